@@ -19,11 +19,14 @@ std::string general_help(const std::vector<Command>& commands) {
     out += fmt::format("  {:<11} {}\n", command.options.command(), command.options.summary());
   }
   return out +
-         "\n`tessera COMMAND --help` shows its options. Exit codes: 0 right, 64 usage, 65 bad input data, 66 "
+         "\n`tessera COMMAND --help` shows its options. Exit codes: 0 right, 64 usage, 65 bad "
+         "input data, 66 "
          "missing input,\n"
-         "70 internal, 71 memory, 73 cannot create or no space, 74 I/O, 75 stalled, 76 verification "
+         "70 internal, 71 memory, 73 cannot create or no space, 74 I/O, 75 stalled, 76 "
+         "verification "
          "failed, 85 stopped\n"
-         "early: --resume auto goes on. compare, rerun: 1 slower, 2 ambiguous; doctor: 1 something hurts.\n";
+         "early: --resume auto goes on. compare, rerun: 1 slower, 2 ambiguous; doctor: 1 something "
+         "hurts.\n";
 }
 
 }  // namespace tessera::apps

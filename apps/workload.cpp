@@ -5,11 +5,13 @@ namespace tessera::apps {
 
 Command workload_command(const workloads::Workload& workload,
                          std::function<workloads::Resolve(run::Parsed&)> look) {
-  const auto prepare = [workload, look](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
+  const auto prepare = [workload, look](run::Parsed parsed, const Arguments& arguments,
+                                        ExitCode&) -> Body {
     check_request(workload, parsed);
     require(parsed.lists.at("timeline").front() != "true" || workloads::names(parsed, "results"),
             ExitCode::usage,
-            "--timeline goes to the results file; name it with --results");  // a batch script names one itself
+            "--timeline goes to the results file; name it with --results");  // a batch script names
+                                                                             // one itself
     const workloads::Resolve resolve = look(parsed);
     take_stop_signals(workload, parsed);
     return [workload, parsed, arguments, resolve](const mpi::Communicator& comm) {

@@ -1,12 +1,11 @@
 #pragma once
-// The C++ API in one include: matrices on the ranks, their distributed product with its check, and their
-// files.
+// The C++ API in one include: matrices on the ranks, their distributed product with its check, and
+// their files.
 //
 //   return tessera::mpi::run_main(&argc, &argv, [](const tessera::mpi::Communicator& comm) {
 //     using namespace tessera;
-//     dist::DistributedMatrix<double> a(comm, layout::row_blocks(m, k, comm.size()));  // likewise b and c
-//     io::read_box<double>({"a.h5", "/A"}, a.box(), a.view());
-//     mpi::Phases phases;
+//     dist::DistributedMatrix<double> a(comm, layout::row_blocks(m, k, comm.size()));  // likewise
+//     b and c io::read_box<double>({"a.h5", "/A"}, a.box(), a.view()); mpi::Phases phases;
 //     dist::matmul::multiply<double>(comm, {.a = a, .b = b, .c = c}, {}, phases);
 //     return ExitCode::ok;
 //   });

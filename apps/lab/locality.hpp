@@ -15,9 +15,10 @@ namespace tessera::apps::locality {
 [[nodiscard]] run::OptionSet declare();
 /// Throws Error(usage) for options that do not go together.
 [[nodiscard]] tessera::locality::Request request_of(const run::Values& point);
-/// Puts the names of kernels in place of `all` (every one that can be traced on these problems) and of none
-/// (the first). Returns what is to be said of those that `all` leaves out. Throws Error(usage) for points
-/// that cannot be traced and for options that concern neither the workload nor any of the kernels.
+/// Puts the names of kernels in place of `all` (every one that can be traced on these problems) and
+/// of none (the first). Returns what is to be said of those that `all` leaves out. Throws
+/// Error(usage) for points that cannot be traced and for options that concern neither the workload
+/// nor any of the kernels.
 [[nodiscard]] std::string settle(const run::OptionSet& set, run::Parsed& parsed);
 
 void print(const tessera::locality::Analysis& analysis, index_t line_bytes);
@@ -29,7 +30,8 @@ void print(const tessera::locality::Analysis& analysis, index_t line_bytes);
 /// Those of its space-time diagram.
 [[nodiscard]] std::vector<io::TableRows> tables_of(const std::string& key,
                                                    const tessera::locality::Analysis& analysis,
-                                                   const tessera::locality::Diagram& diagram, index_t lines);
+                                                   const tessera::locality::Diagram& diagram,
+                                                   index_t lines);
 
 [[nodiscard]] bool is_gpu_kernel(const std::string& kernel);
 /// Simulates, prints and returns the tables of one point of a cuda_ kernel.

@@ -36,8 +36,11 @@ std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis
                             {"fetched", index_t{m.fetched}}});
     }
     for (const lab::Stay& s : diagram.stays()) {
-      stays.rows.push_back(
-          {{"point", key}, {"line", s.line}, {"array", a.arrays[s.array]}, {"from", s.from}, {"to", s.to}});
+      stays.rows.push_back({{"point", key},
+                            {"line", s.line},
+                            {"array", a.arrays[s.array]},
+                            {"from", s.from},
+                            {"to", s.to}});
     }
   } else {
     const lab::Diagram::Density d = diagram.density();

@@ -12,14 +12,16 @@ namespace lab = tessera::locality;
 bool is_gpu_kernel(const std::string& kernel) { return kernel.starts_with("cuda_"); }
 
 std::vector<io::TableRows> run_gpu(const std::string& key, const run::Values& point) {
-  const lab::GpuReport report =
-      lab::simulate(lab::parse_gpu(point.text("gpu")), request_of(point).problem, point.integer("block"));
+  const lab::GpuReport report = lab::simulate(lab::parse_gpu(point.text("gpu")),
+                                              request_of(point).problem, point.integer("block"));
   const lab::Problem& p = report.problem;
-  fmt::print("{} {}, {} x {}{}, {}-byte elements, blocks of {}{}: simulated in {}\n", p.workload, p.kernel,
-             p.m, p.n, p.workload == "matmul" ? fmt::format(" x {}", p.k) : " " + p.stencil, p.element_bytes,
+  fmt::print("{} {}, {} x {}{}, {}-byte elements, blocks of {}{}: simulated in {}\n", p.workload,
+             p.kernel, p.m, p.n,
+             p.workload == "matmul" ? fmt::format(" x {}", p.k) : " " + p.stencil, p.element_bytes,
              report.block, p.column_width > 0 ? fmt::format(", columns of {}", p.column_width) : "",
              human_seconds(report.seconds));
-  Table table({"array", "sectors asked for", "L1 hits", "fetched from L2", "L2 hits", "F of the formula"});
+  Table table(
+      {"array", "sectors asked for", "L1 hits", "fetched from L2", "L2 hits", "F of the formula"});
   io::TableRows rows{io::schema::gpu, {}};
   const auto add = [&](const std::string& array, const lab::GpuCounts& c, bool whole) {
     const bool has = whole && report.predicted > 0;
@@ -45,7 +47,8 @@ std::vector<io::TableRows> run_gpu(const std::string& key, const run::Values& po
                          {"l2_hit_rate", c.l2_rate()},
                          {"predicted_fetches", has ? report.predicted : -1.0, "sectors"}});
   };
-  for (std::size_t i = 0; i < report.arrays.size(); ++i) add(report.arrays[i], report.counts[i], false);
+  for (std::size_t i = 0; i < report.arrays.size(); ++i)
+    add(report.arrays[i], report.counts[i], false);
   add("all", report.all, true);
   fmt::print("{}", table.text());
   if (report.predicted > 0) fmt::print("formula: F = {}\n", report.formula);

@@ -3,8 +3,8 @@
 #include <bit>
 
 #include "base/text.hpp"
-#include "locality.hpp"
 #include "lab/locality/stand_in.hpp"
+#include "locality.hpp"
 #include "run/common_options.hpp"
 
 namespace tessera::apps::locality {
@@ -40,11 +40,13 @@ void add_problem(run::OptionSet& set) {
            .group = "Problem",
            .choices = workloads(),
            .positional = true});
-  set.add({.name = "kernel",
-           .help = "the variants to trace, or all that can be; names as in tessera list, and cuda_ ones "
-                   "(default: the first)",
-           .group = "Problem",
-           .axis = true});
+  set.add(
+      {.name = "kernel",
+       .help =
+           "the variants to trace, or all that can be; names as in tessera list, and cuda_ ones "
+           "(default: the first)",
+       .group = "Problem",
+       .axis = true});
   set.add(size("n", "256", "columns of a matrix or field, keys of a sort", "Problem"));
   set.add(size("m", "", "rows (default: n)", "Problem"));
   set.add(size("k", "", "inner dimension of a product (default: n)", "Problem"));
@@ -55,12 +57,14 @@ void add_problem(run::OptionSet& set) {
            .group = "Problem",
            .choices = {"f32", "f64", "u32", "u64", "pair"},
            .axis = true});
-  set.add(size("tile", "0",
-               "edge of tiles, of the leaves of recursive, threshold of forkjoin; 0: the kernel's own",
-               "Problem"));
   set.add(
-      size("column-width", "0", "width of the columns of column and zigzag; 0: the kernel's own", "Problem"));
-  set.add(size("range", "0", "sort: different keys; 0: all bits (counting sorts: 65536)", "Problem"));
+      size("tile", "0",
+           "edge of tiles, of the leaves of recursive, threshold of forkjoin; 0: the kernel's own",
+           "Problem"));
+  set.add(size("column-width", "0",
+               "width of the columns of column and zigzag; 0: the kernel's own", "Problem"));
+  set.add(
+      size("range", "0", "sort: different keys; 0: all bits (counting sorts: 65536)", "Problem"));
   set.add({.name = "stencil",
            .fallback = "box3x3",
            .help = "stencil: its name (heat, star1 .. star4, box3x3 .. box9x9, ...)",
@@ -73,7 +77,8 @@ void add_problem(run::OptionSet& set) {
 void add_caches(run::OptionSet& set) {
   set.add({.name = "cache",
            .fallback = "32KiB:8,1MiB:16",
-           .help = "caches one behind the other, as bytes:ways (8 if not said; full), one geometry a level; "
+           .help = "caches one behind the other, as bytes:ways (8 if not said; full), one geometry "
+                   "a level; "
                    "or here: this machine's",
            .group = "Caches"});
   set.add({.name = "line",
@@ -91,14 +96,14 @@ void add_caches(run::OptionSet& set) {
            .group = "Caches",
            .low = 4096,
            .high = 1e9});
-  set.add(
-      {.name = "sample",
-       .kind = Kind::real,
-       .fallback = "0",
-       .help = "part of the lines that is followed for the miss curve; 0: all up to 1e9 accesses, then fewer",
-       .group = "Caches",
-       .low = 0,
-       .high = 1});
+  set.add({.name = "sample",
+           .kind = Kind::real,
+           .fallback = "0",
+           .help = "part of the lines that is followed for the miss curve; 0: all up to 1e9 "
+                   "accesses, then fewer",
+           .group = "Caches",
+           .low = 0,
+           .high = 1});
   set.add({.name = "ideal-limit",
            .kind = Kind::integer,
            .fallback = "100000000",
@@ -134,29 +139,31 @@ run::OptionSet declare() {
       "locality", "misses of the very kernels on simulated caches, beside what the theory says",
       {"tessera locality matmul --kernel tiled --n 256 --cache 32KiB --line 64",
        "tessera locality matmul --kernel all --n 128 --cache 32KiB:8,1MiB:16 --results l.h5",
-       "tessera locality matmul --kernel recursive --n 250,256 --pad 0,8        # conflicts, and their cure",
-       "tessera locality matmul --kernel cuda_naive,cuda_column --n 256 --type f32 --column-width 32,64,128",
+       "tessera locality matmul --kernel recursive --n 250,256 --pad 0,8        # conflicts, and "
+       "their cure",
+       "tessera locality matmul --kernel cuda_naive,cuda_column --n 256 --type f32 --column-width "
+       "32,64,128",
        "tessera locality transpose --kernel recursive --n 256 --diagram 128 --results l.h5",
-       "tessera report l.h5                                                     # miss curves and diagrams "
+       "tessera report l.h5                                                     # miss curves and "
+       "diagrams "
        "as pictures"});
   add_problem(set);
   add_caches(set);
   add_gpu(set);
-  set.add(
-      {.name = "diagram",
-       .kind = Kind::integer,
-       .help =
-           "a space-time diagram with a cache of so many lines: up to 20000 accesses one by one, more as a "
-           "density",
-       .group = "Diagram",
-       .axis = true,
-       .low = 1,
-       .high = 65536});
-  set.add(
-      {.name = "results",
-       .help = "HDF5 file to append curves, caches and provenance to; points it already holds are skipped",
-       .group = "Files",
-       .identity = false});
+  set.add({.name = "diagram",
+           .kind = Kind::integer,
+           .help = "a space-time diagram with a cache of so many lines: up to 20000 accesses one "
+                   "by one, more as a "
+                   "density",
+           .group = "Diagram",
+           .axis = true,
+           .low = 1,
+           .high = 65536});
+  set.add({.name = "results",
+           .help = "HDF5 file to append curves, caches and provenance to; points it already holds "
+                   "are skipped",
+           .group = "Files",
+           .identity = false});
   set.add({.name = "again",
            .kind = Kind::flag,
            .help = "trace points again that the results file already holds",
@@ -178,8 +185,8 @@ lab::Request request_of(const run::Values& point) {
   const std::string& type = point.text("type");
   p.element_bytes = type == "pair" ? 16 : type.ends_with("32") ? 4 : 8;
   require(p.workload == "sort" || type != "pair", ExitCode::usage, "--type pair is for sort");
-  require((p.workload != "matmul" && p.workload != "stencil") || type.starts_with('f'), ExitCode::usage,
-          fmt::format("{} computes in f32 or f64, not in {}", p.workload, type));
+  require((p.workload != "matmul" && p.workload != "stencil") || type.starts_with('f'),
+          ExitCode::usage, fmt::format("{} computes in f32 or f64, not in {}", p.workload, type));
   p.n = point.integer("n");
   p.m = point.has("m") ? point.integer("m") : p.n;
   p.k = point.has("k") ? point.integer("k") : p.n;

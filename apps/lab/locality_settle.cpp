@@ -1,4 +1,5 @@
-// What a request of locality stands for, and whether all of it can be done: before anything is traced.
+// What a request of locality stands for, and whether all of it can be done: before anything is
+// traced.
 
 #include <fmt/format.h>
 
@@ -53,11 +54,12 @@ void refuse_idle(const run::Parsed& parsed) {
     require(takers.empty() || takers.find(" " + workload + " ") != takers.npos, ExitCode::usage,
             fmt::format("--{} ({}) is for {} and this is {}; drop it", c.option, source,
                         join(split(std::string(trim(takers)), ' '), ", "), workload));
-    const bool looked_at = c.kernels == Of::all ||
-                           (c.kernels == Of::gpu ? gpus > 0 : gpus < static_cast<index_t>(kernels.size()));
+    const bool looked_at =
+        c.kernels == Of::all ||
+        (c.kernels == Of::gpu ? gpus > 0 : gpus < static_cast<index_t>(kernels.size()));
     require(looked_at, ExitCode::usage,
-            fmt::format("--{} ({}) is for kernels of {} and none is named; drop it", c.option, source,
-                        c.kernels == Of::gpu ? "a GPU (cuda_...)" : "the CPU"));
+            fmt::format("--{} ({}) is for kernels of {} and none is named; drop it", c.option,
+                        source, c.kernels == Of::gpu ? "a GPU (cuda_...)" : "the CPU"));
   }
 }
 
@@ -95,7 +97,8 @@ void require_names(const std::string& workload, const std::vector<std::string>& 
   for (const std::string& kernel : kernels) {
     require(kernel != "all", ExitCode::usage,
             "--kernel all stands for every kernel; name no other beside it");
-    if (std::find(gpu.begin(), gpu.end(), kernel) == gpu.end()) (void)lab::traced_kernel(workload, kernel);
+    if (std::find(gpu.begin(), gpu.end(), kernel) == gpu.end())
+      (void)lab::traced_kernel(workload, kernel);
   }
 }
 

@@ -6,8 +6,8 @@
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "io/schema.hpp"
-#include "locality.hpp"
 #include "lab/locality/stand_in.hpp"
+#include "locality.hpp"
 
 namespace tessera::apps::locality {
 
@@ -22,11 +22,13 @@ std::string count(index_t value) { return std::to_string(value); }
 std::string title(const lab::Analysis& a) {
   const lab::Problem& p = a.problem;
   const std::string sizes =
-      lab::sizes_text(p) + (p.range > 0 ? fmt::format(", {} different keys", p.range) : std::string());
-  return fmt::format("{} {} ({} leaf), {}, {}-byte elements: {} loads, {} stores{}, simulated in {}",
-                     p.workload, p.kernel, a.leaf, sizes, p.element_bytes, a.loads, a.stores,
-                     a.rate < 1 ? fmt::format(" (curve from {:.3g} % of the lines)", 100 * a.rate) : "",
-                     human_seconds(a.seconds));
+      lab::sizes_text(p) +
+      (p.range > 0 ? fmt::format(", {} different keys", p.range) : std::string());
+  return fmt::format(
+      "{} {} ({} leaf), {}, {}-byte elements: {} loads, {} stores{}, simulated in {}", p.workload,
+      p.kernel, a.leaf, sizes, p.element_bytes, a.loads, a.stores,
+      a.rate < 1 ? fmt::format(" (curve from {:.3g} % of the lines)", 100 * a.rate) : "",
+      human_seconds(a.seconds));
 }
 
 /// The ideal cache's misses at that size, if simulated.
@@ -62,24 +64,28 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
     return;
   }
   const lab::Fit& fit = *a.fitted;
-  const double line = static_cast<double>(line_bytes) / static_cast<double>(a.problem.element_bytes);
+  const double line =
+      static_cast<double>(line_bytes) / static_cast<double>(a.problem.element_bytes);
   fmt::print("theorem: Q = {}\n", a.theorem->formula);
   if (std::isnan(fit.constant)) {
     fmt::print(
-        "  c is not fitted: the problem is too small for any cache size to lie in the theorem's range\n");
+        "  c is not fitted: the problem is too small for any cache size to lie in the theorem's "
+        "range\n");
     return;
   }
   if (a.theorem->exponent != 0) {
     fmt::print("  fitted from {} to {} lines: c = {:.3f}, exponent of Z {:.3f} (theory {:g})\n",
-               a.theorem->from_lines, a.theorem->to_lines, fit.constant, fit.exponent, a.theorem->exponent);
+               a.theorem->from_lines, a.theorem->to_lines, fit.constant, fit.exponent,
+               a.theorem->exponent);
   } else if (a.theorem->fitted) {
-    fmt::print("  fitted from {} to {} lines: c = {:.3f}\n", a.theorem->from_lines, a.theorem->to_lines,
-               fit.constant);
+    fmt::print("  fitted from {} to {} lines: c = {:.3f}\n", a.theorem->from_lines,
+               a.theorem->to_lines, fit.constant);
   } else {
     fmt::print("  measured over predicted, median of all sizes: {:.4f}\n", fit.constant);
   }
   if (fit.tall_from == 0) {
-    fmt::print("  {} more than a quarter above it\n", a.theorem->fitted ? "up to there" : "at every size");
+    fmt::print("  {} more than a quarter above it\n",
+               a.theorem->fitted ? "up to there" : "at every size");
     return;
   }
   fmt::print("  at most a quarter above it from {} lines up: Z = {:.1f} L^2\n", fit.tall_from,
@@ -87,22 +93,24 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
 }
 
 void print_caches(const lab::Analysis& a) {
-  Table table(
-      {"cache", "array", "misses", "compulsory", "capacity", "conflict", "random", "ideal", "behind"});
+  Table table({"cache", "array", "misses", "compulsory", "capacity", "conflict", "random", "ideal",
+               "behind"});
   bool below = false;
   for (const lab::CacheReport& cache : a.caches) {
     const auto row = [&](const std::string& array, const lab::MissKinds& s, bool whole) {
       below = below || s.conflict < 0;
-      table.add({name(cache.geometry), array, count(s.misses()), count(s.compulsory), count(s.capacity),
-                 count(s.conflict), whole ? count(cache.random) : "",
-                 whole && cache.ideal ? count(*cache.ideal) : "", whole ? count(cache.behind) : ""});
+      table.add({name(cache.geometry), array, count(s.misses()), count(s.compulsory),
+                 count(s.capacity), count(s.conflict), whole ? count(cache.random) : "",
+                 whole && cache.ideal ? count(*cache.ideal) : "",
+                 whole ? count(cache.behind) : ""});
     };
     for (std::size_t i = 0; i < a.arrays.size(); ++i) row(a.arrays[i], cache.arrays[i], false);
     row("all", cache.all, true);
   }
   fmt::print("{}", table.text());
   if (below)
-    fmt::print("conflict below 0: fewer misses than in a fully associative LRU cache of that size\n");
+    fmt::print(
+        "conflict below 0: fewer misses than in a fully associative LRU cache of that size\n");
 }
 
 /// What each level of the recursion costs in the first cache and the others.
@@ -112,18 +120,20 @@ void print_levels(const lab::Analysis& a) {
   if (levels < 2) return;
   std::vector<std::string> headings{"level"};
   for (const lab::CacheReport& cache : a.caches) {
-    const auto alike = std::count_if(a.caches.begin(), a.caches.end(), [&](const lab::CacheReport& other) {
-      return other.geometry.bytes == cache.geometry.bytes;
-    });
+    const auto alike =
+        std::count_if(a.caches.begin(), a.caches.end(), [&](const lab::CacheReport& other) {
+          return other.geometry.bytes == cache.geometry.bytes;
+        });
     for (const char* kind : {"misses", "compulsory", "capacity", "conflict"})
-      headings.push_back(
-          fmt::format("{} {}", kind, alike > 1 ? name(cache.geometry) : human_bytes(cache.geometry.bytes)));
+      headings.push_back(fmt::format(
+          "{} {}", kind, alike > 1 ? name(cache.geometry) : human_bytes(cache.geometry.bytes)));
   }
   Table table(std::move(headings));
   for (std::size_t level = 0; level < levels; ++level) {
     std::vector<std::string> cells{std::to_string(level)};
     for (const lab::CacheReport& cache : a.caches) {
-      const lab::MissKinds kinds = level < cache.by_level.size() ? cache.by_level[level] : lab::MissKinds{};
+      const lab::MissKinds kinds =
+          level < cache.by_level.size() ? cache.by_level[level] : lab::MissKinds{};
       for (const double misses : {kinds.misses(), kinds.compulsory, kinds.capacity, kinds.conflict})
         cells.push_back(count(misses));
     }
@@ -156,7 +166,8 @@ io::Row with(io::Row row, std::initializer_list<io::Cell> cells) {
   return row;
 }
 
-/// Every size at which the misses of the whole change, and four an octave; those alone where there are many.
+/// Every size at which the misses of the whole change, and four an octave; those alone where there
+/// are many.
 std::vector<index_t> curve_sizes(const lab::MissCurve& curve) {
   constexpr std::size_t most = 2000;
   std::vector<index_t> sizes = lab::sizes_of(curve), steps = curve.steps();
@@ -168,30 +179,33 @@ std::vector<index_t> curve_sizes(const lab::MissCurve& curve) {
 
 io::Row point_row(const std::string& key, const lab::Analysis& a, index_t line_bytes) {
   const bool has = a.theorem.has_value();
-  return with(common(key, a, line_bytes), {{"leaf", a.leaf},
-                                           {"loads", a.loads},
-                                           {"stores", a.stores},
-                                           {"sampled", a.rate},
-                                           {"compulsory", a.curve.compulsory()},
-                                           {"theorem", has ? a.theorem->formula : std::string()},
-                                           {"constant", has ? a.fitted->constant : NAN},
-                                           {"exponent", has ? a.fitted->exponent : NAN},
-                                           {"exponent_of_theorem", has ? a.theorem->exponent : NAN},
-                                           {"tall_from", has ? a.fitted->tall_from : index_t{0}, "lines"},
-                                           {"seconds", a.seconds, "s"}});
+  return with(common(key, a, line_bytes),
+              {{"leaf", a.leaf},
+               {"loads", a.loads},
+               {"stores", a.stores},
+               {"sampled", a.rate},
+               {"compulsory", a.curve.compulsory()},
+               {"theorem", has ? a.theorem->formula : std::string()},
+               {"constant", has ? a.fitted->constant : NAN},
+               {"exponent", has ? a.fitted->exponent : NAN},
+               {"exponent_of_theorem", has ? a.theorem->exponent : NAN},
+               {"tall_from", has ? a.fitted->tall_from : index_t{0}, "lines"},
+               {"seconds", a.seconds, "s"}});
 }
 
 /// Of all arrays together, beside the theorem, and of each.
-std::vector<io::Row> curve_rows(const std::string& key, const lab::Analysis& a, index_t line_bytes) {
+std::vector<io::Row> curve_rows(const std::string& key, const lab::Analysis& a,
+                                index_t line_bytes) {
   std::vector<io::Row> rows;
   const auto add = [&](const std::string& array, const lab::MissCurve& curve, bool whole) {
     for (const index_t lines : curve_sizes(a.curve)) {
-      rows.push_back({{"point", key},
-                      {"array", array},
-                      {"lines", lines},
-                      {"bytes", lines * line_bytes, "B"},
-                      {"misses", curve.misses(lines)},
-                      {"theorem", whole && a.theorem ? a.fitted->predicted(*a.theorem, lines) : NAN}});
+      rows.push_back(
+          {{"point", key},
+           {"array", array},
+           {"lines", lines},
+           {"bytes", lines * line_bytes, "B"},
+           {"misses", curve.misses(lines)},
+           {"theorem", whole && a.theorem ? a.fitted->predicted(*a.theorem, lines) : NAN}});
     }
   };
   add("all", a.curve, true);
@@ -255,7 +269,8 @@ void print(const lab::Analysis& analysis, index_t line_bytes) {
   fmt::print("\n");
 }
 
-std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis& a, index_t line_bytes) {
+std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis& a,
+                                     index_t line_bytes) {
   io::TableRows ideal{schema::ideal, {}};
   for (const auto& point : a.ideal)
     ideal.rows.push_back({{"point", key}, {"lines", point.lines}, {"misses", point.misses}});

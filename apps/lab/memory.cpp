@@ -35,28 +35,28 @@ void add_walk(run::OptionSet& set) {
   set.add({.name = "size",
            .kind = run::Kind::bytes,
            .fallback = "0",
-           .help = "bytes touched (conflict: 64 a row; on a GPU those of an array, 4 a thread where nothing "
+           .help = "bytes touched (conflict: 64 a row; on a GPU those of an array, 4 a thread "
+                   "where nothing "
                    "leaves the registers); 0: the probe's own",
            .group = "Walk",
            .axis = true,
            .low = 0,
            .high = 1e15});
-  set.add(
-      {.name = "stride",
-       .kind = run::Kind::bytes,
-       .fallback = "0",
-       .help =
-           "bytes from one touch to the next, from row to row, from counter to counter; 0: the probe's own",
-       .group = "Walk",
-       .axis = true,
-       .low = 0,
-       .high = 1e12});
+  set.add({.name = "stride",
+           .kind = run::Kind::bytes,
+           .fallback = "0",
+           .help = "bytes from one touch to the next, from row to row, from counter to counter; 0: "
+                   "the probe's own",
+           .group = "Walk",
+           .axis = true,
+           .low = 0,
+           .high = 1e12});
   set.add({.name = "rounds",
            .kind = run::Kind::integer,
            .fallback = "0",
-           .help =
-               "times over the data; updates of a thread that shares; on a GPU launches in a row, or steps "
-               "of a thread; 0: the probe's own",
+           .help = "times over the data; updates of a thread that shares; on a GPU launches in a "
+                   "row, or steps "
+                   "of a thread; 0: the probe's own",
            .group = "Walk",
            .axis = true,
            .low = 0,
@@ -88,7 +88,8 @@ void add_gpu(run::OptionSet& set) {
 
 run::OptionSet memory_options() {
   run::OptionSet set(
-      "memory", "the five kinds of cache miss, timed and simulated, each with its cure; and probes of a GPU",
+      "memory",
+      "the five kinds of cache miss, timed and simulated, each with its cure; and probes of a GPU",
       {"tessera memory --probe conflict,conflict_padded",
        "tessera memory --probe false_sharing --stride 8,16,32,64,128 --threads 2",
        "tessera memory --probe capacity,capacity_blocked --size 256KiB,1MiB,4MiB,16MiB,64MiB",

@@ -1,5 +1,5 @@
-#include "command.hpp"
 #include "lab/scalability/scalability.hpp"
+#include "command.hpp"
 #include "scalability_options.hpp"
 
 namespace tessera::apps {

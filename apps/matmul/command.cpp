@@ -1,7 +1,7 @@
 #include "command.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "matmul/options.hpp"
 #include "workloads/matmul/workload.hpp"
@@ -16,33 +16,35 @@ workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
   const bool adds = parsed.complex("beta") != 0.0;
   require(from_files == !value("b").empty(), ExitCode::usage,
           "--a and --b go together; give both or neither");
-  require(value("c").empty() || from_files, ExitCode::usage, "--c goes with --a and --b; give all three");
+  require(value("c").empty() || from_files, ExitCode::usage,
+          "--c goes with --a and --b; give all three");
   require(value("c").empty() || adds, ExitCode::usage,
           "--c without --beta has no effect (beta is 0); give --beta 1 to add to it");
   require(!value("c").empty() || !from_files || !adds, ExitCode::usage,
           "--beta needs the C that it multiplies; give --c file.h5:/path");
   for (const char* size : {"m", "n", "k"}) {
     require(!from_files || parsed.sources.at(size) == "default", ExitCode::usage,
-            fmt::format(
-                "--{} ({}) goes with generated operands, and those of --a and --b have their sizes; drop it",
-                size, parsed.sources.at(size)));
+            fmt::format("--{} ({}) goes with generated operands, and those of --a and --b have "
+                        "their sizes; drop it",
+                        size, parsed.sources.at(size)));
   }
   (void)workloads::matmul::parse_grid(value("grid"));
   const std::vector<std::string>& algorithms = parsed.lists.at("algorithm");
-  require(
-      value("grid").empty() || std::find(algorithms.begin(), algorithms.end(), "summa") != algorithms.end(),
-      ExitCode::usage,
-      fmt::format("--grid is summa's and --algorithm is {}; add --algorithm summa, or drop it",
-                  fmt::join(algorithms, ", ")));
+  require(value("grid").empty() ||
+              std::find(algorithms.begin(), algorithms.end(), "summa") != algorithms.end(),
+          ExitCode::usage,
+          fmt::format("--grid is summa's and --algorithm is {}; add --algorithm summa, or drop it",
+                      fmt::join(algorithms, ", ")));
   for (const char* way : {"algorithm", "panel", "slices"}) {
-    require(
-        value("out-of-core") != "always" || parsed.sources.at(way) != "flag", ExitCode::usage,
-        fmt::format("--{} is for ranks that share the work, and with --out-of-core always each has tiles of "
-                    "its own; drop it",
-                    way));
+    require(value("out-of-core") != "always" || parsed.sources.at(way) != "flag", ExitCode::usage,
+            fmt::format("--{} is for ranks that share the work, and with --out-of-core always each "
+                        "has tiles of "
+                        "its own; drop it",
+                        way));
   }
   require(value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
-          "--out takes the result of one product and this is a sweep of several; drop --out or the lists");
+          "--out takes the result of one product and this is a sweep of several; drop --out or the "
+          "lists");
   auto inputs = std::make_shared<workloads::matmul::Inputs>();
   const run::ValuesOf how = run::values_of(parsed);
   const auto open = [&](const char* option) -> std::unique_ptr<run::Input> {
@@ -50,7 +52,8 @@ workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
     auto input = std::make_unique<run::Input>(value(option), option);
     input->take_values(how);
     if (!value("out").empty()) {
-      run::require_distinct_files(io::parse_dataset_name(value("out"), "out").file, input->name(), option);
+      run::require_distinct_files(io::parse_dataset_name(value("out"), "out").file, input->name(),
+                                  option);
     }
     return input;
   };
@@ -65,7 +68,8 @@ workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
 
 Command matmul_command() {
   static const run::OptionSet set = matmul::declare();
-  return workload_command(workloads::matmul::workload(set), [](run::Parsed& parsed) { return matmul::look(set, parsed); });
+  return workload_command(workloads::matmul::workload(set),
+                          [](run::Parsed& parsed) { return matmul::look(set, parsed); });
 }
 
 }  // namespace tessera::apps

@@ -14,13 +14,17 @@ namespace {
 void require_files(const run::Parsed& parsed) {
   const auto given = [&](const char* option) { return !parsed.lists.at(option).front().empty(); };
   const std::string& wanted = parsed.lists.at("out-of-core").front();
-  const auto usage = [](bool holds, const char* message) { require(holds, ExitCode::usage, message); };
+  const auto usage = [](bool holds, const char* message) {
+    require(holds, ExitCode::usage, message);
+  };
   usage(wanted != "always" || !given("quantiles"),
         "--out-of-core always sorts through files and --quantiles sorts nothing; drop it");
   if (!given("scratch")) return;
-  usage(wanted != "never", "--scratch is for the runs and --out-of-core never makes none; drop one of them");
+  usage(wanted != "never",
+        "--scratch is for the runs and --out-of-core never makes none; drop one of them");
   usage(given("out") || given("argsort"),
-        "--scratch is for the runs of a sort from file to file; say where the result goes with --out or "
+        "--scratch is for the runs of a sort from file to file; say where the result goes with "
+        "--out or "
         "--argsort");
   usage(!given("apply") && !given("quantiles"),
         "--scratch is for the runs of a sort and --apply and --quantiles make none; drop it");
@@ -30,49 +34,66 @@ void require_files(const run::Parsed& parsed) {
 
 void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   const auto given = [&](const char* option) { return !parsed.lists.at(option).front().empty(); };
-  const auto usage = [](bool holds, const char* message) { require(holds, ExitCode::usage, message); };
+  const auto usage = [](bool holds, const char* message) {
+    require(holds, ExitCode::usage, message);
+  };
   usage(!given("by") || given("in"),
         "--by names columns of a table; give the table with --in file.h5:/group");
   usage(!given("apply") || given("in"), "--apply puts the rows of --in in order; give --in too");
-  usage(!given("apply") || given("out"), "--apply without --out has no effect; say where the rows go");
+  usage(!given("apply") || given("out"),
+        "--apply without --out has no effect; say where the rows go");
   usage(!given("apply") || (!given("by") && !given("argsort") && !given("descending")),
         "--apply takes the order from its file; drop --by, --argsort and --descending");
-  const auto flagged = [&](const char* option) { return parsed.lists.at(option).front() == "true"; };
+  const auto flagged = [&](const char* option) {
+    return parsed.lists.at(option).front() == "true";
+  };
   usage(!given("apply") || (!flagged("counters") && !flagged("timeline")),
         "--counters and --timeline look at a sort and --apply sorts nothing; drop them");
   if (given("out") && given("argsort")) {
     const io::DatasetName rows = io::parse_table_name(parsed.lists.at("out").front(), "out");
-    const io::DatasetName order = io::parse_dataset_name(parsed.lists.at("argsort").front(), "argsort");
+    const io::DatasetName order =
+        io::parse_dataset_name(parsed.lists.at("argsort").front(), "argsort");
     usage(rows.file != order.file || rows.path != order.path,
           "--out and --argsort name the same dataset; give the permutation one of its own");
   }
   usage(!given("by") || !given("descending"),
         "--by says the order of every column; write --by=-name instead of --descending");
   usage((!given("by") && !given("apply")) || parsed.lists.at("type").front() == "auto",
-        "--type is that of plain keys; the rows of --by and --apply keep the types they are stored in");
-  usage(!given("in") || !given("out") || !given("argsort") || parsed.lists.at("type").front() == "auto",
-        "--out beside --argsort keeps the type that the keys are stored in; drop --type, or sort twice");
+        "--type is that of plain keys; the rows of --by and --apply keep the types they are stored "
+        "in");
+  usage(!given("in") || !given("out") || !given("argsort") ||
+            parsed.lists.at("type").front() == "auto",
+        "--out beside --argsort keeps the type that the keys are stored in; drop --type, or sort "
+        "twice");
   const int parts = int{given("top")} + int{flagged("unique")} + int{given("quantiles")};
-  usage(parts == 0 || !given("apply"), "--top, --unique and --quantiles go with a sort, not with --apply");
-  usage(parts <= 1, "--top, --unique and --quantiles each take another part of the sorted order; name one");
-  usage(parsed.lists.at("fill").front() == "raw" || (given("in") && !given("apply") && !given("quantiles")),
+  usage(parts == 0 || !given("apply"),
+        "--top, --unique and --quantiles go with a sort, not with --apply");
+  usage(parts <= 1,
+        "--top, --unique and --quantiles each take another part of the sorted order; name one");
+  usage(parsed.lists.at("fill").front() == "raw" ||
+            (given("in") && !given("apply") && !given("quantiles")),
         "--fill last is for the keys of a sort of --in; drop it");
   usage(!given("quantiles") || !given("argsort"), "--quantiles moves no rows; drop --argsort");
   require_files(parsed);
-  if (given("quantiles")) (void)workloads::sort::parse_quantiles(parsed.lists.at("quantiles").front());
+  if (given("quantiles"))
+    (void)workloads::sort::parse_quantiles(parsed.lists.at("quantiles").front());
   const auto unsaid = [&](const char* option) { return parsed.sources.at(option) == "default"; };
-  usage(!given("in") || (unsaid("n") && unsaid("input")), "--n and --input are of generated keys; drop --in");
+  usage(!given("in") || (unsaid("n") && unsaid("input")),
+        "--n and --input are of generated keys; drop --in");
   for (const char* option : {"kernel", "algorithm"}) {
     for (const char* task : {"apply", "quantiles"})
-      require(!given(task) || unsaid(option), ExitCode::usage,
-              fmt::format("--{} is how rows are sorted and --{} sorts none; drop it", option, task));
+      require(
+          !given(task) || unsaid(option), ExitCode::usage,
+          fmt::format("--{} is how rows are sorted and --{} sorts none; drop it", option, task));
   }
   usage((!given("out") && !given("argsort")) || set.points(parsed).size() == 1,
-        "--out and --argsort take the result of one sort and this is a sweep of several; drop them or the "
+        "--out and --argsort take the result of one sort and this is a sweep of several; drop them "
+        "or the "
         "lists");
 }
 
-std::shared_ptr<workloads::sort::Inputs> look_at_inputs(const run::OptionSet& set, const run::Parsed& parsed) {
+std::shared_ptr<workloads::sort::Inputs> look_at_inputs(const run::OptionSet& set,
+                                                        const run::Parsed& parsed) {
   require_together(set, parsed);
   auto inputs = std::make_shared<workloads::sort::Inputs>();
   const auto look = [&](const char* option) -> std::unique_ptr<run::TableInput> {
@@ -82,8 +103,8 @@ std::shared_ptr<workloads::sort::Inputs> look_at_inputs(const run::OptionSet& se
     for (const char* output : {"out", "argsort"}) {
       const std::string& written = parsed.lists.at(output).front();
       if (!written.empty())
-        run::require_distinct_files(io::parse_table_name(written, output).file, input->name(), option,
-                                    output);
+        run::require_distinct_files(io::parse_table_name(written, output).file, input->name(),
+                                    option, output);
     }
     return input;
   };
@@ -111,7 +132,8 @@ workloads::Resolve look(const run::OptionSet& set, run::Parsed& parsed) {
 
 Command sort_command() {
   static const run::OptionSet set = sort::declare();
-  return workload_command(workloads::sort::workload(set), [](run::Parsed& parsed) { return sort::look(set, parsed); });
+  return workload_command(workloads::sort::workload(set),
+                          [](run::Parsed& parsed) { return sort::look(set, parsed); });
 }
 
 }  // namespace tessera::apps

@@ -26,8 +26,8 @@ std::vector<std::unique_ptr<run::Input>> open(const run::Parsed& parsed, const c
     for (const char* output : {"out", "snapshots"}) {
       for (const std::string& out : io::split_names(value(output))) {
         if (!out.empty())
-          run::require_distinct_files(io::parse_dataset_name(out, output).file, inputs.back()->name(), option,
-                                      output);
+          run::require_distinct_files(io::parse_dataset_name(out, output).file,
+                                      inputs.back()->name(), option, output);
       }
     }
     for (const std::string& file : workloads::stencil::checkpoint_files(value("checkpoint")))
@@ -38,17 +38,21 @@ std::vector<std::unique_ptr<run::Input>> open(const run::Parsed& parsed, const c
 
 std::unique_ptr<run::Input> open_one(const run::Parsed& parsed, const char* option) {
   auto inputs = open(parsed, option);
-  require(inputs.size() <= 1, ExitCode::usage, fmt::format("--{} takes one dataset, for all fields", option));
+  require(inputs.size() <= 1, ExitCode::usage,
+          fmt::format("--{} takes one dataset, for all fields", option));
   return inputs.empty() ? nullptr : std::move(inputs.front());
 }
 
 void require_checkpoint_of_its_own(const run::Parsed& parsed) {
-  const auto require_apart = [](const std::string& other, const char* option, const std::string& file) {
+  const auto require_apart = [](const std::string& other, const char* option,
+                                const std::string& file) {
     require(other.empty() || !io::same_file(other, file), ExitCode::usage,
-            fmt::format("--checkpoint and --{} name the same file '{}'; give checkpoints one of their own",
-                        option, file));
+            fmt::format(
+                "--checkpoint and --{} name the same file '{}'; give checkpoints one of their own",
+                option, file));
   };
-  for (const std::string& file : workloads::stencil::checkpoint_files(parsed.lists.at("checkpoint").front())) {
+  for (const std::string& file :
+       workloads::stencil::checkpoint_files(parsed.lists.at("checkpoint").front())) {
     require_apart(parsed.lists.at("results").front(), "results", file);
     for (const char* output : {"out", "snapshots"}) {
       for (const std::string& name : io::split_names(parsed.lists.at(output).front()))
@@ -76,7 +80,8 @@ workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
 
 Command stencil_command() {
   static const run::OptionSet set = stencil::declare();
-  return workload_command(workloads::stencil::workload(set), [](run::Parsed& parsed) { return stencil::look(set, parsed); });
+  return workload_command(workloads::stencil::workload(set),
+                          [](run::Parsed& parsed) { return stencil::look(set, parsed); });
 }
 
 }  // namespace tessera::apps

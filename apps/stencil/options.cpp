@@ -15,16 +15,17 @@ using run::Kind;
 using run::OptionSet;
 
 void add_data(OptionSet& set) {
-  set.add(
-      {.name = "in",
-       .help =
-           "the field before the first step, file.h5:/path or a part of it, "
-           "file.h5:/path[:100,3,-50:] (else generated); several fields of one shape that go the same way, "
-           "file.h5:/u,/v, for which --past, --out, --snapshots name as many",
-       .group = "Data"});
-  set.add({.name = "past",
-           .help = "the field one step before that, for stencils of two time levels (else the same field)",
+  set.add({.name = "in",
+           .help = "the field before the first step, file.h5:/path or a part of it, "
+                   "file.h5:/path[:100,3,-50:] (else generated); several fields of one shape that "
+                   "go the same way, "
+                   "file.h5:/u,/v, for which --past, --out, --snapshots name as many",
            .group = "Data"});
+  set.add(
+      {.name = "past",
+       .help =
+           "the field one step before that, for stencils of two time levels (else the same field)",
+       .group = "Data"});
   set.add({.name = "out",
            .help = "where the field after the last step goes, file.h5:/path (else it is dropped)",
            .group = "Data",
@@ -44,16 +45,17 @@ void add_data(OptionSet& set) {
   set.add({.name = "type",
            .kind = Kind::choice,
            .fallback = "auto",
-           .help =
-               "what is computed in (auto: f32 for files of f32 or smaller, else f64); f16: kept in 16 bits, "
-               "computed in f32, rounded once a step",
+           .help = "what is computed in (auto: f32 for files of f32 or smaller, else f64); f16: "
+                   "kept in 16 bits, "
+                   "computed in f32, rounded once a step",
            .group = "Data",
            .choices = {"auto", "f16", "f32", "f64"},
            .axis = true});
   run::add_values_options(
       set,
       ", or mask: they are no part of the domain (a weight that reaches one is taken of the point "
-      "itself, so that nothing passes the edge) and are written as NaN, with _FillValue; for f32 and "
+      "itself, so that nothing passes the edge) and are written as NaN, with _FillValue; for f32 "
+      "and "
       "f64 on the CPU");
   run::add_seed(set, "of generated fields and of the check");
 }
@@ -68,12 +70,15 @@ void add_operation(OptionSet& set) {
            .group = "Operation",
            .choices = names,
            .axis = true});
-  set.add({.name = "weights",
-           .help = "instead: the weights, \"0 1 0; 1 -4 1; 0 1 0\" (rows end with ;, planes with /), nested "
-                   "lists in TOML, or a dataset file.h5:/path; centred as scipy.ndimage.correlate; fewer "
-                   "dimensions than the field count as 1 in front",
-           .group = "Operation",
-           .nested = true});
+  set.add(
+      {.name = "weights",
+       .help =
+           "instead: the weights, \"0 1 0; 1 -4 1; 0 1 0\" (rows end with ;, planes with /), "
+           "nested "
+           "lists in TOML, or a dataset file.h5:/path; centred as scipy.ndimage.correlate; fewer "
+           "dimensions than the field count as 1 in front",
+       .group = "Operation",
+       .nested = true});
   set.add({.name = "previous",
            .kind = Kind::real,
            .fallback = "0",
@@ -89,29 +94,31 @@ void add_operation(OptionSet& set) {
            .high = 1e12});
   set.add({.name = "boundary",
            .fallback = "clamp",
-           .help = "beyond the sides: clamp (a a|a b c), mirror (c b|a b c), reflect (b a|a b c), periodic, "
+           .help = "beyond the sides: clamp (a a|a b c), mirror (c b|a b c), reflect (b a|a b c), "
+                   "periodic, "
                    "constant:1.5, given; by side x=periodic,y-=constant:1,y+=mirror",
            .group = "Operation"});
-  set.add(
-      {.name = "given",
-       .help =
-           "dataset for boundary given: the field with a frame as wide as the stencil reaches (none along "
-           "periodic dimensions), of which the parts beyond given sides are taken; one for all fields, or "
-           "one each",
-       .group = "Operation"});
+  set.add({.name = "given",
+           .help = "dataset for boundary given: the field with a frame as wide as the stencil "
+                   "reaches (none along "
+                   "periodic dimensions), of which the parts beyond given sides are taken; one for "
+                   "all fields, or "
+                   "one each",
+           .group = "Operation"});
 }
 
 void add_terms(OptionSet& set) {
-  set.add(
-      {.name = "coefficients",
-       .help =
-           "dataset of the field's shape: k in u' = W u + k (S u - W u), where S u is the weighted sum and "
-           "W the sum of the weights. k scales what the neighbours change: a diffusivity for heat, a squared "
-           "speed for wave",
-       .group = "Operation"});
-  set.add({.name = "source",
-           .help = "dataset of the field's shape: after that every step adds --source-factor times it",
+  set.add({.name = "coefficients",
+           .help = "dataset of the field's shape: k in u' = W u + k (S u - W u), where S u is the "
+                   "weighted sum and "
+                   "W the sum of the weights. k scales what the neighbours change: a diffusivity "
+                   "for heat, a squared "
+                   "speed for wave",
            .group = "Operation"});
+  set.add(
+      {.name = "source",
+       .help = "dataset of the field's shape: after that every step adds --source-factor times it",
+       .group = "Operation"});
   set.add({.name = "source-factor",
            .kind = Kind::real,
            .fallback = "1",
@@ -124,7 +131,8 @@ void add_terms(OptionSet& set) {
 
 void add_outputs(OptionSet& set) {
   set.add({.name = "snapshots",
-           .help = "where the field after every so many steps goes, file.h5:/path (time first), with an XDMF "
+           .help = "where the field after every so many steps goes, file.h5:/path (time first), "
+                   "with an XDMF "
                    "file beside it",
            .group = "Between steps",
            .identity = false});
@@ -143,10 +151,12 @@ void add_outputs(OptionSet& set) {
                    "ones it does not, and none of which a dimension before the last is 1)",
            .group = "Between steps",
            .identity = false});
-  set.add({.name = "probe",
-           .help = "points whose values go to the results, x,y or x,y,z from 0 on, several separated by ;",
-           .group = "Between steps",
-           .identity = false});
+  set.add(
+      {.name = "probe",
+       .help =
+           "points whose values go to the results, x,y or x,y,z from 0 on, several separated by ;",
+       .group = "Between steps",
+       .identity = false});
   set.add({.name = "norms",
            .kind = Kind::flag,
            .help = "also least and greatest value, sum and Euclidean norm",
@@ -160,12 +170,14 @@ void add_outputs(OptionSet& set) {
            .identity = false,
            .low = 1,
            .high = 1e12});
-  set.add({.name = "checkpoint",
-           .help = "file to keep the newest checkpoint in (the one before: .previous); SIGUSR1 and SIGTERM "
-                   "write one and end "
-                   "with exit code 85",
-           .group = "Between steps",
-           .identity = false});
+  set.add(
+      {.name = "checkpoint",
+       .help =
+           "file to keep the newest checkpoint in (the one before: .previous); SIGUSR1 and SIGTERM "
+           "write one and end "
+           "with exit code 85",
+       .group = "Between steps",
+       .identity = false});
   set.add({.name = "checkpoint-every",
            .fallback = "600s",
            .help = "seconds (600s) or steps (1000) between two checkpoints",
@@ -185,15 +197,20 @@ void add_tuning(OptionSet& set) {
              .high = 1e9,
              .users = {"kernel", std::move(kernels)}});
   };
-  add("tile-x", "tiled, cuda_tiled: points along x of a tile; 0: its own choice", {"tiled", "cuda_tiled"});
-  add("tile-y", "tiled, cuda_tiled: points along y of a tile; 0: its own choice", {"tiled", "cuda_tiled"});
-  add("column-width", "column, zigzag and their cuda_ forms: points along x of a column; 0: their own choice",
+  add("tile-x", "tiled, cuda_tiled: points along x of a tile; 0: its own choice",
+      {"tiled", "cuda_tiled"});
+  add("tile-y", "tiled, cuda_tiled: points along y of a tile; 0: its own choice",
+      {"tiled", "cuda_tiled"});
+  add("column-width",
+      "column, zigzag and their cuda_ forms: points along x of a column; 0: their own choice",
       {"column", "zigzag", "cuda_column", "cuda_zigzag"});
-  add("base-steps", "cache_oblivious: time steps of a leaf; cuda_temporal: of a pass; 0: its own choice",
+  add("base-steps",
+      "cache_oblivious: time steps of a leaf; cuda_temporal: of a pass; 0: its own choice",
       {"auto", "cache_oblivious", "cuda_temporal"});
   add("block", "cuda_naive, cuda_column, cuda_zigzag: threads a block; 0: their own choice",
       {"cuda_naive", "cuda_column", "cuda_zigzag"});
-  add("march", "cuda_temporal, cuda_streaming in 3-D: rows or planes that a block walks; 0: its own choice",
+  add("march",
+      "cuda_temporal, cuda_streaming in 3-D: rows or planes that a block walks; 0: its own choice",
       {"auto", "cuda_temporal", "cuda_streaming"});
 }
 
@@ -211,25 +228,24 @@ void add_method(OptionSet& set) {
   set.add({.name = "overlap",
            .kind = Kind::choice,
            .fallback = "auto",
-           .help =
-               "compute the interior of each box while the halo travels; same bits (auto: for fields that "
-               "stay on GPUs, where it costs nothing; on the CPU it copies the edges)",
+           .help = "compute the interior of each box while the halo travels; same bits (auto: for "
+                   "fields that "
+                   "stay on GPUs, where it costs nothing; on the CPU it copies the edges)",
            .group = "Method",
            .choices = {"auto", "no", "yes"},
            .axis = true});
   run::add_device_memory(set, "fields");
   run::add_gpu_exchange(set);
   run::add_shares(set);
-  set.add(
-      {.name = "exchange",
-       .kind = Kind::choice,
-       .fallback = "auto",
-       .help =
-           "how halos travel within a node: in messages, or read by the neighbours in a shared window (auto: "
-           "shared where the node has the room); between nodes always in messages",
-       .group = "Method",
-       .choices = {"auto", "messages", "shared"},
-       .axis = true});
+  set.add({.name = "exchange",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help = "how halos travel within a node: in messages, or read by the neighbours in a "
+                   "shared window (auto: "
+                   "shared where the node has the room); between nodes always in messages",
+           .group = "Method",
+           .choices = {"auto", "messages", "shared"},
+           .axis = true});
   set.add({.name = "grid",
            .help = "ranks along each dimension, 2x3 (else the grid with the least halo)",
            .group = "Method",
@@ -238,7 +254,8 @@ void add_method(OptionSet& set) {
   run::add_plan_ranks(set);
   run::add_job_options(
       set,
-      "auto: go on where a run that was stopped ended: after the points that --results holds, from the "
+      "auto: go on where a run that was stopped ended: after the points that --results holds, from "
+      "the "
       "newest whole checkpoint, on any number of ranks; or the file of a checkpoint");
 }
 
@@ -246,14 +263,18 @@ void add_method(OptionSet& set) {
 
 OptionSet declare() {
   OptionSet set(
-      "stencil", "many time steps of a stencil over a field of 1 to 3 dimensions, from HDF5 to HDF5",
+      "stencil",
+      "many time steps of a stencil over a field of 1 to 3 dimensions, from HDF5 to HDF5",
       {"mpirun -n 4 tessera stencil --in u0.h5:/u --out u.h5:/u --steps 1000 --stencil heat",
        "tessera stencil --shape 4096x4096 --stencil box5x5 --steps 10 --boundary mirror",
        "tessera stencil --in u0.h5:/u --weights \"0 1 0; 1 -4 1; 0 1 0\" --steps 1 --out l.h5:/l",
-       "tessera stencil --in u0.h5:/u --weights w.h5:/w --boundary x=periodic,y-=constant:1 --out u.h5:/u",
-       "tessera stencil --in u0.h5:/u --coefficients k.h5:/k --source q.h5:/q --mask m.h5:/m --out u.h5:/u",
+       "tessera stencil --in u0.h5:/u --weights w.h5:/w --boundary x=periodic,y-=constant:1 --out "
+       "u.h5:/u",
+       "tessera stencil --in u0.h5:/u --coefficients k.h5:/k --source q.h5:/q --mask m.h5:/m --out "
+       "u.h5:/u",
        "tessera stencil --in u0.h5:/u --steps 1000 --snapshots s.h5:/u --every 100 --out u.h5:/u",
-       "mpirun -n 4 tessera stencil --in u0.h5:/u --steps 1e6 --checkpoint ck.h5 --resume auto --out u.h5:/u",
+       "mpirun -n 4 tessera stencil --in u0.h5:/u --steps 1e6 --checkpoint ck.h5 --resume auto "
+       "--out u.h5:/u",
        "mpirun -n 7 tessera stencil --shape 512x512x512 --steps 1000 --plan    # what would happen",
        "tessera stencil --shape 2048x2048 --kernel naive,tiled,cache_oblivious --results r.h5"});
   add_data(set);
@@ -263,16 +284,20 @@ OptionSet declare() {
   add_method(set);
   run::add_output_options(set);
   run::add_common_options(set, {.repetitions = "1", .warmups = "0"});
-  set.lead_with({"in", "out", "shape", "stencil", "steps", "boundary", "kernel", "snapshots", "checkpoint", "results"});
+  set.lead_with({"in", "out", "shape", "stencil", "steps", "boundary", "kernel", "snapshots",
+                 "checkpoint", "results"});
   return set;
 }
 
 void check_options(const OptionSet& set, const run::Parsed& parsed) {
   const auto value = [&](const char* option) { return parsed.lists.at(option).front(); };
   const auto named = [&](const char* option) { return parsed.sources.at(option) != "default"; };
-  const auto refuse_if = [](bool wrong, const char* message) { require(!wrong, ExitCode::usage, message); };
-  refuse_if(!value("in").empty() && (named("shape") || named("init")),
-            "--shape and --init describe a generated field and --in names a file; give one of them");
+  const auto refuse_if = [](bool wrong, const char* message) {
+    require(!wrong, ExitCode::usage, message);
+  };
+  refuse_if(
+      !value("in").empty() && (named("shape") || named("init")),
+      "--shape and --init describe a generated field and --in names a file; give one of them");
   refuse_if(!value("weights").empty() && named("stencil"),
             "--weights and --stencil both say what a step computes; give one of them");
   refuse_if(value("weights").empty() && named("previous"),
@@ -293,13 +318,17 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
   refuse_if(named("probe-every") && value("probe").empty() && value("norms") != "true",
             "--probe-every goes with --probe x,y or --norms; give one");
   const bool reads_checkpoint = !value("resume").empty() && value("resume") != "auto";
-  refuse_if((!value("checkpoint").empty() || reads_checkpoint) &&
-                (set.points(parsed).size() != 1 || value("repetitions") != "1" || value("warmups") != "0"),
-            "--checkpoint and --resume are for one run; drop the lists, --repetitions and --warmups");
+  refuse_if(
+      (!value("checkpoint").empty() || reads_checkpoint) &&
+          (set.points(parsed).size() != 1 || value("repetitions") != "1" ||
+           value("warmups") != "0"),
+      "--checkpoint and --resume are for one run; drop the lists, --repetitions and --warmups");
   refuse_if(!value("snapshots").empty() && set.points(parsed).size() != 1,
-            "--snapshots takes the result of one run and this is a sweep of several; drop it or the lists");
-  refuse_if(!value("out").empty() && set.points(parsed).size() != 1,
-            "--out takes the result of one run and this is a sweep of several; drop --out or the lists");
+            "--snapshots takes the result of one run and this is a sweep of several; drop it or "
+            "the lists");
+  refuse_if(
+      !value("out").empty() && set.points(parsed).size() != 1,
+      "--out takes the result of one run and this is a sweep of several; drop --out or the lists");
 }
 
 }  // namespace tessera::apps::stencil

@@ -46,7 +46,8 @@ using doctor::Surroundings;
 run::OptionSet declare() {
   run::OptionSet set(
       "doctor", "what here will hurt a job, and the cure",
-      {"tessera doctor", "tessera doctor --ranks 4 --threads 2 --at /scratch/me   # of a job that is meant",
+      {"tessera doctor",
+       "tessera doctor --ranks 4 --threads 2 --at /scratch/me   # of a job that is meant",
        "mpirun -n 4 tessera doctor               # as the ranks of a job see it"});
   set.add({.name = "ranks",
            .kind = run::Kind::integer,
@@ -62,21 +63,25 @@ run::OptionSet declare() {
            .group = "Job",
            .low = 0,
            .high = 4096});
-  set.add({.name = "at", .fallback = ".", .help = "the folder where data and results go", .group = "Job"});
+  set.add({.name = "at",
+           .fallback = ".",
+           .help = "the folder where data and results go",
+           .group = "Job"});
   set.add({.name = "root",
            .help = "look at the /proc, /sys and /dev below this folder instead of this machine's",
            .group = "Output"});
-  set.add({.name = "quiet", .kind = run::Kind::flag, .help = "only what will hurt", .group = "Output"});
+  set.add(
+      {.name = "quiet", .kind = run::Kind::flag, .help = "only what will hurt", .group = "Output"});
   return set;
 }
 
 /// Every look has its own turn: one that fails says so and the others go on.
 Findings look(const Surroundings& here) {
   Findings found;
-  for (const auto& at :
-       {doctor::look_at_machine, doctor::look_at_limits, doctor::look_at_shared_memory,
-        doctor::look_at_openmp, doctor::look_at_launcher, doctor::look_at_binding, doctor::look_at_slurm,
-        doctor::look_at_gpus, doctor::look_at_files, doctor::look_at_tessera}) {
+  for (const auto& at : {doctor::look_at_machine, doctor::look_at_limits,
+                         doctor::look_at_shared_memory, doctor::look_at_openmp,
+                         doctor::look_at_launcher, doctor::look_at_binding, doctor::look_at_slurm,
+                         doctor::look_at_gpus, doctor::look_at_files, doctor::look_at_tessera}) {
     try {
       at(here, found);
     } catch (const std::exception& error) {
@@ -89,7 +94,9 @@ Findings look(const Surroundings& here) {
 void print(const Findings& found, bool quiet) {
   for (const Finding& one : found) {
     if (quiet && one.level != Level::hurts) continue;
-    const char* mark = one.level == Level::hurts ? "HURTS" : one.level == Level::note ? "note" : "fine";
+    const char* mark = one.level == Level::hurts  ? "HURTS"
+                       : one.level == Level::note ? "note"
+                                                  : "fine";
     fmt::print("{:<6} {:<13} {}\n", mark, one.subject, one.what);
     if (!one.cure.empty()) fmt::print("{:<20} cure: {}\n", "", one.cure);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// `tessera doctor`: what it looks at, a function a subject; each says what is fine, what to know, and what
-// will hurt together with the cure.
+// `tessera doctor`: what it looks at, a function a subject; each says what is fine, what to know,
+// and what will hurt together with the cure.
 
 #include <optional>
 #include <string>
@@ -27,7 +27,8 @@ struct Surroundings {
   int threads = 0;     ///< of a rank
   int cores = 1;       ///< that this process may use
 
-  /// The whole text of a file below the root, without its last line end; nothing if it cannot be read.
+  /// The whole text of a file below the root, without its last line end; nothing if it cannot be
+  /// read.
   [[nodiscard]] std::optional<std::string> read(const std::string& path) const;
   [[nodiscard]] bool exists(const std::string& path) const;
 };
@@ -42,10 +43,12 @@ void look_at_limits(const Surroundings& here, Findings& found);   ///< ulimit
 void look_at_shared_memory(const Surroundings& here, Findings& found);
 void look_at_openmp(const Surroundings& here, Findings& found);
 void look_at_launcher(const Surroundings& here, Findings& found);  ///< mpirun and what it needs
-void look_at_binding(const Surroundings& here, Findings& found);   ///< ranks and threads against cores
+void look_at_binding(const Surroundings& here,
+                     Findings& found);  ///< ranks and threads against cores
 void look_at_slurm(const Surroundings& here, Findings& found);
 void look_at_gpus(const Surroundings& here, Findings& found);
-void look_at_files(const Surroundings& here, Findings& found);    ///< file system, locks, space, HDF5
-void look_at_tessera(const Surroundings& here, Findings& found);  ///< its own variables, ceilings, Python
+void look_at_files(const Surroundings& here, Findings& found);  ///< file system, locks, space, HDF5
+void look_at_tessera(const Surroundings& here,
+                     Findings& found);  ///< its own variables, ceilings, Python
 
 }  // namespace tessera::apps::doctor

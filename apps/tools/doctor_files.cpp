@@ -38,7 +38,8 @@ const std::map<unsigned, const char*>& network_file_systems() {
   return names;
 }
 
-/// Why a lock cannot be had in this folder; "" where it can. Also says when nothing can be written there.
+/// Why a lock cannot be had in this folder; "" where it can. Also says when nothing can be written
+/// there.
 struct Trial {
   int open_error = 0;
   int lock_error = 0;
@@ -67,12 +68,14 @@ void look_at_space(const std::string& folder, Findings& found) {
   const bool little = left < 1024.0 * 1024 * 1024;
   const bool no_names = space.f_files > 0 && space.f_favail < 100;
   if (no_names)
-    found.push_back({Level::hurts, "space", fmt::format("'{}' has {} inodes left", folder, space.f_favail),
+    found.push_back({Level::hurts, "space",
+                     fmt::format("'{}' has {} inodes left", folder, space.f_favail),
                      "remove files, or --at another folder"});
   found.push_back(
       {little ? Level::hurts : Level::fine, "space",
        fmt::format("{} free in '{}'", human_bytes(left), folder),
-       little ? "make room, or write elsewhere; a job that runs out of space ends with exit code 73" : ""});
+       little ? "make room, or write elsewhere; a job that runs out of space ends with exit code 73"
+              : ""});
 }
 
 void look_at_ownership(Findings& found) {
@@ -88,7 +91,8 @@ void look_at_ownership(Findings& found) {
   }
   std::sort(set.begin(), set.end());
   if (!set.empty())
-    found.push_back({Level::note, "environment", join(set, " ") + ": stands for an option of every command",
+    found.push_back({Level::note, "environment",
+                     join(set, " ") + ": stands for an option of every command",
                      "unset it where that is not meant"});
 }
 
@@ -98,26 +102,29 @@ void look_at_gpus(const Surroundings& here, Findings& found) {
   const machine::Gpus& gpus = machine::gpus();
   const bool device = here.exists("/dev/nvidia0");
   if (!gpus.devices.empty()) {
-    found.push_back({Level::fine, "GPUs",
-                     fmt::format("{}, first {}", counted(static_cast<index_t>(gpus.devices.size()), "GPU"),
-                                 gpus.devices.front().name)});
-  } else if (device) {
     found.push_back(
-        {Level::hurts, "GPUs", "there is a GPU that this program cannot use: " + gpus.reason,
-         "a build with nvcc in the PATH (cmake --preset release), and a driver at least as new as its CUDA"});
+        {Level::fine, "GPUs",
+         fmt::format("{}, first {}", counted(static_cast<index_t>(gpus.devices.size()), "GPU"),
+                     gpus.devices.front().name)});
+  } else if (device) {
+    found.push_back({Level::hurts, "GPUs",
+                     "there is a GPU that this program cannot use: " + gpus.reason,
+                     "a build with nvcc in the PATH (cmake --preset release), and a driver at "
+                     "least as new as its CUDA"});
   } else {
     found.push_back({Level::fine, "GPUs", "none (" + gpus.reason + ")"});
   }
   const auto visible = variable("CUDA_VISIBLE_DEVICES");
   if (device && visible && *visible == "-1")
-    found.push_back(
-        {Level::hurts, "GPUs", "CUDA_VISIBLE_DEVICES=-1 hides all of them", "unset CUDA_VISIBLE_DEVICES"});
+    found.push_back({Level::hurts, "GPUs", "CUDA_VISIBLE_DEVICES=-1 hides all of them",
+                     "unset CUDA_VISIBLE_DEVICES"});
 }
 
 void look_at_files(const Surroundings& here, Findings& found) {
   struct statfs system {};
   if (statfs(here.folder.c_str(), &system) != 0) {
-    found.push_back({Level::hurts, "files", fmt::format("'{}': {}", here.folder, std::strerror(errno)),
+    found.push_back({Level::hurts, "files",
+                     fmt::format("'{}': {}", here.folder, std::strerror(errno)),
                      "mkdir -p " + here.folder + ", or --at another folder"});
     return;
   }
@@ -125,14 +132,14 @@ void look_at_files(const Surroundings& here, Findings& found) {
   const bool network = name != network_file_systems().end();
   const Trial trial = try_folder(here.folder);
   if (trial.open_error != 0)
-    found.push_back(
-        {Level::hurts, "files",
-         fmt::format("nothing can be written in '{}': {}", here.folder, std::strerror(trial.open_error)),
-         "--at another folder, or chmod u+w"});
+    found.push_back({Level::hurts, "files",
+                     fmt::format("nothing can be written in '{}': {}", here.folder,
+                                 std::strerror(trial.open_error)),
+                     "--at another folder, or chmod u+w"});
   if (trial.lock_error != 0 && !locking_off()) {
     found.push_back({Level::hurts, "HDF5",
-                     fmt::format("files in '{}' cannot be locked ({}): \"unable to lock file\"", here.folder,
-                                 std::strerror(trial.lock_error)),
+                     fmt::format("files in '{}' cannot be locked ({}): \"unable to lock file\"",
+                                 here.folder, std::strerror(trial.lock_error)),
                      "export HDF5_USE_FILE_LOCKING=FALSE"});
   } else if (network && !locking_off()) {
     found.push_back({Level::note, "HDF5",
@@ -141,15 +148,16 @@ void look_at_files(const Surroundings& here, Findings& found) {
   }
   if (network)
     found.push_back({Level::note, "files",
-                     fmt::format("'{}' lies on {}: other tools' MPI-IO may hang or crawl there", here.folder,
-                                 name->second),
+                     fmt::format("'{}' lies on {}: other tools' MPI-IO may hang or crawl there",
+                                 here.folder, name->second),
                      "export OMPI_MCA_io=romio321 (Tessera itself writes without MPI-IO)"});
   look_at_space(here.folder, found);
   found.push_back({Level::fine, "HDF5", "version " + io::library_version()});
   if (variable("HDF5_DISABLE_VERSION_CHECK"))
-    found.push_back({Level::note, "HDF5",
-                     "HDF5_DISABLE_VERSION_CHECK hides a library of another version than the headers",
-                     "unset HDF5_DISABLE_VERSION_CHECK"});
+    found.push_back(
+        {Level::note, "HDF5",
+         "HDF5_DISABLE_VERSION_CHECK hides a library of another version than the headers",
+         "unset HDF5_DISABLE_VERSION_CHECK"});
 }
 
 void look_at_tessera(const Surroundings&, Findings& found) {
@@ -167,11 +175,12 @@ void look_at_tessera(const Surroundings&, Findings& found) {
     found.push_back({Level::fine, "ceilings", "measured " + ceilings.measured_at});
   }
   try {
-    found.push_back({Level::fine, "Python", find_python("h5py numpy matplotlib") + " has what reports need"});
-  } catch (const Error&) {
     found.push_back(
-        {Level::note, "Python", "none with h5py, numpy and matplotlib: no reports",
-         "apt-get install python3-h5py python3-matplotlib, or export TESSERA_PYTHON=/path/to/python3"});
+        {Level::fine, "Python", find_python("h5py numpy matplotlib") + " has what reports need"});
+  } catch (const Error&) {
+    found.push_back({Level::note, "Python", "none with h5py, numpy and matplotlib: no reports",
+                     "apt-get install python3-h5py python3-matplotlib, or export "
+                     "TESSERA_PYTHON=/path/to/python3"});
   }
 }
 

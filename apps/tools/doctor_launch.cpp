@@ -30,7 +30,8 @@ int threads_asked() {
   if (!text) return 0;
   char* end = nullptr;
   const long value = std::strtol(text->c_str(), &end, 10);
-  return value > 0 && value < 100000 && (*end == '\0' || *end == ',') ? static_cast<int>(value) : -1;
+  return value > 0 && value < 100000 && (*end == '\0' || *end == ',') ? static_cast<int>(value)
+                                                                      : -1;
 }
 
 /// What a program of the PATH says within some seconds; nothing where it cannot be started.
@@ -68,7 +69,8 @@ std::string family(const std::string& text) {
   if (text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos ||
       text.find("open-mpi") != std::string::npos)
     return "Open MPI";
-  if (text.find("HYDRA") != std::string::npos || text.find("MPICH") != std::string::npos) return "MPICH";
+  if (text.find("HYDRA") != std::string::npos || text.find("MPICH") != std::string::npos)
+    return "MPICH";
   if (text.find("Intel(R) MPI") != std::string::npos) return "Intel MPI";
   return "";
 }
@@ -107,13 +109,15 @@ void look_at_mpirun(Findings& found) {
     return;
   }
   const std::string launcher = family(*says), own = family(library);
-  const std::string first = says->empty() ? "nothing" : std::string(trim(split(*says, '\n').front()));
+  const std::string first =
+      says->empty() ? "nothing" : std::string(trim(split(*says, '\n').front()));
   if (launcher.empty() || (!own.empty() && launcher != own)) {
-    found.push_back(
-        {Level::hurts, "mpirun",
-         fmt::format("of the PATH says '{}', this program has {}: every rank would believe that it is alone",
-                     first, library),
-         "put the mpirun of that library first in the PATH (leave conda environments and other modules)"});
+    found.push_back({Level::hurts, "mpirun",
+                     fmt::format("of the PATH says '{}', this program has {}: every rank would "
+                                 "believe that it is alone",
+                                 first, library),
+                     "put the mpirun of that library first in the PATH (leave conda environments "
+                     "and other modules)"});
     return;
   }
   found.push_back({Level::fine, "mpirun", fmt::format("{}; this program has {}", first, library)});
@@ -132,27 +136,33 @@ void look_at_openmp(const Surroundings& here, Findings& found) {
         {Level::hurts, "OpenMP",
          fmt::format("OMP_NUM_THREADS={} on {} that this process may use: they take turns", asked,
                      counted(here.cores, "core")),
-         fmt::format("export OMP_NUM_THREADS={}, or give a rank more cores (mpirun --map-by slot:PE={})",
-                     here.cores, asked)});
+         fmt::format(
+             "export OMP_NUM_THREADS={}, or give a rank more cores (mpirun --map-by slot:PE={})",
+             here.cores, asked)});
   } else {
     found.push_back({Level::fine, "OpenMP",
                      asked == 0 ? "OMP_NUM_THREADS unset: a rank takes its share of the cores"
                                 : fmt::format("OMP_NUM_THREADS={}", asked)});
   }
-  if (const auto most = variable("OMP_THREAD_LIMIT"); most && std::atoi(most->c_str()) < std::max(1, asked))
-    found.push_back({Level::hurts, "OpenMP", "OMP_THREAD_LIMIT=" + *most + " is below the threads asked for",
+  if (const auto most = variable("OMP_THREAD_LIMIT");
+      most && std::atoi(most->c_str()) < std::max(1, asked))
+    found.push_back({Level::hurts, "OpenMP",
+                     "OMP_THREAD_LIMIT=" + *most + " is below the threads asked for",
                      "unset OMP_THREAD_LIMIT"});
   if (const auto stack = run::openmp_stack(); stack && *stack < run::least_stack)
-    found.push_back({Level::hurts, "OpenMP",
-                     "OMP_STACKSIZE=" + *variable("OMP_STACKSIZE") + " is too small for recursive tasks",
-                     "unset OMP_STACKSIZE, or export OMP_STACKSIZE=8M"});
-  if (const auto dynamic = variable("OMP_DYNAMIC"); dynamic && (*dynamic)[0] != 'f' && (*dynamic)[0] != 'F')
+    found.push_back(
+        {Level::hurts, "OpenMP",
+         "OMP_STACKSIZE=" + *variable("OMP_STACKSIZE") + " is too small for recursive tasks",
+         "unset OMP_STACKSIZE, or export OMP_STACKSIZE=8M"});
+  if (const auto dynamic = variable("OMP_DYNAMIC");
+      dynamic && (*dynamic)[0] != 'f' && (*dynamic)[0] != 'F')
     found.push_back({Level::note, "OpenMP",
                      "OMP_DYNAMIC=" + *dynamic + ": a region may get fewer threads than asked for",
                      "unset OMP_DYNAMIC"});
   if (variable("GOMP_CPU_AFFINITY"))
     found.push_back(
-        {Level::note, "OpenMP", "GOMP_CPU_AFFINITY pins the threads of every rank to the same cores",
+        {Level::note, "OpenMP",
+         "GOMP_CPU_AFFINITY pins the threads of every rank to the same cores",
          "unset GOMP_CPU_AFFINITY; let mpirun bind (--bind-to core) and set OMP_PROC_BIND=close"});
 }
 
@@ -163,18 +173,19 @@ void look_at_launcher(const Surroundings&, Findings& found) {
       family(run::mpi_library()) == "Open MPI")
     found.push_back({Level::hurts, "root", "mpirun of Open MPI refuses to run as root",
                      "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
-  const bool single_copy = variable("OMPI_MCA_btl_vader_single_copy_mechanism").value_or("cma") != "none";
+  const bool single_copy =
+      variable("OMPI_MCA_btl_vader_single_copy_mechanism").value_or("cma") != "none";
   if (single_copy && !siblings_may_read())
-    found.push_back(
-        {Level::hurts, "containers",
-         "ranks may not read each other's memory (\"Read -1, expected N, errno = 1\")",
-         "export OMPI_MCA_btl_vader_single_copy_mechanism=none, or docker run --cap-add=SYS_PTRACE"});
+    found.push_back({Level::hurts, "containers",
+                     "ranks may not read each other's memory (\"Read -1, expected N, errno = 1\")",
+                     "export OMPI_MCA_btl_vader_single_copy_mechanism=none, or docker run "
+                     "--cap-add=SYS_PTRACE"});
   const std::string temporary = variable("TMPDIR").value_or("/tmp");
   if (temporary.size() > 70)
-    found.push_back(
-        {Level::hurts, "TMPDIR",
-         fmt::format("has {} letters: the sockets of mpirun allow about 108 in all", temporary.size()),
-         "export TMPDIR=/tmp"});
+    found.push_back({Level::hurts, "TMPDIR",
+                     fmt::format("has {} letters: the sockets of mpirun allow about 108 in all",
+                                 temporary.size()),
+                     "export TMPDIR=/tmp"});
   if (access(temporary.c_str(), W_OK | X_OK) != 0)
     found.push_back({Level::hurts, "TMPDIR",
                      "'" + temporary + "' cannot be written: mpirun keeps its session there",
@@ -189,15 +200,15 @@ void look_at_launcher(const Surroundings&, Findings& found) {
 
 void look_at_binding(const Surroundings& here, Findings& found) {
   const int threads = std::max(1, here.threads > 0 ? here.threads : threads_asked());
-  const bool may_oversubscribe =
-      variable("OMPI_MCA_rmaps_base_oversubscribe") || variable("PRTE_MCA_rmaps_default_mapping_policy");
+  const bool may_oversubscribe = variable("OMPI_MCA_rmaps_base_oversubscribe") ||
+                                 variable("PRTE_MCA_rmaps_default_mapping_policy");
   const bool unbound = variable("OMPI_MCA_hwloc_base_binding_policy").value_or("") == "none";
   if (here.ranks == 0) {
     found.push_back(
         {Level::note, "binding",
-         fmt::format(
-             "unasked, mpirun binds each of up to two ranks to one core, where all its threads would sit; "
-             "`tessera doctor --ranks R --threads T` gives the words for a job"),
+         fmt::format("unasked, mpirun binds each of up to two ranks to one core, where all its "
+                     "threads would sit; "
+                     "`tessera doctor --ranks R --threads T` gives the words for a job"),
          ""});
     return;
   }
@@ -206,25 +217,28 @@ void look_at_binding(const Surroundings& here, Findings& found) {
                                       counted(threads, "thread"), counted(here.cores, "core"));
   if (here.ranks > here.cores && !may_oversubscribe) {
     found.push_back({Level::hurts, "slots", job + ": \"There are not enough slots available\"",
-                     fmt::format("mpirun -n {} --oversubscribe --bind-to none, or at most {}", here.ranks,
-                                 counted(here.cores, "rank"))});
+                     fmt::format("mpirun -n {} --oversubscribe --bind-to none, or at most {}",
+                                 here.ranks, counted(here.cores, "rank"))});
   } else if (wanted > here.cores) {
     const int share = here.cores / here.ranks;
     found.push_back(
         {Level::hurts, "binding",
          job + ": they take turns, and binding them aborts (\"binding more processes than cpus\")",
-         share > 0 ? fmt::format("OMP_NUM_THREADS={0} mpirun -n {1} --map-by slot:PE={0} --bind-to core",
-                                 share, here.ranks)
-                   : fmt::format("mpirun -n {} --bind-to none, or at most {}", here.ranks,
-                                 counted(here.cores, "rank"))});
+         share > 0
+             ? fmt::format("OMP_NUM_THREADS={0} mpirun -n {1} --map-by slot:PE={0} --bind-to core",
+                           share, here.ranks)
+             : fmt::format("mpirun -n {} --bind-to none, or at most {}", here.ranks,
+                           counted(here.cores, "rank"))});
   } else if (threads > 1 && here.ranks <= 2 && !unbound) {
-    found.push_back({Level::hurts, "binding", job + ": unasked, mpirun binds each rank to one core",
-                     fmt::format("OMP_NUM_THREADS={0} mpirun -n {1} --map-by slot:PE={0} --bind-to core",
-                                 threads, here.ranks)});
+    found.push_back(
+        {Level::hurts, "binding", job + ": unasked, mpirun binds each rank to one core",
+         fmt::format("OMP_NUM_THREADS={0} mpirun -n {1} --map-by slot:PE={0} --bind-to core",
+                     threads, here.ranks)});
   } else {
-    found.push_back({Level::fine, "binding",
-                     fmt::format("{}: OMP_NUM_THREADS={} mpirun -n {} --map-by slot:PE={} --bind-to core",
-                                 job, threads, here.ranks, threads)});
+    found.push_back(
+        {Level::fine, "binding",
+         fmt::format("{}: OMP_NUM_THREADS={} mpirun -n {} --map-by slot:PE={} --bind-to core", job,
+                     threads, here.ranks, threads)});
   }
 }
 
@@ -237,13 +251,16 @@ void look_at_slurm(const Surroundings& here, Findings& found) {
   found.push_back({Level::fine, "Slurm", "job " + *variable("SLURM_JOB_ID")});
   const auto cores = variable("SLURM_CPUS_PER_TASK");
   if (cores && *cores != "1" && !variable("SRUN_CPUS_PER_TASK"))
-    found.push_back({Level::hurts, "Slurm",
-                     "srun of Slurm 22.05 and later ignores sbatch's --cpus-per-task: one core a rank",
-                     "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK, or start by mpirun"});
+    found.push_back(
+        {Level::hurts, "Slurm",
+         "srun of Slurm 22.05 and later ignores sbatch's --cpus-per-task: one core a rank",
+         "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK, or start by mpirun"});
   if (cores && threads_asked() == 0)
-    found.push_back({Level::note, "Slurm", "OMP_NUM_THREADS is unset in a job with --cpus-per-task=" + *cores,
+    found.push_back({Level::note, "Slurm",
+                     "OMP_NUM_THREADS is unset in a job with --cpus-per-task=" + *cores,
                      "export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK"});
-  if (const auto type = variable("SLURM_MPI_TYPE").value_or("none"); type == "none" || type == "pmi2")
+  if (const auto type = variable("SLURM_MPI_TYPE").value_or("none");
+      type == "none" || type == "pmi2")
     found.push_back({Level::note, "Slurm",
                      "plain srun starts with --mpi=" + type + ", where Open MPI dies at its start",
                      "srun --mpi=pmix, or mpirun inside the job"});
@@ -252,7 +269,8 @@ void look_at_slurm(const Surroundings& here, Findings& found) {
                      "--gpus-per-task shows a rank one GPU and breaks direct copies between them",
                      "--gpus-per-node: ranks share the GPUs of a node by their number"});
   if (here.ranks == 0 && variable("SLURM_NTASKS") && here.cores < 2 && cores && *cores != "1")
-    found.push_back({Level::hurts, "Slurm", "this process may use one core of the " + *cores + " asked for",
+    found.push_back({Level::hurts, "Slurm",
+                     "this process may use one core of the " + *cores + " asked for",
                      "srun --cpus-per-task=$SLURM_CPUS_PER_TASK --cpu-bind=cores"});
 }
 

@@ -20,7 +20,8 @@ namespace {
 
 void add_rows(Table& table, const std::string& workload, const std::vector<VariantInfo>& rows) {
   for (const VariantInfo& row : rows) {
-    table.add({workload, std::string(row.name), std::string(name(row.space)), std::string(row.about)});
+    table.add(
+        {workload, std::string(row.name), std::string(name(row.space)), std::string(row.about)});
   }
 }
 
@@ -45,12 +46,14 @@ Body list(const run::Parsed& parsed, const Arguments&, ExitCode&) {
     distributed.add({"transpose", std::string(row.name), std::string(row.about)});
   for (const auto& row : dist::sort::algorithms())
     distributed.add({"sort", std::string(row.name), std::string(row.about)});
-  distributed.add({"stencil", "deep_halo", "boxes of a grid, halos for several steps exchanged at once"});
+  distributed.add(
+      {"stencil", "deep_halo", "boxes of a grid, halos for several steps exchanged at once"});
   fmt::print("{}\n", distributed.text());
   Table stencils({"stencil", "dimensions", "what a step computes"});
   for (const auto& row : stencil::stencil_infos()) {
-    const auto range = row.min_dims == row.max_dims ? std::to_string(row.min_dims)
-                                                    : fmt::format("{} to {}", row.min_dims, row.max_dims);
+    const auto range = row.min_dims == row.max_dims
+                           ? std::to_string(row.min_dims)
+                           : fmt::format("{} to {}", row.min_dims, row.max_dims);
     stencils.add({std::string(row.name), range, std::string(row.about)});
   }
   fmt::print("{}", stencils.text());
@@ -63,13 +66,12 @@ Command list_command() {
   run::OptionSet set(
       "list", "all variants by workload and space",
       {"tessera list", "tessera list --occupancy     # what the kernels of the GPU take of it"});
-  set.add(
-      {.name = "occupancy",
-       .kind = run::Kind::flag,
-       .help =
-           "registers, shared and local memory, blocks and warps a multiprocessor of the GPU's kernels, and "
-           "what limits them",
-       .group = "GPU"});
+  set.add({.name = "occupancy",
+           .kind = run::Kind::flag,
+           .help = "registers, shared and local memory, blocks and warps a multiprocessor of the "
+                   "GPU's kernels, and "
+                   "what limits them",
+           .group = "GPU"});
   return {set, list, Runs::on_one};
 }
 

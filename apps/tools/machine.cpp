@@ -15,9 +15,10 @@ namespace tessera::apps {
 namespace {
 
 run::OptionSet declare() {
-  run::OptionSet set("machine", "what this machine is, and what it can do at most",
-                     {"tessera machine", "mpirun -n 2 tessera machine          # with what messages cost",
-                      "tessera machine --show               # what earlier runs measured"});
+  run::OptionSet set(
+      "machine", "what this machine is, and what it can do at most",
+      {"tessera machine", "mpirun -n 2 tessera machine          # with what messages cost",
+       "tessera machine --show               # what earlier runs measured"});
   set.add({.name = "seconds",
            .kind = run::Kind::real,
            .fallback = "0.3",
@@ -25,14 +26,16 @@ run::OptionSet declare() {
            .group = "Measuring",
            .low = 0.01,
            .high = 60});
-  set.add({.name = "show", .kind = run::Kind::flag, .help = "measure nothing", .group = "Measuring"});
+  set.add(
+      {.name = "show", .kind = run::Kind::flag, .help = "measure nothing", .group = "Measuring"});
   return set;
 }
 
 void print_topology() {
   const machine::Topology t = machine::topology();
-  fmt::print("host {}: {}, {} ({}, cpus {}), {}\n", run::host_name(), t.processor, counted(t.cores, "core"),
-             counted(t.hardware_threads, "hardware thread"), t.cpu_list, counted(t.numa_nodes, "NUMA node"));
+  fmt::print("host {}: {}, {} ({}, cpus {}), {}\n", run::host_name(), t.processor,
+             counted(t.cores, "core"), counted(t.hardware_threads, "hardware thread"), t.cpu_list,
+             counted(t.numa_nodes, "NUMA node"));
   for (const auto& cache : t.caches) {
     fmt::print("  {} {} (lines of {} B), shared by {}\n", cache.name, human_bytes(cache.bytes),
                cache.line_bytes, counted(cache.shared_by, "core"));
@@ -43,7 +46,8 @@ void print_topology() {
   if (gpus.devices.empty()) fmt::print("  GPUs: none ({})\n", gpus.reason);
   for (const auto& gpu : gpus.devices) fmt::print("  GPU: {}\n", run::described(gpu));
   if (gpus.built)
-    fmt::print("  CUDA: runtime {}, driver {}\n", gpus.runtime, gpus.driver.empty() ? "none" : gpus.driver);
+    fmt::print("  CUDA: runtime {}, driver {}\n", gpus.runtime,
+               gpus.driver.empty() ? "none" : gpus.driver);
 }
 
 void print_ceilings(const run::Ceilings& ceilings) {
@@ -57,7 +61,8 @@ void print_ceilings(const run::Ceilings& ceilings) {
   fmt::print("{}measured {} on {}\n", table.text(), ceilings.measured_at, ceilings.host);
 }
 
-/// What the processor, its memory, tasks and GPUs can do at most, and what messages cost between the ranks.
+/// What the processor, its memory, tasks and GPUs can do at most, and what messages cost between
+/// the ranks.
 ExitCode measure(const mpi::Communicator& comm, double seconds) {
   const run::MeasuredCeilings measured = run::measure_ceilings(comm, seconds, print_topology);
   if (!comm.is_root()) return ExitCode::ok;
@@ -66,7 +71,8 @@ ExitCode measure(const mpi::Communicator& comm, double seconds) {
   if (!measured.place.file.empty())
     fmt::print("kept in {}\n", measured.place.file);
   else
-    fmt::print("kept nowhere: {}; set TESSERA_MACHINE_FILE to a file of your own\n", measured.place.why);
+    fmt::print("kept nowhere: {}; set TESSERA_MACHINE_FILE to a file of your own\n",
+               measured.place.why);
   return ExitCode::ok;
 }
 

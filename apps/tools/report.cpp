@@ -1,4 +1,5 @@
-// The commands whose work a script in report/ does: what only reads results and prints needs no MPI.
+// The commands whose work a script in report/ does: what only reads results and prints needs no
+// MPI.
 
 #include <fmt/format.h>
 #include <cstdlib>
@@ -52,27 +53,28 @@ struct Script {
 
 Command script_command(run::OptionSet set, const Script& script) {
   const run::OptionSet declared = set;
-  return {std::move(set),
-          [script, declared](const run::Parsed& parsed, const Arguments&, ExitCode& code) -> Body {
-            const std::vector<std::string>& files = parsed.lists.at("files");
-            require(
-                !files.front().empty() && files.size() >= script.files, ExitCode::usage,
+  return {
+      std::move(set),
+      [script, declared](const run::Parsed& parsed, const Arguments&, ExitCode& code) -> Body {
+        const std::vector<std::string>& files = parsed.lists.at("files");
+        require(!files.front().empty() && files.size() >= script.files, ExitCode::usage,
                 fmt::format("name {}: see tessera {} --help",
-                            script.files == 1 ? "a results file" : "two results files", declared.command()));
-            for (const std::string& file : files) {
-              require(io::file_exists(file_of(file)), ExitCode::missing_input,
-                      "there is no file '" + file_of(file) + "'; check the path");
-            }
-            const bool draws = script.draws && parsed.lists.at("text").front() != "true";
-            std::vector<std::string> words{find_python(script.modules + (draws ? " matplotlib" : "")),
-                                           find_script(script.name)};
-            setenv("TESSERA_PROGRAM", own_program().c_str(), 1);
-            setenv("OPENBLAS_NUM_THREADS", "1", 0);  // numpy's: one for every core, and none is needed
-            for (std::string& word : words_of(declared, parsed)) words.push_back(std::move(word));
-            code = static_cast<ExitCode>(run_program(std::move(words)));
-            return {};
-          },
-          Runs::on_one};
+                            script.files == 1 ? "a results file" : "two results files",
+                            declared.command()));
+        for (const std::string& file : files) {
+          require(io::file_exists(file_of(file)), ExitCode::missing_input,
+                  "there is no file '" + file_of(file) + "'; check the path");
+        }
+        const bool draws = script.draws && parsed.lists.at("text").front() != "true";
+        std::vector<std::string> words{find_python(script.modules + (draws ? " matplotlib" : "")),
+                                       find_script(script.name)};
+        setenv("TESSERA_PROGRAM", own_program().c_str(), 1);
+        setenv("OPENBLAS_NUM_THREADS", "1", 0);  // numpy's: one for every core, and none is needed
+        for (std::string& word : words_of(declared, parsed)) words.push_back(std::move(word));
+        code = static_cast<ExitCode>(run_program(std::move(words)));
+        return {};
+      },
+      Runs::on_one};
 }
 
 void add_files(run::OptionSet& set, const char* help) {
@@ -83,7 +85,8 @@ void add_tolerance(run::OptionSet& set) {
   set.add({.name = "tolerance",
            .kind = run::Kind::real,
            .fallback = "0.05",
-           .help = "SAME: the 95 % interval of the ratio of medians (Zou and Donner 2008) lies within 1 / (1 "
+           .help = "SAME: the 95 % interval of the ratio of medians (Zou and Donner 2008) lies "
+                   "within 1 / (1 "
                    "+ X) .. 1 + X; FASTER, SLOWER: outside",
            .group = "Verdict",
            .low = 0,
@@ -107,10 +110,12 @@ std::string find_python(const std::string& modules) {
         modules + "'.split())))";
     if (run_program({python, "-c", probe}) == 0) return python;
   }
-  throw Error(ExitCode::usage,
-              fmt::format("no Python with {} was found; apt-get install python3-h5py python3-matplotlib, or "
-                          "set TESSERA_PYTHON",
-                          join(split(modules, ' '), ", ")));
+  throw Error(
+      ExitCode::usage,
+      fmt::format(
+          "no Python with {} was found; apt-get install python3-h5py python3-matplotlib, or "
+          "set TESSERA_PYTHON",
+          join(split(modules, ' '), ", ")));
 }
 
 Command report_command() {
@@ -120,7 +125,9 @@ Command report_command() {
                       "tessera report results.h5 --text          # in the terminal, no files",
                       "tessera report s.h5:/u                    # snapshots, a picture a frame"});
   add_files(set, "results files, and datasets of numbers: file.h5:/path");
-  set.add({.name = "html", .help = "the page (default: beside the first file, .html)", .group = "Output"});
+  set.add({.name = "html",
+           .help = "the page (default: beside the first file, .html)",
+           .group = "Output"});
   set.add({.name = "png",
            .help = "folder for the pictures (default: beside the page, its name and _png)",
            .group = "Output"});
@@ -133,34 +140,39 @@ Command report_command() {
 }
 
 Command compare_command() {
-  run::OptionSet set(
-      "compare", "is the second as fast as the first? point by point (Python with h5py, numpy)",
-      {"tessera compare before.h5 after.h5           # 0: no regression, 1: regression, 2: ambiguous",
-       "tessera compare r.h5#matmul_0001 r.h5#matmul_0002 --tolerance 0.02"});
+  run::OptionSet set("compare",
+                     "is the second as fast as the first? point by point (Python with h5py, numpy)",
+                     {"tessera compare before.h5 after.h5           # 0: no regression, 1: "
+                      "regression, 2: ambiguous",
+                      "tessera compare r.h5#matmul_0001 r.h5#matmul_0002 --tolerance 0.02"});
   add_files(set, "two results files, or runs of them: file.h5#run");
   add_tolerance(set);
   return script_command(std::move(set), {"compare.py", "h5py numpy", 2});
 }
 
 Command rerun_command() {
-  run::OptionSet set("rerun", "a stored run once more, and how it compares (Python with h5py, numpy)",
+  run::OptionSet set("rerun",
+                     "a stored run once more, and how it compares (Python with h5py, numpy)",
                      {"tessera rerun results.h5                     # the last run in it",
                       "tessera rerun results.h5#matmul_0001 --results again.h5"});
   add_files(set, "file.h5#run");
-  set.add(
-      {.name = "results", .help = "keep the new results in this file (default: dropped)", .group = "Data"});
+  set.add({.name = "results",
+           .help = "keep the new results in this file (default: dropped)",
+           .group = "Data"});
   set.add({.name = "repetitions",
            .kind = run::Kind::integer,
            .help = "other than those of the stored run",
            .group = "Run",
            .low = 1,
            .high = 1e6});
-  set.add(
-      {.name = "launcher",
-       .help =
-           "how to start several ranks, {ranks} and {threads} filled in (default: mpirun, bound as it fits)",
-       .group = "Run"});
-  set.add({.name = "dry-run", .kind = run::Kind::flag, .help = "print the command and stop", .group = "Run"});
+  set.add({.name = "launcher",
+           .help = "how to start several ranks, {ranks} and {threads} filled in (default: mpirun, "
+                   "bound as it fits)",
+           .group = "Run"});
+  set.add({.name = "dry-run",
+           .kind = run::Kind::flag,
+           .help = "print the command and stop",
+           .group = "Run"});
   add_tolerance(set);
   return script_command(std::move(set), {"rerun.py", "h5py numpy"});
 }
@@ -179,16 +191,18 @@ Command export_command() {
            .group = "Format"});
   set.add({.name = "extra-p",
            .kind = run::Kind::flag,
-           .help = "every sample as a line: params, callpath, metric, value; a file each for what was "
-                   "measured at other "
-                   "points",
+           .help =
+               "every sample as a line: params, callpath, metric, value; a file each for what was "
+               "measured at other "
+               "points",
            .group = "Format"});
   set.add({.name = "tables",
            .fallback = "samples,summary",
            .help = "which, by name, or all (phases, ranks, machine, ...)",
            .group = "Output"});
   set.add({.name = "out",
-           .help = "beginning of the names of the files (default: that of the first results file); - for the "
+           .help = "beginning of the names of the files (default: that of the first results file); "
+                   "- for the "
                    "terminal",
            .group = "Output"});
   return script_command(std::move(set), {"export.py", "h5py numpy"});

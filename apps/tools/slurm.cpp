@@ -29,8 +29,10 @@ void write_script(const std::string& file, const std::string& text) {
     std::string first, second;
     std::getline(old, first);
     std::getline(old, second);
-    require(second.starts_with("# tessera slurm "), ExitCode::cannot_create,
-            fmt::format("'{}' exists and is no script of `tessera slurm`; give --script another name", file));
+    require(
+        second.starts_with("# tessera slurm "), ExitCode::cannot_create,
+        fmt::format("'{}' exists and is no script of `tessera slurm`; give --script another name",
+                    file));
   }
   const std::string target = io::behind_links(file), partial = io::partial_name(target);
   io::create_new_file(partial);
@@ -38,11 +40,13 @@ void write_script(const std::string& file, const std::string& text) {
   out << text;
   out.close();
   if (!out) io::discard_partial(partial);
-  require(static_cast<bool>(out), ExitCode::cannot_create, fmt::format("cannot write the script '{}'", file));
+  require(static_cast<bool>(out), ExitCode::cannot_create,
+          fmt::format("cannot write the script '{}'", file));
   io::publish_file(partial, target);
 }
 
-/// By a child of its own, and then sbatch: what MPI leaves in the environment must not get into the job.
+/// By a child of its own, and then sbatch: what MPI leaves in the environment must not get into the
+/// job.
 ExitCode submit(const run::Parsed& parsed, const Arguments& arguments) {
   std::string script = parsed.lists.at("script").front();
   std::vector<std::string> words{own_program(), "slurm"};
@@ -55,9 +59,11 @@ ExitCode submit(const run::Parsed& parsed, const Arguments& arguments) {
   }
   if (const int code = run_program(std::move(words)); code != 0) return static_cast<ExitCode>(code);
   const int code = run_program({"sbatch", script});
-  require(code != 127, ExitCode::usage, fmt::format("there is no sbatch here; the script is '{}'", script));
+  require(code != 127, ExitCode::usage,
+          fmt::format("there is no sbatch here; the script is '{}'", script));
   require(code == 0, ExitCode::usage,
-          fmt::format("sbatch does not take '{}' (its words are above); ask for something else", script));
+          fmt::format("sbatch does not take '{}' (its words are above); ask for something else",
+                      script));
   return ExitCode::ok;
 }
 

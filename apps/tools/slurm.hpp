@@ -27,8 +27,8 @@ struct Job {
 
 [[nodiscard]] run::OptionSet declare();
 
-/// What the options ask for, except for what only the plan knows: memory and time where they are not given.
-/// Throws Error(usage) on what cannot be.
+/// What the options ask for, except for what only the plan knows: memory and time where they are
+/// not given. Throws Error(usage) on what cannot be.
 [[nodiscard]] Job read_job(const run::Parsed& parsed, const Arguments& arguments);
 
 /// The workload's own options with the ranks and threads of the job, for its plan.

@@ -22,8 +22,8 @@ std::string text_of(const io::Run& run, const char* attribute) {
 std::string origin_of(const io::Run& run, const std::string& file) {
   const std::string before = text_of(run, io::schema::collected_from);
   if (!before.empty()) return before;
-  return fmt::format("{}#{} {}", std::filesystem::absolute(file).lexically_normal().string(), run.name,
-                     text_of(run, "start_time"));
+  return fmt::format("{}#{} {}", std::filesystem::absolute(file).lexically_normal().string(),
+                     run.name, text_of(run, "start_time"));
 }
 
 void check_files(const Arguments& files, const std::string& into) {
@@ -69,7 +69,8 @@ void collect(const Arguments& files, const std::string& into) {
   std::vector<io::Run> all;
   for (auto& [name, run] : runs) all.push_back(std::move(run));
   if (!all.empty()) io::replace_runs(into, all);
-  fmt::print("collected: {} of {} in {}\n", counted(ssize(all), "run"), counted(ssize(files), "file"), into);
+  fmt::print("collected: {} of {} in {}\n", counted(ssize(all), "run"),
+             counted(ssize(files), "file"), into);
 }
 
 }  // namespace tessera::apps::slurm

@@ -18,7 +18,9 @@ bool is_slurm_time(const std::string& text) {
   return std::regex_match(text, form);
 }
 
-std::string value(const run::Parsed& parsed, const char* option) { return parsed.lists.at(option).front(); }
+std::string value(const run::Parsed& parsed, const char* option) {
+  return parsed.lists.at(option).front();
+}
 
 index_t number(const run::Parsed& parsed, const char* option, index_t otherwise) {
   const std::string text = value(parsed, option);
@@ -28,17 +30,20 @@ index_t number(const run::Parsed& parsed, const char* option, index_t otherwise)
 void check_gpus(const Job& job) {
   require(
       job.gpus == 0 || job.tasks_per_node % job.gpus == 0, ExitCode::usage,
-      fmt::format("{} ranks a node cannot share {} GPUs evenly; give --tasks-per-node a multiple of --gpus",
-                  job.tasks_per_node, job.gpus));
+      fmt::format(
+          "{} ranks a node cannot share {} GPUs evenly; give --tasks-per-node a multiple of --gpus",
+          job.tasks_per_node, job.gpus));
 }
 
 void check_arguments(const Job& job) {
   for (const std::string& word : job.arguments) {
     const std::string name = word.substr(0, word.find('='));
     require(name != "--ranks" && name != "--plan" && name != "--part", ExitCode::usage,
-            fmt::format("{} is the script's own affair; say --nodes, --tasks-per-node and --array", name));
+            fmt::format("{} is the script's own affair; say --nodes, --tasks-per-node and --array",
+                        name));
     require(name != "--again", ExitCode::usage,
-            "--again does not go with a job that may be queued again: it would measure everything each time; "
+            "--again does not go with a job that may be queued again: it would measure everything "
+            "each time; "
             "name a new results file");
   }
 }
@@ -47,7 +52,8 @@ void check_arguments(const Job& job) {
 
 run::OptionSet declare() {
   run::OptionSet set(
-      "slurm", "a batch script for a workload, from its plan; and the results of many jobs in one file",
+      "slurm",
+      "a batch script for a workload, from its plan; and the results of many jobs in one file",
       {"tessera slurm matmul --config configs/matmul/strong.toml --nodes 4 --gpus 4 > job.sbatch",
        "tessera slurm stencil --shape 4096x4096x4096 --steps 1e5 --checkpoint ck.h5 --out u.h5:/u "
        "--nodes 16 --time 8:00:00 --submit",
@@ -60,18 +66,26 @@ run::OptionSet declare() {
            .choices = {"matmul", "transpose", "stencil", "sort", "collect"},
            .positional = true});
   const auto count = [&](const char* name, const char* help, double low) {
-    set.add(
-        {.name = name, .kind = Kind::integer, .help = help, .group = "Resources", .low = low, .high = 1e6});
+    set.add({.name = name,
+             .kind = Kind::integer,
+             .help = help,
+             .group = "Resources",
+             .low = low,
+             .high = 1e6});
   };
   count("nodes", "nodes (default 1)", 1);
   count("gpus",
-        "GPUs a node, for matmul: kernel cuda_tensor unless --kernel or TESSERA_KERNEL says another (default "
+        "GPUs a node, for matmul: kernel cuda_tensor unless --kernel or TESSERA_KERNEL says "
+        "another (default "
         "0)",
         0);
-  count("tasks-per-node", "ranks a node (default: one a GPU, else one a NUMA node of this machine)", 1);
-  count("cpus-per-task", "cores, and threads, a rank (default: its share of the cores of this machine)", 1);
+  count("tasks-per-node", "ranks a node (default: one a GPU, else one a NUMA node of this machine)",
+        1);
+  count("cpus-per-task",
+        "cores, and threads, a rank (default: its share of the cores of this machine)", 1);
   count("array",
-        "share the points of a sweep out to so many tasks of a job array; sbatch --array=3,5 SCRIPT runs "
+        "share the points of a sweep out to so many tasks of a job array; sbatch --array=3,5 "
+        "SCRIPT runs "
         "those two again",
         1);
   set.add({.name = "mem",
@@ -79,13 +93,19 @@ run::OptionSet declare() {
            .help = "memory of a node (default: from the plan)",
            .group = "Resources",
            .low = 1});
-  set.add(
-      {.name = "time", .help = "limit, as Slurm writes it (default: from the plan)", .group = "Resources"});
+  set.add({.name = "time",
+           .help = "limit, as Slurm writes it (default: from the plan)",
+           .group = "Resources"});
   for (const char* name : {"partition", "account", "qos", "constraint"})
     set.add({.name = name, .help = "as for sbatch", .group = "Resources"});
   set.add({.name = "job-name", .help = "default tessera-WORKLOAD", .group = "Script"});
-  set.add({.name = "script", .help = "file for the script (default: it is printed)", .group = "Script"});
-  set.add({.name = "submit", .kind = Kind::flag, .help = "hand the script to sbatch", .group = "Script"});
+  set.add({.name = "script",
+           .help = "file for the script (default: it is printed)",
+           .group = "Script"});
+  set.add({.name = "submit",
+           .kind = Kind::flag,
+           .help = "hand the script to sbatch",
+           .group = "Script"});
   set.add({.name = "results", .help = "of collect: where the runs go", .group = "Script"});
   set.pass_on_rest();
   return set;
@@ -103,14 +123,18 @@ Job read_job(const run::Parsed& parsed, const Arguments& arguments) {
   const machine::Topology here = machine::topology();
   job.tasks_per_node =
       number(parsed, "tasks-per-node", job.gpus > 0 ? job.gpus : std::max(1, here.numa_nodes));
-  job.cpus_per_task = number(parsed, "cpus-per-task", std::max<index_t>(1, here.cores / job.tasks_per_node));
-  job.name = value(parsed, "job-name").empty() ? "tessera-" + job.workload : value(parsed, "job-name");
-  require(job.name.find_first_of("/% \"'\\$`\n") == std::string::npos, ExitCode::usage,
-          fmt::format("--job-name '{}' names files too; leave out /, %, quotes and blanks", job.name));
+  job.cpus_per_task =
+      number(parsed, "cpus-per-task", std::max<index_t>(1, here.cores / job.tasks_per_node));
+  job.name =
+      value(parsed, "job-name").empty() ? "tessera-" + job.workload : value(parsed, "job-name");
+  require(
+      job.name.find_first_of("/% \"'\\$`\n") == std::string::npos, ExitCode::usage,
+      fmt::format("--job-name '{}' names files too; leave out /, %, quotes and blanks", job.name));
   job.time = value(parsed, "time");
   require(job.time.empty() || is_slurm_time(job.time), ExitCode::usage,
-          fmt::format("--time '{}' is no time of Slurm; write minutes, hours:minutes:seconds or days-hours",
-                      job.time));
+          fmt::format(
+              "--time '{}' is no time of Slurm; write minutes, hours:minutes:seconds or days-hours",
+              job.time));
   if (const std::string memory = value(parsed, "mem"); !memory.empty())
     job.mebibytes = std::max<index_t>(1, parse_bytes(memory) >> 20);
   for (const char* option : {"partition", "account", "qos", "constraint"}) {
@@ -132,14 +156,16 @@ Job read_job(const run::Parsed& parsed, const Arguments& arguments) {
 run::Parsed planned(const Command& workload, const Job& job) {
   run::Parsed request = workload.options.parse(job.arguments);
   require(job.ranks() <= 4096, ExitCode::usage,
-          fmt::format("{} nodes of {} ranks are {} ranks; plans go to 4096", job.nodes, job.tasks_per_node,
-                      job.ranks()));
+          fmt::format("{} nodes of {} ranks are {} ranks; plans go to 4096", job.nodes,
+                      job.tasks_per_node, job.ranks()));
   request.lists["ranks"] = {std::to_string(job.ranks())};
   request.lists["plan"] = {"true"};
   for (std::string& threads : request.lists["threads"]) {
-    require(std::stoll(threads) <= job.cpus_per_task, ExitCode::usage,
-            fmt::format("--threads {} ({}) is more than the {} cores of a rank; give --cpus-per-task as many",
-                        threads, request.sources["threads"], job.cpus_per_task));
+    require(
+        std::stoll(threads) <= job.cpus_per_task, ExitCode::usage,
+        fmt::format(
+            "--threads {} ({}) is more than the {} cores of a rank; give --cpus-per-task as many",
+            threads, request.sources["threads"], job.cpus_per_task));
     if (threads == "0") threads = std::to_string(job.cpus_per_task);
   }
   return request;

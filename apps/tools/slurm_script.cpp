@@ -11,7 +11,8 @@
 namespace tessera::apps::slurm {
 namespace {
 
-constexpr index_t own_bytes = index_t{256} << 20;  // code, MPI and HDF5 of a rank: 60 to 150 MiB seen
+constexpr index_t own_bytes = index_t{256}
+                              << 20;  // code, MPI and HDF5 of a rank: 60 to 150 MiB seen
 constexpr double spare = 1.1;
 constexpr double set_up_seconds = 600,
                  slower = 3;  // files, checks and a busy machine; a limit too long waits longer
@@ -35,7 +36,8 @@ index_t seconds_of(const std::string& time) {
   const auto fields = split(days ? time.substr(dash + 1) : time, ':');
   index_t seconds = 0;
   for (const std::string& field : fields) seconds = seconds * 60 + std::stoll(field);
-  // Without days the shortest forms are minutes and minutes:seconds, with them hours and hours:minutes.
+  // Without days the shortest forms are minutes and minutes:seconds, with them hours and
+  // hours:minutes.
   if (days)
     for (std::size_t missing = fields.size(); missing < 3; ++missing) seconds *= 60;
   else if (fields.size() == 1)
@@ -43,7 +45,8 @@ index_t seconds_of(const std::string& time) {
   return seconds + (days ? std::stoll(time.substr(0, dash)) * 24 * 3600 : 0);
 }
 
-/// Before the end, for the last step, a checkpoint and the launcher: less where there is little time at all.
+/// Before the end, for the last step, a checkpoint and the launcher: less where there is little
+/// time at all.
 index_t warning_seconds(const std::string& time) {
   return std::min<index_t>(120, std::max<index_t>(10, seconds_of(time) / 5));
 }
@@ -51,9 +54,9 @@ index_t warning_seconds(const std::string& time) {
 }  // namespace
 
 void complete(Job& job, const run::Parsed& request, const std::vector<workloads::Need>& needs) {
-  require(
-      job.array <= static_cast<index_t>(needs.size()), ExitCode::usage,
-      fmt::format("--array {} is more than the {} of the sweep", job.array, counted(ssize(needs), "point")));
+  require(job.array <= static_cast<index_t>(needs.size()), ExitCode::usage,
+          fmt::format("--array {} is more than the {} of the sweep", job.array,
+                      counted(ssize(needs), "point")));
   index_t memory = 0;
   double seconds = 0;
   bool known = true;
@@ -63,15 +66,17 @@ void complete(Job& job, const run::Parsed& request, const std::vector<workloads:
     seconds += need.seconds * static_cast<double>(need.repetitions);
   }
   const std::string limit = request.lists.at("memory").front();
-  require(limit.empty() || parse_bytes(limit) >= memory, ExitCode::usage,
-          fmt::format("a rank would hold {} and --memory allows {}; use more nodes or smaller sizes",
-                      human_bytes(memory), limit));
+  require(
+      limit.empty() || parse_bytes(limit) >= memory, ExitCode::usage,
+      fmt::format("a rank would hold {} and --memory allows {}; use more nodes or smaller sizes",
+                  human_bytes(memory), limit));
   const index_t node =
       static_cast<index_t>(spare * static_cast<double>(memory + own_bytes)) * job.tasks_per_node;
   const index_t wanted = ceil_div(node, index_t{1} << 20);
   require(job.mebibytes == 0 || job.mebibytes >= wanted, ExitCode::usage,
-          fmt::format("{} on a node would take {} MiB and --mem gives {} MiB; use more nodes, or give more",
-                      counted(job.tasks_per_node, "rank"), wanted, job.mebibytes));
+          fmt::format(
+              "{} on a node would take {} MiB and --mem gives {} MiB; use more nodes, or give more",
+              counted(job.tasks_per_node, "rank"), wanted, job.mebibytes));
   if (job.mebibytes == 0) job.mebibytes = wanted;
   if (job.array > 0) seconds /= static_cast<double>(job.array);
   job.plan = fmt::format(
@@ -80,9 +85,10 @@ void complete(Job& job, const run::Parsed& request, const std::vector<workloads:
       known ? fmt::format("predicted {} on nodes like {}", human_seconds(seconds), run::host_name())
             : "time unknown");
   if (!job.time.empty()) return;
-  require(known, ExitCode::usage,
-          "the time cannot be predicted, because this machine was never measured; give --time, or run "
-          "`tessera machine` once");
+  require(
+      known, ExitCode::usage,
+      "the time cannot be predicted, because this machine was never measured; give --time, or run "
+      "`tessera machine` once");
   job.time = clock(static_cast<index_t>(std::ceil((set_up_seconds + slower * seconds) / 60)));
 }
 
@@ -111,8 +117,9 @@ std::string script_of(const Job& job) {
   for (const std::string& word : job.arguments) text += " " + run::quoted(word);
   if (job.array > 0) text += fmt::format(" --part \"$SLURM_ARRAY_TASK_ID/{}\"", job.array);
   if (!gives(job, "--results")) {
-    text += job.array > 0 ? fmt::format(" --results \"{}-{}/$SLURM_ARRAY_TASK_ID.h5\"", job.name, job.array)
-                          : fmt::format(" --results {}.h5", job.name);
+    text += job.array > 0
+                ? fmt::format(" --results \"{}-{}/$SLURM_ARRAY_TASK_ID.h5\"", job.name, job.array)
+                : fmt::format(" --results {}.h5", job.name);
   }
   if (!gives(job, "--resume")) text += " --resume auto";
   return text + "\n";

@@ -21,8 +21,9 @@ Body verify(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
   const io::FileCheck check = io::check_file_apart(file);
   bool right = check.state == io::schema::state_complete && !check.datasets.empty();
   for (const io::DatasetCheck& dataset : check.datasets) {
-    fmt::print("{}:{}  {}  checksum {}  {}\n", file, printable(dataset.path), dataset.shape, dataset.found,
-               dataset.matches() ? "matches" : "DIFFERS from the stored " + printable(dataset.expected));
+    fmt::print(
+        "{}:{}  {}  checksum {}  {}\n", file, printable(dataset.path), dataset.shape, dataset.found,
+        dataset.matches() ? "matches" : "DIFFERS from the stored " + printable(dataset.expected));
     right = right && dataset.matches();
   }
   if (check.datasets.empty()) fmt::print("{}: no dataset of ours is left in it\n", file);

@@ -1,6 +1,5 @@
 #include "command.hpp"
 
-
 #include "transpose/options.hpp"
 #include "workloads/transpose/workload.hpp"
 
@@ -30,7 +29,8 @@ workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
 
 Command transpose_command() {
   static const run::OptionSet set = transpose::declare();
-  return workload_command(workloads::transpose::workload(set), [](run::Parsed& parsed) { return transpose::look(set, parsed); });
+  return workload_command(workloads::transpose::workload(set),
+                          [](run::Parsed& parsed) { return transpose::look(set, parsed); });
 }
 
 }  // namespace tessera::apps

@@ -18,9 +18,11 @@ using run::Kind;
 using run::OptionSet;
 
 void add_data(OptionSet& set) {
-  set.add({.name = "in",
-           .help = "the input, file.h5:/path or a part of it, file.h5:/path[:100,3,-50:] (else generated)",
-           .group = "Data"});
+  set.add(
+      {.name = "in",
+       .help =
+           "the input, file.h5:/path or a part of it, file.h5:/path[:100,3,-50:] (else generated)",
+       .group = "Data"});
   set.add({.name = "c", .help = "what beta multiplies (else generated)", .group = "Data"});
   set.add({.name = "out",
            .help = "where the result goes, file.h5:/path (else it is dropped)",
@@ -41,15 +43,16 @@ void add_data(OptionSet& set) {
            .axis = true,
            .low = 0,
            .high = run::most_size});
-  set.add({.name = "shape", .help = "of a generated input for --axes: 300,200,100", .group = "Data"});
   set.add(
-      {.name = "type",
-       .kind = Kind::choice,
-       .fallback = "auto",
-       .help = "element type (auto: that of the file, kept bit by bit; f64 when generated)",
-       .group = "Data",
-       .choices = {"auto", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "c64", "c128"},
-       .axis = true});
+      {.name = "shape", .help = "of a generated input for --axes: 300,200,100", .group = "Data"});
+  set.add({.name = "type",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help = "element type (auto: that of the file, kept bit by bit; f64 when generated)",
+           .group = "Data",
+           .choices = {"auto", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64",
+                       "c64", "c128"},
+           .axis = true});
   run::add_seed(set, "of generated inputs and of the check");
 }
 
@@ -90,16 +93,19 @@ void add_method(OptionSet& set) {
   algorithms.insert(algorithms.begin(), "auto");
   run::add_kernel(set, run::names_of(tessera::transpose::variants()));
   run::add_device(
-      set, "the CPU, or the GPU where it is asked for: the bus to it is slower than the host's memory");
+      set,
+      "the CPU, or the GPU where it is asked for: the bus to it is slower than the host's memory");
   run::add_gpu_exchange(set);
   run::add_shares(set);
-  set.add({.name = "algorithm",
-           .kind = Kind::choice,
-           .fallback = "auto",
-           .help = "how the ranks exchange (auto: shared where ranks share a node and /dev/shm has room)",
-           .group = "Method",
-           .choices = algorithms,
-           .axis = true});
+  set.add(
+      {.name = "algorithm",
+       .kind = Kind::choice,
+       .fallback = "auto",
+       .help =
+           "how the ranks exchange (auto: shared where ranks share a node and /dev/shm has room)",
+       .group = "Method",
+       .choices = algorithms,
+       .axis = true});
   set.add({.name = "tile",
            .kind = Kind::integer,
            .fallback = "64",
@@ -136,29 +142,31 @@ void add_method(OptionSet& set) {
            .high = 1e9,
            .users = {"algorithm", {"auto", "pairwise"}}});
   run::add_device_memory(set, "matrices");
-  set.add(
-      {.name = "out-of-core",
-       .kind = Kind::choice,
-       .fallback = "auto",
-       .help = "from file to file in tiles, each read and written once (auto: where memory does not suffice)",
-       .group = "Machine",
-       .choices = {"auto", "always", "never"}});
+  set.add({.name = "out-of-core",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help = "from file to file in tiles, each read and written once (auto: where memory "
+                   "does not suffice)",
+           .group = "Machine",
+           .choices = {"auto", "always", "never"}});
   run::add_plan_ranks(set);
-  run::add_job_options(set,
-                       "auto: go on where a run that was stopped ended: after the points that --results "
-                       "holds, or after the tiles of the output that it had written");
+  run::add_job_options(
+      set,
+      "auto: go on where a run that was stopped ended: after the points that --results "
+      "holds, or after the tiles of the output that it had written");
 }
 
 }  // namespace
 
 OptionSet declare() {
-  OptionSet set("transpose", "B = alpha op(A) + beta C, or the axes of an array permuted, from HDF5 to HDF5",
-                {"mpirun -n 4 tessera transpose --in a.h5:/A --out t.h5:/A",
-                 "tessera transpose --in field.h5:/u --axes 2,0,1 --out u.h5:/u      # up to 6 axes",
-                 "tessera transpose --m 20000 --n 300 --type i16 --in-place",
-                 "tessera transpose --in huge.h5:/A --out t.h5:/A --memory 2GiB     # out of core",
-                 "mpirun -n 7 tessera transpose --n 30000 --plan                     # what would happen",
-                 "tessera transpose --config configs/studies/transpose_naive_vs_cache_oblivious.toml"});
+  OptionSet set(
+      "transpose", "B = alpha op(A) + beta C, or the axes of an array permuted, from HDF5 to HDF5",
+      {"mpirun -n 4 tessera transpose --in a.h5:/A --out t.h5:/A",
+       "tessera transpose --in field.h5:/u --axes 2,0,1 --out u.h5:/u      # up to 6 axes",
+       "tessera transpose --m 20000 --n 300 --type i16 --in-place",
+       "tessera transpose --in huge.h5:/A --out t.h5:/A --memory 2GiB     # out of core",
+       "mpirun -n 7 tessera transpose --n 30000 --plan                     # what would happen",
+       "tessera transpose --config configs/studies/transpose_naive_vs_cache_oblivious.toml"});
   add_data(set);
   add_operation(set);
   add_method(set);
@@ -171,25 +179,30 @@ OptionSet declare() {
 void check_options(const OptionSet& set, const run::Parsed& parsed) {
   const auto value = [&](const char* option) { return parsed.lists.at(option).front(); };
   const bool from_file = !value("in").empty(), adds = parsed.real("beta") != 0;
-  const auto refuse_if = [](bool wrong, const char* message) { require(!wrong, ExitCode::usage, message); };
+  const auto refuse_if = [](bool wrong, const char* message) {
+    require(!wrong, ExitCode::usage, message);
+  };
   refuse_if(!value("c").empty() && !from_file, "--c goes with --in; give both");
   refuse_if(!value("c").empty() && !adds,
             "--c without --beta has no effect (beta is 0); give --beta 1 to add it");
   const auto axes = std::ranges::count(value("axes"), ',') + 1;  // of others no C helps
   refuse_if(value("c").empty() && from_file && adds && (value("axes").empty() || axes == 2),
             "--beta needs the C that it multiplies; give --c file.h5:/path");
-  refuse_if(!value("shape").empty() && (from_file || value("axes").empty()),
-            "--shape describes a generated input of --axes; give --axes, or --m and --n for a matrix");
+  refuse_if(
+      !value("shape").empty() && (from_file || value("axes").empty()),
+      "--shape describes a generated input of --axes; give --axes, or --m and --n for a matrix");
   for (const char* size : {"m", "n"}) {
     const std::string& source = parsed.sources.at(size);
-    require(
-        !from_file || source == "default", ExitCode::usage,
-        fmt::format("--{} ({}) describes a generated input and --in names a file; drop it", size, source));
+    require(!from_file || source == "default", ExitCode::usage,
+            fmt::format("--{} ({}) describes a generated input and --in names a file; drop it",
+                        size, source));
     require(value("shape").empty() || source == "default", ExitCode::usage,
-            fmt::format("--{} ({}) describes a matrix and --shape has all extents; drop one", size, source));
+            fmt::format("--{} ({}) describes a matrix and --shape has all extents; drop one", size,
+                        source));
   }
-  refuse_if(!value("out").empty() && set.points(parsed).size() != 1,
-            "--out takes the result of one run and this is a sweep of several; drop --out or the lists");
+  refuse_if(
+      !value("out").empty() && set.points(parsed).size() != 1,
+      "--out takes the result of one run and this is a sweep of several; drop --out or the lists");
 }
 
 }  // namespace tessera::apps::transpose

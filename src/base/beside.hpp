@@ -1,5 +1,6 @@
 #pragma once
-// Waiting for several files at once: system threads beside whatever else runs, for what is no computing.
+// Waiting for several files at once: system threads beside whatever else runs, for what is no
+// computing.
 
 #include <algorithm>
 #include <atomic>
@@ -10,8 +11,8 @@
 
 namespace tessera {
 
-/// f(i, thread) for i = 0, 1, ..., n - 1, each once, by so many threads, of which this is thread 0. Throws
-/// what one of them threw, after all have ended.
+/// f(i, thread) for i = 0, 1, ..., n - 1, each once, by so many threads, of which this is thread 0.
+/// Throws what one of them threw, after all have ended.
 template <class F>
 void for_each_beside(int threads, index_t n, const F& f) {
   std::atomic<index_t> next = 0;

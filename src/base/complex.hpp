@@ -1,6 +1,7 @@
 #pragma once
-// Complex numbers as h5py, numpy and std::complex lay them out. Products are the four of the definition: no
-// second look at results that are not finite, which std::complex takes at every multiplication.
+// Complex numbers as h5py, numpy and std::complex lay them out. Products are the four of the
+// definition: no second look at results that are not finite, which std::complex takes at every
+// multiplication.
 
 #include <type_traits>
 
@@ -13,11 +14,16 @@ struct Complex {
   T re, im;
 
   Complex() = default;
-  TESSERA_HD constexpr Complex(T real, T imaginary = T{0}) : re(real), im(imaginary) {}  // NOLINT: implicit
+  TESSERA_HD constexpr Complex(T real, T imaginary = T{0})
+      : re(real), im(imaginary) {}  // NOLINT: implicit
 
   friend constexpr bool operator==(const Complex&, const Complex&) = default;
-  TESSERA_HD friend constexpr Complex operator+(Complex x, Complex y) { return {x.re + y.re, x.im + y.im}; }
-  TESSERA_HD friend constexpr Complex operator-(Complex x, Complex y) { return {x.re - y.re, x.im - y.im}; }
+  TESSERA_HD friend constexpr Complex operator+(Complex x, Complex y) {
+    return {x.re + y.re, x.im + y.im};
+  }
+  TESSERA_HD friend constexpr Complex operator-(Complex x, Complex y) {
+    return {x.re - y.re, x.im - y.im};
+  }
   TESSERA_HD friend constexpr Complex operator-(Complex x) { return {-x.re, -x.im}; }
   TESSERA_HD friend constexpr Complex operator*(Complex x, Complex y) {
     return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
@@ -48,7 +54,8 @@ template <class T>
   return factor * x;
 }
 template <class T>
-[[nodiscard]] TESSERA_HD constexpr Complex<T> scaled(const Complex<T>& factor, const Complex<T>& x) {
+[[nodiscard]] TESSERA_HD constexpr Complex<T> scaled(const Complex<T>& factor,
+                                                     const Complex<T>& x) {
   if (factor.im == T{0}) return {factor.re * x.re, factor.re * x.im};
   return factor * x;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Views of fields in one to three dimensions: pointers with shapes, passed by value, owning nothing.
+// Views of fields in one to three dimensions: pointers with shapes, passed by value, owning
+// nothing.
 
 #include <type_traits>
 
@@ -7,8 +8,8 @@
 
 namespace tessera {
 
-/// A point, an extent or an offset: (z, y, x), slowest first. A field of fewer dimensions has extent 1 in
-/// front.
+/// A point, an extent or an offset: (z, y, x), slowest first. A field of fewer dimensions has
+/// extent 1 in front.
 struct Index3 {
   index_t at[3] = {0, 0, 0};
   TESSERA_HD constexpr index_t& operator[](int d) { return at[d]; }
@@ -41,8 +42,8 @@ struct Box3 {
   return common;
 }
 
-/// data[z * stride[0] + y * stride[1] + x * stride[2]]. Indices below 0 and from extent on address the ghost
-/// layers, if the memory has any.
+/// data[z * stride[0] + y * stride[1] + x * stride[2]]. Indices below 0 and from extent on address
+/// the ghost layers, if the memory has any.
 template <class T>
 struct GridView {
   T* data = nullptr;  ///< the point (0, 0, 0)
@@ -56,10 +57,14 @@ struct GridView {
   TESSERA_HD T& operator()(index_t y, index_t x) const { return (*this)(0, y, x); }
   TESSERA_HD T& operator()(index_t x) const { return data[x * stride[2]]; }
   TESSERA_HD T& operator()(Index3 p) const { return (*this)(p[0], p[1], p[2]); }
-  [[nodiscard]] TESSERA_HD T* row(index_t z, index_t y) const { return data + z * stride[0] + y * stride[1]; }
+  [[nodiscard]] TESSERA_HD T* row(index_t z, index_t y) const {
+    return data + z * stride[0] + y * stride[1];
+  }
 
   /// The box [from, from + size).
-  TESSERA_HD GridView box(Index3 from, Index3 size) const { return {&(*this)(from), size, stride, dims}; }
+  TESSERA_HD GridView box(Index3 from, Index3 size) const {
+    return {&(*this)(from), size, stride, dims};
+  }
   [[nodiscard]] TESSERA_HD bool empty() const { return extent.volume() == 0; }
 
   TESSERA_HD operator GridView<const T>() const  // NOLINT: implicit on purpose, as MatrixView

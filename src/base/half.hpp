@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// The nearest half, ties to even; infinity from 65520 on. A NaN keeps what it has room for, as processors
-/// do. Always inlined: sources that are compiled for several instruction sets use it.
+/// The nearest half, ties to even; infinity from 65520 on. A NaN keeps what it has room for, as
+/// processors do. Always inlined: sources that are compiled for several instruction sets use it.
 [[nodiscard, gnu::always_inline]] TESSERA_HD constexpr std::uint16_t half_bits(float value) {
   const auto word = __builtin_bit_cast(std::uint32_t, value);
   const std::uint32_t sign = word >> 16 & 0x8000U, size = word & 0x7fffffffU;
@@ -35,8 +35,8 @@ namespace tessera {
   return __builtin_bit_cast(float, sign | word);
 }
 
-/// A float with whose help value is rounded to fewer bits once, not twice: towards zero, the last bit set
-/// where anything was lost (rounding to odd).
+/// A float with whose help value is rounded to fewer bits once, not twice: towards zero, the last
+/// bit set where anything was lost (rounding to odd).
 [[nodiscard]] TESSERA_HD constexpr float to_odd(double value) {
   const auto near = static_cast<float>(value);
   const auto back = static_cast<double>(near);
@@ -53,9 +53,12 @@ struct Half {
   Half() = default;
   TESSERA_HD constexpr explicit Half(float value) : bits(half_bits(value)) {}
   template <class Number>
-  TESSERA_HD constexpr explicit Half(Number value) : bits(half_bits(to_odd(static_cast<double>(value)))) {}
+  TESSERA_HD constexpr explicit Half(Number value)
+      : bits(half_bits(to_odd(static_cast<double>(value)))) {}
   TESSERA_HD constexpr explicit operator float() const { return half_value(bits); }
-  TESSERA_HD constexpr explicit operator double() const { return static_cast<double>(half_value(bits)); }
+  TESSERA_HD constexpr explicit operator double() const {
+    return static_cast<double>(half_value(bits));
+  }
 };
 
 template <class T>

@@ -12,12 +12,14 @@ namespace tessera {
 
 using index_t = std::int64_t;
 
-/// value as a To; throws Error(usage) when To cannot hold it. For the MPI, BLAS and CUDA borders only.
+/// value as a To; throws Error(usage) when To cannot hold it. For the MPI, BLAS and CUDA borders
+/// only.
 template <class To, class From>
 [[nodiscard]] To narrow(From value) {
   static_assert(std::is_integral_v<To> && std::is_integral_v<From>);
-  require(std::in_range<To>(value), ExitCode::usage,
-          "a size does not fit the 32-bit count of a library call (use more ranks or smaller pieces)");
+  require(
+      std::in_range<To>(value), ExitCode::usage,
+      "a size does not fit the 32-bit count of a library call (use more ranks or smaller pieces)");
   return static_cast<To>(value);
 }
 
@@ -25,8 +27,8 @@ template <class To, class From>
 [[nodiscard]] inline index_t checked_mul(index_t a, index_t b, const char* what) {
   index_t product = 0;
   require(!__builtin_mul_overflow(a, b, &product), ExitCode::usage,
-          std::string(what) + " overflows 64 bits (" + std::to_string(a) + " x " + std::to_string(b) +
-              "); choose smaller sizes");
+          std::string(what) + " overflows 64 bits (" + std::to_string(a) + " x " +
+              std::to_string(b) + "); choose smaller sizes");
   return product;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// What kernels ask of their element type beside arithmetic, so that an element which reports its loads and
-// stores (lab/locality/traced.hpp) can take the place of a plain number. For plain numbers all of it is nothing.
+// What kernels ask of their element type beside arithmetic, so that an element which reports its
+// loads and stores (lab/locality/traced.hpp) can take the place of a plain number. For plain
+// numbers all of it is nothing.
 
 #include <type_traits>
 

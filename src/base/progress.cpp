@@ -11,7 +11,9 @@
 namespace tessera {
 
 Progress::Progress(std::string name, double total, Shown shown)
-    : name_(std::move(name)), total_(total), enabled_(shown == Shown::yes && isatty(STDERR_FILENO) != 0) {}
+    : name_(std::move(name)),
+      total_(total),
+      enabled_(shown == Shown::yes && isatty(STDERR_FILENO) != 0) {}
 
 Progress::~Progress() {
   if (drawn_) fmt::print(stderr, "\r\033[K");

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Shows "name  42 %  3.1 s left" on stderr when that is a terminal and the step has taken over a second.
-/// Only rank 0 should make one with shown = yes.
+/// Shows "name  42 %  3.1 s left" on stderr when that is a terminal and the step has taken over a
+/// second. Only rank 0 should make one with shown = yes.
 class Progress {
  public:
   enum class Shown { no, yes };

@@ -18,11 +18,13 @@ double quantile(const std::vector<double>& sorted, double q) {
   return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
 }
 
-/// The largest r with P(Binomial(n, 1/2) < r) <= 0.025, so that [x_r, x_{n+1-r}] covers the median with 95 %.
+/// The largest r with P(Binomial(n, 1/2) < r) <= 0.025, so that [x_r, x_{n+1-r}] covers the median
+/// with 95 %.
 std::size_t median_rank(std::size_t n) {
   double term = std::pow(0.5, static_cast<double>(n));  // P(X = 0)
   if (term == 0.0) {                                    // large n: the normal approximation
-    return static_cast<std::size_t>(static_cast<double>(n) / 2 - 0.98 * std::sqrt(static_cast<double>(n)));
+    return static_cast<std::size_t>(static_cast<double>(n) / 2 -
+                                    0.98 * std::sqrt(static_cast<double>(n)));
   }
   double cumulative = 0;
   std::size_t rank = 0;
@@ -55,8 +57,10 @@ Summary summarize(std::vector<double> samples) {
 
 std::string interval_text(const Summary& seconds) {
   if (seconds.count < 2) return "-";
-  std::string text = fmt::format("{} .. {}", human_seconds(seconds.ci_low), human_seconds(seconds.ci_high));
-  if (seconds.count < 5) text += fmt::format(" ({:.0f} %)", 100 - 100 * std::pow(0.5, seconds.count - 1));
+  std::string text =
+      fmt::format("{} .. {}", human_seconds(seconds.ci_low), human_seconds(seconds.ci_high));
+  if (seconds.count < 5)
+    text += fmt::format(" ({:.0f} %)", 100 - 100 * std::pow(0.5, seconds.count - 1));
   return text;
 }
 

@@ -9,16 +9,17 @@ namespace tessera {
 struct Summary {
   std::size_t count = 0;
   double min = 0, q1 = 0, median = 0, q3 = 0, max = 0, mean = 0;
-  double ci_low = 0, ci_high = 0;  ///< 95 % confidence interval of the median, from order statistics
+  double ci_low = 0,
+         ci_high = 0;  ///< 95 % confidence interval of the median, from order statistics
 };
 
-/// The summary of the samples; all zero when there are none. The interval's ranks come from the binomial
-/// distribution with p = 1/2 (David and Nagaraja 2003, 7.1); with fewer than 6 samples it is [min, max],
-/// which covers the median with probability 1 - 2^(1-count), less than 95 %.
+/// The summary of the samples; all zero when there are none. The interval's ranks come from the
+/// binomial distribution with p = 1/2 (David and Nagaraja 2003, 7.1); with fewer than 6 samples it
+/// is [min, max], which covers the median with probability 1 - 2^(1-count), less than 95 %.
 [[nodiscard]] Summary summarize(std::vector<double> samples);
 
-/// The interval of a median of seconds, "1.2 ms .. 1.5 ms". Of two to four samples with the probability that
-/// it covers the median, "1.2 ms .. 1.5 ms (75 %)"; "-" of one, which has none.
+/// The interval of a median of seconds, "1.2 ms .. 1.5 ms". Of two to four samples with the
+/// probability that it covers the median, "1.2 ms .. 1.5 ms (75 %)"; "-" of one, which has none.
 [[nodiscard]] std::string interval_text(const Summary& seconds);
 
 }  // namespace tessera

@@ -11,11 +11,12 @@ namespace {
 bool numeric(const std::string& cell) {
   if (cell.empty()) return true;
   const auto c = static_cast<unsigned char>(cell[0]);
-  return std::isdigit(c) != 0 || (cell.size() > 1 && (c == '-' || c == '+' || c == '.')) || cell == "-" ||
-         cell == "nan";
+  return std::isdigit(c) != 0 || (cell.size() > 1 && (c == '-' || c == '+' || c == '.')) ||
+         cell == "-" || cell == "nan";
 }
 
-void append_padded(std::string& out, const std::string& cell, std::size_t width, bool right, bool last) {
+void append_padded(std::string& out, const std::string& cell, std::size_t width, bool right,
+                   bool last) {
   const std::string pad(width - std::min(width, cell.size()), ' ');
   out += right ? pad + cell : cell + (last ? "" : pad);
 }

@@ -18,7 +18,8 @@ std::string human_bytes(double bytes) {
     bytes /= 1024;
     ++unit;
   }
-  return fmt::format("{} {}", unit == 0 ? fmt::format("{:.0f}", bytes) : human_number(bytes), units[unit]);
+  return fmt::format("{} {}", unit == 0 ? fmt::format("{:.0f}", bytes) : human_number(bytes),
+                     units[unit]);
 }
 
 std::string human_seconds(double seconds) {
@@ -94,8 +95,8 @@ index_t edit_distance(std::string_view a, std::string_view b) {
         continue;
       }
       const index_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-      cell = std::min(
-          {d[(i - 1) * width + j] + 1, d[i * width + j - 1] + 1, d[(i - 1) * width + j - 1] + change});
+      cell = std::min({d[(i - 1) * width + j] + 1, d[i * width + j - 1] + 1,
+                       d[(i - 1) * width + j - 1] + change});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         cell = std::min(cell, d[(i - 2) * width + j - 2] + 1);
       }
@@ -111,7 +112,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   for (const auto& candidate : candidates) {
     const bool is_prefixed = candidate.ends_with(word) && candidate.size() > word.size() + 1;
     if (is_prefixed) continue;  // cublas is no blas that was mistyped
-    const bool completes = word.size() >= 3 && std::string_view(candidate).substr(0, word.size()) == word;
+    const bool completes =
+        word.size() >= 3 && std::string_view(candidate).substr(0, word.size()) == word;
     const index_t distance = completes ? 1 : edit_distance(word, candidate);
     if (distance < best_distance) {
       best = candidate;
@@ -130,10 +132,13 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
 index_t parse_bytes(std::string_view text) {
   const std::string_view trimmed = trim(text);
   double number = 0;
-  const auto [rest, error] = std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
+  const auto [rest, error] =
+      std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
   std::string unit(trim({rest, static_cast<std::size_t>(trimmed.data() + trimmed.size() - rest)}));
-  std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return std::tolower(c); });
-  const std::string why = fmt::format("'{}' is not a number of bytes; write 4096, 64MiB, 1.5G or 2GB", text);
+  std::transform(unit.begin(), unit.end(), unit.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  const std::string why =
+      fmt::format("'{}' is not a number of bytes; write 4096, 64MiB, 1.5G or 2GB", text);
   require(error == std::errc() && std::isfinite(number) && number >= 0, ExitCode::usage, why);
   constexpr double most = 9e18;
   require(number < most, ExitCode::usage, why);
@@ -148,6 +153,8 @@ index_t parse_bytes(std::string_view text) {
   return static_cast<index_t>(bytes);
 }
 
-std::string utc_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
 
 }  // namespace tessera

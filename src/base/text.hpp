@@ -33,13 +33,16 @@ template <std::integral I>
 
 /// Levenshtein (1966) distance with transpositions of neighbours counted as one (Damerau 1964).
 [[nodiscard]] index_t edit_distance(std::string_view a, std::string_view b);
-/// The candidate nearest to the word, or "" if none is near (more than a third of its letters wrong).
-[[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+/// The candidate nearest to the word, or "" if none is near (more than a third of its letters
+/// wrong).
+[[nodiscard]] std::string nearest(std::string_view word,
+                                  const std::vector<std::string>& candidates);
 /// "; did you mean 'x'?" or "; known: a, b, c" when nothing is near.
-[[nodiscard]] std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
+[[nodiscard]] std::string suggestion(std::string_view word,
+                                     const std::vector<std::string>& candidates);
 
-/// Bytes of "64MiB", "1.5G", "4096", "32 kB" (K M G T with or without i are powers of 1024; kB MB GB TB of
-/// 1000). Throws Error(usage).
+/// Bytes of "64MiB", "1.5G", "4096", "32 kB" (K M G T with or without i are powers of 1024; kB MB
+/// GB TB of 1000). Throws Error(usage).
 [[nodiscard]] index_t parse_bytes(std::string_view text);
 
 /// UTC, ISO 8601: "2026-01-31T12:00:00Z".

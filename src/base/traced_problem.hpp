@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// A kernel and what it works on while a simulator looks at its loads and stores. Sizes in elements; each
-/// workload uses what concerns it.
+/// A kernel and what it works on while a simulator looks at its loads and stores. Sizes in
+/// elements; each workload uses what concerns it.
 struct TracedProblem {
   std::string workload;
   std::string kernel;

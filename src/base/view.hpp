@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// data[i * ld + j], 0 <= i < rows, 0 <= j < cols, ld >= cols (elements): a row-major matrix or a block of
-/// one.
+/// data[i * ld + j], 0 <= i < rows, 0 <= j < cols, ld >= cols (elements): a row-major matrix or a
+/// block of one.
 template <class T>
 struct MatrixView {
   T* data = nullptr;

@@ -75,7 +75,8 @@ void fill_random(MatrixView<T> view, const layout::Box& box, index_t cols, std::
                  std::uint64_t stream) {
   for (index_t i = 0; i < view.rows; ++i) {
     const index_t first = (box.rows.begin + i) * cols + box.cols.begin;
-    for (index_t j = 0; j < view.cols; ++j) view(i, j) = random_symmetric<T>(seed, stream, first + j);
+    for (index_t j = 0; j < view.cols; ++j)
+      view(i, j) = random_symmetric<T>(seed, stream, first + j);
   }
 }
 
@@ -84,9 +85,10 @@ void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t
   fill_random(matrix.view(), matrix.box(), matrix.cols(), seed, stream);
 }
 
-#define TESSERA_INSTANTIATE(T)                                                                            \
-  template class DistributedMatrix<T>;                                                                    \
-  template void fill_random<T>(MatrixView<T>, const layout::Box&, index_t, std::uint64_t, std::uint64_t); \
+#define TESSERA_INSTANTIATE(T)                                                            \
+  template class DistributedMatrix<T>;                                                    \
+  template void fill_random<T>(MatrixView<T>, const layout::Box&, index_t, std::uint64_t, \
+                               std::uint64_t);                                            \
   template void fill_random<T>(DistributedMatrix<T>&, std::uint64_t, std::uint64_t)
 
 TESSERA_INSTANTIATE(float);

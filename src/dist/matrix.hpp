@@ -39,12 +39,12 @@ template <class T>
 class DistributedMatrix {
  public:
   DistributedMatrix() = default;
-  /// Takes memory, uninitialised. The layout must be a home: disjoint boxes that cover the matrix, one a rank
-  /// of comm; else throws Error(usage).
+  /// Takes memory, uninitialised. The layout must be a home: disjoint boxes that cover the matrix,
+  /// one a rank of comm; else throws Error(usage).
   DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout);
-  /// The same as one matrix in memory that all ranks of `node` see; they must be those of comm, and the boxes
-  /// whole rows in the order of ranks. Collective. Throws Error(usage) for other layouts or nodes, and
-  /// Error(memory) where the system has not the room.
+  /// The same as one matrix in memory that all ranks of `node` see; they must be those of comm, and
+  /// the boxes whole rows in the order of ranks. Collective. Throws Error(usage) for other layouts
+  /// or nodes, and Error(memory) where the system has not the room.
   DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
                     const mpi::Communicator& node);
   /// The same in a room that others use as well. Local.
@@ -55,16 +55,22 @@ class DistributedMatrix {
   [[nodiscard]] index_t cols() const { return layout_.cols; }
   [[nodiscard]] const layout::MatrixLayout& layout() const { return layout_; }
   [[nodiscard]] const layout::Box& box() const { return box_; }  ///< this rank's, in global indices
-  [[nodiscard]] MatrixView<T> view() { return matrix_view(data_, box_.rows.size(), box_.cols.size()); }
+  [[nodiscard]] MatrixView<T> view() {
+    return matrix_view(data_, box_.rows.size(), box_.cols.size());
+  }
   [[nodiscard]] MatrixView<const T> view() const {
     return matrix_view<const T>(data_, box_.rows.size(), box_.cols.size());
   }
 
   [[nodiscard]] bool shared() const { return room_ != nullptr; }
-  /// All of the matrix; shared() only. Others' blocks are theirs until a barrier between two sync().
+  /// All of the matrix; shared() only. Others' blocks are theirs until a barrier between two
+  /// sync().
   [[nodiscard]] MatrixView<T> whole() { return matrix_view(whole_, rows(), cols()); }
-  [[nodiscard]] MatrixView<const T> whole() const { return matrix_view<const T>(whole_, rows(), cols()); }
-  /// What this rank wrote before is seen by whoever hears from it after, and the other way round. Local.
+  [[nodiscard]] MatrixView<const T> whole() const {
+    return matrix_view<const T>(whole_, rows(), cols());
+  }
+  /// What this rank wrote before is seen by whoever hears from it after, and the other way round.
+  /// Local.
   void sync() const {
     if (shared()) room_->sync();
   }
@@ -78,13 +84,14 @@ class DistributedMatrix {
   T* data_ = nullptr;  ///< of this rank's box
 };
 
-/// box = its part of a matrix of `cols` columns: uniform values in [-1, 1) from the seed and the global
-/// index.
+/// box = its part of a matrix of `cols` columns: uniform values in [-1, 1) from the seed and the
+/// global index.
 template <class T>
 void fill_random(MatrixView<T> view, const layout::Box& box, index_t cols, std::uint64_t seed,
                  std::uint64_t stream);
 
-/// Uniform values in [-1, 1) from the seed and the global index: the same matrix on any number of ranks.
+/// Uniform values in [-1, 1) from the seed and the global index: the same matrix on any number of
+/// ranks.
 template <class T>
 void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t stream);
 

@@ -10,11 +10,12 @@
 namespace tessera::dist {
 namespace {
 
-layout::MatrixLayout home(layout::MatrixLayout layout, index_t bytes, const mpi::Communicator& comm) {
+layout::MatrixLayout home(layout::MatrixLayout layout, index_t bytes,
+                          const mpi::Communicator& comm) {
   layout::require_home(layout, comm.size(), "layout");
   require(bytes >= 1 && bytes <= tessera::transpose::max_record_bytes, ExitCode::usage,
-          fmt::format("bytes: a record has 1 to {} of them, not {}", tessera::transpose::max_record_bytes,
-                      bytes));
+          fmt::format("bytes: a record has 1 to {} of them, not {}",
+                      tessera::transpose::max_record_bytes, bytes));
   return layout;
 }
 
@@ -57,9 +58,10 @@ void DistributedRecords::fence() const {
 
 void DistributedRecords::rename(layout::MatrixLayout layout) {
   layout::require_home(layout, layout_.ranks(), "layout");
-  require(layout.of(rank_).area() == box_.area(), ExitCode::usage,
-          fmt::format("layout: rank {} holds {} records and would hold {}; give boxes of the same size",
-                      rank_, box_.area(), layout.of(rank_).area()));
+  require(
+      layout.of(rank_).area() == box_.area(), ExitCode::usage,
+      fmt::format("layout: rank {} holds {} records and would hold {}; give boxes of the same size",
+                  rank_, box_.area(), layout.of(rank_).area()));
   layout_ = std::move(layout);
   box_ = layout_.of(rank_);
 }

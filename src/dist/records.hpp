@@ -18,8 +18,9 @@ using tessera::transpose::Records;
 class DistributedRecords {
  public:
   DistributedRecords() = default;
-  /// Uninitialised, in this rank's own memory. The layout must be a home: disjoint boxes that cover the
-  /// matrix, one a rank of comm; records have 1 to 64 bytes. Throws Error(usage) for others, as all here.
+  /// Uninitialised, in this rank's own memory. The layout must be a home: disjoint boxes that cover
+  /// the matrix, one a rank of comm; records have 1 to 64 bytes. Throws Error(usage) for others, as
+  /// all here.
   DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout, index_t bytes);
   /// The same in memory that the ranks of `node` (a part of comm that shares memory) see in common.
   /// Collective over comm.
@@ -38,11 +39,12 @@ class DistributedRecords {
   /// Whether this rank can touch the block of a rank of comm: its own, or one in shared memory.
   [[nodiscard]] bool reaches(index_t rank) const { return node_rank_of(rank).has_value(); }
   [[nodiscard]] Records block_of(index_t rank);  ///< reaches(rank) only
-  /// What the ranks of the node wrote is there for all of them. Collective over the node; nothing unless
-  /// shared().
+  /// What the ranks of the node wrote is there for all of them. Collective over the node; nothing
+  /// unless shared().
   void fence() const;
 
-  /// The same memory under another layout with boxes of the same size: what a transpose in place leaves.
+  /// The same memory under another layout with boxes of the same size: what a transpose in place
+  /// leaves.
   void rename(layout::MatrixLayout layout);
 
  private:

@@ -47,7 +47,8 @@ std::vector<std::string> names_of(hid_t object) {
     static_cast<std::vector<std::string>*>(list)->emplace_back(name);
     return 0;
   };
-  for (const H5_index_t order : {H5_INDEX_CRT_ORDER, H5_INDEX_NAME}) {  // not every object keeps the former
+  for (const H5_index_t order :
+       {H5_INDEX_CRT_ORDER, H5_INDEX_NAME}) {  // not every object keeps the former
     names.clear();
     hsize_t at = 0;
     if (H5Aiterate2(object, order, H5_ITER_INC, &at, collect, &names) >= 0) break;
@@ -59,17 +60,18 @@ std::vector<std::string> names_of(hid_t object) {
 class Attribute {
  public:
   Attribute(hid_t object, const std::string& name) : name_(name) {
-    const Handle attribute(h5_check(H5Aopen(object, name.c_str(), H5P_DEFAULT), ExitCode::bad_data, name),
-                           H5Aclose);
+    const Handle attribute(
+        h5_check(H5Aopen(object, name.c_str(), H5P_DEFAULT), ExitCode::bad_data, name), H5Aclose);
     const Handle type(h5_check(H5Aget_type(attribute), ExitCode::bad_data, name), H5Tclose);
     if (H5Tdetect_class(type, H5T_REFERENCE) > 0 || H5Tdetect_class(type, H5T_TIME) > 0) return;
     stored_ = Handle(h5_check(H5Tcopy(type), ExitCode::bad_data, name), H5Tclose);
-    held_ = Handle(h5_check(H5Tget_native_type(type, H5T_DIR_ASCEND), ExitCode::bad_data, name), H5Tclose);
+    held_ = Handle(h5_check(H5Tget_native_type(type, H5T_DIR_ASCEND), ExitCode::bad_data, name),
+                   H5Tclose);
     space_ = Handle(h5_check(H5Aget_space(attribute), ExitCode::bad_data, name), H5Sclose);
     const hssize_t count = H5Sget_simple_extent_npoints(space_);
     if (count <= 0) return;  // of no elements, or of a null dataspace
-    value_.resize(static_cast<std::size_t>(
-        checked_mul(static_cast<index_t>(count), static_cast<index_t>(H5Tget_size(held_)), "an attribute")));
+    value_.resize(static_cast<std::size_t>(checked_mul(
+        static_cast<index_t>(count), static_cast<index_t>(H5Tget_size(held_)), "an attribute")));
     h5_check_rc(H5Aread(attribute, held_, value_.data()), ExitCode::bad_data, name);
   }
   Attribute(const Attribute&) = delete;
@@ -109,7 +111,8 @@ void for_each_that_goes(hid_t object, const std::string& name, const auto& body)
       throw Error(
           error.code(),
           fmt::format("the attribute '{}' of {} cannot be {} ({}); remove it there", one, name,
-                      error.code() == ExitCode::bad_data ? "read" : "written to the output", error.what()));
+                      error.code() == ExitCode::bad_data ? "read" : "written to the output",
+                      error.what()));
     }
   }
 }

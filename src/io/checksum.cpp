@@ -23,8 +23,10 @@ std::uint64_t word_of(std::span<const std::byte> element) {
 std::uint64_t sum_of_bytes(std::span<const std::byte> data, index_t first) {
   const auto sum_of = TESSERA_OF_ISA(machine::isa(), sum_of_blocks);
   std::uint64_t sum = 0;
-  for (index_t some = 0; !data.empty(); first += some, data = data.subspan(static_cast<std::size_t>(some))) {
-    const index_t at = first % block_bytes, blocks = static_cast<index_t>(data.size()) / block_bytes;
+  for (index_t some = 0; !data.empty();
+       first += some, data = data.subspan(static_cast<std::size_t>(some))) {
+    const index_t at = first % block_bytes,
+                  blocks = static_cast<index_t>(data.size()) / block_bytes;
     const auto position = static_cast<std::uint64_t>(first / block_bytes);
     if (at == 0 && blocks > 0) {
       some = blocks * block_bytes;
@@ -51,7 +53,8 @@ std::uint64_t sum_of_elements(std::span<const std::byte> data, index_t element_b
 
 }  // namespace
 
-std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes, index_t first_element) {
+std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes,
+                       index_t first_element) {
   const auto position = static_cast<std::uint64_t>(first_element);
   const auto count = static_cast<index_t>(data.size()) / std::max<index_t>(element_bytes, 1);
   const machine::Isa isa = machine::isa();
@@ -59,7 +62,8 @@ std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes, i
   if (element_bytes == 4) return TESSERA_OF_ISA(isa, sum_of_words32)(data.data(), count, position);
   if (element_bytes == 2) return TESSERA_OF_ISA(isa, sum_of_words16)(data.data(), count, position);
   if (element_bytes == 1) return sum_of_bytes(data, first_element);
-  if (element_bytes > 8) return TESSERA_OF_ISA(isa, sum_of_long)(data.data(), element_bytes, count, position);
+  if (element_bytes > 8)
+    return TESSERA_OF_ISA(isa, sum_of_long)(data.data(), element_bytes, count, position);
   return sum_of_elements(data, element_bytes, position);
 }
 

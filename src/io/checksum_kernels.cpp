@@ -1,5 +1,5 @@
-// Compiled for each instruction set: no function of other files is called here that is not always inlined
-// (cmake/TesseraTargets.cmake says why). The compiler makes vectors of these loops.
+// Compiled for each instruction set: no function of other files is called here that is not always
+// inlined (cmake/TesseraTargets.cmake says why). The compiler makes vectors of these loops.
 
 #include "io/checksum_kernels.hpp"
 
@@ -42,9 +42,11 @@ template <index_t lanes>
   }
   if (at < bytes) {  // the last bytes of a whole word
     for (index_t i = 0; i < lanes; ++i) std::memcpy(&word[i], elements + (i + 1) * bytes - 8, 8);
-    for (index_t i = 0; i < lanes; ++i) folded[i] = mix64(folded[i]) ^ (word[i] >> 8 * (8 - (bytes - at)));
+    for (index_t i = 0; i < lanes; ++i)
+      folded[i] = mix64(folded[i]) ^ (word[i] >> 8 * (8 - (bytes - at)));
   }
-  for (index_t i = 0; i < lanes; ++i) sum += hash_at(folded[i], position + static_cast<std::uint64_t>(i));
+  for (index_t i = 0; i < lanes; ++i)
+    sum += hash_at(folded[i], position + static_cast<std::uint64_t>(i));
   return sum;
 }
 
@@ -90,9 +92,9 @@ constexpr Words elements_of_lanes = {0, 4, 1, 5, 2, 6, 3, 7};
   return x ^ (x >> 31);
 }
 
-/// As sum_of_some, of elements of at least 16 bytes: four vectors abreast, because one word of an element
-/// waits for the one before for 45 cycles and takes 7 to compute. Of 16, 40 and 100 bytes 8.4, 9.2, 7.6 ->
-/// 12.3, 12.4, 13 GB/s (Emerald Rapids).
+/// As sum_of_some, of elements of at least 16 bytes: four vectors abreast, because one word of an
+/// element waits for the one before for 45 cycles and takes 7 to compute. Of 16, 40 and 100
+/// bytes 8.4, 9.2, 7.6 -> 12.3, 12.4, 13 GB/s (Emerald Rapids).
 template <index_t vectors>
 [[gnu::always_inline]] inline Words sum_of_vectors(const std::byte* elements, index_t bytes,
                                                    std::uint64_t position) {
@@ -114,13 +116,15 @@ template <index_t vectors>
     }
   }
   if (at < whole)
-    for (index_t v = 0; v < vectors; ++v) folded[v] = mixed(folded[v]) ^ two_at(v, whole - 16).second;
+    for (index_t v = 0; v < vectors; ++v)
+      folded[v] = mixed(folded[v]) ^ two_at(v, whole - 16).second;
   if (rest > 0)
     for (index_t v = 0; v < vectors; ++v)
       folded[v] = mixed(folded[v]) ^ (two_at(v, bytes - 16).second >> (64 - rest));
   Words sum{};
   for (index_t v = 0; v < vectors; ++v) {
-    const Words positions = elements_of_lanes + (position + static_cast<std::uint64_t>(v * in_vector));
+    const Words positions =
+        elements_of_lanes + (position + static_cast<std::uint64_t>(v * in_vector));
     sum += mixed(folded[v] ^ mixed(positions));
   }
   return sum;
@@ -134,7 +138,8 @@ struct Factors {
 /// Odd ones.
 constexpr Factors make_factors() {
   Factors factors{};
-  for (index_t i = 0; i < words_of_block; ++i) factors.of[i] = mix64(~static_cast<std::uint64_t>(i)) | 1;
+  for (index_t i = 0; i < words_of_block; ++i)
+    factors.of[i] = mix64(~static_cast<std::uint64_t>(i)) | 1;
   return factors;
 }
 constexpr Factors factors = make_factors();
@@ -154,7 +159,8 @@ std::uint64_t sum_of_blocks(const std::byte* blocks, index_t count, std::uint64_
   }
   return sum;
 }
-std::uint64_t sum_of_long(const std::byte* elements, index_t bytes, index_t count, std::uint64_t position) {
+std::uint64_t sum_of_long(const std::byte* elements, index_t bytes, index_t count,
+                          std::uint64_t position) {
 #if defined(__AVX2__)
   constexpr index_t lanes = 32;
 #else
@@ -166,11 +172,13 @@ std::uint64_t sum_of_long(const std::byte* elements, index_t bytes, index_t coun
   constexpr index_t vectors = 4;
   Words sums{};
   for (; bytes >= 16 && e + vectors * in_vector <= count; e += vectors * in_vector)
-    sums += sum_of_vectors<vectors>(elements + e * bytes, bytes, position + static_cast<std::uint64_t>(e));
+    sums += sum_of_vectors<vectors>(elements + e * bytes, bytes,
+                                    position + static_cast<std::uint64_t>(e));
   for (index_t i = 0; i < in_vector; ++i) sum += sums[i];
 #endif
   for (; e + lanes <= count; e += lanes)
-    sum += sum_of_some<lanes>(elements + e * bytes, bytes, position + static_cast<std::uint64_t>(e));
+    sum +=
+        sum_of_some<lanes>(elements + e * bytes, bytes, position + static_cast<std::uint64_t>(e));
   for (; e < count; ++e)
     sum += sum_of_some<1>(elements + e * bytes, bytes, position + static_cast<std::uint64_t>(e));
   return sum;

@@ -36,9 +36,10 @@ void describe(hid_t type, Column& column) {
   DatasetInfo& info = column.info;
   info.element_bytes = static_cast<index_t>(H5Tget_size(type));
   const H5T_class_t type_class = H5Tget_class(type);
-  column.key = type_class == H5T_STRING                                                         ? Key::text
-               : type_class == H5T_INTEGER || type_class == H5T_FLOAT || type_class == H5T_ENUM ? Key::number
-                                                                                                : Key::bytes;
+  column.key = type_class == H5T_STRING ? Key::text
+               : type_class == H5T_INTEGER || type_class == H5T_FLOAT || type_class == H5T_ENUM
+                   ? Key::number
+                   : Key::bytes;
   if (column.key != Key::number) {
     if (info.kind != DatasetInfo::Kind::complex) info.kind = DatasetInfo::Kind::other;
     info.other = type_name(type);
@@ -52,9 +53,10 @@ void describe(hid_t type, Column& column) {
 Column inspect_column(hid_t dataset, const DatasetName& name) {
   Column column{.name = last_part(name.path), .path = name.path, .info = inspect(dataset, name)};
   require(column.info.self_contained, ExitCode::bad_data,
-          fmt::format("{} holds elements of variable length or references (they cannot be moved as bytes); "
-                      "store them with a fixed size",
-                      name.text()));
+          fmt::format(
+              "{} holds elements of variable length or references (they cannot be moved as bytes); "
+              "store them with a fixed size",
+              name.text()));
   describe(Handle(H5Dget_type(dataset), H5Tclose), column);
   return column;
 }
@@ -78,8 +80,9 @@ std::vector<Column> members_of(hid_t dataset, const Column& whole) {
 /// In memory, a type alone or as the only member that is read of a compound one.
 Handle as_member(const Column& column, Handle type) {
   if (column.member.empty()) return type;
-  Handle compound(h5_check(H5Tcreate(H5T_COMPOUND, H5Tget_size(type)), ExitCode::internal, "H5Tcreate"),
-                  H5Tclose);
+  Handle compound(
+      h5_check(H5Tcreate(H5T_COMPOUND, H5Tget_size(type)), ExitCode::internal, "H5Tcreate"),
+      H5Tclose);
   h5_check_rc(H5Tinsert(compound, column.member.c_str(), 0, type), ExitCode::internal, "H5Tinsert");
   return compound;
 }
@@ -88,7 +91,8 @@ Handle type_of_column(hid_t dataset, const Column& column) {
   Handle type(H5Dget_type(dataset), H5Tclose);
   if (column.member.empty()) return type;
   const int member = H5Tget_member_index(type, column.member.c_str());
-  return {h5_check(H5Tget_member_type(type, static_cast<unsigned>(member)), ExitCode::bad_data, column.path),
+  return {h5_check(H5Tget_member_type(type, static_cast<unsigned>(member)), ExitCode::bad_data,
+                   column.path),
           H5Tclose};
 }
 
@@ -117,7 +121,8 @@ class RowReader {
   void read(layout::Range rows, hid_t type, std::byte* to) {
     box_[0] = rows;
     extents_[0] = rows.size();
-    read_pieces(dataset_, name_.text(), box_, {type, to, static_cast<index_t>(H5Tget_size(type)), extents_});
+    read_pieces(dataset_, name_.text(), box_,
+                {type, to, static_cast<index_t>(H5Tget_size(type)), extents_});
   }
 
  private:
@@ -132,10 +137,12 @@ std::string text_of(const std::string& word) { return fmt::format(" {} {}", word
 
 std::string line_of(const Column& column) {
   const DatasetInfo& info = column.info;
-  std::string line = fmt::format("{} {} {} {} {}", static_cast<int>(column.key), static_cast<int>(info.kind),
-                                 info.element_bytes, info.is_signed ? 1 : 0, info.shape.size());
+  std::string line =
+      fmt::format("{} {} {} {} {}", static_cast<int>(column.key), static_cast<int>(info.kind),
+                  info.element_bytes, info.is_signed ? 1 : 0, info.shape.size());
   for (const index_t extent : info.shape) line += fmt::format(" {}", extent);
-  for (const std::string* word : {&column.path, &column.member, &info.other}) line += text_of(*word);
+  for (const std::string* word : {&column.path, &column.member, &info.other})
+    line += text_of(*word);
   return line + "\n";
 }
 
@@ -156,7 +163,8 @@ Column parse_column(std::istringstream& words) {
   column.key = static_cast<Key>(key);
   column.info.kind = static_cast<DatasetInfo::Kind>(kind);
   for (std::size_t d = 0; d < rank && words; ++d) words >> column.info.shape.emplace_back();
-  for (std::string* word : {&column.path, &column.member, &column.info.other}) *word = parse_text(words);
+  for (std::string* word : {&column.path, &column.member, &column.info.other})
+    *word = parse_text(words);
   column.name = column.member.empty() ? last_part(column.path) : column.member;
   return column;
 }
@@ -165,7 +173,8 @@ Column parse_column(std::istringstream& words) {
 
 index_t Column::row_bytes() const {
   index_t bytes = info.element_bytes;
-  for (std::size_t d = 1; d < info.shape.size(); ++d) bytes = checked_mul(bytes, info.shape[d], "a row");
+  for (std::size_t d = 1; d < info.shape.size(); ++d)
+    bytes = checked_mul(bytes, info.shape[d], "a row");
   return bytes;
 }
 
@@ -190,7 +199,8 @@ TableInfo inspect_table(const DatasetName& name, const LookAtColumn& look) {
     }
   }
   require(!table.columns.empty(), ExitCode::bad_data,
-          fmt::format("the group {} holds no dataset; name a group of equally long datasets", name.text()));
+          fmt::format("the group {} holds no dataset; name a group of equally long datasets",
+                      name.text()));
   return table;
 }
 
@@ -219,24 +229,28 @@ TableInfo parse_table(const std::string& text) {
 void require_table(const TableInfo& table, const DatasetName& name) {
   for (const Column& column : table.columns) {
     require(!column.info.shape.empty(), ExitCode::bad_data,
-            fmt::format("{}:{} is a scalar where a column is needed; give datasets with rows", name.file,
-                        column.path));
-    require(
-        column.rows() == table.rows(), ExitCode::bad_data,
-        fmt::format("the columns of {} differ in length ({} has {} rows, {} has {}); make them equally long",
-                    name.text(), table.columns.front().name, table.rows(), column.name, column.rows()));
+            fmt::format("{}:{} is a scalar where a column is needed; give datasets with rows",
+                        name.file, column.path));
+    require(column.rows() == table.rows(), ExitCode::bad_data,
+            fmt::format("the columns of {} differ in length ({} has {} rows, {} has {}); make them "
+                        "equally long",
+                        name.text(), table.columns.front().name, table.rows(), column.name,
+                        column.rows()));
   }
 }
 
 namespace {
 
-/// Whether a float of so many bits of fraction and from least to most, in powers of two, holds all values.
+/// Whether a float of so many bits of fraction and from least to most, in powers of two, holds all
+/// values.
 bool holds_floats(hid_t stored, long fraction, long least, long most) {
   std::size_t sign = 0, exponent = 0, exponent_bits = 0, mantissa = 0, bits = 0;
-  if (H5Tget_fields(stored, &sign, &exponent, &exponent_bits, &mantissa, &bits) < 0 || exponent_bits > 15)
+  if (H5Tget_fields(stored, &sign, &exponent, &exponent_bits, &mantissa, &bits) < 0 ||
+      exponent_bits > 15)
     return false;
   const long digits = static_cast<long>(bits) - (H5Tget_norm(stored) == H5T_NORM_IMPLIED ? 0 : 1);
-  const long bias = static_cast<long>(H5Tget_ebias(stored)), greatest = (1L << exponent_bits) - 2 - bias;
+  const long bias = static_cast<long>(H5Tget_ebias(stored)),
+             greatest = (1L << exponent_bits) - 2 - bias;
   return digits <= fraction && 1 - bias - digits >= least && greatest <= most;
 }
 
@@ -245,8 +259,9 @@ Element element_of_floats(const Column& column, const std::string& file) {
   const Handle opened = open_file(file), dataset = open_dataset(opened, name);
   const Handle type = type_of_column(dataset, column);
   if (holds_floats(type, 23, -149, 127)) return Element::f32;
-  require(holds_floats(type, 52, -1074, 1023), ExitCode::bad_data,
-          fmt::format("{} holds floats that f64 cannot hold; store them in another type", name.text()));
+  require(
+      holds_floats(type, 52, -1074, 1023), ExitCode::bad_data,
+      fmt::format("{} holds floats that f64 cannot hold; store them in another type", name.text()));
   return Element::f64;
 }
 
@@ -256,28 +271,32 @@ Element element_of_numbers(const Column& column, const std::string& file) {
   const DatasetInfo& info = column.info;
   require(
       column.key == Key::number && info.element_bytes <= 8, ExitCode::bad_data,
-      fmt::format("{}:{} holds elements of {}; numbers of at most 64 bits and strings of fixed length can "
-                  "be sorted (--by 0:{}, of a column {}[0:{}], compares any rows as text, the first byte "
-                  "first: no order of little-endian numbers)",
-                  file, column.path, info.type_text(), column.row_bytes(), column.name, column.row_bytes()));
-  require(info.shape.size() == 1, ExitCode::bad_data,
-          fmt::format("{}:{} is {}-dimensional ({}) where a key column is needed; give 1-D datasets{}", file,
-                      column.path, info.shape.size(), info.shape_text(),
-                      info.element_bytes == 1 ? ", or name bytes of its rows (--by 0:8)" : ""));
+      fmt::format(
+          "{}:{} holds elements of {}; numbers of at most 64 bits and strings of fixed length can "
+          "be sorted (--by 0:{}, of a column {}[0:{}], compares any rows as text, the first byte "
+          "first: no order of little-endian numbers)",
+          file, column.path, info.type_text(), column.row_bytes(), column.name,
+          column.row_bytes()));
+  require(
+      info.shape.size() == 1, ExitCode::bad_data,
+      fmt::format("{}:{} is {}-dimensional ({}) where a key column is needed; give 1-D datasets{}",
+                  file, column.path, info.shape.size(), info.shape_text(),
+                  info.element_bytes == 1 ? ", or name bytes of its rows (--by 0:8)" : ""));
   const bool wide = info.element_bytes > 4;
   if (info.kind == DatasetInfo::Kind::real) return element_of_floats(column, file);
   if (info.is_signed) return wide ? Element::i64 : Element::i32;
   return wide ? Element::u64 : Element::u32;
 }
 
-void read_numbers(const std::string& file, const Column& column, layout::Range rows, Element element,
-                  std::byte* to) {
+void read_numbers(const std::string& file, const Column& column, layout::Range rows,
+                  Element element, std::byte* to) {
   if (rows.empty()) return;
   RowReader(file, column).read(rows, as_member(column, owned_type(element)), to);
 }
 
-void read_numbers(const std::string& file, const Column& column, layout::Range rows, Element element,
-                  std::byte* to, index_t at_once, const std::function<void(layout::Range)>& arrived) {
+void read_numbers(const std::string& file, const Column& column, layout::Range rows,
+                  Element element, std::byte* to, index_t at_once,
+                  const std::function<void(layout::Range)>& arrived) {
   if (rows.empty()) return;
   RowReader reader(file, column);
   const Handle type = as_member(column, owned_type(element));
@@ -294,8 +313,8 @@ void read_stored(const std::string& file, const Column& column, layout::Range ro
   reader.read(rows, as_member(column, reader.stored_type()), to);
 }
 
-void read_bytes(const std::string& file, const Column& column, layout::Range rows, layout::Range bytes,
-                std::byte* to) {
+void read_bytes(const std::string& file, const Column& column, layout::Range rows,
+                layout::Range bytes, std::byte* to) {
   if (rows.empty() || bytes.empty()) return;
   RowReader reader(file, column);
   const Handle type = as_member(column, zero_padded(reader.stored_type()));
@@ -307,12 +326,14 @@ void read_bytes(const std::string& file, const Column& column, layout::Range row
   constexpr index_t piece_bytes = index_t{16}
                                   << 20;  // whole rows that lie here beside what is wanted of them
   const index_t at_once = std::max<index_t>(1, piece_bytes / row_bytes);
-  std::vector<std::byte> whole(static_cast<std::size_t>(std::min(at_once, rows.size()) * row_bytes));
+  std::vector<std::byte> whole(
+      static_cast<std::size_t>(std::min(at_once, rows.size()) * row_bytes));
   for (index_t begin = rows.begin; begin < rows.end; begin += at_once) {
     const layout::Range some{begin, std::min(begin + at_once, rows.end)};
     reader.read(some, type, whole.data());
     for (index_t i = 0; i < some.size(); ++i, to += bytes.size())
-      std::memcpy(to, whole.data() + i * row_bytes + bytes.begin, static_cast<std::size_t>(bytes.size()));
+      std::memcpy(to, whole.data() + i * row_bytes + bytes.begin,
+                  static_cast<std::size_t>(bytes.size()));
   }
 }
 

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <sstream>
 
 #include "base/text.hpp"
 #include "io/raw_file.hpp"
@@ -22,7 +21,8 @@ namespace tessera::io {
 std::size_t end_of_file_name(std::string_view text) {
   const std::size_t last = text.rfind(":/");
   std::size_t in_folder = std::string_view::npos;
-  for (std::size_t at = last; at != std::string_view::npos && at > 0; at = text.rfind(":/", at - 1)) {
+  for (std::size_t at = last; at != std::string_view::npos && at > 0;
+       at = text.rfind(":/", at - 1)) {
     const std::string file(text.substr(0, at));
     if (file_exists(file)) return at;
     if (in_folder == std::string_view::npos && file_exists(directory_of(file))) in_folder = at;
@@ -33,12 +33,15 @@ std::size_t end_of_file_name(std::string_view text) {
 DatasetName parse_dataset_name(std::string_view text, std::string_view option) {
   const auto colon = end_of_file_name(text);
   require(colon != std::string_view::npos && colon > 0 && colon + 2 < text.size(), ExitCode::usage,
-          fmt::format("--{} '{}' does not name a dataset; write file.h5:/path/to/dataset", option, text));
+          fmt::format("--{} '{}' does not name a dataset; write file.h5:/path/to/dataset", option,
+                      text));
   const std::string path(text.substr(colon + 1));
   const bool named = !path.ends_with('/') && path.find("//") == std::string::npos;
-  require(named && (path + '/').find("/./") == std::string::npos, ExitCode::usage,  // HDF5 leaves out both
-          fmt::format("--{} '{}' has an empty name or '.' in its path; write file.h5:/path/to/dataset",
-                      option, text));
+  require(
+      named && (path + '/').find("/./") == std::string::npos,
+      ExitCode::usage,  // HDF5 leaves out both
+      fmt::format("--{} '{}' has an empty name or '.' in its path; write file.h5:/path/to/dataset",
+                  option, text));
   return {std::string(text.substr(0, colon)), path};
 }
 
@@ -61,7 +64,8 @@ std::vector<std::string> split_names(const std::string& text) {
     }
     const std::size_t colon = end_of_file_name(name);
     const std::string next = text.substr(i + 1, text.find(',', i + 1) - i - 1);
-    const bool elsewhere = next.find(":/") != std::string::npos, beside = !elsewhere && next.starts_with('/');
+    const bool elsewhere = next.find(":/") != std::string::npos,
+               beside = !elsewhere && next.starts_with('/');
     if (colon == std::string::npos || (!beside && !elsewhere)) {
       name += text[i];
     } else {
@@ -69,41 +73,6 @@ std::vector<std::string> split_names(const std::string& text) {
     }
   }
   return names;
-}
-
-std::string DatasetInfo::type_text() const {
-  if (kind == Kind::other) return other;
-  if (kind == Kind::boolean) return "bool";
-  const char letter = kind == Kind::complex ? 'c' : kind == Kind::real ? 'f' : is_signed ? 'i' : 'u';
-  return fmt::format("{}{}", letter, 8 * element_bytes);
-}
-
-std::string DatasetInfo::shape_text() const {
-  return shape.empty() ? "a scalar" : fmt::format("{}", fmt::join(shape, " x "));
-}
-
-std::string to_text(const DatasetInfo& info) {
-  return fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(info.kind), info.element_bytes,
-                     info.is_signed ? 1 : 0, info.self_contained ? 1 : 0, info.shape.size(),
-                     fmt::join(info.shape, " "), info.chunk.size(), fmt::join(info.chunk, " "),
-                     info.other);
-}
-
-DatasetInfo parse_dataset_info(const std::string& text) {
-  std::istringstream words(text);
-  DatasetInfo info;
-  int kind = 0;
-  std::size_t rank = 0;
-  words >> kind >> info.element_bytes >> info.is_signed >> info.self_contained >> rank;
-  info.kind = static_cast<DatasetInfo::Kind>(kind);
-  info.shape.resize(words.fail() ? 0 : rank);
-  for (index_t& extent : info.shape) words >> extent;
-  words >> rank;
-  info.chunk.resize(words.fail() ? 0 : rank);
-  for (index_t& extent : info.chunk) words >> extent;
-  std::getline(words >> std::ws, info.other);
-  require(!words.fail(), ExitCode::internal, "the process that looks at the input gave no answer");
-  return info;
 }
 
 DatasetInfo number_type(std::string_view name) {
@@ -120,8 +89,10 @@ DatasetInfo number_type(std::string_view name) {
       if (info.type_text() == name) return info;
     }
   }
-  throw Error(ExitCode::usage,
-              fmt::format("'{}' names no number type; known: f32 f64, c64 c128, i8 to i64, u8 to u64", name));
+  throw Error(
+      ExitCode::usage,
+      fmt::format("'{}' names no number type; known: f32 f64, c64 c128, i8 to i64, u8 to u64",
+                  name));
 }
 
 index_t DatasetInfo::chunk_bytes() const {
@@ -141,7 +112,8 @@ index_t bytes_to_read(hid_t dataset, const DatasetInfo& info, index_t chunks, in
   if (__builtin_mul_overflow(info.chunk_bytes(), chunks, &bytes) ||
       __builtin_add_overflow(bytes, values, &bytes))
     bytes = beyond;
-  if (H5Fget_filesize(file, &held) < 0 || __builtin_mul_overflow(most_of_a_byte, held, &honest)) return bytes;
+  if (H5Fget_filesize(file, &held) < 0 || __builtin_mul_overflow(most_of_a_byte, held, &honest))
+    return bytes;
   return std::min(bytes, honest);
 }
 
@@ -167,7 +139,8 @@ Handle number_type(const DatasetInfo& info) {
 
 namespace {
 
-/// A file is not damaged because somebody writes to it, or because no more files can be opened here.
+/// A file is not damaged because somebody writes to it, or because no more files can be opened
+/// here.
 [[noreturn]] void throw_not_opened(const std::string& file, const std::string& words) {
   require(h5_code(ExitCode::io) != ExitCode::memory, ExitCode::memory,
           fmt::format("cannot open '{}' ({}); see ulimit -n and ulimit -v", file, words));
@@ -176,21 +149,26 @@ namespace {
           fmt::format("'{}' cannot be locked ({}); where nobody writes to it, export "
                       "HDF5_USE_FILE_LOCKING=FALSE",
                       file, words));
-  require(!tells("lock file"), ExitCode::io,
-          fmt::format("'{}' is open in a program that writes to it ({}); try again when it is closed", file,
-                      words));
+  require(
+      !tells("lock file"), ExitCode::io,
+      fmt::format("'{}' is open in a program that writes to it ({}); try again when it is closed",
+                  file, words));
   require(!tells("open for write"), ExitCode::bad_data,
-          fmt::format("'{}' is open in a program that writes to it, or was when that ended ({}); try again "
-                      "when it is closed",
-                      file, words));
+          fmt::format(
+              "'{}' is open in a program that writes to it, or was when that ended ({}); try again "
+              "when it is closed",
+              file, words));
   const htri_t is_hdf5 = H5Fis_hdf5(file.c_str());
   require(is_hdf5 >= 0, ExitCode::io,
-          fmt::format("cannot open '{}' ({}); see whether other files can be opened there", file, words));
+          fmt::format("cannot open '{}' ({}); see whether other files can be opened there", file,
+                      words));
   throw Error(
       ExitCode::bad_data,
       is_hdf5 > 0
-          ? fmt::format("'{}' is a damaged or unreadable HDF5 file ({}); make it again", file, words)
-          : fmt::format("'{}' is not an HDF5 file ({}); give one written by h5py or the like", file, words));
+          ? fmt::format("'{}' is a damaged or unreadable HDF5 file ({}); make it again", file,
+                        words)
+          : fmt::format("'{}' is not an HDF5 file ({}); give one written by h5py or the like", file,
+                        words));
 }
 
 }  // namespace
@@ -234,9 +212,10 @@ Error no_dataset(hid_t file, const DatasetName& name) {
     if (object < 0) {
       return {
           ExitCode::bad_data,
-          fmt::format("'{}' of '{}' cannot be opened ({}): it is damaged, or written by a newer HDF5 in a "
-                      "form of its own; write it again, with h5py by libver='v110'",
-                      name.path, name.file, words)};
+          fmt::format(
+              "'{}' of '{}' cannot be opened ({}): it is damaged, or written by a newer HDF5 in a "
+              "form of its own; write it again, with h5py by libver='v110'",
+              name.path, name.file, words)};
     }
     const bool is_group = H5Iget_type(object) == H5I_GROUP;
     H5Oclose(object);
@@ -246,7 +225,8 @@ Error no_dataset(hid_t file, const DatasetName& name) {
   }
   if (H5Lexists(file, path, H5P_DEFAULT) > 0) {
     return {ExitCode::missing_input,
-            fmt::format("'{}' of '{}' is a link to what is not there; name a dataset", name.path, name.file)};
+            fmt::format("'{}' of '{}' is a link to what is not there; name a dataset", name.path,
+                        name.file)};
   }
   std::vector<std::string> names;
   H5Literate(
@@ -256,8 +236,9 @@ Error no_dataset(hid_t file, const DatasetName& name) {
         return 0;
       },
       &names);
-  return {ExitCode::missing_input, fmt::format("'{}' has no dataset '{}'; at its root are: {}", name.file,
-                                               name.path, names.empty() ? "nothing" : join(names, ", "))};
+  return {ExitCode::missing_input,
+          fmt::format("'{}' has no dataset '{}'; at its root are: {}", name.file, name.path,
+                      names.empty() ? "nothing" : join(names, ", "))};
 }
 
 }  // namespace
@@ -284,16 +265,18 @@ bool is_self_contained(hid_t type) {
   return true;
 }
 
-/// What h5py makes of numpy's bool: an enumeration of FALSE and TRUE in a byte. Others are names, not
-/// numbers.
+/// What h5py makes of numpy's bool: an enumeration of FALSE and TRUE in a byte. Others are names,
+/// not numbers.
 bool is_boolean(hid_t type) {
-  if (H5Tget_class(type) != H5T_ENUM || H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2) return false;
+  if (H5Tget_class(type) != H5T_ENUM || H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2)
+    return false;
   std::int8_t no = -1, yes = -1;
-  return H5Tenum_valueof(type, "FALSE", &no) >= 0 && H5Tenum_valueof(type, "TRUE", &yes) >= 0 && no == 0 &&
-         yes == 1;
+  return H5Tenum_valueof(type, "FALSE", &no) >= 0 && H5Tenum_valueof(type, "TRUE", &yes) >= 0 &&
+         no == 0 && yes == 1;
 }
 
-/// A damaged file can claim any extents, and where their product overflows the library reads somewhere.
+/// A damaged file can claim any extents, and where their product overflows the library reads
+/// somewhere.
 void require_possible_size(hid_t dataset, H5D_layout_t layout, const DatasetInfo& info,
                            const DatasetName& name) {
   index_t bytes = info.element_bytes;
@@ -302,10 +285,12 @@ void require_possible_size(hid_t dataset, H5D_layout_t layout, const DatasetInfo
     empty = empty || extent == 0;
     fits = fits && (extent == 0 || !__builtin_mul_overflow(bytes, extent, &bytes));
   }
-  const hsize_t stored = layout == H5D_CONTIGUOUS ? H5Dget_storage_size(dataset) : 0;  // 0: never written
-  require(fits && (stored == 0 || empty || static_cast<hsize_t>(bytes) <= stored), ExitCode::bad_data,
-          fmt::format("{} says that it is {} of {}, which its file does not hold; make it again", name.text(),
-                      info.shape_text(), info.type_text()));
+  const hsize_t stored =
+      layout == H5D_CONTIGUOUS ? H5Dget_storage_size(dataset) : 0;  // 0: never written
+  require(fits && (stored == 0 || empty || static_cast<hsize_t>(bytes) <= stored),
+          ExitCode::bad_data,
+          fmt::format("{} says that it is {} of {}, which its file does not hold; make it again",
+                      name.text(), info.shape_text(), info.type_text()));
 }
 
 }  // namespace
@@ -313,16 +298,19 @@ void require_possible_size(hid_t dataset, H5D_layout_t layout, const DatasetInfo
 DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
   const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
-  require(H5Sget_simple_extent_type(space) != H5S_NULL, ExitCode::bad_data,
-          name.text() + " has a null dataspace, no elements at all; give a dataset that holds some");
+  require(
+      H5Sget_simple_extent_type(space) != H5S_NULL, ExitCode::bad_data,
+      name.text() + " has a null dataspace, no elements at all; give a dataset that holds some");
   const int rank = H5Sget_simple_extent_ndims(space);
-  require(rank >= 0 && rank <= H5S_MAX_RANK, ExitCode::bad_data, name.text() + " has no simple shape");
+  require(rank >= 0 && rank <= H5S_MAX_RANK, ExitCode::bad_data,
+          name.text() + " has no simple shape");
   std::array<hsize_t, H5S_MAX_RANK> extents{};
   H5Sget_simple_extent_dims(space, extents.data(), nullptr);
   DatasetInfo info;
   for (int d = 0; d < rank; ++d) {
     const hsize_t extent = extents[static_cast<std::size_t>(d)];
-    require(extent < (hsize_t{1} << 62), ExitCode::bad_data, name.text() + " has an extent beyond 2^62");
+    require(extent < (hsize_t{1} << 62), ExitCode::bad_data,
+            name.text() + " has an extent beyond 2^62");
     info.shape.push_back(static_cast<index_t>(extent));
   }
   const H5T_class_t type_class = H5Tget_class(type);
@@ -335,13 +323,15 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   info.is_signed = type_class != H5T_INTEGER || H5Tget_sign(type) == H5T_SGN_2;
   info.self_contained = is_self_contained(type);
   if (info.kind == DatasetInfo::Kind::other) info.other = type_name(type);
-  const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()), H5Pclose);
+  const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()),
+                        H5Pclose);
   const H5D_layout_t layout = H5Pget_layout(creation);
   require_possible_size(dataset, layout, info, name);
   require_readable(dataset, creation, name);
   if (rank > 0 && layout == H5D_CHUNKED && H5Pget_chunk(creation, rank, extents.data()) == rank) {
     for (int d = 0; d < rank; ++d)
-      info.chunk.push_back(narrow<index_t>(std::max<hsize_t>(1, extents[static_cast<std::size_t>(d)])));
+      info.chunk.push_back(
+          narrow<index_t>(std::max<hsize_t>(1, extents[static_cast<std::size_t>(d)])));
   }
   return info;
 }
@@ -356,8 +346,8 @@ DatasetInfo selected(DatasetInfo info, const DatasetName& name) {
 
 void require_matrix(const DatasetInfo& info, const DatasetName& name) {
   require(info.shape.size() == 2, ExitCode::bad_data,
-          fmt::format("{} is {}-dimensional ({}) where a matrix is needed; give a 2-D dataset", name.text(),
-                      info.shape.size(), info.shape_text()));
+          fmt::format("{} is {}-dimensional ({}) where a matrix is needed; give a 2-D dataset",
+                      name.text(), info.shape.size(), info.shape_text()));
   require(info.reads_as_number(), ExitCode::bad_data,
           fmt::format("{} holds elements of {}; real or integer numbers are needed", name.text(),
                       info.type_text()));

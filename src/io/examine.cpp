@@ -27,7 +27,8 @@
 namespace tessera::io {
 namespace {
 
-/// Resident bytes of this process; 0 where the system does not tell. Safe in the handler of a signal.
+/// Resident bytes of this process; 0 where the system does not tell. Safe in the handler of a
+/// signal.
 index_t resident_bytes() {
   const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
@@ -46,9 +47,10 @@ index_t resident_bytes() {
   return pages * page;
 }
 
-/// Ends the process in a step that takes more than it may. It looks as often as the process, whatever threads
-/// its libraries have started, used another 20 ms of processor time: neither grows without that. Limits of
-/// the system would count what libraries take by the number of cores and devices.
+/// Ends the process in a step that takes more than it may. It looks as often as the process,
+/// whatever threads its libraries have started, used another 20 ms of processor time: neither grows
+/// without that. Limits of the system would count what libraries take by the number of cores and
+/// devices.
 class Guard {
  public:
   explicit Guard(std::string file) : file_(std::move(file)) {
@@ -76,7 +78,8 @@ class Guard {
     const Allowance next = allowance_of(bytes);
     const auto words = [&](const std::string& amount) {
       return fmt::format(
-          "'{}' could not be examined within {}; see whether h5dump reads it, and make it again if not",
+          "'{}' could not be examined within {}; see whether h5dump reads it, and make it again if "
+          "not",
           file_, amount);
     };
     guarding_ = 0;
@@ -114,8 +117,8 @@ class Guard {
   volatile std::sig_atomic_t guarding_ = 0;
 };
 
-/// Bytes that it takes to read two elements. The sources of a virtual dataset have chunks that it does not
-/// tell of.
+/// Bytes that it takes to read two elements. The sources of a virtual dataset have chunks that it
+/// does not tell of.
 index_t bytes_to_read_two(hid_t dataset, const DatasetInfo& info) {
   constexpr index_t largest_chunk = index_t{4} << 30;  // that HDF5 1.x has
   const bool lies_elsewhere = info.chunk.empty() && H5Dget_offset(dataset) == HADDR_UNDEF;
@@ -133,8 +136,8 @@ Handle transfer_of_two() {
   return list;
 }
 
-/// Reads the first and the last element: enough to meet a damaged chunk index, a missing filter or a cut
-/// file. In one call, or the library decodes a chunk twice that both lie in.
+/// Reads the first and the last element: enough to meet a damaged chunk index, a missing filter or
+/// a cut file. In one call, or the library decodes a chunk twice that both lie in.
 void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name, hid_t transfer,
                  Guard& guard) {
   if (!info.reads_as_number() || info.shape.empty()) return;
@@ -159,7 +162,8 @@ void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name
 std::string answer_dataset(DatasetName name, Guard& guard) {
   const Handle file = open_file(name.file);
   require_complete(file, name.file);
-  if (H5Oexists_by_name(file, name.path.c_str(), H5P_DEFAULT) <= 0) name.selection = cut_selection(name.path);
+  if (H5Oexists_by_name(file, name.path.c_str(), H5P_DEFAULT) <= 0)
+    name.selection = cut_selection(name.path);
   const Handle dataset = open_dataset(file, name);
   const DatasetInfo info = inspect(dataset, name);
   read_sample(dataset, info, name, transfer_of_two(), guard);
@@ -192,14 +196,16 @@ std::string answer(const std::string& how, const DatasetName& name, Guard& guard
   return "";
 }
 
-/// Where memory was refused: by a limit of the user's, or because the file asks for more than there is.
+/// Where memory was refused: by a limit of the user's, or because the file asks for more than there
+/// is.
 Error error_of_memory(const DatasetName& name, const std::string& words, const Guard& guard) {
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
     return {ExitCode::bad_data, fmt::format("{} ({})", guard.too_large(), words)};
   return {ExitCode::memory,
-          fmt::format("'{}' could not be examined within this address space, {} ({}); ulimit -v unlimited",
-                      name.file, human_bytes(static_cast<double>(space.rlim_cur)), words)};
+          fmt::format(
+              "'{}' could not be examined within this address space, {} ({}); ulimit -v unlimited",
+              name.file, human_bytes(static_cast<double>(space.rlim_cur)), words)};
 }
 
 int tell(const Error& error) {
@@ -226,7 +232,8 @@ int examine_main(int argc, char** argv) {
     fmt::print("{}", answer(argv[1], name, guard));
     return 0;
   } catch (const Error& error) {
-    return tell(error.code() == ExitCode::memory ? error_of_memory(name, error.what(), guard) : error);
+    return tell(error.code() == ExitCode::memory ? error_of_memory(name, error.what(), guard)
+                                                 : error);
   } catch (const std::bad_alloc&) {
     return tell(error_of_memory(name, "out of memory", guard));
   } catch (const std::length_error&) {

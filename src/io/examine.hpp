@@ -1,5 +1,6 @@
 #pragma once
-// The examining process: reads a little of a file that may be damaged, with limits, and tells what it found.
+// The examining process: reads a little of a file that may be damaged, with limits, and tells what
+// it found.
 
 #include "base/index.hpp"
 
@@ -18,13 +19,14 @@ struct Allowance {
   index_t memory_bytes = 0;  ///< resident, beyond what the process held when it began
 };
 
-/// 10 s and 4 GiB, and for a step that reads so many bytes (bytes_to_read) a second more for every 16 MiB of
-/// them and four times their memory: the filters of a chunk hold it several times.
+/// 10 s and 4 GiB, and for a step that reads so many bytes (bytes_to_read) a second more for every
+/// 16 MiB of them and four times their memory: the filters of a chunk hold it several times.
 [[nodiscard]] Allowance allowance_of(index_t bytes);
 
-/// Runs the program that examines: argv is its name, one of the words above, a file, and a path in it. Prints
-/// the answer that probe.cpp reads, or the words of an error, and returns the exit code. A step that takes
-/// more than its allowance ends the process: Error(bad_data)'s code, and words that call no file damaged.
+/// Runs the program that examines: argv is its name, one of the words above, a file, and a path in
+/// it. Prints the answer that probe.cpp reads, or the words of an error, and returns the exit code.
+/// A step that takes more than its allowance ends the process: Error(bad_data)'s code, and words
+/// that call no file damaged.
 [[nodiscard]] int examine_main(int argc, char** argv);
 
 }  // namespace tessera::io

@@ -8,16 +8,17 @@
 namespace tessera::io {
 namespace {
 
-/// body(box) over parts of whole rows of the box, one plane each at most, that together fit the staging
-/// memory; a row that does not is a part of its own.
+/// body(box) over parts of whole rows of the box, one plane each at most, that together fit the
+/// staging memory; a row that does not is a part of its own.
 template <class Body>
 void each_part(const Box3& box, index_t element_bytes, const Body& body) {
   if (box.empty()) return;
   const index_t row_bytes = box.size()[2] * element_bytes;
   const index_t plane_bytes = row_bytes * box.size()[1];
   const index_t planes = std::max<index_t>(1, grid_staging_bytes / plane_bytes);
-  const index_t rows =
-      planes > 1 ? box.size()[1] : std::clamp<index_t>(grid_staging_bytes / row_bytes, 1, box.size()[1]);
+  const index_t rows = planes > 1
+                           ? box.size()[1]
+                           : std::clamp<index_t>(grid_staging_bytes / row_bytes, 1, box.size()[1]);
   for (index_t z = box.low[0]; z < box.high[0]; z += planes) {
     for (index_t y = box.low[1]; y < box.high[1]; y += rows) {
       Box3 part = box;
@@ -38,7 +39,8 @@ std::vector<layout::Range> slab_of(const Box3& box, int dims) {
 
 /// move(row of the view, row of the packed part) for all rows of a part.
 template <class T, class Row, class Move>
-void each_row(const GridView<T>& view, const Box3& box, const Box3& part, Row* packed, const Move& move) {
+void each_row(const GridView<T>& view, const Box3& box, const Box3& part, Row* packed,
+              const Move& move) {
   const Index3 size = part.size();
   for (index_t z = 0; z < size[0]; ++z) {
     for (index_t y = 0; y < size[1]; ++y, packed += size[2])

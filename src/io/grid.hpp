@@ -9,7 +9,8 @@
 
 namespace tessera::io {
 
-/// to = the dataset's box (the values, where the name has packing), converted to T; `to` has the box's extent and as many dimensions as the dataset.
+/// to = the dataset's box (the values, where the name has packing), converted to T; `to` has the
+/// box's extent and as many dimensions as the dataset.
 template <class T>
 void read_grid(const DatasetName& name, const Box3& box, const GridView<T>& to);
 
@@ -18,7 +19,8 @@ void read_missing_grid(const DatasetName& name, const Box3& box, const GridView<
 
 /// What takes a slab of a dataset, a range a dimension, and its contiguous elements.
 using PutSlab = std::function<void(std::span<const layout::Range>, std::span<const std::byte>)>;
-/// Gives put() the box in parts that fit the staging memory, with as many ranges as the view has dimensions.
+/// Gives put() the box in parts that fit the staging memory, with as many ranges as the view has
+/// dimensions.
 template <class T>
 void write_grid(const Box3& box, const GridView<const T>& from, const PutSlab& put);
 

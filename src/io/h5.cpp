@@ -18,13 +18,14 @@ struct Words {
 herr_t collect(unsigned depth, const H5E_error2_t* error, void* data) {
   auto& words = *static_cast<Words*>(data);
   if (depth == 0 && error->desc != nullptr) words.innermost = error->desc;
-  words.no_memory = words.no_memory || (error->maj_num == H5E_RESOURCE && error->min_num == H5E_NOSPACE);
+  words.no_memory =
+      words.no_memory || (error->maj_num == H5E_RESOURCE && error->min_num == H5E_NOSPACE);
   return 0;
 }
 
-/// The library's account of a failed system call is long and has a line break in its date: of "file write
-/// failed: time = ..., error message = 'No space left on device', buf = ..." the first and the reason are
-/// kept.
+/// The library's account of a failed system call is long and has a line break in its date: of "file
+/// write failed: time = ..., error message = 'No space left on device', buf = ..." the first and
+/// the reason are kept.
 std::string system_reason(std::string words) {
   const std::string mark = "error message = '";
   if (const auto at = words.find(mark); at != std::string::npos) {
@@ -50,7 +51,8 @@ void write_scalar(hid_t object, const std::string& name, hid_t type, const void*
   if (has_attribute(object, name)) h5_check_rc(H5Adelete(object, name.c_str()), ExitCode::io, what);
   const Handle space = scalar_space();
   const Handle attribute(
-      h5_check(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), ExitCode::io, what),
+      h5_check(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
+               ExitCode::io, what),
       H5Aclose);
   h5_check_rc(H5Awrite(attribute, type, value), ExitCode::io, what);
 }
@@ -79,7 +81,8 @@ void quiet_errors() {
 
 std::string library_version() {
   unsigned major = 0, minor = 0, release = 0;
-  h5_check_rc(H5get_libversion(&major, &minor, &release), ExitCode::internal, "HDF5 has no version");
+  h5_check_rc(H5get_libversion(&major, &minor, &release), ExitCode::internal,
+              "HDF5 has no version");
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }
 
@@ -150,7 +153,8 @@ hid_t native_type(Element element) {
 
 Handle complex_type(hid_t part, const std::string& re, const std::string& im) {
   const std::size_t half = H5Tget_size(part);
-  Handle type(h5_check(H5Tcreate(H5T_COMPOUND, 2 * half), ExitCode::internal, "H5Tcreate"), H5Tclose);
+  Handle type(h5_check(H5Tcreate(H5T_COMPOUND, 2 * half), ExitCode::internal, "H5Tcreate"),
+              H5Tclose);
   h5_check_rc(H5Tinsert(type, re.c_str(), 0, part), ExitCode::internal, "H5Tinsert");
   h5_check_rc(H5Tinsert(type, im.c_str(), half, part), ExitCode::internal, "H5Tinsert");
   return type;
@@ -174,7 +178,9 @@ void write_attribute(hid_t object, const std::string& name, double value) {
   write_scalar(object, name, H5T_NATIVE_DOUBLE, &value);
 }
 
-bool has_attribute(hid_t object, const std::string& name) { return H5Aexists(object, name.c_str()) > 0; }
+bool has_attribute(hid_t object, const std::string& name) {
+  return H5Aexists(object, name.c_str()) > 0;
+}
 
 std::string read_text_attribute(hid_t object, const std::string& name) {
   const Handle attribute = open_attribute(object, name);

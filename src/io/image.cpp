@@ -23,7 +23,8 @@ void write_array(hid_t object, const char* name, hid_t type, const std::array<T,
   const hsize_t count = N;
   const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
   const Handle attribute(
-      h5_check(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), failed, name), H5Aclose);
+      h5_check(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), failed, name),
+      H5Aclose);
   h5_check_rc(H5Awrite(attribute, type, values.data()), failed, name);
 }
 
@@ -34,13 +35,15 @@ void write_fixed_text(hid_t object, const char* name, const std::string& value) 
   H5Tset_strpad(type, H5T_STR_NULLPAD);
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
   const Handle attribute(
-      h5_check(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), failed, name), H5Aclose);
+      h5_check(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), failed, name),
+      H5Aclose);
   h5_check_rc(H5Awrite(attribute, type, value.c_str()), failed, name);
 }
 
 Handle make_group(hid_t parent, const char* name) {
   const Handle list = creation_ordered(H5P_GROUP_CREATE);
-  return {h5_check(H5Gcreate2(parent, name, H5P_DEFAULT, list, H5P_DEFAULT), failed, name), H5Gclose};
+  return {h5_check(H5Gcreate2(parent, name, H5P_DEFAULT, list, H5P_DEFAULT), failed, name),
+          H5Gclose};
 }
 
 template <class T>
@@ -48,7 +51,8 @@ void write_list(hid_t parent, const char* name, hid_t type, const std::vector<T>
   const hsize_t count = values.size();
   const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
   const Handle dataset(
-      h5_check(H5Dcreate2(parent, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), failed, name),
+      h5_check(H5Dcreate2(parent, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), failed,
+               name),
       H5Dclose);
   h5_check_rc(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed, name);
 }
@@ -84,7 +88,8 @@ void write_steps(hid_t group, const DatasetSpec& spec, const std::string& name) 
   const Handle steps = make_group(group, "Steps");
   const auto count = static_cast<index_t>(spec.time.size());
   write_attribute(steps, "NSteps", count);
-  write_list(steps, "Values", H5T_NATIVE_DOUBLE, std::vector<double>(spec.time.begin(), spec.time.end()));
+  write_list(steps, "Values", H5T_NATIVE_DOUBLE,
+             std::vector<double>(spec.time.begin(), spec.time.end()));
   write_offsets(make_group(steps, "PointDataOffsets"), spec, name);
 }
 
@@ -93,7 +98,8 @@ std::string xdmf_frame(const std::string& file, const DatasetSpec& spec, std::si
                        const std::string& extents) {
   const std::string values = fmt::format(
       R"(<DataItem Format="HDF" NumberType="Float" Precision="{}" Dimensions="{}">{}:{}</DataItem>)",
-      H5Tget_size(spec.type), spec.time.empty() ? extents : fmt::format("{}", fmt::join(spec.shape, " ")),
+      H5Tget_size(spec.type),
+      spec.time.empty() ? extents : fmt::format("{}", fmt::join(spec.shape, " ")),
       escaped(std::filesystem::path(file).filename().string()), escaped(spec.path));
   if (spec.time.empty()) return values;
   std::string start = std::to_string(frame), stride = "1", count = "1";
@@ -109,15 +115,18 @@ std::string xdmf_frame(const std::string& file, const DatasetSpec& spec, std::si
 
 /// One more field of the image that is there, if it is one in time where the image is.
 void link_beside(hid_t file, const DatasetSpec& spec, const std::string& name) {
-  const Handle group(h5_check(H5Gopen2(file, group_name, H5P_DEFAULT), failed, group_name), H5Gclose);
+  const Handle group(h5_check(H5Gopen2(file, group_name, H5P_DEFAULT), failed, group_name),
+                     H5Gclose);
   const std::string link = "PointData/" + name;
   const bool in_time = H5Lexists(group, "Steps", H5P_DEFAULT) > 0;
   if (in_time == spec.time.empty() || H5Lexists(group, link.c_str(), H5P_DEFAULT) > 0) return;
-  h5_check_rc(H5Lcreate_hard(file, spec.path.c_str(), group, link.c_str(), H5P_DEFAULT, H5P_DEFAULT), failed,
-              name);
+  h5_check_rc(
+      H5Lcreate_hard(file, spec.path.c_str(), group, link.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+      failed, name);
   if (!in_time) return;
-  const Handle offsets(h5_check(H5Gopen2(group, "Steps/PointDataOffsets", H5P_DEFAULT), failed, group_name),
-                       H5Gclose);
+  const Handle offsets(
+      h5_check(H5Gopen2(group, "Steps/PointDataOffsets", H5P_DEFAULT), failed, group_name),
+      H5Gclose);
   write_offsets(offsets, spec, name);
 }
 
@@ -160,24 +169,27 @@ void link_image(hid_t file, const DatasetSpec& spec, const std::string& name) {
               std::array<index_t, 6>{0, n[2] - 1, 0, n[1] - 1, 0, n[0] - 1});
   write_array(group, "Origin", H5T_NATIVE_DOUBLE, std::array<double, 3>{0, 0, 0});
   write_array(group, "Spacing", H5T_NATIVE_DOUBLE, std::array<double, 3>{1, 1, 1});
-  write_array(group, "Direction", H5T_NATIVE_DOUBLE, std::array<double, 9>{1, 0, 0, 0, 1, 0, 0, 0, 1});
+  write_array(group, "Direction", H5T_NATIVE_DOUBLE,
+              std::array<double, 9>{1, 0, 0, 0, 1, 0, 0, 0, 1});
   const Handle data = make_group(group, "PointData");
   write_fixed_text(data, "Scalars", name);
-  h5_check_rc(H5Lcreate_hard(file, spec.path.c_str(), data, name.c_str(), H5P_DEFAULT, H5P_DEFAULT), failed,
-              name);
+  h5_check_rc(H5Lcreate_hard(file, spec.path.c_str(), data, name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+              failed, name);
   if (!spec.time.empty()) write_steps(group, spec, name);
 }
 
-constexpr const char* xdmf_begin = "<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\"><Domain>\n<Grid Name=\"";
+constexpr const char* xdmf_begin =
+    "<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\"><Domain>\n<Grid Name=\"";
 
 std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> specs) {
   const DatasetSpec& first = specs.front();
-  const auto n =
-      space_extents(first);  // one layer of three dimensions also where there are two: so it lies flat
+  const auto n = space_extents(
+      first);  // one layer of three dimensions also where there are two: so it lies flat
   const std::string extents = fmt::format("{} {} {}", n[0], n[1], n[2]);
   const std::vector<std::string> names = field_names(specs);
   const std::string name = escaped(names.front());
-  std::string text = xdmf_begin + name + "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
+  std::string text =
+      xdmf_begin + name + "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
   const std::size_t frames = first.time.empty() ? 1 : first.time.size();
   for (std::size_t f = 0; f < frames; ++f) {
     text += fmt::format(
@@ -187,8 +199,9 @@ std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> spec
 )",
         name, first.time.empty() ? 0 : first.time[f], extents);
     for (std::size_t d = 0; d < specs.size(); ++d)
-      text += fmt::format(R"(<Attribute Name="{}" AttributeType="Scalar" Center="Node">{}</Attribute>)",
-                          escaped(names[d]), xdmf_frame(file, specs[d], f, extents));
+      text +=
+          fmt::format(R"(<Attribute Name="{}" AttributeType="Scalar" Center="Node">{}</Attribute>)",
+                      escaped(names[d]), xdmf_frame(file, specs[d], f, extents));
     text += "</Grid>\n";
   }
   return text + "</Grid></Domain></Xdmf>\n";
@@ -199,15 +212,17 @@ namespace {
 /// Whether a file does.
 bool begins_with(const std::string& file, std::string_view text) {
   std::string begin(text.size(), '\0');
-  return std::ifstream(file).read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == text;
+  return std::ifstream(file).read(begin.data(), static_cast<std::streamsize>(begin.size())) &&
+         begin == text;
 }
 
 }  // namespace
 
 bool is_xdmf_name(const std::string& file, const std::string& path) {
   const std::string name = std::filesystem::path(file).filename().string() + path;
-  return std::none_of(name.begin(), name.end(),
-                      [](char c) { return c == ':' || static_cast<unsigned char>(c) > 126 || c < ' '; });
+  return std::none_of(name.begin(), name.end(), [](char c) {
+    return c == ':' || static_cast<unsigned char>(c) > 126 || c < ' ';
+  });
 }
 
 std::string xdmf_name(const std::string& file) {

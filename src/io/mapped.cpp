@@ -51,11 +51,13 @@ std::unique_ptr<MappedMatrix> MappedMatrix::open(const DatasetName& name, Elemen
   const Handle dataset = open_dataset(file, name);
   const DatasetInfo info = inspect(dataset, name);
   const auto is_index = [](const auto& pick) { return pick.is_index; };
-  if (info.shape.size() != 2 || std::any_of(name.selection.begin(), name.selection.end(), is_index) ||
-      !info.chunk.empty() || name.packing || !is_stored_as(name, element) || !lies_in(dataset, file))
+  if (info.shape.size() != 2 ||
+      std::any_of(name.selection.begin(), name.selection.end(), is_index) || !info.chunk.empty() ||
+      name.packing || !is_stored_as(name, element) || !lies_in(dataset, file))
     return nullptr;
   const haddr_t offset = H5Dget_offset(dataset);
-  if (offset == HADDR_UNDEF || static_cast<index_t>(offset) % info.element_bytes != 0) return nullptr;
+  if (offset == HADDR_UNDEF || static_cast<index_t>(offset) % info.element_bytes != 0)
+    return nullptr;
   std::unique_ptr<MappedMatrix> matrix(new MappedMatrix);
   matrix->map_ = map_file(std::filesystem::canonical(name.file), matrix->map_bytes_);
   matrix->name_ = name.text();
@@ -76,22 +78,24 @@ MappedMatrix::~MappedMatrix() {
   if (map_ != nullptr) munmap(map_, static_cast<std::size_t>(map_bytes_));
 }
 
-/// Runs close to each other are read by a thread, with what lies between them, as a file is that is read from
-/// one end to the other: asked for one by one, as those far apart are, 134 MB in runs of 8 KiB, a quarter of
-/// their rows, took five times as long on Linux 6.18 and ten times the processor time (small pages in its
-/// cache, and requests of 8 KiB).
+/// Runs close to each other are read by a thread, with what lies between them, as a file is that is
+/// read from one end to the other: asked for one by one, as those far apart are, 134 MB in runs of
+/// 8 KiB, a quarter of their rows, took five times as long on Linux 6.18 and ten times the
+/// processor time (small pages in its cache, and requests of 8 KiB).
 void MappedMatrix::will_bring(const layout::Box& box) {
   coming_ = {};
   if (box.empty()) return;
   if (close_runs * box.cols.size() * element_bytes_ < row_bytes_) {
-    each_run(box,
-             [](const std::byte* begin, const std::byte* end) { (void)advise(begin, end, MADV_WILLNEED); });
+    each_run(box, [](const std::byte* begin, const std::byte* end) {
+      (void)advise(begin, end, MADV_WILLNEED);
+    });
     return;
   }
   const std::byte* const begin = row(box.rows.begin) + box.cols.begin * element_bytes_;
   const std::byte* const end = row(box.rows.end - 1) + box.cols.end * element_bytes_;
   try {
-    coming_ = std::async(std::launch::async, [begin, end] { (void)advise(begin, end, MADV_POPULATE_READ); });
+    coming_ = std::async(std::launch::async,
+                         [begin, end] { (void)advise(begin, end, MADV_POPULATE_READ); });
   } catch (const std::system_error&) {
     // No thread is to be had: bring() reads all of it.
   }

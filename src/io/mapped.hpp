@@ -12,15 +12,16 @@ namespace tessera::io {
 /// A dataset whose file is part of this process' memory.
 class MappedMatrix {
  public:
-  /// Nothing where it cannot be: unless the dataset has two dimensions, lies in one piece, is stored as such
-  /// elements are held in memory, and is all there; and where the file system maps no files.
+  /// Nothing where it cannot be: unless the dataset has two dimensions, lies in one piece, is
+  /// stored as such elements are held in memory, and is all there; and where the file system maps
+  /// no files.
   static std::unique_ptr<MappedMatrix> open(const DatasetName& name, Element element);
   ~MappedMatrix();
   MappedMatrix(const MappedMatrix&) = delete;
   MappedMatrix& operator=(const MappedMatrix&) = delete;
 
-  /// Lets the device begin with a box of what the name selects, its rows side by side: a hint. Returns when
-  /// what the last one began is there. Called by one thread at a time.
+  /// Lets the device begin with a box of what the name selects, its rows side by side: a hint.
+  /// Returns when what the last one began is there. Called by one thread at a time.
   void will_bring(const layout::Box& box);
   /// Returns when it is in memory. Throws Error(io) where the file does not give it.
   void bring(const layout::Box& box) const;

@@ -10,8 +10,8 @@ namespace tessera::io {
 /// The attributes of a finished output file. Serial.
 class Notes {
  public:
-  /// Throws Error(missing_input) when there is no such file, Error(bad_data) when it is damaged, none of ours
-  /// or was never finished.
+  /// Throws Error(missing_input) when there is no such file, Error(bad_data) when it is damaged,
+  /// none of ours or was never finished.
   explicit Notes(const std::string& file);
   [[nodiscard]] bool has(const std::string& name) const;
   [[nodiscard]] std::string text(const std::string& name) const;

@@ -39,8 +39,9 @@ void swap_each(std::byte* numbers, index_t n) {
 std::uint16_t exact_half(float value) {
   const auto word = __builtin_bit_cast(std::uint32_t, value), payload = word >> 13 & 0x3ffU;
   const bool is_nan = (word & 0x7fffffffU) > 0x7f800000U;
-  return is_nan && payload != 0 ? static_cast<std::uint16_t>((word >> 16 & 0x8000U) | 0x7c00U | payload)
-                                : half_bits(value);
+  return is_nan && payload != 0
+             ? static_cast<std::uint16_t>((word >> 16 & 0x8000U) | 0x7c00U | payload)
+             : half_bits(value);
 }
 
 /// HDF5's type of such numbers in this machine's byte order.
@@ -56,8 +57,8 @@ Handle native(bool real, bool has_sign, index_t bytes) {
 /// The same with the bytes the other way round.
 Handle swapped(Handle type) {
   const H5T_order_t own = H5Tget_order(type);
-  h5_check_rc(H5Tset_order(type, own == H5T_ORDER_LE ? H5T_ORDER_BE : H5T_ORDER_LE), ExitCode::internal,
-              "H5Tset_order");
+  h5_check_rc(H5Tset_order(type, own == H5T_ORDER_LE ? H5T_ORDER_BE : H5T_ORDER_LE),
+              ExitCode::internal, "H5Tset_order");
   return type;
 }
 

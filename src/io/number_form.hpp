@@ -1,5 +1,6 @@
 #pragma once
-// Numbers in the form that a dataset has them in, made from wider ones of this machine that are their values.
+// Numbers in the form that a dataset has them in, made from wider ones of this machine that are
+// their values.
 
 #include <cstddef>
 #include <optional>
@@ -10,9 +11,9 @@ namespace tessera::io {
 
 class NumberForm {
  public:
-  /// Of a dataset of integers, also such that have names (numpy's bool among them), or of IEEE numbers, in
-  /// either byte order, of the size of `element` or, where that has 4 bytes, of 1 or 2; nothing where it
-  /// holds others, or some that are no values of `element`.
+  /// Of a dataset of integers, also such that have names (numpy's bool among them), or of IEEE
+  /// numbers, in either byte order, of the size of `element` or, where that has 4 bytes, of 1 or 2;
+  /// nothing where it holds others, or some that are no values of `element`.
   [[nodiscard]] static std::optional<NumberForm> of(const DatasetName& name, Element element);
 
   /// Whether these are the bytes of the elements themselves.

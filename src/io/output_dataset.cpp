@@ -23,8 +23,8 @@ constexpr auto failed = ExitCode::cannot_create;
 
 Handle make_space(const std::vector<index_t>& shape) {
   std::vector<hsize_t> extents(shape.begin(), shape.end());
-  return {h5_check(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), failed,
-                   "cannot describe the output"),
+  return {h5_check(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
+                   failed, "cannot describe the output"),
           H5Sclose};
 }
 
@@ -46,26 +46,26 @@ std::optional<std::vector<index_t>> own_scale(hid_t dataset) {
   const hsize_t of_scales = 2 + (has_attribute(dataset, "REFERENCE_LIST") ? 1 : 0);  // CLASS, NAME
   if (H5Oget_info(dataset, &info) < 0 || info.num_attrs > of_scales) return std::nullopt;
   std::vector<index_t> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
-  const bool read =
-      values.empty() || H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0;
+  const bool read = values.empty() || H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL,
+                                              H5P_DEFAULT, values.data()) >= 0;
   return read ? std::optional(std::move(values)) : std::nullopt;
 }
 
 Handle make_scale(hid_t file, const std::string& path, const std::vector<index_t>& values) {
   const Handle space = make_space({ssize(values)});
-  Handle scale(
-      h5_check(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-               failed, "cannot create dimension " + path),
-      H5Dclose);
+  Handle scale(h5_check(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT,
+                                   H5P_DEFAULT, H5P_DEFAULT),
+                        failed, "cannot create dimension " + path),
+               H5Dclose);
   if (!values.empty())
-    h5_check_rc(H5Dwrite(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed,
-                path);
+    h5_check_rc(H5Dwrite(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+                failed, path);
   h5_check_rc(H5DSset_scale(scale, path.c_str() + 1), failed, path);
   return scale;
 }
 
-/// The scale of a name: one that is there and has those values, or a new one; beside objects of others that
-/// have the name, /name_2 and so on.
+/// The scale of a name: one that is there and has those values, or a new one; beside objects of
+/// others that have the name, /name_2 and so on.
 Handle scale_named(hid_t file, const std::string& name, const std::vector<index_t>& values) {
   for (int n = 1;; ++n) {
     const std::string path = n == 1 ? "/" + name : fmt::format("/{}_{}", name, n);
@@ -75,8 +75,8 @@ Handle scale_named(hid_t file, const std::string& name, const std::vector<index_
   }
 }
 
-/// Dimension scales live at the root: inside a group they make the file unreadable for netCDF (4.9.0) beside
-/// VTKHDF.
+/// Dimension scales live at the root: inside a group they make the file unreadable for netCDF
+/// (4.9.0) beside VTKHDF.
 void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec, const Place& place) {
   for (std::size_t d = 0; d < std::max(spec.dimensions.size(), place.scales.size()); ++d) {
     const auto dimension = static_cast<unsigned>(d);
@@ -89,8 +89,8 @@ void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec, const Pla
   }
 }
 
-/// Objects that are to have attributes of any number and size: those beyond 64 KiB lie outside of the
-/// object's header, of which the oldest form knows nothing.
+/// Objects that are to have attributes of any number and size: those beyond 64 KiB lie outside of
+/// the object's header, of which the oldest form knows nothing.
 Handle for_attributes(Handle list) {
   H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
   H5Pset_attr_phase_change(list, 1000, 0);
@@ -98,7 +98,8 @@ Handle for_attributes(Handle list) {
 }
 
 /// Makes the groups that get attributes. Returns which objects get some.
-std::vector<AttributesOf> make_groups(hid_t file, const DatasetSpec& spec, const Place& place, hid_t links) {
+std::vector<AttributesOf> make_groups(hid_t file, const DatasetSpec& spec, const Place& place,
+                                      hid_t links) {
   std::vector<AttributesOf> described;
   for (const AttributesOf& one : spec.attributes) {
     const std::string& path = one.path;
@@ -117,9 +118,10 @@ std::vector<AttributesOf> make_groups(hid_t file, const DatasetSpec& spec, const
 void write_fill_value(hid_t dataset) {
   const Handle type(H5Dget_type(dataset), H5Tclose), space(H5Screate(H5S_SCALAR), H5Sclose);
   if (H5Tget_class(type) != H5T_FLOAT) return;
-  const Handle attribute(h5_check(H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT),
-                                  failed, "_FillValue"),
-                         H5Aclose);
+  const Handle attribute(
+      h5_check(H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT), failed,
+               "_FillValue"),
+      H5Aclose);
   const double none = std::numeric_limits<double>::quiet_NaN();
   h5_check_rc(H5Awrite(attribute, H5T_NATIVE_DOUBLE, &none), failed, "_FillValue");
 }
@@ -152,7 +154,8 @@ void take_attributes(hid_t file, hid_t dataset, const DatasetSpec& spec,
 /// The paths above "/a/b/c" and its own: "/a", "/a/b", "/a/b/c".
 std::vector<std::string> paths_to(const std::string& path) {
   std::vector<std::string> paths;
-  for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+  for (auto slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1))
     paths.push_back(path.substr(0, slash));
   paths.push_back(path);
   return paths;
@@ -161,12 +164,13 @@ std::vector<std::string> paths_to(const std::string& path) {
 }  // namespace
 
 void require_free_paths(const std::string& file, std::span<const DatasetSpec> specs) {
-  std::unordered_map<std::string, index_t> taken{{std::string("/") + schema::group, 1}, {"/VTKHDF", 1}};
+  std::unordered_map<std::string, index_t> taken{{std::string("/") + schema::group, 1},
+                                                 {"/VTKHDF", 1}};
   std::unordered_set<std::string> datasets;
   for (const DatasetSpec& spec : specs) {
     require(datasets.insert(spec.path).second, ExitCode::usage,
-            fmt::format("two outputs have the name '{}:{}'; choose another path for one of them", file,
-                        spec.path));
+            fmt::format("two outputs have the name '{}:{}'; choose another path for one of them",
+                        file, spec.path));
     for (const std::string& dimension : spec.dimensions) ++taken["/" + dimension];
   }
   for (const DatasetSpec& spec : specs) {
@@ -178,12 +182,14 @@ void require_free_paths(const std::string& file, std::span<const DatasetSpec> sp
       const auto name = taken.find(path);
       const bool is_own = name != taken.end() && path == spec.path && name->second == own;
       require(name == taken.end() || is_own, ExitCode::usage,
-              fmt::format("the output path '{}' is taken: '{}' is a name of ours; choose another", spec.path,
-                          path));
-      require(path == spec.path || !datasets.contains(path), ExitCode::usage,
-              fmt::format("the output '{}:{}' would lie below the dataset '{}' (which cannot hold another); "
-                          "choose another path",
-                          file, spec.path, path));
+              fmt::format("the output path '{}' is taken: '{}' is a name of ours; choose another",
+                          spec.path, path));
+      require(
+          path == spec.path || !datasets.contains(path), ExitCode::usage,
+          fmt::format(
+              "the output '{}:{}' would lie below the dataset '{}' (which cannot hold another); "
+              "choose another path",
+              file, spec.path, path));
     }
   }
 }
@@ -192,8 +198,8 @@ bool is_own_scale(hid_t dataset, const std::string& path) {
   const auto values = own_scale(dataset);
   if (!values) return false;
   index_t next = 0;
-  return path == "/time" ||
-         std::all_of(values->begin(), values->end(), [&](index_t value) { return value == next++; });
+  return path == "/time" || std::all_of(values->begin(), values->end(),
+                                        [&](index_t value) { return value == next++; });
 }
 
 void set_data_alignment(hid_t access_list) { H5Pset_alignment(access_list, 1 << 16, 4096); }
@@ -209,8 +215,8 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec, const Place& place) 
   H5Pset_fill_time(list, H5D_FILL_TIME_NEVER);
   const Handle space = make_space(spec.shape);
   const Handle dataset(
-      h5_check(H5Dcreate2(file, spec.path.c_str(), spec.type, space, links, list, H5P_DEFAULT), failed,
-               "cannot create dataset '" + spec.path + "'"),
+      h5_check(H5Dcreate2(file, spec.path.c_str(), spec.type, space, links, list, H5P_DEFAULT),
+               failed, "cannot create dataset '" + spec.path + "'"),
       H5Dclose);
   write_attribute(dataset, schema::checksum, std::string(16, '0'));
   attach_scales(file, dataset, spec, place);

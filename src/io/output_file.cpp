@@ -41,36 +41,17 @@ std::vector<index_t> extents_of(hid_t dataset) {
 
 }  // namespace
 
-void require_place_for_output(const DatasetName& output, OutputFile::Existing existing) {
-  const std::string& file = output.file;
-  require_file_or_nothing(file, "output");
-  const std::string target = behind_links(file), directory = directory_of(target);
-  require(std::filesystem::is_directory(directory), failed,
-          fmt::format("cannot create '{}': there is no directory '{}'; make it first", file, directory));
-  require(
-      access(directory.c_str(), W_OK | X_OK) == 0, failed,
-      fmt::format("cannot create '{}': '{}': {}; write elsewhere", file, directory, std::strerror(errno)));
-  const bool replaces = existing == OutputFile::Existing::replace;
-  const Standing standing = standing_of(target);
-  require(
-      standing != Standing::ours || replaces, failed,
-      fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name", file));
-  if (standing != Standing::others) return;
-  const DatasetSpec spec{.path = output.path, .shape = {}, .type = -1, .dimensions = {}};
-  (void)Guest(target, file, std::span(&spec, 1),
-              replaces ? Guest::Existing::replace : Guest::Existing::refuse);
-}
-
-// Both delegate, so that the object is whole when open() begins: what fails in it takes the partial file
-// away.
-OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& specs,
-                       Existing existing, Sync sync)
+// Both delegate, so that the object is whole when open() begins: what fails in it takes the partial
+// file away.
+OutputFile::OutputFile(const mpi::Communicator& comm, std::string file,
+                       const std::vector<DatasetSpec>& specs, Existing existing, Sync sync)
     : OutputFile(comm, std::move(file), sync) {
   open(specs, existing, "");
 }
 
-OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& specs,
-                       Existing existing, const std::string& problem)
+OutputFile::OutputFile(const mpi::Communicator& comm, std::string file,
+                       const std::vector<DatasetSpec>& specs, Existing existing,
+                       const std::string& problem)
     : OutputFile(comm, std::move(file), Sync::on) {
   open(specs, existing, problem);
 }
@@ -78,17 +59,20 @@ OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const st
 OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, Sync sync)
     : comm_(comm), file_(std::move(file)), target_(behind_links(file_)), sync_(sync) {}
 
-void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing, const std::string& problem) {
+void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing,
+                      const std::string& problem) {
   existing_ = existing;
   for (const DatasetSpec& spec : specs) {
-    datasets_.push_back({spec.path, spec.shape, static_cast<index_t>(H5Tget_size(spec.type)), -1, 0});
+    datasets_.push_back(
+        {spec.path, spec.shape, static_cast<index_t>(H5Tget_size(spec.type)), -1, 0});
   }
   bool copies = false, goes_on = false;
   mpi::on_root(comm_, "create output", [&] {
     goes_on = begin(specs, problem);
     copies = !goes_on && is_guest();
   });
-  while (comm_.max(index_t{copies ? 1 : 0}) > 0)  // all of them, lest those who wait for long look stuck
+  while (comm_.max(index_t{copies ? 1 : 0}) >
+         0)  // all of them, lest those who wait for long look stuck
     mpi::on_root(comm_, "copy output", [&] { copies = guest_->step(); });
   mpi::on_root(comm_, "create output", [&] {
     if (!goes_on) create(specs);
@@ -103,7 +87,8 @@ bool OutputFile::begin(const std::vector<DatasetSpec>& specs, const std::string&
   const Standing standing = existing_ == Existing::known ? Standing::nothing : standing_of(target_);
   require(
       standing != Standing::ours || existing_ == Existing::replace, failed,
-      fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name", file_));
+      fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name",
+                  file_));
   require_free_paths(file_, specs);
   found_ = Guest::state_of(target_);
   if (standing == Standing::others)
@@ -121,11 +106,13 @@ OutputFile::~OutputFile() {
   if (!published_ && comm_.is_root()) discard_partial(partial_);
 }
 
-Handle OutputFile::create_file(const std::vector<DatasetSpec>& specs, std::vector<Place>& places) const {
+Handle OutputFile::create_file(const std::vector<DatasetSpec>& specs,
+                               std::vector<Place>& places) const {
   if (is_guest()) return guest_->open_copy(partial_, specs, places);
   const auto directory = directory_of(target_);
   require(std::filesystem::is_directory(directory), failed,
-          fmt::format("cannot create '{}': there is no directory '{}'; make it first", file_, directory));
+          fmt::format("cannot create '{}': there is no directory '{}'; make it first", file_,
+                      directory));
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   set_data_alignment(access);
   const Handle list = creation_ordered(H5P_FILE_CREATE);
@@ -187,8 +174,9 @@ void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Runs& r
 }
 
 const OutputFile::Dataset& OutputFile::dataset_of(std::size_t which) const {
-  require(which < datasets_.size(), ExitCode::usage,
-          fmt::format("dataset: there are {}, and number {} is none of them", datasets_.size(), which));
+  require(
+      which < datasets_.size(), ExitCode::usage,
+      fmt::format("dataset: there are {}, and number {} is none of them", datasets_.size(), which));
   return datasets_[which];
 }
 
@@ -200,11 +188,12 @@ void OutputFile::require_slab(const Dataset& dataset, std::span<const layout::Ra
     inside = slab[d].empty() || (slab[d].begin >= 0 && slab[d].end <= dataset.shape[d]);
     elements *= slab[d].empty() ? 0 : slab[d].size();
   }
+  require(inside, ExitCode::usage,
+          fmt::format("slab: it lies outside of the {} dimensions of {}", dataset.shape.size(),
+                      dataset.path));
   require(
-      inside, ExitCode::usage,
-      fmt::format("slab: it lies outside of the {} dimensions of {}", dataset.shape.size(), dataset.path));
-  require(static_cast<index_t>(bytes) == elements * dataset.element_bytes, ExitCode::usage,
-          fmt::format("data: {} bytes for {} elements of {}", bytes, elements, dataset.element_bytes));
+      static_cast<index_t>(bytes) == elements * dataset.element_bytes, ExitCode::usage,
+      fmt::format("data: {} bytes for {} elements of {}", bytes, elements, dataset.element_bytes));
 }
 
 void OutputFile::write(std::size_t which, index_t first_element, std::span<const std::byte> data,
@@ -215,21 +204,24 @@ void OutputFile::write(std::size_t which, index_t first_element, std::span<const
   for (const index_t extent : dataset.shape) all *= extent;
   const auto elements_given = static_cast<index_t>(data.size()) / dataset.element_bytes;
   require(static_cast<index_t>(data.size()) % dataset.element_bytes == 0, ExitCode::usage,
-          fmt::format("data: {} bytes are not whole elements of {}", data.size(), dataset.element_bytes));
+          fmt::format("data: {} bytes are not whole elements of {}", data.size(),
+                      dataset.element_bytes));
   require(first_element >= 0 && first_element <= all && elements_given <= all - first_element,
           ExitCode::usage,
-          fmt::format("first_element: {} from {} on lie outside of the {} elements of {}", elements_given,
-                      first_element, all, dataset.path));
+          fmt::format("first_element: {} from {} on lie outside of the {} elements of {}",
+                      elements_given, first_element, all, dataset.path));
   const index_t bytes = dataset.element_bytes;
   const index_t group = onlooker.elements;
   const index_t elements_at_once = std::max<index_t>(1, piece_bytes / bytes / group) * group;
   const RawFile raw(partial_, RawFile::Mode::read_write);
   while (!data.empty()) {
-    const auto piece = data.first(std::min(data.size(), static_cast<std::size_t>(elements_at_once * bytes)));
+    const auto piece =
+        data.first(std::min(data.size(), static_cast<std::size_t>(elements_at_once * bytes)));
     const index_t elements = static_cast<index_t>(piece.size()) / bytes;
     write_runs(raw, which, {first_element, elements, 1, elements}, piece, onlooker);
     if (sync_ == Sync::on)
-      raw.will_sync(datasets_[which].offset + first_element * bytes, static_cast<index_t>(piece.size()));
+      raw.will_sync(datasets_[which].offset + first_element * bytes,
+                    static_cast<index_t>(piece.size()));
     first_element += elements;
     data = data.subspan(piece.size());
   }
@@ -272,7 +264,8 @@ std::uint64_t OutputFile::sum_in_file(const RawFile& raw, const Written& written
   std::uint64_t sum = 0;
   for (index_t r = 0; r < runs.count; ++r) {
     const index_t first = runs.first + r * runs.distance;
-    sum += sum_stored({raw, dataset.offset, dataset.element_bytes}, {first, first + runs.length}, buffer);
+    sum += sum_stored({raw, dataset.offset, dataset.element_bytes}, {first, first + runs.length},
+                      buffer);
     mpi::heartbeat();
   }
   return sum;
@@ -288,7 +281,8 @@ void OutputFile::check_written(ReadBack amount, int threads) {
   index_t total = 0;
   for (const auto& [dataset, runs, sum] : written_)
     total += runs.length * runs.count * datasets_[dataset].element_bytes;
-  if (amount == ReadBack::automatic) amount = total <= (index_t{1} << 30) ? ReadBack::all : ReadBack::sample;
+  if (amount == ReadBack::automatic)
+    amount = total <= (index_t{1} << 30) ? ReadBack::all : ReadBack::sample;
   const index_t step = amount == ReadBack::all ? 1 : std::max<index_t>(1, ssize(written_) / 16);
   const index_t some = amount == ReadBack::off || total == 0 ? 0 : ceil_div(ssize(written_), step);
   const RawFile raw(partial_, RawFile::Mode::read);
@@ -296,9 +290,10 @@ void OutputFile::check_written(ReadBack amount, int threads) {
   for_each_beside(threads, some, [&](index_t i, int thread) {
     const Written& written = written_[static_cast<std::size_t>(i * step)];
     const Dataset& dataset = datasets_[written.dataset];
-    require(sum_in_file(raw, written, buffers[static_cast<std::size_t>(thread)]) == written.sum, ExitCode::io,
-            fmt::format("'{}' does not hold what was written to it (at byte {}); check the device", file_,
-                        dataset.offset + written.runs.first * dataset.element_bytes));
+    require(sum_in_file(raw, written, buffers[static_cast<std::size_t>(thread)]) == written.sum,
+            ExitCode::io,
+            fmt::format("'{}' does not hold what was written to it (at byte {}); check the device",
+                        file_, dataset.offset + written.runs.first * dataset.element_bytes));
   });
   syncing.get();
 }
@@ -311,9 +306,11 @@ void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
   }
   mpi::on_root(comm_, "publish", [&] {
     for (const Dataset& d : datasets_) {
-      const index_t count = std::accumulate(d.shape.begin(), d.shape.end(), index_t{1}, std::multiplies<>());
+      const index_t count =
+          std::accumulate(d.shape.begin(), d.shape.end(), index_t{1}, std::multiplies<>());
       require(d.written == count, ExitCode::internal,
-              fmt::format("{} elements of '{}' were written where there are {}", d.written, d.path, count));
+              fmt::format("{} elements of '{}' were written where there are {}", d.written, d.path,
+                          count));
     }
     {
       Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io,
@@ -332,14 +329,15 @@ void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
 
 /// Beside others every run has a group of its own.
 void OutputFile::note_run(hid_t out, const std::function<void(hid_t)>& annotate) const {
-  const Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, "_tessera"), H5Gclose);
+  const Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, "_tessera"),
+                     H5Gclose);
   Handle own;
   if (is_guest()) {
     std::string name;
     for (int n = 1; name.empty() || H5Lexists(group, name.c_str(), H5P_DEFAULT) > 0; ++n)
       name = fmt::format("{}_{:04}", schema::added, n);
-    own = Handle(h5_check(H5Gcreate2(group, name.c_str(), H5P_DEFAULT, creation_ordered(H5P_GROUP_CREATE),
-                                     H5P_DEFAULT),
+    own = Handle(h5_check(H5Gcreate2(group, name.c_str(), H5P_DEFAULT,
+                                     creation_ordered(H5P_GROUP_CREATE), H5P_DEFAULT),
                           ExitCode::io, name),
                  H5Gclose);
   }
@@ -357,7 +355,8 @@ void OutputFile::take_name() const {
   if (existing_ == Existing::replace && Guest::state_of(target_) != found_)
     require(
         standing_of(target_) != Standing::others, failed,
-        fmt::format("'{}' was made by somebody else meanwhile and stays as it is; run this again", file_));
+        fmt::format("'{}' was made by somebody else meanwhile and stays as it is; run this again",
+                    file_));
   sync_ == Sync::on ? publish_file(partial_, target_) : rename_file(partial_, target_);
 }
 
@@ -372,8 +371,10 @@ void OutputFile::write_sums(hid_t out) const {
 /// What the library wrote opens again and says what it was told.
 void OutputFile::confirm_metadata() const {
   const auto confirm = [&](bool holds) {
-    require(holds, ExitCode::io,
-            fmt::format("'{}' does not hold what was written to it (its metadata); check the device", file_));
+    require(
+        holds, ExitCode::io,
+        fmt::format("'{}' does not hold what was written to it (its metadata); check the device",
+                    file_));
   };
   try {
     const Handle in = open_file(partial_);
@@ -381,9 +382,11 @@ void OutputFile::confirm_metadata() const {
       const Handle dataset = open_dataset(in, {partial_, d.path});
       confirm(read_text_attribute(dataset, schema::checksum) == checksum_text(d.sum));
       confirm(extents_of(dataset) == d.shape);
-      confirm(H5Dget_offset(dataset) == (d.offset < 0 ? HADDR_UNDEF : static_cast<haddr_t>(d.offset)));
+      confirm(H5Dget_offset(dataset) ==
+              (d.offset < 0 ? HADDR_UNDEF : static_cast<haddr_t>(d.offset)));
     }
-    const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::io, file_), H5Gclose);
+    const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::io, file_),
+                       H5Gclose);
     confirm(read_text_attribute(group, schema::state) == schema::state_complete);
   } catch (const Error& error) {
     if (error.code() == ExitCode::io) throw;

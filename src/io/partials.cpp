@@ -10,7 +10,8 @@
 namespace tessera::io {
 namespace {
 
-/// A list that only grows, as long as the most that were noted at once: a handler may walk it at any moment.
+/// A list that only grows, as long as the most that were noted at once: a handler may walk it at
+/// any moment.
 struct Note {
   std::array<char, PATH_MAX> path{};
   std::atomic<bool> used{false};
@@ -50,7 +51,8 @@ void note_partial(const std::string& path) {
 
 void forget_partial(const std::string& path) {
   const std::lock_guard lock(writing());
-  if (Note* note = find([&](const Note& n) { return n.used && path == n.path.data(); })) note->used = false;
+  if (Note* note = find([&](const Note& n) { return n.used && path == n.path.data(); }))
+    note->used = false;
 }
 
 void discard_partial(const std::string& path) {

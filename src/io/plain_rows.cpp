@@ -8,12 +8,14 @@
 
 namespace tessera::io {
 
-std::optional<PlainRows> PlainRows::of(const std::string& file, const Column& column, Element element) {
+std::optional<PlainRows> PlainRows::of(const std::string& file, const Column& column,
+                                       Element element) {
   if (!column.member.empty() || !is_stored_as({file, column.path}, element)) return std::nullopt;
   return stored(file, {column});
 }
 
-std::optional<PlainRows> PlainRows::stored(const std::string& file, const std::vector<Column>& columns) {
+std::optional<PlainRows> PlainRows::stored(const std::string& file,
+                                           const std::vector<Column>& columns) {
   const Handle in = open_file(file);
   PlainRows rows;
   for (const Column& column : columns) {
@@ -33,8 +35,9 @@ void PlainRows::read(layout::Range rows, std::span<std::byte* const> to, index_t
     const layout::Range some{begin, std::min(rows.end, begin + at_once)};
     for (std::size_t c = 0; c < places_.size(); ++c) {
       const index_t bytes = places_[c].row_bytes;
-      raw.read_at(places_[c].offset + begin * bytes,
-                  {to[c] + (begin - rows.begin) * bytes, static_cast<std::size_t>(some.size() * bytes)});
+      raw.read_at(
+          places_[c].offset + begin * bytes,
+          {to[c] + (begin - rows.begin) * bytes, static_cast<std::size_t>(some.size() * bytes)});
     }
     mpi::heartbeat();
     arrived(some);

@@ -32,7 +32,8 @@ struct Child {
   bool timed_out = false;
 };
 
-constexpr double patience_seconds = 120;  // a file system whose server is busy or starts anew takes a minute
+constexpr double patience_seconds =
+    120;  // a file system whose server is busy or starts anew takes a minute
 
 /// The program that examines: beside the one that runs, or in a folder of PATH.
 std::string examiner() {
@@ -44,11 +45,13 @@ std::string examiner() {
 
 /// What a call is refused with where the user's limits or the machine have no more.
 ExitCode code_of(int reason) {
-  const bool resources = reason == EAGAIN || reason == ENOMEM || reason == EMFILE || reason == ENFILE;
+  const bool resources =
+      reason == EAGAIN || reason == ENOMEM || reason == EMFILE || reason == ENFILE;
   return resources ? ExitCode::memory : ExitCode::internal;
 }
 
-/// The signals that end an examination have their own effect, also where this process ignores or blocks them.
+/// The signals that end an examination have their own effect, also where this process ignores or
+/// blocks them.
 class Attributes {
  public:
   Attributes() {
@@ -80,18 +83,21 @@ pid_t start(const DatasetName& name, const char* how, const std::array<int, 2>& 
   std::string program = examiner(), what = how, file = name.file, path = name.path;
   const std::array<char*, 5> argv{program.data(), what.data(), file.data(), path.data(), nullptr};
   pid_t pid = 0;
-  const int rc = posix_spawnp(&pid, program.c_str(), &actions, Attributes().get(), argv.data(), environ);
+  const int rc =
+      posix_spawnp(&pid, program.c_str(), &actions, Attributes().get(), argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(pipe_ends[1]);
   if (rc != 0) close(pipe_ends[0]);
   require(rc != ENOENT, ExitCode::internal,
-          fmt::format("the program '{}', which examines files before they are read, is neither beside this "
-                      "one nor in the PATH; install it there",
-                      examiner_name));
+          fmt::format(
+              "the program '{}', which examines files before they are read, is neither beside this "
+              "one nor in the PATH; install it there",
+              examiner_name));
   require(rc == 0, code_of(rc),
-          fmt::format("cannot start '{}', which examines files before they are read: {}; see ulimit -u and "
-                      "ulimit -v",
-                      program, std::strerror(rc)));
+          fmt::format(
+              "cannot start '{}', which examines files before they are read: {}; see ulimit -u and "
+              "ulimit -v",
+              program, std::strerror(rc)));
   return pid;
 }
 
@@ -110,7 +116,8 @@ Child run_child(const DatasetName& name, const char* how) {
   Child child;
   const pid_t pid = start(name, how, pipe_ends);
   constexpr int tick = 200;  // ms
-  double waited = 0;         // of the time for which this process was suspended, and the child with it, none
+  double waited =
+      0;  // of the time for which this process was suspended, and the child with it, none
   Timer since_look;
   std::array<char, 4096> chunk{};
   pollfd ready{pipe_ends[0], POLLIN, 0};
@@ -150,31 +157,33 @@ Error error_of_signal(const DatasetName& name, int signal) {
     case SIGFPE:
     case SIGILL:
       return {ExitCode::bad_data,
-              fmt::format("'{}' is damaged: the HDF5 library crashes on it ({}); make it again", name.file,
-                          strsignal(signal))};
+              fmt::format("'{}' is damaged: the HDF5 library crashes on it ({}); make it again",
+                          name.file, strsignal(signal))};
     case SIGXCPU:
       return {ExitCode::memory, could_not + " within the limit of processor time (ulimit -t)"};
     case SIGKILL:
       return {ExitCode::memory,
               could_not + ": the process was killed, as the system does for want of memory"};
     default:
-      return {ExitCode::io, fmt::format("{}: the process was ended ({})", could_not, strsignal(signal))};
+      return {ExitCode::io,
+              fmt::format("{}: the process was ended ({})", could_not, strsignal(signal))};
   }
 }
 
 /// The child's answer; throws its error, or what its death says of the file.
 std::string ask_child(const DatasetName& name, const char* how) {
   const Child child = run_child(name, how);
-  require(
-      !child.timed_out, ExitCode::io,
-      fmt::format("'{}' could not be examined within {:.0f} s (the file system is too busy); try again later",
-                  name.file, patience_seconds));
+  require(!child.timed_out, ExitCode::io,
+          fmt::format("'{}' could not be examined within {:.0f} s (the file system is too busy); "
+                      "try again later",
+                      name.file, patience_seconds));
   if (!WIFEXITED(child.status)) throw error_of_signal(name, WTERMSIG(child.status));
   const int code = WEXITSTATUS(child.status);
   constexpr int not_loaded = 127;  // the loader's
   require(code != not_loaded, ExitCode::internal,
-          fmt::format("'{}', which examines files before they are read, does not start; run it to see why",
-                      examiner()));
+          fmt::format(
+              "'{}', which examines files before they are read, does not start; run it to see why",
+              examiner()));
   if (code != 0) throw Error(static_cast<ExitCode>(code), std::string(trim(child.output)));
   return child.output;
 }

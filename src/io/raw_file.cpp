@@ -32,14 +32,14 @@ namespace {
                           full ? "; free some space or write elsewhere" : ""));
 }
 
-/// ".name"; of one that leaves no room for an ending (255 bytes are the most, a host's name may have 64) its
-/// start and a hash.
+/// ".name"; of one that leaves no room for an ending (255 bytes are the most, a host's name may
+/// have 64) its start and a hash.
 std::string hidden_stem(const std::string& file) {
   constexpr std::size_t most = 160, kept = most - 17;
   const std::string name = std::filesystem::path(file).filename().string();
-  return "." + (name.size() <= most
-                    ? name
-                    : fmt::format("{}-{:016x}", name.substr(0, kept), std::hash<std::string>()(name)));
+  return "." + (name.size() <= most ? name
+                                    : fmt::format("{}-{:016x}", name.substr(0, kept),
+                                                  std::hash<std::string>()(name)));
 }
 
 std::string partial_prefix(const std::string& file) {
@@ -65,11 +65,11 @@ void tell_not_synced(const std::string& directory, int error) {
   static std::set<std::string> told;
   const std::lock_guard lock(mutex);
   if (!told.insert(directory).second) return;
-  fmt::print(
-      stderr,
-      "note: what is written to '{}' cannot be brought to the medium there (fsync: {}): it may be lost "
-      "when the machine fails\n",
-      directory, std::strerror(error));
+  fmt::print(stderr,
+             "note: what is written to '{}' cannot be brought to the medium there (fsync: {}): it "
+             "may be lost "
+             "when the machine fails\n",
+             directory, std::strerror(error));
 }
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 30;  // Linux moves less than 2 GiB a call
@@ -79,7 +79,8 @@ constexpr index_t hint_bytes = index_t{1} << 20;
 
 RawFile::RawFile(const std::string& path, Mode mode)
     : path_(path),
-      descriptor_(open(path.c_str(), (mode == Mode::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW)) {
+      descriptor_(
+          open(path.c_str(), (mode == Mode::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW)) {
   if (descriptor_ < 0) fail(errno, "cannot open '" + path + "'");
 }
 
@@ -87,7 +88,8 @@ RawFile::~RawFile() { close(descriptor_); }
 
 void RawFile::write_at(index_t offset, std::span<const std::byte> data) const {
   while (!data.empty()) {
-    const auto written = pwrite(descriptor_, data.data(), std::min(data.size(), piece_bytes), offset);
+    const auto written =
+        pwrite(descriptor_, data.data(), std::min(data.size(), piece_bytes), offset);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       fail(written < 0 ? errno : EIO,
@@ -118,7 +120,8 @@ void RawFile::reserve(index_t offset, index_t bytes) const {
   if (bytes == 0) return;
   int rc = EINTR;
   while (rc == EINTR) rc = posix_fallocate(descriptor_, offset, bytes);
-  if (rc == EOPNOTSUPP || rc == EINVAL) return;  // the file system promises nothing; writing will tell
+  if (rc == EOPNOTSUPP || rc == EINVAL)
+    return;  // the file system promises nothing; writing will tell
   if (rc != 0) fail(rc, fmt::format("cannot reserve {} for '{}'", human_bytes(bytes), path_));
 }
 
@@ -147,12 +150,14 @@ void sync_directory(const std::string& path) {
   if (directory >= 0) close(directory);
   if (error == EACCES || knows_no_sync(error)) return tell_not_synced(path, error);
   if (error != 0)
-    fail(error, fmt::format("cannot sync the folder '{}', so what has got its name there may lose it", path));
+    fail(error,
+         fmt::format("cannot sync the folder '{}', so what has got its name there may lose it",
+                     path));
 }
 
 std::string partial_name(const std::string& file) {
-  std::string name =
-      directory_of(file) + partial_prefix(file) + fmt::format("{}-{:08x}", getpid(), std::random_device()());
+  std::string name = directory_of(file) + partial_prefix(file) +
+                     fmt::format("{}-{:08x}", getpid(), std::random_device()());
   note_partial(name);
   return name;
 }
@@ -174,7 +179,8 @@ void remove_abandoned(const std::string& file) {
 }
 
 void create_new_file(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  const int descriptor =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor < 0) fail(errno, "cannot create '" + path + "'");
   close(descriptor);
 }
@@ -200,8 +206,9 @@ void require_file_or_nothing(const std::string& path, const std::string& what) {
           fmt::format("{} '{}' is a directory; name a file", what, path));
   require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status),
           ExitCode::cannot_create,
-          fmt::format("{} '{}' is a pipe or device; name a file, which takes its name when it is complete",
-                      what, path));
+          fmt::format(
+              "{} '{}' is a pipe or device; name a file, which takes its name when it is complete",
+              what, path));
 }
 
 void rename_file(const std::string& from, const std::string& to) {
@@ -219,17 +226,20 @@ void publish_file(const std::string& from, const std::string& to) {
 
 void publish_new_file(const std::string& from, const std::string& to) {
   sync_file(from);
-  int error = renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
+  int error =
+      renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
   if (error == EINVAL || error == ENOSYS) {  // network file systems; most give a file a second name
     error = link(from.c_str(), to.c_str()) == 0 ? 0 : errno;
     if (error == 0) unlink(from.c_str());
     if (error != 0 && !file_exists(to)) return publish_file(from, to);
     if (error != 0) error = EEXIST;
   }
-  require(error != EEXIST, ExitCode::cannot_create,
-          fmt::format("output '{}' was made by somebody else meanwhile and stays as it is; give --overwrite "
-                      "to replace it, or another name",
-                      to));
+  require(
+      error != EEXIST, ExitCode::cannot_create,
+      fmt::format(
+          "output '{}' was made by somebody else meanwhile and stays as it is; give --overwrite "
+          "to replace it, or another name",
+          to));
   if (error != 0) fail(error, fmt::format("cannot rename '{}' to '{}'", from, to));
   forget_partial(from);
   sync_directory(directory_of(to));

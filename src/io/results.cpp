@@ -25,13 +25,13 @@ namespace {
 
 constexpr hsize_t chunk_rows = 256;
 
-/// An advisory lock on "<file>.lock" while it lives; a file system without locks gives none, and one job is
-/// safe anyway.
+/// An advisory lock on "<file>.lock" while it lives; a file system without locks gives none, and
+/// one job is safe anyway.
 class FileLock {
  public:
   explicit FileLock(const std::string& file)
-      : descriptor_(open(hidden_name(file, ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW,
-                         0666)) {
+      : descriptor_(open(hidden_name(file, ".lock").c_str(),
+                         O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666)) {
     if (descriptor_ >= 0) flock(descriptor_, LOCK_EX);
   }
   ~FileLock() {
@@ -46,7 +46,8 @@ class FileLock {
 
 Handle text_type() {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(type, H5T_VARIABLE);  // fixed-length strings crash xarray's netCDF reader (netcdf-c #2159)
+  H5Tset_size(type,
+              H5T_VARIABLE);  // fixed-length strings crash xarray's netCDF reader (netcdf-c #2159)
   H5Tset_cset(type, H5T_CSET_UTF8);
   return type;
 }
@@ -63,7 +64,8 @@ Handle open_or_create_group(hid_t parent, const std::string& name) {
     return {h5_check(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), ExitCode::io, what), H5Gclose};
   }
   const Handle list = creation_ordered(H5P_GROUP_CREATE);
-  return {h5_check(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, list, H5P_DEFAULT), ExitCode::io, what),
+  return {h5_check(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, list, H5P_DEFAULT), ExitCode::io,
+                   what),
           H5Gclose};
 }
 
@@ -72,8 +74,8 @@ Handle create_column(hid_t group, const std::string& name, hid_t type) {
   const Handle space(H5Screate_simple(1, &none, &unlimited), H5Sclose);
   const Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_chunk(list, 1, &chunk_rows);
-  return {h5_check(H5Dcreate2(group, name.c_str(), type, space, H5P_DEFAULT, list, H5P_DEFAULT), ExitCode::io,
-                   "cannot make column '" + name + "' of the results"),
+  return {h5_check(H5Dcreate2(group, name.c_str(), type, space, H5P_DEFAULT, list, H5P_DEFAULT),
+                   ExitCode::io, "cannot make column '" + name + "' of the results"),
           H5Dclose};
 }
 
@@ -106,8 +108,8 @@ void append_column(hid_t column, const TableRows& table, std::size_t c) {
   const void* values = !integers.empty() ? static_cast<const void*>(integers.data())
                        : !reals.empty()  ? static_cast<const void*>(reals.data())
                                          : static_cast<const void*>(texts.data());
-  require(std::max({integers.size(), reals.size(), texts.size()}) == table.rows.size(), ExitCode::internal,
-          "a column of the results changes its type");
+  require(std::max({integers.size(), reals.size(), texts.size()}) == table.rows.size(),
+          ExitCode::internal, "a column of the results changes its type");
   append_values(column, type, values, table.rows.size());
 }
 
@@ -118,7 +120,8 @@ void append_table(hid_t run, const TableRows& table) {
   const Handle scale = fresh ? create_column(group, "row", H5T_NATIVE_INT64)
                              : Handle(H5Dopen2(group, "row", H5P_DEFAULT), H5Dclose);
   if (fresh)
-    h5_check_rc(H5DSset_scale(scale, "row"), ExitCode::io, "cannot make the row scale of the results");
+    h5_check_rc(H5DSset_scale(scale, "row"), ExitCode::io,
+                "cannot make the row scale of the results");
   hsize_t before = 0;
   H5Sget_simple_extent_dims(Handle(H5Dget_space(scale), H5Sclose), &before, nullptr);
   std::vector<index_t> rows(table.rows.size());
@@ -153,23 +156,26 @@ std::vector<std::string> group_names(hid_t file) {
   return names;
 }
 
-/// Opens a file that holds results, or nothing yet: nobody's data gets groups that its owner did not ask for.
+/// Opens a file that holds results, or nothing yet: nobody's data gets groups that its owner did
+/// not ask for.
 Handle open_results(const std::string& file) {
   Handle in = open_file(file);
   if (has_attribute(in, schema::schema_version)) {
     const index_t version = read_integer_attribute(in, schema::schema_version);
     require(
         version <= schema::version, ExitCode::bad_data,
-        fmt::format("the results '{}' were written by a later Tessera (schema {}; this one knows {}); name "
-                    "another file",
-                    file, version, schema::version));
+        fmt::format(
+            "the results '{}' were written by a later Tessera (schema {}; this one knows {}); name "
+            "another file",
+            file, version, schema::version));
     return in;
   }
   const std::vector<std::string> names = group_names(in);
   require(names.empty(), ExitCode::bad_data,
-          fmt::format("'{}' holds something else than results ('/{}'), and they are only added to a new or "
-                      "empty file, or to their own; name another",
-                      file, names.empty() ? "" : names.front()));
+          fmt::format(
+              "'{}' holds something else than results ('/{}'), and they are only added to a new or "
+              "empty file, or to their own; name another",
+              file, names.empty() ? "" : names.front()));
   return in;
 }
 
@@ -192,8 +198,9 @@ void rewrite(const std::string& name, const std::function<void(hid_t out)>& chan
   const std::string file = behind_links(name);  // one lock, however it is called
   const auto directory = directory_of(file);
   const std::error_code error = make_folders(directory);
-  require(!error, ExitCode::cannot_create,
-          fmt::format("cannot make the folder '{}' for the results: {}", directory, error.message()));
+  require(
+      !error, ExitCode::cannot_create,
+      fmt::format("cannot make the folder '{}' for the results: {}", directory, error.message()));
   const FileLock lock(file);
   remove_abandoned(file);
   const std::string partial = partial_name(file);
@@ -205,10 +212,11 @@ void rewrite(const std::string& name, const std::function<void(hid_t out)>& chan
     }
     {
       const Handle list = creation_ordered(H5P_FILE_CREATE);
-      Handle out(h5_check(exists ? H5Fopen(partial.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
-                                 : H5Fcreate(partial.c_str(), H5F_ACC_EXCL, list, H5P_DEFAULT),
-                          ExitCode::cannot_create, fmt::format("cannot write the results '{}'", file)),
-                 H5Fclose);
+      Handle out(
+          h5_check(exists ? H5Fopen(partial.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
+                          : H5Fcreate(partial.c_str(), H5F_ACC_EXCL, list, H5P_DEFAULT),
+                   ExitCode::cannot_create, fmt::format("cannot write the results '{}'", file)),
+          H5Fclose);
       write_attribute(out, schema::schema_version, index_t{schema::version});
       change(out);
       close_written(out, ExitCode::io, fmt::format("cannot write the results '{}'", file));
@@ -216,7 +224,8 @@ void rewrite(const std::string& name, const std::function<void(hid_t out)>& chan
     publish_file(partial, file);
   } catch (const std::filesystem::filesystem_error& e) {
     discard_partial(partial);
-    throw Error(ExitCode::io, fmt::format("cannot copy the results '{}': {}", file, e.code().message()));
+    throw Error(ExitCode::io,
+                fmt::format("cannot copy the results '{}': {}", file, e.code().message()));
   } catch (...) {
     discard_partial(partial);
     throw;
@@ -235,7 +244,8 @@ void write_run(hid_t out, const std::string& run, const std::map<std::string, Va
 }  // namespace
 
 void append_results(const std::string& file, const std::string& run,
-                    const std::map<std::string, Value>& attributes, const std::vector<TableRows>& tables) {
+                    const std::map<std::string, Value>& attributes,
+                    const std::vector<TableRows>& tables) {
   rewrite(file, [&](hid_t out) { write_run(out, run, attributes, tables); });
 }
 
@@ -263,8 +273,8 @@ void require_place_for_results(const std::string& file) {
                      : access(folder.c_str(), W_OK | X_OK) != 0 ? errno
                                                                 : 0;
   require(reason == 0, ExitCode::cannot_create,
-          fmt::format("cannot write the results '{}': '{}': {}; name another file", file, folder.string(),
-                      std::strerror(reason)));
+          fmt::format("cannot write the results '{}': '{}': {}; name another file", file,
+                      folder.string(), std::strerror(reason)));
 }
 
 void replace_runs(const std::string& file, const std::vector<Run>& runs) {
@@ -296,16 +306,18 @@ std::vector<std::string> text_column(const std::string& file, const std::string&
   const Handle type = text_type();
   for (const std::string& run : group_names(in)) {
     const std::string path = run + "/" + table;
-    if (H5Lexists(in, run.c_str(), H5P_DEFAULT) <= 0 || H5Lexists(in, path.c_str(), H5P_DEFAULT) <= 0 ||
+    if (H5Lexists(in, run.c_str(), H5P_DEFAULT) <= 0 ||
+        H5Lexists(in, path.c_str(), H5P_DEFAULT) <= 0 ||
         H5Lexists(in, (path + "/" + column).c_str(), H5P_DEFAULT) <= 0) {
       continue;
     }
     const Handle dataset(H5Dopen2(in, (path + "/" + column).c_str(), H5P_DEFAULT), H5Dclose);
     const Handle space(H5Dget_space(dataset), H5Sclose);
-    const auto count = static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space)));
+    const auto count =
+        static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space)));
     std::vector<char*> texts(count, nullptr);
-    h5_check_rc(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), ExitCode::bad_data,
-                fmt::format("cannot read column '{}' of '{}'", column, file));
+    h5_check_rc(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()),
+                ExitCode::bad_data, fmt::format("cannot read column '{}' of '{}'", column, file));
     for (char* text : texts) values.emplace_back(text == nullptr ? "" : text);
     H5Dvlen_reclaim(type, space, H5P_DEFAULT, static_cast<void*>(texts.data()));
   }

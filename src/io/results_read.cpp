@@ -54,21 +54,22 @@ std::map<std::string, Value> attributes_of(hid_t group) {
 template <class T>
 std::vector<Value> numbers(hid_t dataset, hid_t type, std::size_t count) {
   std::vector<T> values(count);
-  h5_check_rc(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), ExitCode::bad_data,
-              "cannot read a column of the results");
+  h5_check_rc(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+              ExitCode::bad_data, "cannot read a column of the results");
   return {values.begin(), values.end()};
 }
 
 std::vector<Value> column_values(hid_t dataset) {
   const Handle type(H5Dget_type(dataset), H5Tclose), space(H5Dget_space(dataset), H5Sclose);
-  const auto count = static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space)));
+  const auto count =
+      static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space)));
   if (H5Tget_class(type) == H5T_INTEGER) return numbers<index_t>(dataset, H5T_NATIVE_INT64, count);
   if (H5Tget_class(type) == H5T_FLOAT) return numbers<double>(dataset, H5T_NATIVE_DOUBLE, count);
   require(H5Tis_variable_str(type) > 0, ExitCode::bad_data,
           "a column of the results is neither numbers nor text");
   std::vector<char*> texts(count, nullptr);
-  h5_check_rc(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), ExitCode::bad_data,
-              "cannot read a column of the results");
+  h5_check_rc(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()),
+              ExitCode::bad_data, "cannot read a column of the results");
   std::vector<Value> values;
   for (const char* text : texts) values.emplace_back(std::string(text == nullptr ? "" : text));
   H5Dvlen_reclaim(type, space, H5P_DEFAULT, static_cast<void*>(texts.data()));
@@ -103,16 +104,19 @@ std::vector<Run> read_runs(const std::string& file) {
   const Handle in = open_file(file);
   std::vector<Run> runs;
   try {
-    require(has_attribute(in, schema::schema_version), ExitCode::bad_data, "it has no version of ours");
+    require(has_attribute(in, schema::schema_version), ExitCode::bad_data,
+            "it has no version of ours");
     for (const std::string& name : links_of(in)) {
       const Handle group = open_group(in, name);
       Run run{name, attributes_of(group), {}};
-      require(run.attributes.contains("workload"), ExitCode::bad_data, fmt::format("'{}' is no run", name));
+      require(run.attributes.contains("workload"), ExitCode::bad_data,
+              fmt::format("'{}' is no run", name));
       for (const std::string& table : links_of(group)) run.tables.push_back(table_of(group, table));
       runs.push_back(std::move(run));
     }
   } catch (const Error& error) {
-    throw Error(ExitCode::bad_data, fmt::format("'{}' is no results file ({})", file, error.what()));
+    throw Error(ExitCode::bad_data,
+                fmt::format("'{}' is no results file ({})", file, error.what()));
   }
   return runs;
 }

@@ -13,11 +13,12 @@ struct Runs {
   index_t first, length, count, distance;
 };
 
-/// Calls body(Runs) for a slab, a range a dimension, of an array of those extents, in the order of the slab's
-/// elements: from the last dimension, whole ones and one range make a run, the next range a group of runs,
-/// the others count groups. An empty slab has none.
+/// Calls body(Runs) for a slab, a range a dimension, of an array of those extents, in the order of
+/// the slab's elements: from the last dimension, whole ones and one range make a run, the next
+/// range a group of runs, the others count groups. An empty slab has none.
 template <class Body>
-void for_each_runs(std::span<const index_t> extents, std::span<const layout::Range> slab, Body&& body) {
+void for_each_runs(std::span<const index_t> extents, std::span<const layout::Range> slab,
+                   Body&& body) {
   for (const layout::Range& range : slab)
     if (range.empty()) return;
   Runs runs{0, 1, 1, 1};

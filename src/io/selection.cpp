@@ -12,10 +12,9 @@ namespace tessera::io {
 namespace {
 
 [[noreturn]] void refuse(const std::string& words) {
-  throw Error(
-      ExitCode::usage,
-      fmt::format("'{}' selects no part of a dataset; write e.g. [0:1000,50:] or [3,:,-10:] (without steps)",
-                  words));
+  throw Error(ExitCode::usage, fmt::format("'{}' selects no part of a dataset; write e.g. "
+                                           "[0:1000,50:] or [3,:,-10:] (without steps)",
+                                           words));
 }
 
 index_t parse_bound(std::string_view text, const std::string& words) {
@@ -57,21 +56,23 @@ Selection cut_selection(std::string& path) {
 std::vector<layout::Range> resolve(const Selection& selection, const std::vector<index_t>& extents,
                                    const std::string& name) {
   require(selection.size() <= extents.size(), ExitCode::usage,
-          fmt::format("the selection has {} dimensions, {} has {}", selection.size(), name, extents.size()));
+          fmt::format("the selection has {} dimensions, {} has {}", selection.size(), name,
+                      extents.size()));
   std::vector<layout::Range> ranges;
   for (const index_t extent : extents) {
     const std::size_t d = ranges.size();
     const Pick pick = d < selection.size() ? selection[d] : Pick{};
     const auto from_end = [&](index_t bound) { return bound < 0 ? bound + extent : bound; };
     const index_t begin = from_end(pick.begin);
-    const index_t end = pick.is_index     ? std::min(begin, extent) + 1  // of a huge index none is the next
+    const index_t end = pick.is_index
+                            ? std::min(begin, extent) + 1  // of a huge index none is the next
                         : pick.to_the_end ? extent
                                           : from_end(pick.end);
     const std::string wanted =
         pick.is_index ? std::to_string(pick.begin) : fmt::format("{} to {}", begin, end);
-    require(
-        0 <= begin && begin <= end && end <= extent, ExitCode::usage,
-        fmt::format("the selection wants {} of dimension {} of {}, which has {}", wanted, d, name, extent));
+    require(0 <= begin && begin <= end && end <= extent, ExitCode::usage,
+            fmt::format("the selection wants {} of dimension {} of {}, which has {}", wanted, d,
+                        name, extent));
     ranges.push_back({begin, end});
   }
   return ranges;

@@ -17,8 +17,9 @@ namespace {
 
 constexpr index_t page = 4096;
 
-/// The library reads every run of a contiguous dataset that is shorter than its sieve buffer (64 KiB) through
-/// that buffer, whole: many times the data where runs of a few pages lie far apart. Those go past it.
+/// The library reads every run of a contiguous dataset that is shorter than its sieve buffer (64
+/// KiB) through that buffer, whole: many times the data where runs of a few pages lie far apart.
+/// Those go past it.
 Handle access_for(index_t run_bytes) {
   Handle access(h5_check(H5Pcreate(H5P_FILE_ACCESS), ExitCode::internal, "H5Pcreate"), H5Pclose);
   if (run_bytes >= page)
@@ -50,15 +51,17 @@ Ranges in_dataset(const DatasetName& name, const std::vector<index_t>& extents,
 
 template <class T>
 void require_view(const layout::Box& box, MatrixView<T> to) {
-  require(box.empty() || (to.data != nullptr && to.rows == box.rows.size() && to.cols == box.cols.size() &&
-                          to.ld >= to.cols),
+  require(box.empty() || (to.data != nullptr && to.rows == box.rows.size() &&
+                          to.cols == box.cols.size() && to.ld >= to.cols),
           ExitCode::usage,
-          fmt::format("to: a view of {} x {} elements, {} apart, for the box {}", to.rows, to.cols, to.ld,
-                      layout::text(box)));
+          fmt::format("to: a view of {} x {} elements, {} apart, for the box {}", to.rows, to.cols,
+                      to.ld, layout::text(box)));
 }
 
 void read_slab(const DatasetName& name, std::span<const layout::Range> slab, const SlabTarget& to) {
-  if (slab.empty() || std::any_of(slab.begin(), slab.end(), [](auto range) { return range.empty(); })) return;
+  if (slab.empty() ||
+      std::any_of(slab.begin(), slab.end(), [](auto range) { return range.empty(); }))
+    return;
   const Handle access = access_for(slab.back().size() * to.element_bytes);
   const Handle file = open_file(name.file, access);
   const Handle dataset = open_dataset(file, name);
@@ -83,10 +86,12 @@ void will_read(const DatasetName& name, std::span<const layout::Range> slab) {
   const auto part = in_dataset(name, info.shape, slab);
   const RawFile raw(std::filesystem::canonical(name.file), RawFile::Mode::read);
   for_each_runs(info.shape, part, [&](const Runs& runs) {
-    if (runs.length * info.element_bytes < page) return;  // more calls than the device would take requests
+    if (runs.length * info.element_bytes < page)
+      return;  // more calls than the device would take requests
     for (index_t r = 0; r < runs.count; ++r) {
-      raw.will_read(static_cast<index_t>(offset) + (runs.first + r * runs.distance) * info.element_bytes,
-                    runs.length * info.element_bytes);
+      raw.will_read(
+          static_cast<index_t>(offset) + (runs.first + r * runs.distance) * info.element_bytes,
+          runs.length * info.element_bytes);
     }
   });
 }
@@ -115,8 +120,9 @@ template <class T>
 void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to) {
   require_view(box, to);
   if (name.packing) {
-    return each_row_of_values<T>(
-        name, box, [&](index_t i, const T* values) { std::copy_n(values, to.cols, to.data + i * to.ld); });
+    return each_row_of_values<T>(name, box, [&](index_t i, const T* values) {
+      std::copy_n(values, to.cols, to.data + i * to.ld);
+    });
   }
   const layout::Range slab[] = {box.rows, box.cols};
   read_slab(name, slab, {native_type(element_of<T>), to.data, index_t{sizeof(T)}, to.ld});
@@ -140,8 +146,9 @@ void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to)
   }
   // Real numbers go to the ends of their rows, which then spread them over themselves.
   auto* const parts = reinterpret_cast<Real<T>*>(to.data);
-  read_slab(name, slab,
-            {native_type(element_of<Real<T>>), parts + to.cols, index_t{sizeof(Real<T>)}, 2 * to.ld});
+  read_slab(
+      name, slab,
+      {native_type(element_of<Real<T>>), parts + to.cols, index_t{sizeof(Real<T>)}, 2 * to.ld});
   for (index_t i = 0; i < to.rows; ++i) {
     Real<T>* const row = parts + 2 * i * to.ld;
     for (index_t j = 0; j < to.cols; ++j) {
@@ -154,7 +161,9 @@ void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to)
 
 template void read_box<float>(const DatasetName&, const layout::Box&, MatrixView<float>);
 template void read_box<double>(const DatasetName&, const layout::Box&, MatrixView<double>);
-template void read_box<Complex<float>>(const DatasetName&, const layout::Box&, MatrixView<Complex<float>>);
-template void read_box<Complex<double>>(const DatasetName&, const layout::Box&, MatrixView<Complex<double>>);
+template void read_box<Complex<float>>(const DatasetName&, const layout::Box&,
+                                       MatrixView<Complex<float>>);
+template void read_box<Complex<double>>(const DatasetName&, const layout::Box&,
+                                        MatrixView<Complex<double>>);
 
 }  // namespace tessera::io

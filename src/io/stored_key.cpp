@@ -25,15 +25,16 @@ StoredKey::StoredKey(const std::string& file, const Column& column, std::optiona
   if (!column.member.empty()) {
     const auto member = static_cast<unsigned>(H5Tget_member_index(stored_, column.member.c_str()));
     begin_ = static_cast<index_t>(H5Tget_member_offset(stored_, member));
-    stored_ =
-        Handle(h5_check(H5Tget_member_type(stored_, member), ExitCode::bad_data, name.text()), H5Tclose);
+    stored_ = Handle(h5_check(H5Tget_member_type(stored_, member), ExitCode::bad_data, name.text()),
+                     H5Tclose);
   }
   wanted_ = number ? owned_type(*number) : Handle(H5Tcopy(stored_), H5Tclose);
   if (!number && H5Tget_class(wanted_) == H5T_STRING) H5Tset_strpad(wanted_, H5T_STR_NULLPAD);
   bytes_ = number ? layout::Range{0, size_of(wanted_)} : bytes;
 }
 
-StoredKey::StoredKey(const std::string& file, const Column& column, std::shared_ptr<const Packing> missing)
+StoredKey::StoredKey(const std::string& file, const Column& column,
+                     std::shared_ptr<const Packing> missing)
     : StoredKey(file, column, Element::u64, {}) {
   missing_ = std::move(missing);
   wanted_ = Handle(H5Tcopy(stored_bits_type(*missing_)), H5Tclose);
@@ -50,7 +51,8 @@ std::optional<index_t> StoredKey::offset() const {
 void StoredKey::convert(const std::byte* rows, index_t n, std::byte* to) const {
   constexpr index_t piece_bytes = index_t{128} << 10;  // of a cache
   const index_t from = size_of(stored_), wanted = size_of(wanted_), widest = std::max(from, wanted);
-  const index_t at_once = std::max<index_t>(1, piece_bytes / std::max<index_t>(1, elements_ * widest));
+  const index_t at_once =
+      std::max<index_t>(1, piece_bytes / std::max<index_t>(1, elements_ * widest));
   std::vector<std::byte> elements(static_cast<std::size_t>(at_once * elements_ * widest)),
       background(elements.size());
   const Transfer transfer;
@@ -59,8 +61,8 @@ void StoredKey::convert(const std::byte* rows, index_t n, std::byte* to) const {
     for (index_t e = 0; e < some * elements_; ++e)
       std::memcpy(elements.data() + e * from, rows + (j * elements_ + e) * from_element_ + begin_,
                   static_cast<std::size_t>(from));
-    transfer.check(H5Tconvert(stored_, wanted_, static_cast<std::size_t>(some * elements_), elements.data(),
-                              background.data(), transfer),
+    transfer.check(H5Tconvert(stored_, wanted_, static_cast<std::size_t>(some * elements_),
+                              elements.data(), background.data(), transfer),
                    wanted_, "the key column");
     if (missing_) {
       std::vector<std::uint64_t> bits(static_cast<std::size_t>(some));

@@ -12,8 +12,8 @@ namespace tessera::io {
 
 class StoredKey {
  public:
-  /// Of a column whose rows are numbers, compared as `number`; without one of those bytes of each row,
-  /// strings padded with zeros. As read_numbers and read_bytes give them.
+  /// Of a column whose rows are numbers, compared as `number`; without one of those bytes of each
+  /// row, strings padded with zeros. As read_numbers and read_bytes give them.
   StoredKey(const std::string& file, const Column& column, std::optional<Element> number,
             layout::Range bytes);
   /// Whether numbers are missing: 1 or 0, as u32.
@@ -32,8 +32,9 @@ class StoredKey {
  private:
   Handle stored_, wanted_;  // types of an element of the column
   index_t row_bytes_ = 0, elements_ = 1;
-  index_t from_element_ = 0, begin_ = 0;  // bytes from one element to the next, and before the first
-  layout::Range bytes_;                   // of the row's elements as they are wanted
+  index_t from_element_ = 0,
+          begin_ = 0;    // bytes from one element to the next, and before the first
+  layout::Range bytes_;  // of the row's elements as they are wanted
   std::shared_ptr<const Packing> missing_;
 };
 

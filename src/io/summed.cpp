@@ -12,8 +12,8 @@ constexpr index_t close_bytes = index_t{32} << 10;    // and of a first-level on
 
 /// f(some), a few elements after the other, groups of them at once.
 template <class F>
-void in_blocks(index_t block_bytes, const StoredElements& stored, layout::Range elements, index_t group,
-               const F& f) {
+void in_blocks(index_t block_bytes, const StoredElements& stored, layout::Range elements,
+               index_t group, const F& f) {
   const index_t at_once = std::max<index_t>(1, block_bytes / stored.element_bytes / group) * group;
   for (index_t begin = elements.begin; begin < elements.end; begin += at_once)
     f(layout::Range{begin, std::min(elements.end, begin + at_once)});
@@ -39,7 +39,8 @@ std::uint64_t write_summed(const StoredElements& to, index_t first, std::span<co
   return sum;
 }
 
-std::uint64_t sum_stored(const StoredElements& from, layout::Range elements, std::vector<std::byte>& buffer) {
+std::uint64_t sum_stored(const StoredElements& from, layout::Range elements,
+                         std::vector<std::byte>& buffer) {
   std::uint64_t sum = 0;
   in_blocks(cached_bytes, from, elements, 1, [&](layout::Range some) {
     buffer.resize(static_cast<std::size_t>(some.size() * from.element_bytes));

@@ -30,8 +30,8 @@ index_t bytes_of_piece(hid_t dataset, const DatasetInfo& info, index_t rows, ind
   return bytes_to_read(dataset, info, chunks, rows * row_bytes);
 }
 
-/// The checksum of the whole dataset as outputs of that version have it, read along the first dimension in
-/// pieces of about 64 MiB, unconverted.
+/// The checksum of the whole dataset as outputs of that version have it, read along the first
+/// dimension in pieces of about 64 MiB, unconverted.
 std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const DatasetName& name,
                                index_t version, const std::function<void(index_t)>& step) {
   const auto checksum_of = version < 2 ? checksum_version1 : checksum;
@@ -42,7 +42,8 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
   for (std::size_t d = 1; d < info.shape.size(); ++d) row *= std::max<index_t>(1, info.shape[d]);
   const index_t rows = info.shape.empty() ? 1 : info.shape[0];
   if (std::find(info.shape.begin(), info.shape.end(), 0) != info.shape.end()) return 0;
-  const index_t at_once = std::clamp<index_t>((index_t{64} << 20) / (row * info.element_bytes), 1, rows);
+  const index_t at_once =
+      std::clamp<index_t>((index_t{64} << 20) / (row * info.element_bytes), 1, rows);
   const index_t piece_bytes = bytes_of_piece(dataset, info, at_once, row * info.element_bytes);
   step(piece_bytes);
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(
@@ -54,15 +55,18 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
     if (!info.shape.empty()) {
       start[0] = static_cast<hsize_t>(i);
       count[0] = static_cast<hsize_t>(now);
-      h5_check_rc(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-                  ExitCode::bad_data, name.text());
-      memory = Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
+      h5_check_rc(
+          H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+          ExitCode::bad_data, name.text());
+      memory =
+          Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
     }
     if (i > 0) step(piece_bytes);
-    h5_check_rc(H5Dread(dataset, type, memory, space, H5P_DEFAULT, buffer.get()), ExitCode::bad_data,
-                "cannot read " + name.text());
+    h5_check_rc(H5Dread(dataset, type, memory, space, H5P_DEFAULT, buffer.get()),
+                ExitCode::bad_data, "cannot read " + name.text());
     const auto bytes = static_cast<std::size_t>(now * row * info.element_bytes);
-    sum += checksum_of(std::span<const std::byte>(buffer.get(), bytes), info.element_bytes, i * row);
+    sum +=
+        checksum_of(std::span<const std::byte>(buffer.get(), bytes), info.element_bytes, i * row);
   }
   return sum;
 }
@@ -72,45 +76,54 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
 FileCheck check_file(const std::string& file, const std::function<void(index_t)>& step) {
   const Handle in = open_file(file);
   require(H5Aexists(in, schema::schema_version) <= 0, ExitCode::bad_data,
-          "'" + file + "' is a results file of Tessera, whose tables have no checksums; see tessera report");
+          "'" + file +
+              "' is a results file of Tessera, whose tables have no checksums; see tessera report");
   require(
       H5Lexists(in, schema::group, H5P_DEFAULT) > 0, ExitCode::bad_data,
-      "'" + file + "' was not written by Tessera (it has no group /_tessera); nothing to verify it against");
+      "'" + file +
+          "' was not written by Tessera (it has no group /_tessera); nothing to verify it against");
   FileCheck result;
-  const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::bad_data, file), H5Gclose);
+  const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::bad_data, file),
+                     H5Gclose);
   result.state = read_text_attribute(group, schema::state);
   const index_t version = read_integer_attribute(group, schema::schema_version);
   require(version <= schema::output_version, ExitCode::bad_data,
-          fmt::format("'{}' was written by a newer Tessera (version {} of its outputs; this one knows {})",
-                      file, version, schema::output_version));
+          fmt::format(
+              "'{}' was written by a newer Tessera (version {} of its outputs; this one knows {})",
+              file, version, schema::output_version));
   std::vector<std::string> paths;
-  // By order of creation: a dataset is met under the name it was made with before its hard links. Files of
-  // others, to which datasets were added, may not know it.
+  // By order of creation: a dataset is met under the name it was made with before its hard links.
+  // Files of others, to which datasets were added, may not know it.
   bool walked = false;
   for (const H5_index_t order : {H5_INDEX_CRT_ORDER, H5_INDEX_NAME}) {
     paths.clear();
-    walked = walked || H5Ovisit2(in, order, H5_ITER_INC, collect_datasets, &paths, H5O_INFO_BASIC) >= 0;
+    walked =
+        walked || H5Ovisit2(in, order, H5_ITER_INC, collect_datasets, &paths, H5O_INFO_BASIC) >= 0;
     if (walked) break;
   }
-  require(walked, ExitCode::bad_data, fmt::format("cannot walk through '{}' ({})", file, h5_words()));
+  require(walked, ExitCode::bad_data,
+          fmt::format("cannot walk through '{}' ({})", file, h5_words()));
   for (const std::string& path : paths) {
     const DatasetName name{file, path};
     const Handle dataset = open_dataset(in, name);
     if (!has_attribute(dataset, schema::checksum)) continue;
     const DatasetInfo info = inspect(dataset, name);
-    result.datasets.push_back({path, info.shape_text(), read_text_attribute(dataset, schema::checksum),
-                               checksum_text(dataset_checksum(dataset, info, name, version, step))});
+    result.datasets.push_back(
+        {path, info.shape_text(), read_text_attribute(dataset, schema::checksum),
+         checksum_text(dataset_checksum(dataset, info, name, version, step))});
     step(0);
   }
   return result;
 }
 
 std::string to_text(const FileCheck& check) {
-  const auto counted = [](const std::string& word) { return fmt::format("{} {}\n", word.size(), word); };
+  const auto counted = [](const std::string& word) {
+    return fmt::format("{} {}\n", word.size(), word);
+  };
   std::string text = counted(check.state);
   for (const DatasetCheck& dataset : check.datasets)
-    text +=
-        counted(dataset.path) + counted(dataset.shape) + counted(dataset.expected) + counted(dataset.found);
+    text += counted(dataset.path) + counted(dataset.shape) + counted(dataset.expected) +
+            counted(dataset.found);
   return text;
 }
 
@@ -127,7 +140,8 @@ FileCheck parse_check(const std::string& text) {
   };
   FileCheck check;
   check.state = next();
-  while (in && in.peek() == '\n' && in.get() && in.peek() != std::istringstream::traits_type::eof()) {
+  while (in && in.peek() == '\n' && in.get() &&
+         in.peek() != std::istringstream::traits_type::eof()) {
     DatasetCheck dataset;
     for (std::string* word : {&dataset.path, &dataset.shape, &dataset.expected, &dataset.found}) {
       *word = next();

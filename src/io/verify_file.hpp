@@ -22,11 +22,12 @@ struct FileCheck {
   std::vector<DatasetCheck> datasets;
 };
 
-/// Re-hashes every dataset of ours in the file. Throws Error: 66 when it is not there, 65 when it is no HDF5
-/// file, damaged, or not written by Tessera. `step` is called before each piece of a dataset is read, with
-/// the bytes that this takes (bytes_to_read); a file that is damaged can crash or hang the HDF5 library in
-/// between (probe.hpp has the call that survives it).
-[[nodiscard]] FileCheck check_file(const std::string& file, const std::function<void(index_t)>& step);
+/// Re-hashes every dataset of ours in the file. Throws Error: 66 when it is not there, 65 when it
+/// is no HDF5 file, damaged, or not written by Tessera. `step` is called before each piece of a
+/// dataset is read, with the bytes that this takes (bytes_to_read); a file that is damaged can
+/// crash or hang the HDF5 library in between (probe.hpp has the call that survives it).
+[[nodiscard]] FileCheck check_file(const std::string& file,
+                                   const std::function<void(index_t)>& step);
 
 /// The check as text and back, for other processes.
 [[nodiscard]] std::string to_text(const FileCheck& check);

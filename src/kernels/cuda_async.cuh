@@ -16,30 +16,34 @@ __device__ __forceinline__ void copy_async(unsigned to, const void* from) {
   if constexpr (bytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(bytes) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(bytes)
+                 : "memory");
   }
 }
-/// The same; of the bytes the first `valid` are read and the rest are zeros: with none valid the address may
-/// be any.
+/// The same; of the bytes the first `valid` are read and the rest are zeros: with none valid the
+/// address may be any.
 template <int bytes>
 __device__ __forceinline__ void copy_async(unsigned to, const void* from, int valid) {
   if constexpr (bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid)
+                 : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(bytes), "r"(valid)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(bytes),
+                 "r"(valid)
                  : "memory");
   }
 }
 /// 8 or 16 bytes of a line that others read, too: by the policy reads_stay().
 template <int bytes = 16>
-__device__ __forceinline__ void copy_async_staying(unsigned to, const void* from, unsigned long long stays) {
+__device__ __forceinline__ void copy_async_staying(unsigned to, const void* from,
+                                                   unsigned long long stays) {
   if constexpr (bytes == 16) {
-    asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
-                 "l"(stays)
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(to),
+                 "l"(from), "l"(stays)
                  : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global.L2::cache_hint.L2::128B [%0], [%1], %2, %3;" ::"r"(to), "l"(from),
-                 "n"(bytes), "l"(stays)
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint.L2::128B [%0], [%1], %2, %3;" ::"r"(to),
+                 "l"(from), "n"(bytes), "l"(stays)
                  : "memory");
   }
 }
@@ -52,6 +56,8 @@ __device__ __forceinline__ void wait_for_groups() {
   asm volatile("cp.async.wait_group %0;" ::"n"(ahead) : "memory");
 }
 /// All copies of this thread have arrived.
-__device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
 
 }  // namespace tessera::kernels

@@ -1,5 +1,6 @@
 #pragma once
-// Vectors of the instruction set that this file is compiled for. For files of tessera_isa_source only.
+// Vectors of the instruction set that this file is compiled for. For files of tessera_isa_source
+// only.
 
 #ifndef TESSERA_ISA
 #define TESSERA_ISA baseline
@@ -33,9 +34,15 @@ struct Simd<double> {
   TESSERA_INLINE static vec fma(vec a, vec b, vec c) { return _mm512_fmadd_pd(a, b, c); }
   TESSERA_INLINE static vec fnma(vec a, vec b, vec c) { return _mm512_fnmadd_pd(a, b, c); }
   TESSERA_INLINE static __mmask8 mask(index_t n) { return static_cast<__mmask8>((1U << n) - 1U); }
-  TESSERA_INLINE static vec load(const double* p, index_t n) { return _mm512_maskz_loadu_pd(mask(n), p); }
-  TESSERA_INLINE static void store(double* p, vec v, index_t n) { _mm512_mask_storeu_pd(p, mask(n), v); }
-  TESSERA_INLINE static vec load(const float* p) { return _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p)); }
+  TESSERA_INLINE static vec load(const double* p, index_t n) {
+    return _mm512_maskz_loadu_pd(mask(n), p);
+  }
+  TESSERA_INLINE static void store(double* p, vec v, index_t n) {
+    _mm512_mask_storeu_pd(p, mask(n), v);
+  }
+  TESSERA_INLINE static vec load(const float* p) {
+    return _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p));
+  }
   TESSERA_INLINE static vec load(const float* p, index_t n) {
     return _mm512_maskz_cvtps_pd(0xff, _mm256_maskz_loadu_ps(mask(n), p));
   }
@@ -55,8 +62,12 @@ struct Simd<float> {
   TESSERA_INLINE static vec fma(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
   TESSERA_INLINE static vec fnma(vec a, vec b, vec c) { return _mm512_fnmadd_ps(a, b, c); }
   TESSERA_INLINE static __mmask16 mask(index_t n) { return static_cast<__mmask16>((1U << n) - 1U); }
-  TESSERA_INLINE static vec load(const float* p, index_t n) { return _mm512_maskz_loadu_ps(mask(n), p); }
-  TESSERA_INLINE static void store(float* p, vec v, index_t n) { _mm512_mask_storeu_ps(p, mask(n), v); }
+  TESSERA_INLINE static vec load(const float* p, index_t n) {
+    return _mm512_maskz_loadu_ps(mask(n), p);
+  }
+  TESSERA_INLINE static void store(float* p, vec v, index_t n) {
+    _mm512_mask_storeu_ps(p, mask(n), v);
+  }
 };
 
 #elif defined(__AVX2__)
@@ -76,12 +87,16 @@ struct Simd<double> {
   TESSERA_INLINE static __m256i mask(index_t n) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
   }
-  TESSERA_INLINE static vec load(const double* p, index_t n) { return _mm256_maskload_pd(p, mask(n)); }
-  TESSERA_INLINE static void store(double* p, vec v, index_t n) { _mm256_maskstore_pd(p, mask(n), v); }
+  TESSERA_INLINE static vec load(const double* p, index_t n) {
+    return _mm256_maskload_pd(p, mask(n));
+  }
+  TESSERA_INLINE static void store(double* p, vec v, index_t n) {
+    _mm256_maskstore_pd(p, mask(n), v);
+  }
   TESSERA_INLINE static vec load(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
   TESSERA_INLINE static vec load(const float* p, index_t n) {
-    return _mm256_cvtps_pd(
-        _mm_maskload_ps(p, _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(n)), _mm_setr_epi32(0, 1, 2, 3))));
+    return _mm256_cvtps_pd(_mm_maskload_ps(
+        p, _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(n)), _mm_setr_epi32(0, 1, 2, 3))));
   }
   TESSERA_INLINE static vec abs(vec v) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), v); }
 };
@@ -102,14 +117,18 @@ struct Simd<float> {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
                               _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   }
-  TESSERA_INLINE static vec load(const float* p, index_t n) { return _mm256_maskload_ps(p, mask(n)); }
-  TESSERA_INLINE static void store(float* p, vec v, index_t n) { _mm256_maskstore_ps(p, mask(n), v); }
+  TESSERA_INLINE static vec load(const float* p, index_t n) {
+    return _mm256_maskload_ps(p, mask(n));
+  }
+  TESSERA_INLINE static void store(float* p, vec v, index_t n) {
+    _mm256_maskstore_ps(p, mask(n), v);
+  }
 };
 
 #else
 
-// 16 bytes: SSE2, NEON and their like. x86 without FMA multiplies, rounds and adds: other bits than the sets
-// above, the same for every split.
+// 16 bytes: SSE2, NEON and their like. x86 without FMA multiplies, rounds and adds: other bits than
+// the sets above, the same for every split.
 template <class T>
 struct Simd {
   using vec [[gnu::vector_size(16)]] = T;
@@ -120,7 +139,9 @@ struct Simd {
     for (index_t i = 0; i < lanes; ++i) c[i] = fused(a[i], b[i], c[i]);
     return c;
   }
-  TESSERA_INLINE static double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
+  TESSERA_INLINE static double fused(double a, double b, double c) {
+    return __builtin_fma(a, b, c);
+  }
   TESSERA_INLINE static float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 #else
   static constexpr int registers = 16;
@@ -184,7 +205,8 @@ TESSERA_INLINE V interleave_high(V a, V b) {
   } else if constexpr (sizeof(V) / sizeof(a[0]) == 8) {
     return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
   } else {
-    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                   31);
   }
 }
 

@@ -10,9 +10,10 @@ std::string_view name(Space space) { return space == Space::host ? "host" : "dev
 
 void require_library(const VariantInfo& row) {
   const std::string why = row.missing == nullptr ? "" : row.missing();
-  require(why.empty(), ExitCode::usage,
-          fmt::format("--kernel {} needs a library that is not here ({}); {}, or take another kernel",
-                      row.name, why, row.remedy));
+  require(
+      why.empty(), ExitCode::usage,
+      fmt::format("--kernel {} needs a library that is not here ({}); {}, or take another kernel",
+                  row.name, why, row.remedy));
 }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #pragma once
-// A variant is one way to compute the same thing: one name in five places (file, function, table row, option
-// value, HDF5 attribute). Each workload's variants.cpp holds the table; its first row is the reference.
+// A variant is one way to compute the same thing: one name in five places (file, function, table
+// row, option value, HDF5 attribute). Each workload's variants.cpp holds the table; its first row
+// is the reference.
 
 #include <span>
 #include <string>
@@ -12,13 +13,14 @@ namespace tessera {
 enum class Space { host, device };
 [[nodiscard]] std::string_view name(Space space);
 
-/// What every row of every table says of itself; a workload's row derives from it and adds the functions.
+/// What every row of every table says of itself; a workload's row derives from it and adds the
+/// functions.
 struct VariantInfo {
   std::string_view name;
   Space space;
   std::string_view about;  ///< one line for `tessera list`, with its source where there is one
-  /// Of a row that needs a library which is loaded when the row is asked for: why there is none here, ""
-  /// where there is one. nullptr: it needs none.
+  /// Of a row that needs a library which is loaded when the row is asked for: why there is none
+  /// here, "" where there is one. nullptr: it needs none.
   const std::string& (*missing)() = nullptr;
   std::string_view remedy = {};  ///< how to get the library
 };

@@ -10,9 +10,10 @@ namespace tessera::layout {
 BlockMap::BlockMap(index_t extent, index_t parts, index_t granule)
     : extent_(extent), parts_(parts), granule_(granule) {
   require(extent >= 0 && parts > 0 && granule > 0, ExitCode::usage,
-          fmt::format("extent {}, parts {}, granule {}: no block map has these; extents begin at 0, parts "
-                      "and granules at 1",
-                      extent, parts, granule));
+          fmt::format(
+              "extent {}, parts {}, granule {}: no block map has these; extents begin at 0, parts "
+              "and granules at 1",
+              extent, parts, granule));
 }
 
 index_t BlockMap::begin(index_t part) const {
@@ -31,11 +32,13 @@ index_t BlockMap::owner(index_t index) const {
 
 std::vector<index_t> BlockMap::offsets() const {
   std::vector<index_t> result(static_cast<std::size_t>(parts_) + 1);
-  for (index_t part = 0; part <= parts_; ++part) result[static_cast<std::size_t>(part)] = begin(part);
+  for (index_t part = 0; part <= parts_; ++part)
+    result[static_cast<std::size_t>(part)] = begin(part);
   return result;
 }
 
-std::vector<index_t> weighted_offsets(index_t extent, const std::vector<double>& weights, index_t least) {
+std::vector<index_t> weighted_offsets(index_t extent, const std::vector<double>& weights,
+                                      index_t least) {
   TESSERA_EXPECTS(static_cast<index_t>(weights.size()) * least <= extent);
   const long double all = std::accumulate(weights.begin(), weights.end(), 0.0L);
   long double before = 0;
@@ -43,7 +46,8 @@ std::vector<index_t> weighted_offsets(index_t extent, const std::vector<double>&
   for (const double weight : weights) {
     before += weight;
     const auto at = static_cast<index_t>(before / all * static_cast<long double>(extent) + 0.5L);
-    result.push_back(std::clamp(at, result.back() + least, std::max(extent, result.back() + least)));
+    result.push_back(
+        std::clamp(at, result.back() + least, std::max(extent, result.back() + least)));
   }
   result.back() = extent;
   for (std::size_t part = result.size() - 1; part > 0; --part)

@@ -22,9 +22,9 @@ struct Range {
   return {begin, end > begin ? end : begin};
 }
 
-/// [0, extent) in `parts` consecutive ranges whose sizes differ by at most one unit of `granule` (the last
-/// one takes the ragged rest); parts may be empty. By quotient and remainder, never extent * part / parts,
-/// which overflows.
+/// [0, extent) in `parts` consecutive ranges whose sizes differ by at most one unit of `granule`
+/// (the last one takes the ragged rest); parts may be empty. By quotient and remainder, never
+/// extent * part / parts, which overflows.
 class BlockMap {
  public:
   BlockMap() = default;
@@ -46,9 +46,11 @@ class BlockMap {
   index_t granule_ = 1;
 };
 
-/// Where the parts of [0, extent) begin, and its end, if their sizes go by weights above 0, each to an index
-/// more or less, and none below `least`, for all of which there is room: weights.size() + 1 values.
-[[nodiscard]] std::vector<index_t> weighted_offsets(index_t extent, const std::vector<double>& weights,
+/// Where the parts of [0, extent) begin, and its end, if their sizes go by weights above 0, each to
+/// an index more or less, and none below `least`, for all of which there is room: weights.size() +
+/// 1 values.
+[[nodiscard]] std::vector<index_t> weighted_offsets(index_t extent,
+                                                    const std::vector<double>& weights,
                                                     index_t least = 0);
 
 }  // namespace tessera::layout

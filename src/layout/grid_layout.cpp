@@ -69,7 +69,9 @@ Index3 GridLayout::place(index_t rank) const {
   return {{rank / (parts[1] * parts[2]), rank / parts[2] % parts[1], rank % parts[2]}};
 }
 
-index_t GridLayout::rank_at(Index3 at) const { return (at[0] * parts[1] + at[1]) * parts[2] + at[2]; }
+index_t GridLayout::rank_at(Index3 at) const {
+  return (at[0] * parts[1] + at[1]) * parts[2] + at[2];
+}
 
 Box3 GridLayout::of(index_t rank) const {
   Box3 box;
@@ -99,7 +101,8 @@ index_t GridLayout::shortest(int d) const {
 
 bool fits(const Index3& parts, const GridRequest& request) {
   for (int d = 0; d < 3; ++d) {
-    if (parts[d] > 1 && request.global[d] / parts[d] < std::max<index_t>(request.depth[d], 1)) return false;
+    if (parts[d] > 1 && request.global[d] / parts[d] < std::max<index_t>(request.depth[d], 1))
+      return false;
   }
   return true;
 }
@@ -121,7 +124,8 @@ double halo_elements(const Index3& parts, const GridRequest& request) {
 GridLayout choose_grid(const GridRequest& request) {
   for (index_t ranks = request.ranks; ranks > 1; --ranks) {
     std::optional<Index3> best;
-    for (index_t x = 1; x <= ranks; ++x) {  // few along x first: equal halos go to the slow dimensions
+    for (index_t x = 1; x <= ranks;
+         ++x) {  // few along x first: equal halos go to the slow dimensions
       if (ranks % x != 0) continue;
       for (index_t y = 1; y <= ranks / x; ++y) {
         if (ranks / x % y != 0) continue;
@@ -135,7 +139,8 @@ GridLayout choose_grid(const GridRequest& request) {
   return {request.global, {{1, 1, 1}}, request.ranks};
 }
 
-std::optional<GridLayout> weighted_grid(const GridRequest& request, const std::vector<double>& weights) {
+std::optional<GridLayout> weighted_grid(const GridRequest& request,
+                                        const std::vector<double>& weights) {
   const auto least = [&](int d) { return std::max<index_t>(request.depth[d], 1); };
   int longest = 0;
   for (int d = 1; d < 3; ++d) {

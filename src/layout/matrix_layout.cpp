@@ -34,8 +34,8 @@ ProcessGrid nearest_square(index_t ranks, index_t m, index_t n) {
     if (ranks % r != 0) continue;
     const index_t c = ranks / r;
     // Half the circumference of a block: what a rank receives of the operands, per unit of k.
-    const double cost =
-        static_cast<double>(m) / static_cast<double>(r) + static_cast<double>(n) / static_cast<double>(c);
+    const double cost = static_cast<double>(m) / static_cast<double>(r) +
+                        static_cast<double>(n) / static_cast<double>(c);
     if (cost < best_cost) {
       best = {r, c};
       best_cost = cost;
@@ -61,8 +61,8 @@ MatrixLayout row_blocks(index_t rows, index_t cols, const std::vector<index_t>& 
 
 MatrixLayout grid_blocks(const BlockMap& rows, const BlockMap& cols, const ProcessGrid& grid) {
   require(grid.rows == rows.parts() && grid.cols == cols.parts(), ExitCode::usage,
-          fmt::format("grid: {} x {} ranks are not the {} x {} parts of rows and cols", grid.rows, grid.cols,
-                      rows.parts(), cols.parts()));
+          fmt::format("grid: {} x {} ranks are not the {} x {} parts of rows and cols", grid.rows,
+                      grid.cols, rows.parts(), cols.parts()));
   MatrixLayout layout{rows.extent(), cols.extent(), {}};
   for (index_t rank = 0; rank < grid.size(); ++rank) {
     layout.boxes.push_back({rows.range(grid.row(rank)), cols.range(grid.col(rank))});

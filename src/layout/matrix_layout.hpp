@@ -37,8 +37,8 @@ struct ProcessGrid {
 /// The grid of exactly `ranks` ranks whose blocks of an m x n matrix are nearest to squares.
 [[nodiscard]] ProcessGrid nearest_square(index_t ranks, index_t m, index_t n);
 
-/// One box a rank (possibly empty). As a home the boxes are disjoint and cover the matrix; as a need they may
-/// overlap and leave parts out.
+/// One box a rank (possibly empty). As a home the boxes are disjoint and cover the matrix; as a
+/// need they may overlap and leave parts out.
 struct MatrixLayout {
   index_t rows = 0;
   index_t cols = 0;
@@ -52,18 +52,22 @@ struct MatrixLayout {
 /// Blocks of whole rows: how files are read and written.
 [[nodiscard]] MatrixLayout row_blocks(index_t rows, index_t cols, index_t ranks);
 /// The same where offsets, one more than ranks, say where the rows of each begin.
-[[nodiscard]] MatrixLayout row_blocks(index_t rows, index_t cols, const std::vector<index_t>& offsets);
+[[nodiscard]] MatrixLayout row_blocks(index_t rows, index_t cols,
+                                      const std::vector<index_t>& offsets);
 /// The row map by the column map over a grid.
-[[nodiscard]] MatrixLayout grid_blocks(const BlockMap& rows, const BlockMap& cols, const ProcessGrid& grid);
+[[nodiscard]] MatrixLayout grid_blocks(const BlockMap& rows, const BlockMap& cols,
+                                       const ProcessGrid& grid);
 
 /// The same blocks of the transposed matrix on the same ranks.
 [[nodiscard]] MatrixLayout transposed(const MatrixLayout& layout);
 /// The layout of the bytes of elements of `bytes` bytes: every column becomes so many.
 [[nodiscard]] MatrixLayout in_bytes(const MatrixLayout& layout, index_t bytes);
 
-/// Bytes of a row-major matrix of so many columns that become resident where a box of it is touched, and
-/// every touch brings the `around` bytes that it falls into: a page, or as many as the kernel maps around it.
-[[nodiscard]] index_t resident_bytes(const Box& box, index_t cols, index_t element_bytes, index_t around);
+/// Bytes of a row-major matrix of so many columns that become resident where a box of it is
+/// touched, and every touch brings the `around` bytes that it falls into: a page, or as many as the
+/// kernel maps around it.
+[[nodiscard]] index_t resident_bytes(const Box& box, index_t cols, index_t element_bytes,
+                                     index_t around);
 
 /// A block that goes to, or comes from, a peer.
 struct Piece {
@@ -72,12 +76,16 @@ struct Piece {
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
-/// What `rank` sends when data moves from the home to the need, in the order of the peers; itself included.
-[[nodiscard]] std::vector<Piece> outgoing(const MatrixLayout& home, const MatrixLayout& need, index_t rank);
+/// What `rank` sends when data moves from the home to the need, in the order of the peers; itself
+/// included.
+[[nodiscard]] std::vector<Piece> outgoing(const MatrixLayout& home, const MatrixLayout& need,
+                                          index_t rank);
 /// What `rank` receives; the mirror image of outgoing.
-[[nodiscard]] std::vector<Piece> incoming(const MatrixLayout& home, const MatrixLayout& need, index_t rank);
+[[nodiscard]] std::vector<Piece> incoming(const MatrixLayout& home, const MatrixLayout& need,
+                                          index_t rank);
 
 /// Elements that `rank` receives from others.
-[[nodiscard]] index_t received_elements(const MatrixLayout& home, const MatrixLayout& need, index_t rank);
+[[nodiscard]] index_t received_elements(const MatrixLayout& home, const MatrixLayout& need,
+                                        index_t rank);
 
 }  // namespace tessera::layout

@@ -5,8 +5,8 @@
 namespace tessera::layout {
 namespace {
 
-/// A minimal assignment of rows to columns, row by row: each new row starts a search for the shortest path to
-/// a free column in the costs reduced by the potentials of rows and columns.
+/// A minimal assignment of rows to columns, row by row: each new row starts a search for the
+/// shortest path to a free column in the costs reduced by the potentials of rows and columns.
 class Assignment {
  public:
   explicit Assignment(index_t size)
@@ -56,10 +56,13 @@ class Assignment {
       }
       column = next;
     } while (at(row_of_, column) >= 0);
-    for (; column != size_; column = at(from, column)) at(row_of_, column) = at(row_of_, at(from, column));
+    for (; column != size_; column = at(from, column))
+      at(row_of_, column) = at(row_of_, at(from, column));
   }
 
-  static index_t& at(std::vector<index_t>& values, index_t i) { return values[static_cast<std::size_t>(i)]; }
+  static index_t& at(std::vector<index_t>& values, index_t i) {
+    return values[static_cast<std::size_t>(i)];
+  }
 
   index_t size_;
   std::vector<index_t> row_of_, row_potential_, column_potential_;
@@ -67,7 +70,8 @@ class Assignment {
 
 index_t kept(const MatrixLayout& layout, const MatrixLayout& home) {
   index_t sum = 0;
-  for (index_t rank = 0; rank < home.ranks(); ++rank) sum += intersect(layout.of(rank), home.of(rank)).area();
+  for (index_t rank = 0; rank < home.ranks(); ++rank)
+    sum += intersect(layout.of(rank), home.of(rank)).area();
   return sum;
 }
 
@@ -78,7 +82,8 @@ MatrixLayout relabelled(const MatrixLayout& layout, const MatrixLayout& home) {
     return -intersect(layout.of(box), home.of(rank)).area();
   });
   MatrixLayout result = layout;
-  for (std::size_t rank = 0; rank < box_of.size(); ++rank) result.boxes[rank] = layout.of(box_of[rank]);
+  for (std::size_t rank = 0; rank < box_of.size(); ++rank)
+    result.boxes[rank] = layout.of(box_of[rank]);
   return kept(result, home) > kept(layout, home) ? result : layout;
 }
 

@@ -20,7 +20,8 @@ Mask mask_of(std::size_t count) {
 std::vector<int> units_of(int process) {
   constexpr std::size_t most = std::size_t{1} << 20;
   std::vector<int> units;
-  for (std::size_t count = CPU_SETSIZE; count <= most; count *= 2) {  // the system refuses a mask too small
+  for (std::size_t count = CPU_SETSIZE; count <= most;
+       count *= 2) {  // the system refuses a mask too small
     const Mask mask = mask_of(count);
     const std::size_t size = CPU_ALLOC_SIZE(count);
     if (sched_getaffinity(process, size, mask.get()) != 0) continue;

@@ -11,17 +11,18 @@
 
 namespace tessera::machine {
 
-/// Keeps freed blocks by place (a device) and size. `release(data)` gives one back to the system; it must not
-/// throw. Any thread may call.
+/// Keeps freed blocks by place (a device) and size. `release(data)` gives one back to the system;
+/// it must not throw. Any thread may call.
 template <class Release>
 class BlockCache {
  public:
   /// At most so many bytes are kept, in at most `most_blocks` blocks.
-  BlockCache(index_t most_bytes, Release release) : most_bytes_(most_bytes), release_(std::move(release)) {}
+  BlockCache(index_t most_bytes, Release release)
+      : most_bytes_(most_bytes), release_(std::move(release)) {}
   static constexpr std::size_t most_blocks = 256;
 
-  /// A kept block of the place with exactly so many bytes, or nullptr. A larger one would serve too, but
-  /// hide from compute-sanitizer what is read beyond the end.
+  /// A kept block of the place with exactly so many bytes, or nullptr. A larger one would serve
+  /// too, but hide from compute-sanitizer what is read beyond the end.
   [[nodiscard]] void* take(int place, index_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(kept_.rbegin(), kept_.rend(), [&](const Kept& one) {
@@ -34,7 +35,8 @@ class BlockCache {
     return data;
   }
 
-  /// Keeps the block, and gives the oldest ones back until there is room; one that is too large goes at once.
+  /// Keeps the block, and gives the oldest ones back until there is room; one that is too large
+  /// goes at once.
   void give(int place, void* data, index_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
     if (bytes > most_bytes_) return release_(data);

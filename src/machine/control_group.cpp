@@ -8,15 +8,17 @@
 namespace tessera::machine {
 namespace {
 
-/// Where a version of the control groups keeps what, and what lines of a group's statistics begin with: those
-/// of pages of files, of pages that are mapped (files and shared memory), of shared memory, and of what the
-/// kernel keeps of its own until somebody needs the room (version 1 does not tell).
+/// Where a version of the control groups keeps what, and what lines of a group's statistics begin
+/// with: those of pages of files, of pages that are mapped (files and shared memory), of shared
+/// memory, and of what the kernel keeps of its own until somebody needs the room (version 1 does
+/// not tell).
 struct Names {
   const char *folder, *limit, *used, *inactive, *active, *mapped, *shared, *slabs;
 };
-constexpr Names version1{
-    "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file",
-    "total_active_file",     "total_mapped_file",     "total_shmem",           ""};
+constexpr Names version1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                         "memory.usage_in_bytes", "total_inactive_file",
+                         "total_active_file",     "total_mapped_file",
+                         "total_shmem",           ""};
 constexpr Names version2{"/sys/fs/cgroup", "memory.max",  "memory.current", "inactive_file",
                          "active_file",    "file_mapped", "shmem",          "slab_reclaimable"};
 
@@ -36,8 +38,9 @@ std::map<std::string, index_t> numbers_in(const std::string& file) {
   return numbers;
 }
 
-/// Of what a group uses, the bytes that the kernel takes back before it kills anybody: pages of files, but
-/// not those that processes have mapped, for a program whose own pages go comes to a standstill.
+/// Of what a group uses, the bytes that the kernel takes back before it kills anybody: pages of
+/// files, but not those that processes have mapped, for a program whose own pages go comes to a
+/// standstill.
 index_t reclaimable(const std::string& folder, const Names& names) {
   auto numbers = numbers_in(folder + "memory.stat");
   const index_t files = numbers[names.inactive] + numbers[names.active];

@@ -44,13 +44,14 @@ void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int t
   const index_t run = std::min(from.cols, grain), runs = ceil_div(from.cols, run);
   const index_t tasks = ceil_div(from.rows * from.cols, grain);
   parallel(static_cast<int>(std::min<index_t>(threads, tasks)), [&] {
-    parallel_for(0, from.rows * runs, std::max<index_t>(1, grain / run), [&](index_t begin, index_t end) {
-      for (index_t number = begin; number < end; ++number) {
-        const index_t i = number / runs, j = number % runs * run;
-        copy_streaming(&from(i, j), &to(i, j), std::min(run, from.cols - j));
-      }
-      fence();  // before anyone is told that it is there
-    });
+    parallel_for(0, from.rows * runs, std::max<index_t>(1, grain / run),
+                 [&](index_t begin, index_t end) {
+                   for (index_t number = begin; number < end; ++number) {
+                     const index_t i = number / runs, j = number % runs * run;
+                     copy_streaming(&from(i, j), &to(i, j), std::min(run, from.cols - j));
+                   }
+                   fence();  // before anyone is told that it is there
+                 });
   });
 }
 

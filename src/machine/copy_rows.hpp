@@ -7,8 +7,8 @@
 
 namespace tessera::machine {
 
-/// to[0:m, 0:n] = from[0:m, 0:n]; they do not overlap. Whole lines go past the caches: they need not be read
-/// first, and who reads them next is the device or comes much later.
+/// to[0:m, 0:n] = from[0:m, 0:n]; they do not overlap. Whole lines go past the caches: they need
+/// not be read first, and who reads them next is the device or comes much later.
 void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int threads);
 
 }  // namespace tessera::machine

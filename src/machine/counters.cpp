@@ -51,7 +51,8 @@ int open_event(const Event& event, int thread) {
   attributes.exclude_hv = 1;
   attributes.inherit = 1;
   attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-  return static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));
+  return static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
 std::vector<int> living_threads() {
@@ -63,9 +64,12 @@ std::vector<int> living_threads() {
 /// Scaled to the time that the event was wanted.
 double value_of(int descriptor) {
   std::array<std::uint64_t, 3> words{};  // value, time enabled, time running
-  if (read(descriptor, words.data(), sizeof words) != static_cast<ssize_t>(sizeof words)) return NAN;
-  if (words[2] == 0) return words[1] == 0 ? 0 : NAN;  // a thread that never ran, or an event that never did
-  return static_cast<double>(words[0]) * static_cast<double>(words[1]) / static_cast<double>(words[2]);
+  if (read(descriptor, words.data(), sizeof words) != static_cast<ssize_t>(sizeof words))
+    return NAN;
+  if (words[2] == 0)
+    return words[1] == 0 ? 0 : NAN;  // a thread that never ran, or an event that never did
+  return static_cast<double>(words[0]) * static_cast<double>(words[1]) /
+         static_cast<double>(words[2]);
 }
 
 }  // namespace
@@ -77,9 +81,10 @@ std::vector<Event> processor_events() {
 
 // Event and unit mask from the makers' manuals.
 std::vector<Event> processor_events(const std::string& maker, int family, bool wide) {
-  std::vector<Event> events{{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-                            {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-                            {"l1_misses", PERF_TYPE_HW_CACHE, load_misses(PERF_COUNT_HW_CACHE_L1D)}};
+  std::vector<Event> events{
+      {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+      {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+      {"l1_misses", PERF_TYPE_HW_CACHE, load_misses(PERF_COUNT_HW_CACHE_L1D)}};
   const auto raw = [&](const char* name, std::uint64_t config) {
     events.push_back({name, PERF_TYPE_RAW, config});
   };
@@ -87,9 +92,11 @@ std::vector<Event> processor_events(const std::string& maker, int family, bool w
   if (maker == "AuthenticAMD") {
     constexpr int zen = 0x17, zen4 = 0x19;  // of zen 3 and 4; only the latter has wide vectors
     raw("l2_misses", 0x0864);               // demand loads that miss the second level
-    // The third level is no core's, so Linux has no generic event for it: fills from memory, near and far.
+    // The third level is no core's, so Linux has no generic event for it: fills from memory, near
+    // and far.
     if (family >= zen) raw("llc_misses", 0x4843);
-    // Packed floating-point operations of 128 to 512 bits; before zen 4 all SSE and AVX instructions.
+    // Packed floating-point operations of 128 to 512 bits; before zen 4 all SSE and AVX
+    // instructions.
     raw("vector_instructions", family >= zen4 && wide ? 0x3808 : 0x04cb);
   } else if (maker == "GenuineIntel") {
     raw("l2_misses", 0x10d1);  // loads retired that missed the second level

@@ -1,5 +1,6 @@
 #pragma once
-// Hardware counters of this process, where the machine and the system grant them (Linux: perf_event_open).
+// Hardware counters of this process, where the machine and the system grant them (Linux:
+// perf_event_open).
 
 #include <cstdint>
 #include <string>
@@ -14,8 +15,8 @@ struct Event {
   std::uint64_t config = 0;  ///< perf_event_attr::config
 };
 
-/// cycles, instructions, l1_misses, l2_misses, llc_misses (of loads), vector_instructions, as this processor
-/// calls them; those that nobody knows for it are left out.
+/// cycles, instructions, l1_misses, l2_misses, llc_misses (of loads), vector_instructions, as this
+/// processor calls them; those that nobody knows for it are left out.
 [[nodiscard]] std::vector<Event> processor_events();
 /// The same for a maker, a family and whether vectors have 64 bytes, as /proc/cpuinfo tells them.
 [[nodiscard]] std::vector<Event> processor_events(const std::string& maker, int family, bool wide);
@@ -30,7 +31,8 @@ class Counters {
 
   struct Count {
     std::string event;
-    double value;  ///< since the counters were made; scaled where events took turns. NaN: not to be had
+    double value;  ///< since the counters were made; scaled where events took turns. NaN: not to be
+                   ///< had
   };
   /// One value an event, in their order.
   [[nodiscard]] std::vector<Count> read() const;

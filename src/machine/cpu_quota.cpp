@@ -29,7 +29,8 @@ std::optional<double> cpu_quota(const std::string& root) {
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const bool v2 = line.starts_with("0::");
-    if (!v2 && line.find("cpu,") == std::string::npos && line.find(":cpu:") == std::string::npos) continue;
+    if (!v2 && line.find("cpu,") == std::string::npos && line.find(":cpu:") == std::string::npos)
+      continue;
     const std::string base = root + (v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu");
     std::string path = control_group_path(line);
     while (true) {

@@ -8,8 +8,8 @@
 namespace tessera::machine {
 namespace {
 
-/// Looks that a waiting thread takes before it sleeps, about a microsecond each: threads are woken in some
-/// tens of them.
+/// Looks that a waiting thread takes before it sleeps, about a microsecond each: threads are woken
+/// in some tens of them.
 int looks() {
   static const int value = [] {
     const char* const policy = std::getenv("OMP_WAIT_POLICY");
@@ -37,7 +37,8 @@ void Crew::run(const Loop& loop) {
   calls_.fetch_add(2);
   calls_.notify_all();
   loop.call(loop.self, 0);
-  loop_.store(nullptr);  // who comes inside after this finds nothing: both orders are sequentially consistent
+  loop_.store(nullptr);  // who comes inside after this finds nothing: both orders are sequentially
+                         // consistent
   while (inside_.load() != 0) pause();
   runs_ = false;
 }

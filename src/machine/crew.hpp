@@ -1,8 +1,8 @@
 #pragma once
-// The threads of a region between its loops. Tasks of OpenMP are for recursion: in GCC's runtime every one of
-// them takes microseconds, and more the more threads wait for one (32 threads of Emerald Rapids, GCC 12: 2048
-// empty tasks 5.8 ms, in pieces of a crew 0.15). Threads that are late, because their processor has other
-// work, are not waited for.
+// The threads of a region between its loops. Tasks of OpenMP are for recursion: in GCC's runtime
+// every one of them takes microseconds, and more the more threads wait for one (32 threads of
+// Emerald Rapids, GCC 12: 2048 empty tasks 5.8 ms, in pieces of a crew 0.15). Threads that are
+// late, because their processor has other work, are not waited for.
 
 #include <atomic>
 #include <utility>
@@ -11,8 +11,8 @@
 
 namespace tessera::machine {
 
-/// Thread 0 of a region has work(thread) done by all threads at once, again and again; the others serve(),
-/// until somebody makes tasks, which are taken at the end of the region.
+/// Thread 0 of a region has work(thread) done by all threads at once, again and again; the others
+/// serve(), until somebody makes tasks, which are taken at the end of the region.
 class Crew {
  public:
   /// The crew that this thread belongs to; none outside of a region, and on threads at its end.
@@ -34,15 +34,17 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// Whether run() can be called by `thread` of a region so deep: by the first one of the crew's, while
-  /// nothing else runs and the others serve.
+  /// Whether run() can be called by `thread` of a region so deep: by the first one of the crew's,
+  /// while nothing else runs and the others serve.
   [[nodiscard]] bool is_free(int thread, int level) const {
     return thread == 0 && level == level_ && !runs_ && is_open();
   }
-  [[nodiscard]] bool is_open() const { return (calls_.load(std::memory_order_acquire) & closed) == 0; }
+  [[nodiscard]] bool is_open() const {
+    return (calls_.load(std::memory_order_acquire) & closed) == 0;
+  }
 
-  /// work(0) here and work(thread) on whichever threads come before it returns. Returns when these are done.
-  /// It must not throw.
+  /// work(0) here and work(thread) on whichever threads come before it returns. Returns when these
+  /// are done. It must not throw.
   template <class Work>
   void run(const Work& work) {
     run({[](const void* self, int thread) { (*static_cast<const Work*>(self))(thread); }, &work});

@@ -26,8 +26,8 @@ void choose_device(int local_rank) {
 
 namespace {
 
-/// Of what comes back to the device's own pool so much stays with us; without, every synchronisation returns
-/// it to the system.
+/// Of what comes back to the device's own pool so much stays with us; without, every
+/// synchronisation returns it to the system.
 void keep_scratch() {
   constexpr std::uint64_t kept = std::uint64_t{64} << 20;
   int device = 0;
@@ -37,7 +37,8 @@ void keep_scratch() {
   cudaMemPool_t pool = nullptr;
   check(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
   std::uint64_t bytes = kept;
-  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes), "cudaMemPoolSetAttribute");
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes),
+        "cudaMemPoolSetAttribute");
   done = device;
 }
 

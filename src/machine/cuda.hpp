@@ -1,6 +1,6 @@
 #pragma once
-// The CUDA runtime as values: checked calls, device memory, streams, events. Include it only where CUDA is
-// built.
+// The CUDA runtime as values: checked calls, device memory, streams, events. Include it only where
+// CUDA is built.
 
 #include <cuda_runtime_api.h>
 
@@ -13,8 +13,8 @@
 
 namespace tessera::machine::cuda {
 
-/// Throws Error(memory) when the device has no memory left, else Error(internal), with the runtime's own
-/// words.
+/// Throws Error(memory) when the device has no memory left, else Error(internal), with the
+/// runtime's own words.
 void check(cudaError_t rc, const char* call);
 
 /// Of the current device.
@@ -25,18 +25,23 @@ void choose_device(int local_rank);
 
 class Stream {
  public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
+  Stream() {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+  }
   ~Stream() { cudaStreamDestroy(stream_); }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  operator cudaStream_t() const { return stream_; }  // NOLINT: it is the stream wherever CUDA wants one
+  operator cudaStream_t() const {
+    return stream_;
+  }  // NOLINT: it is the stream wherever CUDA wants one
   void wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
 
  private:
   cudaStream_t stream_ = nullptr;
 };
 
-/// count uninitialised elements in memory that `take(bytes)` gives and `give(piece)` takes back; move only.
+/// count uninitialised elements in memory that `take(bytes)` gives and `give(piece)` takes back;
+/// move only.
 template <class T, Piece (*take)(index_t), void (*give)(const Piece&) noexcept>
 class PooledBuffer {
  public:
@@ -66,14 +71,16 @@ class PooledBuffer {
 /// In the memory of the device.
 template <class T>
 using DeviceBuffer = PooledBuffer<T, take_device, give_device>;
-/// In host memory whose pages stay where they are: transfers are asynchronous and at the bus's full rate.
+/// In host memory whose pages stay where they are: transfers are asynchronous and at the bus's full
+/// rate.
 template <class T>
 using PinnedBuffer = PooledBuffer<T, take_pinned, give_pinned>;
 template <class T>
 using ManagedBuffer = PooledBuffer<T, take_managed, give_managed>;
 
-/// Device memory from one point of a stream to another: there when what was started on the stream before has
-/// ended, gone when what was started since has. Kept for the next request, and for that alone.
+/// Device memory from one point of a stream to another: there when what was started on the stream
+/// before has ended, gone when what was started since has. Kept for the next request, and for that
+/// alone.
 class Scratch {
  public:
   Scratch(std::size_t bytes, cudaStream_t stream);
@@ -87,7 +94,8 @@ class Scratch {
   cudaStream_t stream_;
 };
 
-/// A point of a stream: the last one at which it was recorded; one that never was is no point to wait for.
+/// A point of a stream: the last one at which it was recorded; one that never was is no point to
+/// wait for.
 class Event {
  public:
   Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
@@ -136,9 +144,9 @@ class Stopwatch {
   Event begin_, end_;
 };
 
-/// to[0:count] = from[0:count], on the device from host memory, there for every stream on return: cudaMemcpy
-/// alone returns when pageable memory is staged, and streams that do not wait for the default one overtake
-/// the rest.
+/// to[0:count] = from[0:count], on the device from host memory, there for every stream on return:
+/// cudaMemcpy alone returns when pageable memory is staged, and streams that do not wait for the
+/// default one overtake the rest.
 template <class T>
 void upload(T* to, const T* from, std::size_t count) {
   check(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
@@ -149,9 +157,12 @@ void upload(T* to, const T* from, std::size_t count) {
 template <class T>
 void copy(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind, cudaStream_t stream) {
   if (from.empty()) return;
-  const auto bytes = [](index_t elements) { return static_cast<std::size_t>(elements) * sizeof(T); };
+  const auto bytes = [](index_t elements) {
+    return static_cast<std::size_t>(elements) * sizeof(T);
+  };
   if (from.ld == from.cols && to.ld == to.cols) {  // short rows would be copied one by one
-    check(cudaMemcpyAsync(to.data, from.data, bytes(from.rows * from.cols), kind, stream), "cudaMemcpyAsync");
+    check(cudaMemcpyAsync(to.data, from.data, bytes(from.rows * from.cols), kind, stream),
+          "cudaMemcpyAsync");
     return;
   }
   check(cudaMemcpy2DAsync(to.data, bytes(to.ld), from.data, bytes(from.ld), bytes(from.cols),
@@ -163,8 +174,11 @@ void copy(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind, cudaS
 template <class T>
 void zero(const MatrixView<T>& x, cudaStream_t stream) {
   if (x.empty()) return;
-  const auto bytes = [](index_t elements) { return static_cast<std::size_t>(elements) * sizeof(T); };
-  check(cudaMemset2DAsync(x.data, bytes(x.ld), 0, bytes(x.cols), static_cast<std::size_t>(x.rows), stream),
+  const auto bytes = [](index_t elements) {
+    return static_cast<std::size_t>(elements) * sizeof(T);
+  };
+  check(cudaMemset2DAsync(x.data, bytes(x.ld), 0, bytes(x.cols), static_cast<std::size_t>(x.rows),
+                          stream),
         "cudaMemset2DAsync");
 }
 
@@ -172,10 +186,12 @@ void zero(const MatrixView<T>& x, cudaStream_t stream) {
 template <class T>
 void zero(T* x, index_t count, cudaStream_t stream) {
   if (count == 0) return;
-  check(cudaMemsetAsync(x, 0, static_cast<std::size_t>(count) * sizeof(T), stream), "cudaMemsetAsync");
+  check(cudaMemsetAsync(x, 0, static_cast<std::size_t>(count) * sizeof(T), stream),
+        "cudaMemsetAsync");
 }
 
-/// to[0:count] = from[0:count]; asynchronous on pinned memory. (The other one allows rows of at most 2 GiB.)
+/// to[0:count] = from[0:count]; asynchronous on pinned memory. (The other one allows rows of at
+/// most 2 GiB.)
 template <class T>
 void copy(const T* from, T* to, index_t count, cudaMemcpyKind kind, cudaStream_t stream) {
   if (count == 0) return;

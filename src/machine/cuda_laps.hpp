@@ -1,5 +1,6 @@
 #pragma once
-// How long parts of streams took, as their events saw it, in sum. Include it only where CUDA is built.
+// How long parts of streams took, as their events saw it, in sum. Include it only where CUDA is
+// built.
 
 #include <memory>
 #include <vector>
@@ -11,7 +12,9 @@ namespace tessera::machine::cuda {
 /// A part of a stream: whoever asks for it records both ends.
 struct Lap {
   Event begin, end;
-  [[nodiscard]] double seconds() const { return end.seconds_since(begin); }  ///< both have been reached
+  [[nodiscard]] double seconds() const {
+    return end.seconds_since(begin);
+  }  ///< both have been reached
 };
 
 class Laps {

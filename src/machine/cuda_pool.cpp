@@ -61,8 +61,10 @@ Piece fresh(index_t bytes, int device, const char* call, const Allocate& allocat
 
 Piece take_device(index_t bytes) {
   const int device = current_device();
-  if (void* const kept = device_cache().take(device, bytes); kept != nullptr) return {kept, bytes, device};
-  return fresh(bytes, device, "cudaMalloc", [](void** data, std::size_t n) { return cudaMalloc(data, n); });
+  if (void* const kept = device_cache().take(device, bytes); kept != nullptr)
+    return {kept, bytes, device};
+  return fresh(bytes, device, "cudaMalloc",
+               [](void** data, std::size_t n) { return cudaMalloc(data, n); });
 }
 
 void give_device(const Piece& piece) noexcept {
@@ -78,8 +80,9 @@ void give_device(const Piece& piece) noexcept {
 
 Piece take_pinned(index_t bytes) {
   if (void* const kept = pinned_cache().take(0, bytes); kept != nullptr) return {kept, bytes, 0};
-  return fresh(bytes, 0, "cudaHostAlloc",
-               [](void** data, std::size_t n) { return cudaHostAlloc(data, n, cudaHostAllocPortable); });
+  return fresh(bytes, 0, "cudaHostAlloc", [](void** data, std::size_t n) {
+    return cudaHostAlloc(data, n, cudaHostAllocPortable);
+  });
 }
 
 void give_pinned(const Piece& piece) noexcept {
@@ -89,8 +92,9 @@ void give_pinned(const Piece& piece) noexcept {
 }
 
 Piece take_managed(index_t bytes) {
-  return fresh(bytes, 0, "cudaMallocManaged",
-               [](void** data, std::size_t n) { return cudaMallocManaged(data, n, cudaMemAttachGlobal); });
+  return fresh(bytes, 0, "cudaMallocManaged", [](void** data, std::size_t n) {
+    return cudaMallocManaged(data, n, cudaMemAttachGlobal);
+  });
 }
 
 void give_managed(const Piece& piece) noexcept { cudaFree(piece.data); }

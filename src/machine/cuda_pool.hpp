@@ -1,6 +1,7 @@
 #pragma once
-// Device and pinned memory that comes back is kept for the next request: cudaMalloc and, more so, the pinning
-// of pages take longer than many a kernel, and repetitions ask for the same sizes again.
+// Device and pinned memory that comes back is kept for the next request: cudaMalloc and, more so,
+// the pinning of pages take longer than many a kernel, and repetitions ask for the same sizes
+// again.
 
 #include "base/index.hpp"
 
@@ -15,8 +16,8 @@ struct Piece {
 
 /// Throws Error(memory) when the device has no more, after what was kept has been given back.
 [[nodiscard]] Piece take_device(index_t bytes);
-/// What was started with it before is waited for, as cudaFree does: nobody who gets it next can meet a
-/// kernel that still writes to it.
+/// What was started with it before is waited for, as cudaFree does: nobody who gets it next can
+/// meet a kernel that still writes to it.
 void give_device(const Piece& piece) noexcept;
 
 [[nodiscard]] Piece take_pinned(index_t bytes);

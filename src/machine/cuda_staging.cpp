@@ -12,7 +12,8 @@ namespace {
 
 bool is_pinned(const void* at) {
   cudaPointerAttributes attributes{};
-  if (cudaPointerGetAttributes(&attributes, at) == cudaSuccess) return attributes.type == cudaMemoryTypeHost;
+  if (cudaPointerGetAttributes(&attributes, at) == cudaSuccess)
+    return attributes.type == cudaMemoryTypeHost;
   (void)cudaGetLastError();  // unknown to the driver is not pinned
   return false;
 }
@@ -21,11 +22,12 @@ bool is_pinned(const MatrixView<const std::byte>& x) {
   return is_pinned(x.data) && is_pinned(&x(x.rows - 1, x.cols - 1));
 }
 
-/// A part of a matrix that a chunk holds: rows as far apart as on the device, or a part of one that is
-/// longer.
+/// A part of a matrix that a chunk holds: rows as far apart as on the device, or a part of one that
+/// is longer.
 struct Block {
   index_t i, j, rows, cols;
-  index_t pitch, bytes;  // in the chunk; on the device it is one run of so many bytes, padding and all
+  index_t pitch,
+      bytes;  // in the chunk; on the device it is one run of so many bytes, padding and all
 };
 
 template <class F>
@@ -57,7 +59,8 @@ void zero_padding(const MatrixView<std::byte>& x, cudaStream_t stream) {
   const index_t widest = index_t{1} << 31;  // that a pitch may be
   const MatrixView<std::byte> padding{x.data + x.cols, x.rows, x.ld - x.cols, x.ld};
   if (x.ld < widest) return zero(padding, stream);
-  for (index_t i = 0; i < x.rows; ++i) zero(without_pitch(padding.block(i, 0, 1, padding.cols)), stream);
+  for (index_t i = 0; i < x.rows; ++i)
+    zero(without_pitch(padding.block(i, 0, 1, padding.cols)), stream);
 }
 
 }  // namespace
@@ -84,8 +87,9 @@ Staging::Chunk& Staging::take(Ring& ring, index_t most, std::size_t number) {
   return *ring[number % count];
 }
 
-void Staging::copy_straight(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& to,
-                            cudaMemcpyKind kind, cudaStream_t stream) {
+void Staging::copy_straight(const MatrixView<const std::byte>& from,
+                            const MatrixView<std::byte>& to, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
   Lap& lap = (kind == cudaMemcpyHostToDevice ? straight_there_ : straight_back_).next();
   lap.begin.record(stream);
   copy<std::byte>(without_pitch(from), without_pitch(to), kind, stream);
@@ -133,7 +137,8 @@ void Staging::bring(MatrixView<std::byte> device, MatrixView<std::byte> host, Be
       unpack_next();
     }
     chunk.begin.record(bringing_);
-    copy<std::byte>(&device(x.i, x.j), chunk.memory.data(), x.bytes, cudaMemcpyDeviceToHost, bringing_);
+    copy<std::byte>(&device(x.i, x.j), chunk.memory.data(), x.bytes, cudaMemcpyDeviceToHost,
+                    bringing_);
     chunk.end.record(bringing_);
     chunk.packed = {chunk.memory.data(), x.rows, x.cols, x.pitch};
     chunk.home = host.block(x.i, x.j, x.rows, x.cols);

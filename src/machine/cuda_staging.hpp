@@ -1,7 +1,7 @@
 #pragma once
-// Matrices between host and device while kernels run: from and to memory as its user has it, which no engine
-// of the device reads at the bus's rate, in chunks through pinned memory that several threads fill and empty;
-// memory that is pinned goes straight. Include it only where CUDA is built.
+// Matrices between host and device while kernels run: from and to memory as its user has it, which
+// no engine of the device reads at the bus's rate, in chunks through pinned memory that several
+// threads fill and empty; memory that is pinned goes straight. Include it only where CUDA is built.
 
 #include <cstddef>
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace tessera::machine::cuda {
 
-/// Used by one thread. What is asked of it is done in order, each way in a stream of its own; host memory
-/// must stand until finish().
+/// Used by one thread. What is asked of it is done in order, each way in a stream of its own; host
+/// memory must stand until finish().
 class Staging {
  public:
   explicit Staging(const StagingPlan& plan);
@@ -23,8 +23,8 @@ class Staging {
   [[nodiscard]] const Stream& sending() const { return sending_; }
   [[nodiscard]] const Stream& bringing() const { return bringing_; }
 
-  /// device[0:m, 0:n] = host[0:m, 0:n], bytes; what lies between the device's rows becomes zeros, after the
-  /// last one too. Returns when all of it is in chunks or on its way.
+  /// device[0:m, 0:n] = host[0:m, 0:n], bytes; what lies between the device's rows becomes zeros,
+  /// after the last one too. Returns when all of it is in chunks or on its way.
   void send(MatrixView<const std::byte> host, MatrixView<std::byte> device);
   /// launch(stream) between what was sent and what is brought from now on.
   template <class Launch>
@@ -40,9 +40,10 @@ class Staging {
     zeros,  ///< it becomes zeros before
     kept,   ///< it stays, and is somebody's
   };
-  /// host[0:m, 0:n] = device[0:m, 0:n], bytes. Returns when all of it has been asked of the device: then some
-  /// of it is still on its way to chunks, and is taken from them by later calls.
-  void bring(MatrixView<std::byte> device, MatrixView<std::byte> host, Between between = Between::zeros);
+  /// host[0:m, 0:n] = device[0:m, 0:n], bytes. Returns when all of it has been asked of the device:
+  /// then some of it is still on its way to chunks, and is taken from them by later calls.
+  void bring(MatrixView<std::byte> device, MatrixView<std::byte> host,
+             Between between = Between::zeros);
   /// All that has been asked to be brought so far, for arrived().
   struct Asked {
     std::size_t chunks = 0;

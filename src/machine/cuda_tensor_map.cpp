@@ -17,9 +17,11 @@ auto encode_function() {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult result{};
   constexpr unsigned since = 12000;  // CUDA 12.0
-  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, since, cudaEnableDefault, &result),
+  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, since, cudaEnableDefault,
+                                         &result),
         "cudaGetDriverEntryPointByVersion");
-  require(found != nullptr, ExitCode::internal, "the CUDA driver knows no tensor maps; use another kernel");
+  require(found != nullptr, ExitCode::internal,
+          "the CUDA driver knows no tensor maps; use another kernel");
   return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found);
 }
 
@@ -37,15 +39,16 @@ constexpr CUtensorMapDataType data_type<__half> = CU_TENSOR_MAP_DATA_TYPE_FLOAT1
 template <class T>
 CUtensorMap tensor_map(const MatrixView<const T>& x, int rows, int cols, Rounding rounding) {
   static const auto encode = encode_function();
-  const std::array<cuuint64_t, 2> size{static_cast<cuuint64_t>(x.cols), static_cast<cuuint64_t>(x.rows)};
+  const std::array<cuuint64_t, 2> size{static_cast<cuuint64_t>(x.cols),
+                                       static_cast<cuuint64_t>(x.rows)};
   const std::array<cuuint64_t, 1> row_bytes{static_cast<cuuint64_t>(x.ld) * sizeof(T)};
   const std::array<cuuint32_t, 2> box{static_cast<cuuint32_t>(cols), static_cast<cuuint32_t>(rows)},
       step{1, 1};
   const bool tf32 = std::is_same_v<T, float> && rounding == Rounding::tf32;
   CUtensorMap map{};
   const CUresult rc = encode(&map, tf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 : data_type<T>, 2,
-                             const_cast<T*>(x.data), size.data(), row_bytes.data(), box.data(), step.data(),
-                             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                             const_cast<T*>(x.data), size.data(), row_bytes.data(), box.data(),
+                             step.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                              CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   require(rc == CUDA_SUCCESS, ExitCode::internal,
           "cuTensorMapEncodeTiled failed with code " + std::to_string(static_cast<int>(rc)));

@@ -1,6 +1,7 @@
 #pragma once
-// Work that is divided while it is done. Tasks of OpenMP go to idle threads in the order in which they were
-// made, the largest first, also where the idle one has just made smaller ones that its caches know.
+// Work that is divided while it is done. Tasks of OpenMP go to idle threads in the order in which
+// they were made, the largest first, also where the idle one has just made smaller ones that its
+// caches know.
 
 #include <array>
 #include <atomic>
@@ -16,7 +17,8 @@ namespace tessera::machine {
 template <class Item>
 class alignas(64) PutOff {
  public:
-  static constexpr int room = 128;  ///< a recursion that halves two numbers of 63 bits puts off no more
+  static constexpr int room =
+      128;  ///< a recursion that halves two numbers of 63 bits puts off no more
 
   void put(const Item& item) {
     const Lock lock(busy_);
@@ -68,10 +70,10 @@ class alignas(64) PutOff {
   std::array<Item, room> items_;
 };
 
-/// step(item, rest) for `root` and for all that is put off by rest.put(part of item), on the team; returns
-/// when all is done. A thread takes what it put off last, which rest.next() shows, and one without work what
-/// another put off first: depth first on each thread, and few steals (Blumofe and Leiserson 1999). step must
-/// not throw; item by value.
+/// step(item, rest) for `root` and for all that is put off by rest.put(part of item), on the team;
+/// returns when all is done. A thread takes what it put off last, which rest.next() shows, and one
+/// without work what another put off first: depth first on each thread, and few steals (Blumofe and
+/// Leiserson 1999). step must not throw; item by value.
 template <class Item, class Step>
 void depth_first(const Item& root, const Step& step) {
   std::vector<PutOff<Item>> put_off(static_cast<std::size_t>(team()));

@@ -1,7 +1,8 @@
 #pragma once
-// Memory, streams and copies of this rank's device, for code that is compiled with and without CUDA. A build
-// without CUDA has no devices (machine::gpus() is empty); here the host's memory then stands in for one, and
-// what is asked for is done at once, so that what ranks do with their devices can be tried there too.
+// Memory, streams and copies of this rank's device, for code that is compiled with and without
+// CUDA. A build without CUDA has no devices (machine::gpus() is empty); here the host's memory then
+// stands in for one, and what is asked for is done at once, so that what ranks do with their
+// devices can be tried there too.
 
 #include <array>
 #include <cstddef>
@@ -25,14 +26,17 @@ class Stream {
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  operator StreamHandle() const { return stream_; }  // NOLINT: it is the stream wherever a kernel wants one
+  operator StreamHandle() const {
+    return stream_;
+  }  // NOLINT: it is the stream wherever a kernel wants one
   void wait() const;
 
  private:
   StreamHandle stream_ = nullptr;
 };
 
-/// A point of a stream: the last one at which it was recorded; one that never was is no point to wait for.
+/// A point of a stream: the last one at which it was recorded; one that never was is no point to
+/// wait for.
 class Event {
  public:
   Event();
@@ -51,7 +55,8 @@ class Event {
 };
 
 enum class Home {
-  device,  ///< the current device's memory, in whole granules of their own: a handle tells of nothing else
+  device,  ///< the current device's memory, in whole granules of their own: a handle tells of
+           ///< nothing else
   pinned,  ///< the host's, which devices read and write at the rate of the bus
 };
 
@@ -78,8 +83,8 @@ using Handle = std::array<std::byte, 64>;
 /// Throws Error(internal) where blocks cannot be told of.
 [[nodiscard]] Handle handle_of(const Block& block);
 
-/// A block of another process, on any device of the node, as this rank's device reaches it; move only. The
-/// block must stand until this is gone.
+/// A block of another process, on any device of the node, as this rank's device reaches it; move
+/// only. The block must stand until this is gone.
 class Mapped {
  public:
   Mapped() = default;
@@ -94,11 +99,15 @@ class Mapped {
   std::byte* data_ = nullptr;
 };
 
-/// to[0:m, 0:n] = from[0:m, 0:n], bytes, wherever they lie; asynchronous unless host memory is not pinned.
-void copy(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& to, StreamHandle stream);
+/// to[0:m, 0:n] = from[0:m, 0:n], bytes, wherever they lie; asynchronous unless host memory is not
+/// pinned.
+void copy(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& to,
+          StreamHandle stream);
 
-/// device[0:m, 0:n] = host[0:m, 0:n], bytes of memory as its user has it, by so many threads; done on return.
-void upload(const MatrixView<const std::byte>& host, const MatrixView<std::byte>& device, int threads);
+/// device[0:m, 0:n] = host[0:m, 0:n], bytes of memory as its user has it, by so many threads; done
+/// on return.
+void upload(const MatrixView<const std::byte>& host, const MatrixView<std::byte>& device,
+            int threads);
 /// host[0:m, 0:n] = device[0:m, 0:n]. What lies between the device's rows becomes zeros.
 void download(const MatrixView<std::byte>& device, const MatrixView<std::byte>& host, int threads);
 
@@ -121,7 +130,8 @@ void zero(std::byte* to, index_t bytes, StreamHandle stream);
 /// Until all that this rank asked of its device has been done.
 void synchronize();
 
-/// What tells this rank's device from every other one of its node ("0000:19:00.0"); "" where there is none.
+/// What tells this rank's device from every other one of its node ("0000:19:00.0"); "" where there
+/// is none.
 [[nodiscard]] std::string identity();
 
 }  // namespace tessera::machine::device

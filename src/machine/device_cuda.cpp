@@ -22,7 +22,8 @@ constexpr index_t granule = index_t{2} << 20;
 Stream::Stream(Turn turn) {
   int lowest = 0, highest = 0;
   check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
-  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, turn == Turn::first ? highest : lowest),
+  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
+                                     turn == Turn::first ? highest : lowest),
         "cudaStreamCreateWithPriority");
 }
 Stream::~Stream() { cudaStreamDestroy(stream_); }
@@ -67,7 +68,9 @@ Block::Block(index_t bytes, Home home) : size_(bytes), home_(home) {
   data_ = static_cast<std::byte*>(data);
 }
 Block::Block(Block&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), home_(other.home_) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      home_(other.home_) {}
 Block& Block::operator=(Block&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
@@ -109,7 +112,8 @@ Mapped::~Mapped() {
   if (data_ != nullptr) cudaIpcCloseMemHandle(data_);
 }
 
-void copy(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& to, StreamHandle stream) {
+void copy(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& to,
+          StreamHandle stream) {
   const index_t widest = index_t{1} << 31;  // that a pitch may be
   if (from.ld < widest && to.ld < widest && from.rows > 1)
     return cuda::copy<std::byte>(from, to, cudaMemcpyDefault, stream);
@@ -117,7 +121,8 @@ void copy(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& 
     cuda::copy<std::byte>(&from(i, 0), &to(i, 0), from.cols, cudaMemcpyDefault, stream);
 }
 
-void upload(const MatrixView<const std::byte>& host, const MatrixView<std::byte>& device, int threads) {
+void upload(const MatrixView<const std::byte>& host, const MatrixView<std::byte>& device,
+            int threads) {
   if (host.empty()) return;
   cuda::Staging staging({.threads = threads});
   staging.send(host, device);

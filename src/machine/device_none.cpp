@@ -22,7 +22,9 @@ double Event::seconds_since(const Event&) const { return 0; }
 Block::Block(index_t bytes, Home home)
     : data_(static_cast<std::byte*>(allocate(bytes))), size_(bytes), home_(home) {}
 Block::Block(Block&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), home_(other.home_) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      home_(other.home_) {}
 Block& Block::operator=(Block&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);

@@ -1,10 +1,12 @@
 #pragma once
-// The one seam to OpenMP. Recursion has one shape: leaf? loop : fork_join(one half, the other half).
+// The one seam to OpenMP. Recursion has one shape: leaf? loop : fork_join(one half, the other
+// half).
 //
-// parallel() opens a region. Forks inside become tasks of its team; the pieces of a loop that forks nowhere
-// around it are shared out by its crew (crew.hpp), without tasks. Nested use is safe: inside a region of the
-// caller (ours or not) no second team is made. Outside any region all runs in turn. While a Recorder listens
-// (work_span.hpp) no team is made either: one thread runs all and tells it the forks.
+// parallel() opens a region. Forks inside become tasks of its team; the pieces of a loop that forks
+// nowhere around it are shared out by its crew (crew.hpp), without tasks. Nested use is safe:
+// inside a region of the caller (ours or not) no second team is made. Outside any region all runs
+// in turn. While a Recorder listens (work_span.hpp) no team is made either: one thread runs all and
+// tells it the forks.
 
 #include <omp.h>
 
@@ -20,8 +22,8 @@
 
 namespace tessera::machine {
 
-/// Threads a parallel() call uses when it names no number: OMP_NUM_THREADS or the cores this process may run
-/// on.
+/// Threads a parallel() call uses when it names no number: OMP_NUM_THREADS or the cores this
+/// process may run on.
 [[nodiscard]] inline int default_threads() { return omp_get_max_threads(); }
 
 inline void set_default_threads(int threads) { omp_set_num_threads(threads); }
@@ -29,7 +31,9 @@ inline void set_default_threads(int threads) { omp_set_num_threads(threads); }
 /// Another default while it lives: for code that asks OpenMP itself.
 class DefaultThreads {
  public:
-  explicit DefaultThreads(int threads) : before_(default_threads()) { set_default_threads(threads); }
+  explicit DefaultThreads(int threads) : before_(default_threads()) {
+    set_default_threads(threads);
+  }
   ~DefaultThreads() { set_default_threads(before_); }
   DefaultThreads(const DefaultThreads&) = delete;
   DefaultThreads& operator=(const DefaultThreads&) = delete;
@@ -65,8 +69,9 @@ class Carried {
   std::exception_ptr exception_;
 };
 
-/// Runs f() once, on this thread, with a team of `threads`: what the thread keeps from one call to the next
-/// is there. Exceptions, here and below, come out as they would of serial code, one of them.
+/// Runs f() once, on this thread, with a team of `threads`: what the thread keeps from one call to
+/// the next is there. Exceptions, here and below, come out as they would of serial code, one of
+/// them.
 template <class F>
 void parallel(int threads, F&& f) {
   if (Recorder* const listener = recorder(); listener != nullptr) {
@@ -110,8 +115,8 @@ template <class Left, class Right>
 inline void call_for_tasks() {
   if (Crew* const crew = Crew::of_this_thread(); crew != nullptr && crew->is_open()) crew->close();
 }
-/// Of the region of this thread, if it can have a loop done now. One that the caller opened inside of it has
-/// other threads.
+/// Of the region of this thread, if it can have a loop done now. One that the caller opened inside
+/// of it has other threads.
 [[nodiscard]] inline Crew* free_crew() {
   Crew* const crew = recorder() == nullptr ? Crew::of_this_thread() : nullptr;
   return crew != nullptr && crew->is_free(omp_get_thread_num(), omp_get_level()) ? crew : nullptr;
@@ -119,16 +124,17 @@ inline void call_for_tasks() {
 
 }  // namespace detail
 
-/// left() and right() in any order or at once; returns when both are done. Each is a task, also the one that
-/// this thread runs itself: a wait inside it is for its own forks alone, and not for the left sides of the
-/// forks around it too.
+/// left() and right() in any order or at once; returns when both are done. Each is a task, also the
+/// one that this thread runs itself: a wait inside it is for its own forks alone, and not for the
+/// left sides of the forks around it too.
 template <class Left, class Right>
 void fork_join(Left&& left, Right&& right) {
   if (Recorder* const listener = recorder(); listener != nullptr) [[unlikely]] {
     detail::fork_recorded(*listener, left, right);
     return;
   }
-  if (omp_get_num_threads() == 1) {  // a task costs a tenth of a microsecond even where nobody could take it
+  if (omp_get_num_threads() ==
+      1) {  // a task costs a tenth of a microsecond even where nobody could take it
     left();
     right();
     return;
@@ -143,8 +149,9 @@ void fork_join(Left&& left, Right&& right) {
   carried.rethrow();
 }
 
-/// body() and all that it leaves by `leave`; who waits for the end takes any of that. Of a fork_join whose
-/// left side somebody takes late, half of the work is left to that one alone, and the other waits.
+/// body() and all that it leaves by `leave`; who waits for the end takes any of that. Of a
+/// fork_join whose left side somebody takes late, half of the work is left to that one alone, and
+/// the other waits.
 template <class Body>
 void gather(const Body& body) {
   if (recorder() != nullptr || omp_get_num_threads() == 1) return body();
@@ -153,7 +160,8 @@ void gather(const Body& body) {
   body();
 }
 
-/// left() at any time before the gather() around it ends, right() now. left is copied, and neither may throw.
+/// left() at any time before the gather() around it ends, right() now. left is copied, and neither
+/// may throw.
 template <class Left, class Right>
 void leave(Left left, const Right& right) {
   if (recorder() != nullptr || omp_get_num_threads() == 1) return fork_join(left, right);
@@ -192,8 +200,8 @@ struct alignas(64) Share {
   index_t end = 0;
 };
 
-/// piece(p) for p in [0, pieces): every thread begins with its share, the same in every call, and goes on
-/// with what is left of the others'.
+/// piece(p) for p in [0, pieces): every thread begins with its share, the same in every call, and
+/// goes on with what is left of the others'.
 template <class Piece>
 void share_pieces(Crew& crew, index_t pieces, const Piece& piece) {
   std::vector<Share> shares(static_cast<std::size_t>(team()));
@@ -219,8 +227,8 @@ void share_pieces(Crew& crew, index_t pieces, const Piece& piece) {
 
 }  // namespace detail
 
-/// body(begin', end') over pieces of [begin, end) of at most `grain` indices and about one length, which are
-/// the same for every team. For pieces that fork: as tasks.
+/// body(begin', end') over pieces of [begin, end) of at most `grain` indices and about one length,
+/// which are the same for every team. For pieces that fork: as tasks.
 template <class Body>
 void fork_for(index_t begin, index_t end, index_t grain, const Body& body) {
   if (end <= begin) return;
@@ -247,9 +255,9 @@ void on_each_thread(int threads, const Body& body) {
   carried.rethrow();
 }
 
-/// body(part, parts) for every part, one for each thread and the same one every time: what a thread's own
-/// cache holds of the data since the last call is there again. Inside a region, or while a Recorder listens,
-/// the parts are forks.
+/// body(part, parts) for every part, one for each thread and the same one every time: what a
+/// thread's own cache holds of the data since the last call is there again. Inside a region, or
+/// while a Recorder listens, the parts are forks.
 template <class Body>
 void parallel_parts(int threads, const Body& body) {
   if (recorder() == nullptr && omp_in_parallel() == 0) {
@@ -258,7 +266,8 @@ void parallel_parts(int threads, const Body& body) {
   }
   parallel(threads, [&] {
     const int parts = team();
-    parallel_for(0, parts, 1, [&](index_t begin, index_t) { body(static_cast<int>(begin), parts); });
+    parallel_for(0, parts, 1,
+                 [&](index_t begin, index_t) { body(static_cast<int>(begin), parts); });
   });
 }
 

@@ -25,8 +25,8 @@ struct Gpu {
   index_t reserved_bytes = 0;  ///< of shared memory, that the system takes of every block
   std::string pci;             ///< "0000:19:00.0"
 
-  /// Bytes a second between the device and its memory if every cycle of the bus moved some: two transfers a
-  /// clock.
+  /// Bytes a second between the device and its memory if every cycle of the bus moved some: two
+  /// transfers a clock.
   [[nodiscard]] double bus_bandwidth() const { return 2 * memory_clock_hz * bus_bits / 8; }
 };
 
@@ -41,11 +41,12 @@ struct Gpus {
 /// Whether this build has CUDA; asks no driver.
 [[nodiscard]] bool built_with_cuda();
 
-/// What the driver shows to this process, looked at once. Never throws: no driver is no GPU, with the reason.
+/// What the driver shows to this process, looked at once. Never throws: no driver is no GPU, with
+/// the reason.
 [[nodiscard]] const Gpus& gpus();
 
-/// A GPU of NVIDIA's is on this machine's buses, whether there is a driver for it or not: then who gets the
-/// CPU instead should know why. Below `root` lie sys/ and dev/.
+/// A GPU of NVIDIA's is on this machine's buses, whether there is a driver for it or not: then who
+/// gets the CPU instead should know why. Below `root` lie sys/ and dev/.
 [[nodiscard]] bool shows_gpu_hardware(const std::string& root = "/");
 
 /// Elements from a row to the next on a device, where rows of `cols` elements begin on 16 bytes.
@@ -54,14 +55,14 @@ struct Gpus {
   return round_up(cols, divides >= 16 ? 1 : 16 / divides);
 }
 
-/// Makes the device of this rank current: number local_rank modulo the devices there are. Nothing without
-/// one.
+/// Makes the device of this rank current: number local_rank modulo the devices there are. Nothing
+/// without one.
 void use_gpu(int local_rank);
-/// Bytes that could be had now on the current device, those that this process keeps for later among them; 0
-/// without a device. The first call on a device starts it (some tenths of a second).
+/// Bytes that could be had now on the current device, those that this process keeps for later among
+/// them; 0 without a device. The first call on a device starts it (some tenths of a second).
 [[nodiscard]] index_t free_gpu_memory();
-/// The bytes that a kernel may take of the current device: those that were asked for, where they were, else
-/// nine tenths of what is free, as libraries and other ranks take some.
+/// The bytes that a kernel may take of the current device: those that were asked for, where they
+/// were, else nine tenths of what is free, as libraries and other ranks take some.
 [[nodiscard]] inline index_t gpu_memory_limit(index_t asked) {
   return asked > 0 ? asked : free_gpu_memory() / 10 * 9;
 }

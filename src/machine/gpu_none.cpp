@@ -5,11 +5,12 @@ namespace tessera::machine {
 bool built_with_cuda() { return false; }
 
 const Gpus& gpus() {
-  static const Gpus none{.devices = {},
-                         .reason = "this build has no CUDA (nvcc was not found, or -DTESSERA_CUDA=OFF)",
-                         .built = false,
-                         .driver = {},
-                         .runtime = {}};
+  static const Gpus none{
+      .devices = {},
+      .reason = "this build has no CUDA (nvcc was not found, or -DTESSERA_CUDA=OFF)",
+      .built = false,
+      .driver = {},
+      .runtime = {}};
   return none;
 }
 

@@ -23,7 +23,8 @@ double now() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// Seconds in which any of these units was not idle, all together; NaN where /proc/stat has not all of them.
+/// Seconds in which any of these units was not idle, all together; NaN where /proc/stat has not all
+/// of them.
 double busy_seconds(const std::vector<int>& units) {
   std::ifstream stat("/proc/stat");
   std::string line;
@@ -39,7 +40,8 @@ double busy_seconds(const std::vector<int>& units) {
     ticks += user + nice + system + hard + soft + stolen;
     ++found;
   }
-  return found == units.size() && found > 0 ? ticks / static_cast<double>(sysconf(_SC_CLK_TCK)) : NAN;
+  return found == units.size() && found > 0 ? ticks / static_cast<double>(sysconf(_SC_CLK_TCK))
+                                            : NAN;
 }
 
 }  // namespace
@@ -54,13 +56,16 @@ double own_processor_seconds() {
 }
 
 OthersLoad::OthersLoad()
-    : units_(usable_units()), busy_(busy_seconds(units_)), own_(own_processor_seconds()), begin_(now()) {}
+    : units_(usable_units()),
+      busy_(busy_seconds(units_)),
+      own_(own_processor_seconds()),
+      begin_(now()) {}
 
 double OthersLoad::share(double ours_seconds) const {
   const auto units = static_cast<double>(units_.size());
   const double proves_nothing = units / static_cast<double>(sysconf(_SC_CLK_TCK));
-  const double others =
-      busy_seconds(units_) - busy_ - (own_processor_seconds() - own_) - ours_seconds - proves_nothing;
+  const double others = busy_seconds(units_) - busy_ - (own_processor_seconds() - own_) -
+                        ours_seconds - proves_nothing;
   const double available = (now() - begin_) * units;
   return std::isnan(others) ? NAN : std::clamp(others / available, 0.0, 1.0);
 }

@@ -9,9 +9,10 @@ namespace tessera::machine {
 class OthersLoad {
  public:
   OthersLoad();
-  /// The part of their time since then, 0 to 1, that other processes had, and the hypervisor, but for
-  /// `ours_seconds` of processor time of processes that are no others; NaN where the system does not tell.
-  /// The system counts in ticks of a hundredth of a second, and one of each unit proves nothing.
+  /// The part of their time since then, 0 to 1, that other processes had, and the hypervisor, but
+  /// for `ours_seconds` of processor time of processes that are no others; NaN where the system
+  /// does not tell. The system counts in ticks of a hundredth of a second, and one of each unit
+  /// proves nothing.
   [[nodiscard]] double share(double ours_seconds = 0) const;
 
  private:

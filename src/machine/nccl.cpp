@@ -9,7 +9,8 @@
 namespace tessera::machine {
 namespace {
 
-// The library's interface of version 2, as far as it is used (NVIDIA 2017); its names without their prefix.
+// The library's interface of version 2, as far as it is used (NVIDIA 2017); its names without their
+// prefix.
 using Result = int;  // 0: done
 using Comm = void*;
 struct UniqueId {
@@ -39,7 +40,8 @@ void find(void* file, const char* name, Function& function, std::string& missing
 
 Library load() {
   Library found;
-  // Read when the library is first used. Multicast can put the GPUs of a host out of service for all.
+  // Read when the library is first used. Multicast can put the GPUs of a host out of service for
+  // all.
   setenv("NCCL_NVLS_ENABLE", "0", 1);
   const char* const named = std::getenv("TESSERA_NCCL");
   void* const file = dlopen(named != nullptr ? named : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
@@ -96,7 +98,8 @@ Nccl::~Nccl() {
 
 void Nccl::begin() { check(library().group_start(), "ncclGroupStart"); }
 void Nccl::send(const std::byte* data, index_t bytes, int peer, device::StreamHandle stream) {
-  check(library().send(data, static_cast<std::size_t>(bytes), bytes_type, peer, handle_, stream), "ncclSend");
+  check(library().send(data, static_cast<std::size_t>(bytes), bytes_type, peer, handle_, stream),
+        "ncclSend");
 }
 void Nccl::receive(std::byte* data, index_t bytes, int peer, device::StreamHandle stream) {
   check(library().receive(data, static_cast<std::size_t>(bytes), bytes_type, peer, handle_, stream),

@@ -1,6 +1,6 @@
 #pragma once
-// The vendor's library for messages between GPUs, looked for when the program runs: builds need neither its
-// header nor the library, and one program serves machines with and without it.
+// The vendor's library for messages between GPUs, looked for when the program runs: builds need
+// neither its header nor the library, and one program serves machines with and without it.
 
 #include <array>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace tessera::machine {
 
-/// Why there is no such library here; "" where there is one (libnccl.so.2, or the file that TESSERA_NCCL
-/// names).
+/// Why there is no such library here; "" where there is one (libnccl.so.2, or the file that
+/// TESSERA_NCCL names).
 [[nodiscard]] const std::string& nccl_missing();
 
-/// The ranks' current devices, each another one, as the library sees them together. Multicast over NVLink
-/// stays off. Messages begun between begin() and end() travel at once.
+/// The ranks' current devices, each another one, as the library sees them together. Multicast over
+/// NVLink stays off. Messages begun between begin() and end() travel at once.
 class Nccl {
  public:
   /// One of the ranks makes it, and all get it.

@@ -19,7 +19,8 @@ std::string occupancy_limit(const Gpu& gpu, int threads, int registers, index_t 
       {"warps", index_t{gpu.threads} / warp / warps},
       {"blocks", index_t{gpu.blocks}},
       {"registers", warps_by_registers / warps},
-      {"shared memory", shared_block > 0 ? gpu.shared_bytes / shared_block : index_t{gpu.blocks} + 1},
+      {"shared memory",
+       shared_block > 0 ? gpu.shared_bytes / shared_block : index_t{gpu.blocks} + 1},
   }};
   index_t least = most.front().second;
   for (const auto& [name, blocks] : most) least = std::min(least, blocks);

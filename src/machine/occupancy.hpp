@@ -1,5 +1,6 @@
 #pragma once
-// How many blocks of a device function run on a multiprocessor at once, and what keeps more of them away.
+// How many blocks of a device function run on a multiprocessor at once, and what keeps more of them
+// away.
 
 #include <optional>
 #include <string>
@@ -23,7 +24,8 @@ template <class... Arguments>
 [[nodiscard]] DeviceFunction device_function(std::string kernel, std::string of,
                                              void (*function)(Arguments...), int threads,
                                              index_t shared_bytes = 0) {
-  return {std::move(kernel), std::move(of), reinterpret_cast<const void*>(function), threads, shared_bytes};
+  return {std::move(kernel), std::move(of), reinterpret_cast<const void*>(function), threads,
+          shared_bytes};
 }
 
 struct Occupancy {
@@ -34,12 +36,15 @@ struct Occupancy {
   std::string limit;          ///< what keeps more away
 };
 
-/// What the driver says on the current device. Throws Error(internal); never called without a device.
+/// What the driver says on the current device. Throws Error(internal); never called without a
+/// device.
 [[nodiscard]] Occupancy occupancy(const DeviceFunction& function);
 
-/// Which of a multiprocessor's resources is spent first by blocks of so many threads: "registers", "shared
-/// memory", "warps" (the threads it holds) or "blocks" (their number); two that end together are both named.
-/// Registers are dealt out to warps in pieces of 256 (compute capability 3 on).
-[[nodiscard]] std::string occupancy_limit(const Gpu& gpu, int threads, int registers, index_t shared_bytes);
+/// Which of a multiprocessor's resources is spent first by blocks of so many threads: "registers",
+/// "shared memory", "warps" (the threads it holds) or "blocks" (their number); two that end
+/// together are both named. Registers are dealt out to warps in pieces of 256 (compute capability 3
+/// on).
+[[nodiscard]] std::string occupancy_limit(const Gpu& gpu, int threads, int registers,
+                                          index_t shared_bytes);
 
 }  // namespace tessera::machine

@@ -7,7 +7,8 @@ Occupancy occupancy(const DeviceFunction& f) {
   cudaFuncAttributes attributes{};
   cuda::check(cudaFuncGetAttributes(&attributes, f.function), "cudaFuncGetAttributes");
   const auto dynamic = static_cast<std::size_t>(f.shared_bytes);
-  if (f.shared_bytes > attributes.maxDynamicSharedSizeBytes) {  // beyond 48 KB only for those that ask
+  if (f.shared_bytes >
+      attributes.maxDynamicSharedSizeBytes) {  // beyond 48 KB only for those that ask
     cuda::check(cudaFuncSetAttribute(f.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      narrow<int>(f.shared_bytes)),
                 "cudaFuncSetAttribute");
@@ -16,8 +17,9 @@ Occupancy occupancy(const DeviceFunction& f) {
   result.registers = attributes.numRegs;
   result.local_bytes = static_cast<index_t>(attributes.localSizeBytes);
   result.shared_bytes = static_cast<index_t>(attributes.sharedSizeBytes) + f.shared_bytes;
-  cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&result.blocks, f.function, f.threads, dynamic),
-              "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  cuda::check(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&result.blocks, f.function, f.threads, dynamic),
+      "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
   result.warps = result.blocks * static_cast<int>(ceil_div(f.threads, 32));
   int device = 0;
   cuda::check(cudaGetDevice(&device), "cudaGetDevice");

@@ -42,7 +42,8 @@ hwloc_topology_t hardware() {
 std::string processor_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) return line.substr(std::min(line.size(), line.find(':') + 2));
+    if (line.starts_with("model name"))
+      return line.substr(std::min(line.size(), line.find(':') + 2));
   }
   return "unknown";
 }
@@ -51,7 +52,8 @@ std::string processor_name() {
 index_t kilobytes_line(const char* file, const std::string& key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
-    if (line.starts_with(key + ":")) return 1024 * std::strtoll(line.c_str() + key.size() + 1, nullptr, 10);
+    if (line.starts_with(key + ":"))
+      return 1024 * std::strtoll(line.c_str() + key.size() + 1, nullptr, 10);
   }
   return -1;
 }
@@ -75,11 +77,13 @@ Topology topology() {
   hwloc_topology_t hw = hardware();
   Topology result;
   result.processor = processor_name();
-  std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> mask(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> mask(hwloc_bitmap_alloc(),
+                                                                     hwloc_bitmap_free);
   for (const int unit : usable_units()) hwloc_bitmap_set(mask.get(), static_cast<unsigned>(unit));
   if (hwloc_bitmap_iszero(mask.get()) != 0)
     hwloc_bitmap_copy(mask.get(), hwloc_topology_get_allowed_cpuset(hw));
-  result.hardware_threads = std::max(1, hwloc_get_nbobjs_inside_cpuset_by_type(hw, mask.get(), HWLOC_OBJ_PU));
+  result.hardware_threads =
+      std::max(1, hwloc_get_nbobjs_inside_cpuset_by_type(hw, mask.get(), HWLOC_OBJ_PU));
   result.cores = 0;
   for (hwloc_obj_t core = nullptr;
        (core = hwloc_get_next_obj_by_type(hw, HWLOC_OBJ_CORE, core)) != nullptr;) {
@@ -134,8 +138,8 @@ index_t available_memory() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     const index_t used = kilobytes_line("/proc/self/status", "VmSize");
-    least = std::min(least,
-                     std::max<index_t>(0, static_cast<index_t>(limit.rlim_cur) - std::max<index_t>(0, used)));
+    least = std::min(least, std::max<index_t>(0, static_cast<index_t>(limit.rlim_cur) -
+                                                     std::max<index_t>(0, used)));
   }
   return least;
 }
@@ -143,10 +147,13 @@ index_t available_memory() {
 index_t resident() {
   give_back_released();
   // Exact: VmRSS is a sum of counters of all cores, each of which may lag by 32 pages and more.
-  if (const index_t exact = kilobytes_line("/proc/self/smaps_rollup", "Rss"); exact >= 0) return exact;
+  if (const index_t exact = kilobytes_line("/proc/self/smaps_rollup", "Rss"); exact >= 0)
+    return exact;
   return std::max<index_t>(0, kilobytes_line("/proc/self/status", "VmRSS"));
 }
 
-index_t peak_resident() { return std::max<index_t>(0, kilobytes_line("/proc/self/status", "VmHWM")); }
+index_t peak_resident() {
+  return std::max<index_t>(0, kilobytes_line("/proc/self/status", "VmHWM"));
+}
 
 }  // namespace tessera::machine

@@ -25,7 +25,9 @@ SpeedupBounds speedup_bounds(const WorkSpan& computation, int processors, const 
 
 index_t Recorder::steady_nanoseconds() {
   using std::chrono::duration_cast;
-  return duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 index_t Recorder::thread_nanoseconds() {
@@ -34,15 +36,16 @@ index_t Recorder::thread_nanoseconds() {
   return index_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-Recorder::Recorder(double burden_seconds, Clock clock) : clock_(clock), burden_(burden_seconds / nanosecond) {
+Recorder::Recorder(double burden_seconds, Clock clock)
+    : clock_(clock), burden_(burden_seconds / nanosecond) {
   TESSERA_EXPECTS(listening_recorder == nullptr);
   empty_strand_ = time_of_empty_strand();
   listening_recorder = this;
   begin_strand();
 }
 
-/// The mean over some forks of nothing, of several tries the least, so that the sum over very many short
-/// strands has little bias.
+/// The mean over some forks of nothing, of several tries the least, so that the sum over very many
+/// short strands has little bias.
 double Recorder::time_of_empty_strand() {
   constexpr int tries = 20, forks = 64, strands = 3 * forks;
   const Side nothing{[](void*) {}, nullptr};
@@ -61,7 +64,8 @@ double Recorder::time_of_empty_strand() {
 
 Recorder::~Recorder() { listening_recorder = nullptr; }
 
-Recorder::Team::Team(Recorder& recorder, int threads) : recorder_(recorder), before_(recorder.team_) {
+Recorder::Team::Team(Recorder& recorder, int threads)
+    : recorder_(recorder), before_(recorder.team_) {
   if (before_ == 1) recorder_.team_ = std::max(1, threads);
 }
 

@@ -1,10 +1,10 @@
 #pragma once
-// Work and span of a fork-join computation, from one serial run of the very code that runs in parallel: while
-// a Recorder listens on a thread, fork_join runs both sides in turn there and tells it where strands begin
-// and end.
+// Work and span of a fork-join computation, from one serial run of the very code that runs in
+// parallel: while a Recorder listens on a thread, fork_join runs both sides in turn there and tells
+// it where strands begin and end.
 //
-// Burdened span and bounds follow Cilkview (He, Leiserson and Leiserson 2010), with costs of the task runtime
-// that are measured on the machine instead of a constant.
+// Burdened span and bounds follow Cilkview (He, Leiserson and Leiserson 2010), with costs of the
+// task runtime that are measured on the machine instead of a constant.
 
 #include "base/index.hpp"
 
@@ -27,16 +27,18 @@ struct WorkSpan {
   index_t forks = 0;
 
   [[nodiscard]] double parallelism() const { return span > 0 ? work / span : 1; }
-  [[nodiscard]] double burdened_parallelism() const { return burdened_span > 0 ? work / burdened_span : 1; }
+  [[nodiscard]] double burdened_parallelism() const {
+    return burdened_span > 0 ? work / burdened_span : 1;
+  }
 };
 
 struct SpeedupBounds {
   double lower = 1, upper = 1;
 };
 
-/// The speed-up of a greedy scheduler on so many processors lies between them. Upper: min(P, parallelism).
-/// Lower: T1 / (T1' / P + 1.7 (1 - 1/P) burdened span), where T1' = T1 + forks * (fork + join): tasks of
-/// OpenMP are not as cheap as the calls that Cilkview could neglect.
+/// The speed-up of a greedy scheduler on so many processors lies between them. Upper: min(P,
+/// parallelism). Lower: T1 / (T1' / P + 1.7 (1 - 1/P) burdened span), where T1' = T1 + forks *
+/// (fork + join): tasks of OpenMP are not as cheap as the calls that Cilkview could neglect.
 [[nodiscard]] SpeedupBounds speedup_bounds(const WorkSpan& computation, int processors,
                                            const TaskCosts& costs);
 
@@ -95,7 +97,8 @@ class Recorder {
   index_t forks_ = 0;
   Path path_;
   int team_ = 1;
-  double empty_strand_ = 0;  ///< what the clock says of a strand without work; taken off every strand
+  double empty_strand_ =
+      0;  ///< what the clock says of a strand without work; taken off every strand
 };
 
 inline constinit thread_local Recorder* listening_recorder = nullptr;

@@ -14,9 +14,11 @@
 namespace tessera::mpi {
 namespace {
 
-/// Seconds since the system started this process; 0 where it does not say. /proc counts in ticks of 10 ms.
+/// Seconds since the system started this process; 0 where it does not say. /proc counts in ticks of
+/// 10 ms.
 double seconds_since_start() {
-  constexpr int after_name = 20;    // the start time is field 22, and the name, field 2, may hold blanks
+  constexpr int after_name =
+      20;  // the start time is field 22, and the name, field 2, may hold blanks
   constexpr double longest = 3600;  // a start that took longer is a clock that means something else
   std::ifstream file("/proc/self/stat");
   std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -29,7 +31,8 @@ double seconds_since_start() {
   const long ticks = sysconf(_SC_CLK_TCK);
   if (!fields || ticks <= 0 || clock_gettime(CLOCK_BOOTTIME, &now) != 0) return 0;
   const double started = std::strtod(field.c_str(), nullptr) / static_cast<double>(ticks);
-  const double seconds = static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) - started;
+  const double seconds =
+      static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) - started;
   return seconds > 0 && seconds < longest ? seconds : 0;
 }
 

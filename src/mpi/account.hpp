@@ -11,16 +11,17 @@
 
 namespace tessera::mpi {
 
-/// Seconds of this process by phase, from the moment it was started (by the system's clock, before its
-/// libraries were loaded). At every moment the main thread is in exactly one phase, so the seconds of all
-/// phases add up to the wall time. The first phase is "start".
+/// Seconds of this process by phase, from the moment it was started (by the system's clock, before
+/// its libraries were loaded). At every moment the main thread is in exactly one phase, so the
+/// seconds of all phases add up to the wall time. The first phase is "start".
 class Account {
  public:
   Account();
-  /// Puts the main thread into a phase (a literal) and returns the one that it was in. Other threads change
-  /// nothing.
+  /// Puts the main thread into a phase (a literal) and returns the one that it was in. Other
+  /// threads change nothing.
   const char* enter(const char* phase) noexcept;
-  /// Returns the seconds of each phase up to now, in the order of their first use. Main thread only.
+  /// Returns the seconds of each phase up to now, in the order of their first use. Main thread
+  /// only.
   [[nodiscard]] std::vector<std::pair<std::string, double>> seconds();
 
  private:

@@ -26,7 +26,8 @@ Failure attempt(const std::function<void()>& work) {
   } catch (const Error& error) {
     return {error.code(), error.what()};
   } catch (const std::bad_alloc&) {
-    return {ExitCode::memory, "out of memory; use more ranks or smaller sizes (" + whereabouts() + ")"};
+    return {ExitCode::memory,
+            "out of memory; use more ranks or smaller sizes (" + whereabouts() + ")"};
   } catch (const std::exception& exception) {
     const Error error = error_of(exception);
     return {error.code(), std::string(error.what()) + " (" + whereabouts() + ")"};
@@ -45,7 +46,9 @@ void throw_worst(const Communicator& comm, const Failure& mine, index_t worst) {
 
 }  // namespace
 
-AgreedError::AgreedError(ExitCode code, const std::string& message) : Error(code, message) { agreed = true; }
+AgreedError::AgreedError(ExitCode code, const std::string& message) : Error(code, message) {
+  agreed = true;
+}
 
 bool leaves_alone() noexcept { return std::uncaught_exceptions() > 0 && !agreed; }
 

@@ -15,13 +15,13 @@ class AgreedError : public Error {
   AgreedError(ExitCode code, const std::string& message);
 };
 
-/// An exception that no other rank knows of is on its way: what is freed now must not wait for the others.
-/// The job ends with it (run_main).
+/// An exception that no other rank knows of is on its way: what is freed now must not wait for the
+/// others. The job ends with it (run_main).
 [[nodiscard]] bool leaves_alone() noexcept;
 
-/// Runs `work` (local: no communication inside) on every rank; if it fails anywhere, every rank throws
-/// AgreedError with the message of the lowest failing rank among those with the highest exit code. name is
-/// the phase (a literal).
+/// Runs `work` (local: no communication inside) on every rank; if it fails anywhere, every rank
+/// throws AgreedError with the message of the lowest failing rank among those with the highest exit
+/// code. name is the phase (a literal).
 void together(const Communicator& comm, const char* name, const std::function<void()>& work);
 
 /// Runs `work` that asks nothing but what all ranks know alike, and so fails on every rank or on

@@ -13,8 +13,8 @@
 namespace tessera::mpi {
 namespace {
 
-// One message: well under the 2 GiB of an int count, large enough for full bandwidth. Open MPI 4.1 is
-// MPI 3.1: it has no large-count calls, and an int count of 2^32 + 5 silently sends 5 bytes.
+// One message: well under the 2 GiB of an int count, large enough for full bandwidth. Open MPI 4.1
+// is MPI 3.1: it has no large-count calls, and an int count of 2^32 + 5 silently sends 5 bytes.
 constexpr index_t piece_bytes = index_t{1} << 30;
 constexpr int chain_tag = 104, scan_tag = 107;
 
@@ -38,7 +38,8 @@ void all_reduce(std::span<T> values, MPI_Datatype type, MPI_Op op, MPI_Comm comm
   constexpr std::size_t piece = std::size_t{1} << 26;
   for (std::size_t offset = 0; offset < values.size(); offset += piece) {
     const auto count = narrow<int>(std::min(piece, values.size() - offset));
-    check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, type, op, comm), "MPI_Allreduce");
+    check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, type, op, comm),
+          "MPI_Allreduce");
     heartbeat();
   }
 }
@@ -71,7 +72,8 @@ void Request::wait() {
 bool Request::test() {
   int done = 1;
   if (!parts_.empty()) {
-    check(MPI_Testall(narrow<int>(parts_.size()), parts_.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+    check(MPI_Testall(narrow<int>(parts_.size()), parts_.data(), &done, MPI_STATUSES_IGNORE),
+          "MPI_Testall");
   }
   if (done != 0) parts_.clear();
   return done != 0;
@@ -112,8 +114,9 @@ Communicator Communicator::self() { return Communicator(MPI_COMM_SELF); }
 
 void Communicator::require_rank(int rank, const char* argument) const {
   if (rank >= 0 && rank < size_) return;
-  throw Error(ExitCode::usage, std::string(argument) + ": " + std::to_string(rank) + " is none of the " +
-                                   std::to_string(size_) + " ranks of the communicator");
+  throw Error(ExitCode::usage, std::string(argument) + ": " + std::to_string(rank) +
+                                   " is none of the " + std::to_string(size_) +
+                                   " ranks of the communicator");
 }
 
 Communicator Communicator::split(int color, int key) const {
@@ -126,8 +129,8 @@ Communicator Communicator::split(int color, int key) const {
 
 const GridLines& Communicator::grid_lines(index_t rows, index_t cols) const {
   require(rows > 0 && cols > 0 && rows * cols == size_, ExitCode::usage,
-          "rows, cols: a grid of " + std::to_string(rows) + " x " + std::to_string(cols) + " is not the " +
-              std::to_string(size_) + " ranks of the communicator");
+          "rows, cols: a grid of " + std::to_string(rows) + " x " + std::to_string(cols) +
+              " is not the " + std::to_string(size_) + " ranks of the communicator");
   std::shared_ptr<const GridLines>& lines = state_->lines[{rows, cols}];
   if (!lines) {
     const auto row = static_cast<int>(rank_ / cols), col = static_cast<int>(rank_ % cols);
@@ -154,9 +157,12 @@ void Communicator::barrier() const {
 /// Every rank receives from the one before it and sends to the one behind it, segment by segment.
 void Communicator::broadcast_along_chain(std::span<std::byte> data, int root) const {
   const int before = (rank_ + size_ - 1) % size_, behind = (rank_ + 1) % size_;
-  const auto segment = static_cast<std::size_t>(chain_segment(static_cast<index_t>(data.size()), size_));
+  const auto segment =
+      static_cast<std::size_t>(chain_segment(static_cast<index_t>(data.size()), size_));
   std::vector<Request> arriving, leaving;
-  const auto part = [&](std::size_t at) { return data.subspan(at, std::min(segment, data.size() - at)); };
+  const auto part = [&](std::size_t at) {
+    return data.subspan(at, std::min(segment, data.size() - at));
+  };
   for (std::size_t at = 0; rank_ != root && at < data.size(); at += segment)
     arriving.push_back(receive(part(at), before, chain_tag));
   for (std::size_t at = 0; at < data.size(); at += segment) {
@@ -168,7 +174,8 @@ void Communicator::broadcast_along_chain(std::span<std::byte> data, int root) co
 
 void Communicator::broadcast(std::span<std::byte> data, int root) const {
   require_rank(root, "root");
-  if (goes_along_a_chain(static_cast<index_t>(data.size()), size_)) return broadcast_along_chain(data, root);
+  if (goes_along_a_chain(static_cast<index_t>(data.size()), size_))
+    return broadcast_along_chain(data, root);
   in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
     check(MPI_Bcast(data.data() + offset, count, MPI_BYTE, root, handle()), "MPI_Bcast");
     heartbeat();
@@ -189,20 +196,35 @@ std::string Communicator::broadcast(std::string text, int root) const {
   return text;
 }
 
-index_t Communicator::sum(index_t value) const { return all_reduce(value, MPI_INT64_T, MPI_SUM, handle()); }
+index_t Communicator::sum(index_t value) const {
+  return all_reduce(value, MPI_INT64_T, MPI_SUM, handle());
+}
 std::uint64_t Communicator::sum(std::uint64_t value) const {
   return all_reduce(value, MPI_UINT64_T, MPI_SUM, handle());
 }
-double Communicator::sum(double value) const { return all_reduce(value, MPI_DOUBLE, MPI_SUM, handle()); }
-index_t Communicator::max(index_t value) const { return all_reduce(value, MPI_INT64_T, MPI_MAX, handle()); }
-double Communicator::max(double value) const { return all_reduce(value, MPI_DOUBLE, MPI_MAX, handle()); }
-double Communicator::min(double value) const { return all_reduce(value, MPI_DOUBLE, MPI_MIN, handle()); }
-void Communicator::sum(std::span<double> values) const { all_reduce(values, MPI_DOUBLE, MPI_SUM, handle()); }
+double Communicator::sum(double value) const {
+  return all_reduce(value, MPI_DOUBLE, MPI_SUM, handle());
+}
+index_t Communicator::max(index_t value) const {
+  return all_reduce(value, MPI_INT64_T, MPI_MAX, handle());
+}
+double Communicator::max(double value) const {
+  return all_reduce(value, MPI_DOUBLE, MPI_MAX, handle());
+}
+double Communicator::min(double value) const {
+  return all_reduce(value, MPI_DOUBLE, MPI_MIN, handle());
+}
+void Communicator::sum(std::span<double> values) const {
+  all_reduce(values, MPI_DOUBLE, MPI_SUM, handle());
+}
 void Communicator::sum(std::span<index_t> values) const {
-  if (sums_in_parts(static_cast<index_t>(values.size_bytes()), size_)) return sum_in_parts(*this, values);
+  if (sums_in_parts(static_cast<index_t>(values.size_bytes()), size_))
+    return sum_in_parts(*this, values);
   all_reduce(values, MPI_INT64_T, MPI_SUM, handle());
 }
-void Communicator::max(std::span<double> values) const { all_reduce(values, MPI_DOUBLE, MPI_MAX, handle()); }
+void Communicator::max(std::span<double> values) const {
+  all_reduce(values, MPI_DOUBLE, MPI_MAX, handle());
+}
 void Communicator::max(std::span<index_t> values) const {
   all_reduce(values, MPI_INT64_T, MPI_MAX, handle());
 }
@@ -217,11 +239,13 @@ std::vector<index_t> Communicator::all_gather(index_t value) const {
 
 void Communicator::sum_before(std::span<index_t> values) const {
   // In log2(ranks) rounds (Hillis and Steele 1986); what Open MPI takes goes from rank to rank.
-  std::vector<index_t> with_mine(values.begin(), values.end()), before(values.size(), 0), more(values.size());
+  std::vector<index_t> with_mine(values.begin(), values.end()), before(values.size(), 0),
+      more(values.size());
   for (int distance = 1; distance < size_; distance *= 2) {
     Request arriving, leaving;
     const bool receives = rank_ >= distance;
-    if (receives) arriving = receive(std::as_writable_bytes(std::span(more)), rank_ - distance, scan_tag);
+    if (receives)
+      arriving = receive(std::as_writable_bytes(std::span(more)), rank_ - distance, scan_tag);
     if (rank_ + distance < size_)
       leaving = send(std::as_bytes(std::span(with_mine)), rank_ + distance, scan_tag);
     arriving.wait();
@@ -241,16 +265,18 @@ void Communicator::all_gather(std::span<const std::byte> mine, std::span<std::by
   if (gathers_by_doubling(static_cast<index_t>(all.size()), size_))
     return gather_by_doubling(*this, mine, all);
   const auto count = narrow<int>(mine.size());
-  check(MPI_Allgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, handle()), "MPI_Allgather");
+  check(MPI_Allgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, handle()),
+        "MPI_Allgather");
   heartbeat();
 }
 
 std::vector<index_t> Communicator::all_to_all(std::span<const index_t> values) const {
-  require(
-      values.size() == static_cast<std::size_t>(size_), ExitCode::usage,
-      "values: " + std::to_string(values.size()) + " for " + std::to_string(size_) + " ranks; give one each");
+  require(values.size() == static_cast<std::size_t>(size_), ExitCode::usage,
+          "values: " + std::to_string(values.size()) + " for " + std::to_string(size_) +
+              " ranks; give one each");
   std::vector<index_t> result(values.size());
-  check(MPI_Alltoall(values.data(), 1, MPI_INT64_T, result.data(), 1, MPI_INT64_T, handle()), "MPI_Alltoall");
+  check(MPI_Alltoall(values.data(), 1, MPI_INT64_T, result.data(), 1, MPI_INT64_T, handle()),
+        "MPI_Alltoall");
   heartbeat();
   return result;
 }
@@ -282,7 +308,8 @@ std::vector<std::string> Communicator::gather(const std::string& text, int root)
   heartbeat();
   std::vector<std::string> texts;
   for (std::size_t r = 0; rank_ == root && r < counts.size(); ++r) {
-    texts.push_back(joined.substr(static_cast<std::size_t>(offsets[r]), static_cast<std::size_t>(counts[r])));
+    texts.push_back(
+        joined.substr(static_cast<std::size_t>(offsets[r]), static_cast<std::size_t>(counts[r])));
   }
   return texts;
 }
@@ -291,7 +318,8 @@ Request Communicator::send(std::span<const std::byte> data, int peer, int tag) c
   require_rank(peer, "peer");
   std::vector<MPI_Request> parts;
   in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
-    check(MPI_Isend(data.data() + offset, count, MPI_BYTE, peer, tag, handle(), &parts.emplace_back()),
+    check(MPI_Isend(data.data() + offset, count, MPI_BYTE, peer, tag, handle(),
+                    &parts.emplace_back()),
           "MPI_Isend");
   });
   return Request(std::move(parts));
@@ -301,7 +329,8 @@ Request Communicator::receive(std::span<std::byte> data, int peer, int tag) cons
   require_rank(peer, "peer");
   std::vector<MPI_Request> parts;
   in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
-    check(MPI_Irecv(data.data() + offset, count, MPI_BYTE, peer, tag, handle(), &parts.emplace_back()),
+    check(MPI_Irecv(data.data() + offset, count, MPI_BYTE, peer, tag, handle(),
+                    &parts.emplace_back()),
           "MPI_Irecv");
   });
   return Request(std::move(parts));

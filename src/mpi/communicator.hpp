@@ -15,7 +15,8 @@
 
 namespace tessera::mpi {
 
-/// Throws Error(internal) with the library's own words unless rc is MPI_SUCCESS. `call` names the function.
+/// Throws Error(internal) with the library's own words unless rc is MPI_SUCCESS. `call` names the
+/// function.
 void check(int rc, const char* call);
 
 /// A pending transfer of any size; only wait() completes it, or test() that says yes.
@@ -37,9 +38,10 @@ class Request {
 
 struct GridLines;
 
-/// Ranks that talk to each other. Value semantics by sharing: copies refer to the same communicator, which
-/// lives until the last copy goes. Every collective is called by all its ranks in the same order. A rank or a
-/// size that the communicator does not have throws Error(usage) naming the argument.
+/// Ranks that talk to each other. Value semantics by sharing: copies refer to the same
+/// communicator, which lives until the last copy goes. Every collective is called by all its ranks
+/// in the same order. A rank or a size that the communicator does not have throws Error(usage)
+/// naming the argument.
 class Communicator {
  public:
   /// All ranks of the program, on a communicator of our own (MPI must be initialised).
@@ -54,8 +56,8 @@ class Communicator {
 
   /// The ranks that name the same color, at least 0, ordered by key.
   [[nodiscard]] Communicator split(int color, int key) const;
-  /// This rank's lines of the grid rows x cols of all ranks, numbered row by row. Made when they are asked
-  /// for the first time, then kept: splitting takes time that grows with the ranks.
+  /// This rank's lines of the grid rows x cols of all ranks, numbered row by row. Made when they
+  /// are asked for the first time, then kept: splitting takes time that grows with the ranks.
   [[nodiscard]] const GridLines& grid_lines(index_t rows, index_t cols) const;
   /// The ranks that share this rank's memory (one node). Made when they are asked for the first
   /// time, then kept. Collective.
@@ -101,8 +103,8 @@ class Communicator {
   [[nodiscard]] std::vector<double> gather(std::span<const double> values, int root) const;
   [[nodiscard]] std::vector<std::string> gather(const std::string& text, int root) const;
 
-  /// Bytes to or from a peer. Messages between two ranks with one tag arrive in the order they were sent. The
-  /// memory must stay untouched until the request is complete.
+  /// Bytes to or from a peer. Messages between two ranks with one tag arrive in the order they were
+  /// sent. The memory must stay untouched until the request is complete.
   [[nodiscard]] Request send(std::span<const std::byte> data, int peer, int tag) const;
   [[nodiscard]] Request receive(std::span<std::byte> data, int peer, int tag) const;
 

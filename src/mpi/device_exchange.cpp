@@ -15,7 +15,8 @@ namespace {
 
 namespace device = machine::device;
 
-/// What the first rank that has an obstacle says of it, the same on every rank; "" if none has. Collective.
+/// What the first rank that has an obstacle says of it, the same on every rank; "" if none has.
+/// Collective.
 std::string first_obstacle(const Communicator& comm, const std::function<void()>& attempt) {
   std::string why;
   try {
@@ -23,14 +24,16 @@ std::string first_obstacle(const Communicator& comm, const std::function<void()>
   } catch (const std::exception& error) {
     why = error.what();
   }
-  const auto speaker = static_cast<int>(-comm.max(-index_t{why.empty() ? comm.size() : comm.rank()}));
+  const auto speaker =
+      static_cast<int>(-comm.max(-index_t{why.empty() ? comm.size() : comm.rank()}));
   if (speaker == comm.size()) return {};
   return comm.broadcast(why + " on rank " + std::to_string(speaker), speaker);
 }
 
-/// The blocks of the others, in the order of ranks; this rank's own place is empty. Throws where one cannot
-/// be reached.
-std::vector<device::Mapped> map_all(const Communicator& comm, std::span<const device::Handle> handles,
+/// The blocks of the others, in the order of ranks; this rank's own place is empty. Throws where
+/// one cannot be reached.
+std::vector<device::Mapped> map_all(const Communicator& comm,
+                                    std::span<const device::Handle> handles,
                                     std::span<const index_t> sizes) {
   std::vector<device::Mapped> mapped(handles.size());
   for (std::size_t r = 0; r < handles.size(); ++r) {
@@ -71,7 +74,8 @@ std::string ipc_obstacle(const Communicator& comm) {
   if (why.empty()) {
     comm.barrier();
     why = first_obstacle(comm, [&] {
-      device::copy({own.data(), 1, own.size(), own.size()}, {host.data(), 1, own.size(), own.size()}, stream);
+      device::copy({own.data(), 1, own.size(), own.size()},
+                   {host.data(), 1, own.size(), own.size()}, stream);
       stream.wait();
       for (std::size_t r = 0; r < ranks; ++r)
         require(numbers[r] == static_cast<Number>(r) + 1, ExitCode::internal,
@@ -86,21 +90,24 @@ std::string ipc_obstacle(const Communicator& comm) {
 /// Which two ranks share a device; "" if none do.
 std::string shared_device(const Communicator& comm) {
   std::string mine, told;
-  const std::string why = first_obstacle(comm, [&] { mine = host_name() + ' ' + device::identity(); });
+  const std::string why =
+      first_obstacle(comm, [&] { mine = host_name() + ' ' + device::identity(); });
   if (!why.empty()) return why;
   const auto all = comm.gather(mine, 0);
   for (std::size_t r = 0; r < all.size() && told.empty(); ++r) {
     const auto first = std::find(all.begin(), all.end(), all[r]);
     const auto other = static_cast<std::size_t>(first - all.begin());
     if (other < r)
-      told = "ranks " + std::to_string(other) + " and " + std::to_string(r) + " share a GPU, which it cannot";
+      told = "ranks " + std::to_string(other) + " and " + std::to_string(r) +
+             " share a GPU, which it cannot";
   }
   return comm.broadcast(told, 0);
 }
 
 std::string nccl_obstacle(const Communicator& comm, std::unique_ptr<machine::Nccl>& nccl) {
-  std::string why = first_obstacle(
-      comm, [] { require(machine::nccl_missing().empty(), ExitCode::internal, machine::nccl_missing()); });
+  std::string why = first_obstacle(comm, [] {
+    require(machine::nccl_missing().empty(), ExitCode::internal, machine::nccl_missing());
+  });
   if (why.empty()) why = shared_device(comm);
   if (!why.empty()) return why;
   machine::Nccl::Id id{};
@@ -109,7 +116,8 @@ std::string nccl_obstacle(const Communicator& comm, std::unique_ptr<machine::Ncc
   });
   if (!why.empty()) return why;
   comm.broadcast(std::span<char>(id), 0);
-  why = first_obstacle(comm, [&] { nccl = std::make_unique<machine::Nccl>(id, comm.rank(), comm.size()); });
+  why = first_obstacle(
+      comm, [&] { nccl = std::make_unique<machine::Nccl>(id, comm.rank(), comm.size()); });
   if (!why.empty()) nccl.reset();
   return why;
 }
@@ -124,7 +132,8 @@ std::string mpi_obstacle(const Communicator& comm) {
   });
 }
 
-std::string obstacle_of(DeviceWay way, const Communicator& comm, std::unique_ptr<machine::Nccl>& nccl) {
+std::string obstacle_of(DeviceWay way, const Communicator& comm,
+                        std::unique_ptr<machine::Nccl>& nccl) {
   if (comm.size() == 1) return {};  // nothing travels
   switch (way) {
     case DeviceWay::ipc:
@@ -152,14 +161,16 @@ struct DeviceExchange::State {
 DeviceExchange::DeviceExchange(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 DeviceExchange::DeviceExchange(const Communicator& comm, DeviceWay way)
-    : state_(std::make_shared<State>(State{comm, {way, std::string(name(way))}, nullptr, nullptr, 0})) {}
+    : state_(std::make_shared<State>(
+          State{comm, {way, std::string(name(way))}, nullptr, nullptr, 0})) {}
 
 DeviceExchange DeviceExchange::choose(const Communicator& comm, const std::string& wanted) {
   auto state = std::make_shared<State>(State{comm, {}, nullptr, nullptr, 0});
   DeviceWayChoice choice;
   std::string refusal;
   try {
-    choice = choose_device_way(wanted, [&](DeviceWay way) { return obstacle_of(way, comm, state->nccl); });
+    choice = choose_device_way(wanted,
+                               [&](DeviceWay way) { return obstacle_of(way, comm, state->nccl); });
   } catch (const Error& error) {  // the same on every rank: obstacles are
     refusal = error.what();
   }

@@ -9,12 +9,12 @@
 
 namespace tessera::mpi {
 
-/// The way that the ranks of a communicator agreed on, with what it needs. Copies refer to the same one.
-/// Every rank's device is current before it is made, and stays so.
+/// The way that the ranks of a communicator agreed on, with what it needs. Copies refer to the same
+/// one. Every rank's device is current before it is made, and stays so.
 class DeviceExchange {
  public:
-  /// The way that is wanted ("auto" or a name), tried on every rank: the same on all of them. Throws
-  /// Error(usage) on every rank where a named one cannot be had. Collective.
+  /// The way that is wanted ("auto" or a name), tried on every rank: the same on all of them.
+  /// Throws Error(usage) on every rank where a named one cannot be had. Collective.
   [[nodiscard]] static DeviceExchange choose(const Communicator& comm, const std::string& wanted);
   /// A way that the caller knows to be there; not nccl, which has to be chosen.
   DeviceExchange(const Communicator& comm, DeviceWay way);
@@ -26,9 +26,10 @@ class DeviceExchange {
   /// Whether each rank reaches the memory of the others (PeerMemory::of).
   [[nodiscard]] bool reaches() const { return way() == DeviceWay::ipc || comm().size() == 1; }
 
-  /// in = what the peers sent: pieces for a peer arrive in its pieces from this rank, in their order, of the
-  /// same shapes. What goes out must be there when it is called; what came in is there on return. Of a rank's
-  /// own pieces none is its own. Where ranks reach each other's memory they need it not, and it goes staged.
+  /// in = what the peers sent: pieces for a peer arrive in its pieces from this rank, in their
+  /// order, of the same shapes. What goes out must be there when it is called; what came in is
+  /// there on return. Of a rank's own pieces none is its own. Where ranks reach each other's memory
+  /// they need it not, and it goes staged.
   void exchange(std::span<const DeviceOut> out, std::span<const DeviceIn> in) const;
 
   /// Of a strip that travels in one go; 0: what suits the way.
@@ -44,7 +45,8 @@ class DeviceExchange {
 class PeerMemory {
  public:
   PeerMemory() = default;
-  /// Uninitialised. Throws on every rank where one has not the room. Collective over exchange.comm().
+  /// Uninitialised. Throws on every rank where one has not the room. Collective over
+  /// exchange.comm().
   PeerMemory(const DeviceExchange& exchange, index_t bytes);
   PeerMemory(PeerMemory&& other) noexcept;
   PeerMemory& operator=(PeerMemory&& other) noexcept;

@@ -9,8 +9,8 @@ namespace device = machine::device;
 
 constexpr int tag = 203;
 
-/// Strips of the host's messages fill both ways of the bus several times over a millisecond; those of the
-/// vendor's library take some 20 microseconds to begin.
+/// Strips of the host's messages fill both ways of the bus several times over a millisecond; those
+/// of the vendor's library take some 20 microseconds to begin.
 constexpr index_t staged_strip = index_t{8} << 20, nccl_strip = index_t{64} << 20;
 /// All slots of a rank take at most so much of the node's or the device's memory.
 constexpr index_t most_slots = index_t{512} << 20;
@@ -70,7 +70,8 @@ void DeviceMessages::exchange(std::span<const DeviceOut> out, std::span<const De
 void DeviceMessages::pack(const Out& out, std::size_t round) {
   Slots& slots = out_[round % 2];
   for (const auto& strip : out.of(round)) {
-    if (!directly(strip)) device::copy(strip.bytes, packed(place(slots, strip.slot), strip.bytes), packing_);
+    if (!directly(strip))
+      device::copy(strip.bytes, packed(place(slots, strip.slot), strip.bytes), packing_);
   }
   slots.moved.record(packing_);
 }

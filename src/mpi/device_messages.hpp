@@ -1,6 +1,6 @@
 #pragma once
-// Pieces of device memory as messages, in rounds of strips: while those of a round travel, those of the next
-// are packed and those of the last one unpacked. Behind DeviceExchange.
+// Pieces of device memory as messages, in rounds of strips: while those of a round travel, those of
+// the next are packed and those of the last one unpacked. Behind DeviceExchange.
 
 #include <array>
 
@@ -39,7 +39,8 @@ class DeviceMessages {
     return home_ == machine::device::Home::device && strip.contiguous();
   }
   /// Where a strip is sent from, or received into.
-  [[nodiscard]] const std::byte* source(const DeviceStrip<const std::byte>& strip, const Slots& slots) const {
+  [[nodiscard]] const std::byte* source(const DeviceStrip<const std::byte>& strip,
+                                        const Slots& slots) const {
     return directly(strip) ? strip.bytes.data : place(slots, strip.slot);
   }
   [[nodiscard]] std::byte* target(const DeviceStrip<std::byte>& strip, const Slots& slots) const {

@@ -35,11 +35,13 @@ DeviceWayChoice choose_device_way(const std::string& wanted,
     if (wanted != "auto" && wanted != called) continue;
     const std::string why = obstacle(way);
     if (why.empty()) return {way, called + (told.empty() ? "" : " (" + told + ")")};
-    require(wanted == "auto", ExitCode::usage,
-            "--gpu-exchange " + called + " cannot be had here (" + why + "); leave the choice to auto");
+    require(
+        wanted == "auto", ExitCode::usage,
+        "--gpu-exchange " + called + " cannot be had here (" + why + "); leave the choice to auto");
     told += (told.empty() ? "" : "; ") + called + ": " + why;
   }
-  throw Error(ExitCode::usage, "there is no way '" + wanted + "' for GPUs to exchange data (" + told + ")");
+  throw Error(ExitCode::usage,
+              "there is no way '" + wanted + "' for GPUs to exchange data (" + told + ")");
 }
 
 template <class Byte>
@@ -53,8 +55,10 @@ DeviceRounds<Byte> device_rounds(std::span<const DevicePiece<Byte>> pieces, inde
   for (const DevicePiece<Byte>& piece : pieces) {
     const MatrixView<Byte>& x = piece.bytes;
     if (x.empty()) continue;
-    Peer& peer = peers.try_emplace(piece.peer, Peer{static_cast<index_t>(peers.size())}).first->second;
-    const index_t cols = std::clamp<index_t>(most, 1, x.cols), rows = std::max<index_t>(1, most / cols);
+    Peer& peer =
+        peers.try_emplace(piece.peer, Peer{static_cast<index_t>(peers.size())}).first->second;
+    const index_t cols = std::clamp<index_t>(most, 1, x.cols),
+                  rows = std::max<index_t>(1, most / cols);
     for (index_t i = 0; i < x.rows; i += rows) {
       for (index_t j = 0; j < x.cols; j += cols) {
         if (peer.strips == result.rounds.size()) result.rounds.emplace_back();

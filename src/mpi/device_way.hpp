@@ -1,6 +1,6 @@
 #pragma once
-// How memory of devices goes from rank to rank, and the rounds in which it does: choices and arithmetic,
-// tested without a device.
+// How memory of devices goes from rank to rank, and the rounds in which it does: choices and
+// arithmetic, tested without a device.
 
 #include <functional>
 #include <span>
@@ -29,11 +29,11 @@ struct DeviceWayChoice {
   std::string text;  ///< the way's name, and why those before it were not taken
 };
 
-/// The way that is wanted by name, or with "auto" the first of the list that can be taken: `obstacle(way)`
-/// says why it cannot, "" if it can, and is asked in the order of the list until one can. Throws Error(usage)
-/// where the wanted one cannot.
-[[nodiscard]] DeviceWayChoice choose_device_way(const std::string& wanted,
-                                                const std::function<std::string(DeviceWay)>& obstacle);
+/// The way that is wanted by name, or with "auto" the first of the list that can be taken:
+/// `obstacle(way)` says why it cannot, "" if it can, and is asked in the order of the list until
+/// one can. Throws Error(usage) where the wanted one cannot.
+[[nodiscard]] DeviceWayChoice choose_device_way(
+    const std::string& wanted, const std::function<std::string(DeviceWay)>& obstacle);
 
 /// Bytes to or from a peer.
 template <class Byte>
@@ -47,7 +47,8 @@ using DeviceIn = DevicePiece<std::byte>;
 /// A part of a piece that travels in one go.
 template <class Byte>
 struct DeviceStrip : DevicePiece<Byte> {
-  index_t slot = 0;  ///< number of the peer among those of this rank: where it lies while it travels
+  index_t slot =
+      0;  ///< number of the peer among those of this rank: where it lies while it travels
   [[nodiscard]] index_t size() const { return this->bytes.rows * this->bytes.cols; }
   [[nodiscard]] bool contiguous() const {
     return this->bytes.rows == 1 || this->bytes.ld == this->bytes.cols;
@@ -64,10 +65,11 @@ struct DeviceRounds {
   }
 };
 
-/// The pieces cut into strips of at most `most` bytes, whole rows or parts of one: strip r of those for a
-/// peer travels in round r. Both ends of a pair come to the same strips, for their pieces have the same
-/// shapes in the same order.
+/// The pieces cut into strips of at most `most` bytes, whole rows or parts of one: strip r of those
+/// for a peer travels in round r. Both ends of a pair come to the same strips, for their pieces
+/// have the same shapes in the same order.
 template <class Byte>
-[[nodiscard]] DeviceRounds<Byte> device_rounds(std::span<const DevicePiece<Byte>> pieces, index_t most);
+[[nodiscard]] DeviceRounds<Byte> device_rounds(std::span<const DevicePiece<Byte>> pieces,
+                                               index_t most);
 
 }  // namespace tessera::mpi

@@ -27,20 +27,23 @@ std::vector<index_t> offsets_of(std::span<const index_t> bytes) {
 index_t exchange_messages(std::span<const index_t> bytes_to, int rank) {
   index_t messages = 0;
   for (std::size_t r = 0; r < bytes_to.size(); ++r) {
-    if (static_cast<int>(r) != rank) messages += ceil_div(bytes_to[r], piece_bytes(bytes_to.size()));
+    if (static_cast<int>(r) != rank)
+      messages += ceil_div(bytes_to[r], piece_bytes(bytes_to.size()));
   }
   return messages;
 }
 
-void exchange(const Communicator& comm, std::span<const std::byte> from, std::span<const index_t> bytes_to,
-              std::span<std::byte> to, std::span<const index_t> bytes_from) {
+void exchange(const Communicator& comm, std::span<const std::byte> from,
+              std::span<const index_t> bytes_to, std::span<std::byte> to,
+              std::span<const index_t> bytes_from) {
   exchange(comm, from, offsets_of(bytes_to), bytes_to, to, bytes_from);
 }
 
-void exchange(const Communicator& comm, std::span<const std::byte> from, std::span<const index_t> out,
-              std::span<const index_t> bytes_to, std::span<std::byte> to,
-              std::span<const index_t> bytes_from) {
-  const auto ranks = static_cast<std::size_t>(comm.size()), me = static_cast<std::size_t>(comm.rank());
+void exchange(const Communicator& comm, std::span<const std::byte> from,
+              std::span<const index_t> out, std::span<const index_t> bytes_to,
+              std::span<std::byte> to, std::span<const index_t> bytes_from) {
+  const auto ranks = static_cast<std::size_t>(comm.size()),
+             me = static_cast<std::size_t>(comm.rank());
   const auto in = offsets_of(bytes_from);
   require(bytes_to.size() == ranks && out.size() >= ranks, ExitCode::usage,
           "bytes_to: one number for each of the " + std::to_string(ranks) + " ranks");
@@ -48,14 +51,17 @@ void exchange(const Communicator& comm, std::span<const std::byte> from, std::sp
           "bytes_from: one number for each of the " + std::to_string(ranks) +
               " ranks, this one's as in bytes_to");
   for (std::size_t r = 0; r < ranks; ++r) {
-    const bool inside = bytes_to[r] == 0 || (bytes_to[r] > 0 && out[r] >= 0 &&
-                                             out[r] + bytes_to[r] <= static_cast<index_t>(from.size()));
+    const bool inside =
+        bytes_to[r] == 0 || (bytes_to[r] > 0 && out[r] >= 0 &&
+                             out[r] + bytes_to[r] <= static_cast<index_t>(from.size()));
     if (!inside)
-      throw Error(ExitCode::usage, "bytes_to: those for rank " + std::to_string(r) + " lie outside of from");
+      throw Error(ExitCode::usage,
+                  "bytes_to: those for rank " + std::to_string(r) + " lie outside of from");
     if (bytes_from[r] < 0) throw Error(ExitCode::usage, "bytes_from: a negative number of bytes");
   }
-  require(in.back() <= static_cast<index_t>(to.size()), ExitCode::usage,
-          "to: " + std::to_string(to.size()) + " bytes, and " + std::to_string(in.back()) + " come");
+  require(
+      in.back() <= static_cast<index_t>(to.size()), ExitCode::usage,
+      "to: " + std::to_string(to.size()) + " bytes, and " + std::to_string(in.back()) + " come");
   if (bytes_to[me] > 0)
     std::memcpy(to.data() + in[me], from.data() + out[me], static_cast<std::size_t>(bytes_to[me]));
   const index_t piece = piece_bytes(ranks);
@@ -65,13 +71,14 @@ void exchange(const Communicator& comm, std::span<const std::byte> from, std::sp
   }
   for (index_t done = 0; done < most; done += piece) {
     std::vector<Request> requests;
-    const auto part = [&](std::span<const index_t> offsets, std::span<const index_t> bytes, std::size_t peer,
-                          auto data) {
+    const auto part = [&](std::span<const index_t> offsets, std::span<const index_t> bytes,
+                          std::size_t peer, auto data) {
       const index_t size = std::clamp<index_t>(bytes[peer] - done, 0, piece);
       return data.subspan(static_cast<std::size_t>(size > 0 ? offsets[peer] + done : 0),
                           static_cast<std::size_t>(size));
     };
-    // Each step of the rounds pairs every rank with another one, so that nobody is asked by all at once.
+    // Each step of the rounds pairs every rank with another one, so that nobody is asked by all at
+    // once.
     for (std::size_t step = 1; step < ranks; ++step) {
       const std::size_t peer = (me + ranks - step) % ranks;
       const auto block = part(in, bytes_from, peer, to);

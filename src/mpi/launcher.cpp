@@ -41,8 +41,8 @@ std::string content_of(const std::string& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Whether somebody listens at "<name>;tcp4://address:port"; of addresses of another form it is not known.
-/// A PMIx server takes a connection that says nothing for none.
+/// Whether somebody listens at "<name>;tcp4://address:port"; of addresses of another form it is not
+/// known. A PMIx server takes a connection that says nothing for none.
 bool answers(const std::string& uri) {
   constexpr std::string_view scheme = "tcp4://";
   const auto begin = uri.find(scheme), colon = uri.rfind(':');
@@ -68,8 +68,8 @@ bool answers(const std::string& uri) {
 /// PMIx: Open MPI's mpirun, PRRTE, srun --mpi=pmix.
 bool pmix_answers() {
   if (variable("PMIX_NAMESPACE").empty() || variable("PMIX_RANK").empty()) return false;
-  for (const char* name : {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI21",
-                           "PMIX_SERVER_URI2"}) {
+  for (const char* name : {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
+                           "PMIX_SERVER_URI21", "PMIX_SERVER_URI2"}) {
     if (const std::string uri = variable(name); !uri.empty()) return answers(uri);
   }
   return false;
@@ -81,7 +81,8 @@ bool pmi_answers() {
   if (!variable("PMI_PORT").empty()) return true;
   const std::string number = variable("PMI_FD");
   struct stat status {};
-  return !number.empty() && fstat(std::atoi(number.c_str()), &status) == 0 && S_ISSOCK(status.st_mode);
+  return !number.empty() && fstat(std::atoi(number.c_str()), &status) == 0 &&
+         S_ISSOCK(status.st_mode);
 }
 
 pid_t parent_of(pid_t pid) {
@@ -96,7 +97,8 @@ bool has_entry(const std::string& environment, const std::string& entry) {
   return ('\0' + environment).find('\0' + entry + '\0') != std::string::npos;
 }
 
-/// Whether this process was started by the rank that its variables name: that one has begun with MPI.
+/// Whether this process was started by the rank that its variables name: that one has begun with
+/// MPI.
 struct Above {
   bool has_rank = false;    ///< some process above is it
   bool has_script = false;  ///< some process above has the same variables, and no MPI
@@ -106,7 +108,8 @@ Above look_above() {
   const bool pmix = !variable("PMIX_NAMESPACE").empty();
   const std::string job =
       pmix ? "PMIX_NAMESPACE=" + variable("PMIX_NAMESPACE") : "PMI_SIZE=" + variable("PMI_SIZE");
-  const std::string rank = pmix ? "PMIX_RANK=" + variable("PMIX_RANK") : "PMI_RANK=" + variable("PMI_RANK");
+  const std::string rank =
+      pmix ? "PMIX_RANK=" + variable("PMIX_RANK") : "PMI_RANK=" + variable("PMI_RANK");
   Above found;
   for (pid_t pid = getppid(); pid > 1; pid = parent_of(pid)) {
     const std::string folder = "/proc/" + std::to_string(pid);
@@ -129,10 +132,11 @@ Launcher look() {
   const Above above = look_above();
   if (above.has_rank) return {};
   Launcher result{.there = true, .direct = !above.has_script};
-  result.rank = pmix ? first_number_in({"PMIX_RANK"}).value_or(0) : first_number_in({"PMI_RANK"}).value_or(0);
+  result.rank =
+      pmix ? first_number_in({"PMIX_RANK"}).value_or(0) : first_number_in({"PMI_RANK"}).value_or(0);
   result.node_ranks = std::max(
-      1,
-      first_number_in({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_TASKS_PER_NODE"}).value_or(1));
+      1, first_number_in({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_TASKS_PER_NODE"})
+             .value_or(1));
   return result;
 }
 

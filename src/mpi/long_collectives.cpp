@@ -15,8 +15,9 @@ void trade(const Communicator& comm, int peer, int tag, std::span<const std::byt
   arriving.wait();
 }
 
-/// Sums of parts, halved from round to round, then the parts to all (Rabenseifner 2004); the first, longest
-/// halves between neighbours. Of ranks beyond a power of two each goes with one of the others.
+/// Sums of parts, halved from round to round, then the parts to all (Rabenseifner 2004); the first,
+/// longest halves between neighbours. Of ranks beyond a power of two each goes with one of the
+/// others.
 class SumInParts {
  public:
   SumInParts(const Communicator& comm, std::span<index_t> values) : comm_(comm), values_(values) {}
@@ -64,17 +65,22 @@ class SumInParts {
 
 }  // namespace
 
-void sum_in_parts(const Communicator& comm, std::span<index_t> values) { SumInParts(comm, values).run(); }
+void sum_in_parts(const Communicator& comm, std::span<index_t> values) {
+  SumInParts(comm, values).run();
+}
 
-void gather_by_doubling(const Communicator& comm, std::span<const std::byte> mine, std::span<std::byte> all) {
+void gather_by_doubling(const Communicator& comm, std::span<const std::byte> mine,
+                        std::span<std::byte> all) {
   std::vector<std::byte> held(all.size());
   std::vector<int> owners{comm.rank()};  // of the blocks held, in their order
   std::copy(mine.begin(), mine.end(), held.begin());
   // The last rounds move most, and are those of the nearest.
   for (int bit = comm.size() / 2; bit > 0; bit /= 2) {
     const std::span<std::byte> known = std::span(held).first(owners.size() * mine.size());
-    trade(comm, comm.rank() ^ bit, gather_tag, known, std::span(held).subspan(known.size(), known.size()));
-    for (std::size_t i = 0, count = owners.size(); i < count; ++i) owners.push_back(owners[i] ^ bit);
+    trade(comm, comm.rank() ^ bit, gather_tag, known,
+          std::span(held).subspan(known.size(), known.size()));
+    for (std::size_t i = 0, count = owners.size(); i < count; ++i)
+      owners.push_back(owners[i] ^ bit);
   }
   for (std::size_t i = 0; i < owners.size(); ++i) {
     const auto block = std::span(held).subspan(i * mine.size(), mine.size());

@@ -12,9 +12,10 @@ namespace tessera::mpi {
 namespace {
 
 // Where the libraries change the algorithm (MPICH; Thakur, Rabenseifner and Gropp 2005).
-constexpr index_t shortest_chained = index_t{64}
-                                     << 10;  // below, the latencies of a chain cost more than rounds
-constexpr index_t shortest_segment = index_t{16} << 10;  // a message of these costs its bytes, not its number
+constexpr index_t shortest_chained =
+    index_t{64} << 10;  // below, the latencies of a chain cost more than rounds
+constexpr index_t shortest_segment = index_t{16}
+                                     << 10;  // a message of these costs its bytes, not its number
 constexpr index_t longest_segment = index_t{1} << 20;
 constexpr double ring_bytes = 512 * 1024;  // gathered by all: from neighbour to neighbour
 
@@ -30,8 +31,8 @@ double seconds_at(const Network& network, std::size_t i) {
   return 1 / network.shift_bandwidth[i];
 }
 
-/// Rounds between ranks 1, 2, 4, ... apart, the nearest with half of the bytes, each next one with half of
-/// that.
+/// Rounds between ranks 1, 2, 4, ... apart, the nearest with half of the bytes, each next one with
+/// half of that.
 double halving_rounds(const Network& network, double bytes, index_t ranks) {
   double seconds = 0;
   for (index_t distance = 1; distance < ranks; distance *= 2) {
@@ -46,13 +47,15 @@ double at_once(const Network& network, const Load& load, double byte_seconds) {
   if (load.sent + load.received == 0) return 0;
   const double sending = static_cast<double>(load.sent) * network.message;
   const double taking = static_cast<double>(load.received) * network.message;
-  const double travel = std::max(network.latency - network.message, 0.0) +
-                        static_cast<double>(std::max(load.sent_bytes, load.received_bytes)) * byte_seconds;
+  const double travel =
+      std::max(network.latency - network.message, 0.0) +
+      static_cast<double>(std::max(load.sent_bytes, load.received_bytes)) * byte_seconds;
   return sending + std::max(taking, travel);
 }
 
-/// Seconds that a byte of so many takes along a line: with lines that begin together it shares the links
-/// between switches or groups; as many as have gone before the last one begins are out of its way.
+/// Seconds that a byte of so many takes along a line: with lines that begin together it shares the
+/// links between switches or groups; as many as have gone before the last one begins are out of its
+/// way.
 double line_seconds(const Network& network, double bytes, const Line& line) {
   const double together = shift_seconds(network, line.distance);
   return std::max(std::min(together, 1 / network.bandwidth), together - line.apart / bytes);
@@ -61,7 +64,8 @@ double line_seconds(const Network& network, double bytes, const Line& line) {
 }  // namespace
 
 double shift_seconds(const Network& network, index_t distance) {
-  const auto below = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(distance)) - 1);
+  const auto below =
+      static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(distance)) - 1);
   const double share = static_cast<double>(distance) / std::ldexp(1.0, static_cast<int>(below)) - 1;
   // So many more ranks send across a border that is so much nearer than they reach.
   return std::lerp(seconds_at(network, below), seconds_at(network, below + 1), share);
@@ -80,8 +84,9 @@ double at_once(const Network& network, std::span<const Load> loads) {
   if (most_bytes == 0) return 0;
   const double mean = static_cast<double>(sent_bytes) / static_cast<double>(loads.size());
   // Of the busiest rank: alone on its link, or one of all.
-  const double byte_seconds = std::max(std::min(1 / network.bandwidth, 1 / network.crowd_bandwidth),
-                                       mean / static_cast<double>(most_bytes) / network.crowd_bandwidth);
+  const double byte_seconds =
+      std::max(std::min(1 / network.bandwidth, 1 / network.crowd_bandwidth),
+               mean / static_cast<double>(most_bytes) / network.crowd_bandwidth);
   double slowest = 0;
   for (const Load& load : loads) slowest = std::max(slowest, at_once(network, load, byte_seconds));
   return slowest;
@@ -94,7 +99,8 @@ double among_neighbours(const Network& network, std::span<const Sent> messages) 
     const auto size = static_cast<double>(message.bytes);
     bytes += message.bytes;
     own += size * shift_seconds(network, 1);
-    (message.distance > 0 ? further : before) += size * shift_seconds(network, std::abs(message.distance));
+    (message.distance > 0 ? further : before) +=
+        size * shift_seconds(network, std::abs(message.distance));
   }
   if (bytes == 0) return 0;
   const auto count = static_cast<index_t>(messages.size());
@@ -102,7 +108,9 @@ double among_neighbours(const Network& network, std::span<const Sent> messages) 
                  std::max({own, further, before}) / static_cast<double>(bytes));
 }
 
-bool goes_along_a_chain(index_t bytes, index_t ranks) { return ranks >= 4 && bytes >= shortest_chained; }
+bool goes_along_a_chain(index_t bytes, index_t ranks) {
+  return ranks >= 4 && bytes >= shortest_chained;
+}
 
 index_t chain_segment(index_t bytes, index_t ranks) {
   return std::clamp(round_up(ceil_div(bytes, 4 * ranks), 64), shortest_segment, longest_segment);
@@ -119,11 +127,12 @@ double broadcast(const Network& network, double bytes, Line line) {
   if (line.ranks <= 1) return 0;
   const auto size = static_cast<index_t>(bytes);
   if (!goes_along_a_chain(size, line.ranks)) {
-    // In a tree, to the half of the line, to its quarters, ...: of the ranks up to that far one line's share
-    // sends.
+    // In a tree, to the half of the line, to its quarters, ...: of the ranks up to that far one
+    // line's share sends.
     double seconds = 0;
     for (index_t reach = 1; reach < line.ranks; reach *= 2) {
-      const double crowd = shift_seconds(network, reach * line.distance) / static_cast<double>(reach);
+      const double crowd =
+          shift_seconds(network, reach * line.distance) / static_cast<double>(reach);
       seconds += network.latency + bytes * std::max(crowd, 1 / network.bandwidth);
     }
     return seconds;
@@ -145,7 +154,8 @@ double all_reduce(const Network& network, double bytes, index_t ranks) {
   if (ranks <= 1) return 0;
   if (sums_in_parts(static_cast<index_t>(bytes), ranks)) {
     const auto paired = static_cast<index_t>(std::bit_floor(static_cast<std::uint64_t>(ranks)));
-    const double others = paired == ranks ? 0 : network.latency + bytes * shift_seconds(network, paired);
+    const double others =
+        paired == ranks ? 0 : network.latency + bytes * shift_seconds(network, paired);
     return 2 * (others + halving_rounds(network, bytes, paired));
   }
   return rounds(ranks) * (network.latency + bytes / network.crowd_bandwidth);
@@ -161,8 +171,8 @@ double all_to_all(const Network& network, double bytes_each, index_t ranks) {
   const double forwarded =  // in rounds, half of everything in each (Bruck et al. 1997)
       rounds(ranks) *
       (network.latency + bytes_each * static_cast<double>(ranks) / 2 / network.crowd_bandwidth);
-  const double direct =
-      network.latency + 2 * (peers - 1) * network.message + peers * bytes_each / network.crowd_bandwidth;
+  const double direct = network.latency + 2 * (peers - 1) * network.message +
+                        peers * bytes_each / network.crowd_bandwidth;
   return std::min(forwarded, direct);
 }
 

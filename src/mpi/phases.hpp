@@ -26,7 +26,8 @@ struct Stay {
 class Phases {
  public:
   static constexpr const char* in_flight = "in flight";
-  static constexpr std::size_t most_stays = 4096;  // of a rank: 100 kB, more than a picture can show
+  static constexpr std::size_t most_stays =
+      4096;  // of a rank: 100 kB, more than a picture can show
 
   /// Keeps stays from now on.
   void watch() {
@@ -38,7 +39,8 @@ class Phases {
   /// phase must be a literal.
   void note_stay(const char* phase, const Timer& begin, const Timer& end) {
     if (!clock_ || stays_.size() == most_stays) return;
-    stays_.push_back({phase, std::max(0.0, begin.started_after(*clock_)), end.started_after(*clock_)});
+    stays_.push_back(
+        {phase, std::max(0.0, begin.started_after(*clock_)), end.started_after(*clock_)});
   }
 
   void add(std::string_view name, double seconds) {
@@ -50,7 +52,9 @@ class Phases {
     }
     seconds_.emplace_back(name, seconds);
   }
-  [[nodiscard]] const std::vector<std::pair<std::string, double>>& seconds() const { return seconds_; }
+  [[nodiscard]] const std::vector<std::pair<std::string, double>>& seconds() const {
+    return seconds_;
+  }
   [[nodiscard]] double of(const std::string& name) const {
     for (const auto& [known, total] : seconds_) {
       if (known == name) return total;
@@ -64,7 +68,8 @@ class Phases {
   std::vector<Stay> stays_;
 };
 
-/// Adds where device kernels that this thread ran since the last call spent their time; nothing if none did.
+/// Adds where device kernels that this thread ran since the last call spent their time; nothing if
+/// none did.
 inline void add_device_phases(Phases& phases) {
   const machine::DeviceTimes times = machine::take_device_times();
   if (times.kernels == 0) return;
@@ -74,8 +79,8 @@ inline void add_device_phases(Phases& phases) {
   if (times.merge > 0) phases.add("merge", times.merge);
 }
 
-/// Adds the time of its life to a phase. name must be a literal: the watchdog keeps it. The phase is entered
-/// in the list at once: at the end there may be no memory for it.
+/// Adds the time of its life to a phase. name must be a literal: the watchdog keeps it. The phase
+/// is entered in the list at once: at the end there may be no memory for it.
 class PhaseScope {
  public:
   PhaseScope(Phases& phases, const char* name) : phases_(phases), name_(name), account_(name) {
@@ -97,8 +102,8 @@ class PhaseScope {
   Timer timer_;
 };
 
-/// While it lives messages of these ranks travel, whatever this one does: a stay beside the phases, in no sum
-/// of theirs. One rank alone sends nothing.
+/// While it lives messages of these ranks travel, whatever this one does: a stay beside the phases,
+/// in no sum of theirs. One rank alone sends nothing.
 class InFlight {
  public:
   explicit InFlight(Phases& phases, index_t ranks = 2) : phases_(phases), ranks_(ranks) {}

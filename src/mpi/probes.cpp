@@ -32,7 +32,9 @@ double median_seconds(const Communicator& comm, double seconds, const Step& step
 
 /// The rank that rank 0 talks to: not its neighbour, who may be nearer than most.
 int far_rank(const Communicator& comm) { return comm.size() / 2; }
-bool is_of_pair(const Communicator& comm) { return comm.rank() == 0 || comm.rank() == far_rank(comm); }
+bool is_of_pair(const Communicator& comm) {
+  return comm.rank() == 0 || comm.rank() == far_rank(comm);
+}
 
 void ping_pong(const Communicator& comm, std::span<std::byte> data, int rounds) {
   if (!is_of_pair(comm)) return;
@@ -54,17 +56,19 @@ void burst(const Communicator& comm, std::span<std::byte> data, int count) {
   const int peer = far_rank(comm) - comm.rank();
   std::vector<Request> requests;
   for (int i = 0; i < count; ++i)
-    requests.push_back(comm.rank() == 0
-                           ? comm.send(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag)
-                           : comm.receive(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag));
+    requests.push_back(
+        comm.rank() == 0
+            ? comm.send(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag)
+            : comm.receive(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag));
   wait_all(requests);
-  Request answer =
-      comm.rank() == 0 ? comm.receive(data.first(8), peer, tag) : comm.send(data.first(8), peer, tag);
+  Request answer = comm.rank() == 0 ? comm.receive(data.first(8), peer, tag)
+                                    : comm.send(data.first(8), peer, tag);
   answer.wait();
 }
 
 /// Everyone to the rank so much further.
-void shift(const Communicator& comm, std::span<std::byte> out, std::span<std::byte> in, int distance) {
+void shift(const Communicator& comm, std::span<std::byte> out, std::span<std::byte> in,
+           int distance) {
   const int size = comm.size();
   Request arriving = comm.receive(in, (comm.rank() + size - distance) % size, tag);
   comm.send(out, (comm.rank() + distance) % size, tag).wait();
@@ -76,11 +80,13 @@ void all_to_all(const Communicator& comm, std::span<std::byte> out, std::span<st
   const std::size_t block = out.size() / static_cast<std::size_t>(comm.size());
   for (int step = 1; step < comm.size(); ++step) {
     const int from = (comm.rank() + comm.size() - step) % comm.size();
-    requests.push_back(comm.receive(in.subspan(static_cast<std::size_t>(from) * block, block), from, tag));
+    requests.push_back(
+        comm.receive(in.subspan(static_cast<std::size_t>(from) * block, block), from, tag));
   }
   for (int step = 1; step < comm.size(); ++step) {
     const int to = (comm.rank() + step) % comm.size();
-    requests.push_back(comm.send(out.subspan(static_cast<std::size_t>(to) * block, block), to, tag));
+    requests.push_back(
+        comm.send(out.subspan(static_cast<std::size_t>(to) * block, block), to, tag));
   }
   wait_all(requests);
 }
@@ -93,8 +99,8 @@ void measure_shifts(const Communicator& comm, double seconds, MessageCosts& cost
   std::fill(in.begin(), in.end(), std::byte{0});
   const auto distances = static_cast<int>(std::bit_width(static_cast<unsigned>(comm.size() - 1)));
   for (int distance = 1; distance < comm.size(); distance *= 2) {
-    const double step =
-        median_seconds(comm, seconds / distances, [&] { shift(comm, out.span(), in.span(), distance); });
+    const double step = median_seconds(comm, seconds / distances,
+                                       [&] { shift(comm, out.span(), in.span(), distance); });
     costs.shift_bandwidth.push_back(static_cast<double>(large) / step);
   }
 }
@@ -102,10 +108,12 @@ void measure_shifts(const Communicator& comm, double seconds, MessageCosts& cost
 MessageCosts measure_messages(const Communicator& comm, double seconds, Probe probe) {
   MessageCosts costs;
   constexpr int rounds = 50, many = 256;
-  const index_t block =
-      probe == Probe::pair ? 0 : std::max<index_t>(index_t{64} << 10, (index_t{16} << 20) / comm.size());
+  const index_t block = probe == Probe::pair ? 0
+                                             : std::max<index_t>(index_t{64} << 10,
+                                                                 (index_t{16} << 20) / comm.size());
   const index_t between_two = is_of_pair(comm) ? large : 0;
-  machine::Buffer<std::byte> out(std::max(between_two, block * comm.size())), in(block * comm.size());
+  machine::Buffer<std::byte> out(std::max(between_two, block * comm.size())),
+      in(block * comm.size());
   std::fill(out.begin(), out.end(), std::byte{1});
   std::fill(in.begin(), in.end(), std::byte{0});
   const auto first = [](machine::Buffer<std::byte>& buffer, index_t count) {
@@ -116,13 +124,15 @@ MessageCosts measure_messages(const Communicator& comm, double seconds, Probe pr
   costs.message_seconds = std::max(0.0, median([&] { burst(comm, first(out, 8 * many), many); }) -
                                             median([&] { burst(comm, first(out, 8), 1); })) /
                           (many - 1);
-  costs.bandwidth = static_cast<double>(large) * 2 / median([&] { ping_pong(comm, first(out, large), 1); });
+  costs.bandwidth =
+      static_cast<double>(large) * 2 / median([&] { ping_pong(comm, first(out, large), 1); });
   if (probe == Probe::pair) return costs;
   measure_shifts(comm, seconds / 5, costs);
   const double moved = static_cast<double>(block) * comm.size() * (comm.size() - 1);
   costs.all_to_all_bandwidth =
-      moved /
-      median([&] { all_to_all(comm, first(out, block * comm.size()), first(in, block * comm.size())); });
+      moved / median([&] {
+        all_to_all(comm, first(out, block * comm.size()), first(in, block * comm.size()));
+      });
   return costs;
 }
 
@@ -131,7 +141,8 @@ Network network(const MessageCosts& costs, index_t ranks) {
                  .message = costs.message_seconds,
                  .bandwidth = costs.bandwidth,
                  .crowd_bandwidth = costs.all_to_all_bandwidth / static_cast<double>(ranks)};
-  std::copy(costs.shift_bandwidth.begin(), costs.shift_bandwidth.end(), result.shift_bandwidth.begin());
+  std::copy(costs.shift_bandwidth.begin(), costs.shift_bandwidth.end(),
+            result.shift_bandwidth.begin());
   return result;
 }
 

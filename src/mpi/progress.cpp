@@ -15,7 +15,8 @@ bool others_may_call() {
 }  // namespace
 
 Progress::Progress(Request& request) {
-  if (!request.test() && others_may_call()) thread_ = std::thread([this, &request] { ask(request); });
+  if (!request.test() && others_may_call())
+    thread_ = std::thread([this, &request] { ask(request); });
 }
 
 Progress::~Progress() { end(); }
@@ -31,7 +32,8 @@ void Progress::stop() {
 }
 
 void Progress::ask(Request& request) {
-  // Asking takes a few microseconds; in the pause a link of 10 GB/s brings a megabyte, which buffers hold.
+  // Asking takes a few microseconds; in the pause a link of 10 GB/s brings a megabyte, which
+  // buffers hold.
   constexpr auto pause = std::chrono::microseconds(100);
   try {
     while (!stop_ && !request.test()) std::this_thread::sleep_for(pause);

@@ -9,10 +9,10 @@
 
 namespace tessera::mpi {
 
-/// While it lives, a thread of its own asks for a request over and over: most MPI libraries move long
-/// messages only inside calls, and whoever computes makes none. Nobody else on this rank calls MPI meanwhile.
-/// Where the library allows no other thread to call it (below MPI_THREAD_SERIALIZED), or all is done, there
-/// is no thread.
+/// While it lives, a thread of its own asks for a request over and over: most MPI libraries move
+/// long messages only inside calls, and whoever computes makes none. Nobody else on this rank calls
+/// MPI meanwhile. Where the library allows no other thread to call it (below
+/// MPI_THREAD_SERIALIZED), or all is done, there is no thread.
 class Progress {
  public:
   explicit Progress(Request& request);

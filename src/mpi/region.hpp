@@ -5,9 +5,9 @@
 
 namespace tessera::mpi {
 
-/// Tells profilers (IPM, mpiP, Score-P) and whatever else is between the program and the library that a part
-/// of the run begins and, with the end of its life, ends: MPI_Pcontrol of 1 and -1, which does nothing where
-/// nobody listens. Local.
+/// Tells profilers (IPM, mpiP, Score-P) and whatever else is between the program and the library
+/// that a part of the run begins and, with the end of its life, ends: MPI_Pcontrol of 1 and -1,
+/// which does nothing where nobody listens. Local.
 class Region {
  public:
   /// name must be a literal.

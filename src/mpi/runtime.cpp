@@ -52,8 +52,8 @@ void write_text(const char* text) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
-/// One line, from several writes of calls that a handler may make; then the signal's own end, but where a
-/// file that is mapped has lost its pages.
+/// One line, from several writes of calls that a handler may make; then the signal's own end, but
+/// where a file that is mapped has lost its pages.
 void tell_crash(int number, siginfo_t* about, void*) {
   const bool cut = number == SIGBUS && about->si_code == BUS_ADRERR;
   const char* const name = number == SIGSEGV  ? "segmentation fault"
@@ -71,13 +71,14 @@ void tell_crash(int number, siginfo_t* about, void*) {
   std::raise(number);
 }
 
-/// The crashes that nobody cares for yet (a sanitizer does; the MPI library's own words, a page of stack,
-/// come where nobody did before it starts).
+/// The crashes that nobody cares for yet (a sanitizer does; the MPI library's own words, a page of
+/// stack, come where nobody did before it starts).
 std::vector<int> uncared_crashes() {
   std::vector<int> uncared;
   for (const int number : crashes) {
     struct sigaction action {};
-    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) uncared.push_back(number);
+    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL)
+      uncared.push_back(number);
   }
   return uncared;
 }
@@ -98,20 +99,22 @@ void tell_crashes(const std::vector<int>& numbers) {
   for (const int number : numbers) sigaction(number, &action, nullptr);
 }
 
-/// Whether a network other than Ethernet may be there: verbs (InfiniBand, RoCE, Omni-Path, EFA), Slingshot,
-/// Aries.
+/// Whether a network other than Ethernet may be there: verbs (InfiniBand, RoCE, Omni-Path, EFA),
+/// Slingshot, Aries.
 bool may_have_fabric() {
   constexpr std::array signs{"/sys/class/infiniband", "/sys/class/cxi", "/dev/kgni0"};
-  return std::any_of(signs.begin(), signs.end(), [](const char* sign) { return access(sign, F_OK) == 0; });
+  return std::any_of(signs.begin(), signs.end(),
+                     [](const char* sign) { return access(sign, F_OK) == 0; });
 }
 
-/// While it lives, Open MPI skips what takes long at its start and leads nowhere. What the user has set
-/// stays, and what is set here goes again, before a child inherits it. A process that nobody launched does
-/// not see what other jobs have left in its environment (srun's variables without its server end MPI_Init),
-/// starts no daemon (0.08 s), measures no clock for UCX (0.2 s), opens no port and makes no session folder:
-/// it talks to nobody, and without a daemon that folder has one name for all of a user's processes, which
-/// remove it under each other's hands. Launched ranks without a fabric do not look for one: they would choose
-/// ob1 in the end, but each of the two libraries of Omni-Path's kind measures the clock for 0.1 s first.
+/// While it lives, Open MPI skips what takes long at its start and leads nowhere. What the user has
+/// set stays, and what is set here goes again, before a child inherits it. A process that nobody
+/// launched does not see what other jobs have left in its environment (srun's variables without its
+/// server end MPI_Init), starts no daemon (0.08 s), measures no clock for UCX (0.2 s), opens no
+/// port and makes no session folder: it talks to nobody, and without a daemon that folder has one
+/// name for all of a user's processes, which remove it under each other's hands. Launched ranks
+/// without a fabric do not look for one: they would choose ob1 in the end, but each of the two
+/// libraries of Omni-Path's kind measures the clock for 0.1 s first.
 class StartSettings {
  public:
   StartSettings() {
@@ -166,8 +169,9 @@ Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()
   }
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  require(provided >= MPI_THREAD_FUNNELED, ExitCode::internal,
-          "the MPI library offers no thread support (funneled is needed); use a build with threads");
+  require(
+      provided >= MPI_THREAD_FUNNELED, ExitCode::internal,
+      "the MPI library offers no thread support (funneled is needed); use a build with threads");
   tell_crashes(uncared);
   int ranks = 1;  // Slurm tells of its tasks to a program that runs alone in their allocation, too
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -175,12 +179,14 @@ Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()
 }
 
 Runtime::~Runtime() {
-  if (std::uncaught_exceptions() > uncaught_) die(ExitCode::internal, "an error left one rank alone");
+  if (std::uncaught_exceptions() > uncaught_)
+    die(ExitCode::internal, "an error left one rank alone");
   MPI_Finalize();
 }
 
 void print_error(const std::string& message) noexcept {
-  const std::string line = "tessera: error: " + printable(message) + "\n";  // names come from files too
+  const std::string line =
+      "tessera: error: " + printable(message) + "\n";  // names come from files too
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -190,14 +196,15 @@ void wait_until_heard() noexcept {
   constexpr int most_waits = 5000;  // of a millisecond
   for (const int descriptor : {STDERR_FILENO, STDOUT_FILENO}) {
     int left = 0;
-    for (int i = 0; i < most_waits && ioctl(descriptor, FIONREAD, &left) == 0 && left > 0; ++i) usleep(1000);
+    for (int i = 0; i < most_waits && ioctl(descriptor, FIONREAD, &left) == 0 && left > 0; ++i)
+      usleep(1000);
   }
 }
 
 std::string whereabouts() {
   const auto [rank, size] = place_in_world();
-  return "rank " + std::to_string(rank) + " of " + std::to_string(size) + " on " + host_name() + ", in " +
-         current_phase();
+  return "rank " + std::to_string(rank) + " of " + std::to_string(size) + " on " + host_name() +
+         ", in " + current_phase();
 }
 
 void die(ExitCode code, const std::string& cause) noexcept {
@@ -210,8 +217,8 @@ void die(ExitCode code, const std::string& cause) noexcept {
 Error error_of(const std::exception& exception) {
   const auto* const system = dynamic_cast<const std::system_error*>(&exception);
   if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
-    return {ExitCode::memory,
-            "a thread cannot start (" + system->code().message() + "); see ulimit -u and ulimit -v"};
+    return {ExitCode::memory, "a thread cannot start (" + system->code().message() +
+                                  "); see ulimit -u and ulimit -v"};
   if (system == nullptr || std::ferror(stdout) == 0) return {ExitCode::internal, exception.what()};
   return {ExitCode::io, "cannot write to standard output (" + system->code().message() +
                             "); see where it goes, the results may be there all the same"};

@@ -27,7 +27,8 @@ int allocate(const Communicator& node, index_t bytes, std::byte** mine, MPI_Win*
   MPI_Info info = MPI_INFO_NULL;
   check(MPI_Info_create(&info), "MPI_Info_create");
   check(MPI_Info_set(info, "alloc_shared_noncontig", "true"), "MPI_Info_set");
-  const int rc = MPI_Win_allocate_shared(bytes, 1, info, node.handle(), static_cast<void*>(mine), window);
+  const int rc =
+      MPI_Win_allocate_shared(bytes, 1, info, node.handle(), static_cast<void*>(mine), window);
   MPI_Info_free(&info);
   return rc;
 }
@@ -48,7 +49,8 @@ SharedMemory::SharedMemory(const Communicator& node, index_t bytes) : node_(node
     room = std::min(room, all[2 * rank + 1]);
   }
   const index_t total = std::accumulate(sizes_.begin(), sizes_.end(), index_t{0});
-  // A segment is only reserved when it is made; a file system that is full shows later, as a bus error.
+  // A segment is only reserved when it is made; a file system that is full shows later, as a bus
+  // error.
   if (total > room)
     throw AgreedError(ExitCode::memory, no_room(total, room));  // on all ranks or on none
   make();
@@ -70,8 +72,10 @@ void SharedMemory::make() {
   together(node_, "allocate", [&] {
     require(total <= room, ExitCode::memory, no_room(total, room));
     require(rc == MPI_SUCCESS, ExitCode::usage,
-            "the MPI library shares no memory between the ranks of a node (MPI_Win_allocate_shared failed: " +
-                words_of(rc) + "); choose an algorithm without shared memory, or unset OMPI_MCA_osc");
+            "the MPI library shares no memory between the ranks of a node (MPI_Win_allocate_shared "
+            "failed: " +
+                words_of(rc) +
+                "); choose an algorithm without shared memory, or unset OMPI_MCA_osc");
   });
   check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
   check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
@@ -125,7 +129,8 @@ bool SharedMemory::works_here(const Communicator& node) {
 
 index_t SharedMemory::available() {
   struct statvfs status {};
-  if (statvfs("/dev/shm", &status) != 0) return std::numeric_limits<index_t>::max();  // the MPI library knows
+  if (statvfs("/dev/shm", &status) != 0)
+    return std::numeric_limits<index_t>::max();  // the MPI library knows
   return static_cast<index_t>(status.f_bavail) * static_cast<index_t>(status.f_frsize);
 }
 

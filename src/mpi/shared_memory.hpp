@@ -9,9 +9,9 @@ namespace tessera::mpi {
 class SharedMemory {
  public:
   SharedMemory() = default;
-  /// Collective over the ranks of node, which must share memory. Segments begin on page borders and are
-  /// uninitialised. Throws AgreedError(memory) where the system has not the room, and AgreedError(usage)
-  /// where the MPI library shares no memory.
+  /// Collective over the ranks of node, which must share memory. Segments begin on page borders and
+  /// are uninitialised. Throws AgreedError(memory) where the system has not the room, and
+  /// AgreedError(usage) where the MPI library shares no memory.
   SharedMemory(const Communicator& node, index_t bytes);
   /// The same where every rank knows the segments of all.
   SharedMemory(const Communicator& node, std::vector<index_t> sizes);
@@ -21,13 +21,19 @@ class SharedMemory {
 
   [[nodiscard]] bool there() const { return window_ != MPI_WIN_NULL; }
   /// The segment of a rank of the node; nullptr when it is empty.
-  [[nodiscard]] std::byte* of(int node_rank) const { return segments_[static_cast<std::size_t>(node_rank)]; }
-  [[nodiscard]] index_t size_of(int node_rank) const { return sizes_[static_cast<std::size_t>(node_rank)]; }
+  [[nodiscard]] std::byte* of(int node_rank) const {
+    return segments_[static_cast<std::size_t>(node_rank)];
+  }
+  [[nodiscard]] index_t size_of(int node_rank) const {
+    return sizes_[static_cast<std::size_t>(node_rank)];
+  }
 
-  /// Everything that any rank of the node wrote before is seen by all of them after. Collective over node.
+  /// Everything that any rank of the node wrote before is seen by all of them after. Collective
+  /// over node.
   void fence() const;
 
-  /// What this rank wrote before is seen by whoever hears from it after, and the other way round. Local.
+  /// What this rank wrote before is seen by whoever hears from it after, and the other way round.
+  /// Local.
   void sync() const;
 
   /// Whether the MPI library shares memory between these ranks, as it does not without a component
@@ -35,7 +41,8 @@ class SharedMemory {
   /// node; they share where none of them says no.
   [[nodiscard]] static bool works_here(const Communicator& node);
 
-  /// Touching memory for the first time makes a page of it resident; reading, those around it that are there.
+  /// Touching memory for the first time makes a page of it resident; reading, those around it that
+  /// are there.
   static constexpr index_t page = 4096, fault_around = 1 << 16;
 
   /// The bytes that this system can still give to shared segments.

@@ -16,13 +16,14 @@ constexpr int tag = 101;
 
 template <class T>
 MatrixView<T> part(MatrixView<T> view, const layout::Box& whole, const layout::Box& box) {
-  return view.block(box.rows.begin - whole.rows.begin, box.cols.begin - whole.cols.begin, box.rows.size(),
-                    box.cols.size());
+  return view.block(box.rows.begin - whole.rows.begin, box.cols.begin - whole.cols.begin,
+                    box.rows.size(), box.cols.size());
 }
 
 template <class T>
 std::span<std::byte> bytes_of(MatrixView<T> view) {
-  return std::as_writable_bytes(std::span(view.data, static_cast<std::size_t>(view.rows * view.cols)));
+  return std::as_writable_bytes(
+      std::span(view.data, static_cast<std::size_t>(view.rows * view.cols)));
 }
 
 template <class T>
@@ -45,8 +46,12 @@ Redistribution<T>::Redistribution(const Communicator& comm, const layout::Matrix
                                   MatrixView<const T> from, const layout::MatrixLayout& need,
                                   MatrixView<T> to, machine::Buffer<T>& scratch) {
   const auto in = incoming(home, need, comm.rank()), out = outgoing(home, need, comm.rank());
-  const auto part_to = [&](const layout::Piece& p) { return part(to, need.of(comm.rank()), p.box); };
-  const auto part_from = [&](const layout::Piece& p) { return part(from, home.of(comm.rank()), p.box); };
+  const auto part_to = [&](const layout::Piece& p) {
+    return part(to, need.of(comm.rank()), p.box);
+  };
+  const auto part_from = [&](const layout::Piece& p) {
+    return part(from, home.of(comm.rank()), p.box);
+  };
   const auto away = [&](const layout::Piece& p) { return p.peer != comm.rank(); };
   index_t packed = 0;
   for (const auto& p : in) packed += away(p) && !contiguous(part_to(p)) ? p.box.area() : 0;
@@ -79,7 +84,8 @@ Redistribution<T>::Redistribution(const Communicator& comm, const layout::Matrix
       copy_block(piece, copy);
       piece = copy;
     }
-    const std::span<const T> elements(piece.data, static_cast<std::size_t>(piece.rows * piece.cols));
+    const std::span<const T> elements(piece.data,
+                                      static_cast<std::size_t>(piece.rows * piece.cols));
     request_.join(comm.send(std::as_bytes(elements), static_cast<int>(p.peer), tag));
   }
 }
@@ -92,19 +98,20 @@ void Redistribution<T>::finish() {
 }
 
 template <class T>
-void redistribute(const Communicator& comm, const layout::MatrixLayout& home, MatrixView<const T> from,
-                  const layout::MatrixLayout& need, MatrixView<T> to) {
+void redistribute(const Communicator& comm, const layout::MatrixLayout& home,
+                  MatrixView<const T> from, const layout::MatrixLayout& need, MatrixView<T> to) {
   const auto check = [&](const char* argument, const layout::MatrixLayout& layout, const auto& view,
                          const char* view_argument) {
     require(layout.ranks() == comm.size(), ExitCode::usage,
-            fmt::format("{}: it has {} boxes and comm {} ranks", argument, layout.ranks(), comm.size()));
+            fmt::format("{}: it has {} boxes and comm {} ranks", argument, layout.ranks(),
+                        comm.size()));
     const layout::Box& box = layout.of(comm.rank());
     require(box.empty() ? view.empty() || view.data != nullptr
                         : view.rows == box.rows.size() && view.cols == box.cols.size() &&
                               view.ld >= view.cols && view.data != nullptr,
             ExitCode::usage,
-            fmt::format("{}: a view of {} x {} elements, {} apart, for the box {}", view_argument, view.rows,
-                        view.cols, view.ld, layout::text(box)));
+            fmt::format("{}: a view of {} x {} elements, {} apart, for the box {}", view_argument,
+                        view.rows, view.cols, view.ld, layout::text(box)));
   };
   check("home", home, from, "from");
   check("need", need, to, "to");
@@ -114,13 +121,15 @@ void redistribute(const Communicator& comm, const layout::MatrixLayout& home, Ma
 
 template void copy_block<float>(MatrixView<const float>, MatrixView<float>);
 template void copy_block<double>(MatrixView<const double>, MatrixView<double>);
-template void copy_block<Complex<float>>(MatrixView<const Complex<float>>, MatrixView<Complex<float>>);
-template void copy_block<Complex<double>>(MatrixView<const Complex<double>>, MatrixView<Complex<double>>);
+template void copy_block<Complex<float>>(MatrixView<const Complex<float>>,
+                                         MatrixView<Complex<float>>);
+template void copy_block<Complex<double>>(MatrixView<const Complex<double>>,
+                                          MatrixView<Complex<double>>);
 template void copy_block<std::byte>(MatrixView<const std::byte>, MatrixView<std::byte>);
-#define TESSERA_INSTANTIATE(T)                                                                         \
-  template class Redistribution<T>;                                                                    \
-  template void redistribute<T>(const Communicator&, const layout::MatrixLayout&, MatrixView<const T>, \
-                                const layout::MatrixLayout&, MatrixView<T>)
+#define TESSERA_INSTANTIATE(T)                                                    \
+  template class Redistribution<T>;                                               \
+  template void redistribute<T>(const Communicator&, const layout::MatrixLayout&, \
+                                MatrixView<const T>, const layout::MatrixLayout&, MatrixView<T>)
 
 TESSERA_INSTANTIATE(float);
 TESSERA_INSTANTIATE(double);

@@ -10,22 +10,25 @@
 
 namespace tessera::mpi {
 
-/// Moves data from its home to where it is needed. `from` views this rank's home box, `to` its need box (each
-/// empty when the box is). Elements of `to` that no home covers stay as they are. Collective.
-/// Records of any size travel as std::byte between layouts in_bytes().
+/// Moves data from its home to where it is needed. `from` views this rank's home box, `to` its need
+/// box (each empty when the box is). Elements of `to` that no home covers stay as they are.
+/// Collective. Records of any size travel as std::byte between layouts in_bytes().
 template <class T>
-void redistribute(const Communicator& comm, const layout::MatrixLayout& home, MatrixView<const T> from,
-                  const layout::MatrixLayout& need, MatrixView<T> to);
+void redistribute(const Communicator& comm, const layout::MatrixLayout& home,
+                  MatrixView<const T> from, const layout::MatrixLayout& need, MatrixView<T> to);
 
-/// A redistribution under way: begun where it is made, ended by finish(). Until then both views stay, and
-/// neither home nor need is written or read. Collective, several in the same order on all ranks. Pieces that
-/// are not contiguous are packed in scratch, which grows as needed and serves for the next one afterwards.
+/// A redistribution under way: begun where it is made, ended by finish(). Until then both views
+/// stay, and neither home nor need is written or read. Collective, several in the same order on all
+/// ranks. Pieces that are not contiguous are packed in scratch, which grows as needed and serves
+/// for the next one afterwards.
 template <class T>
 class Redistribution {
  public:
-  Redistribution(const Communicator& comm, const layout::MatrixLayout& home, MatrixView<const T> from,
-                 const layout::MatrixLayout& need, MatrixView<T> to, machine::Buffer<T>& scratch);
-  /// The messages of this rank. They may join others: finish() is then for when those have been waited for.
+  Redistribution(const Communicator& comm, const layout::MatrixLayout& home,
+                 MatrixView<const T> from, const layout::MatrixLayout& need, MatrixView<T> to,
+                 machine::Buffer<T>& scratch);
+  /// The messages of this rank. They may join others: finish() is then for when those have been
+  /// waited for.
   [[nodiscard]] Request& request() { return request_; }
   void finish();
 

@@ -10,17 +10,19 @@
 
 namespace tessera::mpi {
 
-/// Says "still moving": called by every communication step and between the parts of long computations.
+/// Says "still moving": called by every communication step and between the parts of long
+/// computations.
 void heartbeat() noexcept;
 [[nodiscard]] std::uint64_t heartbeats() noexcept;  ///< until now
 
-/// Names what the program is in, for the messages of die() and of the watchdog ("read", "compute", ...).
+/// Names what the program is in, for the messages of die() and of the watchdog ("read", "compute",
+/// ...).
 void enter_phase(const char* name);
 [[nodiscard]] const char* current_phase() noexcept;
 
-/// While one lives, this rank computes and calls no MPI: processor time that it uses counts as moving,
-/// however long a kernel runs. (A rank that waits for another may use processor time too; that is why it must
-/// say so.)
+/// While one lives, this rank computes and calls no MPI: processor time that it uses counts as
+/// moving, however long a kernel runs. (A rank that waits for another may use processor time too;
+/// that is why it must say so.)
 class Computing {
  public:
   Computing() noexcept;
@@ -29,8 +31,8 @@ class Computing {
   Computing& operator=(const Computing&) = delete;
 };
 
-/// While it lives, a thread watches the heartbeat; `limit` seconds without one end the job with exit code 75
-/// (stalled) and one line that names rank, host and phase. limit <= 0 watches nothing.
+/// While it lives, a thread watches the heartbeat; `limit` seconds without one end the job with
+/// exit code 75 (stalled) and one line that names rank, host and phase. limit <= 0 watches nothing.
 class Watchdog {
  public:
   explicit Watchdog(double limit_seconds);

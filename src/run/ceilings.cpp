@@ -31,8 +31,8 @@ std::optional<double> Ceilings::at(const std::string& name, index_t threads) con
   if (below == nullptr && above == nullptr) return {};
   if (below == nullptr) return above->value;
   if (above == nullptr || above == below) return below->value;
-  const double share =
-      static_cast<double>(threads - below->threads) / static_cast<double>(above->threads - below->threads);
+  const double share = static_cast<double>(threads - below->threads) /
+                       static_cast<double>(above->threads - below->threads);
   return std::lerp(below->value, above->value, share);
 }
 
@@ -50,7 +50,9 @@ std::optional<machine::TaskCosts> task_costs(const Ceilings& ceilings, int threa
   return machine::TaskCosts{*fork * 1e-6, *join * 1e-6, *steal * 1e-6};
 }
 
-std::string shift_name(std::size_t exponent) { return fmt::format("mpi_shift_{}", index_t{1} << exponent); }
+std::string shift_name(std::size_t exponent) {
+  return fmt::format("mpi_shift_{}", index_t{1} << exponent);
+}
 
 mpi::Network network(const Ceilings& ceilings, index_t ranks) {
   mpi::Network result;
@@ -63,7 +65,8 @@ mpi::Network network(const Ceilings& ceilings, index_t ranks) {
   const auto nearest = [&](const std::string& name, double otherwise) {
     const Ceiling* best = nullptr;
     for (const Ceiling& one : ceilings.all) {
-      if (one.name == name && one.threads <= ranks && (best == nullptr || one.threads > best->threads))
+      if (one.name == name && one.threads <= ranks &&
+          (best == nullptr || one.threads > best->threads))
         best = &one;
     }
     return best == nullptr ? std::pair{otherwise, index_t{1}}
@@ -82,12 +85,13 @@ bool is_better(const Ceiling& one, const Ceiling& other) {
   return time ? one.value < other.value : one.value > other.value;
 }
 
-std::vector<Ceiling> take_over(Ceilings& ceilings, const std::vector<Ceiling>& measured, bool busy) {
+std::vector<Ceiling> take_over(Ceilings& ceilings, const std::vector<Ceiling>& measured,
+                               bool busy) {
   std::vector<Ceiling> refused;
   for (const Ceiling& fresh : measured) {
-    const auto there = std::find_if(ceilings.all.begin(), ceilings.all.end(), [&](const Ceiling& c) {
-      return c.name == fresh.name && c.threads == fresh.threads;
-    });
+    const auto there = std::find_if(
+        ceilings.all.begin(), ceilings.all.end(),
+        [&](const Ceiling& c) { return c.name == fresh.name && c.threads == fresh.threads; });
     const bool known = there != ceilings.all.end();
     if (busy && !(known && is_better(fresh, *there))) {
       refused.push_back(fresh);
@@ -113,12 +117,14 @@ std::string home() {
   return entry == nullptr || entry->pw_dir == nullptr ? "" : entry->pw_dir;
 }
 
-/// Whether a path is this user's, link or not, and so is what it leads to, where others cannot write.
+/// Whether a path is this user's, link or not, and so is what it leads to, where others cannot
+/// write.
 bool is_ones_own(const std::string& path) {
   struct stat itself {
   }, behind{};
   return lstat(path.c_str(), &itself) == 0 && itself.st_uid == geteuid() &&
-         stat(path.c_str(), &behind) == 0 && behind.st_uid == geteuid() && (behind.st_mode & S_IWOTH) == 0;
+         stat(path.c_str(), &behind) == 0 && behind.st_uid == geteuid() &&
+         (behind.st_mode & S_IWOTH) == 0;
 }
 
 bool is_there(const std::string& path) {
@@ -129,11 +135,13 @@ bool is_there(const std::string& path) {
 }  // namespace
 
 CeilingsPlace ceilings_place() {
-  if (std::string file = variable("TESSERA_MACHINE_FILE"); !file.empty()) return {std::move(file), ""};
+  if (std::string file = variable("TESSERA_MACHINE_FILE"); !file.empty())
+    return {std::move(file), ""};
   std::string base = variable("XDG_CACHE_HOME");
   if (base.empty() && !home().empty()) base = home() + "/.cache";
   if (base.empty()) return {"", "this user has no home"};
-  const std::string folder = base + "/tessera", file = fmt::format("{}/{}.toml", folder, mpi::host_name());
+  const std::string folder = base + "/tessera",
+                    file = fmt::format("{}/{}.toml", folder, mpi::host_name());
   for (const std::string& path : {folder, file})
     if (is_there(path) && !is_ones_own(path))
       return {"", fmt::format("'{}' is another user's, or others can write to it", path)};
@@ -153,9 +161,9 @@ Ceilings load_ceilings(const std::string& file) {
     for (const auto& node : *list) {
       const toml::table* entry = node.as_table();
       if (entry == nullptr) continue;
-      result.all.push_back({(*entry)["name"].value_or(std::string()),
-                            (*entry)["threads"].value_or(index_t{1}), (*entry)["value"].value_or(0.0),
-                            (*entry)["units"].value_or(std::string())});
+      result.all.push_back(
+          {(*entry)["name"].value_or(std::string()), (*entry)["threads"].value_or(index_t{1}),
+           (*entry)["value"].value_or(0.0), (*entry)["units"].value_or(std::string())});
     }
   } catch (const toml::parse_error&) {
     return {};  // no file, or not ours: the same as never measured
@@ -172,22 +180,26 @@ void save_ceilings(const std::string& name, const Ceilings& ceilings) {
   try {
     io::create_new_file(partial);
   } catch (const Error& why) {
-    throw Error(ExitCode::cannot_create,
-                fmt::format("cannot write '{}': {}; set TESSERA_MACHINE_FILE to a place that can be written",
-                            name, why.what()));
+    throw Error(
+        ExitCode::cannot_create,
+        fmt::format(
+            "cannot write '{}': {}; set TESSERA_MACHINE_FILE to a place that can be written", name,
+            why.what()));
   }
   std::ofstream out(partial);
   out << "# Measured by `tessera machine`; later runs give their rates as a share of these.\n"
       << fmt::format("host = \"{}\"\nmeasured_at = \"{}\"\n", ceilings.host, ceilings.measured_at);
   for (const Ceiling& c : ceilings.all) {
-    out << fmt::format("\n[[ceiling]]\nname = \"{}\"\nthreads = {}\nvalue = {:.6e}\nunits = \"{}\"\n", c.name,
-                       c.threads, c.value, c.units);
+    out << fmt::format(
+        "\n[[ceiling]]\nname = \"{}\"\nthreads = {}\nvalue = {:.6e}\nunits = \"{}\"\n", c.name,
+        c.threads, c.value, c.units);
   }
   out.close();
   const auto written = static_cast<bool>(out);
   if (!written) io::discard_partial(partial);
   require(written, ExitCode::cannot_create,
-          fmt::format("cannot write '{}'; set TESSERA_MACHINE_FILE to a place that can be written", name));
+          fmt::format("cannot write '{}'; set TESSERA_MACHINE_FILE to a place that can be written",
+                      name));
   io::publish_file(partial, file);
 }
 

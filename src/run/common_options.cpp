@@ -9,33 +9,34 @@ namespace tessera::run {
 namespace {
 
 void add_machine_options(OptionSet& options) {
-  options.add({.name = "threads",
-               .kind = Kind::integer,
-               .fallback = "0",
-               .help = "OpenMP threads a rank; 0: OMP_NUM_THREADS, or this rank's share of the cores",
-               .group = "Machine",
-               .axis = true,
-               .differs = true,
-               .low = 0,
-               .high = most_threads});
   options.add(
-      {.name = "memory",
-       .kind = Kind::bytes,
-       .help =
-           "most memory that a rank may have resident, the program and its libraries with it (512MiB, 1.5G); "
-           "default: 90 % of what the node has free",
+      {.name = "threads",
+       .kind = Kind::integer,
+       .fallback = "0",
+       .help = "OpenMP threads a rank; 0: OMP_NUM_THREADS, or this rank's share of the cores",
        .group = "Machine",
-       .identity = false,
+       .axis = true,
        .differs = true,
-       .low = 0});
-  options.add({.name = "stall-limit",
-               .kind = Kind::real,
-               .fallback = "600",
-               .help = "seconds without progress after which the job ends with exit code 75; 0: never",
+       .low = 0,
+       .high = most_threads});
+  options.add({.name = "memory",
+               .kind = Kind::bytes,
+               .help = "most memory that a rank may have resident, the program and its libraries "
+                       "with it (512MiB, 1.5G); "
+                       "default: 90 % of what the node has free",
                .group = "Machine",
                .identity = false,
                .differs = true,
                .low = 0});
+  options.add(
+      {.name = "stall-limit",
+       .kind = Kind::real,
+       .fallback = "600",
+       .help = "seconds without progress after which the job ends with exit code 75; 0: never",
+       .group = "Machine",
+       .identity = false,
+       .differs = true,
+       .low = 0});
 }
 
 void add_measuring_options(OptionSet& options, const CommonDefaults& defaults) {
@@ -55,16 +56,19 @@ void add_measuring_options(OptionSet& options, const CommonDefaults& defaults) {
                .identity = false,
                .low = 0,
                .high = 1e6});
-  options.add({.name = "counters",
-               .kind = Kind::flag,
-               .help = "count cycles, instructions, cache misses and vector instructions of the timed part; "
-                       "where the machine does not let us, misses are simulated",
-               .group = "Measuring",
-               .identity = false});
-  options.add({.name = "results",
-               .help = "HDF5 file to append timings and provenance to; points it already holds are skipped",
-               .group = "Measuring",
-               .identity = false});
+  options.add(
+      {.name = "counters",
+       .kind = Kind::flag,
+       .help =
+           "count cycles, instructions, cache misses and vector instructions of the timed part; "
+           "where the machine does not let us, misses are simulated",
+       .group = "Measuring",
+       .identity = false});
+  options.add(
+      {.name = "results",
+       .help = "HDF5 file to append timings and provenance to; points it already holds are skipped",
+       .group = "Measuring",
+       .identity = false});
   options.add({.name = "again",
                .kind = Kind::flag,
                .help = "measure points again that the results file already holds",
@@ -88,19 +92,20 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .group = "Files",
                .identity = false,
                .differs = true});
-  options.add(
-      {.name = "plan",
-       .kind = Kind::flag,
-       .help = "print what a run would take, and stop: memory, and of workloads messages, bytes and time",
-       .group = "Files",
-       .identity = false});
+  options.add({.name = "plan",
+               .kind = Kind::flag,
+               .help = "print what a run would take, and stop: memory, and of workloads messages, "
+                       "bytes and time",
+               .group = "Files",
+               .identity = false});
 }
 
 // Part of a point's identity: studies may share a file and points, and each keeps its own.
 void add_title(OptionSet& options) {
-  options.add({.name = "title",
-               .help = "the study that the results belong to: `tessera report` collects them under it",
-               .group = "Measuring"});
+  options.add(
+      {.name = "title",
+       .help = "the study that the results belong to: `tessera report` collects them under it",
+       .group = "Measuring"});
 }
 
 void add_seed(OptionSet& options, const std::string& of_what) {
@@ -135,27 +140,28 @@ void add_plan_ranks(OptionSet& options) {
 }
 
 void add_values_options(OptionSet& options, const std::string& others) {
-  options.add(
-      {.name = "fill",
-       .help = "what cells without a value are (those of _FillValue, missing_value or beyond valid_range): "
-               "nan, or a number" +
-               others + "; without it they end with exit code 65",
-       .group = "Data"});
-  options.add(
-      {.name = "raw",
-       .kind = Kind::flag,
-       .help = "take the numbers as they are stored, whatever scale_factor, add_offset and _FillValue say",
-       .group = "Data"});
+  options.add({.name = "fill",
+               .help = "what cells without a value are (those of _FillValue, missing_value or "
+                       "beyond valid_range): "
+                       "nan, or a number" +
+                       others + "; without it they end with exit code 65",
+               .group = "Data"});
+  options.add({.name = "raw",
+               .kind = Kind::flag,
+               .help = "take the numbers as they are stored, whatever scale_factor, add_offset and "
+                       "_FillValue say",
+               .group = "Data"});
 }
 
 void add_output_options(OptionSet& options) {
-  options.add({.name = "overwrite",
-               .kind = Kind::flag,
-               .help =
-                   "replace an output of ours that exists, the whole file; in a file of others the dataset "
-                   "of that name alone",
-               .group = "Files",
-               .identity = false});
+  options.add(
+      {.name = "overwrite",
+       .kind = Kind::flag,
+       .help =
+           "replace an output of ours that exists, the whole file; in a file of others the dataset "
+           "of that name alone",
+       .group = "Files",
+       .identity = false});
   options.add({.name = "verify-output",
                .kind = Kind::choice,
                .fallback = "auto",
@@ -172,10 +178,11 @@ void add_job_options(OptionSet& options, const std::string& resume_help) {
                .group = "Measuring",
                .identity = false});
   options.add({.name = "resume", .help = resume_help, .group = "Files", .identity = false});
-  options.add({.name = "part",
-               .help = "I/N: every N-th point of the sweep from the I-th on, for the tasks of a job array",
-               .group = "Measuring",
-               .identity = false});
+  options.add(
+      {.name = "part",
+       .help = "I/N: every N-th point of the sweep from the I-th on, for the tasks of a job array",
+       .group = "Measuring",
+       .identity = false});
 }
 
 Part parse_part(const std::string& text) {

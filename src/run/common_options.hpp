@@ -14,14 +14,15 @@ struct CommonDefaults {
   const char* warmups = "1";
 };
 
-/// --results, --repetitions, --plan, --memory, --stall-limit, --config, ... of whatever is measured.
+/// --results, --repetitions, --plan, --memory, --stall-limit, --config, ... of whatever is
+/// measured.
 void add_common_options(OptionSet& options, const CommonDefaults& defaults = {});
 
 /// --title of a study, for commands with results.
 void add_title(OptionSet& options);
 
-/// --seed "of ..."; --kernel, auto or one of the names; --ranks of a plan: what every distributed workload
-/// has at a place of its own among its options.
+/// --seed "of ..."; --kernel, auto or one of the names; --ranks of a plan: what every distributed
+/// workload has at a place of its own among its options.
 void add_seed(OptionSet& options, const std::string& of_what);
 void add_kernel(OptionSet& options, std::vector<std::string> names);
 void add_plan_ranks(OptionSet& options);
@@ -32,8 +33,8 @@ void add_values_options(OptionSet& options, const std::string& others = "");
 /// --overwrite, --verify-output: where --out can be given.
 void add_output_options(OptionSet& options);
 
-/// --resume and --part: what a job needs that may be stopped, and that shares a sweep with others; --timeline
-/// of the ranks' phases.
+/// --resume and --part: what a job needs that may be stopped, and that shares a sweep with others;
+/// --timeline of the ranks' phases.
 void add_job_options(OptionSet& options, const std::string& resume_help);
 
 /// --part I/N.

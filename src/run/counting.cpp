@@ -34,10 +34,13 @@ void use_simulator(Simulator simulator) { the_simulator() = std::move(simulator)
 
 Counted simulated(const TracedProblem& problem) {
   const Simulator& simulator = the_simulator();
-  return simulator.count ? simulator.count(problem) : not_simulated("this program has no simulator");
+  return simulator.count ? simulator.count(problem)
+                         : not_simulated("this program has no simulator");
 }
 
-std::string simulated_caches() { return the_simulator().caches ? the_simulator().caches() : "none"; }
+std::string simulated_caches() {
+  return the_simulator().caches ? the_simulator().caches() : "none";
+}
 
 io::Row counter_cells(const Counted& counted, const Counts& counts) {
   io::Row row{{"source", counted.source, ""}};
@@ -56,7 +59,8 @@ io::Row shown_cells(const Counted& counted) {
   for (const io::Cell& cell : all) {
     const bool simulated =
         cell.column.ends_with("_misses") || cell.column == "accesses" || cell.column == "what";
-    if (cell.column == "source" || (real ? cell.column != "accesses" && cell.column != "what" : simulated))
+    if (cell.column == "source" ||
+        (real ? cell.column != "accesses" && cell.column != "what" : simulated))
       shown.push_back(cell);
   }
   return shown;
@@ -74,10 +78,13 @@ Counts typical(const std::vector<Counts>& repetitions) {
   return result;
 }
 
-Counting::Counting(const mpi::Communicator& comm) : comm_(comm), counters_(machine::processor_events()) {
+Counting::Counting(const mpi::Communicator& comm)
+    : comm_(comm), counters_(machine::processor_events()) {
   const bool everywhere = comm_.sum(counters_.any() ? 0.0 : 1.0) == 0;
   counted_.source = everywhere ? "hardware" : "";
-  counted_.reason = everywhere ? "" : counters_.any() ? "another rank has none" : counters_.reason();
+  counted_.reason = everywhere        ? ""
+                    : counters_.any() ? "another rank has none"
+                                      : counters_.reason();
 }
 
 Counts Counting::now() const {

@@ -1,5 +1,6 @@
 #pragma once
-// What --counters adds to every measurement: hardware counts of the timed part, summed over the ranks.
+// What --counters adds to every measurement: hardware counts of the timed part, summed over the
+// ranks.
 
 #include <cmath>
 #include <functional>
@@ -16,7 +17,8 @@ namespace tessera::run {
 
 /// Counts of one repetition; NaN where the machine does not count that.
 struct Counts {
-  double cycles = 0, instructions = 0, l1_misses = 0, l2_misses = 0, llc_misses = 0, vector_instructions = 0;
+  double cycles = 0, instructions = 0, l1_misses = 0, l2_misses = 0, llc_misses = 0,
+         vector_instructions = 0;
   [[nodiscard]] double cycles_per_instruction() const { return cycles / instructions; }
   [[nodiscard]] double vector_share() const { return vector_instructions / instructions; }
 };
@@ -25,18 +27,20 @@ inline constexpr Counts unknown_counts{NAN, NAN, NAN, NAN, NAN, NAN};
 
 /// Counts of a whole measurement, and where they come from.
 struct Counted {
-  std::string source;  ///< "hardware"; "simulated" where a simulator stands in, "none" where none can
-  std::string reason;  ///< why there are none
+  std::string
+      source;  ///< "hardware"; "simulated" where a simulator stands in, "none" where none can
+  std::string reason;               ///< why there are none
   std::vector<Counts> repetitions;  ///< empty where there are none
   double accesses = NAN;            ///< simulated: loads and stores
   std::string what;                 ///< simulated: which problem; none: why not
 };
 
-/// Stands in for hardware counters where a machine has none. The laboratory has one; a program that links it
-/// names it with use_simulator().
+/// Stands in for hardware counters where a machine has none. The laboratory has one; a program that
+/// links it names it with use_simulator().
 struct Simulator {
-  /// Counts the misses of a traced kernel on simulated caches of this machine: one thread, the whole problem,
-  /// or a smaller one of its shape where that would take more than some seconds. Local.
+  /// Counts the misses of a traced kernel on simulated caches of this machine: one thread, the
+  /// whole problem, or a smaller one of its shape where that would take more than some seconds.
+  /// Local.
   std::function<Counted(const TracedProblem&)> count;
   std::function<std::string()> caches;  ///< that it simulates, for people
 };
@@ -51,7 +55,8 @@ void use_simulator(Simulator simulator);
 
 /// Columns of the results for one repetition.
 [[nodiscard]] io::Row counter_cells(const Counted& counted, const Counts& counts);
-/// What of it a terminal shows: the median of the repetitions, without what the source does not know.
+/// What of it a terminal shows: the median of the repetitions, without what the source does not
+/// know.
 [[nodiscard]] io::Row shown_cells(const Counted& counted);
 /// The median of every count.
 [[nodiscard]] Counts typical(const std::vector<Counts>& repetitions);

@@ -46,19 +46,22 @@ void add_device_memory(OptionSet& options, const std::string& problems) {
                .low = 0});
 }
 
-DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gpus, index_t free_bytes,
-                           bool hardware) {
+DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gpus,
+                           index_t free_bytes, bool hardware) {
   if (request.wanted == "cpu") return {};
   const bool must = request.wanted == "gpu";
   if (gpus.devices.empty()) {
     require(
         !must, ExitCode::usage,
-        fmt::format("--device gpu needs a GPU and there is none here ({}); drop it, or use another machine",
-                    gpus.reason));
+        fmt::format(
+            "--device gpu needs a GPU and there is none here ({}); drop it, or use another machine",
+            gpus.reason));
     if (!gpus.built || !hardware || request.kernel.empty()) return {};
-    return {Space::host,
-            fmt::format("device: cpu (there is a GPU that cannot be used: {}; --device cpu says so for good)",
-                        gpus.reason)};
+    return {
+        Space::host,
+        fmt::format(
+            "device: cpu (there is a GPU that cannot be used: {}; --device cpu says so for good)",
+            gpus.reason)};
   }
   if (request.kernel.empty()) {
     require(!must, ExitCode::usage,
@@ -69,14 +72,15 @@ DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gp
   const index_t room = free_bytes / 10 * 9 / std::max<index_t>(1, request.sharing);
   const std::string& name = gpus.devices.front().name;
   if (request.bytes > room) {
-    const std::string why =
-        fmt::format("{} needed on the {}, room for {}", human_bytes(request.bytes), name, human_bytes(room));
+    const std::string why = fmt::format("{} needed on the {}, room for {}",
+                                        human_bytes(request.bytes), name, human_bytes(room));
     require(!must, ExitCode::memory,
-            fmt::format("--device gpu: {} a rank; take --device cpu, more GPUs or a smaller problem", why));
+            fmt::format(
+                "--device gpu: {} a rank; take --device cpu, more GPUs or a smaller problem", why));
     return {Space::host, fmt::format("device: cpu ({})", why)};
   }
-  return {Space::device,
-          fmt::format("device: gpu ({}, kernel {}; --device cpu for the CPU)", name, request.kernel)};
+  return {Space::device, fmt::format("device: gpu ({}, kernel {}; --device cpu for the CPU)", name,
+                                     request.kernel)};
 }
 
 bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::string& kernel,
@@ -102,7 +106,8 @@ bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::st
   const std::size_t without = all.largest(choice.space == Space::device ? 0 : 1);
   all.settle();
   const bool everywhere = all.value(without) == 0;
-  if (!everywhere && choice.space == Space::device) choice.note = "device: cpu (not every node has a GPU)";
+  if (!everywhere && choice.space == Space::device)
+    choice.note = "device: cpu (not every node has a GPU)";
   say_once(comm, choice.note);
   return everywhere;
 }
@@ -129,15 +134,16 @@ void require_gpu(const mpi::Communicator& comm, const Values& point, const Varia
   mpi::together(comm, "device", [&] {
     if (node.rank() >= drivers_of_node(point, node.size())) return;
     const machine::Gpus& gpus = machine::gpus();
-    require(
-        !gpus.devices.empty(), ExitCode::usage,
-        fmt::format("kernel {} needs a GPU and there is none here ({}); use a host kernel or another machine",
-                    kernel.name, gpus.reason));
+    require(!gpus.devices.empty(), ExitCode::usage,
+            fmt::format("kernel {} needs a GPU and there is none here ({}); use a host kernel or "
+                        "another machine",
+                        kernel.name, gpus.reason));
     machine::use_gpu(node.rank());
   });
 }
 
-void require_planned_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo* kernel) {
+void require_planned_gpu(const mpi::Communicator& comm, const Values& point,
+                         const VariantInfo* kernel) {
   if (kernel != nullptr && kernel->space == Space::device && !point.has("ranks"))
     require_gpu(comm, point, *kernel);
 }
@@ -146,7 +152,8 @@ namespace {
 
 bool any(const Parsed& parsed, const char* option, const auto& wanted) {
   const auto found = parsed.lists.find(option);
-  return found != parsed.lists.end() && std::any_of(found->second.begin(), found->second.end(), wanted);
+  return found != parsed.lists.end() &&
+         std::any_of(found->second.begin(), found->second.end(), wanted);
 }
 bool names_device_kernel(const Parsed& parsed) {
   return any(parsed, "kernel", [](const std::string& name) { return name.starts_with("cu"); });
@@ -155,7 +162,8 @@ bool names_device_kernel(const Parsed& parsed) {
 }  // namespace
 
 const machine::Gpus* concerned_gpus(const Parsed& parsed) {
-  const bool allowed = any(parsed, "device", [](const std::string& device) { return device != "cpu"; });
+  const bool allowed =
+      any(parsed, "device", [](const std::string& device) { return device != "cpu"; });
   return names_device_kernel(parsed) || allowed ? &machine::gpus() : nullptr;
 }
 
@@ -168,7 +176,9 @@ std::string idle_gpu_flags(const Parsed& parsed, bool auto_takes_gpus) {
       given.push_back(fmt::format("--{}", option));
   }
   if (given.empty() || names_device_kernel(parsed)) return "";
-  const auto is = [](const char* word) { return [word](const std::string& value) { return value == word; }; };
+  const auto is = [](const char* word) {
+    return [word](const std::string& value) { return value == word; };
+  };
   const bool may_take_one =
       any(parsed, "device", is("gpu")) ||
       (auto_takes_gpus && any(parsed, "device", is("auto")) && !machine::gpus().devices.empty());
@@ -190,11 +200,12 @@ std::vector<Ceiling> properties(const machine::Gpu& gpu) {
 
 std::string described(const machine::Gpu& gpu) {
   return fmt::format(
-      "{}, {}, {} multiprocessors at {:.2f} GHz, compute capability {}.{}, bus of {} bits ({:.0f} GB/s), "
+      "{}, {}, {} multiprocessors at {:.2f} GHz, compute capability {}.{}, bus of {} bits ({:.0f} "
+      "GB/s), "
       "L2 {}, shared memory {} a multiprocessor, PCI {}",
-      gpu.name, human_bytes(gpu.memory_bytes), gpu.multiprocessors, gpu.clock_hz / 1e9, gpu.major, gpu.minor,
-      gpu.bus_bits, gpu.bus_bandwidth() / 1e9, human_bytes(gpu.l2_bytes), human_bytes(gpu.shared_bytes),
-      gpu.pci);
+      gpu.name, human_bytes(gpu.memory_bytes), gpu.multiprocessors, gpu.clock_hz / 1e9, gpu.major,
+      gpu.minor, gpu.bus_bits, gpu.bus_bandwidth() / 1e9, human_bytes(gpu.l2_bytes),
+      human_bytes(gpu.shared_bytes), gpu.pci);
 }
 
 }  // namespace tessera::run

@@ -49,11 +49,13 @@ index_t parse_amount(const std::string& text, const std::string& where) {
   }
 }
 
-void check_bounds(const Option& option, double value, const std::string& text, const std::string& where) {
+void check_bounds(const Option& option, double value, const std::string& text,
+                  const std::string& where) {
   if (!(value < option.low) && !(value > option.high)) return;
-  usage(option.high < 1e300 ? fmt::format("{}: {} is outside {} to {}", where, text, human_number(option.low),
-                                          human_number(option.high))
-                            : fmt::format("{}: {} is below {}", where, text, human_number(option.low)));
+  usage(option.high < 1e300
+            ? fmt::format("{}: {} is outside {} to {}", where, text, human_number(option.low),
+                          human_number(option.high))
+            : fmt::format("{}: {} is below {}", where, text, human_number(option.low)));
 }
 
 std::string check_one(const Option& option, const std::string& text, const std::string& where) {
@@ -62,16 +64,17 @@ std::string check_one(const Option& option, const std::string& text, const std::
       return text;
     case Kind::flag:
       if (text == "true" || text == "1" || text == "yes" || text == "on") return "true";
-      if (text == "false" || text == "0" || text == "no" || text == "off" || text.empty()) return "";
+      if (text == "false" || text == "0" || text == "no" || text == "off" || text.empty())
+        return "";
       usage(fmt::format("{}: '{}' is neither true nor false", where, text));
     case Kind::choice:
       for (const std::string& choice : option.choices) {
         if (choice == text) return text;
       }
       if (text.starts_with("cuda_") && !machine::gpus().built)
-        usage(
-            fmt::format("{}: {} needs a GPU and there is none here ({}); use a host kernel or another build",
-                        where, text, machine::gpus().reason));
+        usage(fmt::format(
+            "{}: {} needs a GPU and there is none here ({}); use a host kernel or another build",
+            where, text, machine::gpus().reason));
       usage(fmt::format("{}: unknown value '{}'{}", where, text, suggestion(text, option.choices)));
     case Kind::integer: {
       const index_t value = parse_integer(text, where);
@@ -95,11 +98,13 @@ std::string check_one(const Option& option, const std::string& text, const std::
 std::vector<std::string> expand_range(const std::string& text, const std::string& where) {
   const auto parts = split(text, ':');
   if (parts.size() < 2 || parts.size() > 3) {
-    usage(fmt::format("{}: '{}' is no range; write begin:end:step or begin:end:xFACTOR", where, text));
+    usage(fmt::format("{}: '{}' is no range; write begin:end:step or begin:end:xFACTOR", where,
+                      text));
   }
   const index_t begin = parse_integer(parts[0], where), end = parse_integer(parts[1], where);
   const bool times = parts.size() == 3 && parts[2].starts_with('x');
-  const index_t step = parts.size() < 3 ? 1 : parse_integer(times ? parts[2].substr(1) : parts[2], where);
+  const index_t step =
+      parts.size() < 3 ? 1 : parse_integer(times ? parts[2].substr(1) : parts[2], where);
   if (begin > end || step < (times ? 2 : 1) || (times && begin < 1)) {
     usage(fmt::format("{}: the range '{}' does not grow from its begin to its end", where, text));
   }
@@ -107,8 +112,10 @@ std::vector<std::string> expand_range(const std::string& text, const std::string
   constexpr std::size_t most = 100000;
   for (index_t value = begin; value <= end;) {
     values.push_back(std::to_string(value));
-    if (values.size() > most) usage(fmt::format("{}: the range '{}' has over {} values", where, text, most));
-    // In this order nothing overflows: a growing range by factors is positive, a difference never negative.
+    if (values.size() > most)
+      usage(fmt::format("{}: the range '{}' has over {} values", where, text, most));
+    // In this order nothing overflows: a growing range by factors is positive, a difference never
+    // negative.
     const auto left = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(value);
     if (times ? value > end / step : left < static_cast<std::uint64_t>(step)) break;
     value = times ? value * step : value + step;
@@ -122,7 +129,8 @@ Complex<double> parse_complex(const std::string& text, const std::string& where)
   const auto part = [&](const std::string& word) {
     const auto value = finite_number(word);
     if (!value)
-      usage(fmt::format("{}: '{}' is not a finite number (complex ones: 1.5-2j, 0+1j)", where, text));
+      usage(
+          fmt::format("{}: '{}' is not a finite number (complex ones: 1.5-2j, 0+1j)", where, text));
     return *value;
   };
   if (!text.ends_with('j')) return part(text);
@@ -136,7 +144,8 @@ Complex<double> parse_complex(const std::string& text, const std::string& where)
   return {sign == 0 ? 0 : part(text.substr(0, sign)), part(imaginary)};
 }
 
-std::vector<std::string> expand(const Option& option, const std::string& text, const std::string& where) {
+std::vector<std::string> expand(const Option& option, const std::string& text,
+                                const std::string& where) {
   if (!option.axis) {
     if (option.kind == Kind::integer && text.find_first_of(",:") != std::string::npos) {
       usage(fmt::format("{}: takes one value, not a list or range", where));

@@ -7,8 +7,8 @@
 
 namespace tessera::run {
 
-/// Adds what every rank read, wrote and waited for in a repetition (-1: once a point) to the tables of
-/// the results; nothing where no rank did. Collective.
+/// Adds what every rank read, wrote and waited for in a repetition (-1: once a point) to the tables
+/// of the results; nothing where no rank did. Collective.
 void note_traffic(const mpi::Communicator& comm, const io::FileTraffic& mine, index_t repetition,
                   Measured& measured);
 

@@ -13,18 +13,21 @@ namespace tessera::run {
 void add_gpu_exchange(OptionSet& options) {
   auto ways = mpi::device_way_names();
   ways.emplace_back("host");
-  options.add({.name = "gpu-exchange",
-               .kind = Kind::choice,
-               .fallback = "auto",
-               .help = "how data that stays on the GPUs goes from rank to rank: into each other's memory, by "
-                       "NCCL, by an MPI library that takes GPU memory, or staged through the host; host: it "
-                       "does not stay there (auto: the first that can be had, for several ranks)",
-               .group = "Method",
-               .choices = ways,
-               .axis = true});
+  options.add(
+      {.name = "gpu-exchange",
+       .kind = Kind::choice,
+       .fallback = "auto",
+       .help =
+           "how data that stays on the GPUs goes from rank to rank: into each other's memory, by "
+           "NCCL, by an MPI library that takes GPU memory, or staged through the host; host: it "
+           "does not stay there (auto: the first that can be had, for several ranks)",
+       .group = "Method",
+       .choices = ways,
+       .axis = true});
 }
 
-const mpi::DeviceExchange& GpuExchanges::find(const mpi::Communicator& comm, const std::string& wanted) {
+const mpi::DeviceExchange& GpuExchanges::find(const mpi::Communicator& comm,
+                                              const std::string& wanted) {
   const auto known = found_.find(wanted);
   if (known != found_.end()) return known->second;
   return found_.emplace(wanted, mpi::DeviceExchange::choose(comm, wanted)).first->second;
@@ -38,12 +41,14 @@ const mpi::DeviceExchange* GpuExchanges::at(const mpi::Communicator& comm, const
   if (wanted == "host" || (automatic && (alone || !residence.possible))) return nullptr;
   mpi::together(comm, "device", [&] {
     require(residence.possible, ExitCode::usage,
-            fmt::format("--gpu-exchange {} is for plain requests with a kernel for GPUs, and this is none; "
-                        "drop it",
-                        wanted));
+            fmt::format(
+                "--gpu-exchange {} is for plain requests with a kernel for GPUs, and this is none; "
+                "drop it",
+                wanted));
   });
   const auto devices = static_cast<index_t>(machine::gpus().devices.size());
-  if (point.flag("plan") && (comm.max(-devices) == 0 || residence.ranks != comm.size())) return nullptr;
+  if (point.flag("plan") && (comm.max(-devices) == 0 || residence.ranks != comm.size()))
+    return nullptr;
   const mpi::Communicator node = comm.node();
   const index_t sharing = ceil_div(index_t{node.size()}, std::max<index_t>(1, devices));
   index_t lacks = 0;
@@ -56,9 +61,10 @@ const mpi::DeviceExchange* GpuExchanges::at(const mpi::Communicator& comm, const
   if (lacks > 0 && automatic) return nullptr;
   mpi::together(comm, "device", [&] {
     require(lacks <= 0, ExitCode::memory,
-            fmt::format("--gpu-exchange {} keeps the data on the GPUs and a rank lacks {} there; take more "
-                        "GPUs, or --gpu-exchange host",
-                        wanted, human_bytes(lacks)));
+            fmt::format(
+                "--gpu-exchange {} keeps the data on the GPUs and a rank lacks {} there; take more "
+                "GPUs, or --gpu-exchange host",
+                wanted, human_bytes(lacks)));
   });
   return &find(comm, wanted);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Whether data stays on the GPUs of a run, and how it goes from one to another: --gpu-exchange, found out
-// once.
+// Whether data stays on the GPUs of a run, and how it goes from one to another: --gpu-exchange,
+// found out once.
 
 #include <map>
 #include <string>
@@ -25,15 +25,17 @@ struct Residence {
 /// The ways that points of a run ask for, each looked for when it first is.
 class GpuExchanges {
  public:
-  /// How the ranks exchange what stays on their GPUs at this point; nullptr where data lives on the host
-  /// instead: wanted so, or with `auto` for one rank that would pay the bus either way, or where request or
-  /// memory do not allow it, and for a plan where there are no GPUs. Every rank's device is current.
-  /// Throws Error(usage) or Error(memory) on every rank where a named way cannot be had. Collective.
+  /// How the ranks exchange what stays on their GPUs at this point; nullptr where data lives on the
+  /// host instead: wanted so, or with `auto` for one rank that would pay the bus either way, or
+  /// where request or memory do not allow it, and for a plan where there are no GPUs. Every rank's
+  /// device is current. Throws Error(usage) or Error(memory) on every rank where a named way cannot
+  /// be had. Collective.
   [[nodiscard]] const mpi::DeviceExchange* at(const mpi::Communicator& comm, const Values& point,
                                               const Residence& residence);
 
  private:
-  [[nodiscard]] const mpi::DeviceExchange& find(const mpi::Communicator& comm, const std::string& wanted);
+  [[nodiscard]] const mpi::DeviceExchange& find(const mpi::Communicator& comm,
+                                                const std::string& wanted);
   std::map<std::string, mpi::DeviceExchange> found_;
 };
 

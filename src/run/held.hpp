@@ -9,11 +9,12 @@
 
 namespace tessera::run {
 
-/// Whether a real type, or each part of a complex one, holds such a number but for rounding: as no infinity,
-/// and as zero only if it is.
+/// Whether a real type, or each part of a complex one, holds such a number but for rounding: as no
+/// infinity, and as zero only if it is.
 [[nodiscard]] inline bool holds(Element element, double value) {
   const auto is_kept = [value](auto convert) {
-    if (std::abs(value) > std::numeric_limits<float>::max()) return false;  // no conversion is defined there
+    if (std::abs(value) > std::numeric_limits<float>::max())
+      return false;  // no conversion is defined there
     const float kept = convert();
     return std::isfinite(kept) && (kept != 0) == (value != 0);
   };

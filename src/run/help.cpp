@@ -50,7 +50,8 @@ const char* value_of(Kind kind) {
 }
 
 std::string line_of(const Option& option, const std::string& text) {
-  return fmt::format("  {:<24} {}\n", (option.positional ? option.name : "--" + option.name) + value_of(option.kind),
+  return fmt::format("  {:<24} {}\n",
+                     (option.positional ? option.name : "--" + option.name) + value_of(option.kind),
                      wrapped(text, 27));
 }
 
@@ -88,7 +89,8 @@ bool same_word(const std::string& a, const std::string& b) {
 std::vector<std::string> OptionSet::groups() const {
   std::vector<std::string> groups;
   for (const Option& option : options_) {
-    if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) groups.push_back(option.group);
+    if (std::find(groups.begin(), groups.end(), option.group) == groups.end())
+      groups.push_back(option.group);
   }
   return groups;
 }
@@ -100,11 +102,13 @@ std::string OptionSet::help_asked(const std::vector<std::string>& arguments) con
     if (a + 1 == arguments.size() || arguments[a + 1].starts_with('-')) return "all";
     const std::string& topic = arguments[a + 1];
     const std::vector<std::string> known = groups();
-    const auto group = std::find_if(known.begin(), known.end(),
-                                    [&](const std::string& name) { return same_word(name, topic); });
+    const auto group = std::find_if(known.begin(), known.end(), [&](const std::string& name) {
+      return same_word(name, topic);
+    });
     if (group != known.end()) return *group;
     require(topic == "all", ExitCode::usage,
-            fmt::format("--help knows no '{}'; write --help all, or one of {}", topic, join(known, ", ")));
+            fmt::format("--help knows no '{}'; write --help all, or one of {}", topic,
+                        join(known, ", ")));
     return "all";
   }
   return "";
@@ -117,31 +121,36 @@ std::string OptionSet::help(const std::string& what) const {
   const bool brief = what == "brief" && !leading_.empty();
   if (what == "brief" || what == "all") {
     if (!leading_.empty()) out += "\nMost used:\n";
-    for (const std::string& name : leading_) out += brief ? brief_line(*find(name)) : whole_line(*find(name));
+    for (const std::string& name : leading_)
+      out += brief ? brief_line(*find(name)) : whole_line(*find(name));
   }
   for (const std::string& group : known) {
     if (brief || (what != "brief" && what != "all" && what != group)) continue;
     std::string lines;
     for (const Option& option : options_) {
-      const bool shown = what != group && std::find(leading_.begin(), leading_.end(), option.name) != leading_.end();
+      const bool shown = what != group &&
+                         std::find(leading_.begin(), leading_.end(), option.name) != leading_.end();
       if (option.group == group && !shown) lines += whole_line(option);
     }
     if (!lines.empty()) out += "\n" + group + ":\n" + lines;
   }
   if (brief) {
-    return out + fmt::format("\n`tessera {} --help` lists all {} options, `--help GROUP` those of {}.\n", command_,
-                             options_.size(), join(known, ", "));
+    return out +
+           fmt::format("\n`tessera {} --help` lists all {} options, `--help GROUP` those of {}.\n",
+                       command_, options_.size(), join(known, ", "));
   }
   out += '\n';
-  if (std::any_of(options_.begin(), options_.end(), [](const Option& option) { return option.axis; })) {
+  if (std::any_of(options_.begin(), options_.end(),
+                  [](const Option& option) { return option.axis; })) {
     out +=
         "[list]: also a,b,c or begin:end:step or begin:end:xFACTOR, an axis of a sweep over all "
         "combinations.\n";
   }
-  return out + fmt::format(
-                   "Every option is also an environment variable (TESSERA_<NAME>){}.\nOf an option given "
-                   "twice the last holds.\n",
-                   find("config") != nullptr ? " and a key of the TOML file given with --config" : "");
+  return out +
+         fmt::format(
+             "Every option is also an environment variable (TESSERA_<NAME>){}.\nOf an option given "
+             "twice the last holds.\n",
+             find("config") != nullptr ? " and a key of the TOML file given with --config" : "");
 }
 
 }  // namespace tessera::run

@@ -117,8 +117,9 @@ void TableInput::look() {
   } catch (const Error& error) {
     error_ = error;
     if (error.code() == ExitCode::missing_input && name_.path.ends_with(']'))
-      error_ = Error(error.code(), fmt::format("{} (--{} takes no part of a dataset; name it without [...])",
-                                               error.what(), option_));
+      error_ = Error(error.code(),
+                     fmt::format("{} (--{} takes no part of a dataset; name it without [...])",
+                                 error.what(), option_));
   }
 }
 
@@ -135,8 +136,8 @@ io::TableInfo TableInput::share(const mpi::Communicator& comm) {
   return io::parse_table(comm.broadcast(comm.is_root() ? io::to_text(info_) : std::string(), 0));
 }
 
-void require_distinct_files(const std::string& out, const io::DatasetName& input, const std::string& option,
-                            const std::string& output) {
+void require_distinct_files(const std::string& out, const io::DatasetName& input,
+                            const std::string& option, const std::string& output) {
   require(out != input.file && !io::same_file(out, input.file), ExitCode::usage,
           "--" + output + " and --" + option + " name the same file '" + input.file +
               "' (an output never goes where data is read from); write to another file");
@@ -149,10 +150,10 @@ void require_own_file(const std::string& results, const OptionSet& options, cons
       const auto colon = io::end_of_file_name(name);
       if (option.kind != Kind::text || colon == std::string::npos) continue;
       require(!io::same_file(results, name.substr(0, colon)), ExitCode::usage,
-              fmt::format(
-                  "--results and --{} name the same file '{}' (results are added to a file of their own); "
-                  "name another",
-                  option.name, results));
+              fmt::format("--results and --{} name the same file '{}' (results are added to a file "
+                          "of their own); "
+                          "name another",
+                          option.name, results));
     }
   }
 }

@@ -28,10 +28,12 @@ void require_address_space(int ranks) {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   const index_t free = machine::available_memory(), needed = mpi_bytes + ranks * mpi_rank_bytes;
-  require(free >= needed, ExitCode::memory,
-          fmt::format("{} of address space and memory are free (ulimit -v {}) and MPI alone takes {}; ulimit "
-                      "-v unlimited",
-                      human_bytes(free), limit.rlim_cur / 1024, human_bytes(needed)));
+  require(
+      free >= needed, ExitCode::memory,
+      fmt::format(
+          "{} of address space and memory are free (ulimit -v {}) and MPI alone takes {}; ulimit "
+          "-v unlimited",
+          human_bytes(free), limit.rlim_cur / 1024, human_bytes(needed)));
 }
 
 void require_files(int ranks) {
@@ -44,9 +46,10 @@ void require_files(int ranks) {
   for (const int file : files) {
     if (file >= 0) close(file);
   }
-  require(enough, ExitCode::memory,
-          fmt::format("{} more files can be opened here ({}) and MPI alone takes {}; ulimit -n 1024",
-                      files.size() - 1, std::strerror(reason), wanted));
+  require(
+      enough, ExitCode::memory,
+      fmt::format("{} more files can be opened here ({}) and MPI alone takes {}; ulimit -n 1024",
+                  files.size() - 1, std::strerror(reason), wanted));
 }
 
 }  // namespace
@@ -54,8 +57,8 @@ void require_files(int ranks) {
 ThreadTrial::ThreadTrial(int threads, index_t stack_bytes) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return;
-  all_run_ =
-      stack_bytes == 0 || pthread_attr_setstacksize(&attributes, static_cast<std::size_t>(stack_bytes)) == 0;
+  all_run_ = stack_bytes == 0 ||
+             pthread_attr_setstacksize(&attributes, static_cast<std::size_t>(stack_bytes)) == 0;
   for (int t = 0; t < threads && all_run_; ++t) {
     pthread_t thread{};
     all_run_ = pthread_create(&thread, &attributes, wait, this) == 0;
@@ -79,19 +82,22 @@ void require_room_for_mpi() {
   const int ranks = mpi::launcher_node_ranks();
   require_address_space(ranks);
   require_files(ranks);
-  require(ThreadTrial(mpi_threads).all_run(), ExitCode::memory,
-          fmt::format("{} threads cannot run here at once and MPI alone takes two; see ulimit -u, ulimit -v "
-                      "and ulimit -s",
-                      mpi_threads));
+  require(
+      ThreadTrial(mpi_threads).all_run(), ExitCode::memory,
+      fmt::format(
+          "{} threads cannot run here at once and MPI alone takes two; see ulimit -u, ulimit -v "
+          "and ulimit -s",
+          mpi_threads));
 }
 
 void require_teams(const mpi::Communicator& comm, int threads) {
   const ThreadTrial trial(threads - 1, openmp_stack().value_or(0));  // the first thread is there
   mpi::together(comm, "start threads", [&] {
-    require(trial.all_run(), ExitCode::memory,
-            fmt::format("{} threads a rank cannot run here at once (of {} on this node); take fewer "
-                        "(--threads, OMP_NUM_THREADS), or see ulimit -u, ulimit -v and ulimit -s",
-                        threads, counted(mpi::launcher_node_ranks(), "rank")));
+    require(
+        trial.all_run(), ExitCode::memory,
+        fmt::format("{} threads a rank cannot run here at once (of {} on this node); take fewer "
+                    "(--threads, OMP_NUM_THREADS), or see ulimit -u, ulimit -v and ulimit -s",
+                    threads, counted(mpi::launcher_node_ranks(), "rank")));
   });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What limits of the user's and of the machine leave to a run: looked at before something ends by them in
-// words of MPI's or OpenMP's, or in a crash.
+// What limits of the user's and of the machine leave to a run: looked at before something ends by
+// them in words of MPI's or OpenMP's, or in a crash.
 
 #include <pthread.h>
 
@@ -28,12 +28,12 @@ class ThreadTrial {
   bool all_run_ = false;
 };
 
-/// Throws Error(memory) where this process may not have what MPI takes to start: address space, open files,
-/// threads. To be called before it does.
+/// Throws Error(memory) where this process may not have what MPI takes to start: address space,
+/// open files, threads. To be called before it does.
 void require_room_for_mpi();
 
-/// Throws Error(memory) on all ranks where a rank cannot have a team of so many threads while the others have
-/// theirs. Collective.
+/// Throws Error(memory) on all ranks where a rank cannot have a team of so many threads while the
+/// others have theirs. Collective.
 void require_teams(const mpi::Communicator& comm, int threads);
 
 }  // namespace tessera::run

@@ -29,8 +29,8 @@ class Measuring {
  public:
   explicit Measuring(Ceilings& ceilings) : ceilings_(ceilings) {}
 
-  /// False where others had too much of the cores and it is to be measured once more, for they may have had
-  /// it for a moment only: the best of both counts then.
+  /// False where others had too much of the cores and it is to be measured once more, for they may
+  /// have had it for a moment only: the best of both counts then.
   bool take(const std::vector<Ceiling>& rows, double share_of_others) {
     const bool busy = share_of_others > most_share;
     (void)take_over(best_, rows, busy && !best_.all.empty());
@@ -55,13 +55,15 @@ class Measuring {
       });
     });
     return fmt::format(
-        "others took {:.0f} % of the cores: {} not kept ({} as measured before); measure again when they are "
+        "others took {:.0f} % of the cores: {} not kept ({} as measured before); measure again "
+        "when they are "
         "idle\n",
         100 * most_, counted(ssize(refused_), "row"), known);
   }
 
  private:
-  static constexpr double most_share = 0.05;  // of the cores' time; an idle desktop takes a hundredth
+  static constexpr double most_share =
+      0.05;  // of the cores' time; an idle desktop takes a hundredth
   Ceilings& ceilings_;
   Ceilings best_;  ///< of a first attempt
   bool again_ = false;
@@ -84,7 +86,9 @@ void measure_node(Measuring& measuring) {
   const int cores = machine::topology().cores;
   for (int threads = 1;; threads = std::min(2 * threads, cores)) {
     const auto rate = [&](const char* name, const auto& value, const char* units) {
-      measure(measuring, [&] { return std::vector<Ceiling>{{name, threads, value() / 1e9, units}}; });
+      measure(measuring, [&] {
+        return std::vector<Ceiling>{{name, threads, value() / 1e9, units}};
+      });
     };
     measure(measuring, [&] { return task_ceilings(forkjoin::task_costs(threads), threads); });
     rate(
@@ -113,15 +117,16 @@ void measure_device(Ceilings& ceilings) {
 std::vector<Ceiling> message_rows(const mpi::Communicator& comm, double seconds) {
   const mpi::MessageCosts costs = mpi::measure_messages(comm, seconds);
   std::vector<Ceiling> rows{{"mpi_latency", 2, costs.latency_seconds * 1e6, "us"},
-                                 {"mpi_message", 2, costs.message_seconds * 1e6, "us"},
-                                 {"mpi_bandwidth", 2, costs.bandwidth / 1e9, "GB/s"}};
+                            {"mpi_message", 2, costs.message_seconds * 1e6, "us"},
+                            {"mpi_bandwidth", 2, costs.bandwidth / 1e9, "GB/s"}};
   for (std::size_t i = 0; i < costs.shift_bandwidth.size(); ++i)
     rows.push_back({shift_name(i), comm.size(), costs.shift_bandwidth[i] / 1e9, "GB/s"});
   rows.push_back({"mpi_all_to_all", comm.size(), costs.all_to_all_bandwidth / 1e9, "GB/s"});
   return rows;
 }
 
-/// Processor time of the other ranks of this node that may use the same units as this one. Collective.
+/// Processor time of the other ranks of this node that may use the same units as this one.
+/// Collective.
 double seconds_beside(const mpi::Communicator& node) {
   const auto mask = static_cast<index_t>(std::hash<std::string>()(machine::topology().cpu_list));
   const std::vector<index_t> masks = node.all_gather(mask);
@@ -146,7 +151,8 @@ void measure_messages(const mpi::Communicator& comm, Measuring& measuring, doubl
   }
 }
 
-/// The work on rank 0, while the others sleep: in a collective they would take the cores that it measures.
+/// The work on rank 0, while the others sleep: in a collective they would take the cores that it
+/// measures.
 void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work) {
   constexpr int tag = 301;
   std::exception_ptr failure;
@@ -158,7 +164,8 @@ void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& w
       failure = std::current_exception();
     }
     std::vector<mpi::Request> sent;
-    for (int rank = 1; rank < comm.size(); ++rank) sent.push_back(comm.send(std::span(&done, 1), rank, tag));
+    for (int rank = 1; rank < comm.size(); ++rank)
+      sent.push_back(comm.send(std::span(&done, 1), rank, tag));
     mpi::wait_all(sent);
   } else {
     mpi::Request told = comm.receive(std::span(&done, 1), 0, tag);

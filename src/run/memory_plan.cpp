@@ -17,14 +17,18 @@
 namespace tessera::run {
 namespace {
 
-// What processes took for themselves between their plan and their end, of all workloads from and to files:
-// pages of libraries that are run for the first time and HDF5's caches; and messages on their way.
+// What processes took for themselves between their plan and their end, of all workloads from and to
+// files: pages of libraries that are run for the first time and HDF5's caches; and messages on
+// their way.
 constexpr index_t later_bytes = index_t{5} << 20, later_of_messages = index_t{4} << 20;
 constexpr index_t no_limit = std::numeric_limits<index_t>::max();
-constexpr index_t later_of_thread = index_t{1} << 18;  // the used part of a stack, and an arena of malloc
+constexpr index_t later_of_thread = index_t{1}
+                                    << 18;  // the used part of a stack, and an arena of malloc
 
-/// The smallest number of ranks, of those tried, on which no rank needs more than `allowed`; 0 if none does.
-index_t smallest_fit(index_t ranks, index_t allowed, const std::function<index_t(index_t)>& most_on) {
+/// The smallest number of ranks, of those tried, on which no rank needs more than `allowed`; 0 if
+/// none does.
+index_t smallest_fit(index_t ranks, index_t allowed,
+                     const std::function<index_t(index_t)>& most_on) {
   constexpr index_t most_tried = 512;
   for (index_t tried = ranks + 1; tried <= most_tried; tried += std::max<index_t>(1, tried / 8)) {
     if (most_on(tried) <= allowed) return tried;
@@ -49,7 +53,9 @@ Program program_here(const mpi::Communicator& comm, const Values& point) {
 }
 
 /// What a node's ranks may plan to use together.
-index_t free_memory() { return static_cast<index_t>(0.9 * static_cast<double>(machine::available_memory())); }
+index_t free_memory() {
+  return static_cast<index_t>(0.9 * static_cast<double>(machine::available_memory()));
+}
 
 /// What --memory leaves beside a program of so many bytes.
 index_t left_of(index_t limit, index_t program) {
@@ -72,7 +78,9 @@ std::string held_text(index_t bytes, index_t program) {
   return human_bytes(bytes + program) + of_program_text(program);
 }
 
-index_t free_share(const mpi::Communicator& comm) { return -comm.max(-(free_memory() / comm.node().size())); }
+index_t free_share(const mpi::Communicator& comm) {
+  return -comm.max(-(free_memory() / comm.node().size()));
+}
 
 AllowanceFacts::AllowanceFacts(mpi::Agreement& agreement, const mpi::Communicator& comm,
                                const Values& point)
@@ -106,9 +114,11 @@ index_t memory_allowance(const mpi::Communicator& comm, const Values& point) {
   if (all.limit == 0) return all.free;
   const index_t left = left_of(all.limit, all.program);
   mpi::alike("plan", [&] {
-    require(left > 0, ExitCode::memory,
-            fmt::format("--memory allows {} and the program itself, with its libraries, takes {}; allow more",
-                        human_bytes(all.limit), human_bytes(all.program)));
+    require(
+        left > 0, ExitCode::memory,
+        fmt::format(
+            "--memory allows {} and the program itself, with its libraries, takes {}; allow more",
+            human_bytes(all.limit), human_bytes(all.program)));
   });
   return std::min(left, all.free);
 }
@@ -132,14 +142,17 @@ index_t require_memory(const mpi::Communicator& comm, const Values& point, const
     if (!over_limit && on_node <= free) return;
     const std::string need =
         over_limit ? fmt::format("this would take {} on rank {} and --memory allows {}",
-                                 held_text(held.resident(), program.bytes()), comm.rank(), human_bytes(limit))
+                                 held_text(held.resident(), program.bytes()), comm.rank(),
+                                 human_bytes(limit))
                    : fmt::format("{} on {} would take {} and 90 % of its free memory is {}",
-                                 counted(node.size(), "rank"), mpi::host_name(), human_bytes(on_node),
-                                 human_bytes(free));
-    const index_t fit = over_limit ? smallest_fit(comm.size(), limit - program.bytes(), most_on) : 0;
-    throw Error(ExitCode::memory, need + (fit > 0      ? fmt::format("; {} would fit", counted(fit, "rank"))
-                                          : over_limit ? "; allow more or choose smaller sizes"
-                                                       : "; use more nodes or smaller sizes"));
+                                 counted(node.size(), "rank"), mpi::host_name(),
+                                 human_bytes(on_node), human_bytes(free));
+    const index_t fit =
+        over_limit ? smallest_fit(comm.size(), limit - program.bytes(), most_on) : 0;
+    throw Error(ExitCode::memory,
+                need + (fit > 0      ? fmt::format("; {} would fit", counted(fit, "rank"))
+                        : over_limit ? "; allow more or choose smaller sizes"
+                                     : "; use more nodes or smaller sizes"));
   });
   return resident;
 }
@@ -160,8 +173,9 @@ void require_planned_memory(const mpi::Communicator& comm, const Values& point, 
     if (limit == 0) return;
     const index_t most = most_on(point.integer("ranks"));
     require(most + program <= limit, ExitCode::memory,
-            fmt::format("a rank would take {} and --memory allows {}; allow more, or plan for more ranks",
-                        held_text(most, program), human_bytes(limit)));
+            fmt::format(
+                "a rank would take {} and --memory allows {}; allow more, or plan for more ranks",
+                held_text(most, program), human_bytes(limit)));
   });
 }
 

@@ -12,14 +12,15 @@ namespace tessera::run {
 
 /// What a rank is to hold at the peak, bytes, beside the program.
 struct Held {
-  index_t own = 0;   ///< memory that no other rank counts
-  index_t seen = 0;  ///< resident pages of memory that ranks of the node share and another one counts
+  index_t own = 0;  ///< memory that no other rank counts
+  index_t seen =
+      0;  ///< resident pages of memory that ranks of the node share and another one counts
   [[nodiscard]] index_t resident() const { return own + seen; }
 };
 
-/// What a rank holds whatever it computes, bytes: the program and its libraries (MPI, HDF5, CUDA) as they lie
-/// in memory now, and what they take on the way. The most of any rank. TESSERA_PROGRAM_MEMORY (bytes) says
-/// instead what is to count. Collective.
+/// What a rank holds whatever it computes, bytes: the program and its libraries (MPI, HDF5, CUDA)
+/// as they lie in memory now, and what they take on the way. The most of any rank.
+/// TESSERA_PROGRAM_MEMORY (bytes) says instead what is to count. Collective.
 [[nodiscard]] index_t program_memory(const mpi::Communicator& comm, const Values& point);
 
 /// What any rank may plan to hold. Collective.
@@ -47,10 +48,12 @@ class AllowanceFacts {
   std::size_t program_, later_, limit_, free_;
 };
 
-/// Throws AgreedError(memory) with the numbers when `held` (by this rank, as planned) and the program exceed
-/// --memory, or when the ranks of a node together exceed 90 % of what the node has free. most_on(ranks) is
-/// the largest resident need of a rank if there were so many ranks: with it the message names the smallest
-/// number that fits. Returns what this rank plans to have resident, the program with it. Collective.
+/// Throws AgreedError(memory) with the numbers when `held` (by this rank, as planned) and the
+/// program exceed
+/// --memory, or when the ranks of a node together exceed 90 % of what the node has free.
+/// most_on(ranks) is the largest resident need of a rank if there were so many ranks: with it the
+/// message names the smallest number that fits. Returns what this rank plans to have resident, the
+/// program with it. Collective.
 index_t require_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
                        const std::function<index_t(index_t ranks)>& most_on);
 
@@ -60,15 +63,17 @@ index_t require_memory(const mpi::Communicator& comm, const Values& point, const
 [[nodiscard]] index_t planned_memory(const mpi::Communicator& comm, const Values& point,
                                      const Held& held);
 
-/// For --plan: the same, and of --ranks what --memory alone says, for they run elsewhere. Collective.
+/// For --plan: the same, and of --ranks what --memory alone says, for they run elsewhere.
+/// Collective.
 void require_planned_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
                             const std::function<index_t(index_t ranks)>& most_on);
 
 /// The bytes that are any rank's share of 90 % of what its node has free. Collective.
 [[nodiscard]] index_t free_share(const mpi::Communicator& comm);
-/// The bytes that any rank may plan to hold beside the program: what --memory leaves it, and its share of
-/// 90 % of what the node has free. Of the program so much is counted that runs of the same command agree,
-/// which go on with each other's files. Throws AgreedError(memory) where --memory leaves nothing. Collective.
+/// The bytes that any rank may plan to hold beside the program: what --memory leaves it, and its
+/// share of 90 % of what the node has free. Of the program so much is counted that runs of the same
+/// command agree, which go on with each other's files. Throws AgreedError(memory) where --memory
+/// leaves nothing. Collective.
 [[nodiscard]] index_t memory_allowance(const mpi::Communicator& comm, const Values& point);
 
 /// "183 MiB, 27 MiB of them the program itself", of planned bytes beside the program.

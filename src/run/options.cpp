@@ -65,8 +65,8 @@ const Option* option_of(const std::vector<Option>& options, const std::string& a
   return found == options.end() ? nullptr : &*found;
 }
 
-/// CLI11 would take the next option for the value that is missing, and an empty one for none: what a shell
-/// makes of a variable that is not set.
+/// CLI11 would take the next option for the value that is missing, and an empty one for none: what
+/// a shell makes of a variable that is not set.
 void require_values(const std::vector<Option>& options, const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Option* option = option_of(options, arguments[i]);
@@ -86,8 +86,9 @@ void require_values(const std::vector<Option>& options, const std::vector<std::s
 
 std::string environment_name(const std::string& option) {
   std::string name = "TESSERA_" + option;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+    return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+  });
   return name;
 }
 
@@ -99,9 +100,15 @@ const std::string& Values::text(const std::string& name) const {
 index_t Values::integer(const std::string& name) const {
   return std::strtoll(text(name).c_str(), nullptr, 10);
 }
-double Values::real(const std::string& name) const { return std::strtod(text(name).c_str(), nullptr); }
-Complex<double> Values::complex(const std::string& name) const { return parse_complex(text(name), name); }
-index_t Values::bytes(const std::string& name) const { return has(name) ? parse_bytes(text(name)) : 0; }
+double Values::real(const std::string& name) const {
+  return std::strtod(text(name).c_str(), nullptr);
+}
+Complex<double> Values::complex(const std::string& name) const {
+  return parse_complex(text(name), name);
+}
+index_t Values::bytes(const std::string& name) const {
+  return has(name) ? parse_bytes(text(name)) : 0;
+}
 
 double Parsed::real(const std::string& name) const {
   return std::strtod(lists.at(name).front().c_str(), nullptr);  // std::stod throws at denormal ones
@@ -117,8 +124,8 @@ Option& OptionSet::add(Option option) {
 }
 
 const Option* OptionSet::find(const std::string& name) const {
-  const auto found =
-      std::find_if(options_.begin(), options_.end(), [&](const Option& o) { return o.name == name; });
+  const auto found = std::find_if(options_.begin(), options_.end(),
+                                  [&](const Option& o) { return o.name == name; });
   return found == options_.end() ? nullptr : &*found;
 }
 
@@ -138,8 +145,9 @@ Parsed OptionSet::parse(const std::vector<std::string>& arguments) const {
     read_toml(parsed.lists.at("config").front(), parsed);
   for (const Option& option : options_) {
     if (parsed.lists.contains(option.name)) continue;
-    parsed.lists[option.name] = option.fallback.empty() ? std::vector<std::string>{""}
-                                                        : expand(option, option.fallback, flag_of(option));
+    parsed.lists[option.name] = option.fallback.empty()
+                                    ? std::vector<std::string>{""}
+                                    : expand(option, option.fallback, flag_of(option));
     parsed.sources[option.name] = "default";
   }
   return parsed;
@@ -175,8 +183,8 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
     if (!extra.starts_with("--"))
       usage(fmt::format("'{}' is not expected here; see tessera {} --help", extra, command_));
     const std::string name = extra.substr(2, extra.find('=') - 2);
-    usage(fmt::format("unknown option --{}{}; see tessera {} --help", name, suggestion(name, names()),
-                      command_));
+    usage(fmt::format("unknown option --{}{}; see tessera {} --help", name,
+                      suggestion(name, names()), command_));
   }
   for (const Option& option : options_) {
     if (option.kind == Kind::flag && app.count(flag_of(option)) > 0) {
@@ -209,16 +217,18 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
   const auto kind = std::filesystem::status(file, unknown).type();
   require(kind != std::filesystem::file_type::directory, ExitCode::missing_input,
           fmt::format("cannot read '{}': it is a directory; name a TOML file", file));
-  require(
-      kind != std::filesystem::file_type::fifo,
-      ExitCode::missing_input,  // to open one would wait for its writer
-      fmt::format("cannot read '{}': it is a pipe, and every rank reads all of it; name a TOML file", file));
+  require(kind != std::filesystem::file_type::fifo,
+          ExitCode::missing_input,  // to open one would wait for its writer
+          fmt::format(
+              "cannot read '{}': it is a pipe, and every rank reads all of it; name a TOML file",
+              file));
   try {
     table = toml::parse_file(std::string_view(file));
   } catch (const toml::parse_error& error) {
     const auto& at = error.source().begin;
     if (at.line == 0)
-      throw Error(ExitCode::missing_input, fmt::format("cannot read '{}': {}", file, error.description()));
+      throw Error(ExitCode::missing_input,
+                  fmt::format("cannot read '{}': {}", file, error.description()));
     usage(fmt::format("{}:{}:{}: {}", file, at.line, at.column, error.description()));
   }
   for (const auto& [key, node] : table) {
@@ -226,23 +236,27 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
     const std::string where =
         fmt::format("{}:{}:{}", file, key.source().begin.line, key.source().begin.column);
     const Option* option = find(name);
-    if (name == "config") usage(where + ": 'config' stands in no file; name this file alone, by --config");
+    if (name == "config")
+      usage(where + ": 'config' stands in no file; name this file alone, by --config");
     if (option == nullptr) {
       usage(fmt::format("{}: unknown key '{}'{}", where, name, suggestion(name, names())));
     }
     if (parsed.lists.contains(name)) continue;
     std::vector<std::string> values;
     const auto add = [&](const toml::node& value) {
-      for (std::string& one : expand(*option, toml_text(value, where + ": " + name), where + ": " + name)) {
+      for (std::string& one :
+           expand(*option, toml_text(value, where + ": " + name), where + ": " + name)) {
         values.push_back(std::move(one));
       }
     };
     if (option->nested && node.is_array()) {
-      values = expand(*option, nested_text(node, depth_of(node), where + ": " + name), where + ": " + name);
+      values = expand(*option, nested_text(node, depth_of(node), where + ": " + name),
+                      where + ": " + name);
     } else if (const toml::array* list = node.as_array()) {
       for (const auto& value : *list) add(value);
       if (values.empty()) usage(where + ": " + name + " is an empty list");
-      if (values.size() > 1 && !option->axis) usage(where + ": " + name + " takes one value, not a list");
+      if (values.size() > 1 && !option->axis)
+        usage(where + ": " + name + " takes one value, not a list");
     } else {
       add(node);
     }
@@ -257,8 +271,9 @@ std::vector<Values> OptionSet::points(const Parsed& parsed) const {
   for (const Option& option : options_) {
     const auto& values = parsed.lists.at(option.name);
     if (result.size() * values.size() > most)
-      usage(fmt::format("a sweep over {} points at least, and {} are the most; give shorter lists or ranges",
-                        result.size() * values.size(), most));
+      usage(fmt::format(
+          "a sweep over {} points at least, and {} are the most; give shorter lists or ranges",
+          result.size() * values.size(), most));
     if (values.size() == 1) {
       for (Values& point : result) point.set(option.name, values.front());
       continue;
@@ -285,11 +300,14 @@ std::vector<std::string> OptionSet::idle_flags(const Parsed& parsed) const {
       continue;
     const auto& users = option.users.values;
     const auto& taken = parsed.lists.at(user->name);
-    if (std::any_of(taken.begin(), taken.end(), [&](const auto& value) { return contains(users, value); }))
+    if (std::any_of(taken.begin(), taken.end(),
+                    [&](const auto& value) { return contains(users, value); }))
       continue;
     std::vector<std::string> known;  // to this build
     std::copy_if(users.begin(), users.end(), std::back_inserter(known),
-                 [&](const std::string& value) { return value != "auto" && contains(user->choices, value); });
+                 [&](const std::string& value) {
+                   return value != "auto" && contains(user->choices, value);
+                 });
     lines.push_back(
         fmt::format("{} without effect: it is for {}", flag_of(option),
                     known.empty() ? "kernels of a GPU" : flag_of(*user) + " " + join(known, ", ")));

@@ -16,8 +16,9 @@ namespace {
 /// Whether two names, of files that may not be there yet, are of one.
 bool same_place(const std::string& a, const std::string& b) {
   std::error_code ignored;
-  return a == b || std::filesystem::weakly_canonical(std::filesystem::absolute(a, ignored), ignored) ==
-                       std::filesystem::weakly_canonical(std::filesystem::absolute(b, ignored), ignored);
+  return a == b ||
+         std::filesystem::weakly_canonical(std::filesystem::absolute(a, ignored), ignored) ==
+             std::filesystem::weakly_canonical(std::filesystem::absolute(b, ignored), ignored);
 }
 
 }  // namespace
@@ -48,7 +49,8 @@ void Outputs::describe_as(std::size_t dataset, const io::DatasetName& input) {
 
 void Outputs::describe_group_as(std::size_t dataset, const io::DatasetName& input) {
   const std::string& path = spec(dataset).path;
-  spec(dataset).attributes.push_back({path.substr(0, std::max<std::size_t>(1, path.rfind('/'))), input});
+  spec(dataset).attributes.push_back(
+      {path.substr(0, std::max<std::size_t>(1, path.rfind('/'))), input});
 }
 
 void Outputs::keep(const mpi::Communicator& comm, const Values& point, const std::string& problem,
@@ -65,7 +67,8 @@ void Outputs::open(const mpi::Communicator& comm, const Values& point, const std
       if (io::file_exists(io::behind_links(file.name))) io::probe_output(file.name);
     });
     file.file = std::make_unique<io::OutputFile>(
-        comm, file.name, file.specs, point.flag("overwrite") ? Existing::replace : Existing::refuse, problem);
+        comm, file.name, file.specs, point.flag("overwrite") ? Existing::replace : Existing::refuse,
+        problem);
   }
 }
 

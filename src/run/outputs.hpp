@@ -42,15 +42,17 @@ class Outputs {
   void write(std::size_t dataset, index_t first, std::span<const std::byte> data,
              const io::Onlooker& onlooker = {});
   /// A slab, a range a dimension. Local, by one thread at a time.
-  void write_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<const std::byte> data);
+  void write_slab(std::size_t dataset, std::span<const layout::Range> slab,
+                  std::span<const std::byte> data);
   /// The same slab back, of those that this rank wrote. Local.
-  void read_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<std::byte> data) const;
+  void read_slab(std::size_t dataset, std::span<const layout::Range> slab,
+                 std::span<std::byte> data) const;
   [[nodiscard]] bool empty() const { return files_.empty(); }
 
-  /// Ends a point: if its check passed, runs write() and reads back in phase "write", then gives the files
-  /// their names; records it in either case. Whether it is right. Collective.
-  bool conclude(const mpi::Communicator& comm, const Values& point, Session& session, Measured& measured,
-                const std::function<void()>& write);
+  /// Ends a point: if its check passed, runs write() and reads back in phase "write", then gives
+  /// the files their names; records it in either case. Whether it is right. Collective.
+  bool conclude(const mpi::Communicator& comm, const Values& point, Session& session,
+                Measured& measured, const std::function<void()>& write);
 
  private:
   struct File {

@@ -47,17 +47,17 @@ namespace {
   std::abort();
 }
 
-/// Memory is missing on this rank alone, as far as it knows. The others have begun to connect to the
-/// launcher, and Open MPI's may wait for ever for one that it kills in the midst of it.
+/// Memory is missing on this rank alone, as far as it knows. The others have begun to connect to
+/// the launcher, and Open MPI's may wait for ever for one that it kills in the midst of it.
 int fail_without_memory() {
   mpi::print_error(fmt::format("out of memory (rank {}, before MPI)", mpi::launcher_rank()));
   if (mpi::launcher_node_ranks() > 1) std::this_thread::sleep_for(std::chrono::seconds(1));
   return static_cast<int>(ExitCode::memory);
 }
 
-/// What the parent left in a way that makes something go wrong here: a descriptor of the three that is closed
-/// would be the next file's, an output perhaps, and get what is said; children whose end is ignored leave no
-/// exit code.
+/// What the parent left in a way that makes something go wrong here: a descriptor of the three that
+/// is closed would be the next file's, an output perhaps, and get what is said; children whose end
+/// is ignored leave no exit code.
 void start_as_expected() {
   int descriptor = 0;
   do {
@@ -100,7 +100,8 @@ std::vector<std::string_view> foreign_variables(const std::optional<Command>& na
   std::vector<std::string_view> foreign;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view name(*entry, std::strcspn(*entry, "="));
-    const bool long_enough = name.starts_with("TESSERA_") && name.size() > std::strlen("TESSERA_bin");
+    const bool long_enough =
+        name.starts_with("TESSERA_") && name.size() > std::strlen("TESSERA_bin");
     if (long_enough && !(named && is_variable_of(*named, name))) foreign.push_back(name);
   }
   return foreign;
@@ -137,11 +138,12 @@ struct Task {
   bool tells_time = false;  ///< where it went, at the end
 };
 
-void understand_command(const Command& command, const Arguments& arguments, char** argv, Task& task) {
+void understand_command(const Command& command, const Arguments& arguments, char** argv,
+                        Task& task) {
   task.runs = command.runs;
   const Parsed parsed = command.options.parse(arguments);
-  task.told =
-      understood(command.options.command() + (parsed.help.empty() ? "" : " --help"), &command.options, parsed);
+  task.told = understood(command.options.command() + (parsed.help.empty() ? "" : " --help"),
+                         &command.options, parsed);
   if (!parsed.help.empty()) {
     task.text = command.options.help(parsed.help);
     task.runs = Runs::on_one;
@@ -169,7 +171,8 @@ struct Words {
       : first(argc > 1 ? argv[1] : "--help"),
         asks(first == "help" && argc > 2),
         name(asks ? argv[2] : first),
-        rest(asks ? Arguments{"--help", argc > 3 ? argv[3] : "all"} : Arguments(argv + std::min(argc, 2), argv + argc)) {}
+        rest(asks ? Arguments{"--help", argc > 3 ? argv[3] : "all"}
+                  : Arguments(argv + std::min(argc, 2), argv + argc)) {}
   std::string first;
   bool asks;  ///< help matmul
   std::string name;
@@ -179,8 +182,8 @@ struct Words {
   }
 };
 
-void understand(const Program& program, const Words& words, const std::optional<Command>& named, char** argv,
-                Task& task) {
+void understand(const Program& program, const Words& words, const std::optional<Command>& named,
+                char** argv, Task& task) {
   task.told = understood(words.name, nullptr, {});
   if (words.ask_generally()) {
     task.text = program.help(all_commands(program));
@@ -219,7 +222,8 @@ ExitCode run_body(const Task& task, const Body& body, const mpi::Communicator& c
 }
 
 void tell_time(const Task& task, int code) {
-  if (task.tells_time && code == 0) fmt::print("time: {}\n", mpi::account_text(mpi::account().seconds()));
+  if (task.tells_time && code == 0)
+    fmt::print("time: {}\n", mpi::account_text(mpi::account().seconds()));
 }
 
 /// By this process and nobody else, which is an MPI rank already or becomes one where it must.
@@ -244,7 +248,8 @@ int do_alone(const Task& task, int argc, char** argv, bool is_rank) {
   }
 }
 
-/// What is wrong on any rank ends all of them with one message, and so does what they were told differently.
+/// What is wrong on any rank ends all of them with one message, and so does what they were told
+/// differently.
 Neighbours agree(const mpi::Communicator& comm, const Task& task) {
   const mpi::Watchdog watchdog(task.stall_limit);
   const RollCall all(comm, task.error ? task.error->code() : ExitCode::ok, task.told);
@@ -260,7 +265,8 @@ Neighbours agree(const mpi::Communicator& comm, const Task& task) {
   return all.neighbours();
 }
 
-/// What MPI would not start in. Every rank looks for itself; a launcher ends all as soon as one has failed.
+/// What MPI would not start in. Every rank looks for itself; a launcher ends all as soon as one has
+/// failed.
 int fail_before_mpi(const Error& error) {
   if (mpi::launcher_rank() == 0) return fail(error);
   std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -298,14 +304,18 @@ int main_of(const Program& program, int argc, char** argv) {
   }
   const mpi::Launcher started = mpi::launcher();
   if (task.runs == Runs::without_mpi && started.direct && started.rank != 0) return 0;
-  // A script that a launcher runs may start what runs on one on one of its ranks only: nobody to agree with.
-  if (task.runs == Runs::without_mpi || (task.runs == Runs::on_one && !started.direct)) mpi::leave_launcher();
+  // A script that a launcher runs may start what runs on one on one of its ranks only: nobody to
+  // agree with.
+  if (task.runs == Runs::without_mpi || (task.runs == Runs::on_one && !started.direct))
+    mpi::leave_launcher();
   if (mpi::launcher().there) return do_on_ranks(task, argc, argv);
-  if (const int tasks = mpi::tasks_without_mpi(); tasks > 1 && task.runs == Runs::on_all && !task.error)
-    fmt::print(stderr,
-               "srun started {} tasks without MPI, and each is a job of its own: srun --mpi=pmix has them "
-               "share one\n",
-               tasks);
+  if (const int tasks = mpi::tasks_without_mpi();
+      tasks > 1 && task.runs == Runs::on_all && !task.error)
+    fmt::print(
+        stderr,
+        "srun started {} tasks without MPI, and each is a job of its own: srun --mpi=pmix has them "
+        "share one\n",
+        tasks);
   return do_alone(task, argc, argv, false);
 }
 
@@ -316,9 +326,11 @@ int run_program(const Program& program, int argc, char** argv) {
   start_as_expected();
   (void)mpi::account();
   io::quiet_errors();
-  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a line said stands in the log of a job killed after it
+  std::setvbuf(stdout, nullptr, _IOLBF,
+               BUFSIZ);  // a line said stands in the log of a job killed after it
   end_cleanly_on_signals();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file larger than allowed is an error of its write, not a death
+  std::signal(SIGXFSZ,
+              SIG_IGN);  // a file larger than allowed is an error of its write, not a death
   try {
     return main_of(program, argc, argv);
   } catch (const Error& error) {

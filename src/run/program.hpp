@@ -36,12 +36,13 @@ enum class Runs {
 
 struct Command {
   OptionSet options;
-  /// Runs before MPI is initialised (children may be spawned, wrong requests end here), but for what runs on
-  /// one of several ranks; an empty body means that the command has done its work, and `code` is its exit
-  /// code.
+  /// Runs before MPI is initialised (children may be spawned, wrong requests end here), but for
+  /// what runs on one of several ranks; an empty body means that the command has done its work, and
+  /// `code` is its exit code.
   std::function<Body(const Parsed&, const Arguments&, ExitCode& code)> prepare;
   Runs runs = Runs::on_all;
-  /// Of a workload: the same for a plan of the --ranks in the request, so many a node. Before MPI, too.
+  /// Of a workload: the same for a plan of the --ranks in the request, so many a node. Before MPI,
+  /// too.
   std::function<Planner(const Parsed&, index_t ranks_per_node)> plan = {};
 };
 
@@ -57,9 +58,9 @@ struct Program {
   std::string (*help)(const std::vector<Command>& commands);
 };
 
-/// Does what the arguments ask for: understands them, starts MPI where the command or a launcher wants it,
-/// has all ranks agree on what they were told, and runs the command. Returns the exit code, after one message
-/// where something is wrong.
+/// Does what the arguments ask for: understands them, starts MPI where the command or a launcher
+/// wants it, has all ranks agree on what they were told, and runs the command. Returns the exit
+/// code, after one message where something is wrong.
 [[nodiscard]] int run_program(const Program& program, int argc, char** argv);
 
 }  // namespace tessera::run

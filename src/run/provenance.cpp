@@ -17,7 +17,8 @@ std::string version() { return TESSERA_VERSION; }
 std::string build_name() { return version() + " (" + TESSERA_GIT_DESCRIBE + ")"; }
 
 std::string quoted(const std::string& word) {
-  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^";
+  constexpr const char* plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -40,7 +41,8 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
       sources.push_back(option.name + " (" + source + ")");
     }
   }
-  std::vector<std::string> hosts = split(comm.broadcast(join(comm.gather(mpi::host_name(), 0), ","), 0), ',');
+  std::vector<std::string> hosts =
+      split(comm.broadcast(join(comm.gather(mpi::host_name(), 0), ","), 0), ',');
   std::sort(hosts.begin(), hosts.end());
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   const char* job = std::getenv("SLURM_JOB_ID");
@@ -64,7 +66,8 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
     std::vector<std::string> names;
     for (const machine::Gpu& gpu : gpus->devices) names.push_back(gpu.name);
     result["gpus"] = comm.broadcast(join(names, ","), 0);  // of the root's node
-    result["gpu"] = comm.broadcast(names.empty() ? gpus->reason : described(gpus->devices.front()), 0);
+    result["gpu"] =
+        comm.broadcast(names.empty() ? gpus->reason : described(gpus->devices.front()), 0);
     result["cuda_driver"] = comm.broadcast(gpus->driver, 0);
     result["cuda_runtime"] = gpus->runtime;
   }

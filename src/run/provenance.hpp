@@ -12,7 +12,8 @@
 namespace tessera::run {
 
 [[nodiscard]] std::string version();  ///< "0.1.0"
-/// "0.1.0 (v0.1.0-7-g0123abc)": of two programs that differ, one of the two does, where they come from commits.
+/// "0.1.0 (v0.1.0-7-g0123abc)": of two programs that differ, one of the two does, where they come
+/// from commits.
 [[nodiscard]] std::string build_name();
 
 [[nodiscard]] std::string host_name();

@@ -11,7 +11,9 @@
 namespace tessera::run {
 namespace {
 
-index_t hash(const std::string& text) { return static_cast<index_t>(std::hash<std::string>()(text)); }
+index_t hash(const std::string& text) {
+  return static_cast<index_t>(std::hash<std::string>()(text));
+}
 
 }  // namespace
 
@@ -30,7 +32,8 @@ bool RollCall::all_failed() const {
 }
 
 bool RollCall::told_alike() const {
-  return std::all_of(all_.begin(), all_.end(), [&](const Answer& one) { return one.told == mine_.told; });
+  return std::all_of(all_.begin(), all_.end(),
+                     [&](const Answer& one) { return one.told == mine_.told; });
 }
 
 Neighbours RollCall::neighbours() const {
@@ -38,8 +41,9 @@ Neighbours RollCall::neighbours() const {
     return static_cast<int>(std::count_if(all_.begin(), all_.end(), wanted));
   };
   return {.on_host = count([&](const Answer& one) { return one.host == mine_.host; }),
-          .on_cores = count(
-              [&](const Answer& one) { return one.host == mine_.host && one.cores == mine_.cores; })};
+          .on_cores = count([&](const Answer& one) {
+            return one.host == mine_.host && one.cores == mine_.cores;
+          })};
 }
 
 }  // namespace tessera::run

@@ -15,8 +15,8 @@ struct Neighbours {
   int on_cores = 1;  ///< that may run on exactly the same cores of it
 };
 
-/// Whether anything failed so far, what each was told, and where each may run: known of all ranks after one
-/// message of 32 bytes a rank.
+/// Whether anything failed so far, what each was told, and where each may run: known of all ranks
+/// after one message of 32 bytes a rank.
 class RollCall {
  public:
   /// failed: what went wrong here, or ok. Collective.

@@ -28,21 +28,25 @@ double rate_of(const Measured& measured, double seconds) {
 std::string cell_text(const io::Value& value) {
   if (const auto* integer = std::get_if<index_t>(&value))
     return *integer == -1 ? "-" : std::to_string(*integer);  // -1: does not concern it
-  if (const auto* real = std::get_if<double>(&value)) return std::isnan(*real) ? "-" : human_number(*real);
+  if (const auto* real = std::get_if<double>(&value))
+    return std::isnan(*real) ? "-" : human_number(*real);
   return std::get<std::string>(value);
 }
 
 std::string verdict_text(const std::optional<Verdict>& verdict) {
   if (!verdict) return "not checked";
-  return fmt::format("{} ({} <= {})", verdict->passed() ? "passed" : "FAILED", human_number(verdict->ratio),
-                     human_number(verdict->tolerance));
+  return fmt::format("{} ({} <= {})", verdict->passed() ? "passed" : "FAILED",
+                     human_number(verdict->ratio), human_number(verdict->tolerance));
 }
 
-/// Seconds of device kernels, by repetition, of the rank that had most; empty where none ran. Collective.
+/// Seconds of device kernels, by repetition, of the rank that had most; empty where none ran.
+/// Collective.
 std::vector<double> kernel_seconds(const mpi::Communicator& comm, const Measured& measured) {
   std::vector<double> result;
-  for (const mpi::Phases& phases : measured.phases) result.push_back(comm.max(phases.of("device kernels")));
-  const bool any = std::any_of(result.begin(), result.end(), [](double seconds) { return seconds > 0; });
+  for (const mpi::Phases& phases : measured.phases)
+    result.push_back(comm.max(phases.of("device kernels")));
+  const bool any =
+      std::any_of(result.begin(), result.end(), [](double seconds) { return seconds > 0; });
   return any ? result : std::vector<double>{};
 }
 
@@ -114,7 +118,9 @@ std::string Session::key(const Values& point) const {
   return options_.key(point) + fmt::format(" ranks={} threads={}", comm_.size(), threads_of(point));
 }
 
-std::string Session::identity(const Values& point) const { return without_asked_threads(key(point)); }
+std::string Session::identity(const Values& point) const {
+  return without_asked_threads(key(point));
+}
 
 bool Session::has(const Values& point) const {
   return !results_.empty() && comm_.max(index_t{known_.contains(identity(point)) ? 1 : 0}) != 0;
@@ -124,7 +130,8 @@ void Session::skip(const Values&) { ++skipped_; }
 
 std::optional<double> Session::ceiling(const std::string& name, int threads) const {
   const mpi::Communicator node = comm_.node();
-  const auto value = comm_.is_root() ? ceilings_.at(name, index_t{threads} * node.size()) : std::nullopt;
+  const auto value =
+      comm_.is_root() ? ceilings_.at(name, index_t{threads} * node.size()) : std::nullopt;
   const double nodes = comm_.sum(node.is_root() ? 1.0 : 0.0);
   const double total = comm_.max(value.value_or(0.0)) * nodes;
   return total > 0 ? std::optional(total) : std::nullopt;
@@ -177,16 +184,18 @@ std::vector<io::TableRows> Session::rows(const Values& point, const Measured& me
   real("kernels_low", kernels.ci_low, "s");
   real("kernels_high", kernels.ci_high, "s");
   real("ceiling_share", share, "");
-  row.push_back(
-      {"verification_method", measured.verdict ? measured.verdict->method : std::string("none"), ""});
+  row.push_back({"verification_method",
+                 measured.verdict ? measured.verdict->method : std::string("none"), ""});
   real("verification_ratio", measured.verdict ? measured.verdict->ratio : NAN, "");
   real("verification_tolerance", measured.verdict ? measured.verdict->tolerance : NAN, "");
-  row.push_back({"verified", measured.verdict ? index_t{measured.verdict->passed()} : index_t{-1}, ""});
+  row.push_back(
+      {"verified", measured.verdict ? index_t{measured.verdict->passed()} : index_t{-1}, ""});
   return {std::move(samples), {io::schema::summary, {std::move(row)}}};
 }
 
 /// Counts into the tables of the results and the one on the terminal. Local, on rank 0.
-void Session::count(const Values& point, const Measured& measured, std::vector<io::TableRows>& tables) {
+void Session::count(const Values& point, const Measured& measured,
+                    std::vector<io::TableRows>& tables) {
   if (!measured.counted) return;
   Counted counted = *measured.counted;
   const bool real = !counted.repetitions.empty();
@@ -198,8 +207,10 @@ void Session::count(const Values& point, const Measured& measured, std::vector<i
   }
   io::TableRows table{io::schema::counters, {}};
   for (std::size_t r = 0; r < counted.repetitions.size(); ++r) {
-    io::Row row{{"point", key(point), ""}, {"repetition", real ? static_cast<index_t>(r) : index_t{-1}, ""}};
-    for (io::Cell& cell : counter_cells(counted, counted.repetitions[r])) row.push_back(std::move(cell));
+    io::Row row{{"point", key(point), ""},
+                {"repetition", real ? static_cast<index_t>(r) : index_t{-1}, ""}};
+    for (io::Cell& cell : counter_cells(counted, counted.repetitions[r]))
+      row.push_back(std::move(cell));
     table.rows.push_back(std::move(row));
   }
   tables.push_back(std::move(table));
@@ -241,7 +252,8 @@ std::vector<io::Cell> Session::swept_cells(const Values& point, const Measured& 
 }
 
 /// A line of the table on the terminal. Local, on rank 0.
-void Session::show(const Values& point, const Measured& measured, const Summary& summary, double share) {
+void Session::show(const Values& point, const Measured& measured, const Summary& summary,
+                   double share) {
   const bool device = gpus_ != nullptr && !gpus_->devices.empty();
   if (!table_) {
     std::vector<std::string> headings;
@@ -280,11 +292,13 @@ void Session::record(const Values& point, Measured measured) {
   measured.kernels = kernel_seconds(comm_, measured);
   const Summary summary = summarize(measured.seconds);
   ran_once_ = ran_once_ || summary.count < static_cast<std::size_t>(point.integer("repetitions"));
-  const auto top = measured.ceiling.empty() ? std::nullopt : ceiling(measured.ceiling, threads_of(point));
+  const auto top =
+      measured.ceiling.empty() ? std::nullopt : ceiling(measured.ceiling, threads_of(point));
   const double share = top ? rate_of(measured, summary.median) * measured.per_ceiling / *top : NAN;
   auto tables = rows(point, measured, summary, share);
   tables.push_back({io::schema::phases, phase_rows(key(point), measured)});
-  if (keeps_timeline(point)) tables.push_back({io::schema::timeline, timeline_rows(key(point), measured)});
+  if (keeps_timeline(point))
+    tables.push_back({io::schema::timeline, timeline_rows(key(point), measured)});
   for (io::TableRows more : measured.tables) {
     for (io::Row& row : more.rows) row.insert(row.begin(), {"point", key(point), ""});
     tables.push_back(std::move(more));
@@ -292,7 +306,8 @@ void Session::record(const Values& point, Measured measured) {
   if (!wrote_ranks_) {
     const auto hosts = comm_.gather(mpi::host_name(), 0);
     const auto cpus = comm_.gather(machine::topology().cpu_list, 0);
-    const auto peaks = comm_.all_gather(machine::peak_resident()), planned = comm_.all_gather(planned_);
+    const auto peaks = comm_.all_gather(machine::peak_resident()),
+               planned = comm_.all_gather(planned_);
     io::TableRows ranks{io::schema::ranks, {}};
     for (std::size_t r = 0; r < hosts.size(); ++r) {
       ranks.rows.push_back({{"rank", static_cast<index_t>(r), ""},
@@ -303,8 +318,10 @@ void Session::record(const Values& point, Measured measured) {
     }
     io::TableRows machine{io::schema::machine, {}};
     for (const Ceiling& c : machine_rows()) {
-      machine.rows.push_back(
-          {{"name", c.name, ""}, {"threads", c.threads, ""}, {"value", c.value, ""}, {"units", c.units, ""}});
+      machine.rows.push_back({{"name", c.name, ""},
+                              {"threads", c.threads, ""},
+                              {"value", c.value, ""},
+                              {"units", c.units, ""}});
     }
     tables.push_back(std::move(ranks));
     tables.push_back(std::move(machine));
@@ -341,16 +358,19 @@ void Session::finish() {
     fmt::print("\nno counters here ({}): simulated instead, one thread on {}\n", no_counters_,
                simulated_caches());
   } else if (!no_counters_.empty()) {
-    fmt::print("no counters here ({}); `tessera locality` simulates misses instead\n", no_counters_);
+    fmt::print("no counters here ({}); `tessera locality` simulates misses instead\n",
+               no_counters_);
   } else if (counters_) {
     fmt::print("\ncounters, median of the repetitions, all ranks:\n");
   }
   if (counters_) fmt::print("{}", counters_->text());
   if (asks_repetitions_ && ran_once_)
-    fmt::print(stderr, "--repetitions without effect where data goes from file to file: that is done once\n");
+    fmt::print(
+        stderr,
+        "--repetitions without effect where data goes from file to file: that is done once\n");
   if (skipped_ > 0) {
-    fmt::print("{} already in {}: skipped (--again measures them once more)\n", counted(skipped_, "point"),
-               results_);
+    fmt::print("{} already in {}: skipped (--again measures them once more)\n",
+               counted(skipped_, "point"), results_);
   }
   if (table_ && ceilings_.all.empty())
     fmt::print("share of the ceiling unknown here: run `tessera machine` once\n");

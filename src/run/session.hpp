@@ -35,14 +35,16 @@ struct Verdict {
 
 /// Timings of one configuration on this rank.
 struct Measured {
-  std::vector<double> seconds;      ///< a value a repetition: the slowest rank's, the same on every rank
+  std::vector<double>
+      seconds;  ///< a value a repetition: the slowest rank's, the same on every rank
   std::vector<mpi::Phases> phases;  ///< a repetition each, this rank's
   std::vector<double> kernels;      ///< of which in device kernels; empty where none ran
   mpi::Phases once;                 ///< read, verify, write
   std::vector<io::Cell> columns;    ///< what was computed: m, n, type, kernel, ...
   double work = 0;                  ///< of one repetition, all ranks: FLOP, bytes, keys, points
-  std::string rate_units;  ///< "GFLOP/s", "GB/s", ...: rate = work / seconds / 1e9 (or 1e6 for "M...")
-  std::string ceiling;     ///< name in the machine's ceilings; "" for none
+  std::string
+      rate_units;       ///< "GFLOP/s", "GB/s", ...: rate = work / seconds / 1e9 (or 1e6 for "M...")
+  std::string ceiling;  ///< name in the machine's ceilings; "" for none
   double per_ceiling = 1;  ///< what a unit of work takes of the ceiling's units
   std::optional<Verdict> verdict;
   std::optional<Counted> counted;  ///< with --counters
@@ -59,8 +61,8 @@ struct Measured {
 class Clock {
  public:
   Clock(const mpi::Communicator& comm, mpi::Phases& phases) : comm_(comm), phases_(phases) {}
-  /// Does work, which may communicate, outside of the time: it begins when all ranks have come, and time goes
-  /// on when all have done it. Until then a rank is in the phase "waiting". Collective.
+  /// Does work, which may communicate, outside of the time: it begins when all ranks have come, and
+  /// time goes on when all have done it. Until then a rank is in the phase "waiting". Collective.
   template <class Work>
   void aside(const Work& work) {
     {
@@ -81,11 +83,11 @@ class Clock {
   Timer timer_;
 };
 
-/// Times `repetition(phases)`, or `repetition(phases, clock)`, after warm-ups: untimed prepare(), barrier,
-/// run, slowest rank. Asked to stop before the last one it throws Stopped. Collective.
+/// Times `repetition(phases)`, or `repetition(phases, clock)`, after warm-ups: untimed prepare(),
+/// barrier, run, slowest rank. Asked to stop before the last one it throws Stopped. Collective.
 template <class Prepare, class F>
-[[nodiscard]] Measured measure(const mpi::Communicator& comm, const Values& point, const Prepare& prepare,
-                               const F& repetition) {
+[[nodiscard]] Measured measure(const mpi::Communicator& comm, const Values& point,
+                               const Prepare& prepare, const F& repetition) {
   Measured result;
   const index_t warmups = point.integer("warmups");
   std::optional<Counting> counting;
@@ -120,10 +122,11 @@ template <class Prepare, class F>
   return result;
 }
 
-/// Times what is done once however many repetitions are asked for, as a pass from file to file is: barrier,
-/// run, slowest rank. Collective.
+/// Times what is done once however many repetitions are asked for, as a pass from file to file is:
+/// barrier, run, slowest rank. Collective.
 template <class F>
-[[nodiscard]] Measured measure_once(const mpi::Communicator& comm, const Values& point, const F& pass) {
+[[nodiscard]] Measured measure_once(const mpi::Communicator& comm, const Values& point,
+                                    const F& pass) {
   Measured result;
   mpi::Phases& phases = result.phases.emplace_back();
   std::optional<Counting> counting;
@@ -159,7 +162,8 @@ class Session {
   [[nodiscard]] bool has(const Values& point) const;
   void skip(const Values& point);
 
-  /// What this rank plans to have resident at most, bytes: the results file has it beside what it had.
+  /// What this rank plans to have resident at most, bytes: the results file has it beside what it
+  /// had.
   void plan_memory(index_t bytes) { planned_ = std::max(planned_, bytes); }
 
   /// Adds a point to the table and to the results file. Collective.
@@ -177,24 +181,27 @@ class Session {
   /// Attributes for an output file: provenance and the point's verdict. Collective.
   [[nodiscard]] std::map<std::string, io::Value> attributes(const Measured& measured);
   [[nodiscard]] const Ceilings& ceilings() const { return ceilings_; }
-  /// The node's ceiling for this job's ranks and threads, summed over the nodes; nothing if not measured.
-  /// Collective.
+  /// The node's ceiling for this job's ranks and threads, summed over the nodes; nothing if not
+  /// measured. Collective.
   [[nodiscard]] std::optional<double> ceiling(const std::string& name, int threads) const;
 
  private:
   [[nodiscard]] std::vector<io::TableRows> rows(const Values& point, const Measured& measured,
                                                 const Summary& summary, double share) const;
-  [[nodiscard]] std::vector<io::Cell> swept_cells(const Values& point, const Measured& measured) const;
+  [[nodiscard]] std::vector<io::Cell> swept_cells(const Values& point,
+                                                  const Measured& measured) const;
   void count(const Values& point, const Measured& measured, std::vector<io::TableRows>& tables);
   void open_results();
   void find_provenance();
   void append(const std::vector<io::TableRows>& tables);
   void show(const Values& point, const Measured& measured, const Summary& summary, double share);
-  [[nodiscard]] std::vector<io::Row> timeline_rows(const std::string& key, const Measured& measured) const;
+  [[nodiscard]] std::vector<io::Row> timeline_rows(const std::string& key,
+                                                   const Measured& measured) const;
   [[nodiscard]] std::vector<Ceiling> machine_rows() const;
   [[nodiscard]] std::vector<std::string> phase_names(const mpi::Phases& phases) const;
   [[nodiscard]] std::vector<io::Row> wall_rows() const;
-  [[nodiscard]] std::vector<io::Row> phase_rows(const std::string& key, const Measured& measured) const;
+  [[nodiscard]] std::vector<io::Row> phase_rows(const std::string& key,
+                                                const Measured& measured) const;
 
   mpi::Communicator comm_;
   const OptionSet& options_;
@@ -205,7 +212,7 @@ class Session {
   std::string run_;            ///< its name in there, once something was written
   std::vector<Option> swept_;  ///< the numbers among the options that are an axis of this run
   std::set<std::string> known_;
-  const machine::Gpus* gpus_ = nullptr;  ///< that this run may use
+  const machine::Gpus* gpus_ = nullptr;          ///< that this run may use
   std::map<std::string, io::Value> provenance_;  ///< once something is written
   Ceilings ceilings_;
   std::optional<Table> table_;
@@ -214,7 +221,8 @@ class Session {
   int skipped_ = 0;
   index_t planned_ = 0;
   bool wrote_ranks_ = false;
-  bool asks_repetitions_ = false, ran_once_ = false;  ///< by a flag; and some point knows no repetitions
+  bool asks_repetitions_ = false,
+       ran_once_ = false;  ///< by a flag; and some point knows no repetitions
 };
 
 }  // namespace tessera::run

@@ -10,8 +10,8 @@
 
 namespace tessera::run {
 
-/// The phases that any rank went through, in the same order on all of them: a rank without a part of the data
-/// may have skipped some.
+/// The phases that any rank went through, in the same order on all of them: a rank without a part
+/// of the data may have skipped some.
 std::vector<std::string> Session::phase_names(const mpi::Phases& phases) const {
   std::vector<std::string> mine, all;
   for (const auto& [name, seconds] : phases.seconds()) mine.push_back(name);
@@ -39,7 +39,8 @@ std::vector<io::Row> Session::phase_rows(const std::string& point, const Measure
       }
     }
   };
-  for (std::size_t r = 0; r < measured.phases.size(); ++r) add(measured.phases[r], static_cast<index_t>(r));
+  for (std::size_t r = 0; r < measured.phases.size(); ++r)
+    add(measured.phases[r], static_cast<index_t>(r));
   add(measured.once, -1);  // once a point: read, verify, write
   return result;
 }
@@ -55,7 +56,8 @@ std::vector<io::Row> Session::wall_rows() const {
     for (const std::string& line : split(text, '\n')) {
       const std::vector<std::string> words = split(line, '\t');
       if (words.size() != 2) continue;
-      result.push_back({{"rank", rank, ""}, {"phase", words[0], ""}, {"seconds", std::stod(words[1]), "s"}});
+      result.push_back(
+          {{"rank", rank, ""}, {"phase", words[0], ""}, {"seconds", std::stod(words[1]), "s"}});
     }
     ++rank;
   }
@@ -63,7 +65,8 @@ std::vector<io::Row> Session::wall_rows() const {
 }
 
 /// Every stay of every rank in the repetition that was watched. Collective.
-std::vector<io::Row> Session::timeline_rows(const std::string& point, const Measured& measured) const {
+std::vector<io::Row> Session::timeline_rows(const std::string& point,
+                                            const Measured& measured) const {
   std::string mine;
   for (const mpi::Phases& phases : measured.phases) {
     for (const mpi::Stay& stay : phases.stays())

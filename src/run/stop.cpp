@@ -28,7 +28,8 @@ const char* name_of(int number) {
 /// Dies of the signal, so that a shell whose child this is knows: a loop in a script ends with it.
 void end_by(int number) {
   if (ending.exchange(true)) return;  // another thread is at it
-  const bool all_got_it = number == SIGINT && tcgetpgrp(STDERR_FILENO) == getpgrp();  // from the terminal
+  const bool all_got_it =
+      number == SIGINT && tcgetpgrp(STDERR_FILENO) == getpgrp();  // from the terminal
   if (const int child = waited_for; child > 0 && !all_got_it) kill(child, number);
   const bool removed = io::remove_partials();
   if (speaks) {
@@ -55,7 +56,8 @@ void end_cleanly_on_signals() {
   speaks = !mpi::launcher().there;
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
-    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) std::signal(number, end_by);
+    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL)
+      std::signal(number, end_by);
   }
 }
 
@@ -70,7 +72,9 @@ void take_stop_signals(CtrlC how) {
   taken = true;
 }
 
-bool stop_asked(const mpi::Communicator& comm) { return taken && comm.max(index_t{asked ? 1 : 0}) != 0; }
+bool stop_asked(const mpi::Communicator& comm) {
+  return taken && comm.max(index_t{asked ? 1 : 0}) != 0;
+}
 
 bool stop_asked_here() { return asked; }
 

@@ -40,7 +40,8 @@ void sleep_while_waiting_when_crowded(char** argv, int threads) {
   const bool bound =
       units.size() < machine::units_of(getppid()).size();  // the launcher gave this rank its own
   if (!is_crowded(bound ? 1 : mpi::launcher_node_ranks(), threads, count)) return;
-  machine::run_on(units);  // undoes what OpenMP did to this thread: the program that comes next would take it
+  machine::run_on(
+      units);  // undoes what OpenMP did to this thread: the program that comes next would take it
   setenv("OMP_WAIT_POLICY", "passive", 1);
   execv("/proc/self/exe", argv);  // returns only if it cannot: slower then, but right
 }
@@ -49,7 +50,8 @@ std::optional<index_t> openmp_stack() {
   const char* const value = std::getenv("OMP_STACKSIZE");
   std::string text(trim(value == nullptr ? "" : value));
   if (text.empty()) return {};
-  if (std::isdigit(static_cast<unsigned char>(text.back())) != 0) text += 'K';  // a bare number counts KiB
+  if (std::isdigit(static_cast<unsigned char>(text.back())) != 0)
+    text += 'K';  // a bare number counts KiB
   try {
     return parse_bytes(text);
   } catch (const Error&) {
@@ -59,8 +61,9 @@ std::optional<index_t> openmp_stack() {
 
 void require_threads_can_start() {
   require(machine::default_threads() <= most_threads, ExitCode::usage,
-          fmt::format("OMP_NUM_THREADS asks for {} threads and {} are the most; unset it, or name fewer",
-                      machine::default_threads(), most_threads));
+          fmt::format(
+              "OMP_NUM_THREADS asks for {} threads and {} are the most; unset it, or name fewer",
+              machine::default_threads(), most_threads));
   rlimit stack{};  // threads get as much where OMP_STACKSIZE says nothing
   const bool limited = getrlimit(RLIMIT_STACK, &stack) == 0;
   require(!limited || stack.rlim_cur >= rlim_t{least_stack}, ExitCode::memory,
@@ -77,9 +80,10 @@ void require_threads_can_start() {
 }
 
 void require_threads(int threads) {
-  require(threads <= omp_get_thread_limit(), ExitCode::usage,
-          fmt::format("--threads {} is more than OMP_THREAD_LIMIT allows ({}); unset it, or take fewer",
-                      threads, omp_get_thread_limit()));
+  require(
+      threads <= omp_get_thread_limit(), ExitCode::usage,
+      fmt::format("--threads {} is more than OMP_THREAD_LIMIT allows ({}); unset it, or take fewer",
+                  threads, omp_get_thread_limit()));
 }
 
 void set_thread_default(const Neighbours& neighbours) {

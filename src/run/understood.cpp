@@ -21,9 +21,12 @@
 namespace tessera::run {
 namespace {
 
-constexpr char between = '\x1f', after = '\x1e';  // units and records of ASCII, which no option holds
+constexpr char between = '\x1f',
+               after = '\x1e';  // units and records of ASCII, which no option holds
 
-std::string text_of(const Fact& fact) { return fact.name + between + fact.value + between + fact.source; }
+std::string text_of(const Fact& fact) {
+  return fact.name + between + fact.value + between + fact.source;
+}
 
 Fact fact_of(const std::string& text) {
   const auto words = split(text, between);
@@ -44,7 +47,8 @@ std::optional<Difference> first_difference(const mpi::Communicator& comm, const 
   std::string texts;
   for (const Fact& fact : facts) texts += text_of(fact) + after;
   std::vector<Fact> of_root;
-  for (const std::string& text : split(comm.broadcast(comm.is_root() ? texts : std::string(), 0), after))
+  for (const std::string& text :
+       split(comm.broadcast(comm.is_root() ? texts : std::string(), 0), after))
     if (!text.empty()) of_root.push_back(fact_of(text));
   std::size_t mine = 0;
   while (mine < std::min(facts.size(), of_root.size()) && facts[mine].name == of_root[mine].name &&
@@ -57,8 +61,9 @@ std::optional<Difference> first_difference(const mpi::Communicator& comm, const 
   const auto rank = static_cast<int>(-comm.max(-index_t{differs ? comm.rank() : comm.size()}));
   const Fact none{"nothing more", "", ""};
   const Fact here = mine < facts.size() ? facts[mine] : none;
-  const Fact there =
-      static_cast<std::size_t>(first) < of_root.size() ? of_root[static_cast<std::size_t>(first)] : none;
+  const Fact there = static_cast<std::size_t>(first) < of_root.size()
+                         ? of_root[static_cast<std::size_t>(first)]
+                         : none;
   return Difference{there, fact_of(comm.broadcast(text_of(here), rank)), rank};
 }
 
@@ -96,12 +101,14 @@ std::vector<Fact> seen_of_file(const std::string& file) {
   const auto got = pread(descriptor, bytes.data(), bytes.size(), 0);
   close(descriptor);
   const std::string beginning(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  return {{file, fmt::format("has {} bytes", status.st_size), mpi::host_name()},
-          {file, fmt::format("begins with bytes of checksum {:x}", std::hash<std::string>()(beginning)),
-           mpi::host_name()}};
+  return {
+      {file, fmt::format("has {} bytes", status.st_size), mpi::host_name()},
+      {file, fmt::format("begins with bytes of checksum {:x}", std::hash<std::string>()(beginning)),
+       mpi::host_name()}};
 }
 
-std::vector<Fact> understood(const std::string& command, const OptionSet* options, const Parsed& parsed) {
+std::vector<Fact> understood(const std::string& command, const OptionSet* options,
+                             const Parsed& parsed) {
   std::vector<Fact> facts{
       {"the command", command, ""},
       {"the version", build_name(), ""},
@@ -128,9 +135,10 @@ void require_same_told(const mpi::Communicator& comm, const std::vector<Fact>& t
   const auto difference = first_difference(comm, alike);
   if (!difference) return;
   throw mpi::AgreedError(
-      ExitCode::usage, fmt::format("the ranks of this job were told different things: rank 0 {}, rank {} {}; "
-                                   "tell all of them the same",
-                                   told(difference->root), difference->rank, told(difference->other)));
+      ExitCode::usage,
+      fmt::format("the ranks of this job were told different things: rank 0 {}, rank {} {}; "
+                  "tell all of them the same",
+                  told(difference->root), difference->rank, told(difference->other)));
 }
 
 void require_same_file(const mpi::Communicator& comm, const Alike& seen) {

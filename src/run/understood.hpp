@@ -15,8 +15,8 @@ struct Fact {
   std::string name, value, source;
 };
 
-/// The command with the program's version and, but for what may differ from rank to rank, its effective
-/// options (none where there is no set of them), wherever they were given.
+/// The command with the program's version and, but for what may differ from rank to rank, its
+/// effective options (none where there is no set of them), wherever they were given.
 [[nodiscard]] std::vector<Fact> understood(const std::string& command, const OptionSet* options,
                                            const Parsed& parsed);
 

@@ -171,16 +171,19 @@ TEST(Table, AlignsNumbersRightAndWordsLeft) {
 }
 
 TEST(Element, DispatchGivesTheType) {
-  EXPECT_EQ(dispatch_floating(Element::f32, [](auto type) { return sizeof(typename decltype(type)::type); }),
+  EXPECT_EQ(dispatch_floating(Element::f32,
+                              [](auto type) { return sizeof(typename decltype(type)::type); }),
             4u);
   EXPECT_THROW((void)dispatch_floating(Element::i32, [](auto) { return 0; }), Error);
   for (const auto& e : elements) {
-    EXPECT_EQ(dispatch_element(e.element, [](auto type) { return sizeof(typename decltype(type)::type); }),
+    EXPECT_EQ(dispatch_element(e.element,
+                               [](auto type) { return sizeof(typename decltype(type)::type); }),
               e.bytes);
   }
   for (const auto& e : complex_elements) {
-    EXPECT_EQ(dispatch_field(e.element, [](auto type) { return sizeof(typename decltype(type)::type); }),
-              e.bytes);
+    EXPECT_EQ(
+        dispatch_field(e.element, [](auto type) { return sizeof(typename decltype(type)::type); }),
+        e.bytes);
     EXPECT_THROW((void)dispatch_element(e.element, [](auto) { return 0; }), Error);
     EXPECT_EQ(name(e.element), e.name);
   }

@@ -12,7 +12,8 @@ namespace {
 TEST(Half, RoundsToTheNearest) {
   for (unsigned bits = 0; bits < 0x7c00U; ++bits) {
     const auto low = half_value(static_cast<std::uint16_t>(bits)),
-               high = bits + 1 == 0x7c00U ? 65536.0F : half_value(static_cast<std::uint16_t>(bits + 1));
+               high = bits + 1 == 0x7c00U ? 65536.0F
+                                          : half_value(static_cast<std::uint16_t>(bits + 1));
     ASSERT_LT(low, high);
     ASSERT_EQ(half_bits(low), bits);
     ASSERT_EQ(half_bits(-low), bits | 0x8000U);
@@ -36,7 +37,8 @@ TEST(Half, KnowsItsValues) {
 TEST(Half, RoundsDoublesOnce) {
   for (unsigned bits = 0; bits + 1 < 0x7c00U; ++bits) {
     const double low = half_value(static_cast<std::uint16_t>(bits)),
-                 high = half_value(static_cast<std::uint16_t>(bits + 1)), middle = low + (high - low) / 2;
+                 high = half_value(static_cast<std::uint16_t>(bits + 1)),
+                 middle = low + (high - low) / 2;
     ASSERT_EQ(Half(middle).bits, bits % 2 == 0 ? bits : bits + 1);
     ASSERT_EQ(Half(std::nextafter(middle, 0.0)).bits, bits);
     ASSERT_EQ(Half(std::nextafter(middle, 1e9)).bits, bits + 1);

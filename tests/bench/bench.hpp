@@ -30,9 +30,9 @@ inline double seconds_of(Clock clock) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Seconds of each candidate, summarised over `repetitions` rounds; in every round each runs once, in an
-/// order of its own, the same on every rank: what one leaves in the caches is for none in particular. One
-/// untimed round warms up. Rounds stop early, but not before three, when `budget`
+/// Seconds of each candidate, summarised over `repetitions` rounds; in every round each runs once,
+/// in an order of its own, the same on every rank: what one leaves in the caches is for none in
+/// particular. One untimed round warms up. Rounds stop early, but not before three, when `budget`
 /// seconds are spent. Several ranks run in step when `agree` makes one time of theirs, the slowest.
 inline std::vector<Summary> interleaved(
     const std::vector<Candidate>& candidates, int repetitions, double budget,

@@ -1,9 +1,10 @@
-// bash tests/bench.sh matmul [--quick] [--threads 1,2] [--type f64,f32,c128,c64] [--n 256,1000] [--no-deep]
+// bash tests/bench.sh matmul [--quick] [--threads 1,2] [--type f64,f32,c128,c64] [--n 256,1000]
+// [--no-deep]
 //
-// Ours against OpenBLAS and BLIS in one process, in turns. Square products on 1 and 2 threads, and small C
-// with a deep k. Ratios are rates: ours / peer's, so above 1 ours is faster; of medians, and of lower
-// quartiles. One thread is timed by its processor time, which other users of the machine disturb least; more
-// threads by the clock.
+// Ours against OpenBLAS and BLIS in one process, in turns. Square products on 1 and 2 threads, and
+// small C with a deep k. Ratios are rates: ours / peer's, so above 1 ours is faster; of medians,
+// and of lower quartiles. One thread is timed by its processor time, which other users of the
+// machine disturb least; more threads by the clock.
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -66,7 +67,8 @@ double difference(const machine::Buffer<T>& x, const machine::Buffer<T>& y) {
 
 template <class T>
 void ours(const matmul::Gemm<T>& g, int threads) {
-  machine::parallel(matmul::useful_threads<T>(g.m(), g.n(), g.k(), threads), [&] { matmul::best()(g); });
+  machine::parallel(matmul::useful_threads<T>(g.m(), g.n(), g.k(), threads),
+                    [&] { matmul::best()(g); });
 }
 
 template <class T>
@@ -99,8 +101,8 @@ void measure(const Case& c, const std::vector<Blas>& blas, Limits limits, Ratios
     require(static_cast<int>(peer.get_threads()) == c.threads, ExitCode::internal,
             "a peer refuses its threads");
     peer(problem(reference));
-    require(difference(result, reference) < (sizeof(Real<T>) == 8 ? 1e-10 : 1e-3), ExitCode::verification,
-            "ours and " + peer.name + " differ");
+    require(difference(result, reference) < (sizeof(Real<T>) == 8 ? 1e-10 : 1e-3),
+            ExitCode::verification, "ours and " + peer.name + " differ");
     add(peer.name, peer);
   }
   const auto summaries = interleaved(
@@ -110,7 +112,8 @@ void measure(const Case& c, const std::vector<Blas>& blas, Limits limits, Ratios
     const double mine = summaries[0].median / calls;
     const double theirs = summaries[p].median / calls;
     fmt::print(
-        "{:<9} {} {:>7} x {:>5} x {:>7}  threads {}  ours {:>10.6f} s  peer {:>10.6f} s  {:>7.1f} {:>7.1f} "
+        "{:<9} {} {:>7} x {:>5} x {:>7}  threads {}  ours {:>10.6f} s  peer {:>10.6f} s  {:>7.1f} "
+        "{:>7.1f} "
         "GFLOP/s  "
         "ratio {:.3f}  quarter {:.3f}\n",
         candidates[p].name, type, c.m, c.n, c.k, c.threads, mine, theirs, flops / mine / 1e9,
@@ -123,7 +126,8 @@ void measure(const Case& c, const std::vector<Blas>& blas, Limits limits, Ratios
 }
 
 void print_means(const Ratios& ratios) {
-  fmt::print("\ngeometric means (and the lowest) of ours / peer, of medians and of lower quartiles\n");
+  fmt::print(
+      "\ngeometric means (and the lowest) of ours / peer, of medians and of lower quartiles\n");
   for (const auto& [what, values] : ratios) {
     const auto text = [&](double Ratio::*of) {
       double sum = 0;
@@ -132,7 +136,8 @@ void print_means(const Ratios& ratios) {
         sum += std::log(value.*of);
         lowest = std::min(lowest, value.*of);
       }
-      return fmt::format("{:.3f} ({:.3f})", std::exp(sum / static_cast<double>(values.size())), lowest);
+      return fmt::format("{:.3f} ({:.3f})", std::exp(sum / static_cast<double>(values.size())),
+                         lowest);
     };
     fmt::print("{}  {}  {}\n", what, text(&Ratio::median), text(&Ratio::quarter));
   }
@@ -145,7 +150,8 @@ int run(int argc, char** argv) {
   std::vector<int> threads{1, 2};
   std::vector<std::string> types{"f64", "f32", "c128", "c64"};
   std::vector<index_t> sizes{64, 100, 256, 480, 1000, 1024, 2047, 2048, 4032};
-  app.add_flag("--quick", quick, "under 50 s: fewer rounds, no large shapes, no complex types unless named");
+  app.add_flag("--quick", quick,
+               "under 50 s: fewer rounds, no large shapes, no complex types unless named");
   app.add_flag("--no-deep", no_deep, "square shapes only");
   app.add_option("--threads", threads, "numbers of threads")->delimiter(',');
   app.add_option("--type", types, "f64, f32, c128, c64")->delimiter(',');

@@ -1,7 +1,7 @@
-// Distributed f64 products side by side: ours from row blocks to row blocks as the command does it, pdgemm of
-// ScaLAPACK on block-cyclic matrices, at the grid and block size of several that are its best. Beside them as
-// many fma as the product has, on all ranks, that never leave the registers: no product is faster.
-// bench_matmul_mpi [--quick] [square | deep | tall | flat]
+// Distributed f64 products side by side: ours from row blocks to row blocks as the command does it,
+// pdgemm of ScaLAPACK on block-cyclic matrices, at the grid and block size of several that are its
+// best. Beside them as many fma as the product has, on all ranks, that never leave the registers:
+// no product is faster. bench_matmul_mpi [--quick] [square | deep | tall | flat]
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -72,11 +72,13 @@ class Pdgemm {
         b_(grid_, s.k, s.n, block, 0.5),
         c_(grid_, s.m, s.n, block, 0) {}
   void run() {
-    const int m = static_cast<int>(shape_.m), n = static_cast<int>(shape_.n), k = static_cast<int>(shape_.k);
+    const int m = static_cast<int>(shape_.m), n = static_cast<int>(shape_.n),
+              k = static_cast<int>(shape_.k);
     const int one = 1;
     const double alpha = 1, beta = 0;
-    pdgemm_("N", "N", &m, &n, &k, &alpha, a_.data.data(), &one, &one, a_.descriptor.data(), b_.data.data(),
-            &one, &one, b_.descriptor.data(), &beta, c_.data.data(), &one, &one, c_.descriptor.data());
+    pdgemm_("N", "N", &m, &n, &k, &alpha, a_.data.data(), &one, &one, a_.descriptor.data(),
+            b_.data.data(), &one, &one, b_.descriptor.data(), &beta, c_.data.data(), &one, &one,
+            c_.descriptor.data());
   }
   [[nodiscard]] std::string text() const {
     return fmt::format("{} x {}, {}", grid_.rows_, grid_.cols_, block_);
@@ -132,9 +134,11 @@ Setting best_setting(const mpi::Communicator& comm, const Shape& s) {
 using Row = std::array<std::string, 14>;
 constexpr std::array<int, 14> widths{6, 20, 5, 7, 6, 6, 11, 7, 7, 6, 7, 9, 7, 7};
 
-/// Ours as the command has it on a node, with matrices that all ranks see, and as it is between nodes.
+/// Ours as the command has it on a node, with matrices that all ranks see, and as it is between
+/// nodes.
 Row row(const mpi::Communicator& comm, const Shape& s, double budget) {
-  const auto seen = dist::matmul::what_to_share({.m = s.m, .n = s.n, .k = s.k, .ranks = comm.size()}, {});
+  const auto seen =
+      dist::matmul::what_to_share({.m = s.m, .n = s.n, .k = s.k, .ranks = comm.size()}, {});
   Ours ours(comm, s, seen), apart(comm, s, {});
   for (Ours* each : {&ours, &apart}) {
     each->run();
@@ -148,8 +152,11 @@ Row row(const mpi::Communicator& comm, const Shape& s, double budget) {
                                     {"pdgemm", [&] { peer.run(); }, barrier},
                                     {"fma", [&] { fma_alone(comm, s); }, barrier}},
                                    25, budget, [&](double mine) { return comm.max(mine); });
-  const double flops = 2e-9 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  const auto rate = [&](std::size_t which) { return fmt::format("{:.1f}", flops / seconds[which].median); };
+  const double flops =
+      2e-9 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  const auto rate = [&](std::size_t which) {
+    return fmt::format("{:.1f}", flops / seconds[which].median);
+  };
   const auto ratio = [&](std::size_t which, double Summary::*of) {
     return fmt::format("{:.2f}", seconds[2].*of / seconds[which].*of);
   };
@@ -172,7 +179,8 @@ Row row(const mpi::Communicator& comm, const Shape& s, double budget) {
 /// Only the shapes of that name, if any is given.
 ExitCode run(const mpi::Communicator& comm, bool quick, std::string_view only) {
   machine::set_default_threads(1);
-  if (auto* const set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads")))
+  if (auto* const set =
+          reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads")))
     set(1);
   std::vector<Shape> shapes{{"square", 2048, 2048, 2048},
                             {"deep", 256, 256, 131072},
@@ -190,10 +198,11 @@ ExitCode run(const mpi::Communicator& comm, bool quick, std::string_view only) {
   };
   if (comm.is_root())
     fmt::print(
-        "Distributed products, f64, medians in GFLOP/s, one thread a rank; ratios of medians and of lower "
+        "Distributed products, f64, medians in GFLOP/s, one thread a rank; ratios of medians and "
+        "of lower "
         "quartiles\n");
-  line({"shape", "m x n x k", "ranks", "tessera", "apart", "pdgemm", "grid, block", "/pdgemm", "quarter",
-        "apart", "quarter", "fma alone", "/pdgemm", "quarter"});
+  line({"shape", "m x n x k", "ranks", "tessera", "apart", "pdgemm", "grid, block", "/pdgemm",
+        "quarter", "apart", "quarter", "fma alone", "/pdgemm", "quarter"});
   for (const Shape& shape : shapes)
     if (only.empty() || only == shape.name) line(row(comm, shape, quick ? 1 : 10));
   return ExitCode::ok;

@@ -1,5 +1,6 @@
 #pragma once
-// The command line of a bench: words that it does not know are refused, --help tells those that it does.
+// The command line of a bench: words that it does not know are refused, --help tells those that it
+// does.
 
 #include <CLI/CLI.hpp>
 #include <optional>

@@ -17,14 +17,14 @@
 namespace tessera::bench {
 
 struct Blas {
-  using Sgemm = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int, float,
-                         float*, int);
-  using Dgemm = void (*)(int, int, int, int, int, int, double, const double*, int, const double*, int, double,
-                         double*, int);
+  using Sgemm = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int,
+                         float, float*, int);
+  using Dgemm = void (*)(int, int, int, int, int, int, double, const double*, int, const double*,
+                         int, double, double*, int);
 
   /// Both of complex elements, whose factors go by their addresses.
-  using Zgemm = void (*)(int, int, int, int, int, int, const void*, const void*, int, const void*, int,
-                         const void*, void*, int);
+  using Zgemm = void (*)(int, int, int, int, int, int, const void*, const void*, int, const void*,
+                         int, const void*, void*, int);
 
   std::string name;
   std::string kernels;  ///< what the library says it runs
@@ -51,18 +51,20 @@ struct Blas {
         return x;
       }
     };
-    gemm(row_major, op(g.op_a), op(g.op_b), narrow<int>(g.m()), narrow<int>(g.n()), narrow<int>(g.k()),
-         factor(g.alpha), g.a.data, narrow<int>(g.a.ld), g.b.data, narrow<int>(g.b.ld), factor(g.beta),
-         g.c.data, narrow<int>(g.c.ld));
+    gemm(row_major, op(g.op_a), op(g.op_b), narrow<int>(g.m()), narrow<int>(g.n()),
+         narrow<int>(g.k()), factor(g.alpha), g.a.data, narrow<int>(g.a.ld), g.b.data,
+         narrow<int>(g.b.ld), factor(g.beta), g.c.data, narrow<int>(g.c.ld));
   }
 };
 
-/// Neither library knows processors newer than itself, and an environment may pin an old one for its own
-/// reasons: both then run kernels without AVX-512, which would be no peers. So they are told to use those
-/// kernels where the processor has them; BENCH_OPENBLAS_CORETYPE and BENCH_BLIS_ARCH_TYPE choose others. They
-/// read this when they are loaded, which is before main: hence the fresh start.
+/// Neither library knows processors newer than itself, and an environment may pin an old one for
+/// its own reasons: both then run kernels without AVX-512, which would be no peers. So they are
+/// told to use those kernels where the processor has them; BENCH_OPENBLAS_CORETYPE and
+/// BENCH_BLIS_ARCH_TYPE choose others. They read this when they are loaded, which is before main:
+/// hence the fresh start.
 inline void choose_kernels_of_peers(char** argv) {
-  if (machine::isa() != machine::Isa::avx512 || std::getenv("TESSERA_BENCH_AGAIN") != nullptr) return;
+  if (machine::isa() != machine::Isa::avx512 || std::getenv("TESSERA_BENCH_AGAIN") != nullptr)
+    return;
   const auto choose = [](const char* variable, const char* wish, const char* usual) {
     const char* const wanted = std::getenv(wish);
     setenv(variable, wanted != nullptr ? wanted : usual, 1);
@@ -81,7 +83,8 @@ F symbol(void* library, const char* name) {
 
 /// DEEPBIND: what a library calls by a name that others export too must be its own.
 inline void* open_library(const std::string& path) {
-  void* library = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  void* library =
+      path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (library == nullptr)
     fmt::print("peer {} is not here ({})\n", path, path.empty() ? "not found" : dlerror());
   return library;
@@ -90,7 +93,8 @@ inline void* open_library(const std::string& path) {
 inline std::vector<Blas> peers() {
   std::vector<Blas> found;
   if (void* library = open_library(BENCH_OPENBLAS)) {
-    Blas blas{.name = "OpenBLAS", .kernels = symbol<char* (*)()>(library, "openblas_get_corename")()};
+    Blas blas{.name = "OpenBLAS",
+              .kernels = symbol<char* (*)()>(library, "openblas_get_corename")()};
     blas.set_threads = symbol<void (*)(long)>(library, "openblas_set_num_threads");
     blas.get_threads = symbol<long (*)()>(library, "openblas_get_num_threads");
     found.push_back(blas);

@@ -1,6 +1,6 @@
 #pragma once
-// What the benches call of ScaLAPACK and its BLACS (Debian: libscalapack-openmpi-dev), which install no
-// header.
+// What the benches call of ScaLAPACK and its BLACS (Debian: libscalapack-openmpi-dev), which
+// install no header.
 
 #include <algorithm>
 #include <array>
@@ -14,15 +14,17 @@ void Cblacs_get(int context, int what, int* value);
 void Cblacs_gridinit(int* context, const char* order, int rows, int cols);
 void Cblacs_gridinfo(int context, int* rows, int* cols, int* row, int* col);
 void Cblacs_gridexit(int context);
-int numroc_(const int* n, const int* block, const int* process, const int* source, const int* processes);
+int numroc_(const int* n, const int* block, const int* process, const int* source,
+            const int* processes);
 void descinit_(int* desc, const int* m, const int* n, const int* mb, const int* nb, const int* rsrc,
                const int* csrc, const int* context, const int* lld, int* info);
-void pdtran_(const int* m, const int* n, const double* alpha, const double* a, const int* ia, const int* ja,
-             const int* desca, const double* beta, double* c, const int* ic, const int* jc, const int* descc);
+void pdtran_(const int* m, const int* n, const double* alpha, const double* a, const int* ia,
+             const int* ja, const int* desca, const double* beta, double* c, const int* ic,
+             const int* jc, const int* descc);
 void pdgemm_(const char* trans_a, const char* trans_b, const int* m, const int* n, const int* k,
              const double* alpha, const double* a, const int* ia, const int* ja, const int* desca,
-             const double* b, const int* ib, const int* jb, const int* descb, const double* beta, double* c,
-             const int* ic, const int* jc, const int* descc);
+             const double* b, const int* ib, const int* jb, const int* descb, const double* beta,
+             double* c, const int* ic, const int* jc, const int* descc);
 }
 
 namespace tessera::bench {
@@ -46,7 +48,8 @@ class BlacsGrid {
 class BlockCyclic {
  public:
   BlockCyclic(const BlacsGrid& grid, index_t m, index_t n, index_t block, double value) {
-    const int zero = 0, mi = static_cast<int>(m), ni = static_cast<int>(n), nb = static_cast<int>(block);
+    const int zero = 0, mi = static_cast<int>(m), ni = static_cast<int>(n),
+              nb = static_cast<int>(block);
     const int rows = numroc_(&mi, &nb, &grid.row_, &zero, &grid.rows_);
     const int cols = numroc_(&ni, &nb, &grid.col_, &zero, &grid.cols_);
     const int lld = std::max(1, rows);

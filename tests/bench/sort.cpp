@@ -1,5 +1,5 @@
-// Sorts of Tessera and of others, side by side (--help). The time of ours includes the allocation of its
-// scratch memory; on one thread it is processor time.
+// Sorts of Tessera and of others, side by side (--help). The time of ours includes the allocation
+// of its scratch memory; on one thread it is processor time.
 
 #include "bench.hpp"
 
@@ -53,7 +53,8 @@ void fill(const sort::Input& input, std::span<Record> records) {
   fill<std::uint64_t>(input, keys);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     for (std::size_t b = 0; b < sizeof(Record); ++b)
-      records[i].bytes[b] = static_cast<unsigned char>(b < 8 ? keys[i] >> (56 - 8 * b) : i >> (b % 4 * 8));
+      records[i].bytes[b] =
+          static_cast<unsigned char>(b < 8 ? keys[i] >> (56 - 8 * b) : i >> (b % 4 * 8));
   }
 }
 
@@ -69,8 +70,8 @@ void sort_ours(const std::string& variant, std::span<KeyValue> data, int threads
 /// Records are sorted as `auto` sorts.
 template <>
 void sort_ours(const std::string&, std::span<Record> data, int threads) {
-  sort::sort_records({reinterpret_cast<std::byte*>(data.data()), static_cast<index_t>(sizeof(Record)),
-                      static_cast<index_t>(data.size())},
+  sort::sort_records({reinterpret_cast<std::byte*>(data.data()),
+                      static_cast<index_t>(sizeof(Record)), static_cast<index_t>(data.size())},
                      {.bytes = 10}, threads);
 }
 
@@ -89,21 +90,23 @@ template <class T>
 void cell(const Options& options, const std::string& type, const std::string& input, int threads,
           SortFunction<T> Peer::*function, Ratios& ratios) {
   machine::Buffer<T> original(options.n), work(options.n);
-  machine::parallel(machine::default_threads(), [&] { fill<T>(sort::input(input), original.span()); });
+  machine::parallel(machine::default_threads(),
+                    [&] { fill<T>(sort::input(input), original.span()); });
   const auto prepare = [&] { std::copy(original.begin(), original.end(), work.begin()); };
   std::vector<Candidate> candidates;
   for (const auto& variant : options.ours) {
-    candidates.push_back(
-        {"tessera " + variant, [&, variant] { sort_ours<T>(variant, work.span(), threads); }, prepare});
+    candidates.push_back({"tessera " + variant,
+                          [&, variant] { sort_ours<T>(variant, work.span(), threads); }, prepare});
   }
   const std::size_t ours = candidates.size();
   for (const Peer& peer : peers()) {
     if (peer.*function == nullptr || contains(options.without, peer.name)) continue;
     if (threads == 1 && peer.parallel) continue;
-    candidates.push_back(
-        {std::string(peer.name),
-         [&, run = peer.*function] { run(work.data(), static_cast<std::size_t>(options.n), threads); },
-         prepare});
+    candidates.push_back({std::string(peer.name),
+                          [&, run = peer.*function] {
+                            run(work.data(), static_cast<std::size_t>(options.n), threads);
+                          },
+                          prepare});
   }
   const auto clock = threads == 1 ? Clock::processor : Clock::wall;
   const auto summaries = interleaved(
@@ -112,12 +115,13 @@ void cell(const Options& options, const std::string& type, const std::string& in
   for (std::size_t c = ours; c < candidates.size(); ++c) best = std::min(best, summaries[c].median);
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     const double median = summaries[c].median;
-    print_row(type, input, options.n, threads, candidates[c].name, fmt::format("{:.2f}", median * 1e3),
+    print_row(type, input, options.n, threads, candidates[c].name,
+              fmt::format("{:.2f}", median * 1e3),
               fmt::format("{:.1f}", static_cast<double>(options.n) / median / 1e6),
               fmt::format("{:.2f}", best / median));
     if (c < ours)
-      ratios[candidates[c].name + " " + type + " threads " + std::to_string(threads)].push_back(best /
-                                                                                                median);
+      ratios[candidates[c].name + " " + type + " threads " + std::to_string(threads)].push_back(
+          best / median);
   }
 }
 
@@ -162,7 +166,8 @@ int run(int argc, char** argv) {
   app.add_option("--types", options.types,
                  "u64, f64, u32, i64, i32, f32, kv (pairs), rec (records of 100 bytes)")
       ->delimiter(',');
-  app.add_option("--inputs", options.inputs, "distributions, as of tessera sort --input")->delimiter(',');
+  app.add_option("--inputs", options.inputs, "distributions, as of tessera sort --input")
+      ->delimiter(',');
   app.add_option("--threads", options.threads, "numbers of threads")->delimiter(',');
   app.add_option("--ours", options.ours, "kernels of ours")->delimiter(',');
   app.add_option("--without", options.without, "peers to leave out")->delimiter(',');

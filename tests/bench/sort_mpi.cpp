@@ -1,6 +1,6 @@
-// Distributed sorts of keys side by side: ours as `tessera sort` does it, psort and HykSort of CombBLAS,
-// which get their keys as vectors. `most` is the largest share of a rank by the mean one: ours are equal to
-// the key.
+// Distributed sorts of keys side by side: ours as `tessera sort` does it, psort and HykSort of
+// CombBLAS, which get their keys as vectors. `most` is the largest share of a rank by the mean one:
+// ours are equal to the key.
 //   bench_sort_mpi [--quick] [--n keys-a-rank] [--inputs a,b]
 
 #include <fmt/format.h>
@@ -32,16 +32,16 @@ struct Ours {
   void take(const Keys& keys) { std::copy(keys.begin(), keys.end(), items.begin()); }
   void sort(const mpi::Communicator& comm, dist::sort::Algorithm algorithm) {
     mpi::Phases phases;
-    const index_t got =
-        dist::sort::sort_keys(comm, dist::sort::Room<std::uint64_t>{items.data(), spare.data(), n},
-                              sort::Order::ascending, {.algorithm = algorithm, .threads = 1}, phases);
+    const index_t got = dist::sort::sort_keys(
+        comm, dist::sort::Room<std::uint64_t>{items.data(), spare.data(), n},
+        sort::Order::ascending, {.algorithm = algorithm, .threads = 1}, phases);
     require(got == n, ExitCode::verification, "a share of another size");
   }
 };
 
 /// The largest share by the mean one, of keys that are those of the input in order.
-double checked(const mpi::Communicator& comm, std::span<const std::uint64_t> keys, const Keys& input,
-               const std::string& who) {
+double checked(const mpi::Communicator& comm, std::span<const std::uint64_t> keys,
+               const Keys& input, const std::string& who) {
   const auto seen = sort::inspect(keys, sort::Order::ascending, 1);
   const auto came = sort::content(std::span<const std::uint64_t>(input), 1);
   const auto n = static_cast<index_t>(keys.size());
@@ -50,45 +50,50 @@ double checked(const mpi::Communicator& comm, std::span<const std::uint64_t> key
   bool sorted = seen.sorted;
   for (int r = comm.rank() + 1; r < comm.size(); ++r)
     sorted = sorted && (n == 0 || keys.back() <= firsts[static_cast<std::size_t>(r)]);
-  const bool right = comm.sum(index_t{sorted ? 0 : 1}) == 0 && comm.sum(seen.content.hash - came.hash) == 0;
+  const bool right =
+      comm.sum(index_t{sorted ? 0 : 1}) == 0 && comm.sum(seen.content.hash - came.hash) == 0;
   require(right, ExitCode::verification, who + " is wrong");
   return static_cast<double>(comm.max(static_cast<double>(n))) * comm.size() /
          static_cast<double>(comm.sum(n));
 }
 
-void row(const mpi::Communicator& comm, Table& table, const std::string& name, index_t share, double budget) {
+void row(const mpi::Communicator& comm, Table& table, const std::string& name, index_t share,
+         double budget) {
   using dist::sort::Algorithm;
   Keys input(static_cast<std::size_t>(share));
-  sort::generate<std::uint64_t>(sort::input(name), 1, share * comm.rank(), share * comm.size(), input);
+  sort::generate<std::uint64_t>(sort::input(name), 1, share * comm.rank(), share * comm.size(),
+                                input);
   Ours ours(share);
   Keys theirs;
   std::vector<Candidate> candidates;
   for (const auto& [label, algorithm] :
        {std::pair{"tessera exact", Algorithm::exact}, {"tessera rounds", Algorithm::rounds}})
-    candidates.push_back(
-        {label, [&, way = algorithm] { ours.sort(comm, way); }, [&] { ours.take(input), comm.barrier(); }});
+    candidates.push_back({label, [&, way = algorithm] { ours.sort(comm, way); },
+                          [&] { ours.take(input), comm.barrier(); }});
   const std::size_t mine = candidates.size();
   for (const DistributedPeer& peer : distributed_peers()) {
     if (!peer.serves(comm.size())) continue;
-    candidates.push_back(
-        {peer.name, [&, sort = peer.sort] { sort(theirs); }, [&] { theirs = input, comm.barrier(); }});
+    candidates.push_back({peer.name, [&, sort = peer.sort] { sort(theirs); },
+                          [&] { theirs = input, comm.barrier(); }});
   }
   std::vector<std::string> most;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     candidates[c].prepare();
     candidates[c].run();
-    const auto result =
-        c < mine ? std::span<const std::uint64_t>(ours.items.span()) : std::span<const std::uint64_t>(theirs);
+    const auto result = c < mine ? std::span<const std::uint64_t>(ours.items.span())
+                                 : std::span<const std::uint64_t>(theirs);
     most.push_back(fmt::format("{:.3f}", checked(comm, result, input, candidates[c].name)));
   }
-  const auto seconds = interleaved(candidates, 15, budget, [&](double one) { return comm.max(one); });
+  const auto seconds =
+      interleaved(candidates, 15, budget, [&](double one) { return comm.max(one); });
   double best = INFINITY;
   for (std::size_t c = mine; c < seconds.size(); ++c) best = std::min(best, seconds[c].median);
   for (std::size_t c = 0; c < seconds.size(); ++c) {
-    table.add({name, std::to_string(share), std::to_string(comm.size()), candidates[c].name,
-               fmt::format("{:.1f}", seconds[c].median * 1e3),
-               fmt::format("{:.1f}", static_cast<double>(share * comm.size()) / seconds[c].median / 1e6),
-               most[c], fmt::format("{:.2f}", best / seconds[c].median)});
+    table.add(
+        {name, std::to_string(share), std::to_string(comm.size()), candidates[c].name,
+         fmt::format("{:.1f}", seconds[c].median * 1e3),
+         fmt::format("{:.1f}", static_cast<double>(share * comm.size()) / seconds[c].median / 1e6),
+         most[c], fmt::format("{:.2f}", best / seconds[c].median)});
   }
 }
 
@@ -105,7 +110,8 @@ ExitCode run(const mpi::Communicator& comm, int argc, char** argv) {
   Table table({"input", "keys a rank", "ranks", "sort", "median ms", "Mkeys/s", "most", "ratio"});
   for (const std::string& name : inputs) row(comm, table, name, share, budget);
   if (comm.is_root())
-    fmt::print("Distributed sort, u64, one thread a rank, ratio to the best peer\n{}", table.text());
+    fmt::print("Distributed sort, u64, one thread a rank, ratio to the best peer\n{}",
+               table.text());
   return ExitCode::ok;
 }
 

@@ -1,5 +1,5 @@
-// Stencils side by side with one sweep over memory (read once, written once past the caches) and with other
-// libraries. bash tests/bench.sh stencil [--quick] [--only 2d|3d|box]
+// Stencils side by side with one sweep over memory (read once, written once past the caches) and
+// with other libraries. bash tests/bench.sh stencil [--quick] [--only 2d|3d|box]
 
 #include <emmintrin.h>
 #include <fmt/format.h>
@@ -30,7 +30,8 @@ struct Options {
   std::string only;
 };
 
-/// out[0:bytes] = in[0:bytes], each thread its part, stores past the caches: the roofline of one sweep.
+/// out[0:bytes] = in[0:bytes], each thread its part, stores past the caches: the roofline of one
+/// sweep.
 void copy_through(const void* in, void* out, index_t bytes, int threads) {
   machine::on_each_thread(threads, [&](int thread, int team) {
     const index_t vectors = bytes / 64;
@@ -49,8 +50,8 @@ void copy_through(const void* in, void* out, index_t bytes, int threads) {
   });
 }
 
-/// The loop of the textbooks, for the compiler to vectorise: heat in two dimensions, clamped ghosts left as
-/// they are.
+/// The loop of the textbooks, for the compiler to vectorise: heat in two dimensions, clamped ghosts
+/// left as they are.
 template <class T>
 __attribute__((target_clones("avx512f", "avx2", "default"))) void textbook_rows(
     const T* in, T* out, index_t stride_z, index_t stride_y, index_t rows, index_t n, T centre) {
@@ -81,9 +82,11 @@ void textbook(const Sweep<T>& sweep, index_t steps) {
       const index_t all = flat ? n[1] : n[0];
       const index_t from = all * thread / team, to = all * (thread + 1) / team;
       if (flat)
-        return textbook_rows<T>(in.row(0, from), out.row(0, from), 0, in.stride[1], to - from, n[2], centre);
+        return textbook_rows<T>(in.row(0, from), out.row(0, from), 0, in.stride[1], to - from, n[2],
+                                centre);
       for (index_t z = from; z < to; ++z) {
-        textbook_rows<T>(in.row(z, 0), out.row(z, 0), in.stride[0], in.stride[1], n[1], n[2], centre);
+        textbook_rows<T>(in.row(z, 0), out.row(z, 0), in.stride[0], in.stride[1], n[1], n[2],
+                         centre);
       }
     });
   }
@@ -124,9 +127,10 @@ void report(const std::string& title, double points, const std::vector<Row>& row
   headings.resize(std::min<std::size_t>(headings.size(), 8));
   Table table(headings);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::vector<std::string> cells{
-        rows[i].candidate.name, std::to_string(rows[i].steps), human_seconds(times[i].median),
-        human_seconds(times[i].q1) + ".." + human_seconds(times[i].q3), fmt::format("{:.2f}", rate(i))};
+    std::vector<std::string> cells{rows[i].candidate.name, std::to_string(rows[i].steps),
+                                   human_seconds(times[i].median),
+                                   human_seconds(times[i].q1) + ".." + human_seconds(times[i].q3),
+                                   fmt::format("{:.2f}", rate(i))};
     for (std::size_t j = 0; cells.size() < headings.size(); ++j)
       cells.push_back(fmt::format("{:.2f}", rate(i) / rate(j)));
     table.add(cells);
@@ -140,7 +144,8 @@ Row one_sweep_roofline(const Sweep<T>& sweep) {
   const auto bytes = sweep.extent().volume() * static_cast<index_t>(sizeof(T));
   const void* in = sweep.level[0].data;
   void* out = sweep.level[1].data;
-  return {{"one_sweep", [=, threads = sweep.threads] { copy_through(in, out, bytes, threads); }}, 1};
+  return {{"one_sweep", [=, threads = sweep.threads] { copy_through(in, out, bytes, threads); }},
+          1};
 }
 
 template <class T>
@@ -157,7 +162,8 @@ void heat(Index3 extent, int dims, index_t deep, const Options& options, int thr
     if (variant.space == Space::device) continue;
     const Sweep<T>& sweep = variant.name == "cache_oblivious" ? many : few;
     if (options.quick && variant.name != "naive" && variant.name != "cache_oblivious") continue;
-    rows.push_back({{std::string(variant.name), [=, &variant] { run(variant, sweep); }}, sweep.steps});
+    rows.push_back(
+        {{std::string(variant.name), [=, &variant] { run(variant, sweep); }}, sweep.steps});
     if (variant.name == "naive") std::swap(rows[1], rows.back());
   }
   const std::string shape = dims == 2 ? fmt::format("{}x{}", extent[1], extent[2])
@@ -173,7 +179,8 @@ void box_blur(index_t n, const Options& options, int threads) {
   for (const int size : {3, 5, 7, 9}) {
     const Stencil stencil = named_stencil(fmt::format("box{}x{}", size, size), 2);
     Field<float> field = whole_field<float>(stencil, {{1, n, n}});
-    const Sweep<float> sweep = whole_sweep(stencil, all_sides({Boundary::clamp}), field, 1, threads);
+    const Sweep<float> sweep =
+        whole_sweep(stencil, all_sides({Boundary::clamp}), field, 1, threads);
     fill(sweep);
     std::vector<Row> rows{one_sweep_roofline(sweep)};
     const auto add = [&](const std::string& label, std::function<void()> f) {
@@ -191,7 +198,9 @@ void box_blur(index_t n, const Options& options, int threads) {
 
 int main_of(const Options& options) {
   const int threads = machine::default_threads();
-  const auto wanted = [&](const char* what) { return options.only.empty() || options.only == what; };
+  const auto wanted = [&](const char* what) {
+    return options.only.empty() || options.only == what;
+  };
   if (wanted("2d")) {
     heat<double>({{1, 8192, 8192}}, 2, options.quick ? 48 : 96, options, threads);
     heat<float>({{1, 8192, 8192}}, 2, options.quick ? 48 : 96, options, threads);
@@ -214,7 +223,9 @@ int main(int argc, char** argv) {
   tessera::bench::Options options;
   CLI::App app("ours against one sweep over memory, a textbook loop, OpenCV and Halide");
   app.add_flag("--quick", options.quick, "fewer candidates, less time a row");
-  app.add_option("--only", options.only, "2d, 3d or box")->check(CLI::IsMember({"2d", "3d", "box"}));
-  if (const auto code = tessera::bench::leave_after(app, argc, argv)) return static_cast<int>(*code);
+  app.add_option("--only", options.only, "2d, 3d or box")
+      ->check(CLI::IsMember({"2d", "3d", "box"}));
+  if (const auto code = tessera::bench::leave_after(app, argc, argv))
+    return static_cast<int>(*code);
   return tessera::bench::main_of(options);
 }

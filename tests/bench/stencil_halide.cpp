@@ -9,8 +9,8 @@
 namespace tessera::bench {
 namespace {
 
-/// The mean of size x size points, edges clamped, separable, scheduled by the auto-scheduler of Mullapudi et
-/// al. 2016.
+/// The mean of size x size points, edges clamped, separable, scheduled by the auto-scheduler of
+/// Mullapudi et al. 2016.
 struct Blur {
   Halide::ImageParam in{Halide::Float(32), 2};
   Halide::Pipeline pipeline;

@@ -1,6 +1,6 @@
-// Transposes side by side: ours, memcpy, a non-temporal copy, OpenBLAS omatcopy, Eigen. Bytes are counted as
-// read once plus written once for everyone. OpenBLAS and Eigen transpose with one thread whatever they are
-// given.
+// Transposes side by side: ours, memcpy, a non-temporal copy, OpenBLAS omatcopy, Eigen. Bytes are
+// counted as read once plus written once for everyone. OpenBLAS and Eigen transpose with one thread
+// whatever they are given.
 
 #include <cblas.h>
 #include <fmt/format.h>
@@ -32,17 +32,18 @@ struct Shape {
 };
 
 void omatcopy(index_t m, index_t n, const float* a, float* b) {
-  cblas_somatcopy(CblasRowMajor, CblasTrans, narrow<int>(m), narrow<int>(n), 1.0F, a, narrow<int>(n), b,
-                  narrow<int>(m));
+  cblas_somatcopy(CblasRowMajor, CblasTrans, narrow<int>(m), narrow<int>(n), 1.0F, a,
+                  narrow<int>(n), b, narrow<int>(m));
 }
 void omatcopy(index_t m, index_t n, const double* a, double* b) {
-  cblas_domatcopy(CblasRowMajor, CblasTrans, narrow<int>(m), narrow<int>(n), 1.0, a, narrow<int>(n), b,
-                  narrow<int>(m));
+  cblas_domatcopy(CblasRowMajor, CblasTrans, narrow<int>(m), narrow<int>(n), 1.0, a, narrow<int>(n),
+                  b, narrow<int>(m));
 }
 
 /// piece(to, from, bytes) for each thread's share, in multiples of a page.
 template <class Copy>
-void copy_by_threads(int threads, std::byte* to, const std::byte* from, index_t bytes, const Copy& piece) {
+void copy_by_threads(int threads, std::byte* to, const std::byte* from, index_t bytes,
+                     const Copy& piece) {
   machine::on_each_thread(threads, [&](int thread, int team) {
     const index_t share = round_up(ceil_div(bytes, team), 4096);
     const index_t begin = std::min(bytes, share * thread);
@@ -73,8 +74,8 @@ struct Bench {
   std::vector<Shape> shapes;
   double budget = 0;  ///< seconds a row
   machine::Buffer<std::byte> a, b;
-  Table table{{"shape", "type", "threads", "memcpy", "NT copy", "OpenBLAS", "Eigen", "tessera", "in place",
-               "/memcpy", "/NT copy", "/OpenBLAS", "/Eigen", "in place/out"}};
+  Table table{{"shape", "type", "threads", "memcpy", "NT copy", "OpenBLAS", "Eigen", "tessera",
+               "in place", "/memcpy", "/NT copy", "/OpenBLAS", "/Eigen", "in place/out"}};
   std::vector<std::string> penalties;
 };
 
@@ -113,20 +114,22 @@ double row(Bench& bench, const Shape& s, int threads) {
       {"OpenBLAS", [&] { omatcopy(s.rows, s.cols, a, b); }},
       {"Eigen",
        [&] {
-         Eigen::Map<Matrix>(b, s.cols, s.rows) = Eigen::Map<const Matrix>(a, s.rows, s.cols).transpose();
+         Eigen::Map<Matrix>(b, s.cols, s.rows) =
+             Eigen::Map<const Matrix>(a, s.rows, s.cols).transpose();
        }},
       {"tessera", [&] { ours.out_of_place(from, to, tuning); }},
       {"in place", [&] { transpose::in_place(to.data, s.rows, s.cols, to.bytes, tuning); }},
   };
   const auto seconds = interleaved(candidates, 15, bench.budget);
   std::vector<double> rates;
-  std::vector<std::string> cells{fmt::format("{}x{}", s.rows, s.cols), sizeof(T) == 4 ? "f32" : "f64",
-                                 std::to_string(threads)};
+  std::vector<std::string> cells{fmt::format("{}x{}", s.rows, s.cols),
+                                 sizeof(T) == 4 ? "f32" : "f64", std::to_string(threads)};
   for (const Summary& summary : seconds) {
     rates.push_back(2e-9 * static_cast<double>(bytes) / summary.median);
     cells.push_back(fmt::format("{:.1f}", rates.back()));
   }
-  for (const std::size_t peer : {0, 1, 2, 3}) cells.push_back(fmt::format("{:.2f}", rates[4] / rates[peer]));
+  for (const std::size_t peer : {0, 1, 2, 3})
+    cells.push_back(fmt::format("{:.2f}", rates[4] / rates[peer]));
   cells.push_back(fmt::format("{:.2f}", rates[5] / rates[4]));
   bench.table.add(std::move(cells));
   return rates[4];
@@ -145,8 +148,8 @@ void rows_of(Bench& bench) {
       if (s.rows == 8192) power = rate;
     }
     if (plain == 0 || power == 0) continue;
-    bench.penalties.push_back(
-        fmt::format("{}, {} threads: {:.2f}", sizeof(T) == 4 ? "f32" : "f64", threads, plain / power));
+    bench.penalties.push_back(fmt::format("{}, {} threads: {:.2f}", sizeof(T) == 4 ? "f32" : "f64",
+                                          threads, plain / power));
   }
 }
 
@@ -154,7 +157,8 @@ void rows_of(Bench& bench) {
 std::optional<Shape> parse_shape(const std::string& text) {
   Shape s{};
   char rest = 0;
-  const bool whole = std::sscanf(text.c_str(), "%" SCNd64 "x%" SCNd64 "%c", &s.rows, &s.cols, &rest) == 2;
+  const bool whole =
+      std::sscanf(text.c_str(), "%" SCNd64 "x%" SCNd64 "%c", &s.rows, &s.cols, &rest) == 2;
   if (!whole || s.rows < 1 || s.cols < 1 || s.rows > largest / s.cols) return std::nullopt;
   return s;
 }
@@ -167,17 +171,25 @@ int run(int argc, char** argv) {
                                   "8192x8192", "100x100000", "100000x100"};
   CLI::App app("ours against memcpy, a non-temporal copy, OpenBLAS and Eigen");
   app.add_flag("--quick", quick, "less time a row");
-  app.add_option("--types", types, "f64, f32")->delimiter(',')->check(CLI::IsMember({"f64", "f32"}));
-  app.add_option("--shapes", shapes, "rows x columns")->delimiter(',')->check([](const std::string& text) {
-    return parse_shape(text) ? std::string{} : "rows x columns of at most 8192 x 8192 elements, not " + text;
-  });
-  app.add_option("--threads", bench.teams, "numbers of threads")->delimiter(',')->check(CLI::PositiveNumber);
+  app.add_option("--types", types, "f64, f32")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"f64", "f32"}));
+  app.add_option("--shapes", shapes, "rows x columns")
+      ->delimiter(',')
+      ->check([](const std::string& text) {
+        return parse_shape(text) ? std::string{}
+                                 : "rows x columns of at most 8192 x 8192 elements, not " + text;
+      });
+  app.add_option("--threads", bench.teams, "numbers of threads")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
   if (const auto code = leave_after(app, argc, argv)) return static_cast<int>(*code);
   for (const std::string& shape : shapes) bench.shapes.push_back(*parse_shape(shape));
   bench.budget = quick ? 0.6 : 6.0;
   bench.a = machine::Buffer<std::byte>(largest * index_t{sizeof(double)});
   bench.b = machine::Buffer<std::byte>(largest * index_t{sizeof(double)});
-  for (const std::string& type : types) type == "f64" ? rows_of<double>(bench) : rows_of<float>(bench);
+  for (const std::string& type : types)
+    type == "f64" ? rows_of<double>(bench) : rows_of<float>(bench);
   fmt::print("Transpose, medians in GB/s; bytes = read once + written once; {} instructions\n{}",
              machine::name(machine::isa()), bench.table.text());
   if (!bench.penalties.empty()) {

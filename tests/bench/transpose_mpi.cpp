@@ -1,6 +1,7 @@
-// Distributed transposes of a square f64 matrix side by side: ours from row blocks to row blocks as the
-// command does it, pdtran of ScaLAPACK at several block sizes on the most square grid, FFTW's MPI transpose
-// planned by measuring. Bytes are counted as read once plus written once for everyone.
+// Distributed transposes of a square f64 matrix side by side: ours from row blocks to row blocks as
+// the command does it, pdtran of ScaLAPACK at several block sizes on the most square grid, FFTW's
+// MPI transpose planned by measuring. Bytes are counted as read once plus written once for
+// everyone.
 
 #include <fftw3-mpi.h>
 #include <fmt/format.h>
@@ -48,7 +49,8 @@ struct Ours {
     const index_t n = b.cols();
     bool right = true;
     for (index_t i = 0; i < b.box().rows.size(); ++i) {
-      for (index_t j = 0; j < n; ++j) right &= values[i * n + j] == value_at(j * n + b.box().rows.begin + i);
+      for (index_t j = 0; j < n; ++j)
+        right &= values[i * n + j] == value_at(j * n + b.box().rows.begin + i);
     }
     require(right, ExitCode::verification, "tessera's transpose is wrong");
   }
@@ -61,9 +63,9 @@ struct Fftw {
   explicit Fftw(index_t n) {
     const std::ptrdiff_t shape[] = {n, n};
     std::ptrdiff_t rows = 0, first = 0, cols = 0, first_col = 0;
-    const auto size =
-        fftw_mpi_local_size_many_transposed(2, shape, 1, FFTW_MPI_DEFAULT_BLOCK, FFTW_MPI_DEFAULT_BLOCK,
-                                            MPI_COMM_WORLD, &rows, &first, &cols, &first_col);
+    const auto size = fftw_mpi_local_size_many_transposed(2, shape, 1, FFTW_MPI_DEFAULT_BLOCK,
+                                                          FFTW_MPI_DEFAULT_BLOCK, MPI_COMM_WORLD,
+                                                          &rows, &first, &cols, &first_col);
     in = fftw_alloc_real(static_cast<std::size_t>(size));
     out = fftw_alloc_real(static_cast<std::size_t>(size));
     plan = fftw_mpi_plan_transpose(n, n, in, out, MPI_COMM_WORLD, FFTW_MEASURE);
@@ -98,15 +100,18 @@ void row(const mpi::Communicator& comm, Table& table, index_t n, double budget) 
                             const int ni = static_cast<int>(n), one = 1;
                             const double alpha = 1, beta = 0;
                             auto& [a, c] = blocks[s];
-                            pdtran_(&ni, &ni, &alpha, a.data.data(), &one, &one, a.descriptor.data(), &beta,
-                                    c.data.data(), &one, &one, c.descriptor.data());
+                            pdtran_(&ni, &ni, &alpha, a.data.data(), &one, &one,
+                                    a.descriptor.data(), &beta, c.data.data(), &one, &one,
+                                    c.descriptor.data());
                           },
                           barrier});
   }
-  const auto seconds = interleaved(candidates, 15, budget, [&](double mine) { return comm.max(mine); });
+  const auto seconds =
+      interleaved(candidates, 15, budget, [&](double mine) { return comm.max(mine); });
   const double bytes = 16.0 * static_cast<double>(n) * static_cast<double>(n);
   std::size_t best = 2;
-  for (std::size_t s = 2; s < seconds.size(); ++s) best = seconds[s].median < seconds[best].median ? s : best;
+  for (std::size_t s = 2; s < seconds.size(); ++s)
+    best = seconds[s].median < seconds[best].median ? s : best;
   const auto rate = [&](std::size_t which) { return 1e-9 * bytes / seconds[which].median; };
   table.add({std::to_string(n), std::to_string(comm.size()), fmt::format("{:.2f}", rate(0)),
              fmt::format("{:.2f}", rate(1)), fmt::format("{:.2f}", rate(best)),
@@ -120,9 +125,11 @@ ExitCode run(const mpi::Communicator& comm, int argc, char** argv) {
   CLI::App app("ours against FFTW's transpose and ScaLAPACK's pdtran, between ranks");
   app.add_flag("--quick", quick, "less time a row, two sizes");
   app.add_option("--n", sizes, "rows and columns")->delimiter(',')->check(CLI::PositiveNumber);
-  if (const auto code = leave_after(app, argc, argv, comm.is_root() ? Rank::root : Rank::other)) return *code;
+  if (const auto code = leave_after(app, argc, argv, comm.is_root() ? Rank::root : Rank::other))
+    return *code;
   if (sizes.empty())
-    sizes = quick ? std::vector<index_t>{4000, 4096} : std::vector<index_t>{2000, 4000, 4096, 8000, 8192};
+    sizes = quick ? std::vector<index_t>{4000, 4096}
+                  : std::vector<index_t>{2000, 4000, 4096, 8000, 8192};
   machine::set_default_threads(1);
   fftw_mpi_init();
   Table table({"n", "ranks", "tessera", "FFTW-MPI", "pdtran", "block", "/FFTW-MPI", "/pdtran"});

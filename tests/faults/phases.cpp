@@ -1,10 +1,11 @@
-// Linked into a copy of the program in front of mpi::enter_phase and mpi::together (ld --wrap): lets one rank
-// go wrong where it enters a phase for the first time.
+// Linked into a copy of the program in front of mpi::enter_phase and mpi::together (ld --wrap):
+// lets one rank go wrong where it enters a phase for the first time.
 //
 //   FAULT_KIND   throw, bad_alloc, abort, segv, kill, term, exit, hang; list: only tells the phases
 //   FAULT_PHASE  the phase's name
 //   FAULT_RANK   the rank
-//   FAULT_LOG    gets a line with the time (CLOCK_MONOTONIC, s) when it happens; for list, the phases' names
+//   FAULT_LOG    gets a line with the time (CLOCK_MONOTONIC, s) when it happens; for list, the
+//   phases' names
 
 #include <time.h>
 #include <unistd.h>
@@ -30,9 +31,11 @@ using Work = std::function<void()>;
 
 // The linker's names for the functions of the program and for those in front of them.
 void real_enter_phase(const char* name) asm("__real_" ENTER_PHASE);
-void real_together(const mpi::Communicator& comm, const char* name, const Work& work) asm("__real_" TOGETHER);
+void real_together(const mpi::Communicator& comm, const char* name,
+                   const Work& work) asm("__real_" TOGETHER);
 void enter_phase(const char* name) asm("__wrap_" ENTER_PHASE);
-void together(const mpi::Communicator& comm, const char* name, const Work& work) asm("__wrap_" TOGETHER);
+void together(const mpi::Communicator& comm, const char* name,
+              const Work& work) asm("__wrap_" TOGETHER);
 
 namespace {
 

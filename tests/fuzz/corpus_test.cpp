@@ -24,7 +24,8 @@ void for_each_text(const std::string& folder, const std::function<void(const std
   const char* corpus = std::getenv("TESSERA_CORPUS");
   ASSERT_NE(corpus, nullptr) << "name the folder of the corpus";
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(corpus) / folder))
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(corpus) / folder))
     files.push_back(entry.path());
   ASSERT_FALSE(files.empty());
   std::sort(files.begin(), files.end());
@@ -37,7 +38,8 @@ void for_each_text(const std::string& folder, const std::function<void(const std
 
 TEST(Corpus, EveryRequestIsAnsweredOrRefusedInOneLine) {
   for_each_text("requests", [](const std::string& text) {
-    EXPECT_EQ(LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), 0);
+    EXPECT_EQ(
+        LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()), 0);
   });
 }
 

@@ -10,7 +10,8 @@
 
 namespace tessera::fuzz {
 
-/// A request as the fuzzer writes it: a line with the command's name, a line an argument, and behind a line
+/// A request as the fuzzer writes it: a line with the command's name, a line an argument, and
+/// behind a line
 /// "===" the text of the TOML file that --config names.
 struct Input {
   std::string command;
@@ -25,8 +26,9 @@ struct Input {
 [[nodiscard]] const std::vector<apps::Command>& commands();
 [[nodiscard]] const apps::Command& command_of(const std::string& name);
 
-/// Reads the request, and plans what it asks for (nothing is computed or written). Right is an answer, or
-/// one Error of one line with a code that blames the request; everything else ends the process.
+/// Reads the request, and plans what it asks for (nothing is computed or written). Right is an
+/// answer, or one Error of one line with a code that blames the request; everything else ends the
+/// process.
 void check_request(const Input& input);
 
 /// The parsers of single values: selections, sides, weights, intervals, probes, sizes.

@@ -102,7 +102,8 @@ class Mutator {
   void change(Input& input) {
     switch (pick(10)) {
       case 0:
-        input.command = pick(6) == 0 ? "values" : commands()[pick(commands().size())].options.command();
+        input.command =
+            pick(6) == 0 ? "values" : commands()[pick(commands().size())].options.command();
         break;
       case 1:
         drop(input.arguments);
@@ -207,8 +208,8 @@ class Mutator {
 }  // namespace
 }  // namespace tessera::fuzz
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
-                                               unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                               std::size_t most, unsigned seed) {
   using namespace tessera::fuzz;
   if (seed % 8 == 0) return LLVMFuzzerMutate(data, size, most);
   Input input = read_input(data, size);

@@ -12,8 +12,8 @@
 namespace tessera::fuzz {
 namespace {
 
-using workloads::stencil::Weights;
 using dist::stencil::Sides;
+using workloads::stencil::Weights;
 
 /// Extents as (z, y, x).
 Index3 box_of(const Weights& weights) {

@@ -1,5 +1,6 @@
 #pragma once
-// What the benches on a GPU share: data on the device, times of kernels by events over rotating problems.
+// What the benches on a GPU share: data on the device, times of kernels by events over rotating
+// problems.
 
 #include <fmt/format.h>
 
@@ -41,8 +42,8 @@ cuda::DeviceBuffer<T> random_on_device(index_t count, std::uint64_t stream) {
   return device;
 }
 
-/// Median seconds by events of a(number, stream) and b(number, stream), run in turn so that both meet the
-/// same clock and temperature; number rotates through 0..sets-1.
+/// Median seconds by events of a(number, stream) and b(number, stream), run in turn so that both
+/// meet the same clock and temperature; number rotates through 0..sets-1.
 template <class A, class B>
 std::pair<double, double> median_seconds_in_turn(const A& a, const B& b, int repetitions = 9) {
   constexpr int warmups = 2;
@@ -68,7 +69,9 @@ double median_seconds(const Run& run, int repetitions = 9) {
   return median_seconds_in_turn([](std::size_t, cudaStream_t) {}, run, repetitions).second;
 }
 
-inline bool quick(int argc, char** argv) { return argc > 1 && std::string_view(argv[1]) == "--quick"; }
+inline bool quick(int argc, char** argv) {
+  return argc > 1 && std::string_view(argv[1]) == "--quick";
+}
 
 /// Names the device, or says why there is none.
 inline bool announce() {

@@ -25,7 +25,8 @@ using mpi::DeviceWay;
 
 /// Median over repetitions of the slowest rank's seconds; prepare() is not timed.
 template <class Prepare, class F>
-double median_seconds(const Communicator& comm, int repetitions, const Prepare& prepare, const F& run) {
+double median_seconds(const Communicator& comm, int repetitions, const Prepare& prepare,
+                      const F& run) {
   std::vector<double> samples;
   for (int r = -2; r < repetitions; ++r) {
     prepare();
@@ -60,8 +61,9 @@ class AllToAll {
     machine::Buffer<std::uint64_t> words(part_ * ranks_ / 8);
 #pragma omp parallel for
     for (index_t i = 0; i < words.size(); ++i) words[i] = word(rank_, i);
-    device::upload({reinterpret_cast<const std::byte*>(words.data()), 1, part_ * ranks_, part_ * ranks_},
-                   matrix_view(from_.data(), 1, part_ * ranks_), 0);
+    device::upload(
+        {reinterpret_cast<const std::byte*>(words.data()), 1, part_ * ranks_, part_ * ranks_},
+        matrix_view(from_.data(), 1, part_ * ranks_), 0);
     for (int k = 0; k < ranks_; ++k) streams_.push_back(std::make_unique<device::Stream>());
   }
 
@@ -97,8 +99,9 @@ class AllToAll {
   /// Whether every rank has what it should.
   [[nodiscard]] bool right() {
     machine::Buffer<std::uint64_t> words(part_ * ranks_ / 8);
-    device::download(matrix_view(to_.data(), 1, part_ * ranks_),
-                     {reinterpret_cast<std::byte*>(words.data()), 1, part_ * ranks_, part_ * ranks_}, 0);
+    device::download(
+        matrix_view(to_.data(), 1, part_ * ranks_),
+        {reinterpret_cast<std::byte*>(words.data()), 1, part_ * ranks_, part_ * ranks_}, 0);
     index_t wrong = 0;
     const index_t each = part_ / 8;
 #pragma omp parallel for reduction(+ : wrong)

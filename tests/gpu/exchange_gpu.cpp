@@ -1,6 +1,6 @@
-// Ranks that talk GPU to GPU, under mpirun: what the links give, and what of it transposes, products,
-// sorts and stencils reach whose data stays on the GPUs. Seconds are those of the slowest rank, medians;
-// results are checked.
+// Ranks that talk GPU to GPU, under mpirun: what the links give, and what of it transposes,
+// products, sorts and stencils reach whose data stays on the GPUs. Seconds are those of the slowest
+// rank, medians; results are checked.
 //
 //   mpirun -n 2 --bind-to none exchange_gpu [--quick] [links] [transpose] [matmul] [sort] [stencil]
 
@@ -20,7 +20,8 @@ std::vector<DeviceExchange> find_ways(const Communicator& comm) {
     try {
       const Timer timer;
       ways.push_back(DeviceExchange::choose(comm, std::string(name(way))));
-      if (comm.is_root()) fmt::print("{}: found in {}\n", name(way), human_seconds(timer.seconds()));
+      if (comm.is_root())
+        fmt::print("{}: found in {}\n", name(way), human_seconds(timer.seconds()));
     } catch (const Error& error) {
       if (comm.is_root()) fmt::print("{}: {}\n", name(way), error.what());
     }
@@ -31,16 +32,20 @@ std::vector<DeviceExchange> find_ways(const Communicator& comm) {
 }
 
 void links(Bench& bench) {
-  Table table({"all-to-all by", "a rank", "median", "GB/s a rank", "GB/s a GPU and direction", "checked"});
+  Table table(
+      {"all-to-all by", "a rank", "median", "GB/s a rank", "GB/s a GPU and direction", "checked"});
   for (const DeviceExchange& exchange : bench.ways) {
     for (const index_t mib :
          bench.quick ? std::vector<index_t>{64} : std::vector<index_t>{16, 256, 1024, 4096}) {
       if (mib > 1024 && exchange.way() == DeviceWay::staged) continue;
       AllToAll all(exchange, mib << 20);
-      const double seconds = median_seconds(bench.comm, bench.repetitions(exchange), [&] { all.run(); });
-      const double travels = all.bytes() * (bench.comm.size() - 1) / bench.comm.size() * bench.sharing();
-      table.add({std::string(name(exchange.way())), human_bytes(all.bytes()), human_seconds(seconds),
-                 gb_per_s(all.bytes(), seconds), gb_per_s(travels, seconds), bench.verdict(all.right())});
+      const double seconds =
+          median_seconds(bench.comm, bench.repetitions(exchange), [&] { all.run(); });
+      const double travels =
+          all.bytes() * (bench.comm.size() - 1) / bench.comm.size() * bench.sharing();
+      table.add({std::string(name(exchange.way())), human_bytes(all.bytes()),
+                 human_seconds(seconds), gb_per_s(all.bytes(), seconds), gb_per_s(travels, seconds),
+                 bench.verdict(all.right())});
     }
   }
   bench.show(table);
@@ -55,8 +60,8 @@ void fill(dist::transpose::DeviceTranspose& there, index_t n, const layout::Box&
     for (index_t j = 0; j < n; ++j) a[i * n + j] = code(box.rows.begin + i, j, n);
   there.put({reinterpret_cast<const std::byte*>(a.data()), box.rows.size(), n, n, 8});
 }
-[[nodiscard]] bool is_transpose(const Communicator& comm, dist::transpose::DeviceTranspose& there, index_t n,
-                                const layout::Box& box) {
+[[nodiscard]] bool is_transpose(const Communicator& comm, dist::transpose::DeviceTranspose& there,
+                                index_t n, const layout::Box& box) {
   machine::Buffer<std::uint64_t> b(box.area());
   std::fill(b.begin(), b.end(), 0);
   there.get({reinterpret_cast<std::byte*>(b.data()), box.rows.size(), n, n, 8});
@@ -69,7 +74,8 @@ void fill(dist::transpose::DeviceTranspose& there, index_t n, const layout::Box&
 
 void transposes(Bench& bench) {
   namespace dt = dist::transpose;
-  Table table({"transpose f64 by", "n", "own part", "median", "GB/s a rank", "of the all-to-all", "checked"});
+  Table table({"transpose f64 by", "n", "own part", "median", "GB/s a rank", "of the all-to-all",
+               "checked"});
   for (const index_t n :
        bench.quick ? std::vector<index_t>{4096} : std::vector<index_t>{16384, 24576, 32768}) {
     const layout::MatrixLayout rows = layout::row_blocks(n, n, bench.comm.size());
@@ -77,7 +83,8 @@ void transposes(Bench& bench) {
     double best = 0;
     for (const DeviceExchange& exchange : bench.ways) {
       AllToAll all(exchange, static_cast<index_t>(bytes));
-      const double seconds = median_seconds(bench.comm, bench.repetitions(exchange), [&] { all.run(); });
+      const double seconds =
+          median_seconds(bench.comm, bench.repetitions(exchange), [&] { all.run(); });
       if (best == 0 || seconds < best) best = seconds;
     }
     for (const DeviceExchange& exchange : bench.ways) {
@@ -90,8 +97,9 @@ void transposes(Bench& bench) {
         mpi::Phases phases;
         const double seconds =
             median_seconds(bench.comm, bench.repetitions(exchange), [&] { there.run(phases); });
-        table.add({std::string(name(exchange.way())), std::to_string(n), called, human_seconds(seconds),
-                   gb_per_s(bytes, seconds), fmt::format("{:.3f}", best / seconds),
+        table.add({std::string(name(exchange.way())), std::to_string(n), called,
+                   human_seconds(seconds), gb_per_s(bytes, seconds),
+                   fmt::format("{:.3f}", best / seconds),
                    bench.verdict(is_transpose(bench.comm, there, n, rows.of(bench.comm.rank())))});
       }
     }
@@ -113,7 +121,8 @@ ExitCode run(const Communicator& comm, const std::vector<std::string_view>& word
   const auto has = [&](std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
-  const bool all = std::all_of(words.begin(), words.end(), [](auto word) { return word.starts_with("--"); });
+  const bool all =
+      std::all_of(words.begin(), words.end(), [](auto word) { return word.starts_with("--"); });
   Bench bench{comm, has("--quick"), find_ways(comm)};
   if (all || has("links")) links(bench);
   if (all || has("transpose")) transposes(bench);

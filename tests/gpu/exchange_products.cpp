@@ -22,8 +22,10 @@ machine::Buffer<double> rows_of(std::uint64_t stream, index_t n, const layout::R
   return x;
 }
 
-/// Seconds of a product on the ranks of the exchange, and whether samples of it are right on all of them.
-std::pair<double, bool> timed(const Bench& bench, const DeviceExchange& exchange, index_t n, index_t panel) {
+/// Seconds of a product on the ranks of the exchange, and whether samples of it are right on all of
+/// them.
+std::pair<double, bool> timed(const Bench& bench, const DeviceExchange& exchange, index_t n,
+                              index_t panel) {
   const Communicator& comm = exchange.comm();
   const layout::Range rows = layout::BlockMap(n, comm.size()).range(comm.rank());
   Product product(exchange, {.m = n, .n = n, .k = n}, {.threads = 8}, panel);
@@ -38,10 +40,11 @@ std::pair<double, bool> timed(const Bench& bench, const DeviceExchange& exchange
   product.get_c(matrix_view(x.data(), rows.size(), n));
   index_t wrong = 0;
   for (std::uint64_t s = 0; s < 64; ++s) {
-    const auto i = static_cast<index_t>(random_bits(3, 1, static_cast<index_t>(s)) %
-                                        static_cast<std::uint64_t>(std::max<index_t>(1, rows.size())));
-    const auto j =
-        static_cast<index_t>(random_bits(3, 2, static_cast<index_t>(s)) % static_cast<std::uint64_t>(n));
+    const auto i =
+        static_cast<index_t>(random_bits(3, 1, static_cast<index_t>(s)) %
+                             static_cast<std::uint64_t>(std::max<index_t>(1, rows.size())));
+    const auto j = static_cast<index_t>(random_bits(3, 2, static_cast<index_t>(s)) %
+                                        static_cast<std::uint64_t>(n));
     if (rows.empty()) break;
     double want = 0, bound = 0;
     for (index_t k = 0; k < n; ++k) {
@@ -64,7 +67,8 @@ double alone(Bench& bench, Table& table, index_t n) {
   double seconds = 0;
   bool right = true;
   if (bench.comm.is_root())
-    std::tie(seconds, right) = timed(bench, DeviceExchange(Communicator::self(), DeviceWay::ipc), n, 0);
+    std::tie(seconds, right) =
+        timed(bench, DeviceExchange(Communicator::self(), DeviceWay::ipc), n, 0);
   seconds = bench.comm.max(seconds);
   table.add({"-", std::to_string(n), "1", "-", human_seconds(seconds), tflops(n, seconds), "1",
              bench.verdict(bench.comm.sum(index_t{right ? 0 : 1}) == 0)});
@@ -82,7 +86,8 @@ void product(Bench& bench, Table& table, const DeviceExchange& exchange, index_t
 }  // namespace
 
 void products(Bench& bench) {
-  Table table({"product f64 by", "n", "GPUs", "panels", "median", "TFLOP/s", "times one", "checked"});
+  Table table(
+      {"product f64 by", "n", "GPUs", "panels", "median", "TFLOP/s", "times one", "checked"});
   const index_t n = bench.quick ? 4096 : 32768;
   const double one = alone(bench, table, n);
   for (const DeviceExchange& exchange : bench.ways) {

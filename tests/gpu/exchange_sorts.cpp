@@ -16,8 +16,9 @@ struct Named {
   Input input;
   const char* name;
 };
-constexpr Named inputs[] = {
-    {Input::uniform, "uniform"}, {Input::low_entropy, "and-ed 3x"}, {Input::all_equal, "all equal"}};
+constexpr Named inputs[] = {{Input::uniform, "uniform"},
+                            {Input::low_entropy, "and-ed 3x"},
+                            {Input::all_equal, "all equal"}};
 
 Key key(Input input, index_t i) {
   const Key random = random_bits(1, 1, i);
@@ -45,7 +46,8 @@ struct Timed {
   bool right = true, divided = false;
 };
 
-/// Sorts on the ranks of the exchange; whether the keys are those of before, in order, across ranks too.
+/// Sorts on the ranks of the exchange; whether the keys are those of before, in order, across ranks
+/// too.
 Timed timed(const DeviceExchange& exchange, Input input, index_t total, int repetitions) {
   const Communicator& comm = exchange.comm();
   const layout::Range mine = layout::BlockMap(total, comm.size()).range(comm.rank());
@@ -53,12 +55,16 @@ Timed timed(const DeviceExchange& exchange, Input input, index_t total, int repe
 #pragma omp parallel for
   for (index_t i = 0; i < keys.size(); ++i) keys[i] = key(input, mine.begin + i);
   const Content before = content(keys);
-  ds::DeviceSort<Key> there(exchange, total, tessera::sort::key_map<Key>(tessera::sort::Order::ascending),
+  ds::DeviceSort<Key> there(exchange, total,
+                            tessera::sort::key_map<Key>(tessera::sort::Order::ascending),
                             *tessera::sort::resident_kernels(Key{}));
   const index_t bytes = mine.size() * index_t{sizeof(Key)};
   const device::Block original(bytes, device::Home::device);
-  const auto as_bytes = [&](Key* data) { return matrix_view(reinterpret_cast<std::byte*>(data), 1, bytes); };
-  device::upload(as_bytes(keys.data()), matrix_view(original.data(), 1, bytes), machine::default_threads());
+  const auto as_bytes = [&](Key* data) {
+    return matrix_view(reinterpret_cast<std::byte*>(data), 1, bytes);
+  };
+  device::upload(as_bytes(keys.data()), matrix_view(original.data(), 1, bytes),
+                 machine::default_threads());
   const device::Stream stream;
   const auto prepare = [&] {
     device::copy(matrix_view(original.data(), 1, bytes), as_bytes(there.input()), stream);
@@ -91,8 +97,8 @@ std::string keys_per_s(index_t total, double seconds) {
 }  // namespace
 
 void sorts(Bench& bench) {
-  Table table({"sort u64 by", "keys", "input", "GPUs", "cut by", "median", "Gkeys/s", "times one", "waited",
-               "all-to-all over it", "checked"});
+  Table table({"sort u64 by", "keys", "input", "GPUs", "cut by", "median", "Gkeys/s", "times one",
+               "waited", "all-to-all over it", "checked"});
   const index_t total = index_t{1} << (bench.quick ? 24 : 30);
   const std::string keys = bench.quick ? "2^24" : "2^30";
   const int gpus = bench.comm.size() / bench.sharing();
@@ -101,8 +107,9 @@ void sorts(Bench& bench) {
     if (bench.comm.is_root())
       one = timed(DeviceExchange(Communicator::self(), DeviceWay::ipc), input, total, 3);
     one.seconds = bench.comm.max(one.seconds);
-    table.add({"-", keys, called, "1", "-", human_seconds(one.seconds), keys_per_s(total, one.seconds), "1",
-               "-", "-", bench.verdict(bench.comm.sum(index_t{one.right ? 0 : 1}) == 0)});
+    table.add({"-", keys, called, "1", "-", human_seconds(one.seconds),
+               keys_per_s(total, one.seconds), "1", "-", "-",
+               bench.verdict(bench.comm.sum(index_t{one.right ? 0 : 1}) == 0)});
     for (const DeviceExchange& exchange : bench.ways) {
       if (input != Input::uniform && !exchange.reaches()) continue;
       double all_to_all = 0;

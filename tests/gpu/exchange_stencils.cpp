@@ -1,5 +1,5 @@
-// Fields that stay on the GPUs: one box on one of them against a box on each, neighbours all around along the
-// slowest dimension.
+// Fields that stay on the GPUs: one box on one of them against a box on each, neighbours all around
+// along the slowest dimension.
 
 #include "dist/stencil/on_devices.hpp"
 #include "dist/stencil/samples.hpp"
@@ -22,7 +22,7 @@ struct Weak {
 struct Timed {
   double seconds = 0, interior = 0, edges = 0;  ///< a step
   double exchange = 0;                          ///< alone
-  double halo = 0;                              ///< of the box's points, that come from others in an exchange
+  double halo = 0;  ///< of the box's points, that come from others in an exchange
   bool right = true;
 };
 
@@ -76,10 +76,11 @@ ds::DistributedField<T> field_of(const Communicator& comm, const Weak& weak) {
 }
 
 template <class T>
-Timed timed(const DeviceExchange& exchange, const Weak& weak, ds::DistributedField<T>& u, Overlap overlap,
-            int repetitions) {
+Timed timed(const DeviceExchange& exchange, const Weak& weak, ds::DistributedField<T>& u,
+            Overlap overlap, int repetitions) {
   const Communicator& comm = exchange.comm();
-  ds::DeviceStencil<T> there(exchange, u, {.threads = machine::default_threads(), .overlap = overlap});
+  ds::DeviceStencil<T> there(exchange, u,
+                             {.threads = machine::default_threads(), .overlap = overlap});
   there.put(u);
   Timed result;
   mpi::Phases phases;
@@ -104,7 +105,8 @@ Timed timed(const DeviceExchange& exchange, const Weak& weak, ds::DistributedFie
   result.edges = comm.max(phases.of("edges")) / runs / steps;
   if (comm.size() == 1) return result;
   result.exchange = exchange_alone(exchange, u, repetitions);
-  result.halo = 2 * static_cast<double>(weak.halo_steps) / static_cast<double>(weak.box[3 - weak.dims]);
+  result.halo =
+      2 * static_cast<double>(weak.halo_steps) / static_cast<double>(weak.box[3 - weak.dims]);
   return result;
 }
 
@@ -116,15 +118,18 @@ std::string text_of(const Weak& weak) {
 template <class T>
 void rows_of(Bench& bench, const Weak& weak, Table& table) {
   const double points = static_cast<double>(weak.box.volume());
-  const auto add = [&](const std::string& by, const std::string& overlap, double boxes, const Timed& one,
-                       const Timed& t) {
+  const auto add = [&](const std::string& by, const std::string& overlap, double boxes,
+                       const Timed& one, const Timed& t) {
     const bool several = boxes > 1;
-    const auto time = [&](double seconds) { return several ? human_seconds(seconds) : std::string("-"); };
-    table.add({by, text_of(weak), sizeof(T) == 4 ? "f32" : "f64", std::to_string(weak.halo_steps), overlap,
-               human_seconds(t.seconds), fmt::format("{:.0f}", boxes * points / t.seconds / 1e9),
+    const auto time = [&](double seconds) {
+      return several ? human_seconds(seconds) : std::string("-");
+    };
+    table.add({by, text_of(weak), sizeof(T) == 4 ? "f32" : "f64", std::to_string(weak.halo_steps),
+               overlap, human_seconds(t.seconds),
+               fmt::format("{:.0f}", boxes * points / t.seconds / 1e9),
                several ? fmt::format("{:.3f}", one.seconds * bench.sharing() / t.seconds) : "1",
-               human_seconds(t.interior), time(t.edges), time(t.exchange), fmt::format("{:.4f}", t.halo),
-               bench.verdict(t.right)});
+               human_seconds(t.interior), time(t.edges), time(t.exchange),
+               fmt::format("{:.4f}", t.halo), bench.verdict(t.right)});
   };
   Timed one;
   if (bench.comm.is_root()) {
@@ -142,8 +147,8 @@ void rows_of(Bench& bench, const Weak& weak, Table& table) {
     for (const Overlap overlap : {Overlap::yes, Overlap::no}) {
       if (overlap == Overlap::no && !first) continue;
       const Timed many = timed(exchange, weak, u, overlap, bench.quick ? 3 : 5);
-      add(std::string(name(exchange.way())), overlap == Overlap::yes ? "yes" : "no", bench.comm.size(), one,
-          many);
+      add(std::string(name(exchange.way())), overlap == Overlap::yes ? "yes" : "no",
+          bench.comm.size(), one, many);
     }
   }
 }
@@ -151,8 +156,9 @@ void rows_of(Bench& bench, const Weak& weak, Table& table) {
 }  // namespace
 
 void stencils(Bench& bench) {
-  Table table({"heat by", "box a rank", "type", "T", "overlap", "a step", "Gpoints/s", "of weak scaling",
-               "interior a step", "edges a step", "an exchange alone", "halo of the box", "checked"});
+  Table table({"heat by", "box a rank", "type", "T", "overlap", "a step", "Gpoints/s",
+               "of weak scaling", "interior a step", "edges a step", "an exchange alone",
+               "halo of the box", "checked"});
   const index_t n2 = bench.quick ? 2048 : 16384, n3 = bench.quick ? 128 : 512;
   const auto plane = [&](index_t halo_steps) { return Weak{2, {{1, n2, n2}}, 48, halo_steps}; };
   const auto solid = [&](index_t halo_steps) { return Weak{3, {{n3, n3, n3}}, 24, halo_steps}; };

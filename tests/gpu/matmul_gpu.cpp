@@ -1,5 +1,6 @@
-// The device kernels of matmul on data that lies on the device, timed by events over rotating operands: a
-// line a kernel and size, with its rate as a share of the vendor's library in the same run.
+// The device kernels of matmul on data that lies on the device, timed by events over rotating
+// operands: a line a kernel and size, with its rate as a share of the vendor's library in the same
+// run.
 
 #include "base/timer.hpp"
 #include "bench.hpp"
@@ -29,7 +30,8 @@ std::vector<Gemm<T>> problems(Shape shape, std::vector<gpu::cuda::DeviceBuffer<T
     return MatrixView<T>{storage.back().data(), rows, cols, cols};
   };
   for (index_t set = 0; set < gpu::sets; ++set) {
-    const auto a = matrix(shape.m, shape.k), b = matrix(shape.k, shape.n), c = matrix(shape.m, shape.n);
+    const auto a = matrix(shape.m, shape.k), b = matrix(shape.k, shape.n),
+               c = matrix(shape.m, shape.n);
     made.push_back({T{1}, a, Op::none, b, Op::none, T{0}, c});
   }
   return made;
@@ -40,16 +42,16 @@ template <class T>
 void measure(Table& table, const char* type, Shape shape, const std::vector<Named<T>>& kernels) {
   std::vector<gpu::cuda::DeviceBuffer<T>> storage;
   const std::vector<Gemm<T>> made = problems<T>(shape, storage);
-  const double flops =
-      2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
+  const double flops = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                       static_cast<double>(shape.k);
   for (const Named<T>& kernel : kernels) {
     if (shape.m > kernel.largest) continue;
     const auto [vendor, ours] = gpu::median_seconds_in_turn(
         [&](std::size_t set, DeviceStream stream) { cublas<T>(made[set], {}, stream); },
         [&](std::size_t set, DeviceStream stream) { kernel.run(made[set], {}, stream); });
-    table.add({kernel.name, type, fmt::format("{} x {} x {}", shape.m, shape.n, shape.k), human_seconds(ours),
-               human_number(flops / ours / 1e12), human_number(flops / vendor / 1e12),
-               fmt::format("{:.3f}", vendor / ours)});
+    table.add({kernel.name, type, fmt::format("{} x {} x {}", shape.m, shape.n, shape.k),
+               human_seconds(ours), human_number(flops / ours / 1e12),
+               human_number(flops / vendor / 1e12), fmt::format("{:.3f}", vendor / ours)});
   }
 }
 
@@ -64,22 +66,24 @@ void measure_mixed(Table& table, const char* type, Shape shape) {
     operands.push_back(gpu::random_on_device<T>(shape.m * shape.k, 2 * set));
     const MatrixView<const T> a{operands.back().data(), shape.m, shape.k, shape.k};
     operands.push_back(gpu::random_on_device<T>(shape.k * shape.n, 2 * set + 1));
-    const index_t rows = op_b == Op::none ? shape.k : shape.n, cols = op_b == Op::none ? shape.n : shape.k;
+    const index_t rows = op_b == Op::none ? shape.k : shape.n,
+                  cols = op_b == Op::none ? shape.n : shape.k;
     const MatrixView<const T> b{operands.back().data(), rows, cols, cols};
     results.emplace_back(shape.m * shape.n);
-    made.push_back({1, a, Op::none, b, op_b, 0, {results.back().data(), shape.m, shape.n, shape.n}});
+    made.push_back(
+        {1, a, Op::none, b, op_b, 0, {results.back().data(), shape.m, shape.n, shape.n}});
   }
-  const double flops =
-      2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
+  const double flops = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                       static_cast<double>(shape.k);
   const auto add = [&](const char* name, const auto& run) {
     const auto [vendor, ours] = gpu::median_seconds_in_turn(
         [&](std::size_t set, DeviceStream stream) { cublas_mixed(made[set], stream); },
         [&](std::size_t set, DeviceStream stream) {
           require(run(made[set], stream), ExitCode::internal, "the device takes no such product");
         });
-    table.add({name, type, fmt::format("{} x {} x {}", shape.m, shape.n, shape.k), human_seconds(ours),
-               human_number(flops / ours / 1e12), human_number(flops / vendor / 1e12),
-               fmt::format("{:.3f}", vendor / ours)});
+    table.add({name, type, fmt::format("{} x {} x {}", shape.m, shape.n, shape.k),
+               human_seconds(ours), human_number(flops / ours / 1e12),
+               human_number(flops / vendor / 1e12), fmt::format("{:.3f}", vendor / ours)});
   };
   using Problem = MixedGemm<T>;
   if (machine::gpus().devices.front().major == 9)
@@ -96,9 +100,9 @@ class Locked {
   template <class T>
   explicit Locked(machine::Buffer<T>& buffer) : data_(buffer.data()) {
     const Timer timer;
-    gpu::cuda::check(
-        cudaHostRegister(data_, static_cast<std::size_t>(buffer.size()) * sizeof(T), cudaHostRegisterDefault),
-        "cudaHostRegister");
+    gpu::cuda::check(cudaHostRegister(data_, static_cast<std::size_t>(buffer.size()) * sizeof(T),
+                                      cudaHostRegisterDefault),
+                     "cudaHostRegister");
     seconds = timer.seconds();
   }
   ~Locked() { cudaHostUnregister(data_); }
@@ -110,8 +114,8 @@ class Locked {
   void* data_;
 };
 
-/// Operands and result in host memory, through the device in pieces: the ways to bring them there, side by
-/// side. The share is of the rate of the same kernel on the same product in device memory.
+/// Operands and result in host memory, through the device in pieces: the ways to bring them there,
+/// side by side. The share is of the rate of the same kernel on the same product in device memory.
 class FromHost {
  public:
   FromHost(index_t n, index_t limit, int repetitions)
@@ -126,7 +130,9 @@ class FromHost {
     add("chunks, one step at a time", {.way = Way::chunks}, Passage::Overlap::no);
     add("straight from pageable", {.way = Way::straight});
     const Locked a(a_), b(b_), c(c_);
-    add(fmt::format("straight, locked before in {}", human_seconds(a.seconds + b.seconds + c.seconds)), {});
+    add(fmt::format("straight, locked before in {}",
+                    human_seconds(a.seconds + b.seconds + c.seconds)),
+        {});
     fmt::print("{}", table_.text());
   }
 
@@ -173,10 +179,10 @@ class FromHost {
     }
     const double median = summarize(samples).median;
     const auto share = [](double x) { return fmt::format("{:.3f}", x); };
-    table_.add({name, fmt::format("{} x {} x {}", pieces.m, pieces.n, pieces.k), human_seconds(median),
-                human_number(flops() / median / 1e12), share(resident_ / median),
-                human_seconds(times.to_device), human_seconds(times.kernels),
-                human_seconds(times.from_device),
+    table_.add({name, fmt::format("{} x {} x {}", pieces.m, pieces.n, pieces.k),
+                human_seconds(median), human_number(flops() / median / 1e12),
+                share(resident_ / median), human_seconds(times.to_device),
+                human_seconds(times.kernels), human_seconds(times.from_device),
                 share((times.to_device + times.kernels + times.from_device) / median),
                 human_bytes(static_cast<double>(pieces.sent_bytes))});
   }
@@ -185,17 +191,18 @@ class FromHost {
   int repetitions_;
   machine::Buffer<double> a_, b_, c_;
   double resident_ = 0;
-  Table table_{{"from the host, f64", "tiles", "median", "TFLOP/s", "of resident", "there", "kernels", "back",
-                "sum of the three / median", "sent"}};
+  Table table_{{"from the host, f64", "tiles", "median", "TFLOP/s", "of resident", "there",
+                "kernels", "back", "sum of the three / median", "sent"}};
 };
 
 int run(bool quick) {
   if (!gpu::announce()) return gpu::skipped;
   Table table({"kernel", "type", "m x n x k", "median", "TFLOP/s", "cublas", "of cublas"});
   constexpr index_t all = index_t{1} << 20;
-  for (const Shape shape : {Shape{1024, 1024, 1024}, Shape{2048, 2048, 2048}, Shape{4096, 4096, 4096},
-                            Shape{8192, 8192, 8192}, Shape{16384, 16384, 16384}, Shape{65536, 128, 128},
-                            Shape{1000, 1100, 1050}, Shape{5000, 3000, 7001}}) {
+  for (const Shape shape :
+       {Shape{1024, 1024, 1024}, Shape{2048, 2048, 2048}, Shape{4096, 4096, 4096},
+        Shape{8192, 8192, 8192}, Shape{16384, 16384, 16384}, Shape{65536, 128, 128},
+        Shape{1000, 1100, 1050}, Shape{5000, 3000, 7001}}) {
     if (quick && shape.n > 8192) continue;
     measure<float>(table, "f32", shape,
                    {{"cuda_register", cuda_register<float>, all},

@@ -1,5 +1,5 @@
-// All device probes with their rates, then what only a measurement can settle: how the read and the reduction
-// are best launched, and how much several streams hide.
+// All device probes with their rates, then what only a measurement can settle: how the read and the
+// reduction are best launched, and how much several streams hide.
 
 #include "bench.hpp"
 #include "kernels/memory/cuda_probes.hpp"
@@ -48,8 +48,8 @@ class Bench {
 
   /// Loads in flight by threads by blocks, as shares of the theoretical bandwidth.
   void tuning() {
-    Table table(
-        {"loads", "threads", "blocks a multiprocessor", "read GB/s", "reduce GB/s", "reduce/read", "of bus"});
+    Table table({"loads", "threads", "blocks a multiprocessor", "read GB/s", "reduce GB/s",
+                 "reduce/read", "of bus"});
     const DeviceProbeVariant& row = *find_variant(device_probes(), "cuda_reduce");
     const DeviceWalk walk = completed(row, {});
     const double bus = machine::gpus().devices.front().bus_bandwidth();
@@ -60,8 +60,8 @@ class Bench {
         const double read = measure(*cuda_read(walk, tuning), 5).rate;
         const double reduce = measure(*cuda_reduce(walk, tuning), 5).rate;
         table.add({std::to_string(loads), std::to_string(threads), std::to_string(blocks),
-                   human_number(read / 1e9), human_number(reduce / 1e9), fmt::format("{:.3f}", reduce / read),
-                   fmt::format("{:.3f}", reduce / bus)});
+                   human_number(read / 1e9), human_number(reduce / 1e9),
+                   fmt::format("{:.3f}", reduce / read), fmt::format("{:.3f}", reduce / bus)});
       }
     }
     fmt::print("\n{}", table.text());
@@ -87,7 +87,8 @@ class Bench {
  private:
   [[nodiscard]] std::vector<index_t> values_of(std::string_view name) const {
     if (name == "cuda_copy_offset")
-      return quick_ ? std::vector<index_t>{0, 1, 8} : std::vector<index_t>{0, 1, 2, 4, 7, 8, 16, 31, 32};
+      return quick_ ? std::vector<index_t>{0, 1, 8}
+                    : std::vector<index_t>{0, 1, 2, 4, 7, 8, 16, 31, 32};
     if (name == "cuda_copy_stride")
       return quick_ ? std::vector<index_t>{1, 8} : std::vector<index_t>{1, 2, 3, 4, 8, 16, 32};
     if (name == "cuda_shared_stride") return {0, 1, 2, 3, 4, 8, 16, 17, 32, 33};

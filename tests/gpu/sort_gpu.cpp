@@ -1,6 +1,7 @@
-// The device sorts on data that lies on the device, timed by events: a line a variant, type, input and size,
-// with its rate against the vendor's sort in the same run and as a share of what copying the items as often
-// would allow. An argsort makes its positions itself, the vendor's by a kernel before it.
+// The device sorts on data that lies on the device, timed by events: a line a variant, type, input
+// and size, with its rate against the vendor's sort in the same run and as a share of what copying
+// the items as often would allow. An argsort makes its positions itself, the vendor's by a kernel
+// before it.
 // --quick: one size. --tune: the radix sort in other shapes.
 
 #include "bench.hpp"
@@ -69,8 +70,8 @@ class Items {
     std::vector<double> samples;
     for (int r = -1; r < 5; ++r) {
       device_copy(keys_.data(), original_.data(), n_, cudaMemcpyDeviceToDevice, stream_);
-      device_copy(values_.data(), original_values_.data(), original_values_.size(), cudaMemcpyDeviceToDevice,
-                  stream_);
+      device_copy(values_.data(), original_values_.data(), original_values_.size(),
+                  cudaMemcpyDeviceToDevice, stream_);
       cuda::Stopwatch watch(stream_);
       candidate.sort({.keys = keys_.data(),
                       .spare_keys = spare_.data(),
@@ -127,22 +128,25 @@ class Items {
 };
 
 struct Report {
-  Table table{{"items", "input", "n", "sort", "median", "Gitems/s", "of cub", "GB/s", "of the bound"}};
+  Table table{
+      {"items", "input", "n", "sort", "median", "Gitems/s", "of cub", "GB/s", "of the bound"}};
   double copies;  // bytes a second
   bool agree = true;
 };
 
 template <class Key, class Value>
-void measure(Report& report, const char* type, std::string_view input, Items<Key, Value>& items, index_t n,
-             const std::vector<Candidate<Key, Value>>& candidates, bool compare) {
+void measure(Report& report, const char* type, std::string_view input, Items<Key, Value>& items,
+             index_t n, const std::vector<Candidate<Key, Value>>& candidates, bool compare) {
   items.make(input);
   double vendor = 0;
   std::uint64_t content = 0;
   for (const Candidate<Key, Value>& candidate : candidates) {  // the vendor's first
     const double seconds = items.seconds(candidate);
     if (vendor == 0) vendor = seconds;
-    const double rate = items.bytes_of_sort(candidate.name == "cuda_hybrid" && items.divided()) / seconds;
-    report.table.add({type, std::string(input), std::to_string(n), candidate.name, human_seconds(seconds),
+    const double rate =
+        items.bytes_of_sort(candidate.name == "cuda_hybrid" && items.divided()) / seconds;
+    report.table.add({type, std::string(input), std::to_string(n), candidate.name,
+                      human_seconds(seconds),
                       fmt::format("{:.2f}", static_cast<double>(n) / seconds / 1e9),
                       fmt::format("{:.3f}", vendor / seconds), fmt::format("{:.0f}", rate / 1e9),
                       fmt::format("{:.2f}", rate / report.copies)});
@@ -177,7 +181,8 @@ void compare_with_vendor(Report& report, const char* type, index_t n, Payload pa
   const bool small = n <= index_t{1} << 26;
   for (const std::string_view input : {"uniform", "entropy_0.544", "all_equal", "sorted", "zipf"}) {
     if (input == "zipf" && (n != index_t{1} << 26 || Items<Key, Value>::valued)) continue;
-    measure(report, type, input, items, n, chosen<Key, Value>(n, input), small || input == "uniform");
+    measure(report, type, input, items, n, chosen<Key, Value>(n, input),
+            small || input == "uniform");
   }
 }
 
@@ -231,5 +236,6 @@ bool has(int argc, char** argv, std::string_view option) {
 }  // namespace tessera::sort
 
 int main(int argc, char** argv) {
-  return tessera::sort::run(tessera::gpu::quick(argc, argv), tessera::sort::has(argc, argv, "--tune"));
+  return tessera::sort::run(tessera::gpu::quick(argc, argv),
+                            tessera::sort::has(argc, argv, "--tune"));
 }

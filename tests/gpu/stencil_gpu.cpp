@@ -1,5 +1,6 @@
-// The device kernels of stencils on fields that lie on the device, timed by events: points a second, bytes
-// counted as one read and one write a point and step, and their share of a device copy in the same run.
+// The device kernels of stencils on fields that lie on the device, timed by events: points a
+// second, bytes counted as one read and one write a point and step, and their share of a device
+// copy in the same run.
 
 #include <optional>
 
@@ -23,7 +24,8 @@ struct Named {
 template <class T>
 class Setting {
  public:
-  Setting(const Stencil& stencil, Index3 extent) : host_(whole_field<T>(stencil, extent)), extent_(extent) {
+  Setting(const Stencil& stencil, Index3 extent)
+      : host_(whole_field<T>(stencil, extent)), extent_(extent) {
     const Sweep<T> sweep = whole_sweep(stencil, all_sides({Boundary::mirror}), host_, 1, 1);
     const index_t rows = extent[0] * extent[1];
 #pragma omp parallel for
@@ -43,7 +45,9 @@ class Setting {
   double seconds(const Named<T>& kernel, index_t steps, int repetitions) {
     const DeviceSweep<T> sweep = device_->sweep(steps);
     return gpu::median_seconds(
-               [&](std::size_t, DeviceStream stream) { (void)kernel.run(sweep, kernel.tuning, stream); },
+               [&](std::size_t, DeviceStream stream) {
+                 (void)kernel.run(sweep, kernel.tuning, stream);
+               },
                repetitions) /
            static_cast<double>(steps);
   }
@@ -61,12 +65,14 @@ double copy_rate(index_t bytes) {
   for (index_t s = 0; s < gpu::sets; ++s) {
     from.emplace_back(bytes);
     to.emplace_back(bytes);
-    gpu::cuda::check(cudaMemset(from.back().data(), 1, static_cast<std::size_t>(bytes)), "cudaMemset");
+    gpu::cuda::check(cudaMemset(from.back().data(), 1, static_cast<std::size_t>(bytes)),
+                     "cudaMemset");
   }
   const double seconds = gpu::median_seconds([&](std::size_t set, DeviceStream stream) {
-    gpu::cuda::check(cudaMemcpyAsync(to[set].data(), from[set].data(), static_cast<std::size_t>(bytes),
-                                     cudaMemcpyDeviceToDevice, stream),
-                     "cudaMemcpyAsync");
+    gpu::cuda::check(
+        cudaMemcpyAsync(to[set].data(), from[set].data(), static_cast<std::size_t>(bytes),
+                        cudaMemcpyDeviceToDevice, stream),
+        "cudaMemcpyAsync");
   });
   return 2 * static_cast<double>(bytes) / seconds;
 }
@@ -94,8 +100,8 @@ void measure(Table& table, const Stencil& stencil, Index3 extent, index_t steps,
 }
 
 template <class T>
-void measure(Table& table, const char* name, int dims, Index3 extent, index_t steps, int repetitions,
-             const std::vector<Named<T>>& kernels) {
+void measure(Table& table, const char* name, int dims, Index3 extent, index_t steps,
+             int repetitions, const std::vector<Named<T>>& kernels) {
   measure<T>(table, named_stencil(name, dims), extent, steps, repetitions, kernels);
 }
 
@@ -113,13 +119,15 @@ std::vector<Named<T>> blocked(int dims, bool quick) {
   std::vector<Named<T>> all{{"cuda_streaming", cuda_streaming<T>}};
   if (dims == 3 && !quick) {
     for (const index_t march : {16, 32, 64, 128})
-      all.push_back({fmt::format("cuda_streaming march {}", march), cuda_streaming<T>, {.march = march}});
+      all.push_back(
+          {fmt::format("cuda_streaming march {}", march), cuda_streaming<T>, {.march = march}});
   }
   const std::vector<index_t> steps = dims == 3        ? std::vector<index_t>{2, 3, 4}
                                      : sizeof(T) == 4 ? std::vector<index_t>{2, 3, 4, 6, 8}
                                                       : std::vector<index_t>{2, 3, 4, 6};
   for (const index_t most : steps)
-    all.push_back({fmt::format("cuda_temporal steps {}", most), cuda_temporal<T>, {.base_steps = most}});
+    all.push_back(
+        {fmt::format("cuda_temporal steps {}", most), cuda_temporal<T>, {.base_steps = most}});
   return all;
 }
 
@@ -149,7 +157,8 @@ void other_stars(Table& table) {
   const auto marches = [](std::initializer_list<index_t> list) {
     std::vector<Named<T>> all;
     for (const index_t march : list)
-      all.push_back({fmt::format("cuda_streaming march {}", march), cuda_streaming<T>, {.march = march}});
+      all.push_back(
+          {fmt::format("cuda_streaming march {}", march), cuda_streaming<T>, {.march = march}});
     return all;
   };
   for (const char* name : {"wave", "laplace", "advection", "star2", "star4"}) {
@@ -177,11 +186,13 @@ void boxes(Table& table, bool quick) {
     kernels.push_back({"cuda_streaming", cuda_streaming<T>});
     measure<T>(table, stencil, {{1, 4096, 4096}}, 8, 5, kernels);
   };
-  for (const char* name : {"box3x3", "box5x5", "box7x7", "box9x9", "life"}) both(named_stencil(name, 2));
+  for (const char* name : {"box3x3", "box5x5", "box7x7", "box9x9", "life"})
+    both(named_stencil(name, 2));
   for (const index_t width : {3, 5, 7, 9}) both(square(width));
 }
 
-/// Milliseconds by the width of the columns and the threads of a block; the first line is cuda_naive.
+/// Milliseconds by the width of the columns and the threads of a block; the first line is
+/// cuda_naive.
 void columns(bool quick) {
   const std::vector<index_t> blocks{32, 64, 128, 256, 512, 1024};
   std::vector<std::string> head{"ms by threads"};
@@ -191,7 +202,8 @@ void columns(bool quick) {
   const auto line = [&](const std::string& name, Kernel<float> kernel, index_t width) {
     std::vector<std::string> cells{name};
     for (const index_t block : blocks) {
-      const double seconds = setting.seconds({name, kernel, {.column = width, .block = block}}, 2, 3);
+      const double seconds =
+          setting.seconds({name, kernel, {.column = width, .block = block}}, 2, 3);
       cells.push_back(fmt::format("{:.3f}", 1e3 * seconds));
     }
     table.add(cells);
@@ -201,7 +213,8 @@ void columns(bool quick) {
     if (quick && width != 32) continue;
     line(fmt::format("column {}", width), cuda_column<float>, width);
   }
-  for (const index_t width : {32, 128}) line(fmt::format("zigzag {}", width), cuda_zigzag<float>, width);
+  for (const index_t width : {32, 128})
+    line(fmt::format("zigzag {}", width), cuda_zigzag<float>, width);
   fmt::print("box9x9 4096x4096 f32:\n{}", table.text());
 }
 

@@ -1,7 +1,7 @@
-// The device kernels of the transpose on data that lies on the device: the ladder with both timings of its
-// paper, the vendor's library, and the vectorised kernel at all sizes of records. Bytes are counted as read
-// once and written once; shares are of the device's own copy in the same run. What transposes is checked,
-// every record.
+// The device kernels of the transpose on data that lies on the device: the ladder with both timings
+// of its paper, the vendor's library, and the vectorised kernel at all sizes of records. Bytes are
+// counted as read once and written once; shares are of the device's own copy in the same run. What
+// transposes is checked, every record.
 
 #include <cublas_v2.h>
 
@@ -27,8 +27,8 @@ struct Shape {
 class Pool {
  public:
   explicit Pool(index_t bytes) : words_(bytes / 8), in_(words_), out_(words_) {
-    // Finite numbers read as f32 and as f64 alike: the vendor's transpose multiplies by one and would quiet a
-    // NaN.
+    // Finite numbers read as f32 and as f64 alike: the vendor's transpose multiplies by one and
+    // would quiet a NaN.
     constexpr std::uint64_t positive = 0x3FFFFFFF'3FFFFFFF, normal = 0x20000000'20000000;
     machine::Buffer<std::uint64_t> words(words_);
 #pragma omp parallel for
@@ -45,8 +45,8 @@ class Pool {
   }
 
  private:
-  [[nodiscard]] std::byte* at(const cuda::DeviceBuffer<std::uint64_t>& pool, const Shape& s, index_t bytes,
-                              std::size_t set) const {
+  [[nodiscard]] std::byte* at(const cuda::DeviceBuffer<std::uint64_t>& pool, const Shape& s,
+                              index_t bytes, std::size_t set) const {
     const index_t size = round_up(s.records() * bytes, 256);
     const index_t there = words_ * 8 / size;
     return reinterpret_cast<std::byte*>(pool.data()) + static_cast<index_t>(set) % there * size;
@@ -55,12 +55,19 @@ class Pool {
   cuda::DeviceBuffer<std::uint64_t> in_, out_;
 };
 
-/// One way to move a matrix: run(set, stream) reads one of its operands and writes one of its results.
+/// One way to move a matrix: run(set, stream) reads one of its operands and writes one of its
+/// results.
 struct Way {
   std::string name;
   Makes makes;
-  std::function<void(const ConstRecords&, const Records&, int repeats, index_t stride, DeviceStream)> run;
-  enum class Loop { none, moves, moves_or_stays } loop = Loop::none;  ///< that it can make inside the kernel
+  std::function<void(const ConstRecords&, const Records&, int repeats, index_t stride,
+                     DeviceStream)>
+      run;
+  enum class Loop {
+    none,
+    moves,
+    moves_or_stays
+  } loop = Loop::none;  ///< that it can make inside the kernel
 };
 
 void check(cublasStatus_t rc) {
@@ -113,14 +120,15 @@ class Bench {
   void ladder_of(const Shape& shape, index_t bytes) {
     std::vector<Way> ways{copy_way()};
     for (const LadderRow& row : ladder()) ways.push_back(step_way(row));
-    ways.push_back({"cuda_vectorized", Makes::transpose,
-                    [](const ConstRecords& a, const Records& b, int repeats, index_t, DeviceStream stream) {
-                      if (repeats == 1) return cuda_vectorized(a, b, {}, stream);
-                      VectorPlan plan = vector_plan(a, b, machine::gpus().devices.front().multiprocessors);
-                      plan.repeats = repeats;
-                      run_vectorized(a, b, plan, stream);
-                    },
-                    Way::Loop::moves});
+    ways.push_back(
+        {"cuda_vectorized", Makes::transpose,
+         [](const ConstRecords& a, const Records& b, int repeats, index_t, DeviceStream stream) {
+           if (repeats == 1) return cuda_vectorized(a, b, {}, stream);
+           VectorPlan plan = vector_plan(a, b, machine::gpus().devices.front().multiprocessors);
+           plan.repeats = repeats;
+           run_vectorized(a, b, plan, stream);
+         },
+         Way::Loop::moves});
     if (bytes == 4 || bytes == 8) ways.push_back(geam_way(bytes));
     double copy = 0, copy_inside = 0;
     for (const Way& way : ways) {
@@ -184,8 +192,8 @@ class Bench {
   [[nodiscard]] static Shape result_of(const Way& way, const Shape& s, bool inside_tiles) {
     return way.makes == Makes::copy || inside_tiles ? s : Shape{s.cols, s.rows};
   }
-  void run(const Way& way, const Shape& s, index_t bytes, std::size_t set, int repeats, index_t stride,
-           DeviceStream stream) const {
+  void run(const Way& way, const Shape& s, index_t bytes, std::size_t set, int repeats,
+           index_t stride, DeviceStream stream) const {
     const Shape to = result_of(way, s, way.name == "cuda_fine_grained");
     way.run(pool_.in(s, bytes, set), pool_.out(to, bytes, set), repeats, stride, stream);
   }
@@ -202,7 +210,8 @@ class Bench {
            launches;
   }
   /// Seconds of a copy and of the way, launches in turn.
-  [[nodiscard]] std::pair<double, double> beside_copy(const Way& way, const Shape& s, index_t bytes) const {
+  [[nodiscard]] std::pair<double, double> beside_copy(const Way& way, const Shape& s,
+                                                      index_t bytes) const {
     const int launches = quick_ ? 5 : 10;
     std::size_t set = 0;
     const auto many = [&](const Way& what) {
@@ -214,8 +223,8 @@ class Bench {
     const auto [first, second] = gpu::median_seconds_in_turn(many(copy), many(way), repetitions_);
     return {first / launches, second / launches};
   }
-  /// Seconds a repetition inside one launch; every block either moves on by a tenth of the matrix or stays at
-  /// its tile, where caches serve it (the GPUs of the paper had none).
+  /// Seconds a repetition inside one launch; every block either moves on by a tenth of the matrix
+  /// or stays at its tile, where caches serve it (the GPUs of the paper had none).
   [[nodiscard]] double by_loop(const Way& way, const Shape& s, index_t bytes, bool moving) const {
     constexpr int repeats = 10;
     const index_t tiles = ceil_div(s.rows, 32) * ceil_div(s.cols, 32);
@@ -233,13 +242,15 @@ class Bench {
     const cuda::Stream stream;
     const auto size = static_cast<std::size_t>(s.records() * bytes);
     const Shape turned{s.cols, s.rows};
-    cuda::check(cudaMemsetAsync(pool_.out(turned, bytes, 0).data, 0xA5, size, stream), "cudaMemsetAsync");
+    cuda::check(cudaMemsetAsync(pool_.out(turned, bytes, 0).data, 0xA5, size, stream),
+                "cudaMemsetAsync");
     run(way, s, bytes, 0, 1, 0, stream);
     const machine::Buffer<std::byte>& want = reference(s, bytes);
-    if (got_.size() < s.records() * bytes) got_ = cuda::PinnedBuffer<std::byte>(s.records() * bytes);
-    cuda::check(
-        cudaMemcpyAsync(got_.data(), pool_.out(turned, bytes, 0).data, size, cudaMemcpyDeviceToHost, stream),
-        "cudaMemcpyAsync");
+    if (got_.size() < s.records() * bytes)
+      got_ = cuda::PinnedBuffer<std::byte>(s.records() * bytes);
+    cuda::check(cudaMemcpyAsync(got_.data(), pool_.out(turned, bytes, 0).data, size,
+                                cudaMemcpyDeviceToHost, stream),
+                "cudaMemcpyAsync");
     stream.wait();
     const bool same = same_bytes(got_.data(), want.data(), static_cast<index_t>(size));
     right_ = right_ && same;
@@ -250,7 +261,8 @@ class Bench {
     bool same = true;
 #pragma omp parallel for reduction(&& : same)
     for (index_t at = 0; at < size; at += piece)
-      same = same && std::memcmp(x + at, y + at, static_cast<std::size_t>(std::min(piece, size - at))) == 0;
+      same = same &&
+             std::memcmp(x + at, y + at, static_cast<std::size_t>(std::min(piece, size - at))) == 0;
     return same;
   }
   [[nodiscard]] const machine::Buffer<std::byte>& reference(const Shape& s, index_t bytes) {
@@ -259,8 +271,8 @@ class Bench {
     const index_t size = s.records() * bytes;
     machine::Buffer<std::byte> source(size);
     reference_ = machine::Buffer<std::byte>(size);
-    cuda::check(cudaMemcpy(source.data(), pool_.in(s, bytes, 0).data, static_cast<std::size_t>(size),
-                           cudaMemcpyDeviceToHost),
+    cuda::check(cudaMemcpy(source.data(), pool_.in(s, bytes, 0).data,
+                           static_cast<std::size_t>(size), cudaMemcpyDeviceToHost),
                 "cudaMemcpy");
     cache_oblivious({source.data(), s.rows, s.cols, s.cols, bytes},
                     {reference_.data(), s.cols, s.rows, s.rows, bytes}, {});
@@ -281,8 +293,8 @@ class Bench {
   Table sizes_table_{{"record", "shape", "copy GB/s", "cuda_vectorized of copy", "checked"}};
 };
 
-/// A matrix in host memory, there and back: at once, and in pieces where the device is not to hold it. Bytes
-/// are those that cross the bus.
+/// A matrix in host memory, there and back: at once, and in pieces where the device is not to hold
+/// it. Bytes are those that cross the bus.
 void from_host(bool quick) {
   const index_t n = quick ? 8192 : 16384, bytes = n * n * 8;
   machine::Buffer<double> a(n * n), b(n * n);
@@ -306,8 +318,9 @@ void from_host(bool quick) {
       times = machine::take_device_times();
     }
     const double median = summarize(samples).median;
-    table.add({memory == 0 ? "at once" : "in pieces, half of one matrix on the device", Shape{n, n}.text(),
-               human_seconds(median), human_number(2 * static_cast<double>(bytes) / median / 1e9),
+    table.add({memory == 0 ? "at once" : "in pieces, half of one matrix on the device",
+               Shape{n, n}.text(), human_seconds(median),
+               human_number(2 * static_cast<double>(bytes) / median / 1e9),
                human_seconds(times.to_device), human_seconds(times.kernels),
                human_seconds(times.from_device)});
   }
@@ -322,7 +335,8 @@ int run(bool quick) {
     for (const Shape& shape : {Shape{1024, 1024}, Shape{4096, 4096}, square, in_off})
       bench.ladder_of(shape, bytes);
   for (const index_t bytes : {1, 2, 4, 8, 16}) {
-    for (const Shape& shape : {Shape{1024, 1024}, Shape{4096, 4096}, square, in_off, out_off, both_off}) {
+    for (const Shape& shape :
+         {Shape{1024, 1024}, Shape{4096, 4096}, square, in_off, out_off, both_off}) {
       if (shape.records() * bytes <= (quick ? index_t{8} * 4096 * 4096 : index_t{8} * 8001 * 12345))
         bench.size_of(shape, bytes);
     }

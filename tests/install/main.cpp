@@ -1,5 +1,5 @@
-// A program outside the tree: two matrices on the ranks, their product through the C++ API, and what it must
-// be.
+// A program outside the tree: two matrices on the ranks, their product through the C++ API, and
+// what it must be.
 //   a(i, p) = i + p, b(p, j) = p - j: c(i, j) is a sum of squares and products, exact in doubles.
 
 #include <cstdio>
@@ -44,8 +44,8 @@ tessera::ExitCode body(const tessera::mpi::Communicator& comm) {
   }
   wrong = comm.sum(wrong);
   if (comm.is_root()) {
-    std::printf("%d ranks, %lld of %lld elements wrong\n", comm.size(), static_cast<long long>(wrong),
-                static_cast<long long>(m * n));
+    std::printf("%d ranks, %lld of %lld elements wrong\n", comm.size(),
+                static_cast<long long>(wrong), static_cast<long long>(m * n));
   }
   return wrong == 0 ? tessera::ExitCode::ok : tessera::ExitCode::verification;
 }

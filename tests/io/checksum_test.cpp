@@ -24,7 +24,8 @@ TEST(Checksum, DoesNotDependOnTheSplit) {
   for (const index_t element : {4, 8, 16, 20}) {
     const auto whole = checksum(bytes, element, 0);
     const auto cut = static_cast<std::size_t>(element * 37);
-    EXPECT_EQ(whole, checksum(bytes.first(cut), element, 0) + checksum(bytes.subspan(cut), element, 37));
+    EXPECT_EQ(whole,
+              checksum(bytes.first(cut), element, 0) + checksum(bytes.subspan(cut), element, 37));
     EXPECT_NE(whole, checksum(bytes, element, 1));
   }
 }
@@ -56,8 +57,10 @@ TEST(Checksum, OfBytesDoesNotDependOnTheSplit) {
     const auto whole = checksum(data, 1, first);
     for (const std::size_t cut :
          std::initializer_list<std::size_t>{0, 1, 2, 3, 4, 510, 511, 512, 513, 1500, 2999, 3000}) {
-      const auto rest = checksum(std::span(data).subspan(cut), 1, first + static_cast<index_t>(cut));
-      EXPECT_EQ(whole, checksum(std::span(data).first(cut), 1, first) + rest) << first << " " << cut;
+      const auto rest =
+          checksum(std::span(data).subspan(cut), 1, first + static_cast<index_t>(cut));
+      EXPECT_EQ(whole, checksum(std::span(data).first(cut), 1, first) + rest)
+          << first << " " << cut;
     }
     EXPECT_NE(whole, checksum(data, 1, first + 1));
   }
@@ -96,7 +99,8 @@ TEST(Checksum, OfLongElementsFoldsTheirWords) {
         }
         want += hash_at(folded, 77 + e);
       }
-      EXPECT_EQ(checksum(std::span(data).first(count * size), static_cast<index_t>(size), 77), want) << size;
+      EXPECT_EQ(checksum(std::span(data).first(count * size), static_cast<index_t>(size), 77), want)
+          << size;
     }
   }
 }
@@ -131,47 +135,55 @@ TEST(Checksum, IsTheSameOnEveryInstructionSet) {
 #undef EXPECT_SAME
 }
 
-/// Of more bytes than are read at once; nothing of them was ever written, they are the dataset's fill value.
+/// Of more bytes than are read at once; nothing of them was ever written, they are the dataset's
+/// fill value.
 TEST(CheckFile, SumsUpLargeDatasetsPieceByPiece) {
   constexpr index_t row = 65 << 20, at_once = 1 << 20;
   const hsize_t shape[2] = {2, row};
   const std::uint8_t fill = 7;
-  const std::string file = ::testing::TempDir() + "tessera_pieces_test_" + std::to_string(getpid()) + ".h5";
+  const std::string file =
+      ::testing::TempDir() + "tessera_pieces_test_" + std::to_string(getpid()) + ".h5";
   {
     const Handle out(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
-    const Handle group(H5Gcreate2(out, schema::group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+    const Handle group(H5Gcreate2(out, schema::group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                       H5Gclose);
     write_attribute(group, schema::state, std::string(schema::state_complete));
     write_attribute(group, schema::schema_version, index_t{schema::output_version});
     const Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     H5Pset_fill_value(list, H5T_NATIVE_UINT8, &fill);
     const Handle space(H5Screate_simple(2, shape, nullptr), H5Sclose);
-    const Handle dataset(H5Dcreate2(out, "b", H5T_NATIVE_UINT8, space, H5P_DEFAULT, list, H5P_DEFAULT),
-                         H5Dclose);
+    const Handle dataset(
+        H5Dcreate2(out, "b", H5T_NATIVE_UINT8, space, H5P_DEFAULT, list, H5P_DEFAULT), H5Dclose);
     const std::vector<std::byte> some(at_once, std::byte{fill});
     std::uint64_t sum = 0;
     for (index_t first = 0; first < 2 * row; first += at_once) sum += checksum(some, 1, first);
     write_attribute(dataset, schema::checksum, checksum_text(sum));
   }
   index_t pieces = 0;
-  EXPECT_TRUE(check_file(file, [&](index_t bytes) { pieces += bytes > 0 ? 1 : 0; }).datasets.at(0).matches());
+  EXPECT_TRUE(check_file(file, [&](index_t bytes) { pieces += bytes > 0 ? 1 : 0; })
+                  .datasets.at(0)
+                  .matches());
   EXPECT_EQ(pieces, 2);
   std::remove(file.c_str());
 }
 
 TEST(CheckFile, KnowsTheSumsOfBytesOfEarlierOutputs) {
-  const std::string file = ::testing::TempDir() + "tessera_checksum_test_" + std::to_string(getpid()) + ".h5";
+  const std::string file =
+      ::testing::TempDir() + "tessera_checksum_test_" + std::to_string(getpid()) + ".h5";
   const std::vector<std::uint8_t> bytes{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) sum += hash_at(bytes[i], i);
   const auto write = [&](index_t version, std::uint64_t its) {
     const Handle out(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
-    const Handle group(H5Gcreate2(out, schema::group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+    const Handle group(H5Gcreate2(out, schema::group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                       H5Gclose);
     write_attribute(group, schema::state, std::string(schema::state_complete));
     write_attribute(group, schema::schema_version, version);
     const hsize_t n = bytes.size();
     const Handle space(H5Screate_simple(1, &n, nullptr), H5Sclose);
-    const Handle dataset(H5Dcreate2(out, "b", H5T_NATIVE_UINT8, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                         H5Dclose);
+    const Handle dataset(
+        H5Dcreate2(out, "b", H5T_NATIVE_UINT8, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+        H5Dclose);
     ASSERT_GE(H5Dwrite(dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), 0);
     write_attribute(dataset, schema::checksum, checksum_text(its));
   };

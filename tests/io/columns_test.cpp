@@ -20,10 +20,12 @@ namespace {
 class Columns : public testing::Test {
  protected:
   Columns()
-      : file_(std::filesystem::temp_directory_path() / ("columns_test_" + std::to_string(getpid()) + ".h5")) {
+      : file_(std::filesystem::temp_directory_path() /
+              ("columns_test_" + std::to_string(getpid()) + ".h5")) {
     const Handle file(H5Fcreate(file_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
     const Handle group(H5Gcreate2(file, "table", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
-    const Handle inner(H5Gcreate2(group, "folder", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+    const Handle inner(H5Gcreate2(group, "folder", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                       H5Gclose);
     const Handle empty(H5Gcreate2(file, "empty", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
     std::vector<short> small(rows);
     std::iota(small.begin(), small.end(), short{-3});
@@ -34,13 +36,13 @@ class Columns : public testing::Test {
     H5LTmake_dataset(file, "matrix", 2, square, H5T_NATIVE_DOUBLE, real.data());
     const Handle swapped(H5Tcopy(H5T_STD_I32BE), H5Tclose),
         space(H5Screate_simple(1, &extent, nullptr), H5Sclose);
-    const Handle big(H5Dcreate2(group, "big", swapped, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                     H5Dclose);
+    const Handle big(
+        H5Dcreate2(group, "big", swapped, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
     H5Dwrite(big, H5T_NATIVE_SHORT, H5S_ALL, H5S_ALL, H5P_DEFAULT, small.data());
     const Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
     H5Tset_size(text, H5T_VARIABLE);
-    const Handle words(H5Dcreate2(file, "words", text, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                       H5Dclose);
+    const Handle words(
+        H5Dcreate2(file, "words", text, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
   }
   ~Columns() override { std::filesystem::remove(file_); }
   [[nodiscard]] DatasetName name(const std::string& path) const { return {file_, path}; }
@@ -78,10 +80,12 @@ TEST_F(Columns, SurviveTheWayThroughText) {
 TEST_F(Columns, AreReadInPartsAndConverted) {
   std::vector<std::int32_t> values(5, 77);
   const TableInfo table = inspect_table(name("/table"));
-  read_numbers(file_, table.columns[1], {3, 7}, Element::i32, reinterpret_cast<std::byte*>(values.data()));
+  read_numbers(file_, table.columns[1], {3, 7}, Element::i32,
+               reinterpret_cast<std::byte*>(values.data()));
   EXPECT_EQ(values, (std::vector<std::int32_t>{0, 1, 2, 3, 77}));
   std::vector<double> real(2, 77);
-  read_numbers(file_, table.columns[0], {10, 11}, Element::f64, reinterpret_cast<std::byte*>(real.data()));
+  read_numbers(file_, table.columns[0], {10, 11}, Element::f64,
+               reinterpret_cast<std::byte*>(real.data()));
   EXPECT_EQ(real, (std::vector<double>{7, 77}));
   read_numbers(file_, table.columns[2], {4, 4}, Element::f64, nullptr);  // nothing of it
 }
@@ -110,7 +114,8 @@ TEST_F(Columns, AreRefusedWhereTheElementCannotHoldANumber) {
   EXPECT_THROW(read(large, {0, 2}, Element::u32), Error);
   EXPECT_THROW(read(large, {0, 2}, Element::i64), Error);
   EXPECT_NO_THROW(read(large, {0, 1}, Element::u32));
-  for (index_t row = 1; row < 5; ++row) EXPECT_THROW(read(real, {row, row + 1}, Element::i32), Error) << row;
+  for (index_t row = 1; row < 5; ++row)
+    EXPECT_THROW(read(real, {row, row + 1}, Element::i32), Error) << row;
   EXPECT_NO_THROW(read(real, {0, 1}, Element::i32));
   EXPECT_NO_THROW(read(real, {5, 6}, Element::i32));
   EXPECT_THROW(read(real, {3, 4}, Element::f32), Error);  // 1e300
@@ -132,8 +137,8 @@ TEST_F(Columns, AreReadAsTheyAreStored) {
 }
 
 /// A key by itself out of rows as they are stored, and as it is read.
-void expect_key_as_read(const std::string& file, const Column& column, std::optional<Element> number,
-                        layout::Range bytes) {
+void expect_key_as_read(const std::string& file, const Column& column,
+                        std::optional<Element> number, layout::Range bytes) {
   const StoredKey key(file, column, number, bytes);
   const index_t n = column.rows();
   Column whole = column;
@@ -150,7 +155,8 @@ void expect_key_as_read(const std::string& file, const Column& column, std::opti
   EXPECT_EQ(got, want) << column.name;
   if (const auto offset = key.offset()) {
     for (index_t j = 0; j < n; ++j)
-      EXPECT_TRUE(std::equal(want.begin() + j * key.key_bytes(), want.begin() + (j + 1) * key.key_bytes(),
+      EXPECT_TRUE(std::equal(want.begin() + j * key.key_bytes(),
+                             want.begin() + (j + 1) * key.key_bytes(),
                              rows.begin() + j * key.row_bytes() + *offset));
   }
 }
@@ -168,7 +174,8 @@ TEST_F(Columns, GiveTheirKeysOutOfStoredRows) {
 
 TEST_F(Columns, GiveTheKeysOfMoreRowsThanAreConvertedAtOnce) {
   for (const auto& column : inspect_table(name("/table")).columns) {
-    const Element number = column.info.kind == DatasetInfo::Kind::real ? Element::f32 : Element::i64;
+    const Element number =
+        column.info.kind == DatasetInfo::Kind::real ? Element::f32 : Element::i64;
     const StoredKey key(file_, column, number, {});
     std::vector<std::byte> few(rows * static_cast<std::size_t>(key.row_bytes())), many;
     read_stored(file_, column, {0, rows}, few.data());
@@ -180,7 +187,8 @@ TEST_F(Columns, GiveTheKeysOfMoreRowsThanAreConvertedAtOnce) {
     key.convert(few.data(), rows, want.data());
     key.convert(many.data(), times * index_t{rows}, got.data());
     for (index_t i = 0; i < times; ++i)
-      ASSERT_TRUE(std::equal(want.begin(), want.end(), got.begin() + i * bytes)) << column.name << " " << i;
+      ASSERT_TRUE(std::equal(want.begin(), want.end(), got.begin() + i * bytes))
+          << column.name << " " << i;
   }
 }
 
@@ -193,7 +201,8 @@ TEST_F(Columns, GiveBytesOfLongRows) {
     const Handle space(H5Screate_simple(2, shape, nullptr), H5Sclose),
         memory(H5Screate_simple(2, count, nullptr), H5Sclose);
     const Handle long_rows(
-        H5Dcreate2(file, "long", H5T_NATIVE_UCHAR, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
+        H5Dcreate2(file, "long", H5T_NATIVE_UCHAR, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+        H5Dclose);
     H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr);
     ASSERT_GE(H5Dwrite(long_rows, H5T_NATIVE_UCHAR, memory, space, H5P_DEFAULT, want), 0);
   }
@@ -223,11 +232,11 @@ TEST_F(Columns, GiveKeysOutOfCompoundsAndStringsHoweverTheyEnd) {
   H5Tinsert(type, "pair", offsetof(Row, pair), two);
   const Row stored[3] = {{3, "ab\0cd", {1, 2}}, {-1, "abcde", {3, 4}}, {0, "", {5, 6}}};
   const char words[3][2][6] = {{"a\0bcd", "q"}, {"bcd", "w"}, {"", "efghi"}};
-  const Handle compound(H5Dcreate2(file, "rows", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                        H5Dclose);
+  const Handle compound(
+      H5Dcreate2(file, "rows", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
   H5Dwrite(compound, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, stored);
-  const Handle strings(H5Dcreate2(file, "strings", text, square, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                       H5Dclose);
+  const Handle strings(
+      H5Dcreate2(file, "strings", text, square, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
   H5Dwrite(strings, text, H5S_ALL, H5S_ALL, H5P_DEFAULT, words);
   H5Fflush(file, H5F_SCOPE_GLOBAL);
   const TableInfo table = inspect_table(name("/rows"));
@@ -274,7 +283,8 @@ TEST_F(Columns, OfOtherShapesAreRefused) {
   EXPECT_THROW((void)inspect_table(name("/empty")), Error);
   EXPECT_THROW((void)inspect_table(name("/words")), Error);
   EXPECT_THROW((void)inspect_table(name("/nothing")), Error);
-  EXPECT_THROW((void)element_of_numbers(inspect_table(name("/matrix")).columns.front(), file_), Error);
+  EXPECT_THROW((void)element_of_numbers(inspect_table(name("/matrix")).columns.front(), file_),
+               Error);
   TableInfo ragged = inspect_table(name("/table"));
   ragged.columns[1].info.shape[0] = 12;
   EXPECT_THROW(require_table(ragged, name("/table")), Error);

@@ -27,12 +27,13 @@ class Claims {
  public:
   Claims(const std::vector<hsize_t>& shape, const std::vector<hsize_t>& chunk) {
     const int rank = static_cast<int>(shape.size());
-    const Handle file(H5Fcreate(name_.file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const Handle file(H5Fcreate(name_.file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                      H5Fclose);
     const Handle space(H5Screate_simple(rank, shape.data(), nullptr), H5Sclose);
     const Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     H5Pset_chunk(list, rank, chunk.data());
-    const Handle made(H5Dcreate2(file, "A", H5T_NATIVE_UINT8, space, H5P_DEFAULT, list, H5P_DEFAULT),
-                      H5Dclose);
+    const Handle made(
+        H5Dcreate2(file, "A", H5T_NATIVE_UINT8, space, H5P_DEFAULT, list, H5P_DEFAULT), H5Dclose);
   }
   ~Claims() { std::remove(name_.file.c_str()); }
   Claims(const Claims&) = delete;

@@ -37,7 +37,8 @@ class Folder {
   [[nodiscard]] const mpi::Communicator& comm() const { return comm_; }
   [[nodiscard]] std::vector<std::string> entries() const {
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(path_)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(path_))
+      names.push_back(entry.path().filename().string());
     return names;
   }
 
@@ -47,7 +48,8 @@ class Folder {
 };
 
 /// The positions in an array of the elements of a slab of it.
-std::vector<double> positions(const std::vector<index_t>& shape, const std::vector<layout::Range>& slab) {
+std::vector<double> positions(const std::vector<index_t>& shape,
+                              const std::vector<layout::Range>& slab) {
   std::vector<double> result{0};
   for (std::size_t d = 0; d < shape.size(); ++d) {
     std::vector<double> longer;
@@ -61,8 +63,8 @@ std::vector<double> positions(const std::vector<index_t>& shape, const std::vect
 }
 
 template <class Body>
-void for_each_tile(const std::vector<index_t>& shape, const std::vector<index_t>& tile, const Body& body,
-                   std::vector<layout::Range> slab = {}) {
+void for_each_tile(const std::vector<index_t>& shape, const std::vector<index_t>& tile,
+                   const Body& body, std::vector<layout::Range> slab = {}) {
   const std::size_t d = slab.size();
   if (d == shape.size()) return body(slab);
   for (index_t i = 0; i < shape[d]; i += tile[d]) {
@@ -76,8 +78,8 @@ void for_each_tile(const std::vector<index_t>& shape, const std::vector<index_t>
 void write_matrix(const Folder& folder, const std::string& file, index_t rows, index_t cols,
                   OutputFile::Existing existing = OutputFile::Existing::refuse) {
   const auto& comm = folder.comm();
-  OutputFile out(comm, file, {{"/group/M", {rows, cols}, native_type(Element::f64), {"row", "col"}}},
-                 existing);
+  OutputFile out(comm, file,
+                 {{"/group/M", {rows, cols}, native_type(Element::f64), {"row", "col"}}}, existing);
   const layout::Box box = layout::row_blocks(rows, cols, comm.size()).of(comm.rank());
   machine::Buffer<double> data(box.area());
   for (index_t i = 0; i < box.area(); ++i) {
@@ -99,8 +101,9 @@ TEST(ReadSlab, KeepsTheStoredTypeAndTakesAnyDimension) {
     const Handle out(H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
     const hsize_t shape[] = {3, 4, 5};
     const Handle space(H5Screate_simple(3, shape, nullptr), H5Sclose);
-    const Handle dataset(H5Dcreate2(out, "/U", H5T_STD_I16BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                         H5Dclose);
+    const Handle dataset(
+        H5Dcreate2(out, "/U", H5T_STD_I16BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+        H5Dclose);
     std::vector<std::int16_t> values(60);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int16_t>(i + 300);
     H5Dwrite(dataset, H5T_NATIVE_INT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
@@ -130,11 +133,13 @@ TEST(OutputFile, TakesAnArrayInSlabsOfAnyShape) {
   const Folder folder;
   const auto& comm = folder.comm();
   const std::vector<index_t> shape{5, 4, 6, 3};
-  const std::vector<std::vector<index_t>> tiles{{5, 4, 6, 3}, {2, 4, 6, 3}, {5, 3, 6, 3}, {5, 4, 2, 3},
-                                                {5, 4, 6, 2}, {2, 3, 4, 2}, {1, 1, 1, 1}, {3, 4, 2, 3}};
+  const std::vector<std::vector<index_t>> tiles{{5, 4, 6, 3}, {2, 4, 6, 3}, {5, 3, 6, 3},
+                                                {5, 4, 2, 3}, {5, 4, 6, 2}, {2, 3, 4, 2},
+                                                {1, 1, 1, 1}, {3, 4, 2, 3}};
   for (const auto& tile : tiles) {
     const std::string file = folder.file("slabs.h5");
-    OutputFile out(comm, file, {{"/U", shape, native_type(Element::f64), {}}}, OutputFile::Existing::replace);
+    OutputFile out(comm, file, {{"/U", shape, native_type(Element::f64), {}}},
+                   OutputFile::Existing::replace);
     mpi::together(comm, "write", [&] {
       index_t number = 0;
       for_each_tile(shape, tile, [&](const std::vector<layout::Range>& slab) {
@@ -160,7 +165,8 @@ TEST(OutputFile, IsNotPublishedUnlessAllOfItWasWritten) {
   const auto& comm = folder.comm();
   const std::string file = folder.file("part.h5");
   const std::vector<double> values(9);
-  OutputFile out(comm, file, {{"/U", {10}, native_type(Element::f64), {}}}, OutputFile::Existing::refuse);
+  OutputFile out(comm, file, {{"/U", {10}, native_type(Element::f64), {}}},
+                 OutputFile::Existing::refuse);
   mpi::together(comm, "write", [&] {
     if (comm.is_root()) out.write(0, 0, std::as_bytes(std::span(values)));
     out.check_written(OutputFile::ReadBack::all);
@@ -186,8 +192,8 @@ TEST(Selection, IsReadAsNumpyWritesIt) {
   }
   for (std::string name : {"/A[1:2:3]", "/A[1,]", "/A[--1]", "/A[,]", "/A[99999999999999999999]"})
     EXPECT_THROW((void)cut_selection(name), Error) << name;
-  for (std::string name : {"/A[0:6]", "/A[-6:]", "/A[3:2]", "/A[5]", "/A[0,0,0]", "/A[9223372036854775807]",
-                           "/A[-9223372036854775808]"})
+  for (std::string name : {"/A[0:6]", "/A[-6:]", "/A[3:2]", "/A[5]", "/A[0,0,0]",
+                           "/A[9223372036854775807]", "/A[-9223372036854775808]"})
     EXPECT_THROW((void)resolve(cut_selection(name), {5, 5}, "A"), Error) << name;
 }
 
@@ -263,7 +269,8 @@ TEST(OutputFile, UnpublishedLeavesNothing) {
   const Folder folder;
   {
     const OutputFile out(folder.comm(), folder.file("x.h5"),
-                         {{"/X", {100, 100}, native_type(Element::f32), {}}}, OutputFile::Existing::refuse);
+                         {{"/X", {100, 100}, native_type(Element::f32), {}}},
+                         OutputFile::Existing::refuse);
     folder.comm().barrier();
     EXPECT_EQ(folder.entries().size(), 1u);  // hidden, partial
     EXPECT_TRUE(folder.entries()[0].starts_with(".x.h5.partial-"));
@@ -275,9 +282,10 @@ TEST(OutputFile, UnpublishedLeavesNothing) {
 
 TEST(OutputFile, MissingFolderIsAgreedOn) {
   const Folder folder;
-  EXPECT_THROW(OutputFile(folder.comm(), folder.file("no/such/x.h5"),
-                          {{"/X", {2}, native_type(Element::f32), {}}}, OutputFile::Existing::refuse),
-               mpi::AgreedError);
+  EXPECT_THROW(
+      OutputFile(folder.comm(), folder.file("no/such/x.h5"),
+                 {{"/X", {2}, native_type(Element::f32), {}}}, OutputFile::Existing::refuse),
+      mpi::AgreedError);
 }
 
 TEST(CheckFile, SeesOneFlippedByte) {
@@ -347,7 +355,8 @@ TEST(OpenDataset, NamesWhatIsThere) {
 TEST(RawFile, ANewFileTakesNobodysPlace) {
   const Folder folder;
   if (!folder.comm().is_root()) return;
-  const std::string first = folder.file("first"), second = folder.file("second"), name = folder.file("name");
+  const std::string first = folder.file("first"), second = folder.file("second"),
+                    name = folder.file("name");
   std::ofstream(first) << 1;
   std::ofstream(second) << 2;
   publish_new_file(first, name);
@@ -367,15 +376,17 @@ TEST(Results, AppendKeepsWhatWasThere) {
   if (!folder.comm().is_root()) return;
   const std::string file = folder.file("sub/r.h5");
   const auto row = [](index_t n, const char* kernel) {
-    return Row{
-        {"n", n, ""}, {"seconds", 0.5 * static_cast<double>(n), "s"}, {"point", std::string(kernel), ""}};
+    return Row{{"n", n, ""},
+               {"seconds", 0.5 * static_cast<double>(n), "s"},
+               {"point", std::string(kernel), ""}};
   };
-  EXPECT_EQ(
-      append_new_run(file, "matmul", {{"seed", index_t{1}}}, {{schema::summary, {row(1, "a"), row(2, "b")}}}),
-      "matmul_0001");
+  EXPECT_EQ(append_new_run(file, "matmul", {{"seed", index_t{1}}},
+                           {{schema::summary, {row(1, "a"), row(2, "b")}}}),
+            "matmul_0001");
   append_results(file, "matmul_0001", {}, {{schema::summary, {row(3, "c")}}});
   EXPECT_EQ(append_new_run(file, "matmul", {}, {{schema::summary, {row(4, "d")}}}), "matmul_0002");
-  EXPECT_EQ(text_column(file, schema::summary, "point"), (std::vector<std::string>{"a", "b", "c", "d"}));
+  EXPECT_EQ(text_column(file, schema::summary, "point"),
+            (std::vector<std::string>{"a", "b", "c", "d"}));
   EXPECT_TRUE(text_column(folder.file("none.h5"), schema::summary, "point").empty());
 }
 

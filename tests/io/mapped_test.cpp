@@ -35,14 +35,16 @@ class File {
     const Handle space(H5Screate_simple(2, extents, nullptr), H5Sclose);
     const Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     if (form.chunk > 0) H5Pset_chunk(list, 2, chunk);
-    const Handle set(H5Dcreate2(file, "A", form.type, space, H5P_DEFAULT, list, H5P_DEFAULT), H5Dclose);
+    const Handle set(H5Dcreate2(file, "A", form.type, space, H5P_DEFAULT, list, H5P_DEFAULT),
+                     H5Dclose);
     std::vector<double> values;
     for (index_t i = 0; i < rows; ++i) {
       for (index_t j = 0; j < cols; ++j) values.push_back(static_cast<double>(1000 * i + j));
     }
     H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
-    const Handle empty(H5Dcreate2(file, "never_written", form.type, space, H5P_DEFAULT, list, H5P_DEFAULT),
-                       H5Dclose);
+    const Handle empty(
+        H5Dcreate2(file, "never_written", form.type, space, H5P_DEFAULT, list, H5P_DEFAULT),
+        H5Dclose);
   }
   ~File() { fs::remove(path_); }
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -65,8 +67,8 @@ void expect_box(MappedMatrix& matrix, const Box& box, index_t first_row, index_t
   ASSERT_EQ(view.cols, box.cols.size());
   for (index_t i = 0; i < view.rows; ++i) {
     for (index_t j = 0; j < view.cols; ++j)
-      ASSERT_EQ(view(i, j), static_cast<double>(1000 * (first_row + box.rows.begin + i) + first_col +
-                                                box.cols.begin + j));
+      ASSERT_EQ(view(i, j), static_cast<double>(1000 * (first_row + box.rows.begin + i) +
+                                                first_col + box.cols.begin + j));
   }
 }
 

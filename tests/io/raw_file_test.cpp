@@ -22,8 +22,10 @@ TEST(RawFile, ReportsAFullDeviceAsSuch) {
 }
 
 TEST(RawFile, LongNamesHaveHiddenOnesBesideThem) {
-  const std::string name(250, 'n'), file = "folder/" + name + ".h5", other = "folder/" + name + "2.h5";
-  for (const std::string& hidden : {partial_name(file), stopped_name(file), hidden_name(file, ".lock")}) {
+  const std::string name(250, 'n'), file = "folder/" + name + ".h5",
+                                    other = "folder/" + name + "2.h5";
+  for (const std::string& hidden :
+       {partial_name(file), stopped_name(file), hidden_name(file, ".lock")}) {
     EXPECT_TRUE(hidden.starts_with("folder/.nnn")) << hidden;
     EXPECT_LE(fs::path(hidden).filename().string().size(), 255U) << hidden;
   }

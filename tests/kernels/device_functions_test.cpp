@@ -1,5 +1,5 @@
-// What `tessera list --occupancy` prints: every device kernel of every workload has a row, and every row has
-// a kernel. What the driver says of them is looked at where there is a device.
+// What `tessera list --occupancy` prints: every device kernel of every workload has a row, and
+// every row has a kernel. What the driver says of them is looked at where there is a device.
 
 #include <gtest/gtest.h>
 
@@ -35,8 +35,9 @@ std::vector<Workload> workloads() {
       {"memory",
        infos(memory::device_probes()),
        memory::device_functions(),
-       {"cuda_copy_engine", "cuda_pageable_to_device", "cuda_pinned_to_device", "cuda_pageable_from_device",
-        "cuda_pinned_from_device", "cuda_managed_from_device", "cuda_empty"}},
+       {"cuda_copy_engine", "cuda_pageable_to_device", "cuda_pinned_to_device",
+        "cuda_pageable_from_device", "cuda_pinned_from_device", "cuda_managed_from_device",
+        "cuda_empty"}},
   };
 }
 
@@ -60,7 +61,8 @@ TEST_F(DeviceFunctions, ThereIsOneForEveryDeviceVariant) {
     }
     // The steps of a ladder that are no transposes have rows, too, and what moves halos.
     for (const transpose::LadderRow& step : transpose::ladder()) launched.erase(step.name);
-    for (const std::string& helper : workload.helpers) EXPECT_EQ(launched.erase(helper), 1U) << helper;
+    for (const std::string& helper : workload.helpers)
+      EXPECT_EQ(launched.erase(helper), 1U) << helper;
     EXPECT_TRUE(launched.empty()) << *launched.begin() << " is no variant";
   }
 }

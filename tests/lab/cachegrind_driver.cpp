@@ -1,6 +1,7 @@
-// cachegrind_driver WORKLOAD KERNEL N WHOLE: arrays laid out as tessera locality lays them out, caches
-// emptied, then the kernel once, on all of them or, where WHOLE is 0, on one element. What cachegrind counts
-// more in the first case is the elements'. Compiled so that the loads and stores are those of the source.
+// cachegrind_driver WORKLOAD KERNEL N WHOLE: arrays laid out as tessera locality lays them out,
+// caches emptied, then the kernel once, on all of them or, where WHOLE is 0, on one element. What
+// cachegrind counts more in the first case is the elements'. Compiled so that the loads and stores
+// are those of the source.
 
 #include <alloca.h>
 
@@ -61,12 +62,14 @@ void run_transpose(const std::string& kernel, index_t n, index_t used) {
   if (kernel == "cache_oblivious") transpose::cache_oblivious(a, b, {.threads = 1});
 }
 
-/// Where the stack lies depends on the length of the environment: what follows begins at the same place of a
-/// page.
-[[gnu::noinline]] void run_at_page(const std::string& workload, const std::string& kernel, index_t n,
-                                   index_t used) {
-  auto* const gap = static_cast<volatile char*>(alloca(
-      reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) % static_cast<std::uintptr_t>(page) + 1));
+/// Where the stack lies depends on the length of the environment: what follows begins at the same
+/// place of a page.
+[[gnu::noinline]] void run_at_page(const std::string& workload, const std::string& kernel,
+                                   index_t n, index_t used) {
+  auto* const gap = static_cast<volatile char*>(
+      alloca(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) %
+                 static_cast<std::uintptr_t>(page) +
+             1));
   gap[0] = 0;
   workload == "matmul" ? run_matmul(kernel, n, used) : run_transpose(kernel, n, used);
 }

@@ -32,7 +32,8 @@ TEST(TracedMatmul, ComputesTheProductInEveryKernelAndShape) {
     for (const auto& [m, n, k] :
          {std::array<index_t, 3>{1, 1, 1}, {7, 13, 5}, {31, 33, 32}, {130, 140, 20}}) {
       for (const index_t bytes : {4, 8}) {
-        Problem p{.workload = "matmul", .kernel = kernel, .element_bytes = bytes, .m = m, .n = n, .k = k};
+        Problem p{
+            .workload = "matmul", .kernel = kernel, .element_bytes = bytes, .m = m, .n = n, .k = k};
         EXPECT_GT(trace(p).accesses, 0) << kernel;  // a wrong product throws
       }
     }
@@ -55,8 +56,8 @@ TEST(TracedMatmul, NaiveMissesAsTheFormulasSay) {
 }
 
 TEST(TracedMatmul, CountsWhatTheLeafReallyLoads) {
-  // A step over k loads an element of A for every row and a vector of B for every column of the register
-  // block. The rest is packing.
+  // A step over k loads an element of A for every row and a vector of B for every column of the
+  // register block. The rest is packing.
   const auto& block = matmul::leaf_kernels<double>(machine::isa());
   const index_t lanes = machine::isa() == machine::Isa::avx512 ? 8
                         : machine::isa() == machine::Isa::avx2 ? 4
@@ -86,7 +87,8 @@ TEST(MatmulTheorems, HoldExactlyWhereAllConstantsAreKnown) {
     const Analysis a = analyse_matmul(kernel, 128);
     EXPECT_NEAR(a.fitted->constant, 1, 0.001) << kernel;
     for (const index_t lines : {19, 64, 108, 215, 256, 1024, 8192}) {
-      EXPECT_NEAR(a.curve.misses(lines) / a.theorem->misses(lines), 1, 0.002) << kernel << ", " << lines;
+      EXPECT_NEAR(a.curve.misses(lines) / a.theorem->misses(lines), 1, 0.002)
+          << kernel << ", " << lines;
     }
   }
 }

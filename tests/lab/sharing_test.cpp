@@ -14,22 +14,26 @@ SharingCaches::Counts counted(int threads, const std::vector<std::pair<int, Acce
   return caches.counts();
 }
 
-void expect(const SharingCaches::Counts& counts, index_t cold, index_t true_sharing, index_t false_sharing) {
+void expect(const SharingCaches::Counts& counts, index_t cold, index_t true_sharing,
+            index_t false_sharing) {
   EXPECT_EQ(counts.cold, cold);
   EXPECT_EQ(counts.true_sharing, true_sharing);
   EXPECT_EQ(counts.false_sharing, false_sharing);
 }
 
 TEST(SharingCaches, OneThreadMissesOnlyAtFirst) {
-  expect(counted(1, {{0, {load, 0, 8}}, {0, {store, 8, 8}}, {0, {load, 64, 8}}, {0, {load, 0, 8}}}), 2, 0, 0);
+  expect(counted(1, {{0, {load, 0, 8}}, {0, {store, 8, 8}}, {0, {load, 64, 8}}, {0, {load, 0, 8}}}),
+         2, 0, 0);
 }
 
 TEST(SharingCaches, ReadersShareInPeace) {
-  expect(counted(2, {{0, {load, 0, 8}}, {1, {load, 0, 8}}, {0, {load, 0, 8}}, {1, {load, 0, 8}}}), 2, 0, 0);
+  expect(counted(2, {{0, {load, 0, 8}}, {1, {load, 0, 8}}, {0, {load, 0, 8}}, {1, {load, 0, 8}}}),
+         2, 0, 0);
 }
 
 TEST(SharingCaches, AWordWrittenByAnotherIsTrueSharing) {
-  expect(counted(2, {{0, {load, 0, 8}}, {1, {store, 0, 8}}, {0, {load, 0, 8}}, {0, {load, 0, 8}}}), 2, 1, 0);
+  expect(counted(2, {{0, {load, 0, 8}}, {1, {store, 0, 8}}, {0, {load, 0, 8}}, {0, {load, 0, 8}}}),
+         2, 1, 0);
 }
 
 TEST(SharingCaches, AnotherWordOfTheLineIsFalseSharing) {
@@ -38,13 +42,15 @@ TEST(SharingCaches, AnotherWordOfTheLineIsFalseSharing) {
 
 TEST(SharingCaches, WritesAddUpWhileTheCopyIsLost) {
   // Lost to a write of word 1; word 0 is written before it comes back: what is asked for is new.
-  expect(counted(2, {{0, {load, 0, 8}}, {1, {store, 8, 8}}, {1, {store, 0, 8}}, {0, {load, 0, 8}}}), 2, 1, 0);
+  expect(counted(2, {{0, {load, 0, 8}}, {1, {store, 8, 8}}, {1, {store, 0, 8}}, {0, {load, 0, 8}}}),
+         2, 1, 0);
   // Once it came back, the old writes count no more.
-  expect(
-      counted(
-          2,
-          {{0, {load, 0, 8}}, {1, {store, 0, 8}}, {0, {load, 0, 8}}, {1, {store, 8, 8}}, {0, {load, 0, 8}}}),
-      2, 1, 1);
+  expect(counted(2, {{0, {load, 0, 8}},
+                     {1, {store, 0, 8}},
+                     {0, {load, 0, 8}},
+                     {1, {store, 8, 8}},
+                     {0, {load, 0, 8}}}),
+         2, 1, 1);
 }
 
 TEST(SharingCaches, OverlappingBytesAreTrueSharing) {
@@ -53,8 +59,9 @@ TEST(SharingCaches, OverlappingBytesAreTrueSharing) {
 }
 
 TEST(SharingCaches, ALineOfThirdPartiesIsNotDisturbed) {
-  expect(counted(3, {{2, {load, 128, 8}}, {0, {store, 0, 8}}, {1, {store, 0, 8}}, {2, {load, 128, 8}}}), 3, 0,
-         0);
+  expect(counted(
+             3, {{2, {load, 128, 8}}, {0, {store, 0, 8}}, {1, {store, 0, 8}}, {2, {load, 128, 8}}}),
+         3, 0, 0);
 }
 
 TEST(SharingCaches, TurnsInterleaveStreamsOfUnequalLength) {

@@ -57,8 +57,8 @@ index_t optimal_misses_by_definition(const Lines& lines, std::size_t size) {
     const auto next = [&](std::uint64_t line) {
       return std::find(lines.begin() + static_cast<index_t>(i), lines.end(), line);
     };
-    *std::max_element(cache.begin(), cache.end(), [&](auto a, auto b) { return next(a) < next(b); }) =
-        lines[i];
+    *std::max_element(cache.begin(), cache.end(),
+                      [&](auto a, auto b) { return next(a) < next(b); }) = lines[i];
   }
   return misses;
 }
@@ -132,7 +132,8 @@ TEST(StackDistance, NamesTheLevelAtWhichALineIsUsedAgain) {
   StackDistance simulator({.line_bytes = 64, .rate = 1, .caches = {{.bytes = 64, .ways = 0}}});
   const auto line = [](std::uint64_t l) { return Access(Access::Kind::load, l * 64, 8); };
   const Access enter(Access::Kind::enter, 0, 0), leave(Access::Kind::leave, 0, 0);
-  // Lines 0 and 1 in one subproblem of level 2, again in it (level 2), then in its sibling (level 1).
+  // Lines 0 and 1 in one subproblem of level 2, again in it (level 2), then in its sibling (level
+  // 1).
   const std::vector<Access> stream{enter, enter,   line(0), line(1), line(0), line(1), leave,
                                    enter, line(0), line(1), leave,   leave,   line(0)};
   simulator.take(stream);
@@ -142,7 +143,8 @@ TEST(StackDistance, NamesTheLevelAtWhichALineIsUsedAgain) {
   EXPECT_EQ(levels[0].capacity, 1);
   EXPECT_EQ(levels[1].capacity, 2);
   EXPECT_EQ(levels[2].capacity, 2);
-  for (const MissKinds& kinds : levels) EXPECT_EQ(kinds.conflict, 0) << "one line: fully associative";
+  for (const MissKinds& kinds : levels)
+    EXPECT_EQ(kinds.conflict, 0) << "one line: fully associative";
 }
 
 TEST(StackDistance, TellsConflictsByLevelToo) {
@@ -173,7 +175,8 @@ TEST(Optimal, MissesAsBeladySays) {
     const Lines lines = random_lines(seed, 60, 1500);
     const std::vector<index_t> got = optimal_of(lines, sizes);
     for (std::size_t s = 0; s < sizes.size(); ++s)
-      EXPECT_EQ(got[s], optimal_misses_by_definition(lines, static_cast<std::size_t>(sizes[s]))) << sizes[s];
+      EXPECT_EQ(got[s], optimal_misses_by_definition(lines, static_cast<std::size_t>(sizes[s])))
+          << sizes[s];
   }
 }
 

@@ -1,5 +1,5 @@
-// Traced transposes, sorts and stencils, the order of CUDA threads, and diagrams: what they touch, and what
-// the theory says of the misses. Wrong results of a traced kernel throw.
+// Traced transposes, sorts and stencils, the order of CUDA threads, and diagrams: what they touch,
+// and what the theory says of the misses. Wrong results of a traced kernel throw.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,8 @@ Analysis analysis_of(const Problem& p) {
   return analyse(request);
 }
 
-const std::vector<std::array<index_t, 2>> shapes{{1, 1}, {1, 9}, {7, 5}, {31, 33}, {64, 40}, {127, 130}};
+const std::vector<std::array<index_t, 2>> shapes{{1, 1},   {1, 9},   {7, 5},
+                                                 {31, 33}, {64, 40}, {127, 130}};
 
 TEST(TracedTranspose, IsRightInEveryKernelAndShape) {
   for (const std::string& kernel : traced_kernels("transpose")) {
@@ -85,7 +86,8 @@ Problem sorting(const std::string& kernel, index_t n, index_t range) {
 TEST(TracedSort, SortsInEveryKernel) {
   for (const std::string& kernel : traced_kernels("sort")) {
     for (const index_t n : {0, 1, 2, 1000}) {
-      for (const index_t range : {1, 7, 100000}) EXPECT_GE(analysis_of(sorting(kernel, n, range)).loads, 0);
+      for (const index_t range : {1, 7, 100000})
+        EXPECT_GE(analysis_of(sorting(kernel, n, range)).loads, 0);
     }
   }
 }
@@ -102,7 +104,8 @@ TEST(TracedSort, SortsKeysOfBothWidths) {
 }
 
 TEST(TracedSort, BucketsKeepCountersAndOutputInCache) {
-  // Below the bound of the theory once counters and open lines of a bucket fit; without buckets, far above.
+  // Below the bound of the theory once counters and open lines of a bucket fit; without buckets,
+  // far above.
   const Analysis bucketed = analysis_of(sorting("counting_bucketed", 200000, 1 << 18));
   const Analysis plain = analysis_of(sorting("counting", 200000, 1 << 18));
   EXPECT_LE(bucketed.curve.misses(4096), bucketed.theorem->misses(4096));
@@ -143,7 +146,8 @@ TEST(SortTheorems, MergeSortPassesOverBothArraysOnceALevelThatDoesNotFit) {
     const Analysis& a = sorted_keys(workload, kernel, many);
     EXPECT_NEAR(a.fitted->constant, 1, 0.1) << kernel;
     for (const index_t lines : {64, 512, 1024})
-      EXPECT_NEAR(a.curve.misses(lines) / a.fitted->predicted(*a.theorem, lines), 1, 0.06) << kernel;
+      EXPECT_NEAR(a.curve.misses(lines) / a.fitted->predicted(*a.theorem, lines), 1, 0.06)
+          << kernel;
   }
 }
 
@@ -178,7 +182,8 @@ TEST(SortTheorems, RadixPassesOverTheDataThreeTimes) {
   const Analysis& a = sorted_keys("sort", "radix", 200000);
   EXPECT_NEAR(a.curve.misses(12000) / (3 * 200000.0 / 8), 1, 0.05);
   EXPECT_EQ(a.theorem->misses(12000), 3 * 200000.0 / 8);
-  EXPECT_NEAR(a.curve.misses(32000) / (200000.0 / 8), 1.1, 0.05);  // the data and what stays in a cache
+  EXPECT_NEAR(a.curve.misses(32000) / (200000.0 / 8), 1.1,
+              0.05);  // the data and what stays in a cache
 }
 
 TEST(SortTheorems, MissesAreToldByLevelOfTheRecursion) {
@@ -205,8 +210,8 @@ TEST(TracedStencil, IsRightInEveryKernelAndShape) {
   }
 }
 
-/// The points that a kernel writes in one step, in its order, numbered row by row; a store of a vector is one
-/// of each of its points.
+/// The points that a kernel writes in one step, in its order, numbered row by row; a store of a
+/// vector is one of each of its points.
 class Written final : public Sink {
  public:
   explicit Written(const Tracer& tracer) : tracer_(tracer) {}
@@ -281,7 +286,8 @@ TEST(TracedStencil, ColumnsAndTilesMissAsTheFormulasSay) {
       const Analysis a = analysis_of(p);
       ASSERT_TRUE(a.theorem.has_value()) << kernel;
       for (const index_t lines : {64, 128, 256})  // rows of a block stay, blocks do not
-        EXPECT_NEAR(a.curve.misses(lines) / a.theorem->misses(lines), 1, 0.05) << kernel << " " << name;
+        EXPECT_NEAR(a.curve.misses(lines) / a.theorem->misses(lines), 1, 0.05)
+            << kernel << " " << name;
     }
   }
 }

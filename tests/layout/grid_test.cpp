@@ -66,8 +66,10 @@ TEST(WeightedGrid, CutsTheLongestDimensionByWeights) {
   EXPECT_EQ(grid->parts, (Index3{{1, 4, 1}}));
   EXPECT_EQ(grid->of(1), (Box3{{{0, 10, 0}}, {{1, 70, 40}}}));
   EXPECT_EQ(grid->shortest(1), 10);
-  EXPECT_EQ(weighted_grid(request({{1, 40, 100}}, 3, 2), {1, 1, 1e9})->of(0), (Box3{{}, {{1, 40, 2}}}));
-  EXPECT_FALSE(weighted_grid(request({{1, 5, 4}}, 3, 2), {1, 1, 1})) << "no room for three of two rows";
+  EXPECT_EQ(weighted_grid(request({{1, 40, 100}}, 3, 2), {1, 1, 1e9})->of(0),
+            (Box3{{}, {{1, 40, 2}}}));
+  EXPECT_FALSE(weighted_grid(request({{1, 5, 4}}, 3, 2), {1, 1, 1}))
+      << "no room for three of two rows";
   index_t points = 0;
   for (index_t rank = 0; rank < 4; ++rank) points += grid->of(rank).volume();
   EXPECT_EQ(points, 4000);
@@ -87,7 +89,8 @@ TEST(Halo, IsMutualBetweenBoxesByWeights) {
 TEST(Halo, WhatOneGivesTheOtherTakes) {
   for (const std::array<bool, 3> periodic :
        {std::array{false, false, false}, std::array{true, false, true}}) {
-    for (const Index3 parts : {Index3{{1, 2, 3}}, Index3{{2, 2, 2}}, Index3{{3, 1, 2}}, Index3{{1, 1, 1}}}) {
+    for (const Index3 parts :
+         {Index3{{1, 2, 3}}, Index3{{2, 2, 2}}, Index3{{3, 1, 2}}, Index3{{1, 1, 1}}}) {
       const Index3 global{{9, 10, 12}}, depth{{3, 2, 4}};
       expect_mutual({global, parts, parts.volume()}, depth, periodic);
     }
@@ -99,12 +102,14 @@ void expect_mutual(const GridLayout& grid, Index3 depth, const std::array<bool, 
   for (index_t rank = 0; rank < grid.ranks; ++rank) {
     std::set<std::pair<index_t, int>> seen;
     for (const HaloPiece& in : halo_receives(grid, rank, depth, periodic)) {
-      EXPECT_TRUE(seen.insert({in.peer, in.tag}).second) << "one message would be taken for another";
+      EXPECT_TRUE(seen.insert({in.peer, in.tag}).second)
+          << "one message would be taken for another";
       int matches = 0;
       for (const HaloPiece& out : halo_sends(grid, in.peer, depth, periodic)) {
         if (out.peer != rank || out.tag != in.tag) continue;
         ++matches;
-        const Box3 from = shifted(out.box, grid.of(in.peer).low), to = shifted(in.box, grid.of(rank).low);
+        const Box3 from = shifted(out.box, grid.of(in.peer).low),
+                   to = shifted(in.box, grid.of(rank).low);
         for (int d = 0; d < 3; ++d) {
           EXPECT_EQ(((from.low[d] - to.low[d]) % global[d] + global[d]) % global[d], 0);
           EXPECT_EQ(from.size()[d], to.size()[d]);

@@ -67,7 +67,8 @@ TEST(MatrixLayout, PiecesCoverTheNeedExactlyOnce) {
 }
 
 TEST(MatrixLayout, OutgoingMirrorsIncoming) {
-  const MatrixLayout home = row_blocks(20, 7, 6), need = grid_blocks(BlockMap(20, 3), BlockMap(7, 2), {3, 2});
+  const MatrixLayout home = row_blocks(20, 7, 6),
+                     need = grid_blocks(BlockMap(20, 3), BlockMap(7, 2), {3, 2});
   index_t out = 0, in = 0;
   for (index_t rank = 0; rank < 6; ++rank) {
     for (const Piece& piece : outgoing(home, need, rank)) {

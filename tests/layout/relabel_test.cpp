@@ -12,13 +12,15 @@ namespace {
 
 index_t kept(const MatrixLayout& layout, const MatrixLayout& home) {
   index_t sum = 0;
-  for (index_t rank = 0; rank < home.ranks(); ++rank) sum += intersect(layout.of(rank), home.of(rank)).area();
+  for (index_t rank = 0; rank < home.ranks(); ++rank)
+    sum += intersect(layout.of(rank), home.of(rank)).area();
   return sum;
 }
 
 MatrixLayout shuffled(MatrixLayout layout, std::uint64_t seed) {
   for (std::size_t i = layout.boxes.size(); i-- > 1;)
-    std::swap(layout.boxes[i], layout.boxes[random_bits(seed, 1, static_cast<index_t>(i)) % (i + 1)]);
+    std::swap(layout.boxes[i],
+              layout.boxes[random_bits(seed, 1, static_cast<index_t>(i)) % (i + 1)]);
   return layout;
 }
 
@@ -26,8 +28,8 @@ TEST(Relabelled, KeepsAsManyElementsAtHomeAsAnyDealingOfTheBoxes) {
   const index_t rows = 23, cols = 31;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const auto home = shuffled(grid_blocks(BlockMap(rows, 2), BlockMap(cols, 3), {2, 3}), seed);
-    const auto layout =
-        seed % 2 == 0 ? grid_blocks(BlockMap(rows, 3), BlockMap(cols, 2), {3, 2}) : row_blocks(rows, cols, 6);
+    const auto layout = seed % 2 == 0 ? grid_blocks(BlockMap(rows, 3), BlockMap(cols, 2), {3, 2})
+                                      : row_blocks(rows, cols, 6);
     std::vector<std::size_t> order(6);
     std::iota(order.begin(), order.end(), std::size_t{0});
     index_t most = 0;

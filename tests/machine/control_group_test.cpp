@@ -15,7 +15,8 @@ constexpr index_t no_limit = std::numeric_limits<index_t>::max();
 
 /// What is left on a machine of which these files are all.
 index_t allowance(const std::map<std::string, std::string>& files) {
-  const auto root = std::filesystem::path(testing::TempDir()) / ("control_group_" + std::to_string(getpid()));
+  const auto root =
+      std::filesystem::path(testing::TempDir()) / ("control_group_" + std::to_string(getpid()));
   for (const auto& [path, text] : files) {
     std::filesystem::create_directories((root / path).parent_path());
     std::ofstream(root / path) << text << '\n';
@@ -28,9 +29,14 @@ index_t allowance(const std::map<std::string, std::string>& files) {
 TEST(ControlGroup, LeavesWhatItsLimitAndItsParentsDo) {
   const std::string group = "proc/self/cgroup", at = "sys/fs/cgroup/";
   EXPECT_EQ(allowance({}), no_limit);
-  EXPECT_EQ(allowance({{group, "0::/"}, {at + "memory.max", "max"}, {at + "memory.current", "5"}}), no_limit);
-  EXPECT_EQ(allowance({{group, "0::/"}, {at + "memory.max", "1000"}, {at + "memory.current", "300"}}), 700);
-  EXPECT_EQ(allowance({{group, "0::/"}, {at + "memory.max", "1000"}, {at + "memory.current", "1300"}}), 0);
+  EXPECT_EQ(allowance({{group, "0::/"}, {at + "memory.max", "max"}, {at + "memory.current", "5"}}),
+            no_limit);
+  EXPECT_EQ(
+      allowance({{group, "0::/"}, {at + "memory.max", "1000"}, {at + "memory.current", "300"}}),
+      700);
+  EXPECT_EQ(
+      allowance({{group, "0::/"}, {at + "memory.max", "1000"}, {at + "memory.current", "1300"}}),
+      0);
   EXPECT_EQ(allowance({{group, "0::/job/step/task"},  // as Slurm does
                        {at + "job/memory.max", "1000"},
                        {at + "job/memory.current", "400"},
@@ -50,9 +56,12 @@ TEST(ControlGroup, CountsAsFreeWhatTheKernelTakesBack) {
                       {at + "memory.stat", statistics}});
   };
   EXPECT_EQ(left("anon 100\nfile 850\nactive_file 0\ninactive_file 800"), 850);
-  EXPECT_EQ(left("anon 100\nfile 850\nactive_file 800\ninactive_file 0"), 850);  // read twice: a warm cache
-  EXPECT_EQ(left("active_file 300\ninactive_file 200\nslab_reclaimable 40\nslab_unreclaimable 60"), 590);
-  EXPECT_EQ(left("shmem 90\nfile_mapped 290\nactive_file 300\ninactive_file 200"), 350);  // programs stay
+  EXPECT_EQ(left("anon 100\nfile 850\nactive_file 800\ninactive_file 0"),
+            850);  // read twice: a warm cache
+  EXPECT_EQ(left("active_file 300\ninactive_file 200\nslab_reclaimable 40\nslab_unreclaimable 60"),
+            590);
+  EXPECT_EQ(left("shmem 90\nfile_mapped 290\nactive_file 300\ninactive_file 200"),
+            350);  // programs stay
   EXPECT_EQ(left("shmem 90\nfile_mapped 50\nactive_file 300\ninactive_file 200"), 550);
   EXPECT_EQ(left("file_mapped 700\nactive_file 300\ninactive_file 200"), 50);
 }
@@ -60,15 +69,16 @@ TEST(ControlGroup, CountsAsFreeWhatTheKernelTakesBack) {
 TEST(ControlGroup, HoldsForTheTightestOfNestedGroups) {
   const std::string first = "sys/fs/cgroup/memory/", second = "sys/fs/cgroup/";
   const auto v1 = [&](const std::string& inner_limit, const std::string& outer_files) {
-    return allowance({{"proc/self/cgroup", "4:memory:/outer/inner\n0::/"},
-                      {first + "outer/memory.limit_in_bytes", "1000"},
-                      {first + "outer/memory.usage_in_bytes", "900"},
-                      {first + "outer/memory.stat", "active_file 1\n" + outer_files},
-                      {first + "outer/inner/memory.limit_in_bytes", inner_limit},
-                      {first + "outer/inner/memory.usage_in_bytes", "500"},
-                      {first + "outer/inner/memory.stat", "total_active_file 100\ntotal_inactive_file 50"},
-                      {first + "memory.limit_in_bytes", "9223372036854771712"},
-                      {first + "memory.usage_in_bytes", "2000"}});
+    return allowance(
+        {{"proc/self/cgroup", "4:memory:/outer/inner\n0::/"},
+         {first + "outer/memory.limit_in_bytes", "1000"},
+         {first + "outer/memory.usage_in_bytes", "900"},
+         {first + "outer/memory.stat", "active_file 1\n" + outer_files},
+         {first + "outer/inner/memory.limit_in_bytes", inner_limit},
+         {first + "outer/inner/memory.usage_in_bytes", "500"},
+         {first + "outer/inner/memory.stat", "total_active_file 100\ntotal_inactive_file 50"},
+         {first + "memory.limit_in_bytes", "9223372036854771712"},
+         {first + "memory.usage_in_bytes", "2000"}});
   };
   EXPECT_EQ(v1("9223372036854771712", "total_active_file 200\ntotal_inactive_file 30"), 330);
   EXPECT_EQ(v1("600", "total_active_file 200\ntotal_inactive_file 30"), 250);
@@ -85,7 +95,8 @@ TEST(ControlGroup, HoldsForTheTightestOfNestedGroups) {
 TEST(ControlGroup, IsFoundInEitherVersionHoweverItIsCalled) {
   const std::string at = "sys/fs/cgroup/memory/";
   const std::map<std::string, std::string> first{
-      {"proc/self/cgroup", "9:cpu,cpuacct:/memory\n3:memory:/docker/1"},  // seen from inside: the outermost
+      {"proc/self/cgroup",
+       "9:cpu,cpuacct:/memory\n3:memory:/docker/1"},  // seen from inside: the outermost
       {at + "memory.limit_in_bytes", "1000"},
       {at + "memory.usage_in_bytes", "500"},
       {at + "memory.stat", "inactive_file 7\ntotal_inactive_file 200"}};

@@ -29,7 +29,8 @@ TEST(Counters, CountWhatThisThreadAndItsTeamDo) {
     auto& mine = buffers[static_cast<std::size_t>(thread)];
     for (index_t i = 0; i < mine.size(); i += page) mine[i] = 1;
   });
-  EXPECT_GE(counters.read().front().value - before, 2.0 * pages);  // some pages may have been used before
+  EXPECT_GE(counters.read().front().value - before,
+            2.0 * pages);  // some pages may have been used before
 }
 
 TEST(Counters, AnEventThatIsNotThereIsNotANumberAndSaysWhy) {
@@ -65,7 +66,8 @@ TEST(Counters, KnowEveryCountOfTheUsualProcessors) {
     EXPECT_NE(config("AuthenticAMD", 0x17, false, name), 0u) << name;
     EXPECT_NE(config("GenuineIntel", 6, true, name), 0u) << name;
   }
-  EXPECT_EQ(config("AuthenticAMD", 0x19, true, "vector_instructions"), 0x3808u) << "zen 4: packed alone";
+  EXPECT_EQ(config("AuthenticAMD", 0x19, true, "vector_instructions"), 0x3808u)
+      << "zen 4: packed alone";
   EXPECT_EQ(config("AuthenticAMD", 0x19, false, "vector_instructions"), 0x04cbu) << "zen 3";
   EXPECT_EQ(config("somebody", 1, false, "vector_instructions"), 0u);
 }

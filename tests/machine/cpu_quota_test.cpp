@@ -12,7 +12,8 @@ namespace {
 
 /// On a machine of which these files are all.
 std::optional<double> quota(const std::map<std::string, std::string>& files) {
-  const auto root = std::filesystem::path(testing::TempDir()) / ("cpu_quota_" + std::to_string(getpid()));
+  const auto root =
+      std::filesystem::path(testing::TempDir()) / ("cpu_quota_" + std::to_string(getpid()));
   for (const auto& [path, text] : files) {
     std::filesystem::create_directories((root / path).parent_path());
     std::ofstream(root / path) << text << '\n';
@@ -27,9 +28,10 @@ TEST(CpuQuota, IsTheLeastOfTheGroupAndItsParents) {
   EXPECT_EQ(quota({}), std::nullopt);
   EXPECT_EQ(quota({{group, "0::/"}, {at + "cpu.max", "max 100000"}}), std::nullopt);
   EXPECT_EQ(quota({{group, "0::/"}, {at + "cpu.max", "150000 100000"}}), 1.5);
-  EXPECT_EQ(
-      quota({{group, "0::/a/b"}, {at + "a/cpu.max", "200000 100000"}, {at + "a/b/cpu.max", "max 100000"}}),
-      2);
+  EXPECT_EQ(quota({{group, "0::/a/b"},
+                   {at + "a/cpu.max", "200000 100000"},
+                   {at + "a/b/cpu.max", "max 100000"}}),
+            2);
 }
 
 TEST(CpuQuota, IsReadInTheOlderVersion) {

@@ -1,5 +1,5 @@
-// What can be said of GPUs without one: which blocks of memory serve again, what limits a kernel, whether the
-// machine shows the hardware.
+// What can be said of GPUs without one: which blocks of memory serve again, what limits a kernel,
+// whether the machine shows the hardware.
 
 #include "machine/gpu.hpp"
 

@@ -142,10 +142,11 @@ TEST(ForkJoin, LoopsThatForkAndLoopsAfterForksVisitAllOnce) {
     for (index_t i = begin; i < end; ++i) ++seen[static_cast<std::size_t>(i)];
   };
   parallel(4, [&] {
-    parallel_for(0, n, 10, [&](index_t begin, index_t end) {  // of a crew, until the first piece forks
-      fork_for(begin, end, 3, visit);
-      parallel_for(begin, end, 2, visit);
-    });
+    parallel_for(0, n, 10,
+                 [&](index_t begin, index_t end) {  // of a crew, until the first piece forks
+                   fork_for(begin, end, 3, visit);
+                   parallel_for(begin, end, 2, visit);
+                 });
     fork_join([&] { visit(0, n / 2); }, [&] { visit(n / 2, n); });
     parallel_for(0, n, 7, visit);  // as tasks
     gather([&] {
@@ -159,8 +160,9 @@ TEST(ForkJoin, WorksOutsideAnyRegionAndInsideTheCallersOwn) {
   std::atomic<int> sum = 0;
   fork_join([&] { sum += 1; }, [&] { sum += 2; });
   EXPECT_EQ(sum, 3);
-  on_each_thread(3,
-                 [&](int, int) { parallel(2, [&] { fork_join([&] { sum += 10; }, [&] { sum += 10; }); }); });
+  on_each_thread(3, [&](int, int) {
+    parallel(2, [&] { fork_join([&] { sum += 10; }, [&] { sum += 10; }); });
+  });
   EXPECT_EQ(sum, 63);
 }
 
@@ -225,11 +227,15 @@ TEST(ForkJoin, AWaitInsideOneSideIsNotForTheOther) {
 TEST(ForkJoin, CarriesTheExceptionOutOfTheRegion) {
   const auto fails = [] { throw Error(ExitCode::io, "x"); };
   EXPECT_THROW(parallel(2, fails), Error);
-  EXPECT_THROW(
-      parallel(3, [&] { parallel_for(0, 100, 1, [&](index_t i, index_t) { i == 99 ? fails() : void(); }); }),
-      Error);
+  EXPECT_THROW(parallel(3,
+                        [&] {
+                          parallel_for(0, 100, 1,
+                                       [&](index_t i, index_t) { i == 99 ? fails() : void(); });
+                        }),
+               Error);
   EXPECT_THROW(on_each_thread(2, [&](int, int) { fails(); }), Error);
-  EXPECT_THROW(parallel_parts(2, [&](int part, int) { return part == 1 ? fails() : void(); }), Error);
+  EXPECT_THROW(parallel_parts(2, [&](int part, int) { return part == 1 ? fails() : void(); }),
+               Error);
 }
 
 TEST(ForkJoin, CarriesTheExceptionOutOfATaskOnceTheOtherSideIsDone) {

@@ -49,13 +49,19 @@ TEST(GiveBack, LeavesWhatLiesBesideOnTheSamePages) {
 
 TEST(CopyRows, BringsEveryByteAndNoMore) {
   constexpr std::byte untouched{0xa5};
-  for (const auto& [rows, cols] :
-       {std::pair<index_t, index_t>{0, 5}, {1, 1}, {3, 63}, {5, 64}, {2, 65}, {700, 1000}, {2, 600001}}) {
+  for (const auto& [rows, cols] : {std::pair<index_t, index_t>{0, 5},
+                                   {1, 1},
+                                   {3, 63},
+                                   {5, 64},
+                                   {2, 65},
+                                   {700, 1000},
+                                   {2, 600001}}) {
     for (const index_t shift : {0, 1, 37}) {  // of a line
       const index_t from_ld = cols + 3, to_ld = cols + 70;
       std::vector<std::byte> from(static_cast<std::size_t>(rows * from_ld + 64)),
           to(static_cast<std::size_t>(rows * to_ld + 64), untouched);
-      for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 / 5 % 251);
+      for (std::size_t i = 0; i < from.size(); ++i)
+        from[i] = static_cast<std::byte>(i * 7 / 5 % 251);
       auto want = to;
       for (index_t i = 0; i < rows; ++i)
         std::copy_n(from.begin() + i * from_ld, cols, want.begin() + shift + i * to_ld);

@@ -52,7 +52,8 @@ TEST(WorkSpan, OfOneForkTakesTheLongerSide) {
 }
 
 TEST(WorkSpan, BurdenCanChooseAnotherPathThanTheSpan) {
-  // Left: 100 in one strand. Right: 60 = 20 + two forks of 20: shorter, but longer with two burdens of 50.
+  // Left: 100 in one strand. Right: 60 = 20 + two forks of 20: shorter, but longer with two burdens
+  // of 50.
   const auto right = [] {
     spend(20);
     fork_join([] { spend(20); }, [] { spend(20); });
@@ -79,8 +80,9 @@ TEST(WorkSpan, OfABalancedTreeIsKnown) {
 
 TEST(WorkSpan, OfAParallelLoopIsItsDeepestLeaf) {
   const auto loop = [](index_t n, index_t grain) {
-    return recorded(
-        [=] { parallel_for(0, n, grain, [](index_t begin, index_t end) { spend(3 * (end - begin)); }); });
+    return recorded([=] {
+      parallel_for(0, n, grain, [](index_t begin, index_t end) { spend(3 * (end - begin)); });
+    });
   };
   expect(loop(0, 4), 0, 0, 0, 0);
   expect(loop(1, 4), 3, 3, 3, 0);
@@ -160,7 +162,8 @@ TEST(SpeedupBounds, AreOneForOneProcessorOrNoWork) {
 }
 
 TEST(SpeedupBounds, MeetCilkviewsFormulaWithoutTaskCosts) {
-  // A transpose of 2048 x 2048 with leaves of 64: parallelism 1024, burdened 160, at least 13.8 on 16.
+  // A transpose of 2048 x 2048 with leaves of 64: parallelism 1024, burdened 160, at least 13.8
+  // on 16.
   const SpeedupBounds bounds = speedup_bounds({160, 160.0 / 1024, 1, 1023}, 16, {});
   EXPECT_NEAR(bounds.lower, 13.8, 0.05);
   EXPECT_EQ(bounds.upper, 16);

@@ -24,7 +24,8 @@ struct Shape {
 };
 std::vector<Shape> shapes(int from, int to) {
   const std::uint64_t code = mix64(static_cast<std::uint64_t>(from * 64 + to));
-  std::vector<Shape> all{{static_cast<index_t>(code % 37), static_cast<index_t>(code / 37 % 90)}, {1, 500}};
+  std::vector<Shape> all{{static_cast<index_t>(code % 37), static_cast<index_t>(code / 37 % 90)},
+                         {1, 500}};
   if (code % 3 == 0) all.push_back({3, 0});
   if (code % 3 != 1) all.push_back({static_cast<index_t>(code % 5 + 1), 1000});
   return all;
@@ -32,8 +33,8 @@ std::vector<Shape> shapes(int from, int to) {
 
 std::byte code(int from, int to, std::size_t piece, index_t i, index_t j) {
   return static_cast<std::byte>(
-      mix64(static_cast<std::uint64_t>(((from * 67 + to) * 11 + static_cast<int>(piece)) * 5003 + i * 1009 +
-                                       j)) >>
+      mix64(static_cast<std::uint64_t>(((from * 67 + to) * 11 + static_cast<int>(piece)) * 5003 +
+                                       i * 1009 + j)) >>
       56);
 }
 
@@ -91,8 +92,10 @@ void check(const DeviceExchange& exchange, index_t strip_bytes) {
                  matrix_view(to.data(), 1, in.bytes), 1);
   std::vector<DeviceOut> sent;
   std::vector<DeviceIn> received;
-  for (std::size_t n = 0; n < out.views.size(); ++n) sent.push_back({out.peers[n], out.at(from.data(), n)});
-  for (std::size_t n = 0; n < in.views.size(); ++n) received.push_back({in.peers[n], in.at(to.data(), n)});
+  for (std::size_t n = 0; n < out.views.size(); ++n)
+    sent.push_back({out.peers[n], out.at(from.data(), n)});
+  for (std::size_t n = 0; n < in.views.size(); ++n)
+    received.push_back({in.peers[n], in.at(to.data(), n)});
   exchange.set_strip_bytes(strip_bytes);
   exchange.exchange(sent, received);
   exchange.set_strip_bytes(0);
@@ -105,7 +108,8 @@ void check(const DeviceExchange& exchange, index_t strip_bytes) {
       for (index_t j = 0; j < view.cols; ++j)
         view(i, j) = code(in.peers[n], comm.rank(), number(in, n), i, j);
   }
-  device::download(matrix_view(to.data(), 1, in.bytes), matrix_view(host_in.data(), 1, in.bytes), 1);
+  device::download(matrix_view(to.data(), 1, in.bytes), matrix_view(host_in.data(), 1, in.bytes),
+                   1);
   index_t wrong = 0;
   for (index_t b = 0; b < in.bytes; ++b) wrong += host_in[b] == want[b] ? 0 : 1;
   EXPECT_EQ(wrong, 0) << name(exchange.way()) << ", strips of " << strip_bytes;
@@ -123,13 +127,15 @@ TEST_F(DeviceExchanges, RepeatedOnesDoNotRace) {
 
 TEST_F(DeviceExchanges, ReachTheMemoryOfAllWhereTheySaySo) {
   for (const DeviceExchange& exchange : ways_here()) {
-    for (int repetition = 0; repetition < 3; ++repetition) {  // memory that was given back serves again
+    for (int repetition = 0; repetition < 3;
+         ++repetition) {  // memory that was given back serves again
       const auto ranks = static_cast<index_t>(comm.size());
       const index_t width = 8, own = comm.rank() % 3 == 1 ? 0 : ranks * width;
       const PeerMemory memory(exchange, own);
       const device::Block host(ranks * width, device::Home::pinned);
       const device::Stream stream;
-      std::memset(host.data(), comm.rank() + 1 + repetition, static_cast<std::size_t>(ranks * width));
+      std::memset(host.data(), comm.rank() + 1 + repetition,
+                  static_cast<std::size_t>(ranks * width));
       for (int peer = 0; peer < comm.size(); ++peer) {
         const bool reached = peer == comm.rank() || exchange.way() == DeviceWay::ipc;
         if (peer % 3 == 1 || !reached) {
@@ -147,7 +153,8 @@ TEST_F(DeviceExchanges, ReachTheMemoryOfAllWhereTheySaySo) {
         device::download(matrix_view(memory.data(), 1, own), matrix_view(got.data(), 1, own), 1);
         for (int peer = 0; peer < comm.size(); ++peer) {
           const bool wrote = peer == comm.rank() || exchange.way() == DeviceWay::ipc;
-          const auto want = wrote ? static_cast<std::byte>(peer + 1 + repetition) : got[peer * width];
+          const auto want =
+              wrote ? static_cast<std::byte>(peer + 1 + repetition) : got[peer * width];
           EXPECT_EQ(got[peer * width], want);
         }
       }

@@ -11,7 +11,8 @@ namespace {
 
 using Obstacles = std::map<DeviceWay, std::string>;
 
-DeviceWayChoice choose(const std::string& wanted, const Obstacles& obstacles, int* asked = nullptr) {
+DeviceWayChoice choose(const std::string& wanted, const Obstacles& obstacles,
+                       int* asked = nullptr) {
   return choose_device_way(wanted, [&](DeviceWay way) {
     if (asked != nullptr) ++*asked;
     const auto found = obstacles.find(way);
@@ -31,7 +32,8 @@ TEST(DeviceWays, AutoTakesTheFirstThatCanBeHadAndAsksNoFurther) {
 }
 
 TEST(DeviceWays, StagedIsLeftWithTheReasonsAgainstTheOthers) {
-  const auto staged = choose("auto", {{DeviceWay::ipc, "a"}, {DeviceWay::nccl, "b"}, {DeviceWay::mpi, "c"}});
+  const auto staged =
+      choose("auto", {{DeviceWay::ipc, "a"}, {DeviceWay::nccl, "b"}, {DeviceWay::mpi, "c"}});
   EXPECT_EQ(staged.way, DeviceWay::staged);
   EXPECT_EQ(staged.text, "staged (ipc: a; nccl: b; mpi: c)");
 }
@@ -58,8 +60,13 @@ TEST(DeviceRounds, CoverEveryByteOnceInStripsThatAreSmallEnough) {
     std::vector<std::byte> memory(4000);
     std::vector<DeviceIn> pieces;
     index_t at = 0;
-    for (const auto& [peer, rows, cols, ld] : std::vector<std::tuple<int, index_t, index_t, index_t>>{
-             {2, 5, 7, 9}, {0, 1, 100, 100}, {2, 3, 1, 4}, {5, 0, 3, 3}, {0, 11, 13, 20}, {5, 4, 25, 25}}) {
+    for (const auto& [peer, rows, cols, ld] :
+         std::vector<std::tuple<int, index_t, index_t, index_t>>{{2, 5, 7, 9},
+                                                                 {0, 1, 100, 100},
+                                                                 {2, 3, 1, 4},
+                                                                 {5, 0, 3, 3},
+                                                                 {0, 11, 13, 20},
+                                                                 {5, 4, 25, 25}}) {
       pieces.push_back({peer, {memory.data() + at, rows, cols, ld}});
       at += rows * ld;
     }

@@ -1,5 +1,6 @@
 #pragma once
-// The ways in which devices of these ranks can exchange data here, for tests that take each in turn.
+// The ways in which devices of these ranks can exchange data here, for tests that take each in
+// turn.
 
 #include <gtest/gtest.h>
 
@@ -11,8 +12,8 @@
 
 namespace tessera::mpi {
 
-/// A build with CUDA on a machine without a device has nothing to try; one without CUDA takes the host's
-/// memory for a device's.
+/// A build with CUDA on a machine without a device has nothing to try; one without CUDA takes the
+/// host's memory for a device's.
 inline bool devices_to_try() {
   const machine::Gpus& gpus = machine::gpus();
   return !gpus.built || !gpus.devices.empty();

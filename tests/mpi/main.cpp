@@ -11,7 +11,8 @@ int main(int argc, char** argv) {
       class Failures : public testing::EmptyTestEventListener {
         void OnTestPartResult(const testing::TestPartResult& result) override {
           if (!result.failed()) return;
-          std::fprintf(stderr, "%s:%d: %s\n", result.file_name(), result.line_number(), result.message());
+          std::fprintf(stderr, "%s:%d: %s\n", result.file_name(), result.line_number(),
+                       result.message());
         }
       };
       delete listeners.Release(listeners.default_result_printer());

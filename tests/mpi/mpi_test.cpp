@@ -52,7 +52,8 @@ TEST(Communicator, ReducesAndGathers) {
   for (index_t r = 0; r < p; ++r) EXPECT_EQ(all[static_cast<std::size_t>(r)], 10 * r);
   std::vector<double> values{1.0, static_cast<double>(comm.rank())};
   comm.sum(values);
-  EXPECT_EQ(values, (std::vector<double>{static_cast<double>(p), static_cast<double>(p * (p - 1) / 2)}));
+  EXPECT_EQ(values,
+            (std::vector<double>{static_cast<double>(p), static_cast<double>(p * (p - 1) / 2)}));
   const auto texts = comm.gather(std::string(static_cast<std::size_t>(comm.rank()), 'x'), 0);
   EXPECT_EQ(texts.size(), comm.is_root() ? static_cast<std::size_t>(p) : 0u);
   if (comm.is_root()) {
@@ -67,8 +68,9 @@ TEST(Communicator, ReducesAndGathers) {
 
 TEST(Communicator, BroadcastsTextOfAnyLength) {
   const Communicator comm = Communicator::world();
-  EXPECT_EQ(comm.broadcast(comm.is_root() ? std::string("hello") : std::string("something longer"), 0),
-            "hello");
+  EXPECT_EQ(
+      comm.broadcast(comm.is_root() ? std::string("hello") : std::string("something longer"), 0),
+      "hello");
   EXPECT_EQ(comm.broadcast(std::string(), 0), "");
 }
 
@@ -81,7 +83,8 @@ TEST(Communicator, BroadcastsOfAnyLengthFromAnyRankArriveWhole) {
   for (const std::size_t length :
        {std::size_t{0}, std::size_t{1}, std::size_t{65535}, std::size_t{65536}, std::size_t{65537},
         std::size_t{100003}, std::size_t{1} << 20, (std::size_t{5} << 20) + 3}) {
-    for (int root = 0; root < p; ++root) {  // one after the other: none may take what belongs to the next
+    for (int root = 0; root < p;
+         ++root) {  // one after the other: none may take what belongs to the next
       std::vector<unsigned char> data(length + 1, 0xee);
       for (std::size_t i = 0; comm.rank() == root && i < length; ++i) data[i] = value(i, root);
       comm.broadcast(std::span(data).first(length), root);
@@ -97,7 +100,8 @@ TEST(Communicator, SumsOfAnyLengthAreThoseOfEveryElement) {
   const index_t p = comm.size();
   for (const index_t length : {0, 1, 100, 8192, 8193, 100003}) {
     std::vector<index_t> values(static_cast<std::size_t>(length) + 1, -1);
-    for (index_t i = 0; i < length; ++i) values[static_cast<std::size_t>(i)] = i * 1000003 + comm.rank();
+    for (index_t i = 0; i < length; ++i)
+      values[static_cast<std::size_t>(i)] = i * 1000003 + comm.rank();
     comm.sum(std::span(values).first(static_cast<std::size_t>(length)));
     bool right = values.back() == -1;
     for (index_t i = 0; i < length; ++i)
@@ -109,11 +113,13 @@ TEST(Communicator, SumsOfAnyLengthAreThoseOfEveryElement) {
 TEST(Communicator, GathersBlocksOfAnyLengthInTheOrderOfTheRanks) {
   const Communicator comm = Communicator::world();
   const auto p = static_cast<std::size_t>(comm.size());
-  const std::initializer_list<std::size_t> lengths{0, 1, 4095, 4096, 4097, 100003};  // long ones by doubling
+  const std::initializer_list<std::size_t> lengths{0,    1,    4095,
+                                                   4096, 4097, 100003};  // long ones by doubling
   for (const std::size_t length : lengths) {
     const std::vector<unsigned char> mine(length, static_cast<unsigned char>(comm.rank() + 1));
     std::vector<unsigned char> all(length * p + 1, 0xee);
-    comm.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all).first(length * p)));
+    comm.all_gather(std::as_bytes(std::span(mine)),
+                    std::as_writable_bytes(std::span(all).first(length * p)));
     bool right = all.back() == 0xee;
     for (std::size_t i = 0; i < length * p; ++i) right = right && all[i] == i / length + 1;
     EXPECT_TRUE(right) << length;
@@ -154,7 +160,8 @@ TEST(Phases, AreListedWhenTheyBegin) {  // at their end there may be no memory f
 
 TEST(Communicator, MessagesOfSeveralSizesArriveInOrder) {
   const Communicator comm = Communicator::world();
-  const int to = (comm.rank() + 1) % comm.size(), from = (comm.rank() + comm.size() - 1) % comm.size();
+  const int to = (comm.rank() + 1) % comm.size(),
+            from = (comm.rank() + comm.size() - 1) % comm.size();
   std::vector<int> first_in(3), second_in(100000);
   std::vector<int> first_out(3, comm.rank()), second_out(100000, -comm.rank());
   std::vector<Request> requests;
@@ -172,7 +179,8 @@ TEST(Agreement, EveryRankThrowsTheOneFailure) {
   const int guilty = comm.size() - 1;
   try {
     together(comm, "test", [&] {
-      if (comm.rank() == guilty) throw Error(ExitCode::io, "the disk of rank " + std::to_string(guilty));
+      if (comm.rank() == guilty)
+        throw Error(ExitCode::io, "the disk of rank " + std::to_string(guilty));
     });
     FAIL() << "no error came";
   } catch (const AgreedError& error) {
@@ -232,7 +240,8 @@ TEST(Check, ThrowsWithTheLibrarysWords) {
 TEST(Redistribute, MovesEveryElementBetweenLayouts) {
   const Communicator comm = Communicator::world();
   const auto p = static_cast<index_t>(comm.size());
-  for (const auto& [rows, cols] : {std::pair<index_t, index_t>{17, 23}, {1, 40}, {40, 1}, {3, 2}, {0, 5}}) {
+  for (const auto& [rows, cols] :
+       {std::pair<index_t, index_t>{17, 23}, {1, 40}, {40, 1}, {3, 2}, {0, 5}}) {
     const layout::MatrixLayout home = layout::row_blocks(rows, cols, p);
     layout::MatrixLayout need =
         layout::grid_blocks(layout::BlockMap(rows, 1), layout::BlockMap(cols, p), {1, p});
@@ -244,11 +253,13 @@ TEST(Redistribute, MovesEveryElementBetweenLayouts) {
     }
     std::fill(to.begin(), to.end(), -1.0);
     const auto view = matrix_view(to.data() + 1, want.rows.size(), want.cols.size());
-    redistribute<double>(
-        comm, home, matrix_view<const double>(from.data(), mine.rows.size(), mine.cols.size()), need, view);
+    redistribute<double>(comm, home,
+                         matrix_view<const double>(from.data(), mine.rows.size(), mine.cols.size()),
+                         need, view);
     for (index_t i = 0; i < view.rows; ++i) {
       for (index_t j = 0; j < view.cols; ++j) {
-        EXPECT_EQ(view(i, j), static_cast<double>((want.rows.begin + i) * cols + want.cols.begin + j));
+        EXPECT_EQ(view(i, j),
+                  static_cast<double>((want.rows.begin + i) * cols + want.cols.begin + j));
       }
     }
     EXPECT_EQ(to[0], -1);  // nothing outside
@@ -260,11 +271,12 @@ TEST(Redistribute, ReplicatesWhereSeveralRanksNeedTheSame) {
   const Communicator comm = Communicator::world();
   const auto p = static_cast<index_t>(comm.size());
   const layout::MatrixLayout home = layout::row_blocks(9, 4, p);
-  const layout::MatrixLayout need{9, 4,
-                                  std::vector<layout::Box>(static_cast<std::size_t>(p), {{0, 9}, {0, 4}})};
+  const layout::MatrixLayout need{
+      9, 4, std::vector<layout::Box>(static_cast<std::size_t>(p), {{0, 9}, {0, 4}})};
   machine::Buffer<float> from(home.of(comm.rank()).area()), to(36);
   std::fill(from.begin(), from.end(), static_cast<float>(comm.rank()));
-  redistribute<float>(comm, home, matrix_view<const float>(from.data(), home.of(comm.rank()).rows.size(), 4),
+  redistribute<float>(comm, home,
+                      matrix_view<const float>(from.data(), home.of(comm.rank()).rows.size(), 4),
                       need, matrix_view(to.data(), 9, 4));
   for (index_t r = 0; r < p; ++r) {
     const layout::Range rows = home.of(r).rows;
@@ -297,7 +309,8 @@ TEST(Communicator, SumsBeforeAndGathersSeveral) {
 }
 
 /// Every pair its own amount, some of them nothing.
-void exchange_amounts(const Communicator& comm, const std::function<index_t(index_t, index_t)>& amount) {
+void exchange_amounts(const Communicator& comm,
+                      const std::function<index_t(index_t, index_t)>& amount) {
   const index_t p = comm.size(), me = comm.rank();
   std::vector<index_t> to, from;
   std::vector<std::uint32_t> out;
@@ -309,7 +322,8 @@ void exchange_amounts(const Communicator& comm, const std::function<index_t(inde
   }
   std::vector<std::uint32_t> in(
       static_cast<std::size_t>(std::accumulate(from.begin(), from.end(), index_t{0})) + 1, 77);
-  exchange_items(comm, std::span<const std::uint32_t>(out), to, std::span(in).first(in.size() - 1), from);
+  exchange_items(comm, std::span<const std::uint32_t>(out), to, std::span(in).first(in.size() - 1),
+                 from);
   std::size_t at = 0;
   for (index_t r = 0; r < p; ++r) {
     index_t wrong = 0;
@@ -343,7 +357,8 @@ TEST(SharedMemory, IsSeenByEveryRankOfTheNode) {
     EXPECT_TRUE(memory.there());
     EXPECT_EQ(memory.size_of(node.rank()), mine);
     memory.fence();
-    for (int peer = 0; peer < node.size(); ++peer) {  // everybody writes its byte into everybody's segment
+    for (int peer = 0; peer < node.size();
+         ++peer) {  // everybody writes its byte into everybody's segment
       if (node.rank() < memory.size_of(peer))
         memory.of(peer)[node.rank()] = static_cast<std::byte>(node.rank() + 1);
     }
@@ -364,7 +379,8 @@ TEST(SharedMemory, RefusesMoreThanThereIs) {
   const Communicator node = Communicator::world().node();
   struct statvfs whole {};  // others may free what they hold meanwhile
   if (statvfs("/dev/shm", &whole) != 0) GTEST_SKIP() << "no /dev/shm";
-  const auto too_much = static_cast<index_t>(whole.f_blocks * whole.f_frsize / node.size()) + (1 << 20);
+  const auto too_much =
+      static_cast<index_t>(whole.f_blocks * whole.f_frsize / node.size()) + (1 << 20);
   try {
     const SharedMemory memory(node, too_much);
     FAIL();
@@ -375,7 +391,8 @@ TEST(SharedMemory, RefusesMoreThanThereIs) {
 
 TEST(Progress, MessagesTravelWhileNobodyElseCallsMpi) {
   const Communicator comm = Communicator::world();
-  const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
+  const int next = (comm.rank() + 1) % comm.size(),
+            last = (comm.rank() + comm.size() - 1) % comm.size();
   const std::vector<double> out(std::size_t{1} << 20, comm.rank());
   std::vector<double> in(out.size(), -1);
   Request request = comm.receive(std::as_writable_bytes(std::span(in)), last, 7);
@@ -409,9 +426,11 @@ TEST(Phases, KeepStaysOnlyWhenWatched) {
   EXPECT_LE(outer.begin, inner.begin);
   EXPECT_LE(inner.begin, inner.end);
   EXPECT_LE(inner.end, outer.end);
-  EXPECT_NEAR(inner.end - inner.begin, phases.of("compute") - before, 1e-12);  // one reading for both
+  EXPECT_NEAR(inner.end - inner.begin, phases.of("compute") - before,
+              1e-12);                          // one reading for both
   EXPECT_EQ(phases.of(Phases::in_flight), 0);  // beside the phases, not one of them
-  for (std::size_t i = 0; i < 2 * Phases::most_stays; ++i) const PhaseScope scope(phases, "compute");
+  for (std::size_t i = 0; i < 2 * Phases::most_stays; ++i)
+    const PhaseScope scope(phases, "compute");
   EXPECT_EQ(phases.stays().size(), Phases::most_stays);
 }
 

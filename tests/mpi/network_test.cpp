@@ -11,8 +11,11 @@ TEST(Network, AChainIsFilledWithSegments) {
   EXPECT_FALSE(goes_along_a_chain(1 << 20, 3)) << "a library's two rounds are no slower";
   EXPECT_FALSE(goes_along_a_chain(1000, 64));
   ASSERT_TRUE(goes_along_a_chain(1 << 20, 64));
-  const Network network{
-      .latency = 2e-6, .message = 0, .bandwidth = 1e10, .crowd_bandwidth = 1e10, .shift_bandwidth = {1e10}};
+  const Network network{.latency = 2e-6,
+                        .message = 0,
+                        .bandwidth = 1e10,
+                        .crowd_bandwidth = 1e10,
+                        .shift_bandwidth = {1e10}};
   const double alone = 2e-6 + 8e6 / 1e10;
   EXPECT_NEAR(broadcast(network, 8e6, {4, 1}), alone * (1 + 2.0 / 16), 0.1 * alone);
   EXPECT_LT(broadcast(network, 8e6, {64, 1}), 1.5 * alone);
@@ -29,8 +32,10 @@ TEST(Network, ShiftsBetweenMeasuredDistancesLieBetweenTheirSeconds) {
 }
 
 TEST(Network, LinesWhoseRanksLieApartTakeWhatTheirDistanceGives) {
-  const Network network{
-      .latency = 1e-6, .message = 0, .bandwidth = 8e9, .shift_bandwidth = {8e9, 8e9, 8e9, 8e9, 1e9}};
+  const Network network{.latency = 1e-6,
+                        .message = 0,
+                        .bandwidth = 8e9,
+                        .shift_bandwidth = {8e9, 8e9, 8e9, 8e9, 1e9}};
   EXPECT_NEAR(broadcast(network, 8e6, {4, 16}) / broadcast(network, 8e6, {4, 1}), 8, 0.1);
   EXPECT_NEAR(broadcast(network, 8e3, {2, 16}), 1e-6 + 8e3 / 1e9, 1e-9);
   EXPECT_NEAR(broadcast(network, 8e3, {2, 1}), 1e-6 + 8e3 / 8e9, 1e-9);
@@ -44,8 +49,8 @@ TEST(Network, LinesThatBeginOneAfterTheOtherHaveInTurnWhatTheyShare) {
       << "3 of 8 ms have gone before";
   EXPECT_DOUBLE_EQ(broadcast(network, 8e6, {4, 16, 1}), alone) << "no faster than a line alone";
   EXPECT_DOUBLE_EQ(broadcast(network, 8e6, {4, 1, 1}), alone);
-  EXPECT_NEAR(chain_filling(network, 8e6, {4, 16, 3e-3}) / chain_filling(network, 8e6, {4, 16}), 5.0 / 8,
-              1e-9);
+  EXPECT_NEAR(chain_filling(network, 8e6, {4, 16, 3e-3}) / chain_filling(network, 8e6, {4, 16}),
+              5.0 / 8, 1e-9);
 }
 
 TEST(Network, FewBusyRanksHaveTheirLinksToThemselves) {
@@ -56,7 +61,8 @@ TEST(Network, FewBusyRanksHaveTheirLinksToThemselves) {
   for (std::size_t i = 1; i < loads.size(); ++i) loads[i] = {};
   EXPECT_NEAR(at_once(network, loads), 1e-6 + 8e6 / 8e9, 1e-9);
   loads[1] = loads[2] = loads[3] = loads[0];
-  EXPECT_NEAR(at_once(network, loads), 1e-6 + 8e6 / 4 / 1e9, 1e-9) << "the network's share of all is more";
+  EXPECT_NEAR(at_once(network, loads), 1e-6 + 8e6 / 4 / 1e9, 1e-9)
+      << "the network's share of all is more";
   EXPECT_EQ(at_once(network, std::vector<Load>(3)), 0);
 }
 
@@ -67,9 +73,12 @@ TEST(Network, NeighboursHaveTheLinksOfTheirDistance) {
                         .crowd_bandwidth = 1e9,
                         .shift_bandwidth = {8e9, 8e9, 8e9, 8e9, 1e9}};
   const double start = 2e-7 + 1e-6 - 1e-7;
-  EXPECT_DOUBLE_EQ(among_neighbours(network, std::vector<Sent>{{1, 8000}, {-1, 8000}}), start + 16e3 / 8e9);
-  EXPECT_DOUBLE_EQ(among_neighbours(network, std::vector<Sent>{{16, 8000}, {-16, 8000}}), start + 8e3 / 1e9);
-  EXPECT_DOUBLE_EQ(among_neighbours(network, std::vector<Sent>{{16, 8000}, {16, 8000}}), start + 16e3 / 1e9);
+  EXPECT_DOUBLE_EQ(among_neighbours(network, std::vector<Sent>{{1, 8000}, {-1, 8000}}),
+                   start + 16e3 / 8e9);
+  EXPECT_DOUBLE_EQ(among_neighbours(network, std::vector<Sent>{{16, 8000}, {-16, 8000}}),
+                   start + 8e3 / 1e9);
+  EXPECT_DOUBLE_EQ(among_neighbours(network, std::vector<Sent>{{16, 8000}, {16, 8000}}),
+                   start + 16e3 / 1e9);
   EXPECT_EQ(among_neighbours(network, {}), 0);
 }
 
@@ -82,7 +91,8 @@ TEST(Network, LongSumsAndGathersAreMostlyTheNeighbours) {
   const double near = 3 * 1e6 / 4 / 8e9, far = 1e6 / 8 / 1e9;
   EXPECT_DOUBLE_EQ(all_gather(network, 1e6, 8), near + far);
   EXPECT_DOUBLE_EQ(all_reduce(network, 1e6, 8), 2 * (near + far));
-  EXPECT_DOUBLE_EQ(all_reduce(network, 1e6, 9), 2 * (near + far + 1e6 / 1e9)) << "one hands its part on";
+  EXPECT_DOUBLE_EQ(all_reduce(network, 1e6, 9), 2 * (near + far + 1e6 / 1e9))
+      << "one hands its part on";
 }
 
 }  // namespace

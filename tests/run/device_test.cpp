@@ -54,8 +54,10 @@ TEST(Device, AutoTakesTheCpuWhereTheProblemHasNoRoomAndSaysHowMuchIsMissing) {
   const DeviceChoice choice = choose_device(request("auto", 10 * gib), with_gpu(), 10 * gib, true);
   EXPECT_EQ(choice.space, Space::host);
   EXPECT_NE(choice.note.find("10 GiB needed"), std::string::npos) << choice.note;
-  EXPECT_EQ(choose_device(request("auto", 9 * gib), with_gpu(), 10 * gib, true).space, Space::device);
-  EXPECT_EQ(choose_device(request("auto", 9 * gib, 2), with_gpu(), 10 * gib, true).space, Space::host);
+  EXPECT_EQ(choose_device(request("auto", 9 * gib), with_gpu(), 10 * gib, true).space,
+            Space::device);
+  EXPECT_EQ(choose_device(request("auto", 9 * gib, 2), with_gpu(), 10 * gib, true).space,
+            Space::host);
 }
 
 TEST(Device, AutoWithoutAGpuSpeaksOnlyWhereOneWasToBeExpected) {

@@ -17,7 +17,8 @@ namespace {
 
 OptionSet make() {
   OptionSet set("demo", "for tests", {"tessera demo"});
-  set.add({.name = "n", .kind = Kind::integer, .fallback = "8", .axis = true, .low = 0, .high = 1e12});
+  set.add(
+      {.name = "n", .kind = Kind::integer, .fallback = "8", .axis = true, .low = 0, .high = 1e12});
   set.add({.name = "kernel",
            .kind = Kind::choice,
            .fallback = "naive",
@@ -58,13 +59,18 @@ TEST(Options, TakeComplexNumbersAsPythonWritesThem) {
 }
 
 TEST(Options, NumbersThatWouldBecomeZeroOrInfiniteAreNotHeld) {
-  for (const double value : {0.0, 1.5, -1e300, 1e-300}) EXPECT_TRUE(holds(Element::f64, value)) << value;
+  for (const double value : {0.0, 1.5, -1e300, 1e-300})
+    EXPECT_TRUE(holds(Element::f64, value)) << value;
   for (const Element element : {Element::f32, Element::c64}) {
-    for (const double value : {0.0, -0.0, 1e38, -1e38, 1e-45}) EXPECT_TRUE(holds(element, value)) << value;
-    for (const double value : {1e39, -1e39, 1e-46, -1e-46}) EXPECT_FALSE(holds(element, value)) << value;
+    for (const double value : {0.0, -0.0, 1e38, -1e38, 1e-45})
+      EXPECT_TRUE(holds(element, value)) << value;
+    for (const double value : {1e39, -1e39, 1e-46, -1e-46})
+      EXPECT_FALSE(holds(element, value)) << value;
   }
-  for (const double value : {65504.0, -65519.0, 6e-8}) EXPECT_TRUE(holds(Element::f16, value)) << value;
-  for (const double value : {65520.0, -1e300, 2e-8}) EXPECT_FALSE(holds(Element::f16, value)) << value;
+  for (const double value : {65504.0, -65519.0, 6e-8})
+    EXPECT_TRUE(holds(Element::f16, value)) << value;
+  for (const double value : {65520.0, -1e300, 2e-8})
+    EXPECT_FALSE(holds(Element::f16, value)) << value;
 }
 
 TEST(Options, ComplexNumbersThatAreNoneAreQuotedWhole) {
@@ -142,7 +148,8 @@ TEST(Options, MissingTomlIsMissingInput) {
 
 TEST(Options, ListsAndRangesAreAxes) {
   const OptionSet set = make();
-  const auto points = set.points(set.parse({"--n", "1,256:1024:x2,10:30:10", "--kernel", "naive,tiled"}));
+  const auto points =
+      set.points(set.parse({"--n", "1,256:1024:x2,10:30:10", "--kernel", "naive,tiled"}));
   ASSERT_EQ(points.size(), 14u);
   EXPECT_EQ(points[0].text("kernel"), "naive");
   EXPECT_EQ(points[1].text("kernel"), "tiled");
@@ -151,8 +158,8 @@ TEST(Options, ListsAndRangesAreAxes) {
 }
 
 TEST(Options, NumbersAreChecked) {
-  for (const char* bad : {"x", "1.5", "-1", "1e30", "10:1:1", "1:10:x1", "1:2:3:4", "", "1:1000000:1",
-                          "99999999999999999999"}) {
+  for (const char* bad : {"x", "1.5", "-1", "1e30", "10:1:1", "1:10:x1", "1:2:3:4", "",
+                          "1:1000000:1", "99999999999999999999"}) {
     EXPECT_NE(message_of({"--n", bad}), "") << bad;
   }
   EXPECT_EQ(make().parse({"--n", "1e6"}).lists.at("n").front(), "1000000");
@@ -191,7 +198,9 @@ TEST(Options, AFlagThatIsNeitherTrueNorFalseSaysWhatItTakes) {
   EXPECT_FALSE(make().parse({"--quick=false"}).lists.at("quick").front() == "true");
 }
 
-TEST(Options, DenormalNumbersAreNumbers) { EXPECT_GT(make().parse({"--alpha", "1e-310"}).real("alpha"), 0); }
+TEST(Options, DenormalNumbersAreNumbers) {
+  EXPECT_GT(make().parse({"--alpha", "1e-310"}).real("alpha"), 0);
+}
 
 TEST(Options, FlagsComeFromTomlToo) {
   const TomlFile toml("quick = true\nlimit = '64MiB'\n");
@@ -222,7 +231,9 @@ TEST(Options, WhatNoPointUsesIsTold) {
            .fallback = "4",
            .axis = true,
            .users = {"kernel", {"tiled", "of_another_build"}}});
-  const auto idle = [&](const std::vector<std::string>& words) { return set.idle_flags(set.parse(words)); };
+  const auto idle = [&](const std::vector<std::string>& words) {
+    return set.idle_flags(set.parse(words));
+  };
   EXPECT_EQ(idle({"--tile", "8"}),
             std::vector<std::string>{"--tile without effect: it is for --kernel tiled"});
   EXPECT_EQ(idle({"--tile", "4,8"}).size(), 1U);
@@ -294,10 +305,12 @@ TEST(Ceilings, GiveThePlanWhatShiftsWereMeasuredOnNoMoreRanks) {
 TEST(Ceilings, TakeOfABusyMachineOnlyWhatIsBetter) {
   Ceilings ceilings;
   ceilings.all = {{"copy", 1, 58, "GB/s"}, {"copy", 2, 70, "GB/s"}, {"mpi_latency", 2, 1.5, "us"}};
-  const auto refused = take_over(
-      ceilings,
-      {{"copy", 1, 8, "GB/s"}, {"copy", 2, 71, "GB/s"}, {"mpi_latency", 2, 9, "us"}, {"triad", 1, 5, "GB/s"}},
-      true);
+  const auto refused = take_over(ceilings,
+                                 {{"copy", 1, 8, "GB/s"},
+                                  {"copy", 2, 71, "GB/s"},
+                                  {"mpi_latency", 2, 9, "us"},
+                                  {"triad", 1, 5, "GB/s"}},
+                                 true);
   ASSERT_EQ(refused.size(), 3u);
   EXPECT_EQ(refused[0].name, "copy");
   EXPECT_EQ(refused[1].name, "mpi_latency");
@@ -306,17 +319,19 @@ TEST(Ceilings, TakeOfABusyMachineOnlyWhatIsBetter) {
   EXPECT_EQ(ceilings.at("copy", 2), 71);
   EXPECT_EQ(ceilings.at("mpi_latency", 2), 1.5);
   EXPECT_FALSE(ceilings.at("triad", 1));
-  EXPECT_TRUE(take_over(ceilings, {{"copy", 1, 8, "GB/s"}, {"triad", 1, 5, "GB/s"}}, false).empty());
+  EXPECT_TRUE(
+      take_over(ceilings, {{"copy", 1, 8, "GB/s"}, {"triad", 1, 5, "GB/s"}}, false).empty());
   EXPECT_EQ(ceilings.at("copy", 1), 8);
   EXPECT_EQ(ceilings.at("triad", 1), 5);
   EXPECT_EQ(ceilings.all.size(), 4u);
 }
 
 TEST(Ceilings, SurviveTheFileAndInterpolate) {
-  const std::string file =
-      (std::filesystem::temp_directory_path() / ("tessera_ceilings_" + std::to_string(getpid())) / "m.toml")
-          .string();
-  save_ceilings(file, {"here", "2026-01-01T00:00:00Z", {{"triad", 1, 10, "GB/s"}, {"triad", 4, 31, "GB/s"}}});
+  const std::string file = (std::filesystem::temp_directory_path() /
+                            ("tessera_ceilings_" + std::to_string(getpid())) / "m.toml")
+                               .string();
+  save_ceilings(
+      file, {"here", "2026-01-01T00:00:00Z", {{"triad", 1, 10, "GB/s"}, {"triad", 4, 31, "GB/s"}}});
   const Ceilings loaded = load_ceilings(file);
   std::filesystem::remove_all(std::filesystem::path(file).parent_path());
   EXPECT_EQ(loaded.host, "here");

@@ -40,8 +40,10 @@ TEST(Shares, NeighboursThatAreAlikeStandTogether) {
 }
 
 TEST(WeightedOffsets, GoByTheWeights) {
-  EXPECT_EQ(layout::weighted_offsets(100, {1, 1, 1, 1}), (std::vector<index_t>{0, 25, 50, 75, 100}));
-  EXPECT_EQ(layout::weighted_offsets(100, {97, 1, 1, 1}), (std::vector<index_t>{0, 97, 98, 99, 100}));
+  EXPECT_EQ(layout::weighted_offsets(100, {1, 1, 1, 1}),
+            (std::vector<index_t>{0, 25, 50, 75, 100}));
+  EXPECT_EQ(layout::weighted_offsets(100, {97, 1, 1, 1}),
+            (std::vector<index_t>{0, 97, 98, 99, 100}));
   EXPECT_EQ(layout::weighted_offsets(0, {3, 1}), (std::vector<index_t>{0, 0, 0}));
   EXPECT_EQ(layout::weighted_offsets(1, {1, 1, 1}).back(), 1);
   const std::vector<double> weights{0.3, 1e-9, 41000, 210.5, 7};

@@ -14,9 +14,11 @@ namespace {
 
 OptionSet demo() {
   OptionSet set("demo", "for tests", {"tessera demo"});
-  set.add({.name = "n", .kind = Kind::integer, .fallback = "8", .axis = true, .low = 0, .high = 1e12});
+  set.add(
+      {.name = "n", .kind = Kind::integer, .fallback = "8", .axis = true, .low = 0, .high = 1e12});
   set.add({.name = "out"});
-  set.add({.name = "threads", .kind = Kind::integer, .fallback = "0", .axis = true, .differs = true});
+  set.add(
+      {.name = "threads", .kind = Kind::integer, .fallback = "0", .axis = true, .differs = true});
   set.add({.name = "memory", .kind = Kind::bytes, .differs = true});
   return set;
 }
@@ -65,17 +67,19 @@ TEST(Understood, LetsDifferWhatMay) {
   EXPECT_EQ(said_of(world, {"--threads", mine, "--memory", mine + "GiB"}), "");
   if (world.size() == 1) return;
   const std::string counts = said_of(world, {"--threads", world.rank() == 0 ? "1" : "1,2"});
-  EXPECT_NE(counts.find("--threads 1 value, rank 1 --threads 2 values"), std::string::npos) << counts;
+  EXPECT_NE(counts.find("--threads 1 value, rank 1 --threads 2 values"), std::string::npos)
+      << counts;
 }
 
 TEST(Understood, ComparesCommandsBeforeTheirOptions) {
   const auto world = mpi::Communicator::world();
   if (world.size() == 1) GTEST_SKIP() << "one rank was told one thing";
   const OptionSet set = demo();
-  const auto facts =
-      world.rank() == 1 ? understood("--help", nullptr, {}) : understood("demo", &set, set.parse({}));
+  const auto facts = world.rank() == 1 ? understood("--help", nullptr, {})
+                                       : understood("demo", &set, set.parse({}));
   const std::string told = said(ExitCode::usage, [&] { require_same_told(world, facts); });
-  EXPECT_NE(told.find("rank 0 the command demo, rank 1 the command --help"), std::string::npos) << told;
+  EXPECT_NE(told.find("rank 0 the command demo, rank 1 the command --help"), std::string::npos)
+      << told;
 }
 
 TEST(RollCall, TellsOfFailuresTasksAndNeighbours) {

@@ -12,7 +12,8 @@ void queue_on_lanes() {
   double lane = INFINITY;
   for (const auto* link : links) lane = std::min(lane, link->get_bandwidth());
   for (auto* link : links)
-    link->set_concurrency_limit(2 * std::max(1, static_cast<int>(std::lround(link->get_bandwidth() / lane))));
+    link->set_concurrency_limit(
+        2 * std::max(1, static_cast<int>(std::lround(link->get_bandwidth() / lane))));
 }
 
 }  // namespace tessera::smpi

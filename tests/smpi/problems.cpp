@@ -21,7 +21,8 @@ using mpi::Network;
 
 constexpr std::uint64_t seed = 11;
 
-// Each prepare_... makes the data of this rank; what the functions of a Run share lives as long as they do.
+// Each prepare_... makes the data of this rank; what the functions of a Run share lives as long as
+// they do.
 
 struct MatmulCase {
   dist::matmul::Algorithm algorithm;
@@ -39,8 +40,11 @@ Run prepare_matmul(const Communicator& comm, const Network& network, MatmulCase 
   const auto matrix = [&](index_t rows, index_t cols) {
     return dist::DistributedMatrix<double>(comm, layout::row_blocks(rows, cols, comm.size()));
   };
-  auto state = std::make_shared<State>(State{
-      matrix(x.m, x.k), matrix(x.k, x.n), matrix(x.m, x.n), {.algorithm = x.algorithm, .panel = 64}, {}});
+  auto state = std::make_shared<State>(State{matrix(x.m, x.k),
+                                             matrix(x.k, x.n),
+                                             matrix(x.m, x.n),
+                                             {.algorithm = x.algorithm, .panel = 64},
+                                             {}});
   if (x.algorithm == Algorithm::summa) {  // what the first product makes and all later ones use
     const layout::ProcessGrid grid = layout::nearest_square(comm.size(), x.m, x.n);
     (void)comm.grid_lines(grid.rows, grid.cols);
@@ -74,10 +78,11 @@ Run prepare_transpose(const Communicator& comm, const Network& network,
     Method method;
     mpi::Phases phases;
   };
-  auto state = std::make_shared<State>(State{{comm, layout::row_blocks(rows, cols, comm.size()), bytes},
-                                             {comm, layout::row_blocks(cols, rows, comm.size()), bytes},
-                                             {.algorithm = algorithm, .tuning = {.threads = 1}},
-                                             {}});
+  auto state =
+      std::make_shared<State>(State{{comm, layout::row_blocks(rows, cols, comm.size()), bytes},
+                                    {comm, layout::row_blocks(cols, rows, comm.size()), bytes},
+                                    {.algorithm = algorithm, .tuning = {.threads = 1}},
+                                    {}});
   const auto a = state->a.view();
   for (index_t i = 0; i < a.rows; ++i) {
     for (index_t j = 0; j < cols; ++j)
@@ -90,13 +95,15 @@ Run prepare_transpose(const Communicator& comm, const Network& network,
     return Outcome{got == want, got};
   };
   const ForecastRequest request{.rows = rows, .cols = cols, .ranks = comm.size()};
-  return {[=] {
-            transpose_matrix(comm, {state->a, Op::transpose, state->b}, state->method, state->phases);
-          },
-          check, [=] { return exchange_seconds(request, state->method, network); }};
+  return {
+      [=] {
+        transpose_matrix(comm, {state->a, Op::transpose, state->b}, state->method, state->phases);
+      },
+      check, [=] { return exchange_seconds(request, state->method, network); }};
 }
 
-Run prepare_sort(const Communicator& comm, const Network& network, dist::sort::Algorithm algorithm) {
+Run prepare_sort(const Communicator& comm, const Network& network,
+                 dist::sort::Algorithm algorithm) {
   using namespace dist::sort;
   constexpr index_t n = index_t{1} << 21;
   struct State {
@@ -116,8 +123,9 @@ Run prepare_sort(const Communicator& comm, const Network& network, dist::sort::A
                           std::span(state->keys));
   state->input = content(comm, std::span<const std::uint64_t>(state->keys), seed, 1);
   const auto work = [=] {
-    state->held = sort_keys(comm, Room<std::uint64_t>{state->keys.data(), state->spare.data(), mine},
-                            Order::ascending, state->method, state->phases);
+    state->held =
+        sort_keys(comm, Room<std::uint64_t>{state->keys.data(), state->spare.data(), mine},
+                  Order::ascending, state->method, state->phases);
   };
   const auto check = [=] {
     const auto keys =
@@ -125,10 +133,13 @@ Run prepare_sort(const Communicator& comm, const Network& network, dist::sort::A
     std::uint64_t digest = 0;
     auto place = static_cast<std::uint64_t>(shares.begin(comm.rank()));
     for (const std::uint64_t key : keys) digest += hash_at(key, place++);
-    return Outcome{faults(comm, keys, Order::ascending, state->input, seed, 1) == 0, comm.sum(digest)};
+    return Outcome{faults(comm, keys, Order::ascending, state->input, seed, 1) == 0,
+                   comm.sum(digest)};
   };
-  return {work, check,
-          [=] { return exchange_seconds({.n = n, .ranks = comm.size(), .algorithm = algorithm}, network); }};
+  return {work, check, [=] {
+            return exchange_seconds({.n = n, .ranks = comm.size(), .algorithm = algorithm},
+                                    network);
+          }};
 }
 
 Run prepare_stencil(const Communicator& comm, const Network& network, index_t halo_steps) {
@@ -162,9 +173,9 @@ Run prepare_stencil(const Communicator& comm, const Network& network, index_t ha
     state->samples->record(state->u);
     const bool right = state->samples->wrong() == 0;
     const auto now = std::as_const(state->u).now();
-    return Outcome{
-        right,
-        comm.sum(box.empty() ? 0 : tessera::stencil::field_hash<double>(now, box.low, {{1, side, side}}))};
+    return Outcome{right, comm.sum(box.empty() ? 0
+                                               : tessera::stencil::field_hash<double>(
+                                                     now, box.low, {{1, side, side}}))};
   };
   const auto predicted = [=] {
     double slowest = 0;
@@ -179,7 +190,9 @@ Run prepare_stencil(const Communicator& comm, const Network& network, index_t ha
 
 const std::vector<Workload>& workloads() {
   const auto with = [](const auto& prepare, auto how) {
-    return [=](const Communicator& comm, const Network& network) { return prepare(comm, network, how); };
+    return [=](const Communicator& comm, const Network& network) {
+      return prepare(comm, network, how);
+    };
   };
   using Product = dist::matmul::Algorithm;
   using Turn = dist::transpose::Algorithm;

@@ -1,7 +1,7 @@
-// smpi_scale <bytes/s of a rank when all send to all> [workload]...: runs workloads on the ranks of a
-// simulated machine and prints a line for each: what came out, what was sent, how long it took by the
-// machine's clock, and how long the plan said. Computing takes no time there: what is compared is the
-// communication.
+// smpi_scale <bytes/s of a rank when all send to all> [workload]...: runs workloads on the ranks of
+// a simulated machine and prints a line for each: what came out, what was sent, how long it took by
+// the machine's clock, and how long the plan said. Computing takes no time there: what is compared
+// is the communication.
 
 #include <fmt/format.h>
 
@@ -46,14 +46,17 @@ mpi::Network network_of(const mpi::Communicator& comm, double crowd_bandwidth) {
 }
 
 ExitCode body(const mpi::Communicator& comm, int count, char** arguments) {
-  require(count > 1, ExitCode::usage, "smpi_scale <bytes/s of a rank when all send to all> [workload]...");
+  require(count > 1, ExitCode::usage,
+          "smpi_scale <bytes/s of a rank when all send to all> [workload]...");
   if (comm.is_root()) queue_on_lanes();
   comm.barrier();
   const mpi::Network network = network_of(comm, std::stod(arguments[1]));
   if (comm.is_root())
     fmt::print(
-        "# latency {:.3f} us, a message more {:.3f} us, bandwidth {:.2f} GB/s, a rank of all {:.2f} GB/s\n",
-        network.latency * 1e6, network.message * 1e6, network.bandwidth / 1e9, network.crowd_bandwidth / 1e9);
+        "# latency {:.3f} us, a message more {:.3f} us, bandwidth {:.2f} GB/s, a rank of all "
+        "{:.2f} GB/s\n",
+        network.latency * 1e6, network.message * 1e6, network.bandwidth / 1e9,
+        network.crowd_bandwidth / 1e9);
   for (const Workload& workload : workloads()) {
     bool asked = count == 2;
     for (int i = 2; i < count; ++i) asked = asked || workload.name == arguments[i];

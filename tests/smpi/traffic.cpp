@@ -41,13 +41,14 @@ int MPI_Allgather(const void* from, int count, MPI_Datatype type, void* to, int 
   return PMPI_Allgather(from, count, type, to, to_count, to_type, comm);
 }
 
-int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm) {
   ++traffic().collectives;
   return PMPI_Allreduce(from, to, count, type, op, comm);
 }
 
-int MPI_Alltoall(const void* from, int count, MPI_Datatype type, void* to, int to_count, MPI_Datatype to_type,
-                 MPI_Comm comm) {
+int MPI_Alltoall(const void* from, int count, MPI_Datatype type, void* to, int to_count,
+                 MPI_Datatype to_type, MPI_Comm comm) {
   ++traffic().collectives;
   return PMPI_Alltoall(from, count, type, to, to_count, to_type, comm);
 }

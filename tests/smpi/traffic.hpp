@@ -1,5 +1,6 @@
 #pragma once
-// What the ranks sent, counted where the program calls MPI. All ranks are one process and share the counts.
+// What the ranks sent, counted where the program calls MPI. All ranks are one process and share the
+// counts.
 
 #include "base/index.hpp"
 

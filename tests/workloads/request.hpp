@@ -20,8 +20,9 @@ namespace tessera::test {
 class Folder {
  public:
   Folder() {
-    path_ = (std::filesystem::temp_directory_path() / ("tessera_workloads_" + std::to_string(getpid())))
-                .string();
+    path_ =
+        (std::filesystem::temp_directory_path() / ("tessera_workloads_" + std::to_string(getpid())))
+            .string();
     path_ = comm_.broadcast(path_, 0);
     if (comm_.is_root()) std::filesystem::create_directories(path_);
     comm_.barrier();
@@ -41,7 +42,8 @@ class Folder {
   std::string path_;
 };
 
-/// Does what `tessera COMMAND WORDS...` asks for, on the ranks of comm. Collective. Returns the exit code.
+/// Does what `tessera COMMAND WORDS...` asks for, on the ranks of comm. Collective. Returns the
+/// exit code.
 inline ExitCode run(const mpi::Communicator& comm, const apps::Command& command,
                     const std::vector<std::string>& words) {
   try {
@@ -56,8 +58,8 @@ inline ExitCode run(const mpi::Communicator& comm, const apps::Command& command,
 
 /// Writes an array of so many numbers, element i being make(i); each rank its share. Collective.
 template <class T, class Make>
-void write_numbers(const Folder& folder, const std::string& file, const std::string& path, index_t n,
-                   Element element, const Make& make) {
+void write_numbers(const Folder& folder, const std::string& file, const std::string& path,
+                   index_t n, Element element, const Make& make) {
   const auto& comm = folder.comm();
   io::OutputFile out(comm, folder.file(file), {{path, {n}, io::native_type(element), {"row"}}},
                      io::OutputFile::Existing::replace);
@@ -80,8 +82,8 @@ std::vector<T> read_numbers(const std::string& file, const std::string& path, El
   }
   std::vector<T> values(static_cast<std::size_t>(count));
   io::read_slab({file, path}, all,
-                {io::native_type(element), reinterpret_cast<std::byte*>(values.data()), index_t{sizeof(T)},
-                 extents.back()});
+                {io::native_type(element), reinterpret_cast<std::byte*>(values.data()),
+                 index_t{sizeof(T)}, extents.back()});
   return values;
 }
 

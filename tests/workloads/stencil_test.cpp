@@ -17,7 +17,9 @@ class Stencil : public testing::Test {
     words.insert(words.begin(), {"--shape", "40x37", "--overwrite"});
     return test::run(folder.comm(), apps::stencil_command(), words);
   }
-  [[nodiscard]] std::string name(const std::string& file) const { return folder.file(file) + ":/u"; }
+  [[nodiscard]] std::string name(const std::string& file) const {
+    return folder.file(file) + ":/u";
+  }
   [[nodiscard]] std::vector<double> field(const std::string& file) const {
     return test::read_numbers<double>(folder.file(file), "/u", Element::f64, {40, 37});
   }
@@ -27,23 +29,27 @@ class Stencil : public testing::Test {
 TEST_F(Stencil, GoesOnFromACheckpointWithTheSameBits) {
   ASSERT_EQ(sweep({"--steps", "30", "--out", name("whole.h5")}), ExitCode::ok);
   const std::string checkpoint = folder.file("ck.h5");
-  ASSERT_EQ(sweep({"--steps", "12", "--checkpoint", checkpoint, "--checkpoint-every", "6"}), ExitCode::ok);
-  ASSERT_EQ(sweep({"--steps", "30", "--checkpoint", checkpoint, "--checkpoint-every", "50", "--resume", "auto",
-                   "--out", name("resumed.h5")}),
+  ASSERT_EQ(sweep({"--steps", "12", "--checkpoint", checkpoint, "--checkpoint-every", "6"}),
+            ExitCode::ok);
+  ASSERT_EQ(sweep({"--steps", "30", "--checkpoint", checkpoint, "--checkpoint-every", "50",
+                   "--resume", "auto", "--out", name("resumed.h5")}),
             ExitCode::ok);
   EXPECT_EQ(field("resumed.h5"), field("whole.h5"));
 }
 
 TEST_F(Stencil, KeepsASnapshotOfEveryFewSteps) {
-  ASSERT_EQ(sweep({"--steps", "10", "--every", "4", "--snapshots", name("s.h5"), "--out", name("out.h5")}),
+  ASSERT_EQ(sweep({"--steps", "10", "--every", "4", "--snapshots", name("s.h5"), "--out",
+                   name("out.h5")}),
             ExitCode::ok);
-  const auto frames =
-      test::read_numbers<double>(folder.file("s.h5"), "/u", Element::f64, {4, 40, 37});  // 0, 4, 8, 10
+  const auto frames = test::read_numbers<double>(folder.file("s.h5"), "/u", Element::f64,
+                                                 {4, 40, 37});  // 0, 4, 8, 10
   const auto last = field("out.h5");
-  EXPECT_TRUE(std::equal(last.begin(), last.end(), frames.end() - static_cast<std::ptrdiff_t>(last.size())));
+  EXPECT_TRUE(std::equal(last.begin(), last.end(),
+                         frames.end() - static_cast<std::ptrdiff_t>(last.size())));
   ASSERT_EQ(sweep({"--steps", "4", "--out", name("four.h5")}), ExitCode::ok);
   const auto four = field("four.h5");
-  EXPECT_TRUE(std::equal(four.begin(), four.end(), frames.begin() + static_cast<std::ptrdiff_t>(four.size())));
+  EXPECT_TRUE(std::equal(four.begin(), four.end(),
+                         frames.begin() + static_cast<std::ptrdiff_t>(four.size())));
 }
 
 TEST(Frames, AreThoseOfMultiplesAndTheEnds) {

@@ -9,8 +9,8 @@
 
 namespace tessera::dist::matmul {
 
-/// An operand's box on this rank: the home block itself where that is what is needed, or where it lies in
-/// shared memory, else a copy fetched from the homes.
+/// An operand's box on this rank: the home block itself where that is what is needed, or where it
+/// lies in shared memory, else a copy fetched from the homes.
 template <class T>
 struct Fetched {
   machine::Buffer<T> copy;
@@ -23,7 +23,8 @@ template <class T>
   if (need == matrix.layout()) return {{}, matrix.view()};
   const layout::Box& box = need.of(comm.rank());
   if (matrix.shared())
-    return {{}, matrix.whole().block(box.rows.begin, box.cols.begin, box.rows.size(), box.cols.size())};
+    return {{},
+            matrix.whole().block(box.rows.begin, box.cols.begin, box.rows.size(), box.cols.size())};
   Fetched<T> result{machine::Buffer<T>(box.area()), {}};
   const MatrixView<T> view = matrix_view(result.copy.data(), box.rows.size(), box.cols.size());
   mpi::redistribute<T>(comm, matrix.layout(), matrix.view(), need, view);
@@ -31,8 +32,8 @@ template <class T>
   return result;
 }
 
-/// The slice [begin, begin + size) along k of a stored operand, whose columns run along k when op is
-/// turned as k_is_cols_when is (none for a, transpose for b).
+/// The slice [begin, begin + size) along k of a stored operand, whose columns run along k when op
+/// is turned as k_is_cols_when is (none for a, transpose for b).
 template <class T>
 [[nodiscard]] MatrixView<const T> along_k(MatrixView<const T> operand, Op op, Op k_is_cols_when,
                                           index_t begin, index_t size) {
@@ -40,9 +41,9 @@ template <class T>
                                             : operand.rows_range(begin, size);
 }
 
-/// Runs the method's kernel on one piece of this rank. With cache_oblivious `fixed_order()` runs instead, on
-/// a team of the method's threads; the others take no team (one thread, threads of their own, or the device,
-/// whose phases are added).
+/// Runs the method's kernel on one piece of this rank. With cache_oblivious `fixed_order()` runs
+/// instead, on a team of the method's threads; the others take no team (one thread, threads of
+/// their own, or the device, whose phases are added).
 template <class T, class FixedOrder>
 void compute(const tessera::matmul::Gemm<T>& gemm, const Method& method, mpi::Phases& phases,
              const FixedOrder& fixed_order) {
@@ -69,17 +70,19 @@ struct NodeValue {
   MatrixView<T> view;
 };
 
-/// c = the sum, along the tree, of what the ranks of the plan computed: `mine` are this rank's nodes over its
-/// box of c_layout(plan). Collective.
+/// c = the sum, along the tree, of what the ranks of the plan computed: `mine` are this rank's
+/// nodes over its box of c_layout(plan). Collective.
 template <class T>
-void combine_nodes(const mpi::Communicator& comm, const Plan& plan, const std::vector<NodeValue<T>>& mine,
-                   DistributedMatrix<T>& c, mpi::Phases& phases);
+void combine_nodes(const mpi::Communicator& comm, const Plan& plan,
+                   const std::vector<NodeValue<T>>& mine, DistributedMatrix<T>& c,
+                   mpi::Phases& phases);
 
-/// The values of this rank's nodes, the first of which grows in `first`, its operands fetched slice by slice:
-/// the next travels while this one is multiplied. Collective.
+/// The values of this rank's nodes, the first of which grows in `first`, its operands fetched slice
+/// by slice: the next travels while this one is multiplied. Collective.
 template <class T>
-std::vector<NodeValue<T>> compute_in_slices(const mpi::Communicator& comm, const Product<T>& product,
-                                            const Method& method, const Plan& plan, const Slices& slices,
+std::vector<NodeValue<T>> compute_in_slices(const mpi::Communicator& comm,
+                                            const Product<T>& product, const Method& method,
+                                            const Plan& plan, const Slices& slices,
                                             MatrixView<T> first, mpi::Phases& phases);
 
 template <class T>
@@ -89,6 +92,7 @@ template <class T>
 void summa(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
            mpi::Phases& phases);
 
-[[nodiscard]] layout::ProcessGrid grid_of(const Method& method, index_t ranks, index_t m, index_t n);
+[[nodiscard]] layout::ProcessGrid grid_of(const Method& method, index_t ranks, index_t m,
+                                          index_t n);
 
 }  // namespace tessera::dist::matmul

@@ -25,12 +25,12 @@ Box of_cuboid(const Cuboid& cuboid) { return {cuboid.m, cuboid.n}; }
 
 template <class T>
 MatrixView<T> part(MatrixView<T> view, const Box& whole, const Box& box) {
-  return view.block(box.rows.begin - whole.rows.begin, box.cols.begin - whole.cols.begin, box.rows.size(),
-                    box.cols.size());
+  return view.block(box.rows.begin - whole.rows.begin, box.cols.begin - whole.cols.begin,
+                    box.rows.size(), box.cols.size());
 }
 
-/// The distinct ends of the pieces' boxes in one dimension: between neighbours the set of pieces does not
-/// change.
+/// The distinct ends of the pieces' boxes in one dimension: between neighbours the set of pieces
+/// does not change.
 template <class T, class Side>
 std::vector<index_t> cuts(const std::vector<Piece<T>>& pieces, Range whole, const Side& side) {
   std::vector<index_t> at{whole.begin, whole.end};
@@ -43,8 +43,8 @@ std::vector<index_t> cuts(const std::vector<Piece<T>>& pieces, Range whole, cons
   return at;
 }
 
-/// One region of c, all of it in the same pieces: their sum along the tree grows in c, and the right half of
-/// a node, where it is no piece itself, in a matrix of its own.
+/// One region of c, all of it in the same pieces: their sum along the tree grows in c, and the
+/// right half of a node, where it is no piece itself, in a matrix of its own.
 template <class T>
 class Region {
  public:
@@ -81,8 +81,8 @@ class Region {
 
 /// The pieces that reach this rank's home box, in the order of ranks and nodes.
 template <class T>
-std::vector<Piece<T>> receive_pieces(const mpi::Communicator& comm, const Plan& plan, const Box& home,
-                                     const std::vector<NodeValue<T>>& mine,
+std::vector<Piece<T>> receive_pieces(const mpi::Communicator& comm, const Plan& plan,
+                                     const Box& home, const std::vector<NodeValue<T>>& mine,
                                      std::vector<mpi::Request>& requests) {
   std::vector<Piece<T>> pieces;
   for (int rank = 0; rank < comm.size(); ++rank) {
@@ -128,8 +128,9 @@ std::vector<machine::Buffer<T>> send_pieces(const mpi::Communicator& comm, const
 }  // namespace
 
 template <class T>
-void combine_nodes(const mpi::Communicator& comm, const Plan& plan, const std::vector<NodeValue<T>>& mine,
-                   DistributedMatrix<T>& c, mpi::Phases& phases) {
+void combine_nodes(const mpi::Communicator& comm, const Plan& plan,
+                   const std::vector<NodeValue<T>>& mine, DistributedMatrix<T>& c,
+                   mpi::Phases& phases) {
   std::vector<mpi::Request> requests;
   const Box& home = c.box();
   const auto pieces = receive_pieces(comm, plan, home, mine, requests);
@@ -153,9 +154,10 @@ void combine_nodes(const mpi::Communicator& comm, const Plan& plan, const std::v
   }
 }
 
-#define TESSERA_INSTANTIATE(T)                                                                            \
-  template void combine_nodes<T>(const mpi::Communicator&, const Plan&, const std::vector<NodeValue<T>>&, \
-                                 DistributedMatrix<T>&, mpi::Phases&)
+#define TESSERA_INSTANTIATE(T)                                                            \
+  template void combine_nodes<T>(const mpi::Communicator&, const Plan&,                   \
+                                 const std::vector<NodeValue<T>>&, DistributedMatrix<T>&, \
+                                 mpi::Phases&)
 
 TESSERA_INSTANTIATE(float);
 TESSERA_INSTANTIATE(double);

@@ -48,19 +48,22 @@ double combine_seconds(const ForecastRequest& q, const Plan& plan, const MatrixL
   return at_once(network, loads);
 }
 
-ExchangeTime round_time(const ForecastRequest& q, const Method& method, const Plan& plan, const Homes& homes,
-                        const mpi::Network& network) {
+ExchangeTime round_time(const ForecastRequest& q, const Method& method, const Plan& plan,
+                        const Homes& homes, const mpi::Network& network) {
   ExchangeTime time;
   const bool a_moves = !homes.seen.a && !(homes.a == a_layout(plan, q.op_a));
   const bool b_moves = !homes.seen.b && !(homes.b == b_layout(plan, q.op_b));
   double* part = &time.alone;
   for (const auto& k : slices_of(method, plan, homes.seen.all())) {
-    if (a_moves) *part += move_seconds(homes.a, a_layout(plan, q.op_a, k), q.element_bytes, network);
-    if (b_moves) *part += move_seconds(homes.b, b_layout(plan, q.op_b, k), q.element_bytes, network);
+    if (a_moves)
+      *part += move_seconds(homes.a, a_layout(plan, q.op_a, k), q.element_bytes, network);
+    if (b_moves)
+      *part += move_seconds(homes.b, b_layout(plan, q.op_b, k), q.element_bytes, network);
     part = &time.beside_arithmetic;
   }
   if (grows_in_c(plan, homes)) return time;
-  if (q.reads_c) time.alone += move_seconds(homes.c, c_start_layout(plan), q.element_bytes, network);
+  if (q.reads_c)
+    time.alone += move_seconds(homes.c, c_start_layout(plan), q.element_bytes, network);
   time.alone += combine_seconds(q, plan, homes.c, network);
   return time;
 }
@@ -76,15 +79,18 @@ ExchangeTime recursive_time(const ForecastRequest& q, const Method& method, cons
   return all;
 }
 
-/// One operand's panels along the lines of the grid. A chain of ranks is filled once, and again by as much as
-/// its beginning moves on with the owners of k.
+/// One operand's panels along the lines of the grid. A chain of ranks is filled once, and again by
+/// as much as its beginning moves on with the owners of k.
 class PanelLines {
  public:
   PanelLines(const BlockMap& owners, index_t bytes_a_k, mpi::Line line)
-      : owners_(owners), bytes_a_k_(bytes_a_k), line_(line), spared_(static_cast<std::size_t>(line.ranks)) {}
+      : owners_(owners),
+        bytes_a_k_(bytes_a_k),
+        line_(line),
+        spared_(static_cast<std::size_t>(line.ranks)) {}
 
-  /// Seconds of a rank in the next panel: the lines begin one after the other, as the ranks of the lines
-  /// across have theirs.
+  /// Seconds of a rank in the next panel: the lines begin one after the other, as the ranks of the
+  /// lines across have theirs.
   double go(layout::Range k, const PanelLines& across, const mpi::Network& network) {
     if (line_.ranks <= 1) return 0;
     const auto bytes = static_cast<double>(bytes_a_k_ * k.size());
@@ -101,12 +107,15 @@ class PanelLines {
 
   /// By how much the last rank of a line is behind the first.
   [[nodiscard]] double filling() const {
-    return static_cast<double>(line_.ranks - 2 + last_ - std::max<index_t>(first_, 0)) * step_filling_;
+    return static_cast<double>(line_.ranks - 2 + last_ - std::max<index_t>(first_, 0)) *
+           step_filling_;
   }
 
-  /// What the links that all lines share between two neighbours take for all panels, but those that begin
-  /// behind them.
-  [[nodiscard]] double busiest() const { return all_ - *std::min_element(spared_.begin(), spared_.end()); }
+  /// What the links that all lines share between two neighbours take for all panels, but those that
+  /// begin behind them.
+  [[nodiscard]] double busiest() const {
+    return all_ - *std::min_element(spared_.begin(), spared_.end());
+  }
 
  private:
   [[nodiscard]] double filled(double bytes, const mpi::Network& network) const {
@@ -131,19 +140,22 @@ double panel_seconds(const std::vector<layout::Range>& panels, PanelLines rows, 
     seconds += rows.go(k, columns, network);
     seconds += columns.go(k, rows, network);
   }
-  return std::max({seconds, rows.busiest(), columns.busiest()}) + rows.filling() + columns.filling();
+  return std::max({seconds, rows.busiest(), columns.busiest()}) + rows.filling() +
+         columns.filling();
 }
 
-double summa_seconds(const ForecastRequest& q, const Method& method, const Leaves& leaves, const Homes& homes,
-                     const mpi::Network& network) {
+double summa_seconds(const ForecastRequest& q, const Method& method, const Leaves& leaves,
+                     const Homes& homes, const mpi::Network& network) {
   const GridLayouts at = grid_layouts(q, method, leaves);
-  const double seconds = move_seconds(homes.a, at.a, q.element_bytes, network) +
-                         move_seconds(homes.b, at.b, q.element_bytes, network) +
-                         move_seconds(at.c, homes.c, q.element_bytes, network) * (q.reads_c ? 2 : 1);
+  const double seconds =
+      move_seconds(homes.a, at.a, q.element_bytes, network) +
+      move_seconds(homes.b, at.b, q.element_bytes, network) +
+      move_seconds(at.c, homes.c, q.element_bytes, network) * (q.reads_c ? 2 : 1);
   const auto panels = summa_panels(at.k_of_a, at.k_of_b, leaves, method.panel);
-  return seconds + panel_seconds(panels, {at.k_of_a, q.element_bytes * at.m.size(0), {at.grid.cols, 1}},
-                                 {at.k_of_b, q.element_bytes * at.n.size(0), {at.grid.rows, at.grid.cols}},
-                                 network);
+  return seconds +
+         panel_seconds(panels, {at.k_of_a, q.element_bytes * at.m.size(0), {at.grid.cols, 1}},
+                       {at.k_of_b, q.element_bytes * at.n.size(0), {at.grid.rows, at.grid.cols}},
+                       network);
 }
 
 }  // namespace
@@ -170,10 +182,12 @@ index_t slices_that_pay(const ForecastRequest& request, const Method& method) {
 
 index_t slices_that_pay(const ForecastRequest& request, const Method& method,
                         const Planned& planned) {
-  constexpr index_t slices = 8;             // an eighth of the messages comes before any arithmetic
-  constexpr index_t enough = 256 * 256;     // elements of C a thread: a slice is not split along k among them
+  constexpr index_t slices = 8;  // an eighth of the messages comes before any arithmetic
+  constexpr index_t enough =
+      256 * 256;  // elements of C a thread: a slice is not split along k among them
   constexpr double word_seconds = 8 / 5e9;  // core_flops_per_word's
-  if (method.algorithm != Algorithm::recursive || request.seen.all() || request.ranks == 1) return 1;
+  if (method.algorithm != Algorithm::recursive || request.seen.all() || request.ranks == 1)
+    return 1;
   const double threads = method.flops_per_word / core_flops_per_word;
   double flops = 0;
   for (const Plan& plan : planned.plans) {
@@ -181,7 +195,8 @@ index_t slices_that_pay(const ForecastRequest& request, const Method& method,
     for (const Cuboid& c : plan.cuboids) {
       const auto elements = static_cast<double>(c.m.size() * c.n.size());
       if (!c.empty() && elements < threads * enough) return 1;
-      most = std::max(most, request.flops_each * elements * static_cast<double>(plan.k_range(c).size()));
+      most = std::max(most,
+                      request.flops_each * elements * static_cast<double>(plan.k_range(c).size()));
     }
     flops += most;
   }

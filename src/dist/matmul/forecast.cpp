@@ -12,8 +12,8 @@ namespace {
 
 using layout::MatrixLayout;
 
-/// What one redistribution costs a rank: words in and out, messages; and the bytes of buffers for pieces that
-/// are not contiguous, while it lasts.
+/// What one redistribution costs a rank: words in and out, messages; and the bytes of buffers for
+/// pieces that are not contiguous, while it lasts.
 index_t add_move(Forecast& f, const MatrixLayout& home, const MatrixLayout& need, index_t rank,
                  index_t element) {
   index_t packed = 0;
@@ -39,8 +39,10 @@ struct Local {
   index_t m, n, k, a_row, b_row;
 };
 
-/// What the kernel packs and sums beside its operands; those other than cache_oblivious work in place.
-index_t kernel_bytes(const ForecastRequest& q, const Method& method, const Local& at, index_t leaf_count) {
+/// What the kernel packs and sums beside its operands; those other than cache_oblivious work in
+/// place.
+index_t kernel_bytes(const ForecastRequest& q, const Method& method, const Local& at,
+                     index_t leaf_count) {
   if (method.kernel != nullptr && method.kernel->name != "cache_oblivious") return 0;
   const auto of = [&]<class T>(T) {
     const auto stored = [](Op op, index_t rows, index_t cols, index_t row) {
@@ -60,13 +62,14 @@ index_t kernel_bytes(const ForecastRequest& q, const Method& method, const Local
 
 /// Operands and result; and the C before it, which whoever repeats a product with beta keeps.
 index_t home_bytes(const ForecastRequest& q, const Homes& homes, index_t rank) {
-  return (homes.a.of(rank).area() + homes.b.of(rank).area() + (q.reads_c ? 2 : 1) * homes.c.of(rank).area()) *
+  return (homes.a.of(rank).area() + homes.b.of(rank).area() +
+          (q.reads_c ? 2 : 1) * homes.c.of(rank).area()) *
          q.element_bytes;
 }
 
-/// What fetching its operands takes of a rank, a and then b: their room, and what the messages of each are
-/// packed in while it comes. Of slices there is room for two and for both packings throughout. What is at
-/// home is read there.
+/// What fetching its operands takes of a rank, a and then b: their room, and what the messages of
+/// each are packed in while it comes. Of slices there is room for two and for both packings
+/// throughout. What is at home is read there.
 index_t fetching(Forecast& f, const ForecastRequest& q, const Plan& plan, const Homes& homes,
                  const Slices& slices, index_t rank) {
   struct Most {
@@ -86,10 +89,10 @@ index_t fetching(Forecast& f, const ForecastRequest& q, const Plan& plan, const 
   return a.room + std::max(a.packed, b.room + b.packed);
 }
 
-/// What the kernel works in for a plan's nodes, or for slices of leaves. Operands that others see lie in
-/// whole rows of the matrix.
-index_t kernel_of(const ForecastRequest& q, const Method& method, const Plan& plan, const Homes& homes,
-                  const Slices& slices, index_t rank) {
+/// What the kernel works in for a plan's nodes, or for slices of leaves. Operands that others see
+/// lie in whole rows of the matrix.
+index_t kernel_of(const ForecastRequest& q, const Method& method, const Plan& plan,
+                  const Homes& homes, const Slices& slices, index_t rank) {
   const Cuboid& mine = plan.of(rank);
   if (mine.empty()) return 0;
   const index_t k = plan.k_range(mine).size();
@@ -129,9 +132,12 @@ index_t waiting_of(const Plan& plan, const Slices& slices, index_t rank) {
   return most_waiting(plan.shape.leaves, mine.leaves.begin, order) * mine.m.size() * mine.n.size();
 }
 
-/// Right halves of the summation tree that are summed beside c at a time, of so many values of every element.
+/// Right halves of the summation tree that are summed beside c at a time, of so many values of
+/// every element.
 index_t halves_beside(index_t values) {
-  return values < 2 ? 0 : static_cast<index_t>(std::bit_width(static_cast<std::uint64_t>(values - 1))) - 1;
+  return values < 2
+             ? 0
+             : static_cast<index_t>(std::bit_width(static_cast<std::uint64_t>(values - 1))) - 1;
 }
 
 /// What a rank touches in shared memory of others' homes, over all rounds.
@@ -141,8 +147,9 @@ index_t seen_bytes(const ForecastRequest& q, const std::vector<Plan>& plans, con
     index_t touched = 0;
     for (const Plan& plan : plans) {
       const layout::Box box = need(plan).of(rank);
-      touched += layout::resident_bytes(box, home.cols, q.element_bytes, around) -
-                 layout::resident_bytes(intersect(box, home.of(rank)), home.cols, q.element_bytes, around);
+      touched +=
+          layout::resident_bytes(box, home.cols, q.element_bytes, around) -
+          layout::resident_bytes(intersect(box, home.of(rank)), home.cols, q.element_bytes, around);
     }
     const index_t others = home.rows * home.cols - home.of(rank).area();
     return std::min(touched, others * q.element_bytes);
@@ -150,17 +157,21 @@ index_t seen_bytes(const ForecastRequest& q, const std::vector<Plan>& plans, con
   using mpi::SharedMemory;
   index_t bytes = 0;
   if (homes.seen.a)
-    bytes += of(homes.a, SharedMemory::fault_around, [&](const Plan& p) { return a_layout(p, q.op_a); });
+    bytes +=
+        of(homes.a, SharedMemory::fault_around, [&](const Plan& p) { return a_layout(p, q.op_a); });
   if (homes.seen.b)
-    bytes += of(homes.b, SharedMemory::fault_around, [&](const Plan& p) { return b_layout(p, q.op_b); });
-  if (homes.seen.c) bytes += of(homes.c, SharedMemory::page, [](const Plan& p) { return c_layout(p); });
+    bytes +=
+        of(homes.b, SharedMemory::fault_around, [&](const Plan& p) { return b_layout(p, q.op_b); });
+  if (homes.seen.c)
+    bytes += of(homes.c, SharedMemory::page, [](const Plan& p) { return c_layout(p); });
   return bytes;
 }
 
-/// One round, and the most that a rank works in on the way: fetching, multiplying, and adding up parts of C
-/// once the fetched operands are gone. What the kernel packs in stays from one product to the next.
-Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& plan, const Homes& homes,
-                    index_t rank) {
+/// One round, and the most that a rank works in on the way: fetching, multiplying, and adding up
+/// parts of C once the fetched operands are gone. What the kernel packs in stays from one product
+/// to the next.
+Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& plan,
+                    const Homes& homes, index_t rank) {
   const index_t element = q.element_bytes;
   const Cuboid& mine = plan.of(rank);
   const MatrixLayout c = c_layout(plan);
@@ -194,12 +205,13 @@ Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& 
     const index_t layers = made > 0 ? ceil_div(in + own, made) : 1;
     combining = (in + std::max(out, halves_beside(layers) * made)) * element;
   }
-  f.work_bytes = kernel_of(q, method, plan, homes, slices, rank) + values + std::max(fetched, combining);
+  f.work_bytes =
+      kernel_of(q, method, plan, homes, slices, rank) + values + std::max(fetched, combining);
   return f;
 }
 
-Forecast recursive_rank(const ForecastRequest& q, const Method& method, const std::vector<Plan>& plans,
-                        const Homes& homes, index_t rank) {
+Forecast recursive_rank(const ForecastRequest& q, const Method& method,
+                        const std::vector<Plan>& plans, const Homes& homes, index_t rank) {
   Forecast all;
   all.home_bytes = home_bytes(q, homes, rank);
   all.seen_bytes = seen_bytes(q, plans, homes, rank);
@@ -214,24 +226,27 @@ Forecast recursive_rank(const ForecastRequest& q, const Method& method, const st
   return all;
 }
 
-Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes& homes, const Leaves& leaves,
-                    index_t rank) {
+Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes& homes,
+                    const Leaves& leaves, index_t rank) {
   const auto [grid, m, n, ka, kb, a, b, c] = grid_layouts(q, method, leaves);
   const index_t element = q.element_bytes;
   Forecast f;
   f.home_bytes = home_bytes(q, homes, rank);
   const index_t mine_m = m.size(grid.row(rank)), mine_n = n.size(grid.col(rank));
-  f.flops =
-      q.flops_each * static_cast<double>(mine_m) * static_cast<double>(mine_n) * static_cast<double>(q.k);
+  f.flops = q.flops_each * static_cast<double>(mine_m) * static_cast<double>(mine_n) *
+            static_cast<double>(q.k);
   const bool at_home = c == homes.c;
-  index_t fetching = std::max(add_move(f, homes.a, a, rank, element), add_move(f, homes.b, b, rank, element));
+  index_t fetching =
+      std::max(add_move(f, homes.a, a, rank, element), add_move(f, homes.b, b, rank, element));
   if (q.reads_c) fetching = std::max(fetching, add_move(f, homes.c, c, rank, element));
   const index_t leaving = add_move(f, c, homes.c, rank, element);
   const index_t panel = std::min(q.k, round_up(std::max<index_t>(method.panel, 1), leaves.chunk()));
-  const auto panels =
-      q.k == 0 ? index_t{0} : static_cast<index_t>(summa_panels(ka, kb, leaves, method.panel).size());
+  const auto panels = q.k == 0
+                          ? index_t{0}
+                          : static_cast<index_t>(summa_panels(ka, kb, leaves, method.panel).size());
   f.received_bytes +=
-      (mine_m * (q.k - ka.size(grid.col(rank))) + (q.k - kb.size(grid.row(rank))) * mine_n) * element;
+      (mine_m * (q.k - ka.size(grid.col(rank))) + (q.k - kb.size(grid.row(rank))) * mine_n) *
+      element;
   f.sent_bytes += (mine_m * ka.size(grid.col(rank)) * (grid.cols > 1 ? 1 : 0) +
                    kb.size(grid.row(rank)) * mine_n * (grid.rows > 1 ? 1 : 0)) *
                   element;

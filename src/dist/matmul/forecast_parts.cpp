@@ -25,7 +25,8 @@ bool lives_inside(const ForecastRequest& q, const Method& method) {
 }  // namespace
 
 Leaves leaves_of(const ForecastRequest& q) {
-  return q.element_bytes == 4 ? tessera::matmul::leaves<float>(q.k) : tessera::matmul::leaves<double>(q.k);
+  return q.element_bytes == 4 ? tessera::matmul::leaves<float>(q.k)
+                              : tessera::matmul::leaves<double>(q.k);
 }
 
 Homes homes_of(const ForecastRequest& q, const Method& method) {
@@ -60,7 +61,9 @@ GridLayouts grid_layouts(const ForecastRequest& q, const Method& method, const L
   const layout::ProcessGrid grid = grid_of(method, q.ranks, q.m, q.n);
   const BlockMap m(q.m, grid.rows), n(q.n, grid.cols), ka(q.k, grid.cols, leaves.chunk()),
       kb(q.k, grid.rows, leaves.chunk());
-  const auto stored = [](const MatrixLayout& x, Op op) { return op == Op::none ? x : transposed(x); };
+  const auto stored = [](const MatrixLayout& x, Op op) {
+    return op == Op::none ? x : transposed(x);
+  };
   return {grid,
           m,
           n,

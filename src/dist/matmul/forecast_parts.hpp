@@ -22,6 +22,7 @@ struct GridLayouts {
   layout::BlockMap m, n, k_of_a, k_of_b;
   layout::MatrixLayout a, b, c;
 };
-[[nodiscard]] GridLayouts grid_layouts(const ForecastRequest& q, const Method& method, const Leaves& leaves);
+[[nodiscard]] GridLayouts grid_layouts(const ForecastRequest& q, const Method& method,
+                                       const Leaves& leaves);
 
 }  // namespace tessera::dist::matmul

@@ -15,9 +15,10 @@
 namespace tessera::dist::matmul {
 namespace {
 
-constexpr index_t strip_elements = index_t{1}
-                                   << 18;  // copied at a time where non-finite numbers must be masked
-constexpr index_t bytes_per_thread = index_t{1} << 20;  // 10 us in a cache: waking a thread takes as long
+constexpr index_t strip_elements =
+    index_t{1} << 18;  // copied at a time where non-finite numbers must be masked
+constexpr index_t bytes_per_thread = index_t{1}
+                                     << 20;  // 10 us in a cache: waking a thread takes as long
 
 /// Rows of numbers that hold a vector: a complex one's real and imaginary parts have one each.
 template <class T>
@@ -77,7 +78,8 @@ std::vector<double> times_bound(T factor, const std::vector<double>& x) {
     std::vector<double> out(x.size());
     if (factor == T{0}) return out;
     const auto from = rows_of<T>(x), to = rows_of<T>(out);
-    const double re = std::abs(static_cast<double>(factor.re)), im = std::abs(static_cast<double>(factor.im));
+    const double re = std::abs(static_cast<double>(factor.re)),
+                 im = std::abs(static_cast<double>(factor.im));
     for (index_t v = 0; v < from.rows; v += 2) {
       for (index_t i = 0; i < from.cols; ++i) {
         to(v, i) = re * from(v, i) + (im == 0 ? 0 : im * from(v + 1, i));
@@ -95,9 +97,11 @@ std::vector<double> absolute(std::vector<double> x) {
   return x;
 }
 
-/// A block with some elements set to zero; keep(i, j, value) in global indices of the stored matrix.
+/// A block with some elements set to zero; keep(i, j, value) in global indices of the stored
+/// matrix.
 template <class T, class Keep>
-void copy_masked(MatrixView<const T> from, const layout::Box& box, MatrixView<T> to, const Keep& keep) {
+void copy_masked(MatrixView<const T> from, const layout::Box& box, MatrixView<T> to,
+                 const Keep& keep) {
   for (index_t i = 0; i < from.rows; ++i) {
     for (index_t j = 0; j < from.cols; ++j) {
       const T value = from(i, j);
@@ -108,7 +112,8 @@ void copy_masked(MatrixView<const T> from, const layout::Box& box, MatrixView<T>
 
 /// add(box, strip) for strips of a part, copied with some elements set to zero.
 template <class T, class Keep, class Add>
-void each_masked(const layout::Box& box, MatrixView<const T> part, const Keep& keep, const Add& add) {
+void each_masked(const layout::Box& box, MatrixView<const T> part, const Keep& keep,
+                 const Add& add) {
   const index_t strip = std::max<index_t>(1, strip_elements / std::max<index_t>(1, part.cols));
   machine::Buffer<T> copy(std::min(strip, part.rows) * part.cols);
   for (index_t i = 0; i < part.rows; i += strip) {
@@ -122,7 +127,9 @@ void each_masked(const layout::Box& box, MatrixView<const T> part, const Keep& k
 
 template <class T>
 PassingProduct<T> passing(const Product<T>& product) {
-  const auto held = [](const DistributedMatrix<T>& matrix) { return std::make_shared<HeldPart<T>>(matrix); };
+  const auto held = [](const DistributedMatrix<T>& matrix) {
+    return std::make_shared<HeldPart<T>>(matrix);
+  };
   const auto c = held(product.c);
   return {product.m(),
           product.n(),
@@ -140,27 +147,31 @@ PassingProduct<T> passing(const Product<T>& product) {
 }  // namespace
 
 template <class T>
-Freivalds<T>::Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
-                        int threads)
+Freivalds<T>::Freivalds(const mpi::Communicator& comm, const Product<T>& product,
+                        std::uint64_t seed, int threads)
     : Freivalds(comm, (check(comm, product), passing(product)), seed, threads) {}
 
 template <class T>
-Freivalds<T>::Freivalds(const mpi::Communicator& comm, PassingProduct<T> product, std::uint64_t seed,
-                        int threads)
+Freivalds<T>::Freivalds(const mpi::Communicator& comm, PassingProduct<T> product,
+                        std::uint64_t seed, int threads)
     : comm_(comm), product_(std::move(product)), seed_(seed), threads_(threads) {
-  require(
-      product_.m >= 0 && product_.n >= 0 && product_.k >= 0, ExitCode::usage,
-      fmt::format("m, n, k: sizes begin at 0 and these are {}, {}, {}", product_.m, product_.n, product_.k));
-  require(product_.a && product_.b && product_.c, ExitCode::usage, "a, b, c: the product needs all three");
+  require(product_.m >= 0 && product_.n >= 0 && product_.k >= 0, ExitCode::usage,
+          fmt::format("m, n, k: sizes begin at 0 and these are {}, {}, {}", product_.m, product_.n,
+                      product_.k));
+  require(product_.a && product_.b && product_.c, ExitCode::usage,
+          "a, b, c: the product needs all three");
   require(product_.old_c || product_.beta == T{0}, ExitCode::usage,
           "old_c: what c held before is missing, and beta is not 0");
   take_start();
 }
 
 template <class T>
-Freivalds<T>::Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
-                        int threads, const Parts<T>& a, const Parts<T>& b)
-    : comm_(comm), product_((check(comm, product), passing(product))), seed_(seed), threads_(threads) {
+Freivalds<T>::Freivalds(const mpi::Communicator& comm, const Product<T>& product,
+                        std::uint64_t seed, int threads, const Parts<T>& a, const Parts<T>& b)
+    : comm_(comm),
+      product_((check(comm, product), passing(product))),
+      seed_(seed),
+      threads_(threads) {
   seen_ = operands_through(a, b, draw_vector(nullptr), nullptr);
   take_start();
 }
@@ -182,9 +193,9 @@ void Freivalds<T>::take_start() {
       summed(through(*product_.old_c, Op::none, masked, absolute(masked), product_.m, &mask));
 }
 
-/// Numbers of both signs in [1, 2) by steps of 2^-16, 0 where the mask leaves a column out: one wrong element
-/// of a row always shows, several cancel with probability 2^-17 at most (what they leave may still be below
-/// the tolerance). Products with integers below 2^36 are exact.
+/// Numbers of both signs in [1, 2) by steps of 2^-16, 0 where the mask leaves a column out: one
+/// wrong element of a row always shows, several cancel with probability 2^-17 at most (what they
+/// leave may still be below the tolerance). Products with integers below 2^36 are exact.
 template <class T>
 std::vector<double> Freivalds<T>::draw_vector(const Mask* mask) const {
   constexpr double step = 1.0 / (1 << 16);
@@ -210,7 +221,8 @@ typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op
   const bool with_bound = !abs_x.empty();
   const auto keep = [&](index_t row, index_t col, T value) {
     if (!is_c) return is_finite(value);
-    return mask->rows[static_cast<std::size_t>(row)] == 0 && mask->cols[static_cast<std::size_t>(col)] == 0;
+    return mask->rows[static_cast<std::size_t>(row)] == 0 &&
+           mask->cols[static_cast<std::size_t>(col)] == 0;
   };
   std::mutex turned;  // rows of a matrix that turns meet in the sums
   const auto add = [&](const layout::Box& part, MatrixView<const T> block) {
@@ -223,7 +235,8 @@ typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op
       return rows_of<T>(v).cols_range(logical.rows.begin, logical.rows.size());
     };
     const index_t bytes = part.area() * static_cast<index_t>(sizeof(T));
-    const auto threads = static_cast<int>(std::min<index_t>(threads_, ceil_div(bytes, bytes_per_thread)));
+    const auto threads =
+        static_cast<int>(std::min<index_t>(threads_, ceil_div(bytes, bytes_per_thread)));
     machine::parallel(threads, [&] {
       tessera::matmul::Vectors vectors{in(x), {}, out(sides.value), {}};
       if (with_bound) {
@@ -277,7 +290,8 @@ double Freivalds<T>::ratio(const Mask* mask) const {
     return std::nan("");  // the operands were finite then
   const Sides want = summed(
       mask == nullptr && seen_ ? *seen_ : operands_through(*product_.a, *product_.b, x, mask));
-  // alpha == 0 reads neither operand, beta == 0 not the old c: their NaN must not enter here either.
+  // alpha == 0 reads neither operand, beta == 0 not the old c: their NaN must not enter here
+  // either.
   const std::vector<double> product = times(product_.alpha, want.value),
                             product_bound = times_bound(product_.alpha, want.bound),
                             start = times(product_.beta, before.value),

@@ -16,8 +16,8 @@ class Parts {
  public:
   using Body = std::function<void(const layout::Box& box, MatrixView<const T> part)>;
   virtual ~Parts() = default;
-  /// Calls body for every part that is this rank's; the ranks' parts are the matrix, all of it once. Several
-  /// threads may call at once, for parts of different rows.
+  /// Calls body for every part that is this rank's; the ranks' parts are the matrix, all of it
+  /// once. Several threads may call at once, for parts of different rows.
   virtual void each(const Body& body) const = 0;
 };
 
@@ -26,13 +26,16 @@ template <class T>
 class HeldPart : public Parts<T> {
  public:
   explicit HeldPart(const DistributedMatrix<T>& matrix) : matrix_(matrix) {}
-  void each(const typename Parts<T>::Body& body) const override { body(matrix_.box(), matrix_.view()); }
+  void each(const typename Parts<T>::Body& body) const override {
+    body(matrix_.box(), matrix_.view());
+  }
 
  private:
   const DistributedMatrix<T>& matrix_;
 };
 
-/// c = alpha * op(a) op(b) + beta * old_c, the matrices as stored; old_c may be missing when beta == 0.
+/// c = alpha * op(a) op(b) + beta * old_c, the matrices as stored; old_c may be missing when beta
+/// == 0.
 template <class T>
 struct PassingProduct {
   index_t m = 0, n = 0, k = 0;
@@ -50,21 +53,24 @@ template <class T>
 class Freivalds {
  public:
   /// Collective. Draws the vector x from the seed and, when beta != 0, multiplies the old c by it.
-  Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed, int threads);
-  Freivalds(const mpi::Communicator& comm, PassingProduct<T> product, std::uint64_t seed, int threads);
-  /// The operands are multiplied by the vector here and not in ratio(), as they pass by in a and b: while
-  /// they are loaded, say, when a cache holds them anyhow. b passes first.
-  Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed, int threads,
-            const Parts<T>& a, const Parts<T>& b);
+  Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
+            int threads);
+  Freivalds(const mpi::Communicator& comm, PassingProduct<T> product, std::uint64_t seed,
+            int threads);
+  /// The operands are multiplied by the vector here and not in ratio(), as they pass by in a and b:
+  /// while they are loaded, say, when a cache holds them anyhow. b passes first.
+  Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
+            int threads, const Parts<T>& a, const Parts<T>& b);
 
-  /// Collective; the same on every rank: the largest |c x - (alpha op(a) (op(b) x) + beta c0 x)| over
-  /// u (|alpha| |op(a)| (|op(b)| |x|) + |beta| |c0| |x|), u the unit roundoff of T. A right product stays
-  /// below `tolerance` (at most 4.1 was seen, for positive data); a wrong element of c shows if it is off by
-  /// more than tolerance units of its row's bound. The denominator also has what underflow explains. Where an
-  /// operand holds NaN or infinity, its row or column of c must be non-finite throughout, and the rest is
-  /// checked as ever; else the ratio is NaN, which fails. Only where numbers are not finite, a row is passed
-  /// over when its old c is not, or when its bound is near or beyond the largest number of T, for then c may
-  /// overflow rightly. Complex numbers are taken for the real matrices (re, -im; im, re).
+  /// Collective; the same on every rank: the largest |c x - (alpha op(a) (op(b) x) + beta c0 x)|
+  /// over u (|alpha| |op(a)| (|op(b)| |x|) + |beta| |c0| |x|), u the unit roundoff of T. A right
+  /// product stays below `tolerance` (at most 4.1 was seen, for positive data); a wrong element of
+  /// c shows if it is off by more than tolerance units of its row's bound. The denominator also has
+  /// what underflow explains. Where an operand holds NaN or infinity, its row or column of c must
+  /// be non-finite throughout, and the rest is checked as ever; else the ratio is NaN, which fails.
+  /// Only where numbers are not finite, a row is passed over when its old c is not, or when its
+  /// bound is near or beyond the largest number of T, for then c may overflow rightly. Complex
+  /// numbers are taken for the real matrices (re, -im; im, re).
   [[nodiscard]] double ratio() const;
 
   static constexpr double tolerance = 16;
@@ -75,16 +81,18 @@ class Freivalds {
     std::vector<double> bound;
   };
   struct Mask {
-    std::vector<double> rows, cols;  // 1 where op(a) (by row) or op(b) (by column) holds a non-finite number
+    std::vector<double> rows,
+        cols;  // 1 where op(a) (by row) or op(b) (by column) holds a non-finite number
     bool any = false;
   };
   void take_start();
   /// This rank's part of the sums. No abs_x: no bound is asked for.
   [[nodiscard]] Sides through(const Parts<T>& matrix, Op op, const std::vector<double>& x,
-                              const std::vector<double>& abs_x, index_t rows, const Mask* mask) const;
+                              const std::vector<double>& abs_x, index_t rows,
+                              const Mask* mask) const;
   [[nodiscard]] Sides summed(Sides mine) const;
-  [[nodiscard]] Sides operands_through(const Parts<T>& a, const Parts<T>& b, const std::vector<double>& x,
-                                       const Mask* mask) const;
+  [[nodiscard]] Sides operands_through(const Parts<T>& a, const Parts<T>& b,
+                                       const std::vector<double>& x, const Mask* mask) const;
   [[nodiscard]] Mask find_nonfinite() const;
   [[nodiscard]] std::vector<double> draw_vector(const Mask* mask) const;
   [[nodiscard]] bool c_is_nonfinite_where(const Mask& mask) const;
@@ -94,8 +102,8 @@ class Freivalds {
   PassingProduct<T> product_;
   std::uint64_t seed_;
   int threads_;
-  Sides start_;                // the old c by the vector
-  Sides masked_start_;         // the same without the columns where op(b) is not finite
+  Sides start_;         // the old c by the vector
+  Sides masked_start_;  // the same without the columns where op(b) is not finite
   std::optional<Sides>
       seen_;  // this rank's part of op(a) (op(b) x), where the operands have passed by
 };

@@ -12,8 +12,8 @@ using layout::Box;
 using layout::MatrixLayout;
 using layout::Range;
 
-/// A plane is cut in two, and so are the ranks, recursively: where the least of what ranks need ends up on
-/// the side of others.
+/// A plane is cut in two, and so are the ranks, recursively: where the least of what ranks need
+/// ends up on the side of others.
 class Cutter {
  public:
   Cutter(const MatrixLayout& need, const std::vector<double>& sizes) : need_(need), sizes_(sizes) {}
@@ -24,7 +24,8 @@ class Cutter {
       return;
     }
     Halves best;
-    consider(box, ranks, &Box::rows, best);  // first: whole rows lie together in memory and in files
+    consider(box, ranks, &Box::rows,
+             best);  // first: whole rows lie together in memory and in files
     consider(box, ranks, &Box::cols, best);
     const auto middle = best.ranks.begin() + best.of_first;
     cut(best.first, {best.ranks.begin(), middle}, home);
@@ -45,15 +46,18 @@ class Cutter {
   /// The ranks in the order of what they need; of many only such cuts that are nearly even.
   void consider(const Box& box, std::vector<index_t> ranks, Side side, Halves& best) const {
     constexpr std::ptrdiff_t all = 40, around = 8;
-    const auto middle = [&](index_t rank) { return (need(rank).*side).begin + (need(rank).*side).end; };
-    std::stable_sort(ranks.begin(), ranks.end(), [&](index_t a, index_t b) { return middle(a) < middle(b); });
+    const auto middle = [&](index_t rank) {
+      return (need(rank).*side).begin + (need(rank).*side).end;
+    };
+    std::stable_sort(ranks.begin(), ranks.end(),
+                     [&](index_t a, index_t b) { return middle(a) < middle(b); });
     const auto count = std::ssize(ranks);
     const std::ptrdiff_t from = count <= all ? 1 : count / 2 - around,
                          to = count <= all ? count - 1 : count / 2 + around;
     const auto size_of = [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-      return std::accumulate(ranks.begin() + first, ranks.begin() + last, 0.0, [&](double sum, index_t rank) {
-        return sum + sizes_[static_cast<std::size_t>(rank)];
-      });
+      return std::accumulate(
+          ranks.begin() + first, ranks.begin() + last, 0.0,
+          [&](double sum, index_t rank) { return sum + sizes_[static_cast<std::size_t>(rank)]; });
     };
     const double whole = size_of(0, count);
     double size = size_of(0, from - 1);
@@ -62,7 +66,8 @@ class Cutter {
       Box first = box, second = box;
       (first.*side).end = (second.*side).begin = place(box.*side, size / whole);
       // Even cuts of ranks before others that keep as much.
-      double kept = -0.5 * std::abs(static_cast<double>(of_first) / static_cast<double>(count) - 0.5);
+      double kept =
+          -0.5 * std::abs(static_cast<double>(of_first) / static_cast<double>(count) - 0.5);
       for (std::ptrdiff_t i = 0; i < count; ++i) {
         const Box& mine = need(ranks[static_cast<std::size_t>(i)]);
         const index_t here = intersect(mine, box).area();
@@ -84,7 +89,8 @@ class Cutter {
   const std::vector<double>& sizes_;
 };
 
-/// What a rank has at home of c, less than its share by so many elements, which it has of the operands.
+/// What a rank has at home of c, less than its share by so many elements, which it has of the
+/// operands.
 class Tilt {
  public:
   Tilt(const Plan& plan, Op op_a, Op op_b)
@@ -116,14 +122,14 @@ class Tilt {
     return {home_inside(a_, of_a), home_inside(b_, of_b), home_inside(c_, of_c)};
   }
 
-  /// Towards as much in as out on every rank; and of the operands towards the one whose home is more of use
-  /// to its rank.
+  /// Towards as much in as out on every rank; and of the operands towards the one whose home is
+  /// more of use to its rank.
   void step(const Homes& homes, const std::vector<Traffic>& all, double towards) {
     constexpr double damping = 0.25;  // neighbours in the plane change as well
     const auto of_use = [](const Box& home, const Box& need) {
-      return home.empty()
-                 ? 1
-                 : static_cast<double>(intersect(home, need).area()) / static_cast<double>(home.area());
+      return home.empty() ? 1
+                          : static_cast<double>(intersect(home, need).area()) /
+                                static_cast<double>(home.area());
     };
     for (std::size_t r = 0; r < more_.size(); ++r) {
       const Traffic& t = all[r];
@@ -135,7 +141,8 @@ class Tilt {
                          static_cast<double>(plan_.nodes(plan_.cuboids[r]).size());
       more_[r] += 2 * damping * static_cast<double>(t.in() - t.out()) / (in + out);
       more_[r] = std::clamp(more_[r], -most * operands_, most * result_);
-      of_a_[r] += towards * (of_use(homes.a.boxes[r], a_.boxes[r]) - of_use(homes.b.boxes[r], b_.boxes[r]));
+      of_a_[r] +=
+          towards * (of_use(homes.a.boxes[r], a_.boxes[r]) - of_use(homes.b.boxes[r], b_.boxes[r]));
     }
     // What all shift together shifts nothing, but would make homes uneven.
     const double all_shift =
@@ -194,10 +201,12 @@ std::vector<Traffic> traffic(const Plan& plan, Op op_a, Op op_b, const Homes& ho
 }
 
 Homes homes_inside(const Plan& plan, Op op_a, Op op_b) {
-  constexpr std::size_t most_evened = 256, many = 64;  // ranks: every pair is looked at in every step
+  constexpr std::size_t most_evened = 256,
+                        many = 64;  // ranks: every pair is looked at in every step
   const bool few = plan.cuboids.size() <= many;
-  const int steps = few ? 40 : 12;         // 9 ms at 61 ranks, 8 at 127
-  const double towards = few ? 0.4 : 0.2;  // .2 ends higher for 13 ranks, .4 goes to and fro for 127
+  const int steps = few ? 40 : 12;  // 9 ms at 61 ranks, 8 at 127
+  const double towards =
+      few ? 0.4 : 0.2;  // .2 ends higher for 13 ranks, .4 goes to and fro for 127
   Tilt tilt(plan, op_a, op_b);
   Homes best = tilt.homes();
   if (plan.cuboids.size() > most_evened) return best;

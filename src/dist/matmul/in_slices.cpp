@@ -13,8 +13,8 @@ using layout::MatrixLayout;
 using layout::Range;
 using tessera::matmul::Gemm;
 
-/// An operand of which a slice is here and the next under way; or all of it, where this is its home or all
-/// ranks see it.
+/// An operand of which a slice is here and the next under way; or all of it, where this is its home
+/// or all ranks see it.
 template <class T>
 class SlicedOperand {
  public:
@@ -38,16 +38,19 @@ class SlicedOperand {
   /// Starts on its way what finish() ends; the messages join the request.
   void begin(std::size_t slice, mpi::Request& request) {
     if (needs_.empty() || matrix_.shared()) return;
-    moving_.emplace(comm_, matrix_.layout(), matrix_.view(), needs_[slice], view(next_, slice), scratch_);
+    moving_.emplace(comm_, matrix_.layout(), matrix_.view(), needs_[slice], view(next_, slice),
+                    scratch_);
     request.join(std::move(moving_->request()));
   }
   /// The messages of this slice have come.
   MatrixView<const T> finish(std::size_t slice) {
     if (needs_.empty())
-      return along_k(matrix_.view(), op_, k_is_cols_when_, k_[slice].begin - all_.begin, k_[slice].size());
+      return along_k(matrix_.view(), op_, k_is_cols_when_, k_[slice].begin - all_.begin,
+                     k_[slice].size());
     if (matrix_.shared()) {
       const layout::Box& box = needs_[slice].of(comm_.rank());
-      return matrix_.whole().block(box.rows.begin, box.cols.begin, box.rows.size(), box.cols.size());
+      return matrix_.whole().block(box.rows.begin, box.cols.begin, box.rows.size(),
+                                   box.cols.size());
     }
     moving_->finish();
     std::swap(here_, next_);
@@ -93,15 +96,16 @@ class Growth {
       if (part.empty()) continue;
       const bool begins = part.begin == whole.begin;
       if (begins) sum_ = sums_.begin(leaf);
-      const Gemm<T> gemm{product_.alpha,
-                         along_k(a, product_.op_a, Op::none, part.begin - k.begin, part.size()),
-                         product_.op_a,
-                         along_k(b, product_.op_b, Op::transpose, part.begin - k.begin, part.size()),
-                         product_.op_b,
-                         !begins     ? T{1}
-                         : leaf == 0 ? product_.beta
-                                     : T{0},
-                         sum_};
+      const Gemm<T> gemm{
+          product_.alpha,
+          along_k(a, product_.op_a, Op::none, part.begin - k.begin, part.size()),
+          product_.op_a,
+          along_k(b, product_.op_b, Op::transpose, part.begin - k.begin, part.size()),
+          product_.op_b,
+          !begins     ? T{1}
+          : leaf == 0 ? product_.beta
+                      : T{0},
+          sum_};
       compute(gemm, method_, phases, [&] { chain(gemm); });
       if (part.end == whole.end) machine::parallel(method_.threads, [&] { sums_.end(); });
     }
@@ -120,8 +124,9 @@ class Growth {
 }  // namespace
 
 template <class T>
-std::vector<NodeValue<T>> compute_in_slices(const mpi::Communicator& comm, const Product<T>& product,
-                                            const Method& method, const Plan& plan, const Slices& slices,
+std::vector<NodeValue<T>> compute_in_slices(const mpi::Communicator& comm,
+                                            const Product<T>& product, const Method& method,
+                                            const Plan& plan, const Slices& slices,
                                             MatrixView<T> first, mpi::Phases& phases) {
   const auto rank = static_cast<std::size_t>(comm.rank());
   SlicedOperand<T> a(comm, product.a, plan, slices, a_layout, product.op_a, Op::none);
@@ -152,10 +157,10 @@ std::vector<NodeValue<T>> compute_in_slices(const mpi::Communicator& comm, const
   return growth.values();
 }
 
-#define TESSERA_INSTANTIATE(T)                                                                         \
-  template std::vector<NodeValue<T>> compute_in_slices<T>(const mpi::Communicator&, const Product<T>&, \
-                                                          const Method&, const Plan&, const Slices&,   \
-                                                          MatrixView<T>, mpi::Phases&)
+#define TESSERA_INSTANTIATE(T)                                                                \
+  template std::vector<NodeValue<T>> compute_in_slices<T>(                                    \
+      const mpi::Communicator&, const Product<T>&, const Method&, const Plan&, const Slices&, \
+      MatrixView<T>, mpi::Phases&)
 
 TESSERA_INSTANTIATE(float);
 TESSERA_INSTANTIATE(double);

@@ -19,15 +19,16 @@ namespace tessera::dist::matmul {
 }
 
 /// Whether the two are the halves of a node of the tree, in either order.
-[[nodiscard]] inline bool neighbours(const tessera::matmul::Leaves& leaves, tessera::matmul::Subtree a,
-                                     tessera::matmul::Subtree b) {
+[[nodiscard]] inline bool neighbours(const tessera::matmul::Leaves& leaves,
+                                     tessera::matmul::Subtree a, tessera::matmul::Subtree b) {
   const tessera::matmul::Subtree parent = both(a, b);
   if (parent.first + parent.count != std::max(a.first + a.count, b.first + b.count)) return false;
   const auto path = subtrees(whole(leaves), parent.first, parent.first + parent.count);
   return path.size() == 1 && left(parent) == (a.first < b.first ? a : b);
 }
 
-/// Matrices beside the one of leaf `first` that wait for their neighbours at most, of leaves in this order.
+/// Matrices beside the one of leaf `first` that wait for their neighbours at most, of leaves in
+/// this order.
 [[nodiscard]] inline index_t most_waiting(const tessera::matmul::Leaves& leaves, index_t first,
                                           const std::vector<index_t>& order) {
   std::vector<tessera::matmul::Subtree> nodes;
@@ -52,8 +53,8 @@ namespace tessera::dist::matmul {
   return most_waiting(leaves, 0, order);
 }
 
-/// Sums of finished leaves waiting for their right neighbours: the binary counter that walks the summation
-/// tree with log2(leaves) matrices. They stay for the next c.
+/// Sums of finished leaves waiting for their right neighbours: the binary counter that walks the
+/// summation tree with log2(leaves) matrices. They stay for the next c.
 template <class T>
 class LeafStack {
  public:
@@ -74,9 +75,11 @@ class LeafStack {
     return view(stack_.back());
   }
 
-  /// Adds every pair of neighbours that are the two halves of a node of the tree: the right to the left.
+  /// Adds every pair of neighbours that are the two halves of a node of the tree: the right to the
+  /// left.
   void end() {
-    while (stack_.size() > 1 && neighbours(leaves_, stack_[stack_.size() - 2].node, stack_.back().node)) {
+    while (stack_.size() > 1 &&
+           neighbours(leaves_, stack_[stack_.size() - 2].node, stack_.back().node)) {
       Entry last = std::move(stack_.back());
       stack_.pop_back();
       if (last.node.first < stack_.back().node.first) std::swap(last, stack_.back());
@@ -87,8 +90,8 @@ class LeafStack {
     }
   }
 
-  /// What is left of these leaves: the nodes of the tree that they make, in order. The first has no storage
-  /// of its own. They are given away.
+  /// What is left of these leaves: the nodes of the tree that they make, in order. The first has no
+  /// storage of its own. They are given away.
   std::vector<NodeValue<T>> values() {
     std::sort(stack_.begin(), stack_.end(),
               [](const Entry& a, const Entry& b) { return a.node.first < b.node.first; });

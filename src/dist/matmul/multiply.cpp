@@ -11,31 +11,38 @@ const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table{
       {"recursive", Algorithm::recursive,
        "uneven recursive cuts of m, n, k, good at any number of ranks (after Demmel et al. 2013)"},
-      {"summa", Algorithm::summa, "panels broadcast along a grid of ranks (van de Geijn and Watts 1997)"}};
+      {"summa", Algorithm::summa,
+       "panels broadcast along a grid of ranks (van de Geijn and Watts 1997)"}};
   return table;
 }
 
 template <class T>
 void check(const mpi::Communicator& comm, const Product<T>& product) {
-  const auto shape = [](const DistributedMatrix<T>& x) { return fmt::format("{} x {}", x.rows(), x.cols()); };
+  const auto shape = [](const DistributedMatrix<T>& x) {
+    return fmt::format("{} x {}", x.rows(), x.cols());
+  };
   const auto [m, k] = turns(product.op_a) ? std::pair(product.a.cols(), product.a.rows())
                                           : std::pair(product.a.rows(), product.a.cols());
   const auto [inner, n] = turns(product.op_b) ? std::pair(product.b.cols(), product.b.rows())
                                               : std::pair(product.b.rows(), product.b.cols());
   require(inner == k, ExitCode::usage,
-          fmt::format("b: op(b) has {} rows and op(a) {} columns (a {}, b {})", inner, k, shape(product.a),
-                      shape(product.b)));
-  require(product.c.rows() == m && product.c.cols() == n, ExitCode::usage,
-          fmt::format("c: op(a) op(b) has {} x {} elements and c {} (a {}, b {})", m, n, shape(product.c),
+          fmt::format("b: op(b) has {} rows and op(a) {} columns (a {}, b {})", inner, k,
                       shape(product.a), shape(product.b)));
+  require(product.c.rows() == m && product.c.cols() == n, ExitCode::usage,
+          fmt::format("c: op(a) op(b) has {} x {} elements and c {} (a {}, b {})", m, n,
+                      shape(product.c), shape(product.a), shape(product.b)));
   for (const auto& [name, x] : {std::pair("a", &product.a), std::pair("b", &product.b)}) {
     require(x->layout().ranks() == comm.size(), ExitCode::usage,
-            fmt::format("{}: it lies on {} ranks and comm has {}", name, x->layout().ranks(), comm.size()));
-    require(x != &product.c, ExitCode::usage,
-            fmt::format("c: it is {} too, which is read while c is written; give a matrix of its own", name));
+            fmt::format("{}: it lies on {} ranks and comm has {}", name, x->layout().ranks(),
+                        comm.size()));
+    require(
+        x != &product.c, ExitCode::usage,
+        fmt::format("c: it is {} too, which is read while c is written; give a matrix of its own",
+                    name));
   }
   require(product.c.layout().ranks() == comm.size(), ExitCode::usage,
-          fmt::format("c: it lies on {} ranks and comm has {}", product.c.layout().ranks(), comm.size()));
+          fmt::format("c: it lies on {} ranks and comm has {}", product.c.layout().ranks(),
+                      comm.size()));
 }
 
 namespace {
@@ -52,11 +59,12 @@ void check(const mpi::Communicator& comm, const Method& method) {
   require(method.grid.rows == 0 ||
               (method.grid.rows > 0 && method.grid.cols > 0 && method.grid.size() == comm.size()),
           ExitCode::usage,
-          fmt::format("grid: {} x {} is not the {} ranks of comm", method.grid.rows, method.grid.cols,
-                      comm.size()));
-  require(method.weights.empty() || static_cast<int>(method.weights.size()) == comm.size(), ExitCode::usage,
-          fmt::format("weights: {} for the {} ranks of comm; give one a rank, or none", method.weights.size(),
-                      comm.size()));
+          fmt::format("grid: {} x {} is not the {} ranks of comm", method.grid.rows,
+                      method.grid.cols, comm.size()));
+  require(method.weights.empty() || static_cast<int>(method.weights.size()) == comm.size(),
+          ExitCode::usage,
+          fmt::format("weights: {} for the {} ranks of comm; give one a rank, or none",
+                      method.weights.size(), comm.size()));
 }
 
 }  // namespace
@@ -82,8 +90,10 @@ TESSERA_INSTANTIATE(double);
 TESSERA_INSTANTIATE(Complex<float>);
 TESSERA_INSTANTIATE(Complex<double>);
 #undef TESSERA_INSTANTIATE
-template void multiply<float>(const mpi::Communicator&, const Product<float>&, const Method&, mpi::Phases&);
-template void multiply<double>(const mpi::Communicator&, const Product<double>&, const Method&, mpi::Phases&);
+template void multiply<float>(const mpi::Communicator&, const Product<float>&, const Method&,
+                              mpi::Phases&);
+template void multiply<double>(const mpi::Communicator&, const Product<double>&, const Method&,
+                               mpi::Phases&);
 template void multiply<Complex<float>>(const mpi::Communicator&, const Product<Complex<float>>&,
                                        const Method&, mpi::Phases&);
 template void multiply<Complex<double>>(const mpi::Communicator&, const Product<Complex<double>>&,

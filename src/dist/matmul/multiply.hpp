@@ -14,7 +14,8 @@
 
 namespace tessera::dist::matmul {
 
-/// c = alpha * op(a) op(b) + beta * c on all ranks of comm; beta == 0 never reads c. Layouts are any homes.
+/// c = alpha * op(a) op(b) + beta * c on all ranks of comm; beta == 0 never reads c. Layouts are
+/// any homes.
 template <class T>
 struct Product {
   T alpha = T{1};
@@ -30,8 +31,8 @@ struct Product {
   [[nodiscard]] index_t k() const { return op_a == Op::none ? a.cols() : a.rows(); }
 };
 
-/// Throws Error(usage) naming the argument unless the shapes agree, all three lie on the ranks of comm and c
-/// is neither a nor b. Local; multiply() and Freivalds do so first.
+/// Throws Error(usage) naming the argument unless the shapes agree, all three lie on the ranks of
+/// comm and c is neither a nor b. Local; multiply() and Freivalds do so first.
 template <class T>
 void check(const mpi::Communicator& comm, const Product<T>& product);
 
@@ -55,18 +56,22 @@ struct Method {
   int threads = 1;
   layout::ProcessGrid grid = {0, 0};  ///< summa's; rows == 0: the nearest to squares
   index_t panel = 1024;               ///< summa's panel width along k, rounded to whole chunks
-  std::vector<double> weights = {};   ///< recursive's: how fast each rank multiplies; empty: all alike
-  index_t rounds = 1;  ///< recursive's: boxes of c one after the other, for less memory; a power of two
-  index_t slices = 1;  ///< recursive's: parts of k, each fetched under the arithmetic of the one before
-  double flops_per_word = core_flops_per_word;  ///< recursive's, of the slowest rank; on all ranks the same
+  std::vector<double> weights =
+      {};  ///< recursive's: how fast each rank multiplies; empty: all alike
+  index_t rounds =
+      1;  ///< recursive's: boxes of c one after the other, for less memory; a power of two
+  index_t slices =
+      1;  ///< recursive's: parts of k, each fetched under the arithmetic of the one before
+  double flops_per_word =
+      core_flops_per_word;  ///< recursive's, of the slowest rank; on all ranks the same
   /// recursive's, of the product and its rounds, as plan_product() makes them; nullptr: searched
   /// anew.
   std::shared_ptr<const std::vector<Plan>> plans = {};
 };
 
-/// Multiplies. Collective; throws Error(usage) naming the argument for what does not fit together. Adds to
-/// the phases "exchange" and "compute". With the kernel cache_oblivious the bits of c depend on the operands
-/// alone, not on ranks, threads, algorithm or grid.
+/// Multiplies. Collective; throws Error(usage) naming the argument for what does not fit together.
+/// Adds to the phases "exchange" and "compute". With the kernel cache_oblivious the bits of c
+/// depend on the operands alone, not on ranks, threads, algorithm or grid.
 template <class T>
 void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
               mpi::Phases& phases);
@@ -113,9 +118,9 @@ struct Planned {
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method,
                                              const Planned& planned);
 
-/// Which matrices ranks of one node should see: all where else much of what they need has to travel, or an
-/// operand of which a rank needs more from others than it has. Shared memory comes in small pages, so that
-/// what stays at home is better off in a rank's own.
+/// Which matrices ranks of one node should see: all where else much of what they need has to
+/// travel, or an operand of which a rank needs more from others than it has. Shared memory comes in
+/// small pages, so that what stays at home is better off in a rank's own.
 [[nodiscard]] Seen what_to_share(const ForecastRequest& request, const Method& method);
 
 /// Seconds of messages, the slowest rank of every exchange counted.
@@ -133,8 +138,8 @@ struct ExchangeTime {
 [[nodiscard]] ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
                                          const mpi::Network& network, const Planned& planned);
 
-/// Into how many slices to cut k: several where that makes messages and arithmetic together faster, unless C
-/// is so small that a rank's threads share k. Arithmetic only.
+/// Into how many slices to cut k: several where that makes messages and arithmetic together faster,
+/// unless C is so small that a rank's threads share k. Arithmetic only.
 [[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method);
 [[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method,
                                       const Planned& planned);

@@ -61,8 +61,9 @@ DeviceKernel<T> kernel_of(const Method& method) {
     else
       kernel = row->on_device.f64;
   }
-  require(kernel != nullptr, ExitCode::usage,
-          "matrices on devices need a kernel for devices; name a cuda_ one, or use a build with CUDA");
+  require(
+      kernel != nullptr, ExitCode::usage,
+      "matrices on devices need a kernel for devices; name a cuda_ one, or use a build with CUDA");
   return kernel;
 }
 
@@ -94,8 +95,8 @@ index_t DeviceProduct<T>::device_bytes(const Problem& p, index_t rank, index_t r
   const index_t row = device_ld(cols_of_b<T>(p), size_of<T>) * size_of<T>;
   const index_t panel = ranks == 1 ? 0 : std::min(usual_panel, most_rows(b_rows) * row);
   const index_t gathered = p.op_a == Op::none ? 0 : bytes_of<T>(p.k, m.size(rank));
-  return bytes_of<T>(a_rows, cols_of_a<T>(p)) + b_rows.size(rank) * row + bytes_of<T>(m.size(rank), p.n) +
-         2 * panel + gathered + messages;
+  return bytes_of<T>(a_rows, cols_of_a<T>(p)) + b_rows.size(rank) * row +
+         bytes_of<T>(m.size(rank), p.n) + 2 * panel + gathered + messages;
 }
 
 template <class T>
@@ -121,9 +122,9 @@ DeviceProduct<T>::DeviceProduct(const mpi::DeviceExchange& exchange, const Probl
       gathered_a_ = device::Block(bytes_of<T>(problem.k, m_.size(rank_)), device::Home::device);
     if (m_.parts() == 1) return;
     for (Place& place : places_)
-      place.memory =
-          device::Block(bytes_of<T>(std::min(panel_rows_, most_rows(b_rows_)), cols_of_b<T>(problem)),
-                        device::Home::device);
+      place.memory = device::Block(
+          bytes_of<T>(std::min(panel_rows_, most_rows(b_rows_)), cols_of_b<T>(problem)),
+          device::Home::device);
   });
 }
 
@@ -164,7 +165,8 @@ void DeviceProduct<T>::get_c(const MatrixView<T>& to) {
 template <class T>
 MatrixView<const T> DeviceProduct<T>::a_slice(const Range& k) const {
   if (problem_.op_a == Op::none) return a_of(rank_).cols_range(k.begin, k.size());
-  return matrix_at<const T>(gathered_a_.data(), problem_.k, m_.size(rank_)).rows_range(k.begin, k.size());
+  return matrix_at<const T>(gathered_a_.data(), problem_.k, m_.size(rank_))
+      .rows_range(k.begin, k.size());
 }
 
 /// Of a transposed A this rank needs columns of all blocks.
@@ -210,10 +212,13 @@ void DeviceProduct<T>::exchange_panel(std::size_t number, Place& place) {
   const index_t each = (static_cast<index_t>(panels_.size()) - 1) / (ranks - 1);
   const index_t distance = (static_cast<index_t>(number) - 1) / each + 1;
   const DevicePanel& panel = panels_[number];
-  const Range mine = device_panel(b_rows_, rank_, (static_cast<index_t>(number) - 1) % each, panel_rows_);
-  const mpi::DeviceOut out{static_cast<int>((rank_ + ranks - distance) % ranks),
-                           in_bytes(b_of(rank_).rows_range(mine.begin - b_rows_.begin(rank_), mine.size()))};
-  const mpi::DeviceIn in{static_cast<int>(panel.owner), in_bytes(panel_in(place, panel.rows.size()))};
+  const Range mine =
+      device_panel(b_rows_, rank_, (static_cast<index_t>(number) - 1) % each, panel_rows_);
+  const mpi::DeviceOut out{
+      static_cast<int>((rank_ + ranks - distance) % ranks),
+      in_bytes(b_of(rank_).rows_range(mine.begin - b_rows_.begin(rank_), mine.size()))};
+  const mpi::DeviceIn in{static_cast<int>(panel.owner),
+                         in_bytes(panel_in(place, panel.rows.size()))};
   place.used.wait();
   exchange_.exchange({&out, 1}, {&in, 1});
 }
@@ -223,8 +228,8 @@ void DeviceProduct<T>::multiply(const Range& rows, const MatrixView<const T>& b,
   const bool along_k = problem_.op_b == Op::none;
   const MatrixView<T> to = along_k ? c() : c().cols_range(rows.begin, rows.size());
   if (to.empty()) return;
-  kernel_({problem_.alpha, a_slice(along_k ? rows : Range{0, problem_.k}), problem_.op_a, b, problem_.op_b,
-           beta, to},
+  kernel_({problem_.alpha, a_slice(along_k ? rows : Range{0, problem_.k}), problem_.op_a, b,
+           problem_.op_b, beta, to},
           tuning_, computing_);
 }
 

@@ -1,14 +1,14 @@
 #pragma once
-// The product of matrices that lie on the ranks' devices, and stay there: rows of C stay where they are, and
-// panels of B pass by while those before are multiplied.
+// The product of matrices that lie on the ranks' devices, and stay there: rows of C stay where they
+// are, and panels of B pass by while those before are multiplied.
 
 #include "dist/matmul/multiply.hpp"
 #include "mpi/device_exchange.hpp"
 
 namespace tessera::dist::matmul {
 
-/// Rows of the stored B that a rank multiplies with at once: those of its own block, or a panel of another's;
-/// perhaps none.
+/// Rows of the stored B that a rank multiplies with at once: those of its own block, or a panel of
+/// another's; perhaps none.
 struct DevicePanel {
   index_t owner = 0;
   layout::Range rows;  ///< of the stored B: a range of k, or of n where op_b transposes
@@ -16,15 +16,15 @@ struct DevicePanel {
 };
 
 /// Panel `number` of an owner's block, of `most` rows but the last.
-[[nodiscard]] layout::Range device_panel(const layout::BlockMap& rows_of_b, index_t owner, index_t number,
-                                         index_t most);
-/// What a rank multiplies with, in order: its own block, then those of the ranks after it in panels, equally
-/// many of each. In every place of the order ranks take from different owners.
-[[nodiscard]] std::vector<DevicePanel> device_panels(const layout::BlockMap& rows_of_b, index_t rank,
-                                                     index_t most);
+[[nodiscard]] layout::Range device_panel(const layout::BlockMap& rows_of_b, index_t owner,
+                                         index_t number, index_t most);
+/// What a rank multiplies with, in order: its own block, then those of the ranks after it in
+/// panels, equally many of each. In every place of the order ranks take from different owners.
+[[nodiscard]] std::vector<DevicePanel> device_panels(const layout::BlockMap& rows_of_b,
+                                                     index_t rank, index_t most);
 
-/// c = alpha * op(a) op(b) + beta * c; a, b (as stored) and c in row blocks. Not the bits of other ways:
-/// sums are in the order of panels.
+/// c = alpha * op(a) op(b) + beta * c; a, b (as stored) and c in row blocks. Not the bits of other
+/// ways: sums are in the order of panels.
 template <class T>
 class DeviceProduct {
  public:
@@ -36,8 +36,8 @@ class DeviceProduct {
   /// Bytes of a panel of B; larger ones read and write C less often.
   static constexpr index_t usual_panel = index_t{2} << 30;
 
-  /// Takes the memory, uninitialised. The kernel is the method's, or the best one for devices; panel_bytes 0:
-  /// usual_panel. Collective.
+  /// Takes the memory, uninitialised. The kernel is the method's, or the best one for devices;
+  /// panel_bytes 0: usual_panel. Collective.
   DeviceProduct(const mpi::DeviceExchange& exchange, const Problem& problem, const Method& method,
                 index_t panel_bytes = 0);
 
@@ -81,7 +81,8 @@ class DeviceProduct {
   index_t rank_ = 0, panel_rows_ = 0;
   std::vector<DevicePanel> panels_;
   mpi::PeerMemory a_, b_;
-  machine::device::Block c_, gathered_a_;  ///< of a transposed A: the columns that are this rank's rows
+  machine::device::Block c_,
+      gathered_a_;  ///< of a transposed A: the columns that are this rank's rows
   Place places_[2];
   machine::device::Stream computing_, fetching_;
 };

@@ -16,8 +16,8 @@ namespace {
 using layout::Box;
 using layout::Range;
 
-// To weigh tiles against each other: what a core multiplies and a file system's cache delivers. A faster
-// device or a slower core asks for no larger tiles than these.
+// To weigh tiles against each other: what a core multiplies and a file system's cache delivers. A
+// faster device or a slower core asks for no larger tiles than these.
 constexpr double flop_rate = 5e10, read_rate = 1e9;  // of a thread and of a rank, a second
 constexpr double device_flop_rate = 2e13, bus_rate = 1e10;
 constexpr index_t longest_panel = 4096;              // along k; a device takes longer ones
@@ -26,7 +26,8 @@ constexpr index_t edge_unit = 48;                    // rows and columns of whol
 
 double real(index_t x) { return static_cast<double>(x); }
 
-constexpr index_t unit = tessera::matmul::chunk_length<double>;  // of panels' lengths, for all types
+constexpr index_t unit =
+    tessera::matmul::chunk_length<double>;  // of panels' lengths, for all types
 
 /// Panels of k at most `width` wide, at least one, each in one leaf.
 std::vector<Range> panels_of(const Leaves& leaves, index_t width) {
@@ -39,8 +40,8 @@ std::vector<Range> panels_of(const Leaves& leaves, index_t width) {
   return panels;
 }
 
-/// Two tiles of C, one that is made and one that is written, and those that wait to be added; two panels of
-/// either operand that is not mapped; what the kernels pack of them.
+/// Two tiles of C, one that is made and one that is written, and those that wait to be added; two
+/// panels of either operand that is not mapped; what the kernels pack of them.
 index_t rank_bytes(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
   const index_t element = s.shape.element_bytes;
   const auto packed = [&](index_t rows) {
@@ -51,7 +52,8 @@ index_t rank_bytes(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
          packed(s.n) + request.beside_bytes;
 }
 
-/// A whole number of the chunks in which the operand is stored, or of micro-tiles where that is too much.
+/// A whole number of the chunks in which the operand is stored, or of micro-tiles where that is too
+/// much.
 index_t edge(index_t length, index_t parts, index_t chunk) {
   const index_t even = round_up(ceil_div(length, parts), edge_unit);
   const index_t whole = chunk > 1 ? round_up(ceil_div(length, parts), chunk) : even;
@@ -77,12 +79,13 @@ double multiply_seconds(const OutOfCoreRequest& request, const OutOfCorePlan& s)
   const double flops = q.flops_each * real(q.m) * real(q.n) * real(q.k);
   if (!request.on_device) return flops / (flop_rate * request.threads);
   const index_t panels = ceil_div(q.k, std::max<index_t>(1, s.k));
-  const double moved = real(s.tiles()) * (real((s.m + s.n) * q.k) + real(s.m * s.n * (2 * panels - 1)));
+  const double moved =
+      real(s.tiles()) * (real((s.m + s.n) * q.k) + real(s.m * s.n * (2 * panels - 1)));
   return flops / device_flop_rate + moved * real(q.element_bytes) / bus_rate;
 }
 
-/// What reading takes, of all ranks: from the disk every time; for a GPU, which waits for nothing else, ten
-/// times as fast where the file cache can hold what was read before.
+/// What reading takes, of all ranks: from the disk every time; for a GPU, which waits for nothing
+/// else, ten times as fast where the file cache can hold what was read before.
 double reading_seconds(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
   const ForecastRequest& q = request.shape;
   const index_t once = (q.m + q.n) * q.k * q.element_bytes;
@@ -95,20 +98,23 @@ double reading_seconds(const OutOfCoreRequest& request, const OutOfCorePlan& s) 
 OutOfCorePlan try_plan(const OutOfCoreRequest& request, index_t rows, index_t cols, index_t k) {
   const ForecastRequest& q = request.shape;
   const Chunks chunks = chunks_of(request);
-  OutOfCorePlan s{.shape = q, .m = edge(q.m, rows, chunks.m), .n = edge(q.n, cols, chunks.n), .k = k};
+  OutOfCorePlan s{
+      .shape = q, .m = edge(q.m, rows, chunks.m), .n = edge(q.n, cols, chunks.n), .k = k};
   s.maps_a = request.maps_a;
   s.maps_b = request.maps_b;
   s.one_leaf = request.on_device;
   s.rank_bytes = rank_bytes(request, s);
-  s.read_bytes =
-      (s.tiles_n() * q.m * q.k + s.tiles_m() * q.k * q.n + (q.reads_c ? q.m * q.n : 0)) * q.element_bytes;
-  const double share = real(ceil_div(s.tiles(), q.ranks)) / real(s.tiles());  // of the rank with most
+  s.read_bytes = (s.tiles_n() * q.m * q.k + s.tiles_m() * q.k * q.n + (q.reads_c ? q.m * q.n : 0)) *
+                 q.element_bytes;
+  const double share =
+      real(ceil_div(s.tiles(), q.ranks)) / real(s.tiles());  // of the rank with most
   const double all = multiply_seconds(request, s);
   const double reading = reading_seconds(request, s);
   // The first panels are waited for; short ones take more calls, and a pass over C each.
   const double start = real((s.m + s.n) * k * q.element_bytes) / read_rate;
   s.seconds =
-      share * (request.on_device ? all + reading : std::max(all, reading) + 0.1 * (all + reading)) + start;
+      share * (request.on_device ? all + reading : std::max(all, reading) + 0.1 * (all + reading)) +
+      start;
   s.seconds *= 1 + 0.02 * real(unit) / real(std::max<index_t>(1, k));
   return s;
 }
@@ -116,7 +122,8 @@ OutOfCorePlan try_plan(const OutOfCoreRequest& request, index_t rows, index_t co
 /// Numbers of parts that a length may be cut in: all small ones, then in steps of a quarter.
 std::vector<index_t> parts_of(index_t length) {
   std::vector<index_t> all;
-  for (index_t p = 1; p == 1 || ceil_div(length, p) > edge_unit / 2; p += std::max<index_t>(1, p / 64 * 16))
+  for (index_t p = 1; p == 1 || ceil_div(length, p) > edge_unit / 2;
+       p += std::max<index_t>(1, p / 64 * 16))
     all.push_back(p);
   return all;
 }
@@ -163,7 +170,8 @@ OutOfCorePlan plan_out_of_core(const OutOfCoreRequest& request, index_t bytes) {
   }
   require(search.best.has_value(), ExitCode::memory,
           "out of core the product goes through at least " + human_bytes(real(search.least)) +
-              " a rank, and --memory or what is free allows " + human_bytes(real(bytes)) + "; allow more");
+              " a rank, and --memory or what is free allows " + human_bytes(real(bytes)) +
+              "; allow more");
   return *search.best;
 }
 
@@ -205,8 +213,8 @@ class Begun {
 template <class T>
 class Streaming {
  public:
-  Streaming(const OutOfCorePlan& stream, Range share, const Factors<T>& factors, const Method& method,
-            OutOfCoreFiles<T>& files, mpi::Phases& phases)
+  Streaming(const OutOfCorePlan& stream, Range share, const Factors<T>& factors,
+            const Method& method, OutOfCoreFiles<T>& files, mpi::Phases& phases)
       : stream_(stream),
         share_(share),
         factors_(factors),
@@ -241,7 +249,8 @@ class Streaming {
                  : leaf == 0 ? factors_.beta
                              : T{0},
                  [&] {
-                   if (p == 0 && tile > share_.begin) write(tile - 1);  // before its place is read into again
+                   if (p == 0 && tile > share_.begin)
+                     write(tile - 1);  // before its place is read into again
                    const Step next = after({tile, p});
                    will_read(after(next));  // the device has a step's time for it
                    read(next);
@@ -265,7 +274,8 @@ class Streaming {
 
   [[nodiscard]] MatrixView<T> c_of(index_t tile) {
     const Box box = stream_.tile(tile);
-    return matrix_view(c_[static_cast<std::size_t>(tile % 2)].data(), box.rows.size(), box.cols.size());
+    return matrix_view(c_[static_cast<std::size_t>(tile % 2)].data(), box.rows.size(),
+                       box.cols.size());
   }
   [[nodiscard]] std::size_t place(const Step& step) const {
     return (static_cast<std::size_t>(step.tile) * panels_.size() + step.panel) % 2;
@@ -283,7 +293,8 @@ class Streaming {
   }
 
   [[nodiscard]] Step after(const Step& step) const {
-    return step.panel + 1 < panels_.size() ? Step{step.tile, step.panel + 1} : Step{step.tile + 1, 0};
+    return step.panel + 1 < panels_.size() ? Step{step.tile, step.panel + 1}
+                                           : Step{step.tile + 1, 0};
   }
   void will_read(const Step& step) {
     if (step.tile < share_.end) files_.will_read(a_box(step), b_box(step));
@@ -292,16 +303,19 @@ class Streaming {
   void read(const Step& step) {
     if (step.tile >= share_.end) return;
     const Box a = a_box(step), b = b_box(step);
-    a_panels_[place(step)] = files_.read_a(a, stream_.maps_a ? MatrixView<T>{} : view(a_, place(step), a));
-    b_panels_[place(step)] = files_.read_b(b, stream_.maps_b ? MatrixView<T>{} : view(b_, place(step), b));
-    if (step.panel == 0 && factors_.beta != T{0}) files_.read_c(stream_.tile(step.tile), c_of(step.tile));
+    a_panels_[place(step)] =
+        files_.read_a(a, stream_.maps_a ? MatrixView<T>{} : view(a_, place(step), a));
+    b_panels_[place(step)] =
+        files_.read_b(b, stream_.maps_b ? MatrixView<T>{} : view(b_, place(step), b));
+    if (step.panel == 0 && factors_.beta != T{0})
+      files_.read_c(stream_.tile(step.tile), c_of(step.tile));
   }
 
   void write(index_t tile) { files_.write(stream_.tile(tile), c_of(tile)); }
 
-  /// The product of a step and beside(), which takes a thread of the team and then leaves it to the product:
-  /// one thread more than there are cores would have the others wait for the one whose core it
-  /// takes. Where the product has no team, the files have a thread of their own.
+  /// The product of a step and beside(), which takes a thread of the team and then leaves it to the
+  /// product: one thread more than there are cores would have the others wait for the one whose
+  /// core it takes. Where the product has no team, the files have a thread of their own.
   template <class Beside>
   void multiply(const Step& step, MatrixView<T> sum, T beta, const Beside& beside) {
     const tessera::matmul::Gemm<T> gemm{factors_.alpha,
@@ -347,15 +361,17 @@ class Streaming {
 }  // namespace
 
 template <class T>
-index_t multiply_out_of_core(const OutOfCorePlan& stream, Range share, const Factors<T>& factors, const Method& method,
-                        OutOfCoreFiles<T>& files, const std::function<bool()>& stops, mpi::Phases& phases) {
+index_t multiply_out_of_core(const OutOfCorePlan& stream, Range share, const Factors<T>& factors,
+                             const Method& method, OutOfCoreFiles<T>& files,
+                             const std::function<bool()>& stops, mpi::Phases& phases) {
   if (share.empty()) return 0;
   return Streaming<T>(stream, share, factors, method, files, phases).run(stops);
 }
 
-#define TESSERA_INSTANTIATE(T)                                                                \
-  template index_t multiply_out_of_core<T>(const OutOfCorePlan&, Range, const Factors<T>&, const Method&, \
-                                      OutOfCoreFiles<T>&, const std::function<bool()>&, mpi::Phases&)
+#define TESSERA_INSTANTIATE(T)                                                             \
+  template index_t multiply_out_of_core<T>(const OutOfCorePlan&, Range, const Factors<T>&, \
+                                           const Method&, OutOfCoreFiles<T>&,              \
+                                           const std::function<bool()>&, mpi::Phases&)
 
 TESSERA_INSTANTIATE(float);
 TESSERA_INSTANTIATE(double);

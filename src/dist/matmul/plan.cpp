@@ -125,13 +125,14 @@ index_t moved_elements(const Plan& plan, Op op_a, Op op_b, const Homes& homes, i
   };
   const Box a{mine.m, plan.k_range(mine)}, b{plan.k_range(mine), mine.n}, c{mine.m, mine.n};
   const auto nodes = static_cast<index_t>(plan.nodes(mine).size());
-  return away(turns(op_a) ? transposed(a) : a, homes.a) + away(turns(op_b) ? transposed(b) : b, homes.b) +
-         nodes * away(c, homes.c);
+  return away(turns(op_a) ? transposed(a) : a, homes.a) +
+         away(turns(op_b) ? transposed(b) : b, homes.b) + nodes * away(c, homes.c);
 }
 
 Plan home_plan(const Shape& shape, const MatrixLayout& home) {
   Plan plan{shape, {}};
-  for (const Box& box : home.boxes) plan.cuboids.push_back({box.rows, box.cols, {0, shape.leaves.count()}});
+  for (const Box& box : home.boxes)
+    plan.cuboids.push_back({box.rows, box.cols, {0, shape.leaves.count()}});
   return plan;
 }
 
@@ -150,8 +151,8 @@ double worst_cost(const Plan& plan, Op op_a, Op op_b, const Homes& homes, const 
   return worst;
 }
 
-Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes, const std::vector<double>& weights,
-                 double flops_per_word) {
+Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
+                 const std::vector<double>& weights, double flops_per_word) {
   return choose_plan(
       recursive_plan(shape, homes.c.ranks(), weights, prices_of(homes, flops_per_word)), op_a, op_b,
       homes, {weights, flops_per_word});
@@ -173,7 +174,8 @@ void halve(const Box& box, index_t parts, std::vector<Box>& out) {
   Box first = box, second = box;
   const bool rows = box.rows.size() >= box.cols.size();
   const layout::Range side = rows ? box.rows : box.cols;
-  const index_t at = std::min(side.end, side.begin + round_up(ceil_div(side.size(), 2), cut_granule));
+  const index_t at =
+      std::min(side.end, side.begin + round_up(ceil_div(side.size(), 2), cut_granule));
   (rows ? first.rows : first.cols).end = (rows ? second.rows : second.cols).begin = at;
   halve(first, parts / 2, out);
   halve(second, parts / 2, out);
@@ -182,15 +184,16 @@ void halve(const Box& box, index_t parts, std::vector<Box>& out) {
 }  // namespace
 
 std::vector<Plan> choose_plans(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
-                               const std::vector<double>& weights, double flops_per_word, index_t rounds) {
+                               const std::vector<double>& weights, double flops_per_word,
+                               index_t rounds) {
   if (rounds <= 1) return {choose_plan(shape, op_a, op_b, homes, weights, flops_per_word)};
   std::vector<Box> boxes;
   halve({{0, shape.m}, {0, shape.n}}, rounds, boxes);
   std::vector<Plan> plans;
   for (const Box& box : boxes) {
     if (box.empty()) continue;
-    Plan plan = recursive_plan({box.rows.size(), box.cols.size(), shape.leaves}, homes.c.ranks(), weights,
-                               prices_of(homes, flops_per_word));
+    Plan plan = recursive_plan({box.rows.size(), box.cols.size(), shape.leaves}, homes.c.ranks(),
+                               weights, prices_of(homes, flops_per_word));
     plan.shape = shape;
     for (Cuboid& c : plan.cuboids) {
       if (c.empty()) continue;

@@ -13,7 +13,8 @@ using tessera::matmul::Gemm;
 
 /// Where in c this rank's values can grow at once; empty where they cannot.
 template <class T>
-std::optional<MatrixView<T>> place_in_c(const Plan& plan, const Cuboid& mine, DistributedMatrix<T>& c) {
+std::optional<MatrixView<T>> place_in_c(const Plan& plan, const Cuboid& mine,
+                                        DistributedMatrix<T>& c) {
   const auto part = [&](MatrixView<T> view, index_t row, index_t col) {
     return view.block(mine.m.begin - row, mine.n.begin - col, mine.m.size(), mine.n.size());
   };
@@ -28,7 +29,8 @@ Seen seen_of(const Product<T>& product) {
   return {product.a.shared(), product.b.shared(), product.c.shared()};
 }
 
-/// Before: what the others wrote is there. After: they have read it. Nothing where no memory is shared.
+/// Before: what the others wrote is there. After: they have read it. Nothing where no memory is
+/// shared.
 template <class T>
 void meet(const mpi::Communicator& comm, const Product<T>& product) {
   if (!seen_of(product).any()) return;
@@ -42,11 +44,12 @@ void meet(const mpi::Communicator& comm, const Product<T>& product) {
   sync();
 }
 
-/// The values of this rank's nodes, the first of which grows in `first`, its operands fetched before.
+/// The values of this rank's nodes, the first of which grows in `first`, its operands fetched
+/// before.
 template <class T>
 std::vector<NodeValue<T>> compute_at_once(const mpi::Communicator& comm, const Product<T>& product,
-                                          const Method& method, const Plan& plan, MatrixView<T> first,
-                                          mpi::Phases& phases) {
+                                          const Method& method, const Plan& plan,
+                                          MatrixView<T> first, mpi::Phases& phases) {
   const Cuboid& mine = plan.of(comm.rank());
   Fetched<T> a, b;
   {
@@ -62,7 +65,8 @@ std::vector<NodeValue<T>> compute_at_once(const mpi::Communicator& comm, const P
     const auto at = values.empty() ? first : matrix_view(storage.data(), first.rows, first.cols);
     values.push_back({node, std::move(storage), at});
     const Leaves& leaves = plan.shape.leaves;
-    const index_t begin = leaves.begin(node.first), size = leaves.begin(node.first + node.count) - begin;
+    const index_t begin = leaves.begin(node.first),
+                  size = leaves.begin(node.first + node.count) - begin;
     const index_t from = begin - plan.k_range(mine).begin;
     const Gemm<T> gemm{product.alpha,
                        along_k(a.view, product.op_a, Op::none, from, size),
@@ -78,14 +82,15 @@ std::vector<NodeValue<T>> compute_at_once(const mpi::Communicator& comm, const P
 
 /// One round.
 template <class T>
-void follow(const mpi::Communicator& comm, const Product<T>& product, const Method& method, const Plan& plan,
-            mpi::Phases& phases) {
+void follow(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
+            const Plan& plan, mpi::Phases& phases) {
   const Cuboid& mine = plan.of(comm.rank());
   const auto in_c = place_in_c(plan, mine, product.c);
   machine::Buffer<T> storage(in_c || mine.empty() ? 0 : mine.m.size() * mine.n.size());
-  const MatrixView<T> first = in_c           ? *in_c
-                              : mine.empty() ? MatrixView<T>{}
-                                             : matrix_view(storage.data(), mine.m.size(), mine.n.size());
+  const MatrixView<T> first = in_c ? *in_c
+                              : mine.empty()
+                                  ? MatrixView<T>{}
+                                  : matrix_view(storage.data(), mine.m.size(), mine.n.size());
   if (product.beta != T{0} && !in_c) {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::InFlight flight(phases, comm.size());
@@ -129,7 +134,8 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
   meet_here();
 }
 
-template void recursive<float>(const mpi::Communicator&, const Product<float>&, const Method&, mpi::Phases&);
+template void recursive<float>(const mpi::Communicator&, const Product<float>&, const Method&,
+                               mpi::Phases&);
 template void recursive<double>(const mpi::Communicator&, const Product<double>&, const Method&,
                                 mpi::Phases&);
 template void recursive<Complex<float>>(const mpi::Communicator&, const Product<Complex<float>>&,

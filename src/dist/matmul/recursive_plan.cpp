@@ -14,7 +14,8 @@ using layout::Range;
 
 constexpr index_t few = 5;             // ranks of which every first group is tried
 constexpr index_t most_searched = 32;  // ranks; beyond, groups are halves
-constexpr double as_even = 0.02;       // of arithmetic beyond an even share: cuts of k are often as far off
+constexpr double as_even =
+    0.02;  // of arithmetic beyond an even share: cuts of k are often as far off
 
 enum class Cut { none, m, n, k, k_evenly };  // k: where few nodes of the summation tree are apart
 
@@ -23,11 +24,13 @@ struct Group {
   index_t first = 0, ranks = 0;
 };
 
-/// What a group takes: the worst rank's words and arithmetic, and the words of all together, which share the
-/// network.
+/// What a group takes: the worst rank's words and arithmetic, and the words of all together, which
+/// share the network.
 struct Cost {
   double worst = 0, words = 0;
-  [[nodiscard]] double of(index_t ranks) const { return worst + words / static_cast<double>(ranks); }
+  [[nodiscard]] double of(index_t ranks) const {
+    return worst + words / static_cast<double>(ranks);
+  }
   friend Cost operator+(const Cost& a, const Cost& b) {
     return {std::max(a.worst, b.worst), a.words + b.words};
   }
@@ -105,7 +108,8 @@ class Few {
   std::size_t size_ = 0;
 };
 
-/// Searches the best way to cut a part of the product for a number of ranks, each distinct part once.
+/// Searches the best way to cut a part of the product for a number of ranks, each distinct part
+/// once.
 class Planner {
  public:
   /// Of all ranks, by weight; the slowest one is what the price of arithmetic is about.
@@ -118,10 +122,12 @@ class Planner {
     sums_.push_back(0);
     for (const double weight : weights_) sums_.push_back(sums_.back() + weight);
     most_weight_ = alike_ ? 1 : *most / unit;
-    const auto per = [](index_t size) { return 1 / static_cast<double>(std::max<index_t>(size, 1)); };
+    const auto per = [](index_t size) {
+      return 1 / static_cast<double>(std::max<index_t>(size, 1));
+    };
     at_home_ = prices.operand * (per(shape.m) + per(shape.n)) + per(shape.k());
-    const double products =
-        static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k());
+    const double products = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                            static_cast<double>(shape.k());
     even_ = (1 + as_even) * 2 * products / (prices.flops_per_word * sums_.back());
   }
 
@@ -165,18 +171,20 @@ class Planner {
     return std::max(even_, 2 * products / (prices_.flops_per_word * weight));
   }
 
-  /// No plan that takes less than `enough` takes less than this: the worst rank has no less to do, no rank
-  /// has time for more products, and of all parts of a size cubes need the fewest words.
+  /// No plan that takes less than `enough` takes less than this: the worst rank has no less to do,
+  /// no rank has time for more products, and of all parts of a size cubes need the fewest words.
   [[nodiscard]] Cost least(const Cuboid& part, Group group, double enough) const {
     const double products = volume_of(part);
     const double most = std::min(products, enough * prices_.flops_per_word * most_weight_ / 2);
     const double words =
-        products * std::max(0.0, 3 * std::cbrt(prices_.operand * prices_.operand / most) - at_home_);
+        products *
+        std::max(0.0, 3 * std::cbrt(prices_.operand * prices_.operand / most) - at_home_);
     return {arithmetic(products, weight(group)) + words / weight(group), words};
   }
 
-  /// Of the whole part on the fastest rank. Of every matrix a rank has its share of the product at home: what
-  /// it needs beyond that is received, and every node of the summation tree is given away.
+  /// Of the whole part on the fastest rank. Of every matrix a rank has its share of the product at
+  /// home: what it needs beyond that is received, and every node of the summation tree is given
+  /// away.
   [[nodiscard]] Cost single_cost(const Cuboid& part, Group group) const {
     const auto share = [](index_t size, index_t all) {
       return static_cast<double>(size) / static_cast<double>(std::max<index_t>(all, 1));
@@ -192,13 +200,16 @@ class Planner {
     return {words + arithmetic(m * n * k, speed), words};
   }
 
-  /// subtrees(whole(leaves), begin, end).size(): nodes begin at multiples of their size, a power of two.
+  /// subtrees(whole(leaves), begin, end).size(): nodes begin at multiples of their size, a power of
+  /// two.
   [[nodiscard]] index_t node_count(index_t begin, index_t end) const {
     const index_t all = shape_.leaves.count();
     index_t nodes = 0;
     for (index_t at = begin; at < end; ++nodes) {
-      const index_t aligned = at == 0 ? all : index_t{1} << std::countr_zero(static_cast<std::uint64_t>(at));
-      at += std::min(aligned, static_cast<index_t>(std::bit_floor(static_cast<std::uint64_t>(end - at))));
+      const index_t aligned =
+          at == 0 ? all : index_t{1} << std::countr_zero(static_cast<std::uint64_t>(at));
+      at += std::min(aligned,
+                     static_cast<index_t>(std::bit_floor(static_cast<std::uint64_t>(end - at))));
     }
     return nodes;
   }
@@ -210,10 +221,11 @@ class Planner {
     return first ? Range{range.begin, at} : Range{at, range.end};
   }
 
-  /// The leaf at which to cut k: of those within so much of the proportional place the one with the fewest
-  /// nodes of the summation tree on both sides, since every node travels as a C of its own.
+  /// The leaf at which to cut k: of those within so much of the proportional place the one with the
+  /// fewest nodes of the summation tree on both sides, since every node travels as a C of its own.
   [[nodiscard]] index_t leaf_cut(Range leaves, double w1, double w, double within) const {
-    const double ideal = static_cast<double>(leaves.begin) + static_cast<double>(leaves.size()) * w1 / w;
+    const double ideal =
+        static_cast<double>(leaves.begin) + static_cast<double>(leaves.size()) * w1 / w;
     const double slack = std::max(0.5, within * static_cast<double>(leaves.size()));
     index_t best_leaf = leaves.begin;
     index_t fewest = std::numeric_limits<index_t>::max();
@@ -259,9 +271,11 @@ class Planner {
     return best;
   }
 
-  /// Of the first group, for a cut of a side: half of the ranks; of a few ranks any number; of more also
-  /// those for the first of several slabs of m or n, as thick as a cube for one rank is or a little thicker.
-  [[nodiscard]] Few<index_t, few> group_sizes(Group group, Cut cut, double side, double volume) const {
+  /// Of the first group, for a cut of a side: half of the ranks; of a few ranks any number; of more
+  /// also those for the first of several slabs of m or n, as thick as a cube for one rank is or a
+  /// little thicker.
+  [[nodiscard]] Few<index_t, few> group_sizes(Group group, Cut cut, double side,
+                                              double volume) const {
     Few<index_t, few> sizes;
     sizes.insert(half(group));
     if (group.ranks <= few) {
@@ -281,15 +295,17 @@ class Planner {
     return sizes;
   }
 
-  /// The dimensions that can be cut and are at least half as long as the longest of those, or nearly as long
-  /// for many ranks: a cuboid with a side beyond that is never part of a plan with few words, and leaving
-  /// such cuts out keeps the search short.
-  [[nodiscard]] Few<std::pair<Cut, double>, 4> promising_cuts(const Cuboid& part, index_t ranks) const {
+  /// The dimensions that can be cut and are at least half as long as the longest of those, or
+  /// nearly as long for many ranks: a cuboid with a side beyond that is never part of a plan with
+  /// few words, and leaving such cuts out keeps the search short.
+  [[nodiscard]] Few<std::pair<Cut, double>, 4> promising_cuts(const Cuboid& part,
+                                                              index_t ranks) const {
     const bool deep = length(part.leaves) > 8 * std::max(part.m.size(), part.n.size());
-    const std::pair<Cut, index_t> sides[] = {{Cut::m, part.m.size() > cut_granule ? part.m.size() : 0},
-                                             {Cut::n, part.n.size() > cut_granule ? part.n.size() : 0},
-                                             {Cut::k, part.leaves.size() > 1 ? length(part.leaves) : 0},
-                                             {Cut::k_evenly, deep ? length(part.leaves) : 0}};
+    const std::pair<Cut, index_t> sides[] = {
+        {Cut::m, part.m.size() > cut_granule ? part.m.size() : 0},
+        {Cut::n, part.n.size() > cut_granule ? part.n.size() : 0},
+        {Cut::k, part.leaves.size() > 1 ? length(part.leaves) : 0},
+        {Cut::k_evenly, deep ? length(part.leaves) : 0}};
     index_t longest = 1;
     for (const auto& [cut, side] : sides) longest = std::max(longest, side);
     Few<std::pair<Cut, double>, 4> result;
@@ -300,7 +316,8 @@ class Planner {
     return result;
   }
 
-  /// Parts of nearly the same size are cut alike: the first bits, to 0.1 %, and how many more there are.
+  /// Parts of nearly the same size are cut alike: the first bits, to 0.1 %, and how many more there
+  /// are.
   static std::uint64_t rounded(index_t size) {
     constexpr int kept = 11;
     const auto bits = static_cast<std::uint64_t>(size);

@@ -15,8 +15,8 @@ using layout::Range;
 using tessera::matmul::Gemm;
 using tessera::matmul::Leaves;
 
-/// How the grid holds the operands: m over its rows, n over its columns, k over columns for a and over rows
-/// for b, cut at whole chunks so that every panel is one.
+/// How the grid holds the operands: m over its rows, n over its columns, k over columns for a and
+/// over rows for b, cut at whole chunks so that every panel is one.
 struct Layouts {
   ProcessGrid grid;
   BlockMap m, n, k_of_a, k_of_b;
@@ -34,8 +34,8 @@ MatrixLayout stored_layout(MatrixLayout layout, Op op) {
   return layout;
 }
 
-/// One operand on one line of the grid: the slices along k that its ranks own, and room for a panel of any of
-/// them.
+/// One operand on one line of the grid: the slices along k that its ranks own, and room for a panel
+/// of any of them.
 template <class T>
 struct PanelSource {
   mpi::Communicator line;
@@ -53,8 +53,8 @@ struct PanelSource {
     const auto view = k_is_cols ? matrix_view(storage.data(), extent, k.size())
                                 : matrix_view(storage.data(), k.size(), extent);
     if (line.rank() == owner) {
-      mpi::copy_block<T>(along_k(mine.view, op, k_is_cols_when, k.begin - owners.begin(owner), k.size()),
-                         view);
+      mpi::copy_block<T>(
+          along_k(mine.view, op, k_is_cols_when, k.begin - owners.begin(owner), k.size()), view);
     }
     const mpi::InFlight flight(phases, line.size());
     line.broadcast(storage.span().first(static_cast<std::size_t>(view.rows * view.cols)),
@@ -86,7 +86,8 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
   const ProcessGrid grid = grid_of(method, comm.size(), product.m(), product.n());
   const Leaves leaves = tessera::matmul::leaves<T>(product.k());
   const Layouts at = layouts_of(grid, product.m(), product.n(), product.k(), leaves.chunk());
-  const auto row = static_cast<int>(grid.row(comm.rank())), col = static_cast<int>(grid.col(comm.rank()));
+  const auto row = static_cast<int>(grid.row(comm.rank())),
+             col = static_cast<int>(grid.col(comm.rank()));
   const index_t m = at.m.size(row), n = at.n.size(col);
   const auto panels = summa_panels(at.k_of_a, at.k_of_b, leaves, method.panel);
   const index_t widest = widest_of(panels);
@@ -94,15 +95,19 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
   const bool at_home = c_home == product.c.layout();
 
   const mpi::GridLines& lines = comm.grid_lines(grid.rows, grid.cols);
-  PanelSource<T> a{lines.row, at.k_of_a, product.op_a, Op::none, m, {}, machine::Buffer<T>(m * widest)};
-  PanelSource<T> b{lines.col, at.k_of_b, product.op_b, Op::transpose, n, {}, machine::Buffer<T>(widest * n)};
+  PanelSource<T> a{
+      lines.row, at.k_of_a, product.op_a, Op::none, m, {}, machine::Buffer<T>(m * widest)};
+  PanelSource<T> b{
+      lines.col, at.k_of_b, product.op_b, Op::transpose, n, {}, machine::Buffer<T>(widest * n)};
   machine::Buffer<T> c_storage(at_home ? 0 : m * n);
   const MatrixView<T> c = at_home ? product.c.view() : matrix_view(c_storage.data(), m, n);
   {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::InFlight flight(phases, comm.size());
-    a.mine = fetch(comm, product.a, stored_layout(grid_blocks(at.m, at.k_of_a, grid), product.op_a));
-    b.mine = fetch(comm, product.b, stored_layout(grid_blocks(at.k_of_b, at.n, grid), product.op_b));
+    a.mine =
+        fetch(comm, product.a, stored_layout(grid_blocks(at.m, at.k_of_a, grid), product.op_a));
+    b.mine =
+        fetch(comm, product.b, stored_layout(grid_blocks(at.k_of_b, at.n, grid), product.op_b));
     if (product.beta != T{0} && !at_home) {
       mpi::redistribute<T>(comm, product.c.layout(), product.c.view(), c_home, c);
     }
@@ -133,11 +138,13 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
   }
 }
 
-template void summa<float>(const mpi::Communicator&, const Product<float>&, const Method&, mpi::Phases&);
-template void summa<double>(const mpi::Communicator&, const Product<double>&, const Method&, mpi::Phases&);
-template void summa<Complex<float>>(const mpi::Communicator&, const Product<Complex<float>>&, const Method&,
-                                    mpi::Phases&);
-template void summa<Complex<double>>(const mpi::Communicator&, const Product<Complex<double>>&, const Method&,
-                                     mpi::Phases&);
+template void summa<float>(const mpi::Communicator&, const Product<float>&, const Method&,
+                           mpi::Phases&);
+template void summa<double>(const mpi::Communicator&, const Product<double>&, const Method&,
+                            mpi::Phases&);
+template void summa<Complex<float>>(const mpi::Communicator&, const Product<Complex<float>>&,
+                                    const Method&, mpi::Phases&);
+template void summa<Complex<double>>(const mpi::Communicator&, const Product<Complex<double>>&,
+                                     const Method&, mpi::Phases&);
 
 }  // namespace tessera::dist::matmul

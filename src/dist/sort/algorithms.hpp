@@ -20,7 +20,8 @@ template <class Item>
 index_t rounds(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
                mpi::Phases& phases);
 
-/// The first step of the first two: this rank's items in order. Collective, for a kernel may refuse its keys.
+/// The first step of the first two: this rank's items in order. Collective, for a kernel may refuse
+/// its keys.
 template <class Item>
 void sort_locally(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
                   mpi::Phases& phases);
@@ -33,12 +34,12 @@ struct Counts {
 /// items[cuts[r] : cuts[r + 1]] go to rank r. Collective.
 [[nodiscard]] Counts counts_of(const mpi::Communicator& comm, const std::vector<index_t>& cuts);
 
-/// Where the shares of BlockMap cut a sequence of which this rank holds n items, those of lower ranks before
-/// them. Collective.
+/// Where the shares of BlockMap cut a sequence of which this rank holds n items, those of lower
+/// ranks before them. Collective.
 [[nodiscard]] std::vector<index_t> cuts_of_shares(const mpi::Communicator& comm, index_t n);
 
-/// to[0 : received] = the merge of the runs that came, one from every rank, lying in `from` one after
-/// another.
+/// to[0 : received] = the merge of the runs that came, one from every rank, lying in `from` one
+/// after another.
 template <class Item>
 void merge_received(const Counts& counts, const Item* from, Item* to, const Method& method,
                     mpi::Phases& phases);
@@ -49,6 +50,7 @@ void merge_received(const Counts& counts, const Item* from, Item* to, const Meth
                              mpi::Phases&);                                                       \
   template index_t algorithm(const mpi::Communicator&, const Room<std::uint64_t>&, const Method&, \
                              mpi::Phases&);                                                       \
-  template index_t algorithm(const mpi::Communicator&, const Room<Pair>&, const Method&, mpi::Phases&)
+  template index_t algorithm(const mpi::Communicator&, const Room<Pair>&, const Method&,          \
+                             mpi::Phases&)
 
 }  // namespace tessera::dist::sort

@@ -36,19 +36,19 @@ struct Work {
 };
 
 /// places[0 : share] = the stable permutation that sorts values[0 : share].
-void argsort_once(const mpi::Communicator& comm, layout::Range mine, const Method& method, Work& work,
-                  mpi::Phases& phases) {
+void argsort_once(const mpi::Communicator& comm, layout::Range mine, const Method& method,
+                  Work& work, mpi::Phases& phases) {
   for_each_index(mine.size(), method.threads, [&](index_t j) {
     work.pairs[j] = {work.values[j], static_cast<Index>(mine.begin + j)};
   });
-  const index_t n =
-      sort_pairs(comm, Room<Pair>{work.pairs.data(), work.spare.data(), mine.size()}, method, phases);
+  const index_t n = sort_pairs(comm, Room<Pair>{work.pairs.data(), work.spare.data(), mine.size()},
+                               method, phases);
   TESSERA_EXPECTS(n == mine.size());
   for_each_index(n, method.threads, [&](index_t j) { work.places[j] = work.pairs[j].index; });
 }
 
-/// About how many rows a row has that are like it in the values, itself aside: from pairs alike in a sample
-/// of every rank, windows of the values.
+/// About how many rows a row has that are like it in the values, itself aside: from pairs alike in
+/// a sample of every rank, windows of the values.
 double alike_rows(const mpi::Communicator& comm, std::span<const Index> values) {
   constexpr std::size_t windows = 16, in_window = 64;
   std::vector<Index> sample;
@@ -71,8 +71,8 @@ double alike_rows(const mpi::Communicator& comm, std::span<const Index> values) 
 }  // namespace
 
 void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
-             const std::vector<KeyColumn>& columns, const Method& method, std::uint64_t* permutation,
-             mpi::Phases& phases, SortedDigits* kept) {
+             const std::vector<KeyColumn>& columns, const Method& method,
+             std::uint64_t* permutation, mpi::Phases& phases, SortedDigits* kept) {
   require(map.parts() == comm.size(), ExitCode::usage,
           fmt::format("map: it has {} parts and comm {} ranks", map.parts(), comm.size()));
   require(map.range(comm.rank()) == layout::BlockMap(map.extent(), comm.size()).range(comm.rank()),
@@ -84,14 +84,18 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
   const index_t n = mine.size();
   require(!columns.empty(), ExitCode::usage, "columns: there is none to sort by");
   for (const KeyColumn& column : columns) {
-    require(column.form.bytes >= 1 && (column.row_bytes == 0 || column.row_bytes >= column.form.bytes),
-            ExitCode::usage,
-            fmt::format("columns: a key of {} bytes in rows of {}", column.form.bytes, column.row_bytes));
+    require(
+        column.form.bytes >= 1 && (column.row_bytes == 0 || column.row_bytes >= column.form.bytes),
+        ExitCode::usage,
+        fmt::format("columns: a key of {} bytes in rows of {}", column.form.bytes,
+                    column.row_bytes));
     require(n == 0 || column.data != nullptr, ExitCode::usage, "columns: one has no data");
   }
-  require(n == 0 || permutation != nullptr, ExitCode::usage, "permutation: there is no memory for it");
+  require(n == 0 || permutation != nullptr, ExitCode::usage,
+          "permutation: there is no memory for it");
   const std::span<Index> result(permutation, static_cast<std::size_t>(n));
-  if (comm.size() == 1 && columns.size() == 1 && !columns[0].form.number && method.kernel == "auto") {
+  if (comm.size() == 1 && columns.size() == 1 && !columns[0].form.number &&
+      method.kernel == "auto") {
     const mpi::PhaseScope scope(phases, "sort");
     const index_t bytes = columns[0].form.bytes;
     mpi::together(comm, "sort", [&] {
@@ -122,10 +126,12 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
       argsort_once(comm, mine, method, work, phases);
       work.spare = {};
       const TieBreak how{
-          comm, map, digits.size(), digit_of_rows, work.values.span(), work.places.span(), method.threads};
+          comm,          map, digits.size(), digit_of_rows, work.values.span(), work.places.span(),
+          method.threads};
       const std::span<Pair> pairs(work.pairs.data(), static_cast<std::size_t>(n));
       if (break_ties(how, pairs, phases)) {
-        std::transform(pairs.begin(), pairs.end(), permutation, [](const Pair& pair) { return pair.index; });
+        std::transform(pairs.begin(), pairs.end(), permutation,
+                       [](const Pair& pair) { return pair.index; });
         return;
       }
       mpi::together(comm, "allocate", [&] { work.spare = machine::Buffer<Pair>(n); });
@@ -151,7 +157,8 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
       gather<Index>(comm, map, work.places.data(), result, work.values.data(), method.threads);
     }
     argsort_once(comm, mine, method, work, phases);
-    const mpi::PhaseScope scope(phases, "permute");  // places are those of the last order: back to the rows'
+    const mpi::PhaseScope scope(
+        phases, "permute");  // places are those of the last order: back to the rows'
     gather<Index>(comm, map, permutation, work.places.span(), work.values.data(), method.threads);
     std::copy_n(work.values.data(), n, permutation);
   }

@@ -39,7 +39,8 @@ BoundSearch<B>::BoundSearch(std::vector<index_t> targets, index_t total, index_t
 
 template <class B>
 bool BoundSearch<B>::done() const {
-  return std::all_of(bounds_.begin(), bounds_.end(), [](const Bound& bound) { return bound.found; });
+  return std::all_of(bounds_.begin(), bounds_.end(),
+                     [](const Bound& bound) { return bound.found; });
 }
 
 template <class B>
@@ -76,7 +77,8 @@ void BoundSearch<B>::tell(std::span<const index_t> all, std::span<const index_t>
     }
     bound.in = all[bin];
     bound.mine_in = mine[bin];
-    bound.prefix = static_cast<B>((known_ == 0 ? B{0} : static_cast<B>(bound.prefix << length)) | digit);
+    bound.prefix =
+        static_cast<B>((known_ == 0 ? B{0} : static_cast<B>(bound.prefix << length)) | digit);
   }
   known_ += length;
   for (Bound& bound : bounds_)

@@ -1,6 +1,6 @@
 #pragma once
-// Where to cut the keys of all ranks into shares, found from counts by digits: arithmetic, the same on every
-// rank, tested without a device.
+// Where to cut the keys of all ranks into shares, found from counts by digits: arithmetic, the same
+// on every rank, tested without a device.
 
 #include <vector>
 
@@ -12,8 +12,8 @@ namespace tessera::dist::sort {
 using tessera::sort::Bounds;
 using tessera::sort::Prefixes;
 
-/// What a rank's keys are to its neighbours': bits of the first and the last, and whether one is less
-/// than the one before it.
+/// What a rank's keys are to its neighbours': bits of the first and the last, and whether one is
+/// less than the one before it.
 struct Ends {
   index_t keys = 0;
   std::uint64_t first = 0, last = 0, descends = 0;
@@ -21,8 +21,8 @@ struct Ends {
 /// Whether keys are in order on every rank and from rank to rank: nothing is to be done then.
 [[nodiscard]] bool in_order(std::span<const Ends> ranks);
 
-/// Looks for bounds below which as many keys lie as wanted, digit after digit, until no more than `tolerance`
-/// keys are in doubt; keys that are all alike are cut to the key.
+/// Looks for bounds below which as many keys lie as wanted, digit after digit, until no more than
+/// `tolerance` keys are in doubt; keys that are all alike are cut to the key.
 template <class B>
 class BoundSearch {
  public:
@@ -35,8 +35,8 @@ class BoundSearch {
   /// Counts of what was wanted, by prefix and digit: of all ranks, and of this one.
   void tell(std::span<const index_t> all, std::span<const index_t> mine);
 
-  /// The bounds, and this rank's keys below each: what is cut among keys that are all alike is the ranks' in
-  /// their order. n: this rank's keys. Collective.
+  /// The bounds, and this rank's keys below each: what is cut among keys that are all alike is the
+  /// ranks' in their order. n: this rank's keys. Collective.
   struct Found {
     Bounds<B> bounds;
     std::vector<index_t> below;

@@ -28,8 +28,10 @@ using tessera::sort::Pair;
 
 constexpr index_t grain = 1 << 16;  // elements of one task
 
-/// Borders between ranks whose keys are out of order; first and last are this rank's keys as ordered bits.
-index_t wrong_borders(const mpi::Communicator& comm, bool empty, std::uint64_t first, std::uint64_t last) {
+/// Borders between ranks whose keys are out of order; first and last are this rank's keys as
+/// ordered bits.
+index_t wrong_borders(const mpi::Communicator& comm, bool empty, std::uint64_t first,
+                      std::uint64_t last) {
   const std::array<std::uint64_t, 3> mine{empty ? 1U : 0U, first, last};
   const auto all = comm.all_gather(std::span<const std::uint64_t>(mine));
   index_t wrong = 0;
@@ -52,8 +54,8 @@ std::uint64_t hash_bytes(const std::byte* data, index_t bytes) {
   return hash;
 }
 
-std::uint64_t hash_indexed(ColumnView column, index_t n, const std::uint64_t* indices, index_t first,
-                           std::uint64_t seed, int threads) {
+std::uint64_t hash_indexed(ColumnView column, index_t n, const std::uint64_t* indices,
+                           index_t first, std::uint64_t seed, int threads) {
   std::uint64_t hash = 0;
   machine::parallel(machine::team_for(n * column.element_bytes, threads), [&] {
     hash = tessera::sort::hash_indexed(
@@ -76,16 +78,16 @@ std::uint64_t hash_of_some(ColumnView column, index_t first, Indices indices, st
       std::copy_n(column.data + (static_cast<index_t>(index) - first) * bytes, bytes, to);
       to += bytes;
     }
-    hash +=
-        hash_indexed({rows.data(), bytes}, static_cast<index_t>(some.size()), some.data(), 0, seed, threads);
+    hash += hash_indexed({rows.data(), bytes}, static_cast<index_t>(some.size()), some.data(), 0,
+                         seed, threads);
   }
   return hash;
 }
 
 constexpr index_t digits_at_once = 1024;  // in a first-level cache
 
-/// Of a piece of digits_at_once pairs: how many do not come after the one before them in the same array or
-/// are not of the permutation's row, and the hash of the digits with their rows.
+/// Of a piece of digits_at_once pairs: how many do not come after the one before them in the same
+/// array or are not of the permutation's row, and the hash of the digits with their rows.
 std::pair<index_t, std::uint64_t> look_at_pairs(std::span<const Pair> pairs, Indices permutation,
                                                 index_t piece, std::uint64_t seed) {
   std::array<std::uint64_t, digits_at_once> digits, rows;
@@ -95,7 +97,9 @@ std::pair<index_t, std::uint64_t> look_at_pairs(std::span<const Pair> pairs, Ind
   for (std::size_t j = 0; j < count; ++j) {
     const Pair pair = pairs[begin + j];
     wrong +=
-        (begin + j > 0 && !(pairs[begin + j - 1] < pair)) || permutation[begin + j] != pair.index ? 1 : 0;
+        (begin + j > 0 && !(pairs[begin + j - 1] < pair)) || permutation[begin + j] != pair.index
+            ? 1
+            : 0;
     digits[j] = pair.key;
     rows[j] = pair.index;
   }
@@ -104,10 +108,11 @@ std::pair<index_t, std::uint64_t> look_at_pairs(std::span<const Pair> pairs, Ind
 }
 
 /// The same hash of as many rows of this rank, as they came.
-std::uint64_t hash_of_digits(const std::vector<KeyColumn>& columns, const KeyDigit& digit, layout::Range mine,
-                             index_t piece, std::uint64_t seed) {
+std::uint64_t hash_of_digits(const std::vector<KeyColumn>& columns, const KeyDigit& digit,
+                             layout::Range mine, index_t piece, std::uint64_t seed) {
   std::array<std::uint64_t, digits_at_once> digits, scratch;
-  const layout::Range rows{piece * digits_at_once, std::min(mine.size(), (piece + 1) * digits_at_once)};
+  const layout::Range rows{piece * digits_at_once,
+                           std::min(mine.size(), (piece + 1) * digits_at_once)};
   key_digit(columns, digit, rows, digits.data(), scratch.data());
   const ColumnView column{reinterpret_cast<const std::byte*>(digits.data()), sizeof(std::uint64_t)};
   return hash_indexed(column, rows.size(), nullptr, mine.begin + rows.begin, seed, 1);
@@ -118,8 +123,8 @@ std::uint64_t hash_of_range(layout::Range range, std::uint64_t seed) {
   std::array<std::uint64_t, 1024> numbers;
   std::uint64_t hash = 0;
   for (index_t i = range.begin; i < range.end; i += static_cast<index_t>(numbers.size())) {
-    const auto some = std::span(numbers).first(
-        static_cast<std::size_t>(std::min<index_t>(static_cast<index_t>(numbers.size()), range.end - i)));
+    const auto some = std::span(numbers).first(static_cast<std::size_t>(
+        std::min<index_t>(static_cast<index_t>(numbers.size()), range.end - i)));
     std::iota(some.begin(), some.end(), static_cast<std::uint64_t>(i));
     hash += tessera::sort::content(std::span<const std::uint64_t>(some), seed).hash;
   }
@@ -129,25 +134,28 @@ std::uint64_t hash_of_range(layout::Range range, std::uint64_t seed) {
 }  // namespace
 
 template <class T>
-Content content(const mpi::Communicator& comm, std::span<const T> keys, std::uint64_t seed, int threads) {
+Content content(const mpi::Communicator& comm, std::span<const T> keys, std::uint64_t seed,
+                int threads) {
   Content mine;
   machine::parallel(threads, [&] { mine = tessera::sort::content(keys, seed); });
   return {comm.sum(mine.count), comm.sum(mine.hash)};
 }
 
 template <class T>
-index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order, const Content& input,
-               std::uint64_t seed, int threads) {
+index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order,
+               const Content& input, std::uint64_t seed, int threads) {
   Inspection seen;
   machine::parallel(threads, [&] { seen = tessera::sort::inspect(keys, order, seed); });
   return faults(comm, keys, order, input, seen);
 }
 
 template <class T>
-index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order, const Content& input,
-               const Inspection& seen) {
+index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order,
+               const Content& input, const Inspection& seen) {
   const auto map = tessera::sort::key_map<T>(order);
-  const auto bits = [&](const T& key) { return std::uint64_t{map.to_bits(std::bit_cast<Bits<T>>(key))}; };
+  const auto bits = [&](const T& key) {
+    return std::uint64_t{map.to_bits(std::bit_cast<Bits<T>>(key))};
+  };
   const layout::BlockMap shares(input.count, comm.size());
   const bool exact = static_cast<index_t>(keys.size()) == shares.size(comm.rank());
   const index_t borders = wrong_borders(comm, keys.empty(), keys.empty() ? 0 : bits(keys.front()),
@@ -157,7 +165,8 @@ index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order ord
 }
 
 index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
-               const std::vector<KeyColumn>& columns, Indices permutation, std::uint64_t seed, int threads) {
+               const std::vector<KeyColumn>& columns, Indices permutation, std::uint64_t seed,
+               int threads) {
   if (!is_permutation(comm, map, permutation, seed, threads)) return 1;
   if (comm.size() == 1) {
     OrderOfRows order(comm, permutation, columns.size(), threads);
@@ -168,8 +177,8 @@ index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
 }
 
 index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
-               const std::vector<KeyColumn>& columns, const SortedDigits& sorted, Indices permutation,
-               std::uint64_t seed, int threads) {
+               const std::vector<KeyColumn>& columns, const SortedDigits& sorted,
+               Indices permutation, std::uint64_t seed, int threads) {
   TESSERA_EXPECTS(sorted.pairs.size() == static_cast<index_t>(permutation.size()));
   TESSERA_EXPECTS(sorted.pairs.size() == map.size(comm.rank()));
   const layout::Range mine = map.range(comm.rank());
@@ -201,12 +210,15 @@ bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, 
   return comm.sum(difference.load()) == 0 && count == map.extent();
 }
 
-std::uint64_t hash_of_places(ColumnView column, index_t first, index_t n, std::uint64_t seed, int threads) {
+std::uint64_t hash_of_places(ColumnView column, index_t first, index_t n, std::uint64_t seed,
+                             int threads) {
   return hash_indexed(column, n, nullptr, first, seed, threads);
 }
 
-std::uint64_t hash_of_sources(ColumnView column, Indices permutation, std::uint64_t seed, int threads) {
-  return hash_indexed(column, static_cast<index_t>(permutation.size()), permutation.data(), 0, seed, threads);
+std::uint64_t hash_of_sources(ColumnView column, Indices permutation, std::uint64_t seed,
+                              int threads) {
+  return hash_indexed(column, static_cast<index_t>(permutation.size()), permutation.data(), 0, seed,
+                      threads);
 }
 
 std::vector<std::uint64_t> named_here(const mpi::Communicator& comm, const layout::BlockMap& map,
@@ -229,7 +241,8 @@ std::vector<std::uint64_t> named_here(const mpi::Communicator& comm, const layou
 }
 
 bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map, ColumnView before,
-                   ColumnView after, Indices permutation, Indices named, std::uint64_t seed, int threads) {
+                   ColumnView after, Indices permutation, Indices named, std::uint64_t seed,
+                   int threads) {
   return comm.sum(hash_of_sources(after, permutation, seed, threads) -
                   hash_of_some(before, map.begin(comm.rank()), named, seed, threads)) == 0;
 }
@@ -237,12 +250,13 @@ bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map, C
 void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads) {
   const index_t bytes = column.element_bytes;
   machine::parallel(machine::team_for(ssize(hashes) * bytes, threads), [&] {
-    machine::parallel_for(0, static_cast<index_t>(hashes.size()), grain, [&](index_t begin, index_t end) {
-      for (index_t j = begin; j < end; ++j) {
-        std::uint64_t& hash = hashes[static_cast<std::size_t>(j)];
-        hash = mix64(hash ^ hash_bytes(column.data + j * bytes, bytes));
-      }
-    });
+    machine::parallel_for(0, static_cast<index_t>(hashes.size()), grain,
+                          [&](index_t begin, index_t end) {
+                            for (index_t j = begin; j < end; ++j) {
+                              std::uint64_t& hash = hashes[static_cast<std::size_t>(j)];
+                              hash = mix64(hash ^ hash_bytes(column.data + j * bytes, bytes));
+                            }
+                          });
   });
 }
 

@@ -1,5 +1,5 @@
-// Whether rows are in order, by one word of their keys after the other: in vectors, for some rows at a time
-// whose words a first-level cache holds.
+// Whether rows are in order, by one word of their keys after the other: in vectors, for some rows
+// at a time whose words a first-level cache holds.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,8 @@ constexpr index_t grain = 1 << 13;  // eights of rows of one task
 constexpr index_t rows_of_byte = 8;
 
 [[nodiscard]] bool any_equal(const unsigned char* equal, index_t n) {
-  return std::any_of(equal, equal + ceil_div(n, rows_of_byte), [](unsigned char bits) { return bits != 0; });
+  return std::any_of(equal, equal + ceil_div(n, rows_of_byte),
+                     [](unsigned char bits) { return bits != 0; });
 }
 
 /// All rows equal the one before, as long as nothing is known of them, but the first of all.
@@ -25,10 +26,12 @@ void set_flags(layout::Range rows, bool has_row_before, unsigned char* equal) {
   if (!has_row_before && !rows.empty()) *first &= 0xfe;
 }
 
-/// How many of the rows go down in these words where they are equal so far; those that differ are no longer.
-/// word_of(word, rows, to) makes to[-1 : rows.size()] those of some rows and of the row before.
+/// How many of the rows go down in these words where they are equal so far; those that differ are
+/// no longer. word_of(word, rows, to) makes to[-1 : rows.size()] those of some rows and of the row
+/// before.
 template <class WordOf>
-index_t step_through(index_t words, layout::Range rows, const WordOf& word_of, unsigned char* equal) {
+index_t step_through(index_t words, layout::Range rows, const WordOf& word_of,
+                     unsigned char* equal) {
   std::array<std::uint64_t, at_once + 1> bits;
   index_t wrong = 0;
   for (index_t begin = rows.begin; begin < rows.end; begin += at_once) {
@@ -71,7 +74,8 @@ void with_word(const Keys& keys, index_t word, const F& f) {
   f(keys[k], word);
 }
 
-void words_at(const KeyColumn& column, index_t word, Indices places, layout::Range rows, std::uint64_t* to) {
+void words_at(const KeyColumn& column, index_t word, Indices places, layout::Range rows,
+              std::uint64_t* to) {
   const Indices some =
       places.subspan(static_cast<std::size_t>(rows.begin), static_cast<std::size_t>(rows.size()));
   for (const std::uint64_t place : some)
@@ -88,7 +92,8 @@ void words_at_and_before(const KeyColumn& column, index_t word, Indices places, 
 
 }  // namespace
 
-OrderOfRows::OrderOfRows(const mpi::Communicator& comm, Indices permutation, std::size_t columns, int threads)
+OrderOfRows::OrderOfRows(const mpi::Communicator& comm, Indices permutation, std::size_t columns,
+                         int threads)
     : comm_(comm),
       permutation_(permutation),
       columns_(columns),
@@ -111,7 +116,8 @@ void OrderOfRows::expect(std::vector<KeyInRow> keys, index_t row_bytes, const st
     mine[1] = permutation_.back();
     for (index_t w = 0; w < words; ++w) {
       with_word(expected_, w, [&](const KeyInRow& key, index_t word) {
-        key_word(key_at(key, last_row), word, layout::Range{0, 1}, &mine[static_cast<std::size_t>(w) + 2]);
+        key_word(key_at(key, last_row), word, layout::Range{0, 1},
+                 &mine[static_cast<std::size_t>(w) + 2]);
       });
     }
   }
@@ -134,7 +140,8 @@ void OrderOfRows::look(layout::Range rows, const WordOf& word_of) {
   if (wrong > 0) wrong_ += wrong;
 }
 
-void OrderOfRows::look_at(const std::byte* rows_here, const std::byte* row_before, layout::Range rows) {
+void OrderOfRows::look_at(const std::byte* rows_here, const std::byte* row_before,
+                          layout::Range rows) {
   TESSERA_EXPECTS(rows.begin % rows_of_byte == 0);
   look(rows, [&](index_t w, layout::Range some, std::uint64_t* to) {
     with_word(expected_, w, [&](const KeyInRow& key, index_t word) {

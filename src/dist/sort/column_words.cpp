@@ -9,8 +9,8 @@ using tessera::sort::Pair;
 
 /// load(column, word, bits): a word of all n rows.
 template <class Load>
-std::vector<std::uint64_t> by_rows(const std::vector<KeyColumn>& columns, std::size_t n, std::size_t most,
-                                   const Load& load) {
+std::vector<std::uint64_t> by_rows(const std::vector<KeyColumn>& columns, std::size_t n,
+                                   std::size_t most, const Load& load) {
   const std::size_t width = std::min(words_of(columns), most);
   std::vector<std::uint64_t> result(n * width), bits(n);
   std::size_t at = 0;
@@ -58,8 +58,9 @@ ColumnWords::ColumnWords(const std::vector<KeyColumn>& columns, std::vector<layo
 /// f(rows) for the rows that lie together of those from `begin` to `end`.
 template <class F>
 void ColumnWords::for_ranges(index_t begin, index_t end, const F& f) const {
-  auto r =
-      static_cast<std::size_t>(std::upper_bound(begin_.begin(), begin_.end(), begin) - begin_.begin()) - 1;
+  auto r = static_cast<std::size_t>(std::upper_bound(begin_.begin(), begin_.end(), begin) -
+                                    begin_.begin()) -
+           1;
   for (; begin < end; ++r) {
     const index_t last = std::min(end, begin_[r + 1]), from = rows_[r].begin - begin_[r];
     f(layout::Range{from + begin, from + last});
@@ -88,8 +89,8 @@ void ColumnWords::load_at(index_t word, const Pair* rows, index_t n, Pair* to) c
   for (index_t first = 0; first < n; first += some) {
     const index_t here = std::min(some, n - first);
     for (index_t i = 0; i < here; ++i) places[i] = rows[first + i].index;
-    key_word(*column, in_column, std::span<const std::uint64_t>(places, static_cast<std::size_t>(here)),
-             bits);
+    key_word(*column, in_column,
+             std::span<const std::uint64_t>(places, static_cast<std::size_t>(here)), bits);
     for (index_t i = 0; i < here; ++i) to[first + i].key = bits[i];
   }
 }

@@ -13,13 +13,14 @@ namespace tessera::dist::sort {
 [[nodiscard]] std::size_t words_of(const std::vector<KeyColumn>& columns);
 
 /// The first `most` words of each of some rows, row by row.
-[[nodiscard]] std::vector<std::uint64_t> row_words(const std::vector<KeyColumn>& columns, layout::Range rows,
-                                                   std::size_t most);
 [[nodiscard]] std::vector<std::uint64_t> row_words(const std::vector<KeyColumn>& columns,
-                                                   std::span<const std::uint64_t> places, std::size_t most);
+                                                   layout::Range rows, std::size_t most);
+[[nodiscard]] std::vector<std::uint64_t> row_words(const std::vector<KeyColumn>& columns,
+                                                   std::span<const std::uint64_t> places,
+                                                   std::size_t most);
 
-/// Words of some rows of the columns, one range after the other; rows are known by their numbers there. For
-/// sort::ByWords. The columns stay.
+/// Words of some rows of the columns, one range after the other; rows are known by their numbers
+/// there. For sort::ByWords. The columns stay.
 class ColumnWords {
  public:
   ColumnWords(const std::vector<KeyColumn>& columns, std::vector<layout::Range> rows);
@@ -28,7 +29,8 @@ class ColumnWords {
   [[nodiscard]] index_t count() const { return static_cast<index_t>(words_.size()); }
   void load(index_t word, index_t begin, index_t end, std::uint64_t* bits) const;
   void number(index_t begin, index_t end, std::uint64_t* to) const;
-  void load_at(index_t word, const tessera::sort::Pair* rows, index_t n, tessera::sort::Pair* to) const;
+  void load_at(index_t word, const tessera::sort::Pair* rows, index_t n,
+               tessera::sort::Pair* to) const;
 
  private:
   template <class F>

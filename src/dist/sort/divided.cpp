@@ -27,12 +27,13 @@ bool DividedSort::serves(index_t total, index_t ranks, const buckets::Kernels* k
   if (kernels == nullptr || ranks == 1) return false;
   const index_t share = total / ranks;
   const auto into = buckets::division_of(share, static_cast<int>(ranks));
-  return share >= kernels->least_keys &&
-         share <= buckets::usual_keys * into.buckets * into.subs * 9 / 8;  // blocks sort half as many again
+  return share >= kernels->least_keys && share <= buckets::usual_keys * into.buckets * into.subs *
+                                                      9 / 8;  // blocks sort half as many again
 }
 
 index_t DividedSort::device_bytes(index_t total, index_t ranks, const buckets::Kernels& kernels) {
-  return plans_bytes + kernels.work_bytes(buckets::division_of(total / ranks, static_cast<int>(ranks)));
+  return plans_bytes +
+         kernels.work_bytes(buckets::division_of(total / ranks, static_cast<int>(ranks)));
 }
 
 DividedSort::DividedSort(const mpi::DeviceExchange& exchange, index_t total, index_t tolerance,
@@ -67,12 +68,12 @@ bool DividedSort::plan(const Key* input) {
   device::copy(state_here, state_there, stream_);
   kernels_.count(input, n, map_, plans(), stream_);
   const auto& fine = host_plans()->fine;
-  device::copy(in_bytes(plans()->fine, std::ssize(fine)), in_bytes(host_plans()->fine, std::ssize(fine)),
-               stream_);
+  device::copy(in_bytes(plans()->fine, std::ssize(fine)),
+               in_bytes(host_plans()->fine, std::ssize(fine)), stream_);
   stream_.wait();
   const std::vector<index_t> counts(std::begin(fine), std::end(fine));
-  division_ =
-      divide_evenly(state, comm.all_gather(std::span<const index_t>(counts)), shares_, tolerance_, into_);
+  division_ = divide_evenly(state, comm.all_gather(std::span<const index_t>(counts)), shares_,
+                            tolerance_, into_);
   return division_.ranks > 0;
 }
 
@@ -101,7 +102,8 @@ bool DividedSort::straight(index_t rank, index_t round) const {
   return rank == rank_ || (round == 0 && exchange_.reaches());
 }
 
-/// On the device: the first for the division, the others for what a rank does with a round's buckets.
+/// On the device: the first for the division, the others for what a rank does with a round's
+/// buckets.
 void DividedSort::make_plans(const Memory& memory) {
   Plan& all = *host_plans();
   std::copy(division_.bucket_of.begin(), division_.bucket_of.end(), all.bucket_of);
@@ -112,8 +114,8 @@ void DividedSort::make_plans(const Memory& memory) {
       const layout::Range range = buckets_of(rank, round);
       for (index_t b = range.begin; b < range.end; ++b) {
         packed_at_[static_cast<std::size_t>(b)] = packed;
-        Key* const to =
-            straight(rank, round) ? memory.sorted_of(rank) + place(rank_, b) : memory.packed + packed;
+        Key* const to = straight(rank, round) ? memory.sorted_of(rank) + place(rank_, b)
+                                              : memory.packed + packed;
         all.cursor[b] = reinterpret_cast<buckets::U64>(to);
         if (!straight(rank, round)) packed += division_.of(rank_, b);
       }
@@ -183,13 +185,14 @@ void DividedSort::sort(index_t round, const Memory& memory) {
   if (keys.empty()) return;
   Key* const here = memory.sorted_of(rank_) + keys.begin;
   const int count = narrow<int>(buckets_of(rank_, round).size());
-  kernels_.sort(here, memory.input, here, keys.size(), map_, {count, into_.subs}, plans() + 1 + round,
-                work_.data(), stream_);
+  kernels_.sort(here, memory.input, here, keys.size(), map_, {count, into_.subs},
+                plans() + 1 + round, work_.data(), stream_);
 }
 
 /// Those rounds that have a part of too many keys.
 void DividedSort::sort_what_overflowed(const Memory& memory) {
-  constexpr auto plan = static_cast<index_t>(sizeof(Plan)), state = static_cast<index_t>(sizeof(State));
+  constexpr auto plan = static_cast<index_t>(sizeof(Plan)),
+                 state = static_cast<index_t>(sizeof(State));
   device::copy({plans_.data() + plan, exchange_rounds, state, plan},
                {host_.data() + plan, exchange_rounds, state, plan}, stream_);
   stream_.wait();
@@ -208,8 +211,8 @@ void DividedSort::run(const Memory& memory, mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::Computing computing;
     make_plans(memory);
-    kernels_.divide(memory.input, shares_.size(rank_), map_, narrow<int>(ranks_ * into_.buckets), plans(),
-                    stream_);
+    kernels_.divide(memory.input, shares_.size(rank_), map_, narrow<int>(ranks_ * into_.buckets),
+                    plans(), stream_);
     stream_.wait();
   }
   index_t started = 1;

@@ -1,8 +1,8 @@
 #pragma once
-// Keys of 64 bits on the ranks' devices, divided into the buckets of their sort before they travel: one sweep
-// that counts and one that divides serve the ranks and the sort alike. A rank's own buckets and those of the
-// first round are written where they belong; the others are packed, and the engines of copies bring them
-// while those before them are sorted.
+// Keys of 64 bits on the ranks' devices, divided into the buckets of their sort before they travel:
+// one sweep that counts and one that divides serve the ranks and the sort alike. A rank's own
+// buckets and those of the first round are written where they belong; the others are packed, and
+// the engines of copies bring them while those before them are sorted.
 
 #include <array>
 #include <functional>
@@ -17,19 +17,20 @@ class DividedSort {
  public:
   using Key = std::uint64_t;
 
-  /// Whether a share of `total` keys on so many ranks is long enough for these kernels (nullptr: there are
-  /// none), and short enough for their buckets; never on one rank.
+  /// Whether a share of `total` keys on so many ranks is long enough for these kernels (nullptr:
+  /// there are none), and short enough for their buckets; never on one rank.
   [[nodiscard]] static bool serves(index_t total, index_t ranks, const buckets::Kernels* kernels);
   /// Bytes of a device's memory that a rank takes beside its keys.
-  [[nodiscard]] static index_t device_bytes(index_t total, index_t ranks, const buckets::Kernels& kernels);
+  [[nodiscard]] static index_t device_bytes(index_t total, index_t ranks,
+                                            const buckets::Kernels& kernels);
 
-  /// For the keys of all ranks, BlockMap(total, ranks) before, and after but for `tolerance` keys at each
-  /// end. Throws Error(memory) where there is no room.
+  /// For the keys of all ranks, BlockMap(total, ranks) before, and after but for `tolerance` keys
+  /// at each end. Throws Error(memory) where there is no room.
   DividedSort(const mpi::DeviceExchange& exchange, index_t total, index_t tolerance,
               const tessera::sort::KeyMap<Key>& map, const buckets::Kernels& kernels);
 
-  /// Looks at the ranks' keys, and counts them if that shows nothing against it. Whether they will be
-  /// divided: the same on all ranks. Collective.
+  /// Looks at the ranks' keys, and counts them if that shows nothing against it. Whether they will
+  /// be divided: the same on all ranks. Collective.
   [[nodiscard]] bool plan(const Key* input);
   /// Keys of each rank after run().
   [[nodiscard]] const std::vector<index_t>& held() const { return division_.held; }
@@ -39,7 +40,8 @@ class DividedSort {
     Key* packed;  ///< room for as many
     std::function<Key*(index_t)>
         sorted_of;  ///< where a rank has room for held(); reached if the exchange says so
-    /// For parts with too many keys alike: sorts keys[0:n] by their bits, and writes over spare[0:n].
+    /// For parts with too many keys alike: sorts keys[0:n] by their bits, and writes over
+    /// spare[0:n].
     std::function<void(Key* keys, Key* spare, index_t n)> sort_bits;
   };
   /// What was planned. Collective. Adds to the phases "exchange" and "sort".

@@ -26,15 +26,16 @@ Bins add_up(std::span<const index_t> fine, index_t ranks) {
   index_t sum = 0;
   for (std::size_t bin = 0; bin < fine_bins; ++bin) {
     bins.begin.push_back(sum);
-    for (index_t r = 0; r < ranks; ++r) sum += fine[static_cast<std::size_t>(r) * (fine_bins + 1) + bin];
+    for (index_t r = 0; r < ranks; ++r)
+      sum += fine[static_cast<std::size_t>(r) * (fine_bins + 1) + bin];
   }
   bins.begin.push_back(sum);
   return bins;
 }
 
 /// Into the buckets of a rank that holds the keys of fine bins [first, end). Whether they are even.
-bool fill_rank(const buckets::State& state, const Bins& bins, index_t first, index_t end, index_t rank,
-               KeyDivision& division) {
+bool fill_rank(const buckets::State& state, const Bins& bins, index_t first, index_t end,
+               index_t rank, KeyDivision& division) {
   const int count = division.into.buckets;
   const index_t begin = bins.at(first), n = bins.at(end) - begin;
   if (n == 0) return false;
@@ -42,7 +43,8 @@ bool fill_rank(const buckets::State& state, const Bins& bins, index_t first, ind
                                 layout::Range{fine_bins, 0});  // bins with keys
   for (index_t bin = first; bin < end; ++bin) {
     const int here = buckets::bucket_at(bins.at(bin) - begin, bins.at(bin + 1) - begin, n, count);
-    division.bucket_of[static_cast<std::size_t>(bin)] = static_cast<std::uint16_t>(rank * count + here);
+    division.bucket_of[static_cast<std::size_t>(bin)] =
+        static_cast<std::uint16_t>(rank * count + here);
     if (bins.at(bin) == bins.at(bin + 1)) continue;
     layout::Range& range = of[static_cast<std::size_t>(here)];
     range = {std::min(range.begin, bin), bin + 1};
@@ -53,7 +55,8 @@ bool fill_rank(const buckets::State& state, const Bins& bins, index_t first, ind
     buckets::Bucket bucket{};
     bucket.begin = before;
     if (!range.empty())
-      bucket = buckets::make_bucket(state, static_cast<int>(range.begin), static_cast<int>(range.end), before,
+      bucket = buckets::make_bucket(state, static_cast<int>(range.begin),
+                                    static_cast<int>(range.end), before,
                                     bins.at(range.end) - bins.at(range.begin), division.into.subs);
     division.bucket.push_back(bucket);
     before += bucket.n;
@@ -74,7 +77,9 @@ buckets::State common_state(std::span<const buckets::State> all) {
     common.known = std::min(common.known, one.known);
   }
   if (common.going == 0) return {};
-  const auto prefix = [&](const buckets::State& one) { return one.prefix >> (one.known - common.known); };
+  const auto prefix = [&](const buckets::State& one) {
+    return one.prefix >> (one.known - common.known);
+  };
   int differ = 0;
   for (const buckets::State& one : all)
     differ = std::max(differ, bit_length(prefix(one) ^ prefix(all.front())));
@@ -84,22 +89,26 @@ buckets::State common_state(std::span<const buckets::State> all) {
 }
 
 KeyDivision divide_evenly(const buckets::State& state, std::span<const index_t> fine,
-                          const layout::BlockMap& shares, index_t tolerance, const buckets::Division& into) {
+                          const layout::BlockMap& shares, index_t tolerance,
+                          const buckets::Division& into) {
   const index_t ranks = shares.parts();
   const Bins bins = add_up(fine, ranks);
   if (bins.at(fine_bins) != shares.extent()) return {};
   KeyDivision division{into, ranks, std::vector<std::uint16_t>(fine_bins), {}, {}, {}};
   for (index_t r = 0, first = 0; r < ranks; ++r) {
-    const index_t wanted = shares.begin(r + 1), end = r + 1 == ranks ? fine_bins : bins.nearest(wanted);
+    const index_t wanted = shares.begin(r + 1),
+                  end = r + 1 == ranks ? fine_bins : bins.nearest(wanted);
     const index_t off = std::abs(bins.at(end) - wanted);
-    if (end <= first || off > tolerance || !fill_rank(state, bins, first, end, r, division)) return {};
+    if (end <= first || off > tolerance || !fill_rank(state, bins, first, end, r, division))
+      return {};
     first = end;
   }
   division.counts.resize(static_cast<std::size_t>(ranks * ranks * into.buckets));
   for (index_t r = 0; r < ranks; ++r) {
     const auto of_rank = fine.subspan(static_cast<std::size_t>(r) * (fine_bins + 1), fine_bins);
     index_t* const counts = division.counts.data() + r * ranks * into.buckets;
-    for (std::size_t bin = 0; bin < fine_bins; ++bin) counts[division.bucket_of[bin]] += of_rank[bin];
+    for (std::size_t bin = 0; bin < fine_bins; ++bin)
+      counts[division.bucket_of[bin]] += of_rank[bin];
   }
   return division;
 }

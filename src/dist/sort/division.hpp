@@ -1,6 +1,6 @@
 #pragma once
-// How ranks divide keys together into the buckets of their sort: arithmetic on counts of all ranks, the same
-// on every rank, tested without a device.
+// How ranks divide keys together into the buckets of their sort: arithmetic on counts of all ranks,
+// the same on every rank, tested without a device.
 
 #include <span>
 #include <vector>
@@ -25,21 +25,24 @@ struct KeyDivision {
   [[nodiscard]] index_t of(index_t from, index_t b) const {
     return counts[static_cast<std::size_t>(from * ranks * into.buckets + b)];
   }
-  [[nodiscard]] const buckets::Bucket& at(index_t b) const { return bucket[static_cast<std::size_t>(b)]; }
+  [[nodiscard]] const buckets::Bucket& at(index_t b) const {
+    return bucket[static_cast<std::size_t>(b)];
+  }
 };
 
-/// What the ranks saw of their keys, as if they had looked at all: none is going where one is not, or where
-/// keys agree in too many bits.
+/// What the ranks saw of their keys, as if they had looked at all: none is going where one is not,
+/// or where keys agree in too many bits.
 [[nodiscard]] buckets::State common_state(std::span<const buckets::State> all);
 
-/// fine: (rank, fine_bins + 1), the counts of keys. Empty (ranks = 0) if keys do not lie evenly enough, begin
-/// otherwise than the state says, or if a share would be off by more than `tolerance` keys.
+/// fine: (rank, fine_bins + 1), the counts of keys. Empty (ranks = 0) if keys do not lie evenly
+/// enough, begin otherwise than the state says, or if a share would be off by more than `tolerance`
+/// keys.
 [[nodiscard]] KeyDivision divide_evenly(const buckets::State& state, std::span<const index_t> fine,
                                         const layout::BlockMap& shares, index_t tolerance,
                                         const buckets::Division& into);
 
-/// Keys travel in rounds: while one is sorted the next is on its way. The first is short, and each is so much
-/// longer than the one before that its way takes no longer than that one's sort.
+/// Keys travel in rounds: while one is sorted the next is on its way. The first is short, and each
+/// is so much longer than the one before that its way takes no longer than that one's sort.
 inline constexpr index_t exchange_rounds = 5;
 /// Of so many buckets of a rank, those of a round: 2, 3, 4, 5, 6 parts of 20.
 [[nodiscard]] constexpr layout::Range round_of(index_t round, index_t count) {

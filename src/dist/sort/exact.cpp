@@ -21,8 +21,9 @@ index_t exact(const mpi::Communicator& comm, const Room<Item>& room, const Metho
   {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::InFlight flight(phases, comm.size());
-    mpi::exchange_items(comm, std::span<const Item>(room.items, static_cast<std::size_t>(room.n)), counts.to,
-                        std::span<Item>(room.spare, static_cast<std::size_t>(n)), counts.from);
+    mpi::exchange_items(comm, std::span<const Item>(room.items, static_cast<std::size_t>(room.n)),
+                        counts.to, std::span<Item>(room.spare, static_cast<std::size_t>(n)),
+                        counts.from);
   }
   merge_received(counts, room.spare, room.items, method, phases);
   return n;

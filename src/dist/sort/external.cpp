@@ -48,12 +48,13 @@ RunPlan plan_runs(index_t rows, index_t row_bytes, index_t allowance, index_t ra
   plan.part_aim = plan.at_once - (plan.runs + 1) * plan.step;
   require(plan.part_aim >= plan.at_once / 2 && plan.part_aim > 0, ExitCode::memory,
           human_bytes(static_cast<double>(allowance)) +
-              " of memory are too few to sort so many rows in two passes; allow more or use more ranks");
+              " of memory are too few to sort so many rows in two passes; allow more or use more "
+              "ranks");
   return plan;
 }
 
-std::vector<Border> part_borders(const RunPlan& plan, const std::vector<RunSamples>& runs, std::size_t words,
-                                 EqualRows equal) {
+std::vector<Border> part_borders(const RunPlan& plan, const std::vector<RunSamples>& runs,
+                                 std::size_t words, EqualRows equal) {
   const bool together = equal == EqualRows::stay_together;
   struct Sample {
     const std::uint64_t* words;
@@ -79,7 +80,8 @@ std::vector<Border> part_borders(const RunPlan& plan, const std::vector<RunSampl
     index_t rows = 0;
     do {
       rows += samples[at++].rows;
-    } while (together && at < samples.size() && compare(first.words, samples[at].words, words) == 0);
+    } while (together && at < samples.size() &&
+             compare(first.words, samples[at].words, words) == 0);
     if (held > 0 && held + rows > plan.part_aim) {
       borders.push_back({{first.words, first.words + words},
                          together ? 0 : first.run,  // equal rows of any run come after
@@ -105,19 +107,21 @@ std::optional<std::vector<index_t>> group_buckets(std::span<const index_t> sizes
   return firsts;
 }
 
-layout::Range bracket(const RunPlan& plan, const RunSamples& samples, index_t run, const Border& border) {
+layout::Range bracket(const RunPlan& plan, const RunSamples& samples, index_t run,
+                      const Border& border) {
   const std::size_t words = border.words.size();
   const index_t count = static_cast<index_t>(samples.words.size() / words);
   const index_t before = count_before(count, [&](index_t i) {
-    return comes_before(samples.words.data() + static_cast<std::size_t>(i) * words, run, i * plan.step,
-                        border);
+    return comes_before(samples.words.data() + static_cast<std::size_t>(i) * words, run,
+                        i * plan.step, border);
   });
   if (before == 0) return {0, 0};
   // The last sample before the border is before it, the next one is not.
   return {(before - 1) * plan.step + 1, std::min(before * plan.step, samples.rows)};
 }
 
-index_t rows_before(std::span<const std::uint64_t> words, index_t run, index_t first, const Border& border) {
+index_t rows_before(std::span<const std::uint64_t> words, index_t run, index_t first,
+                    const Border& border) {
   const std::size_t width = border.words.size();
   return count_before(static_cast<index_t>(words.size() / width), [&](index_t j) {
     return comes_before(words.data() + static_cast<std::size_t>(j) * width, run, first + j, border);

@@ -1,7 +1,7 @@
 #pragma once
-// Sorting what is larger than memory: rows become sorted runs, and the runs are cut into parts that fit into
-// memory again and follow each other in the sorted order. Arithmetic on samples of the runs; the files are
-// the caller's.
+// Sorting what is larger than memory: rows become sorted runs, and the runs are cut into parts that
+// fit into memory again and follow each other in the sorted order. Arithmetic on samples of the
+// runs; the files are the caller's.
 
 #include <cstdint>
 #include <optional>
@@ -25,14 +25,15 @@ struct RunPlan {
 /// Throws Error(memory) when so few rows fit that the samples do not tell enough.
 [[nodiscard]] RunPlan plan_runs(index_t rows, index_t row_bytes, index_t allowance, index_t ranks);
 
-/// Rows 0, step, 2 step, ... of a run as words (key_words.hpp), row by row; of a divided one, where its
-/// buckets begin, and the number of rows.
+/// Rows 0, step, 2 step, ... of a run as words (key_words.hpp), row by row; of a divided one, where
+/// its buckets begin, and the number of rows.
 struct RunSamples {
   index_t rows = 0;
   std::vector<std::uint64_t> words;
 };
 
-/// A row that begins a part: those before it in the order by (words, run, place) belong to the parts before.
+/// A row that begins a part: those before it in the order by (words, run, place) belong to the
+/// parts before.
 struct Border {
   std::vector<std::uint64_t> words;
   index_t run = 0;
@@ -44,12 +45,15 @@ enum class EqualRows {
   stay_together,  ///< for runs of which none holds two
 };
 /// Borders between parts of about part_aim rows, at samples.
-[[nodiscard]] std::vector<Border> part_borders(const RunPlan& plan, const std::vector<RunSamples>& runs,
-                                               std::size_t words, EqualRows equal = EqualRows::may_part);
+[[nodiscard]] std::vector<Border> part_borders(const RunPlan& plan,
+                                               const std::vector<RunSamples>& runs,
+                                               std::size_t words,
+                                               EqualRows equal = EqualRows::may_part);
 
-/// Neighbouring buckets that have at most so many rows together are a part: the first bucket of each, the
-/// first of which is 0. Nothing where a bucket has more alone.
-[[nodiscard]] std::optional<std::vector<index_t>> group_buckets(std::span<const index_t> sizes, index_t most);
+/// Neighbouring buckets that have at most so many rows together are a part: the first bucket of
+/// each, the first of which is 0. Nothing where a bucket has more alone.
+[[nodiscard]] std::optional<std::vector<index_t>> group_buckets(std::span<const index_t> sizes,
+                                                                index_t most);
 
 /// The rows of a run among which its first row of the part is: it is one of them, or the one after.
 [[nodiscard]] layout::Range bracket(const RunPlan& plan, const RunSamples& samples, index_t run,

@@ -17,9 +17,9 @@ using Index = std::uint64_t;
 using Rows = std::vector<Index>;
 using tessera::sort::Pair;
 
-/// The rows of this rank (by their place on it, ascending) that are among the first `count` of all: digit by
-/// digit, what is below the last one's digit is in, what is above is out, and equal rows are looked at
-/// further.
+/// The rows of this rank (by their place on it, ascending) that are among the first `count` of all:
+/// digit by digit, what is below the last one's digit is in, what is above is out, and equal rows
+/// are looked at further.
 Rows first_rows(const mpi::Communicator& comm, const std::vector<KeyColumn>& columns, index_t n,
                 index_t count, int threads) {
   Rows open(static_cast<std::size_t>(n)), chosen;
@@ -76,8 +76,8 @@ std::vector<std::byte> picked(const Rows& rows, const std::byte* data, index_t b
 }  // namespace
 
 std::vector<Index> argsort_first(const mpi::Communicator& comm, const layout::BlockMap& map,
-                                 const std::vector<KeyColumn>& columns, index_t count, const Method& method,
-                                 mpi::Phases& phases) {
+                                 const std::vector<KeyColumn>& columns, index_t count,
+                                 const Method& method, mpi::Phases& phases) {
   const layout::Range mine = map.range(comm.rank());
   count = std::min(count, map.extent());
   if (count == 0) return {};
@@ -88,7 +88,8 @@ std::vector<Index> argsort_first(const mpi::Communicator& comm, const layout::Bl
     const mpi::PhaseScope scope(phases, "select");
     Rows rows = first_rows(comm, columns, mine.size(), count, method.threads);
     for (KeyColumn& column : few) {
-      keys.push_back(balanced(comm, picked(rows, column.data, column.form.bytes), column.form.bytes));
+      keys.push_back(
+          balanced(comm, picked(rows, column.data, column.form.bytes), column.form.bytes));
       column.data = keys.back().data();
     }
     for (Index& row : rows) row += static_cast<Index>(mine.begin);
@@ -112,7 +113,8 @@ index_t faults_of_first(const mpi::Communicator& comm, const layout::BlockMap& m
   // BlockMap's parts that are empty are the last ones.
   const auto sizes = comm.all_gather(static_cast<index_t>(permutation.size()));
   const auto holder = static_cast<int>(
-      std::find_if(sizes.rbegin(), sizes.rend(), [](index_t n) { return n > 0; }).base() - sizes.begin() - 1);
+      std::find_if(sizes.rbegin(), sizes.rend(), [](index_t n) { return n > 0; }).base() -
+      sizes.begin() - 1);
   Index last = comm.rank() == holder ? permutation.back() : 0;
   comm.broadcast(std::span(&last, 1), holder);
   // Rows before the last one: by every word of every column, then by index.
@@ -126,7 +128,8 @@ index_t faults_of_first(const mpi::Communicator& comm, const layout::BlockMap& m
       gather<Index>(comm, map, words.data(), std::span(&last, 1), &of_last, threads);
       for (std::size_t j = 0; j < steps.size(); ++j) {
         const Index here = words[static_cast<index_t>(j)];
-        if (steps[j] == Step::equal && here != of_last) steps[j] = here < of_last ? Step::up : Step::down;
+        if (steps[j] == Step::equal && here != of_last)
+          steps[j] = here < of_last ? Step::up : Step::down;
       }
     }
   }
@@ -139,7 +142,8 @@ index_t faults_of_first(const mpi::Communicator& comm, const layout::BlockMap& m
 }
 
 std::vector<Index> first_of_each(const mpi::Communicator& comm, const layout::BlockMap& map,
-                                 const std::vector<KeyColumn>& columns, Indices permutation, int threads) {
+                                 const std::vector<KeyColumn>& columns, Indices permutation,
+                                 int threads) {
   const Neighbours rows = compare_neighbours(comm, map, by_number(columns), permutation, threads);
   std::vector<Index> result;
   if (!rows.has_row_before && !permutation.empty()) result.push_back(permutation.front());
@@ -150,7 +154,8 @@ std::vector<Index> first_of_each(const mpi::Communicator& comm, const layout::Bl
 }
 
 std::optional<Pair> pair_before(const mpi::Communicator& comm, std::span<const Pair> pairs) {
-  const std::array<std::uint64_t, 3> mine{pairs.empty() ? 0U : 1U, pairs.empty() ? 0 : pairs.back().key,
+  const std::array<std::uint64_t, 3> mine{pairs.empty() ? 0U : 1U,
+                                          pairs.empty() ? 0 : pairs.back().key,
                                           pairs.empty() ? 0 : pairs.back().index};
   const auto all = comm.all_gather(std::span<const std::uint64_t>(mine));
   for (auto r = static_cast<std::size_t>(comm.rank()); r-- > 0;)

@@ -9,7 +9,8 @@
 namespace tessera::dist::sort {
 namespace {
 
-/// A column and its elements in order; or, where they are permuted in place, what that takes beside them.
+/// A column and its elements in order; or, where they are permuted in place, what that takes beside
+/// them.
 index_t carry_bytes(const ForecastRequest& q, index_t share) {
   const index_t bytes = q.widest_column_bytes;
   if (bytes == 0) return 0;
@@ -25,7 +26,8 @@ Forecast of_rank(const ForecastRequest& q, index_t share) {
   Forecast f;
   f.items = share;
   f.most_sent_bytes = q.ranks == 1 ? 0 : held;
-  f.sent_bytes = static_cast<double>(held) * static_cast<double>(q.ranks - 1) / static_cast<double>(q.ranks);
+  f.sent_bytes =
+      static_cast<double>(held) * static_cast<double>(q.ranks - 1) / static_cast<double>(q.ranks);
   const std::vector<index_t> to(static_cast<std::size_t>(q.ranks), held / q.ranks);
   f.messages = mpi::exchange_messages(to, 0);
   index_t sorting = held;  // the spare room
@@ -59,7 +61,8 @@ Forecast of_rank(const ForecastRequest& q, index_t share) {
   f.work_bytes = std::max({while_sorting, while_checking, while_carrying});
   f.sent_bytes *= static_cast<double>(q.passes);
   f.sent_bytes += static_cast<double>(q.passes - 1) * 4 * static_cast<double>(share * 8);
-  f.most_sent_bytes = q.ranks == 1 ? 0 : f.most_sent_bytes * q.passes + (q.passes - 1) * 4 * share * 8;
+  f.most_sent_bytes =
+      q.ranks == 1 ? 0 : f.most_sent_bytes * q.passes + (q.passes - 1) * 4 * share * 8;
   f.messages *= q.passes + 4 * (q.passes - 1);
   return f;
 }
@@ -81,9 +84,10 @@ double search_seconds(const ForecastRequest& q, double item_bytes, const mpi::Ne
   return seconds + scan(network, word * static_cast<double>(borders), q.ranks);
 }
 
-double everything_seconds(const ForecastRequest& q, double share_bytes, const mpi::Network& network) {
-  const auto sent =
-      static_cast<index_t>(share_bytes * static_cast<double>(q.ranks - 1) / static_cast<double>(q.ranks));
+double everything_seconds(const ForecastRequest& q, double share_bytes,
+                          const mpi::Network& network) {
+  const auto sent = static_cast<index_t>(share_bytes * static_cast<double>(q.ranks - 1) /
+                                         static_cast<double>(q.ranks));
   return at_once(network, {q.ranks - 1, q.ranks - 1, sent, sent});
 }
 
@@ -111,7 +115,8 @@ double exchange_seconds(const ForecastRequest& q, const mpi::Network& network) {
   if (q.passes > 1) {  // between two passes the places and the keys follow: four exchanges of words
     auto once = q;
     once.passes = 1;
-    const double words = everything_seconds(q, word * static_cast<double>(ceil_div(q.n, q.ranks)), network);
+    const double words =
+        everything_seconds(q, word * static_cast<double>(ceil_div(q.n, q.ranks)), network);
     return static_cast<double>(q.passes) * exchange_seconds(once, network) +
            static_cast<double>(4 * (q.passes - 1)) * words;
   }
@@ -129,7 +134,8 @@ double exchange_seconds(const ForecastRequest& q, const mpi::Network& network) {
       break;
   }
   const double samples = all_gather(
-      network, (item_bytes + 2 * word) * static_cast<double>(q.ranks) * static_cast<double>(q.ranks),
+      network,
+      (item_bytes + 2 * word) * static_cast<double>(q.ranks) * static_cast<double>(q.ranks),
       q.ranks);
   const auto moved = static_cast<index_t>(share_bytes / 2);
   return 3 * agreement + samples + 2 * counts + everything_seconds(q, share_bytes, network) +

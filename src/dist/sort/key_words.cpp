@@ -21,7 +21,8 @@ std::uint64_t big_endian(const std::byte* string, index_t bytes) {
     std::memcpy(&word, string, 8);
     return __builtin_bswap64(word);
   }
-  for (index_t b = 0; b < bytes; ++b) word |= std::to_integer<std::uint64_t>(string[b]) << (56 - 8 * b);
+  for (index_t b = 0; b < bytes; ++b)
+    word |= std::to_integer<std::uint64_t>(string[b]) << (56 - 8 * b);
   return word;
 }
 
@@ -67,8 +68,8 @@ void key_word(const KeyColumn& column, index_t word, layout::Range rows, std::ui
     });
   } else {
     tessera::sort::words_of_strings({first + 8 * word, step}, n,
-                                    std::min<index_t>(8, column.form.bytes - 8 * word), flip_of(column),
-                                    bits);
+                                    std::min<index_t>(8, column.form.bytes - 8 * word),
+                                    flip_of(column), bits);
   }
 }
 
@@ -101,8 +102,8 @@ void key_word(const KeyColumn& column, index_t word, index_t n, std::uint64_t* b
   });
 }
 
-std::vector<KeyDigit> pack_keys(const mpi::Communicator& comm, const std::vector<KeyColumn>& columns,
-                                index_t n, int threads) {
+std::vector<KeyDigit> pack_keys(const mpi::Communicator& comm,
+                                const std::vector<KeyColumn>& columns, index_t n, int threads) {
   machine::Buffer<std::uint64_t> words(n);
   std::vector<KeyPart> parts;
   std::vector<std::uint64_t> extents;  // least and most of each part
@@ -140,12 +141,13 @@ void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, lay
     const KeyPart& part = digit[p];
     key_word(columns[part.column], part.word, rows, p == 0 ? digits : scratch);
     for (index_t j = 0; j < rows.size(); ++j)
-      digits[j] = p == 0 ? digits[j] - part.least : digits[j] << part.bits | (scratch[j] - part.least);
+      digits[j] =
+          p == 0 ? digits[j] - part.least : digits[j] << part.bits | (scratch[j] - part.least);
   }
 }
 
-void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, index_t n, std::uint64_t* digits,
-               std::uint64_t* scratch, int threads) {
+void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, index_t n,
+               std::uint64_t* digits, std::uint64_t* scratch, int threads) {
   machine::parallel(threads, [&] {
     machine::parallel_for(0, n, grain, [&](index_t begin, index_t end) {
       key_digit(columns, digit, {begin, end}, digits + begin, scratch + begin);

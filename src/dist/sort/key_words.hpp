@@ -19,9 +19,10 @@ using tessera::sort::Order;
 
 using tessera::sort::Equality;
 
-/// What the rows of a key column are: numbers, or strings of bytes compared as unsigned from the first one
-/// on. Which numbers are equal: of several columns all but the last should go by numbers, so that rows with
-/// -0 and 0 there are in the order of what follows; the last by bits, as plain keys do (key.hpp).
+/// What the rows of a key column are: numbers, or strings of bytes compared as unsigned from the
+/// first one on. Which numbers are equal: of several columns all but the last should go by numbers,
+/// so that rows with -0 and 0 there are in the order of what follows; the last by bits, as plain
+/// keys do (key.hpp).
 struct KeyForm {
   std::optional<Element> number = Element::u64;
   index_t bytes = 8;
@@ -52,14 +53,16 @@ struct KeyColumn {
 /// The same columns, equal where their numbers are: what --unique goes by.
 [[nodiscard]] std::vector<KeyColumn> by_number(std::vector<KeyColumn> columns);
 
-/// Bits whose order is that of numbers: as key.hpp's, but where numbers decide, -0 equals +0 and every NaN
-/// equals every other.
+/// Bits whose order is that of numbers: as key.hpp's, but where numbers decide, -0 equals +0 and
+/// every NaN equals every other.
 template <class T>
-[[nodiscard]] std::uint64_t number_bits(T value, const tessera::sort::KeyMap<tessera::sort::Bits<T>>& map,
+[[nodiscard]] std::uint64_t number_bits(T value,
+                                        const tessera::sort::KeyMap<tessera::sort::Bits<T>>& map,
                                         Equality equality = Equality::of_numbers) {
   if constexpr (std::is_floating_point_v<T>) {
     if (equality == Equality::of_numbers && value == T{0}) value = T{0};
-    if (equality == Equality::of_numbers && value != value) value = std::numeric_limits<T>::quiet_NaN();
+    if (equality == Equality::of_numbers && value != value)
+      value = std::numeric_limits<T>::quiet_NaN();
   }
   return map.to_bits(std::bit_cast<tessera::sort::Bits<T>>(value));
 }
@@ -82,14 +85,15 @@ struct KeyPart {
 /// Neighbouring parts that fit into 64 bits together: what one pass sorts by.
 using KeyDigit = std::vector<KeyPart>;
 
-/// All words of the columns in as few digits as they fit, the first weighing most; none where all rows are
-/// equal. Collective.
+/// All words of the columns in as few digits as they fit, the first weighing most; none where all
+/// rows are equal. Collective.
 [[nodiscard]] std::vector<KeyDigit> pack_keys(const mpi::Communicator& comm,
-                                              const std::vector<KeyColumn>& columns, index_t n, int threads);
+                                              const std::vector<KeyColumn>& columns, index_t n,
+                                              int threads);
 
 /// digits[j] = that digit of row j; scratch[0:n] is overwritten.
-void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, index_t n, std::uint64_t* digits,
-               std::uint64_t* scratch, int threads);
+void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, index_t n,
+               std::uint64_t* digits, std::uint64_t* scratch, int threads);
 /// Those of rows [begin, end), by this thread alone, from digits[0] on.
 void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, layout::Range rows,
                std::uint64_t* digits, std::uint64_t* scratch);

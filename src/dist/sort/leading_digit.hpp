@@ -21,9 +21,10 @@ class LeadingDigit {
   [[nodiscard]] std::uint64_t fingerprint() const;
   /// Of a row by its words, as many as those of a sampled row.
   [[nodiscard]] std::uint64_t of(const std::uint64_t* words) const;
-  /// digits[0:rows.size()] = those of rows [begin, end) of the columns, at most `at_once` of them. By this
-  /// thread.
-  void of_rows(const std::vector<KeyColumn>& columns, layout::Range rows, std::uint64_t* digits) const;
+  /// digits[0:rows.size()] = those of rows [begin, end) of the columns, at most `at_once` of them.
+  /// By this thread.
+  void of_rows(const std::vector<KeyColumn>& columns, layout::Range rows,
+               std::uint64_t* digits) const;
   static constexpr index_t at_once = 512;
 
  private:

@@ -8,17 +8,19 @@ namespace tessera::dist::sort {
 
 enum class Step : unsigned char { equal, up, down };
 
-/// This rank's indices, with the last one of the ranks before in front where there is one, and how the rows
-/// compare: steps[j] tells of the rows indices[j] and indices[j + 1].
+/// This rank's indices, with the last one of the ranks before in front where there is one, and how
+/// the rows compare: steps[j] tells of the rows indices[j] and indices[j + 1].
 struct Neighbours {
   machine::Buffer<std::uint64_t> indices;
   machine::Buffer<Step> steps;
   bool has_row_before = false;
 };
 /// Ranks may hold any number of indices. Collective.
-[[nodiscard]] Neighbours compare_neighbours(const mpi::Communicator& comm, const layout::BlockMap& map,
+[[nodiscard]] Neighbours compare_neighbours(const mpi::Communicator& comm,
+                                            const layout::BlockMap& map,
                                             const std::vector<KeyColumn>& columns,
-                                            std::span<const std::uint64_t> permutation, int threads);
+                                            std::span<const std::uint64_t> permutation,
+                                            int threads);
 
 /// Neighbours out of order by (columns, index). Collective.
 [[nodiscard]] index_t out_of_order(const mpi::Communicator& comm, const Neighbours& rows);

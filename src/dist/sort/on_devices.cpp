@@ -15,8 +15,8 @@ using tessera::sort::most_bounds;
 using tessera::sort::most_parts;
 
 /// A share may be off by so many keys when they are taken to the ranks: as many move again between
-/// neighbours. Bounds are found to the digit, buckets end with a value of the first bits: at half of the keys
-/// that share one, if half of the values occur.
+/// neighbours. Bounds are found to the digit, buckets end with a value of the first bits: at half
+/// of the keys that share one, if half of the values occur.
 index_t tolerance_of(index_t total, index_t ranks) { return total / (512 * ranks); }
 index_t bucket_tolerance_of(index_t total) { return total / (buckets::fine_bins / 2); }
 index_t head_of(index_t total) { return round_up(bucket_tolerance_of(total) + 1, 64); }
@@ -24,8 +24,9 @@ index_t room_of(index_t total, index_t ranks) {
   return ranks == 1 ? total : ceil_div(total, ranks) + 3 * head_of(total);
 }
 
-/// Of a share, one in so many keys is of the first round: few, as all wait for them, but so many that their
-/// sort covers the way of the others, and that the links are at work while keys are divided.
+/// Of a share, one in so many keys is of the first round: few, as all wait for them, but so many
+/// that their sort covers the way of the others, and that the links are at work while keys are
+/// divided.
 constexpr index_t first_round = 2;
 
 /// Where ranks reach each other's memory, if there are bounds enough and keys to speak of.
@@ -41,16 +42,19 @@ auto in_bytes(B* data, index_t count) {
   return MatrixView<Byte>{reinterpret_cast<Byte*>(data), 1, bytes, bytes};
 }
 
-constexpr index_t digits_bytes = most_bounds * digit_values * static_cast<index_t>(sizeof(std::uint64_t));
+constexpr index_t digits_bytes =
+    most_bounds * digit_values * static_cast<index_t>(sizeof(std::uint64_t));
 constexpr index_t cursors_bytes = 2 * most_parts * static_cast<index_t>(sizeof(std::uint64_t));
 
 }  // namespace
 
 template <class B>
-index_t DeviceSort<B>::device_bytes(index_t total, index_t ranks, const ResidentKernels<B>& kernels) {
+index_t DeviceSort<B>::device_bytes(index_t total, index_t ranks,
+                                    const ResidentKernels<B>& kernels) {
   constexpr index_t messages = index_t{512} << 20;  // on their way
   const index_t room = room_of(total, ranks);
-  return (ceil_div(total, ranks) + 2 * room) * static_cast<index_t>(sizeof(B)) + kernels.work_bytes(room) +
+  return (ceil_div(total, ranks) + 2 * room) * static_cast<index_t>(sizeof(B)) +
+         kernels.work_bytes(room) +
          (DividedSort::serves(total, ranks, kernels.dividing)
               ? DividedSort::device_bytes(total, ranks, *kernels.dividing)
               : 0) +
@@ -75,7 +79,8 @@ DeviceSort<B>::DeviceSort(const mpi::DeviceExchange& exchange, index_t total, co
     require(ranks_ <= most_parts, ExitCode::usage,
             "keys that stay on GPUs are sorted by at most 16 ranks; take --gpu-exchange host");
     const index_t room = room_of(total, ranks_);
-    input_ = device::Block(shares_.size(rank_) * static_cast<index_t>(sizeof(B)), device::Home::device);
+    input_ =
+        device::Block(shares_.size(rank_) * static_cast<index_t>(sizeof(B)), device::Home::device);
     spare_ = device::Block(room * static_cast<index_t>(sizeof(B)), device::Home::device);
     work_ = device::Block(kernels.work_bytes(room), device::Home::device);
     digits_ = device::Block(digits_bytes, device::Home::device);
@@ -125,7 +130,8 @@ bool DeviceSort<B>::lies_in_order() {
   std::byte* const found = host_.data();
   const auto key_at = [&](index_t place) { return reinterpret_cast<B*>(found + place * word); };
   zero(digits_, word);
-  kernels_.find_descent(input(), n, map_, reinterpret_cast<std::uint64_t*>(digits_.data()), stream_);
+  kernels_.find_descent(input(), n, map_, reinterpret_cast<std::uint64_t*>(digits_.data()),
+                        stream_);
   device::copy({digits_.data(), 1, word, word}, {found, 1, word, word}, stream_);
   if (n > 0) device::copy(in_bytes<const B>(input(), 1), in_bytes(key_at(1), 1), stream_);
   if (n > 0) device::copy(in_bytes<const B>(input() + n - 1, 1), in_bytes(key_at(2), 1), stream_);
@@ -165,7 +171,8 @@ void DeviceSort<B>::find_bounds() {
   for (const index_t end : found_.below) of_each.push_back(end - std::exchange(before, end));
   counts_ = comm.all_gather(std::span<const index_t>(of_each));
   held_.assign(static_cast<std::size_t>(ranks_), 0);
-  for (index_t p = 0; p < ranks_ * rounds_; ++p) held_[static_cast<std::size_t>(p / rounds_)] += received(p);
+  for (index_t p = 0; p < ranks_ * rounds_; ++p)
+    held_[static_cast<std::size_t>(p / rounds_)] += received(p);
 }
 
 template <class B>
@@ -194,7 +201,8 @@ void DeviceSort<B>::take_to_ranks() {
   tessera::sort::Parts<B> parts;
   B* packed = reinterpret_cast<B*>(spare_.data());
   for (index_t p = 0; p < ranks_ * rounds_; ++p) {
-    parts.data[p] = straight(p) ? sorted(keys_.of(static_cast<int>(p / rounds_))) + place(p) : packed;
+    parts.data[p] =
+        straight(p) ? sorted(keys_.of(static_cast<int>(p / rounds_))) + place(p) : packed;
     if (!straight(p)) packed += of(rank_, p);
   }
   parts.cursors = reinterpret_cast<std::uint64_t*>(cursors_.data());
@@ -246,8 +254,8 @@ void DeviceSort<B>::send_later_rounds() {
     const index_t peer = (rank_ + k) % ranks_;
     for (index_t p = peer * rounds_ + 1; p < (peer + 1) * rounds_; ++p) {
       B* const to = sorted(keys_.of(static_cast<int>(peer))) + place(p);
-      device::copy(in_bytes(from[static_cast<std::size_t>(p)], of(rank_, p)), in_bytes(to, of(rank_, p)),
-                   later_);
+      device::copy(in_bytes(from[static_cast<std::size_t>(p)], of(rank_, p)),
+                   in_bytes(to, of(rank_, p)), later_);
     }
   }
 }
@@ -274,8 +282,8 @@ void DeviceSort<B>::move_borders() {
     const Range goes = intersect(held_by(rank_), shares_.range(peer));
     if (exchange_.reaches()) {
       if (!comes.empty())
-        device::copy(at(keys_.of(static_cast<int>(peer)), peer, comes), at(keys_.data(), rank_, comes),
-                     stream_);
+        device::copy(at(keys_.of(static_cast<int>(peer)), peer, comes),
+                     at(keys_.data(), rank_, comes), stream_);
       continue;
     }
     if (!goes.empty()) out.push_back({static_cast<int>(peer), at(keys_.data(), rank_, goes)});

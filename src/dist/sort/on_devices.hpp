@@ -1,8 +1,9 @@
 #pragma once
-// Keys that lie on the ranks' devices, sorted there: every key goes to the device that will hold it before
-// anything is sorted, straight into its memory where the ranks reach each other's. There only the least keys
-// of every share are waited for: the others travel, by the devices' engines of copies, while those are
-// sorted. Many keys of 64 bits that lie evenly are divided by buckets of that sort at once (divided.hpp).
+// Keys that lie on the ranks' devices, sorted there: every key goes to the device that will hold it
+// before anything is sorted, straight into its memory where the ranks reach each other's. There
+// only the least keys of every share are waited for: the others travel, by the devices' engines of
+// copies, while those are sorted. Many keys of 64 bits that lie evenly are divided by buckets of
+// that sort at once (divided.hpp).
 
 #include <optional>
 
@@ -22,13 +23,15 @@ using tessera::sort::ResidentKernels;
 template <class B>
 class DeviceSort {
  public:
-  /// Takes the memory for `total` keys of all ranks, BlockMap(total, ranks) before and after. Collective.
+  /// Takes the memory for `total` keys of all ranks, BlockMap(total, ranks) before and after.
+  /// Collective.
   DeviceSort(const mpi::DeviceExchange& exchange, index_t total, const KeyMap<B>& map,
              const ResidentKernels<B>& kernels);
 
   void put(const B* keys, int threads);  ///< this rank's share, from its host's memory
   void get(B* keys, int threads) const;  ///< of the sorted whole
-  /// This rank's share on the device; run() writes over it, and one rank alone sorts it in its place.
+  /// This rank's share on the device; run() writes over it, and one rank alone sorts it in its
+  /// place.
   [[nodiscard]] B* input() { return reinterpret_cast<B*>(input_.data()); }
 
   /// Collective. Adds to the phases "split", "exchange" and "sort".
@@ -38,7 +41,8 @@ class DeviceSort {
   [[nodiscard]] bool divided() const { return divided_; }
 
   /// Bytes of a device's memory that a rank takes at most, whatever the way.
-  [[nodiscard]] static index_t device_bytes(index_t total, index_t ranks, const ResidentKernels<B>& kernels);
+  [[nodiscard]] static index_t device_bytes(index_t total, index_t ranks,
+                                            const ResidentKernels<B>& kernels);
 
  private:
   using Search = BoundSearch<B>;
@@ -73,7 +77,8 @@ class DeviceSort {
   KeyMap<B> map_;
   ResidentKernels<B> kernels_;
   layout::BlockMap shares_;
-  index_t tolerance_, head_;  ///< keys that a share may be off by where bounds are found, and room for them
+  index_t tolerance_,
+      head_;  ///< keys that a share may be off by where bounds are found, and room for them
   machine::device::Block input_, spare_, work_, digits_, cursors_, host_, zeros_;
   mpi::PeerMemory keys_;
   machine::device::Stream stream_, later_;

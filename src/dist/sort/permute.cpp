@@ -29,7 +29,8 @@ void gather_here(const std::byte* from, index_t bytes, std::span<const Index> pl
                  int threads) {
   in_pieces(static_cast<index_t>(places.size()), threads, [&](index_t begin, index_t end) {
     tessera::sort::gather_rows(
-        from, bytes, places.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
+        from, bytes,
+        places.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
         to + begin * bytes);
   });
 }
@@ -59,7 +60,8 @@ void put_in_place(const std::byte* from, index_t bytes, std::span<const std::uin
 void gather_to_place(const std::byte* from, index_t bytes, std::span<const Index> places,
                      std::span<const std::uint32_t> position, std::byte* to) {
   constexpr index_t room = index_t{16} << 10;  // of a first-level cache
-  const auto at_once = static_cast<std::size_t>(std::max<index_t>(1, room / std::max<index_t>(1, bytes)));
+  const auto at_once =
+      static_cast<std::size_t>(std::max<index_t>(1, room / std::max<index_t>(1, bytes)));
   std::vector<std::byte> some(at_once * static_cast<std::size_t>(bytes));
   for (std::size_t j = 0; j < places.size(); j += at_once) {
     const std::size_t count = std::min(at_once, places.size() - j);
@@ -111,8 +113,8 @@ index_t gather_bytes(index_t ranks, index_t share, index_t element_bytes) {
   return mine * (8 + 4 + element_bytes) + asked * (8 + element_bytes);
 }
 
-Gather::Gather(const mpi::Communicator& comm, const layout::BlockMap& map, std::span<const Index> indices,
-               int threads)
+Gather::Gather(const mpi::Communicator& comm, const layout::BlockMap& map,
+               std::span<const Index> indices, int threads)
     : comm_(comm),
       map_(map),
       indices_(indices),
@@ -129,7 +131,8 @@ void Gather::operator()(ColumnView column, std::byte* to) {
   for (index_t done = 0; done < most_; done += at_once) {
     const index_t begin = std::min(done, count), size = std::min(at_once, count - begin);
     if (!made_)
-      make_requests(indices_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)));
+      make_requests(
+          indices_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)));
     made_ = most_ <= at_once;
     ask(column, to + begin * column.element_bytes);
   }
@@ -141,7 +144,8 @@ void Gather::ask(ColumnView column, std::byte* to) {
     make_room(answers_, requests_.by_others * bytes);
     make_room(arrived_, others * bytes);
   });
-  gather_here(column.data, bytes, first(requests_.wanted, requests_.by_others), answers_.data(), threads_);
+  gather_here(column.data, bytes, first(requests_.wanted, requests_.by_others), answers_.data(),
+              threads_);
   std::vector<index_t> bytes_to = requests_.count_from, bytes_from = requests_.count_to;
   for (index_t& some : bytes_to) some *= bytes;
   for (index_t& some : bytes_from) some *= bytes;
@@ -151,7 +155,8 @@ void Gather::ask(ColumnView column, std::byte* to) {
   };
   const auto position = first(requests_.position, requests_.count);
   in_pieces(others, threads_, [&](index_t begin, index_t end) {
-    put_in_place(std::as_const(arrived_).data() + begin * bytes, bytes, part(position, begin, end), to);
+    put_in_place(std::as_const(arrived_).data() + begin * bytes, bytes, part(position, begin, end),
+                 to);
   });
   const auto places = first(requests_.indices, requests_.count);
   in_pieces(requests_.count - others, threads_, [&](index_t begin, index_t end) {
@@ -162,7 +167,8 @@ void Gather::ask(ColumnView column, std::byte* to) {
 
 void Gather::make_requests(std::span<const Index> indices) {
   const auto count = static_cast<index_t>(indices.size()), chunks = ceil_div(count, grain);
-  const auto ranks = static_cast<std::size_t>(comm_.size()), me = static_cast<std::size_t>(comm_.rank());
+  const auto ranks = static_cast<std::size_t>(comm_.size()),
+             me = static_cast<std::size_t>(comm_.rank());
   const Owners owners(map_);
   std::vector<index_t> next(static_cast<std::size_t>(chunks) * ranks);  // by chunk and owner
   const auto by_chunk = [&](const auto& f) {
@@ -201,7 +207,8 @@ void Gather::make_requests(std::span<const Index> indices) {
     });
   });
   requests_.count_from = comm_.all_to_all(requests_.count_to);
-  requests_.by_others = std::accumulate(requests_.count_from.begin(), requests_.count_from.end(), index_t{0});
+  requests_.by_others =
+      std::accumulate(requests_.count_from.begin(), requests_.count_from.end(), index_t{0});
   mpi::together(comm_, "permute", [&] { make_room(requests_.wanted, requests_.by_others); });
   mpi::exchange_items(comm_, first(requests_.indices, requests_.from_others), requests_.count_to,
                       requests_.wanted.span(), requests_.count_from);

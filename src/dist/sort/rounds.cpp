@@ -1,6 +1,6 @@
-// As exact, with little more memory than the keys take: sorted in parts, exchanged in rounds. In a round
-// every rank gets the next piece of its share from all; what was sent is given back to the system before the
-// next.
+// As exact, with little more memory than the keys take: sorted in parts, exchanged in rounds. In a
+// round every rank gets the next piece of its share from all; what was sent is given back to the
+// system before the next.
 
 #include <algorithm>
 
@@ -21,7 +21,8 @@ std::vector<index_t> piece_positions(const layout::BlockMap& shares) {
   std::vector<index_t> positions;
   for (index_t r = 0; r < shares.parts(); ++r) {
     const layout::BlockMap pieces(shares.size(r), pieces_of_share);
-    for (index_t t = 0; t < pieces_of_share; ++t) positions.push_back(shares.begin(r) + pieces.begin(t));
+    for (index_t t = 0; t < pieces_of_share; ++t)
+      positions.push_back(shares.begin(r) + pieces.begin(t));
   }
   positions.push_back(shares.extent());
   return positions;
@@ -45,9 +46,10 @@ void sort_here(const mpi::Communicator& comm, const Room<Item>& room, const Meth
   mpi::together(comm, "sort", [&] {
     const mpi::Computing computing;
     machine::parallel(method.threads, [&] {
-      tessera::sort::sort_in_parts(method.kernel, std::span(room.items, static_cast<std::size_t>(room.n)),
-                                   std::span(room.spare, static_cast<std::size_t>(scratch)), Order::ascending,
-                                   method.tuning);
+      tessera::sort::sort_in_parts(method.kernel,
+                                   std::span(room.items, static_cast<std::size_t>(room.n)),
+                                   std::span(room.spare, static_cast<std::size_t>(scratch)),
+                                   Order::ascending, method.tuning);
     });
   });
   machine::give_back(room.spare, scratch * static_cast<index_t>(sizeof(Item)));
@@ -90,9 +92,11 @@ index_t rounds(const mpi::Communicator& comm, const Room<Item>& room, const Meth
       {
         const mpi::PhaseScope scope(phases, "exchange");
         const mpi::InFlight flight(phases, comm.size());
-        mpi::exchange_items(comm, std::span<const Item>(room.items, static_cast<std::size_t>(room.n)), from,
-                            counts.to, arrived.span(), counts.from);
-        for (std::size_t r = 0; r < to.size(); ++r) machine::give_back(room.items + from[r], to[r] * bytes);
+        mpi::exchange_items(comm,
+                            std::span<const Item>(room.items, static_cast<std::size_t>(room.n)),
+                            from, counts.to, arrived.span(), counts.from);
+        for (std::size_t r = 0; r < to.size(); ++r)
+          machine::give_back(room.items + from[r], to[r] * bytes);
       }
       merge_received(counts, std::as_const(arrived).data(), room.spare + n, method, phases);
       n += received;

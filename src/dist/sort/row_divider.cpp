@@ -30,7 +30,9 @@ RowDivider::RowDivider(std::span<const std::uint64_t> sample, std::size_t words,
               static_cast<double>(std::max<std::size_t>(1, bucket.size()));
 }
 
-std::uint64_t RowDivider::fingerprint() const { return mix64(divider_.fingerprint() ^ digit_.fingerprint()); }
+std::uint64_t RowDivider::fingerprint() const {
+  return mix64(divider_.fingerprint() ^ digit_.fingerprint());
+}
 
 void RowDivider::classify(const std::vector<KeyColumn>& columns, layout::Range rows,
                           std::uint16_t* bucket) const {

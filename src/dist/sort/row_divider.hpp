@@ -1,6 +1,6 @@
 #pragma once
-// Rows divided by their leading words among buckets that follow each other in the order of the rows: as far
-// as a sample of them tells.
+// Rows divided by their leading words among buckets that follow each other in the order of the
+// rows: as far as a sample of them tells.
 
 #include "dist/sort/leading_digit.hpp"
 #include "kernels/sort/divide.hpp"
@@ -21,7 +21,8 @@ class RowDivider {
   /// The same for the same division on every machine, and another one for most others.
   [[nodiscard]] std::uint64_t fingerprint() const;
   /// bucket[j] = that of row j, for the rows of the range. By this thread.
-  void classify(const std::vector<KeyColumn>& columns, layout::Range rows, std::uint16_t* bucket) const;
+  void classify(const std::vector<KeyColumn>& columns, layout::Range rows,
+                std::uint16_t* bucket) const;
 
  private:
   LeadingDigit digit_;

@@ -1,5 +1,6 @@
-// Parallel sorting by regular sampling (Shi and Schaeffer 1992): the textbook's one exchange, whose parts may
-// differ by a factor of two, and a second one that moves the borders to where the shares end.
+// Parallel sorting by regular sampling (Shi and Schaeffer 1992): the textbook's one exchange, whose
+// parts may differ by a factor of two, and a second one that moves the borders to where the shares
+// end.
 
 #include <algorithm>
 #include <tuple>
@@ -25,14 +26,16 @@ struct Sample {
   }
 };
 
-/// The samples at ranks/2, ranks + ranks/2, ... of `ranks` regular ones from every rank that holds items.
+/// The samples at ranks/2, ranks + ranks/2, ... of `ranks` regular ones from every rank that holds
+/// items.
 template <class Item>
 std::vector<Sample<Item>> pivots_of(const mpi::Communicator& comm, Run<Item> run) {
   const index_t ranks = comm.size();
   std::vector<Sample<Item>> mine;
   for (index_t j = 0; j < ranks; ++j) {
     const index_t at = j * (run.n / ranks) + std::min(j, run.n % ranks);
-    mine.push_back(at < run.n ? Sample<Item>{run.data[at], comm.rank(), at} : Sample<Item>{{}, -1, 0});
+    mine.push_back(at < run.n ? Sample<Item>{run.data[at], comm.rank(), at}
+                              : Sample<Item>{{}, -1, 0});
   }
   std::vector<Sample<Item>> all = comm.all_gather(std::span<const Sample<Item>>(mine));
   std::erase_if(all, [](const Sample<Item>& sample) { return sample.rank < 0; });
@@ -40,7 +43,8 @@ std::vector<Sample<Item>> pivots_of(const mpi::Communicator& comm, Run<Item> run
   std::vector<Sample<Item>> pivots;
   const auto count = static_cast<index_t>(all.size());
   for (index_t r = 1; r < ranks && count > 0; ++r)
-    pivots.push_back(all[static_cast<std::size_t>(std::min(count - 1, (r * count + count / 2) / ranks))]);
+    pivots.push_back(
+        all[static_cast<std::size_t>(std::min(count - 1, (r * count + count / 2) / ranks))]);
   return pivots;
 }
 
@@ -49,9 +53,10 @@ std::vector<index_t> cuts_at(const mpi::Communicator& comm, Run<Item> run,
                              const std::vector<Sample<Item>>& pivots) {
   std::vector<index_t> cuts{0};
   for (const auto& pivot : pivots) {
-    cuts.push_back(pivot.rank == comm.rank()  ? pivot.at
-                   : pivot.rank < comm.rank() ? tessera::sort::lower_bound(run.data, run.n, pivot.item)
-                                              : tessera::sort::upper_bound(run.data, run.n, pivot.item));
+    cuts.push_back(pivot.rank == comm.rank() ? pivot.at
+                   : pivot.rank < comm.rank()
+                       ? tessera::sort::lower_bound(run.data, run.n, pivot.item)
+                       : tessera::sort::upper_bound(run.data, run.n, pivot.item));
   }
   cuts.resize(static_cast<std::size_t>(comm.size()), run.n);
   cuts.push_back(run.n);
@@ -80,8 +85,8 @@ index_t samplesort(const mpi::Communicator& comm, const Room<Item>& room, const 
   {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::InFlight flight(phases, comm.size());
-    mpi::exchange_items(comm, std::span<const Item>(room.items, static_cast<std::size_t>(room.n)), counts.to,
-                        unmerged.span(), counts.from);
+    mpi::exchange_items(comm, std::span<const Item>(room.items, static_cast<std::size_t>(room.n)),
+                        counts.to, unmerged.span(), counts.from);
   }
   merge_received(counts, unmerged.data(), merged.data(), method, phases);
   const mpi::PhaseScope scope(phases, "exchange");

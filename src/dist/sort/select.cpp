@@ -21,7 +21,9 @@ struct Interval {
   index_t below = 0;  // keys below low
   index_t count = 0;  // keys inside
   [[nodiscard]] bool found() const { return low == high; }
-  [[nodiscard]] int shift() const { return std::max(0, tessera::sort::bit_length(high - low) - pass_bits); }
+  [[nodiscard]] int shift() const {
+    return std::max(0, tessera::sort::bit_length(high - low) - pass_bits);
+  }
 };
 
 /// Keys as they come, or those that were kept.
@@ -142,8 +144,9 @@ std::vector<Selected> select(const mpi::Communicator& comm, const BitsPass& pass
     for (std::size_t p = 0; p < places.size(); ++p) {
       if (places[p].found()) continue;
       const std::size_t at = interval_of(open, places[p].low);
-      places[p] = narrowed(places[p], std::span(counts).subspan(at * static_cast<std::size_t>(bins), bins),
-                           positions[p]);
+      places[p] =
+          narrowed(places[p], std::span(counts).subspan(at * static_cast<std::size_t>(bins), bins),
+                   positions[p]);
     }
   }
   std::vector<Selected> result;

@@ -27,8 +27,8 @@ auto bits_in(Order order) {
 
 /// What lies below a key, told so that two parts can be compared.
 template <class T>
-Content below(const mpi::Communicator& comm, std::span<const T> keys, std::uint64_t last, Order order,
-              std::uint64_t seed) {
+Content below(const mpi::Communicator& comm, std::span<const T> keys, std::uint64_t last,
+              Order order, std::uint64_t seed) {
   Content mine;
   const auto bits = bits_in<T>(order);
   for (const T& key : keys) {
@@ -41,7 +41,8 @@ Content below(const mpi::Communicator& comm, std::span<const T> keys, std::uint6
 }
 
 /// The last key's bits of the ranks before this one, if they hold any.
-std::optional<std::uint64_t> last_before(const mpi::Communicator& comm, std::optional<std::uint64_t> last) {
+std::optional<std::uint64_t> last_before(const mpi::Communicator& comm,
+                                         std::optional<std::uint64_t> last) {
   const std::array<std::uint64_t, 2> mine{last ? 1U : 0U, last.value_or(0)};
   const auto all = comm.all_gather(std::span<const std::uint64_t>(mine));
   std::optional<std::uint64_t> before;
@@ -96,7 +97,8 @@ machine::Buffer<T> sort_first(const mpi::Communicator& comm, std::span<const T> 
       if (one < last.bits || (one == last.bits && equal-- > 0)) *next++ = key;
     }
   }
-  const index_t share = sort_keys(comm, Room<T>{items.data(), spare.data(), taken}, order, method, phases);
+  const index_t share =
+      sort_keys(comm, Room<T>{items.data(), spare.data(), taken}, order, method, phases);
   machine::Buffer<T> result(share);
   std::copy_n(items.data(), share, result.data());
   return result;
@@ -107,7 +109,8 @@ index_t faults_of_first(const mpi::Communicator& comm, std::span<const T> keys, 
                         std::span<const T> first, Order order, std::uint64_t seed, int threads) {
   count = std::min(count, comm.sum(static_cast<index_t>(keys.size())));
   const Content held = content(comm, first, seed, threads);
-  const index_t wrong = faults(comm, first, order, held, seed, threads) + (held.count == count ? 0 : 1);
+  const index_t wrong =
+      faults(comm, first, order, held, seed, threads) + (held.count == count ? 0 : 1);
   if (held.count == 0 || wrong > 0) return wrong;
   // Balanced and in order: the greatest of the last keys is the last.
   const auto bits = bits_in<T>(order);
@@ -118,9 +121,11 @@ index_t faults_of_first(const mpi::Communicator& comm, std::span<const T> keys, 
 }
 
 template <class T>
-index_t keep_distinct(const mpi::Communicator& comm, std::span<const T> sorted, Order order, T* to) {
+index_t keep_distinct(const mpi::Communicator& comm, std::span<const T> sorted, Order order,
+                      T* to) {
   const auto number = numbers_in<T>(order);
-  auto before = last_before(comm, sorted.empty() ? std::nullopt : std::optional(number(sorted.back())));
+  auto before =
+      last_before(comm, sorted.empty() ? std::nullopt : std::optional(number(sorted.back())));
   T* next = to;
   for (const T& key : sorted) {
     const std::uint64_t here = number(key);
@@ -134,27 +139,30 @@ template <class T>
 index_t faults_of_distinct(const mpi::Communicator& comm, std::span<const T> sorted,
                            std::span<const T> distinct, Order order) {
   const auto number = numbers_in<T>(order);
-  auto before = last_before(comm, sorted.empty() ? std::nullopt : std::optional(number(sorted.back())));
+  auto before =
+      last_before(comm, sorted.empty() ? std::nullopt : std::optional(number(sorted.back())));
   bool right = true;
   std::size_t used = 0;
   for (const T& key : sorted) {  // each key is the distinct one before it, or the next
     const std::uint64_t here = number(key);
     if (before && here == *before) continue;
-    right = right && used < distinct.size() && number(distinct[used]) == here && (!before || *before < here);
+    right = right && used < distinct.size() && number(distinct[used]) == here &&
+            (!before || *before < here);
     ++used;
     before = here;
   }
   return comm.sum(index_t{right && used == distinct.size() ? 0 : 1});
 }
 
-#define INSTANTIATE(T)                                                                                 \
-  template BitsPass bits_pass(std::span<const T>, Order);                                              \
-  template machine::Buffer<T> sort_first(const mpi::Communicator&, std::span<const T>, index_t, Order, \
-                                         const Method&, mpi::Phases&);                                 \
-  template index_t faults_of_first(const mpi::Communicator&, std::span<const T>, index_t,              \
-                                   std::span<const T>, Order, std::uint64_t, int);                     \
-  template index_t keep_distinct(const mpi::Communicator&, std::span<const T>, Order, T*);             \
-  template index_t faults_of_distinct(const mpi::Communicator&, std::span<const T>, std::span<const T>, Order)
+#define INSTANTIATE(T)                                                                          \
+  template BitsPass bits_pass(std::span<const T>, Order);                                       \
+  template machine::Buffer<T> sort_first(const mpi::Communicator&, std::span<const T>, index_t, \
+                                         Order, const Method&, mpi::Phases&);                   \
+  template index_t faults_of_first(const mpi::Communicator&, std::span<const T>, index_t,       \
+                                   std::span<const T>, Order, std::uint64_t, int);              \
+  template index_t keep_distinct(const mpi::Communicator&, std::span<const T>, Order, T*);      \
+  template index_t faults_of_distinct(const mpi::Communicator&, std::span<const T>,             \
+                                      std::span<const T>, Order)
 TESSERA_FOR_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -35,8 +35,9 @@ index_t run(const mpi::Communicator& comm, const Room<Item>& room, const Method&
 template <class Item>
 void check(const Room<Item>& room, const Method& method) {
   require(room.n >= 0, ExitCode::usage, fmt::format("room.n: {} items", room.n));
-  require(room.n == 0 || (room.items != nullptr && room.spare != nullptr && room.items != room.spare),
-          ExitCode::usage, "room.spare: other memory than room.items, and both are to be there");
+  require(
+      room.n == 0 || (room.items != nullptr && room.spare != nullptr && room.items != room.spare),
+      ExitCode::usage, "room.spare: other memory than room.items, and both are to be there");
   require(method.threads >= 1, ExitCode::usage,
           fmt::format("method.threads: at least 1, not {}", method.threads));
   require(method.kernel == "auto" || find_variant(kernels::variants(), method.kernel) != nullptr,
@@ -56,10 +57,12 @@ void map_all(B* bits, index_t n, int threads, const F& map) {
 
 const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table{
-      {"exact", Algorithm::exact, "cut exactly at the borders of the shares by counting, one exchange"},
+      {"exact", Algorithm::exact,
+       "cut exactly at the borders of the shares by counting, one exchange"},
       {"samplesort", Algorithm::samplesort,
        "cut at regular samples, then move the borders (Shi and Schaeffer 1992)"},
-      {"rounds", Algorithm::rounds, "as exact, in rounds, with work space for an eighth of the keys"}};
+      {"rounds", Algorithm::rounds,
+       "as exact, in rounds, with work space for an eighth of the keys"}};
   return table;
 }
 
@@ -113,7 +116,8 @@ void sort_locally(const mpi::Communicator& comm, const Room<Item>& room, const M
     }
     run_kernel(method, phases, [&] {
       if constexpr (std::is_same_v<Item, Pair>)
-        kernels::sort_pairs(method.kernel, std::span(room.items, n), std::span(room.spare, n), method.tuning);
+        kernels::sort_pairs(method.kernel, std::span(room.items, n), std::span(room.spare, n),
+                            method.tuning);
       else
         kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n),
                            Order::ascending, method.tuning);
@@ -135,8 +139,8 @@ void merge_received(const Counts& counts, const Item* from, Item* to, const Meth
 }
 
 template <class T>
-index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order, const Method& method,
-                  mpi::Phases& phases, const Done& done) {
+index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order,
+                  const Method& method, mpi::Phases& phases, const Done& done) {
   check(room, method);
   using B = kernels::Bits<T>;
   if (comm.size() == 1 && method.algorithm != Algorithm::rounds) {
@@ -170,14 +174,15 @@ index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const 
   return run(comm, room, method, phases);
 }
 
-#define INSTANTIATE(T)                                                                                     \
-  template index_t sort_keys(const mpi::Communicator&, const Room<T>&, Order, const Method&, mpi::Phases&, \
-                             const Done&)
+#define INSTANTIATE(T)                                                                       \
+  template index_t sort_keys(const mpi::Communicator&, const Room<T>&, Order, const Method&, \
+                             mpi::Phases&, const Done&)
 TESSERA_FOR_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE
 
-#define INSTANTIATE(Item)                                                                               \
-  template void sort_locally(const mpi::Communicator&, const Room<Item>&, const Method&, mpi::Phases&); \
+#define INSTANTIATE(Item)                                                                \
+  template void sort_locally(const mpi::Communicator&, const Room<Item>&, const Method&, \
+                             mpi::Phases&);                                              \
   template void merge_received(const Counts&, const Item*, Item*, const Method&, mpi::Phases&)
 INSTANTIATE(std::uint32_t);
 INSTANTIATE(std::uint64_t);

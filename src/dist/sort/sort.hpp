@@ -19,9 +19,9 @@ using tessera::sort::Pair;
 /// The ways to share the work, by name.
 enum class Algorithm {
   exact,       ///< sort, cut exactly at the borders of the shares, exchange once, merge
-  samplesort,  ///< sort, cut at sampled pivots, exchange, merge, then move the borders (Shi and Schaeffer
-               ///< 1992)
-  rounds,      ///< as exact, with an eighth of the keys as work space
+  samplesort,  ///< sort, cut at sampled pivots, exchange, merge, then move the borders (Shi and
+               ///< Schaeffer 1992)
+  rounds,  ///< as exact, with an eighth of the keys as work space
 };
 struct AlgorithmInfo {
   std::string_view name;
@@ -42,8 +42,8 @@ inline constexpr index_t pieces_of_share = 32;
 /// Keys that rounds needs as scratch to sort n.
 [[nodiscard]] index_t parts_scratch(index_t n);
 
-/// What this rank holds: items[0:n], and spare, which overlaps nothing. Both have room for as many items as
-/// this rank holds before or after.
+/// What this rank holds: items[0:n], and spare, which overlaps nothing. Both have room for as many
+/// items as this rank holds before or after.
 template <class T>
 struct Room {
   T* items = nullptr;
@@ -51,15 +51,16 @@ struct Room {
   index_t n = 0;
 };
 
-/// Sorts the items of all ranks together. On return this rank's items are its part of BlockMap(total, ranks):
-/// items[begin : end] of the whole in order. The bytes of the whole depend on the input alone, not on ranks,
-/// threads or method. Returns how many this rank holds. Keys are ordered as key.hpp says; pairs by (key,
-/// index), and their indices must ascend over the ranks. Collective; throws Error(usage) naming the argument
-/// for a room or method that no sort has, and AgreedError. Adds to the phases "sort", "split", "exchange" and
-/// "merge". `done` may be told of keys in items that stay.
+/// Sorts the items of all ranks together. On return this rank's items are its part of
+/// BlockMap(total, ranks): items[begin : end] of the whole in order. The bytes of the whole depend
+/// on the input alone, not on ranks, threads or method. Returns how many this rank holds. Keys are
+/// ordered as key.hpp says; pairs by (key, index), and their indices must ascend over the ranks.
+/// Collective; throws Error(usage) naming the argument for a room or method that no sort has, and
+/// AgreedError. Adds to the phases "sort", "split", "exchange" and "merge". `done` may be told of
+/// keys in items that stay.
 template <class T>
-index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order, const Method& method,
-                  mpi::Phases& phases, const Done& done = {});
+index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order,
+                  const Method& method, mpi::Phases& phases, const Done& done = {});
 index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const Method& method,
                    mpi::Phases& phases);
 

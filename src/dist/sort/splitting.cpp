@@ -11,8 +11,9 @@ using tessera::sort::Run;
 struct Border {
   index_t position = 0;       // global
   index_t low = 0, high = 0;  // the cut on this rank lies in [low, high]
-  index_t missing = -1;       // of the items equal to the last one sought; -1 while that one is not found
-  Rank here{};                // its rank on this rank
+  index_t missing =
+      -1;       // of the items equal to the last one sought; -1 while that one is not found
+  Rank here{};  // its rank on this rank
   [[nodiscard]] bool found() const { return missing >= 0; }
 };
 
@@ -24,7 +25,8 @@ struct Group {
 std::vector<Group> groups_of(const std::vector<Border*>& open) {
   std::vector<Group> groups;
   for (std::size_t b = 0; b < open.size(); ++b) {
-    const bool same = b > 0 && open[b]->low == open[b - 1]->low && open[b]->high == open[b - 1]->high;
+    const bool same =
+        b > 0 && open[b]->low == open[b - 1]->low && open[b]->high == open[b - 1]->high;
     if (same)
       groups.back().last = b + 1;
     else
@@ -33,10 +35,11 @@ std::vector<Group> groups_of(const std::vector<Border*>& open) {
   return groups;
 }
 
-/// As many items a border at regular distances, all there are if they are fewer; the rest is filled up with
-/// Item{}: whatever is offered is counted, and any value does no harm.
+/// As many items a border at regular distances, all there are if they are fewer; the rest is filled
+/// up with Item{}: whatever is offered is counted, and any value does no harm.
 template <class Item>
-void offer(Run<Item> run, const std::vector<Border*>& open, index_t each, std::vector<Item>& probes) {
+void offer(Run<Item> run, const std::vector<Border*>& open, index_t each,
+           std::vector<Item>& probes) {
   probes.assign(static_cast<std::size_t>(each) * open.size(), Item{});
   std::size_t next = 0;
   for (const Group& group : groups_of(open)) {
@@ -53,8 +56,8 @@ void offer(Run<Item> run, const std::vector<Border*>& open, index_t each, std::v
 
 /// What the counted probes say of a border.
 void narrow_down(Border& border, std::span<const Rank> here, std::span<const Rank> all) {
-  const auto above = std::partition_point(all.begin(), all.end(),
-                                          [&](const Rank& rank) { return rank.below <= border.position; });
+  const auto above = std::partition_point(
+      all.begin(), all.end(), [&](const Rank& rank) { return rank.below <= border.position; });
   const auto next = static_cast<std::size_t>(above - all.begin());
   if (next < all.size()) border.high = std::min(border.high, here[next].below);
   if (next == 0) return;
@@ -98,7 +101,8 @@ std::vector<index_t> exact_cuts(const mpi::Communicator& comm, Run<Item> run,
   const index_t total = positions.back();
   std::vector<Border> borders;
   for (const index_t position : positions) {
-    if (position > 0 && position < total && (borders.empty() || borders.back().position != position))
+    if (position > 0 && position < total &&
+        (borders.empty() || borders.back().position != position))
       borders.push_back({.position = position, .low = 0, .high = run.n});
   }
   while (true) {
@@ -121,7 +125,8 @@ std::vector<index_t> exact_cuts(const mpi::Communicator& comm, Run<Item> run,
     }
     if (borders[next].position != position) ++next;
     const Border& border = borders[next];
-    const index_t taken = std::clamp<index_t>(border.missing - equal_before[next], 0, border.here.equal);
+    const index_t taken =
+        std::clamp<index_t>(border.missing - equal_before[next], 0, border.here.equal);
     cuts.push_back(border.here.below + taken);
   }
   return cuts;

@@ -50,8 +50,9 @@ class Ties {
       if (how_.comm.sum(static_cast<index_t>(ties_.size())) == 0) return true;
       fetch(digit);
       const mpi::PhaseScope scope(phases_, "sort");
-      for_each_tie(
-          [this](Range tie, index_t) { std::sort(pairs_.begin() + tie.begin, pairs_.begin() + tie.end); });
+      for_each_tie([this](Range tie, index_t) {
+        std::sort(pairs_.begin() + tie.begin, pairs_.begin() + tie.end);
+      });
       if (!sort_across()) return false;
       join();
       find_in_ties();
@@ -60,27 +61,32 @@ class Ties {
   }
 
  private:
-  [[nodiscard]] std::uint64_t key(index_t row) const { return pairs_[static_cast<std::size_t>(row)].key; }
+  [[nodiscard]] std::uint64_t key(index_t row) const {
+    return pairs_[static_cast<std::size_t>(row)].key;
+  }
   [[nodiscard]] bool joined(int rank) const { return joined_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] bool joins_the_one_before() const { return joined(how_.comm.rank()); }
   [[nodiscard]] bool joins_the_next() const { return joined(how_.comm.rank() + 1); }
 
-  /// The rows alike from `begin` on, a tie if they are several or not all on this rank; returns their end.
+  /// The rows alike from `begin` on, a tie if they are several or not all on this rank; returns
+  /// their end.
   index_t find(index_t begin, index_t end, std::vector<Range>& found) const {
     index_t behind = begin + 1;
     while (behind < end && key(behind) == key(begin)) ++behind;
-    if (behind - begin > 1 || (begin == 0 && joins_the_one_before()) || (behind == rows_ && joins_the_next()))
+    if (behind - begin > 1 || (begin == 0 && joins_the_one_before()) ||
+        (behind == rows_ && joins_the_next()))
       found.push_back({begin, behind});
     return behind;
   }
 
   void find_in_rows() {
     const mpi::PhaseScope scope(phases_, "sort");
-    ties_ =
-        found_in_pieces(rows_, how_.threads, [this](index_t begin, index_t end, std::vector<Range>& found) {
-          while (begin > 0 && begin < end && key(begin) == key(begin - 1)) ++begin;
-          while (begin < end) begin = find(begin, rows_, found);
-        });
+    ties_ = found_in_pieces(rows_, how_.threads,
+                            [this](index_t begin, index_t end, std::vector<Range>& found) {
+                              while (begin > 0 && begin < end && key(begin) == key(begin - 1))
+                                ++begin;
+                              while (begin < end) begin = find(begin, rows_, found);
+                            });
   }
   void find_in_ties() {
     const std::vector<Range> before = std::move(ties_);
@@ -139,14 +145,17 @@ class Ties {
       for (index_t row = tie.begin; row < tie.end; ++row)
         rows[static_cast<std::size_t>(before++)] = pairs_[static_cast<std::size_t>(row)].index;
     });
-    gather<std::uint64_t>(how_.comm, how_.map, how_.of_rows.data(), rows, how_.of_ties.data(), how_.threads);
+    gather<std::uint64_t>(how_.comm, how_.map, how_.of_rows.data(), rows, how_.of_ties.data(),
+                          how_.threads);
     for_each_tie([&](Range tie, index_t before) {
       for (index_t row = tie.begin; row < tie.end; ++row)
-        pairs_[static_cast<std::size_t>(row)].key = how_.of_ties[static_cast<std::size_t>(before++)];
+        pairs_[static_cast<std::size_t>(row)].key =
+            how_.of_ties[static_cast<std::size_t>(before++)];
     });
   }
 
-  /// Rows of this rank that are tied with others: the first ones, and the last ones, which may be the same.
+  /// Rows of this rank that are tied with others: the first ones, and the last ones, which may be
+  /// the same.
   [[nodiscard]] Range first_tie() const { return joins_the_one_before() ? ties_.front() : Range{}; }
   [[nodiscard]] Range last_tie() const { return joins_the_next() ? ties_.back() : Range{}; }
 
@@ -165,9 +174,11 @@ class Ties {
     std::copy(pairs_.begin() + last.begin, pairs_.begin() + last.end,
               mine.begin() + static_cast<std::ptrdiff_t>(room));
     const auto all = comm.all_gather(std::span<const Pair>(mine));
-    const auto whole = [&](int rank) {  // all of a rank's rows are tied with those of both neighbours
-      return joined(rank) && joined(rank + 1) && all_sizes[3 * static_cast<std::size_t>(rank) + 2] != 0;
-    };
+    const auto whole =
+        [&](int rank) {  // all of a rank's rows are tied with those of both neighbours
+          return joined(rank) && joined(rank + 1) &&
+                 all_sizes[3 * static_cast<std::size_t>(rank) + 2] != 0;
+        };
     const auto sort_tie = [&](int border, Range here) {
       int begin = border - 1, end = border;
       while (whole(begin)) --begin;

@@ -12,8 +12,8 @@
 
 namespace tessera::dist::sort {
 
-/// What is needed to look on, and room for a value of each row that this rank has: of the rows as they came,
-/// and of tied ones.
+/// What is needed to look on, and room for a value of each row that this rank has: of the rows as
+/// they came, and of tied ones.
 struct TieBreak {
   const mpi::Communicator& comm;
   const layout::BlockMap& map;
@@ -24,11 +24,13 @@ struct TieBreak {
   int threads = 1;
 };
 
-/// Rows in order by (first digit, row number), as pairs of these, this rank's part of them: in order by all
-/// digits and the number. Digit after digit is fetched of those rows alone that are still tied (the most
-/// significant one first: Bentley and Sedgewick 1997). Ties that reach across ranks are sorted by all ranks
-/// that hold a part of them; false, and no order, where one is too long for that, or a rank has no row. The
-/// keys of the pairs are lost. Collective. Adds to the phases "sort" and "permute".
-[[nodiscard]] bool break_ties(const TieBreak& how, std::span<tessera::sort::Pair> pairs, mpi::Phases& phases);
+/// Rows in order by (first digit, row number), as pairs of these, this rank's part of them: in
+/// order by all digits and the number. Digit after digit is fetched of those rows alone that are
+/// still tied (the most significant one first: Bentley and Sedgewick 1997). Ties that reach across
+/// ranks are sorted by all ranks that hold a part of them; false, and no order, where one is too
+/// long for that, or a rank has no row. The keys of the pairs are lost. Collective. Adds to the
+/// phases "sort" and "permute".
+[[nodiscard]] bool break_ties(const TieBreak& how, std::span<tessera::sort::Pair> pairs,
+                              mpi::Phases& phases);
 
 }  // namespace tessera::dist::sort

@@ -97,8 +97,8 @@ Split parts_of(const DistributedField<T>& u, index_t rank, index_t steps) {
 }  // namespace
 
 template <class T>
-Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t steps, const Method& method,
-                mpi::Phases& phases) {
+Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t steps,
+                const Method& method, mpi::Phases& phases) {
   require(u.grid().ranks == comm.size(), ExitCode::usage,
           fmt::format("u: its grid is of {} ranks and comm has {}", u.grid().ranks, comm.size()));
   require(u.box() == u.grid().of(comm.rank()), ExitCode::usage,
@@ -108,13 +108,15 @@ Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t s
           fmt::format("method.threads: at least 1, not {}", method.threads));
   Traffic traffic;
   std::optional<Halo<T>> halo;
-  // As far as the longest stretch reads: a shorter one would keep less of what lies along exchanged sides.
+  // As far as the longest stretch reads: a shorter one would keep less of what lies along exchanged
+  // sides.
   for (index_t field = 0; field < u.fields() && !u.box().empty(); ++field)
     keep_given(u.sweep(u.halo_steps(), method.threads, field));
   for (index_t done = 0; done < steps;) {
     const index_t stretch = std::min(u.halo_steps(), steps - done);
     if (!halo || halo->steps() != stretch) halo.emplace(comm, u, stretch);
-    const Split parts = method.overlap == Overlap::yes ? parts_of(u, comm.rank(), stretch) : Split{};
+    const Split parts =
+        method.overlap == Overlap::yes ? parts_of(u, comm.rank(), stretch) : Split{};
     if (!parts.edges.empty() && !parts.interior.empty()) {
       overlapped(*halo, u, parts, stretch, method, phases);
     } else {

@@ -34,11 +34,12 @@ struct Traffic {
 };
 
 /// Takes u so many steps on, on all ranks of comm. Collective. Adds to the phases "exchange" and
-/// "compute". The bits of u depend on neither the grid, the method, the steps between two exchanges, nor how
-/// the steps are divided into calls. What lies beyond given sides of now() is kept. Throws Error(usage)
-/// naming the argument for a field of other ranks, steps below 0 and no thread.
+/// "compute". The bits of u depend on neither the grid, the method, the steps between two
+/// exchanges, nor how the steps are divided into calls. What lies beyond given sides of now() is
+/// kept. Throws Error(usage) naming the argument for a field of other ranks, steps below 0 and no
+/// thread.
 template <class T>
-Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t steps, const Method& method,
-                mpi::Phases& phases);
+Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t steps,
+                const Method& method, mpi::Phases& phases);
 
 }  // namespace tessera::dist::stencil

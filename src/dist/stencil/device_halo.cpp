@@ -23,11 +23,13 @@ constexpr auto size_of = static_cast<index_t>(sizeof(T));
 }  // namespace
 
 template <class T>
-auto DeviceHalo<T>::groups(std::vector<layout::HaloPiece> pieces, index_t levels) -> std::vector<Group> {
+auto DeviceHalo<T>::groups(std::vector<layout::HaloPiece> pieces, index_t levels)
+    -> std::vector<Group> {
   // The tag names the direction of travel: both ends come to the same order.
-  std::sort(pieces.begin(), pieces.end(), [](const layout::HaloPiece& a, const layout::HaloPiece& b) {
-    return a.peer != b.peer ? a.peer < b.peer : a.tag < b.tag;
-  });
+  std::sort(pieces.begin(), pieces.end(),
+            [](const layout::HaloPiece& a, const layout::HaloPiece& b) {
+              return a.peer != b.peer ? a.peer < b.peer : a.tag < b.tag;
+            });
   std::vector<Group> all;
   index_t base = 0;
   for (const layout::HaloPiece& piece : pieces) {
@@ -44,19 +46,20 @@ auto DeviceHalo<T>::groups(std::vector<layout::HaloPiece> pieces, index_t levels
 
 template <class T>
 index_t DeviceHalo<T>::total(const std::vector<Group>& groups, index_t levels) {
-  return groups.empty() ? 0 : groups.back().base + round_up(levels * groups.back().elements, aligned);
+  return groups.empty() ? 0
+                        : groups.back().base + round_up(levels * groups.back().elements, aligned);
 }
 
 template <class T>
 auto DeviceHalo<T>::receives(index_t rank, index_t steps) const -> std::vector<Group> {
-  return groups(
-      layout::halo_receives(grid_, rank, times(problem_.stencil.radius, steps), problem_.periodic()),
-      levels_);
+  return groups(layout::halo_receives(grid_, rank, times(problem_.stencil.radius, steps),
+                                      problem_.periodic()),
+                levels_);
 }
 
 template <class T>
-index_t DeviceHalo<T>::device_bytes(const Problem& problem, const layout::GridLayout& grid, index_t rank,
-                                    index_t most_steps, index_t levels) {
+index_t DeviceHalo<T>::device_bytes(const Problem& problem, const layout::GridLayout& grid,
+                                    index_t rank, index_t most_steps, index_t levels) {
   constexpr index_t messages = index_t{512} << 20;  // on their way
   const Index3 depth = times(problem.stencil.radius, most_steps);
   const auto elements = [&](const std::vector<layout::HaloPiece>& pieces) {
@@ -81,7 +84,8 @@ DeviceHalo<T>::DeviceHalo(const mpi::DeviceExchange& exchange, const Problem& pr
   elements_[1] = total(groups(sends, levels), levels);
   arriving_ = mpi::PeerMemory(exchange, 2 * elements_[0] * size_of<T>);
   mpi::together(exchange.comm(), "allocate", [&] {
-    if (!exchange.reaches()) leaving_ = device::Block(elements_[1] * size_of<T>, device::Home::device);
+    if (!exchange.reaches())
+      leaving_ = device::Block(elements_[1] * size_of<T>, device::Home::device);
   });
 }
 
@@ -94,7 +98,8 @@ auto DeviceHalo<T>::pattern_of(index_t steps) -> Pattern& {
   Pattern pattern;
   pattern.in = receives(rank, steps);
   pattern.out = groups(
-      layout::halo_sends(grid_, rank, times(problem_.stencil.radius, steps), problem_.periodic()), levels_);
+      layout::halo_sends(grid_, rank, times(problem_.stencil.radius, steps), problem_.periodic()),
+      levels_);
   for (Group& group : pattern.out) {
     for (const Group& taken : receives(group.peer, steps))
       if (taken.peer == rank) group.there = taken.base;
@@ -146,7 +151,8 @@ void DeviceHalo<T>::travel() {
   const mpi::Communicator& comm = exchange_.comm();
   if (exchange_.reaches()) {
     std::vector<mpi::Request> told;
-    for (Group& group : pattern_->in) told.push_back(comm.receive({&group.told, 1}, group.peer, tag));
+    for (Group& group : pattern_->in)
+      told.push_back(comm.receive({&group.told, 1}, group.peer, tag));
     for (Group& group : pattern_->out) told.push_back(comm.send({&group.told, 1}, group.peer, tag));
     mpi::wait_all(told);
     return;
@@ -155,10 +161,11 @@ void DeviceHalo<T>::travel() {
   std::vector<mpi::DeviceIn> in;
   const auto bytes = [&](const Group& group) { return levels_ * group.elements * size_of<T>; };
   for (const Group& group : pattern_->out)
-    out.push_back(
-        {group.peer, matrix_view(reinterpret_cast<const std::byte*>(packed(group)), 1, bytes(group))});
+    out.push_back({group.peer, matrix_view(reinterpret_cast<const std::byte*>(packed(group)), 1,
+                                           bytes(group))});
   for (const Group& group : pattern_->in)
-    in.push_back({group.peer, matrix_view(reinterpret_cast<std::byte*>(arrived(group)), 1, bytes(group))});
+    in.push_back(
+        {group.peer, matrix_view(reinterpret_cast<std::byte*>(arrived(group)), 1, bytes(group))});
   exchange_.exchange(out, in);
 }
 

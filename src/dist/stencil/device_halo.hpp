@@ -13,28 +13,30 @@ namespace tessera::dist::stencil {
 
 using tessera::stencil::ResidentKernels;
 
-/// Exchanges the layers that some steps need. What a neighbour takes is packed by a kernel into one piece of
-/// memory: its own, where the ranks reach each other's (then a message of a byte says that it is there), else
-/// this rank's, from where it travels.
+/// Exchanges the layers that some steps need. What a neighbour takes is packed by a kernel into one
+/// piece of memory: its own, where the ranks reach each other's (then a message of a byte says that
+/// it is there), else this rank's, from where it travels.
 ///
-/// What arrives has two halves of the memory, by turns, as in HaloWindow: a rank that packs for exchange e
-/// has heard that its neighbours' pieces of e - 1 are packed, and those were packed when they had unpacked
-/// e - 2, whose half e takes.
+/// What arrives has two halves of the memory, by turns, as in HaloWindow: a rank that packs for
+/// exchange e has heard that its neighbours' pieces of e - 1 are packed, and those were packed when
+/// they had unpacked e - 2, whose half e takes.
 template <class T>
 class DeviceHalo {
  public:
   /// Room for exchanges of up to most_steps, of so many levels of all fields together. Collective.
-  DeviceHalo(const mpi::DeviceExchange& exchange, const Problem& problem, const layout::GridLayout& grid,
-             index_t most_steps, index_t levels, const ResidentKernels<T>& kernels);
+  DeviceHalo(const mpi::DeviceExchange& exchange, const Problem& problem,
+             const layout::GridLayout& grid, index_t most_steps, index_t levels,
+             const ResidentKernels<T>& kernels);
 
-  /// Begins an exchange: what neighbours need for so many steps goes from the levels (their points (0, 0, 0))
-  /// to where they take it. The same steps on every rank.
+  /// Begins an exchange: what neighbours need for so many steps goes from the levels (their points
+  /// (0, 0, 0)) to where they take it. The same steps on every rank.
   void pack(index_t steps, std::span<T* const> levels, const Index3& stride,
             machine::device::StreamHandle stream);
   /// When all of it is packed: until what this rank needs is here.
   void travel();
   /// It goes into the levels.
-  void unpack(std::span<T* const> levels, const Index3& stride, machine::device::StreamHandle stream) const;
+  void unpack(std::span<T* const> levels, const Index3& stride,
+              machine::device::StreamHandle stream) const;
 
   /// Received in the exchange under way.
   [[nodiscard]] index_t messages() const;
@@ -47,8 +49,8 @@ class DeviceHalo {
                                             index_t rank, index_t most_steps, index_t levels);
 
  private:
-  /// What goes to a peer, or comes from it: all its pieces of a level, in the order of directions, then those
-  /// of the next level.
+  /// What goes to a peer, or comes from it: all its pieces of a level, in the order of directions,
+  /// then those of the next level.
   struct Group {
     int peer = 0;
     index_t base = 0;              ///< elements before it
@@ -60,7 +62,8 @@ class DeviceHalo {
   struct Pattern {
     std::vector<Group> out, in;
   };
-  [[nodiscard]] static std::vector<Group> groups(std::vector<layout::HaloPiece> pieces, index_t levels);
+  [[nodiscard]] static std::vector<Group> groups(std::vector<layout::HaloPiece> pieces,
+                                                 index_t levels);
   [[nodiscard]] static index_t total(const std::vector<Group>& groups, index_t levels);
   [[nodiscard]] std::vector<Group> receives(index_t rank, index_t steps) const;
   [[nodiscard]] Pattern& pattern_of(index_t steps);
@@ -68,8 +71,9 @@ class DeviceHalo {
   [[nodiscard]] T* arrived(const Group& group) const;
   [[nodiscard]] T* packed(const Group& group) const;
   template <class Place>
-  [[nodiscard]] tessera::stencil::HaloPieces<T> pieces_of(const std::vector<Group>& groups, std::size_t level,
-                                                          const Index3& stride, const Place& place) const;
+  [[nodiscard]] tessera::stencil::HaloPieces<T> pieces_of(const std::vector<Group>& groups,
+                                                          std::size_t level, const Index3& stride,
+                                                          const Place& place) const;
 
   mpi::DeviceExchange exchange_;
   Problem problem_;

@@ -20,7 +20,8 @@ Box3 with_ghosts(Index3 extent, const Ghosts& ghosts) {
   return all;
 }
 
-/// Ghost layers that nobody fills are read where a vector kernel loads whole lines, and must not trap.
+/// Ghost layers that nobody fills are read where a vector kernel loads whole lines, and must not
+/// trap.
 template <class T>
 void clear_ghosts(const GridView<T>& u, const Ghosts& ghosts) {
   const Box3 all = with_ghosts(u.extent, ghosts);
@@ -54,23 +55,25 @@ Edges edges_of(const Problem& problem, const layout::GridLayout& grid, index_t r
 namespace {
 
 /// The grid, whose boxes a field of this problem can be cut into.
-const layout::GridLayout& checked(const layout::GridLayout& grid, const Problem& problem, index_t rank,
-                                  index_t halo_steps, index_t fields) {
+const layout::GridLayout& checked(const layout::GridLayout& grid, const Problem& problem,
+                                  index_t rank, index_t halo_steps, index_t fields) {
   require(grid.global == problem.global, ExitCode::usage,
-          fmt::format("grid: it is of {} points and the problem of {}", layout::parts_text(grid.global, 3),
-                      layout::parts_text(problem.global, 3)));
+          fmt::format("grid: it is of {} points and the problem of {}",
+                      layout::parts_text(grid.global, 3), layout::parts_text(problem.global, 3)));
   require(rank >= 0 && rank < grid.ranks, ExitCode::usage,
           fmt::format("rank: {} is none of the {} of the grid", rank, grid.ranks));
   require(fields >= 1, ExitCode::usage, fmt::format("fields: at least 1, not {}", fields));
   for (std::size_t d = 0; d < 3; ++d) {
-    require(
-        (problem.sides[d][0].kind == Boundary::periodic) == (problem.sides[d][1].kind == Boundary::periodic),
-        ExitCode::usage, "sides: a periodic boundary must be periodic on both sides of its dimension");
-    require(
-        problem.stencil.radius[static_cast<int>(d)] == 0 || static_cast<int>(d) >= 3 - problem.stencil.dims,
-        ExitCode::usage, "stencil: it reaches along a dimension that it does not have");
+    require((problem.sides[d][0].kind == Boundary::periodic) ==
+                (problem.sides[d][1].kind == Boundary::periodic),
+            ExitCode::usage,
+            "sides: a periodic boundary must be periodic on both sides of its dimension");
+    require(problem.stencil.radius[static_cast<int>(d)] == 0 ||
+                static_cast<int>(d) >= 3 - problem.stencil.dims,
+            ExitCode::usage, "stencil: it reaches along a dimension that it does not have");
   }
-  require(halo_steps >= 1 && halo_steps <= std::max<index_t>(1, deepest(problem, grid)), ExitCode::usage,
+  require(halo_steps >= 1 && halo_steps <= std::max<index_t>(1, deepest(problem, grid)),
+          ExitCode::usage,
           fmt::format("halo_steps: 1 to {} for boxes of this grid, not {}",
                       std::max<index_t>(1, deepest(problem, grid)), halo_steps));
   return grid;
@@ -79,8 +82,8 @@ const layout::GridLayout& checked(const layout::GridLayout& grid, const Problem&
 }  // namespace
 
 template <class T>
-DistributedField<T>::DistributedField(const Problem& problem, const layout::GridLayout& grid, index_t rank,
-                                      index_t halo_steps, index_t fields)
+DistributedField<T>::DistributedField(const Problem& problem, const layout::GridLayout& grid,
+                                      index_t rank, index_t halo_steps, index_t fields)
     : problem_(problem),
       grid_(checked(grid, problem, rank, halo_steps, fields)),
       box_(grid.of(rank)),
@@ -89,7 +92,8 @@ DistributedField<T>::DistributedField(const Problem& problem, const layout::Grid
   if (box_.empty()) return;
   ghosts_ = ghosts_for(problem.stencil, halo_steps, edges_of(problem, grid, rank));
   for (index_t field = 0; field < fields; ++field) {
-    storage_[static_cast<std::size_t>(field)] = Field<T>(problem.stencil.dims, box_.size(), ghosts_);
+    storage_[static_cast<std::size_t>(field)] =
+        Field<T>(problem.stencil.dims, box_.size(), ghosts_);
     clear_ghosts(now(field), ghosts_);
     clear_ghosts(past(field), ghosts_);
   }
@@ -97,8 +101,9 @@ DistributedField<T>::DistributedField(const Problem& problem, const layout::Grid
 
 template <class T>
 Sweep<T> DistributedField<T>::sweep(index_t steps, int threads, index_t field) {
-  require(steps >= 0 && steps <= halo_steps_, ExitCode::usage,
-          fmt::format("steps: 0 to {}, for which the field has a halo, not {}", halo_steps_, steps));
+  require(
+      steps >= 0 && steps <= halo_steps_, ExitCode::usage,
+      fmt::format("steps: 0 to {}, for which the field has a halo, not {}", halo_steps_, steps));
   return {problem_.stencil,          problem_.sides, problem_.global, box_.low,
           {now(field), past(field)}, steps,          threads,         terms()};
 }
@@ -139,21 +144,24 @@ Terms<T> TermFields<T>::terms() const {
 }
 
 template <class T>
-index_t field_bytes(const Problem& problem, const layout::GridLayout& grid, index_t rank, index_t halo_steps,
-                    index_t fields) {
+index_t field_bytes(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+                    index_t halo_steps, index_t fields) {
   const Box3 box = grid.of(rank);
   if (box.empty()) return 0;
   const int dims = problem.stencil.dims;
   const Edges edges = edges_of(problem, grid, rank);
-  const index_t terms = problem.terms.count() *
-                        Field<T>::bytes(dims, box.size(), term_ghosts(problem.stencil, halo_steps, edges), 1);
-  return terms + fields * Field<T>::bytes(dims, box.size(), ghosts_for(problem.stencil, halo_steps, edges));
+  const index_t terms =
+      problem.terms.count() *
+      Field<T>::bytes(dims, box.size(), term_ghosts(problem.stencil, halo_steps, edges), 1);
+  return terms +
+         fields * Field<T>::bytes(dims, box.size(), ghosts_for(problem.stencil, halo_steps, edges));
 }
 
-#define TESSERA_INSTANTIATE(T)        \
-  template class TermFields<T>;       \
-  template class DistributedField<T>; \
-  template index_t field_bytes<T>(const Problem&, const layout::GridLayout&, index_t, index_t, index_t);
+#define TESSERA_INSTANTIATE(T)                                                                 \
+  template class TermFields<T>;                                                                \
+  template class DistributedField<T>;                                                          \
+  template index_t field_bytes<T>(const Problem&, const layout::GridLayout&, index_t, index_t, \
+                                  index_t);
 TESSERA_INSTANTIATE(Half)
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)

@@ -31,18 +31,21 @@ template <class T>
   return sweep;
 }
 
-/// The problem's terms around a rank's box, as wide as steps between two exchanges compute. Never exchanged:
-/// whoever fills them fills the ghost layers too.
+/// The problem's terms around a rank's box, as wide as steps between two exchanges compute. Never
+/// exchanged: whoever fills them fills the ghost layers too.
 template <class T>
 class TermFields {
  public:
   /// Uninitialised.
-  TermFields(const Problem& problem, const layout::GridLayout& grid, index_t rank, index_t halo_steps);
+  TermFields(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+             index_t halo_steps);
 
   /// Empty views where there is no such term.
   [[nodiscard]] GridView<T> operator[](Term term);
   [[nodiscard]] Terms<T> terms() const;
-  [[nodiscard]] const Box3& box() const { return box_; }  ///< with its ghost layers, in global indices
+  [[nodiscard]] const Box3& box() const {
+    return box_;
+  }  ///< with its ghost layers, in global indices
 
  private:
   TermSet set_;
@@ -55,16 +58,16 @@ class TermFields {
 template <class T>
 class HaloWindow;
 
-/// This rank's box with ghost layers for up to halo_steps steps between two exchanges: of one field, or of
-/// several that go the same way at once.
+/// This rank's box with ghost layers for up to halo_steps steps between two exchanges: of one
+/// field, or of several that go the same way at once.
 template <class T>
 class DistributedField {
  public:
   DistributedField() = default;
-  /// Uninitialised but for the ghost layers, which are zero. Throws Error(usage) naming the argument for a
-  /// grid of another extent, a rank or a depth of the halo that it does not have.
-  DistributedField(const Problem& problem, const layout::GridLayout& grid, index_t rank, index_t halo_steps,
-                   index_t fields = 1);
+  /// Uninitialised but for the ghost layers, which are zero. Throws Error(usage) naming the
+  /// argument for a grid of another extent, a rank or a depth of the halo that it does not have.
+  DistributedField(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+                   index_t halo_steps, index_t fields = 1);
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const layout::GridLayout& grid() const { return grid_; }
@@ -92,8 +95,8 @@ class DistributedField {
   void use(std::shared_ptr<HaloWindow<T>> window) { window_ = std::move(window); }
   [[nodiscard]] const std::shared_ptr<HaloWindow<T>>& window() const { return window_; }
 
-  /// The values are kept elsewhere: now() and past() of a part of the box, in local indices, are right when
-  /// bring(part) has been called.
+  /// The values are kept elsewhere: now() and past() of a part of the box, in local indices, are
+  /// right when bring(part) has been called.
   void keep_elsewhere(std::function<void(const Box3& part)> bring) { bring_ = std::move(bring); }
   void bring(const Box3& part) const {
     if (bring_) bring_(part);
@@ -126,7 +129,7 @@ class DistributedField {
 
 /// Bytes of a rank's fields and of the terms beside them.
 template <class T>
-[[nodiscard]] index_t field_bytes(const Problem& problem, const layout::GridLayout& grid, index_t rank,
-                                  index_t halo_steps, index_t fields = 1);
+[[nodiscard]] index_t field_bytes(const Problem& problem, const layout::GridLayout& grid,
+                                  index_t rank, index_t halo_steps, index_t fields = 1);
 
 }  // namespace tessera::dist::stencil

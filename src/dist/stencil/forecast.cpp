@@ -34,8 +34,8 @@ double updates(const Problem& problem, const Edges& edges, const Box3& box, inde
   return sum;
 }
 
-/// Of a stretch on a device, whose memory bounds it: the interior while the halo travels. The edges of
-/// several passes wait for it.
+/// Of a stretch on a device, whose memory bounds it: the interior while the halo travels. The edges
+/// of several passes wait for it.
 double device_seconds(const PlanRequest& request, double points, index_t steps, double travel) {
   constexpr double launch = 4e-6;
   const double levels = request.problem.stencil.two_levels() ? 3 : 2;
@@ -62,9 +62,10 @@ double streamed_seconds(const PlanRequest& request, const Box3& box, index_t ste
   return static_cast<double>(request.fields) * of_size(request.element_bytes, seconds);
 }
 
-/// A plain sweep hides the smaller of what memory and arithmetic take behind the greater one, but for a part.
-/// Blocks in time wait for memory once in so many steps and compute out of cache in between. One rank of two,
-/// 8192 x 8192 f64 in 2, 4, 8, 16 and 64 steps an exchange: 0.55, 0.41, 0.32, 0.27 and 0.25 ns a point.
+/// A plain sweep hides the smaller of what memory and arithmetic take behind the greater one, but
+/// for a part. Blocks in time wait for memory once in so many steps and compute out of cache in
+/// between. One rank of two, 8192 x 8192 f64 in 2, 4, 8, 16 and 64 steps an exchange: 0.55, 0.41,
+/// 0.32, 0.27 and 0.25 ns a point.
 double seconds_per_update(const PlanRequest& request, const Box3& box, index_t steps) {
   const Stencil& stencil = request.problem.stencil;
   const index_t beside = request.problem.terms.count();
@@ -73,7 +74,8 @@ double seconds_per_update(const PlanRequest& request, const Box3& box, index_t s
   const bool in_cache = (2 + beside) * box.volume() * request.element_bytes <= request.cache_bytes;
   // A cache is taken to give four times what memory does.
   const double moved = levels * bytes / request.rates.memory * (in_cache ? 0.25 : 1);
-  // In cache the vector kernels take 0.06 ns a term and core in f64 (Zen 4); a box adds by doubling.
+  // In cache the vector kernels take 0.06 ns a term and core in f64 (Zen 4); a box adds by
+  // doubling.
   constexpr double seconds_per_term = 0.06e-9;
   const double sums = stencil.form == tessera::stencil::Form::box
                           ? 2 * static_cast<double>(2 * stencil.radius[2] + 1)
@@ -97,8 +99,8 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
     std::vector<mpi::Sent> sent;  // as is received
     for (const auto& piece :
          halo_receives(plan.grid, rank, times(problem.stencil.radius, steps), problem.periodic())) {
-      sent.push_back(
-          {shortest(piece.peer - rank, request.ranks), levels * piece.box.volume() * request.element_bytes});
+      sent.push_back({shortest(piece.peer - rank, request.ranks),
+                      levels * piece.box.volume() * request.element_bytes});
       bytes += sent.back().bytes;
     }
     const auto messages = static_cast<index_t>(sent.size());
@@ -106,12 +108,15 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
     result.exchanges += count;
     result.messages += count * messages;
     result.received_bytes += count * bytes;
-    result.buffer_bytes = std::max(result.buffer_bytes, 3 * bytes);  // in a window twice what is sent
+    result.buffer_bytes =
+        std::max(result.buffer_bytes, 3 * bytes);  // in a window twice what is sent
     result.updates += static_cast<double>(count) * points;
-    // Ranks are never quite in step: an exchange waits some microseconds for the last of its neighbours.
+    // Ranks are never quite in step: an exchange waits some microseconds for the last of its
+    // neighbours.
     constexpr double out_of_step = 5e-6;
     const double travel = among_neighbours(request.rates.network, sent);
-    const double packed = 4 * static_cast<double>(bytes) / request.rates.memory;  // read and written, twice
+    const double packed =
+        4 * static_cast<double>(bytes) / request.rates.memory;  // read and written, twice
     const double waited = messages == 0 ? 0 : out_of_step;
     result.exchange_seconds += static_cast<double>(count) * travel;
     const bool streams = request.device_memory > 0;
@@ -120,10 +125,10 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
       return streams ? streamed_seconds(request, box, steps)
                      : points * seconds_per_update(request, box, steps);
     };
-    result.seconds +=
-        static_cast<double>(count) * (request.pass_steps > 0 && !streams
-                                          ? device_seconds(request, points, steps, messages > 0 ? travel : 0)
-                                          : computed() + packed + waited + travel);
+    result.seconds += static_cast<double>(count) *
+                      (request.pass_steps > 0 && !streams
+                           ? device_seconds(request, points, steps, messages > 0 ? travel : 0)
+                           : computed() + packed + waited + travel);
   };
   if (request.steps >= plan.halo_steps) add(plan.halo_steps, request.steps / plan.halo_steps);
   if (request.steps % plan.halo_steps > 0) add(request.steps % plan.halo_steps, 1);
@@ -135,8 +140,8 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
       const index_t layers = box.size()[d] == 0 ? 0 : box.volume() / box.size()[d];
       for (const Edge edge : edges[static_cast<std::size_t>(d)]) {
         if (edge == Edge::exchanged)
-          result.buffer_bytes += 2 * 3 * request.fields * problem.stencil.radius[d] * plan.halo_steps *
-                                 layers * request.element_bytes;
+          result.buffer_bytes += 2 * 3 * request.fields * problem.stencil.radius[d] *
+                                 plan.halo_steps * layers * request.element_bytes;
       }
     }
   }

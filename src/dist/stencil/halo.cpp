@@ -67,9 +67,10 @@ void Halo<T>::look_for_neighbours(const DistributedField<T>& field) {
   for (Part& part : receives_) {
     part.in_window = window_->of(part.piece.peer) != nullptr;
     if (!part.in_window) continue;
-    for (const Part& sent :
-         parts(layout::halo_sends(field.grid(), part.piece.peer, depth, field.problem().periodic()))) {
-      if (sent.peer() == comm_.rank() && sent.piece.tag == part.piece.tag) part.window_offset = sent.offset;
+    for (const Part& sent : parts(layout::halo_sends(field.grid(), part.piece.peer, depth,
+                                                     field.problem().periodic()))) {
+      if (sent.peer() == comm_.rank() && sent.piece.tag == part.piece.tag)
+        part.window_offset = sent.offset;
     }
   }
 }
@@ -110,7 +111,8 @@ std::span<std::byte> Halo<T>::bytes_of(T* buffer, Part& part) const {
 template <class T>
 void Halo<T>::start(DistributedField<T>& field, int threads) {
   for (Part& part : receives_)
-    arriving_.push_back(comm_.receive(bytes_of(incoming_.data(), part), part.peer(), part.piece.tag));
+    arriving_.push_back(
+        comm_.receive(bytes_of(incoming_.data(), part), part.peer(), part.piece.tag));
   if (window_) window_->turn();
   T* const buffer = window_ ? window_->mine() : outgoing_.data();
   for (Part& part : sends_) {
@@ -129,8 +131,8 @@ void Halo<T>::finish(DistributedField<T>& field, int threads) {
   mpi::wait_all(arriving_);
   if (window_) window_->sync();
   for (const Part& part : receives_) {
-    const T* from =
-        part.in_window ? window_->of(part.piece.peer) + part.window_offset : incoming_.data() + part.offset;
+    const T* from = part.in_window ? window_->of(part.piece.peer) + part.window_offset
+                                   : incoming_.data() + part.offset;
     for (const GridView<T>& view : views(field)) {
       unpack(view, part.piece.box, from, threads);
       from += part.piece.box.volume();
@@ -145,8 +147,9 @@ template <class T>
 index_t sent_elements(const DistributedField<T>& field, index_t rank) {
   const Problem& problem = field.problem();
   index_t elements = 0;
-  for (const auto& piece : layout::halo_sends(
-           field.grid(), rank, times(problem.stencil.radius, field.halo_steps()), problem.periodic()))
+  for (const auto& piece :
+       layout::halo_sends(field.grid(), rank, times(problem.stencil.radius, field.halo_steps()),
+                          problem.periodic()))
     elements += piece.box.volume();
   return elements * field.fields() * (problem.stencil.two_levels() ? 2 : 1);
 }

@@ -9,22 +9,25 @@
 
 namespace tessera::dist::stencil {
 
-/// Exchanges the layers that so many steps need, of every field's current level and, for stencils of two
-/// levels, of the one before, in one message a neighbour; or through the field's window, where it has one,
-/// with neighbours of the same node. Keeps its buffers from one exchange to the next.
+/// Exchanges the layers that so many steps need, of every field's current level and, for stencils
+/// of two levels, of the one before, in one message a neighbour; or through the field's window,
+/// where it has one, with neighbours of the same node. Keeps its buffers from one exchange to the
+/// next.
 template <class T>
 class Halo {
  public:
   Halo(const mpi::Communicator& comm, const DistributedField<T>& field, index_t steps);
 
   [[nodiscard]] index_t steps() const { return steps_; }
-  /// Receives before sends. The inner layers may change again when it returns, the outer ones are not there
-  /// yet.
+  /// Receives before sends. The inner layers may change again when it returns, the outer ones are
+  /// not there yet.
   void start(DistributedField<T>& field, int threads);
   /// Waits, then fills the outer layers.
   void finish(DistributedField<T>& field, int threads);
 
-  [[nodiscard]] index_t messages() const { return static_cast<index_t>(receives_.size()); }  ///< received
+  [[nodiscard]] index_t messages() const {
+    return static_cast<index_t>(receives_.size());
+  }  ///< received
 
  private:
   /// Through a window a message is one byte: that the layers are there.

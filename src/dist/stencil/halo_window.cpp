@@ -17,7 +17,8 @@ HaloWindow<T>::HaloWindow(const mpi::Communicator& comm, const DistributedField<
 template <class T>
 bool HaloWindow<T>::fits(const mpi::Communicator& comm, const DistributedField<T>& u) {
   const mpi::Communicator node = comm.node();
-  const index_t bytes = node.sum(2 * sent_elements(u, comm.rank()) * static_cast<index_t>(sizeof(T)));
+  const index_t bytes =
+      node.sum(2 * sent_elements(u, comm.rank()) * static_cast<index_t>(sizeof(T)));
   const bool room = 2 * bytes <= mpi::SharedMemory::available();  // others may want some
   const bool shares = node.size() == 1 || mpi::SharedMemory::works_here(node);
   mpi::Agreement all(comm, "plan");

@@ -1,6 +1,6 @@
 #pragma once
-// Halos within a node: every rank lays out what its neighbours take in a shared window, and they read it
-// there.
+// Halos within a node: every rank lays out what its neighbours take in a shared window, and they
+// read it there.
 
 #include <memory>
 
@@ -9,17 +9,18 @@
 
 namespace tessera::dist::stencil {
 
-/// Room in the node's shared memory for what a rank sends in one exchange, twice. The fields themselves stay
-/// in the ranks' own memory, on huge pages; a packed layer costs one copy on either side, and none in
-/// between.
+/// Room in the node's shared memory for what a rank sends in one exchange, twice. The fields
+/// themselves stay in the ranks' own memory, on huge pages; a packed layer costs one copy on either
+/// side, and none in between.
 ///
-/// Why twice: a rank that begins exchange e has what its neighbours laid out in exchange e - 1, so they had
-/// begun that one, so they had read everything of e - 2, whose room e takes. Halos are mutual.
+/// Why twice: a rank that begins exchange e has what its neighbours laid out in exchange e - 1, so
+/// they had begun that one, so they had read everything of e - 2, whose room e takes. Halos are
+/// mutual.
 template <class T>
 class HaloWindow {
  public:
-  /// Collective over comm. Room for exchanges of u's halo steps. Throws Error(memory) on every rank of a node
-  /// whose shared memory has not the room.
+  /// Collective over comm. Room for exchanges of u's halo steps. Throws Error(memory) on every rank
+  /// of a node whose shared memory has not the room.
   HaloWindow(const mpi::Communicator& comm, const DistributedField<T>& u);
 
   /// Whether some rank of comm has neighbours in its node, and every node has the room. Collective.

@@ -24,8 +24,8 @@ class Stop {
   virtual void at(index_t step) = 0;
 };
 
-/// advance(steps) takes a field, which is after `first` steps, to `last`; in between, and at both ends, the
-/// stops in their order. Collective.
+/// advance(steps) takes a field, which is after `first` steps, to `last`; in between, and at both
+/// ends, the stops in their order. Collective.
 template <class Advance>
 Traffic march(index_t first, index_t last, std::span<Stop* const> stops, const Advance& advance) {
   Traffic traffic;

@@ -28,11 +28,13 @@ Index3 times(Index3 radius, index_t steps) {
 
 template <class T>
 DeviceKernel<T> kernel_of(const Method& method) {
-  const Variant* const row = method.kernel != nullptr ? method.kernel : tessera::stencil::best_device();
+  const Variant* const row =
+      method.kernel != nullptr ? method.kernel : tessera::stencil::best_device();
   DeviceKernel<T> kernel;
   if (row != nullptr) kernel = row->on_device.template of<T>();
-  require(kernel.run != nullptr, ExitCode::usage,
-          "fields on devices need a kernel for devices; name a cuda_ one, or use a build with CUDA");
+  require(
+      kernel.run != nullptr, ExitCode::usage,
+      "fields on devices need a kernel for devices; name a cuda_ one, or use a build with CUDA");
   return kernel;
 }
 
@@ -62,7 +64,8 @@ std::vector<Part> device_parts(Index3 size, const Edges& edges, Index3 depth) {
   const Split whole = split(size, edges, depth);
   if (whole.edges.empty() || whole.interior.empty()) return {};
   std::vector<Part> parts{part_of(whole.interior)};
-  // The last edges are the first that need only what is there, as those before them go around their ends.
+  // The last edges are the first that need only what is there, as those before them go around their
+  // ends.
   for (auto edge = whole.edges.rbegin(); edge != whole.edges.rend(); ++edge) {
     parts.push_back(part_of(edge->box));
     parts.back().front[edge->d][1 - edge->side] = Front::advances;
@@ -71,23 +74,24 @@ std::vector<Part> device_parts(Index3 size, const Edges& edges, Index3 depth) {
 }
 
 template <class T>
-index_t steps_of_a_pass(const Problem& problem, const layout::GridLayout& grid, const Method& method) {
+index_t steps_of_a_pass(const Problem& problem, const layout::GridLayout& grid,
+                        const Method& method) {
   if (grid.of(0).empty()) return 1;
-  return tessera::stencil::steps_of_a_pass(shape_of<T>(problem, grid.of(0), 1), kernel_of<T>(method),
-                                           method.tuning);
+  return tessera::stencil::steps_of_a_pass(shape_of<T>(problem, grid.of(0), 1),
+                                           kernel_of<T>(method), method.tuning);
 }
 
 template <class T>
-SlabPlan slabs_of(const Problem& problem, const layout::GridLayout& grid, index_t rank, index_t steps,
-                  const Method& method) {
+SlabPlan slabs_of(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+                  index_t steps, const Method& method) {
   if (grid.of(rank).empty()) return {};
-  return tessera::stencil::plan_slabs(shape_of<T>(problem, grid.of(rank), steps), kernel_of<T>(method),
-                                      method.tuning);
+  return tessera::stencil::plan_slabs(shape_of<T>(problem, grid.of(rank), steps),
+                                      kernel_of<T>(method), method.tuning);
 }
 
 template <class T>
-index_t DeviceStencil<T>::device_bytes(const Problem& problem, const layout::GridLayout& grid, index_t rank,
-                                       index_t halo_steps, index_t fields) {
+index_t DeviceStencil<T>::device_bytes(const Problem& problem, const layout::GridLayout& grid,
+                                       index_t rank, index_t halo_steps, index_t fields) {
   const Box3 box = grid.of(rank);
   if (box.empty()) return 0;
   const auto sweep = device_sweep(shape_of<T>(problem, box, halo_steps));
@@ -112,8 +116,8 @@ DeviceStencil<T>::DeviceStencil(const mpi::DeviceExchange& exchange, const Distr
       kernels_(*kernels),
       sweep_(device_sweep(shape_of<T>(problem_, box_, halo_steps_))),
       levels_(static_cast<std::size_t>(fields_)),
-      halo_(exchange, problem_, u.grid(), halo_steps_, fields_ * (problem_.stencil.two_levels() ? 2 : 1),
-            kernels_) {
+      halo_(exchange, problem_, u.grid(), halo_steps_,
+            fields_ * (problem_.stencil.two_levels() ? 2 : 1), kernels_) {
   mpi::together(exchange.comm(), "allocate", [&] {
     require(!problem_.terms.any(), ExitCode::usage,
             "the device variants of stencils know no coefficients, sources or masks");
@@ -340,8 +344,10 @@ void DeviceStencil<T>::finish(mpi::Phases& phases) {
 template index_t steps_of_a_pass<Half>(const Problem&, const layout::GridLayout&, const Method&);
 template index_t steps_of_a_pass<float>(const Problem&, const layout::GridLayout&, const Method&);
 template index_t steps_of_a_pass<double>(const Problem&, const layout::GridLayout&, const Method&);
-template SlabPlan slabs_of<Half>(const Problem&, const layout::GridLayout&, index_t, index_t, const Method&);
-template SlabPlan slabs_of<float>(const Problem&, const layout::GridLayout&, index_t, index_t, const Method&);
+template SlabPlan slabs_of<Half>(const Problem&, const layout::GridLayout&, index_t, index_t,
+                                 const Method&);
+template SlabPlan slabs_of<float>(const Problem&, const layout::GridLayout&, index_t, index_t,
+                                  const Method&);
 template SlabPlan slabs_of<double>(const Problem&, const layout::GridLayout&, index_t, index_t,
                                    const Method&);
 template class DeviceStencil<Half>;

@@ -12,42 +12,46 @@ namespace tessera::dist::stencil {
 
 using tessera::stencil::SlabPlan;
 
-/// A box in the parts that are computed in place one after the other, each all its steps: the first needs
-/// nothing of the halo, the others lie around it. Together they compute every point of every step once.
-/// depth: points of the halo by dimension. Empty where a box is less than two halos long, or has none.
-[[nodiscard]] std::vector<tessera::stencil::Part> device_parts(Index3 size, const Edges& edges, Index3 depth);
+/// A box in the parts that are computed in place one after the other, each all its steps: the first
+/// needs nothing of the halo, the others lie around it. Together they compute every point of every
+/// step once. depth: points of the halo by dimension. Empty where a box is less than two halos
+/// long, or has none.
+[[nodiscard]] std::vector<tessera::stencil::Part> device_parts(Index3 size, const Edges& edges,
+                                                               Index3 depth);
 
-/// The most steps of a stretch that the method's kernel takes in a single pass, the same on every rank; 1
-/// where there is no kernel.
+/// The most steps of a stretch that the method's kernel takes in a single pass, the same on every
+/// rank; 1 where there is no kernel.
 template <class T>
 [[nodiscard]] index_t steps_of_a_pass(const Problem& problem, const layout::GridLayout& grid,
                                       const Method& method);
 
-/// How a rank's box goes through its device for so many steps where it lies on the host: at once, or in
-/// slabs. Throws Error(memory) where it cannot.
+/// How a rank's box goes through its device for so many steps where it lies on the host: at once,
+/// or in slabs. Throws Error(memory) where it cannot.
 template <class T>
-[[nodiscard]] SlabPlan slabs_of(const Problem& problem, const layout::GridLayout& grid, index_t rank,
-                                index_t steps, const Method& method);
+[[nodiscard]] SlabPlan slabs_of(const Problem& problem, const layout::GridLayout& grid,
+                                index_t rank, index_t steps, const Method& method);
 
-/// While the halo travels the interior of every box is computed on a stream of its own; then the edges. Where
-/// a stretch between two exchanges is a single pass, the edges of one exchange and the halo of the next one
-/// do not wait for the interior either: only the interior's own steps are on the way from stretch to stretch.
+/// While the halo travels the interior of every box is computed on a stream of its own; then the
+/// edges. Where a stretch between two exchanges is a single pass, the edges of one exchange and the
+/// halo of the next one do not wait for the interior either: only the interior's own steps are on
+/// the way from stretch to stretch.
 template <class T>
 class DeviceStencil {
  public:
-  /// Memory for fields as u's, uninitialised, without terms. The kernel is the method's, or the best one for
-  /// devices. Collective.
-  DeviceStencil(const mpi::DeviceExchange& exchange, const DistributedField<T>& u, const Method& method,
+  /// Memory for fields as u's, uninitialised, without terms. The kernel is the method's, or the
+  /// best one for devices. Collective.
+  DeviceStencil(const mpi::DeviceExchange& exchange, const DistributedField<T>& u,
+                const Method& method,
                 const ResidentKernels<T>* kernels = tessera::stencil::resident_kernels<T>());
 
-  // This rank's boxes, from its host's memory and back: those values of u that its stencil needs, and what is
-  // given beyond sides. No steps must be under way.
+  // This rank's boxes, from its host's memory and back: those values of u that its stencil needs,
+  // and what is given beyond sides. No steps must be under way.
   void put(const DistributedField<T>& u);
   /// A part of the box, in local indices.
   void get(DistributedField<T>& u, const Box3& part) const;
 
-  /// So many steps. Collective. Adds to the phases "exchange" and "compute" what this rank waits for, and to
-  /// "interior" and "edges" what its device takes for them.
+  /// So many steps. Collective. Adds to the phases "exchange" and "compute" what this rank waits
+  /// for, and to "interior" and "edges" what its device takes for them.
   Traffic advance(index_t steps, mpi::Phases& phases);
 
   /// Bytes that came from other ranks since it was made.
@@ -99,7 +103,7 @@ class DeviceStencil {
   ResidentKernels<T> kernels_;
   Sweep sweep_;                                                ///< without levels
   std::vector<std::array<machine::device::Block, 2>> levels_;  ///< by field
-  index_t origin_ = 0;                                         ///< of the point (0, 0, 0) in a level
+  index_t origin_ = 0;  ///< of the point (0, 0, 0) in a level
   machine::device::Block weights_, places_;
   DeviceHalo<T> halo_;
   std::map<index_t, Stretch> stretches_;  ///< by steps

@@ -8,8 +8,8 @@ namespace {
 Index3 plus(Index3 a, Index3 b) { return {{a[0] + b[0], a[1] + b[1], a[2] + b[2]}}; }
 
 template <class T>
-Sweep<T> sweep_on(const Problem& problem, Index3 origin, const GridView<T>& now, const GridView<T>& past,
-                  index_t steps, int threads) {
+Sweep<T> sweep_on(const Problem& problem, Index3 origin, const GridView<T>& now,
+                  const GridView<T>& past, index_t steps, int threads) {
   return {problem.stencil, problem.sides, problem.global, origin, {now, past}, steps, threads};
 }
 
@@ -52,7 +52,8 @@ Split split(Index3 size, const Edges& edges, Index3 depth) {
 }
 
 template <class T>
-EdgeField<T>::EdgeField(const DistributedField<T>& u, index_t field, const Box3& edge, index_t steps)
+EdgeField<T>::EdgeField(const DistributedField<T>& u, index_t field, const Box3& edge,
+                        index_t steps)
     : problem_(u.problem()),
       field_(field),
       edge_(edge),
@@ -65,7 +66,8 @@ EdgeField<T>::EdgeField(const DistributedField<T>& u, index_t field, const Box3&
 
 template <class T>
 Sweep<T> EdgeField<T>::sweep(int threads) {
-  Sweep<T> sweep = sweep_on(problem_, origin_, storage_.level(0), storage_.level(1), steps_, threads);
+  Sweep<T> sweep =
+      sweep_on(problem_, origin_, storage_.level(0), storage_.level(1), steps_, threads);
   sweep.terms = terms_;
   return sweep;
 }
@@ -73,7 +75,8 @@ Sweep<T> EdgeField<T>::sweep(int threads) {
 template <class T>
 void EdgeField<T>::copy(DistributedField<T>& u, Which which) {
   const Index3 size = edge_.size(), own = u.box().size();
-  const GridView<T> from[2]{u.now(field_), u.past(field_)}, to[2]{storage_.level(0), storage_.level(1)};
+  const GridView<T> from[2]{u.now(field_), u.past(field_)},
+      to[2]{storage_.level(0), storage_.level(1)};
   const index_t x0 = -ghosts_[2][0], x1 = size[2] + ghosts_[2][1];
   for (index_t z = -ghosts_[0][0]; z < size[0] + ghosts_[0][1]; ++z) {
     for (index_t y = -ghosts_[1][0]; y < size[1] + ghosts_[1][1]; ++y) {
@@ -98,7 +101,8 @@ void EdgeField<T>::copy(DistributedField<T>& u, Which which) {
 template <class T>
 void EdgeField<T>::give(DistributedField<T>& u) {
   const Index3 size = edge_.size();
-  const GridView<T> to[2]{u.now(field_), u.past(field_)}, from[2]{storage_.level(0), storage_.level(1)};
+  const GridView<T> to[2]{u.now(field_), u.past(field_)},
+      from[2]{storage_.level(0), storage_.level(1)};
   for (int level = 0; level < 2; ++level) {
     for (index_t z = 0; z < size[0]; ++z) {
       for (index_t y = 0; y < size[1]; ++y)

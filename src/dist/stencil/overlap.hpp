@@ -1,6 +1,6 @@
 #pragma once
-// Work while the halo travels: the interior of a box needs nothing of it, the edges are computed when it is
-// there.
+// Work while the halo travels: the interior of a box needs nothing of it, the edges are computed
+// when it is there.
 
 #include <vector>
 
@@ -8,7 +8,8 @@
 
 namespace tessera::dist::stencil {
 
-/// A box in its part that some steps can do without the halo, and boxes around it; in local indices.
+/// A box in its part that some steps can do without the halo, and boxes around it; in local
+/// indices.
 struct Split {
   struct Edge {
     Box3 box;
@@ -17,12 +18,12 @@ struct Split {
   Box3 interior;
   std::vector<Edge> edges;  ///< each as long as those before it have left
 };
-/// depth: points of the halo by dimension. No edges where a box is less than two halos long: what an edge
-/// begins with would lie beyond the box.
+/// depth: points of the halo by dimension. No edges where a box is less than two halos long: what
+/// an edge begins with would lie beyond the box.
 [[nodiscard]] Split split(Index3 size, const Edges& edges, Index3 depth);
 
-/// An edge of a rank's box in memory of its own: the steps of the interior overwrite what the edge begins
-/// with.
+/// An edge of a rank's box in memory of its own: the steps of the interior overwrite what the edge
+/// begins with.
 template <class T>
 class EdgeField {
  public:

@@ -1,6 +1,6 @@
 #pragma once
-// Which grid, how many steps between two exchanges, and what that costs every rank: arithmetic only, the same
-// on every rank.
+// Which grid, how many steps between two exchanges, and what that costs every rank: arithmetic
+// only, the same on every rank.
 
 #include <optional>
 #include <vector>
@@ -35,7 +35,8 @@ struct PlanRequest {
   index_t pass_steps = 0;     ///< on devices: what their kernel takes in one pass
   index_t device_memory = 0;  ///< of a rank, for fields on the host that go through devices
   tessera::stencil::SlabRates device_rates = {};  ///< of those
-  std::vector<double> weights = {};  ///< updates a second of every rank, by which boxes go; empty: all alike
+  std::vector<double> weights =
+      {};  ///< updates a second of every rank, by which boxes go; empty: all alike
 
   [[nodiscard]] bool weighted() const { return static_cast<index_t>(weights.size()) == ranks; }
 };
@@ -45,8 +46,8 @@ struct Plan {
   index_t halo_steps = 1;
 };
 
-/// Throws Error(usage) naming the argument for sizes that are none, and when the parts asked for are more
-/// than the ranks, or shorter than the stencil reaches.
+/// Throws Error(usage) naming the argument for sizes that are none, and when the parts asked for
+/// are more than the ranks, or shorter than the stencil reaches.
 [[nodiscard]] Plan make_plan(const PlanRequest& request);
 
 /// The most steps whose halo every box of the grid can give.

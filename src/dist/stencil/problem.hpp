@@ -28,15 +28,16 @@ struct Problem {
     return {is(0), is(1), is(2)};
   }
   [[nodiscard]] bool given(int d, int side) const {
-    return sides[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)].kind == Boundary::given;
+    return sides[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)].kind ==
+           Boundary::given;
   }
   [[nodiscard]] bool any_given() const {
     bool any = false;
     for (int d = 0; d < 3; ++d) any = any || given(d, 0) || given(d, 1);
     return any;
   }
-  /// Points whose values somebody has to bring: the field and, if a side is given, a frame around it as wide
-  /// as the stencil reaches, but for periodic dimensions.
+  /// Points whose values somebody has to bring: the field and, if a side is given, a frame around
+  /// it as wide as the stencil reaches, but for periodic dimensions.
   [[nodiscard]] Box3 with_frame() const {
     Box3 box{{}, global};
     for (int d = 0; any_given() && d < 3; ++d) {

@@ -41,8 +41,8 @@ Box3 owned(const Problem& problem, const Box3& box) {
   return all;
 }
 
-/// f(part) for the parts of the rank's box, in local indices, that a box covers whose periodic dimensions are
-/// unrolled.
+/// f(part) for the parts of the rank's box, in local indices, that a box covers whose periodic
+/// dimensions are unrolled.
 template <class F>
 void each_covered(const Problem& problem, const Box3& unrolled, const Box3& own, const F& f) {
   std::array<std::vector<std::pair<index_t, index_t>>, 3> ranges;
@@ -53,7 +53,8 @@ void each_covered(const Problem& problem, const Box3& unrolled, const Box3& own,
     for (; turn < unrolled.high[d]; turn += n) {
       const index_t low = std::max(unrolled.low[d] - turn, own.low[d]),
                     high = std::min(unrolled.high[d] - turn, own.high[d]);
-      if (low < high) ranges[static_cast<std::size_t>(d)].emplace_back(low - own.low[d], high - own.low[d]);
+      if (low < high)
+        ranges[static_cast<std::size_t>(d)].emplace_back(low - own.low[d], high - own.low[d]);
       if (!periodic) break;
     }
   }
@@ -81,7 +82,9 @@ index_t sample_steps(const Stencil& stencil, index_t most, double affordable) {
 
 }  // namespace
 
-index_t sample_steps(const Stencil& stencil, index_t most) { return sample_steps(stencil, most, most_terms); }
+index_t sample_steps(const Stencil& stencil, index_t most) {
+  return sample_steps(stencil, most, most_terms);
+}
 
 index_t sample_steps(const Problem& problem, index_t steps, index_t most) {
   // Up to 32 samples are computed again, and a term by plain code takes as long as 50 of a sweep.
@@ -118,7 +121,8 @@ std::vector<Index3> Samples<T>::choose(const layout::GridLayout& grid, std::uint
   for (index_t i = 0; i < random_samples; ++i) {
     Index3 p;
     for (int d = 0; d < 3; ++d)
-      p[d] = static_cast<index_t>(random_bits(seed, 77, 3 * i + d) % static_cast<std::uint64_t>(n[d]));
+      p[d] =
+          static_cast<index_t>(random_bits(seed, 77, 3 * i + d) % static_cast<std::uint64_t>(n[d]));
     add(p);
   }
   return points;
@@ -162,7 +166,8 @@ void Samples<T>::gather(const DistributedField<T>& u, Sample& sample) const {
       sample.now[at] = static_cast<double>(now(local));
       if (two_levels) sample.past[at] = static_cast<double>(past(local));
       for (std::size_t k = 0; k < all_terms.size() && holds(u.box(), p); ++k) {
-        if (!sample.terms[k].empty()) sample.terms[k][at] = static_cast<double>(terms.field[k](local));
+        if (!sample.terms[k].empty())
+          sample.terms[k][at] = static_cast<double>(terms.field[k](local));
       }
     }
     ++at;
@@ -184,7 +189,8 @@ T Samples<T>::recomputed(const Sample& sample) const {
       p[d] -= box.low[d];
       if (periodic[static_cast<std::size_t>(d)]) p[d] = wrapped(p[d], problem_.global[d]);
     }
-    return static_cast<T>(values[static_cast<std::size_t>((p[0] * size[1] + p[1]) * size[2] + p[2])]);
+    return static_cast<T>(
+        values[static_cast<std::size_t>((p[0] * size[1] + p[1]) * size[2] + p[2])]);
   };
   using A = Arithmetic<T>;
   const auto term = [&](Term which, Index3 p) -> std::optional<A> {
@@ -197,7 +203,8 @@ T Samples<T>::recomputed(const Sample& sample) const {
   };
   return tessera::stencil::recompute<T>(
       problem_.stencil, problem_.sides, problem_.global, sample.point, steps_,
-      [&](Index3 p) { return value(sample.now, p); }, [&](Index3 p) { return value(sample.past, p); }, terms);
+      [&](Index3 p) { return value(sample.now, p); },
+      [&](Index3 p) { return value(sample.past, p); }, terms);
 }
 
 template <class T>

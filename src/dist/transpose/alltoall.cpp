@@ -12,7 +12,8 @@ Records whole(machine::Buffer<std::byte>& memory, const layout::Box& box, index_
 
 }  // namespace
 
-void alltoall(const mpi::Communicator& comm, const Task& task, const Method& method, mpi::Phases& phases) {
+void alltoall(const mpi::Communicator& comm, const Task& task, const Method& method,
+              mpi::Phases& phases) {
   const index_t bytes = task.a.bytes();
   const layout::MatrixLayout source = source_layout(task.a, task.op);
   if (source == task.b.layout()) {  // nothing has to move

@@ -25,10 +25,12 @@ std::vector<std::uint64_t> keys_of(layout::Range range, int name, std::uint64_t 
 
 }  // namespace
 
-AxesPart axes_part(std::span<const index_t> extents, std::span<const int> axes, index_t rank, index_t ranks) {
+AxesPart axes_part(std::span<const index_t> extents, std::span<const int> axes, index_t rank,
+                   index_t ranks) {
   tessera::transpose::require_permutation(extents, axes);
   require(!axes.empty(), ExitCode::usage, "axes: an array without axes has nothing to permute");
-  require(rank >= 0 && rank < ranks, ExitCode::usage, fmt::format("rank: {} is none of {}", rank, ranks));
+  require(rank >= 0 && rank < ranks, ExitCode::usage,
+          fmt::format("rank: {} is none of {}", rank, ranks));
   AxesPart part;
   part.elements = 1;
   const auto split = static_cast<std::size_t>(axes[0]);
@@ -74,7 +76,8 @@ std::uint64_t slab_checksum(const NamedSlab& slab, std::uint64_t seed, int threa
           key += keys[k][static_cast<std::size_t>(rest % extent)];
           rest /= extent;
         }
-        sum += row_sum(slab.data + position * row * slab.bytes, row, slab.bytes, key, keys.back().data());
+        sum += row_sum(slab.data + position * row * slab.bytes, row, slab.bytes, key,
+                       keys.back().data());
       }
       total += sum;
     });

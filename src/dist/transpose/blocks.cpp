@@ -9,7 +9,8 @@ namespace {
 
 void copy_rows(const ConstRecords& a, const Records& b, int threads) {
   const auto row_bytes = static_cast<std::size_t>(a.cols * a.bytes);
-  const index_t grain = std::max<index_t>(1, (index_t{256} << 10) / std::max<index_t>(1, a.cols * a.bytes));
+  const index_t grain =
+      std::max<index_t>(1, (index_t{256} << 10) / std::max<index_t>(1, a.cols * a.bytes));
   machine::parallel(threads, [&] {
     machine::parallel_for(0, a.rows, grain, [&](index_t begin, index_t end) {
       for (index_t i = begin; i < end; ++i) std::memcpy(b.at(i, 0), a.at(i, 0), row_bytes);
@@ -18,7 +19,8 @@ void copy_rows(const ConstRecords& a, const Records& b, int threads) {
 }
 
 template <class T>
-void update_as(const Method& method, const Scale& scale, Op op, const ConstRecords& a, const Records& b) {
+void update_as(const Method& method, const Scale& scale, Op op, const ConstRecords& a,
+               const Records& b) {
   using Factor = tessera::transpose::Real<T>;
   update(tessera::transpose::Update<T>{static_cast<Factor>(scale.alpha),
                                        {reinterpret_cast<const T*>(a.data), a.rows, a.cols, a.ld},
@@ -46,11 +48,13 @@ void move_block(const Method& method, Op op, const ConstRecords& a, const Record
     copy_rows(a, b, threads_of(method.tuning));
     return;
   }
-  const Variant& kernel = method.kernel != nullptr ? *method.kernel : tessera::transpose::best(a, b);
+  const Variant& kernel =
+      method.kernel != nullptr ? *method.kernel : tessera::transpose::best(a, b);
   kernel.out_of_place(a, b, method.tuning);
 }
 
-void update_block(const Method& method, const Scale& scale, Op op, const ConstRecords& a, const Records& b) {
+void update_block(const Method& method, const Scale& scale, Op op, const ConstRecords& a,
+                  const Records& b) {
   const mpi::Computing computing;
   if (scale.plain()) return move_block(method, op, a, b);
   dispatch_number(scale.number, [&]<class T>(Type<T>) { update_as<T>(method, scale, op, a, b); });

@@ -12,10 +12,11 @@ namespace tessera::dist::transpose {
 
 /// The part `box` of a block that covers `whole`, both in the indices of one matrix.
 template <class Byte>
-[[nodiscard]] tessera::transpose::RecordView<Byte> part(const tessera::transpose::RecordView<Byte>& block,
-                                                        const layout::Box& whole, const layout::Box& box) {
-  return block.block(box.rows.begin - whole.rows.begin, box.cols.begin - whole.cols.begin, box.rows.size(),
-                     box.cols.size());
+[[nodiscard]] tessera::transpose::RecordView<Byte> part(
+    const tessera::transpose::RecordView<Byte>& block, const layout::Box& whole,
+    const layout::Box& box) {
+  return block.block(box.rows.begin - whole.rows.begin, box.cols.begin - whole.cols.begin,
+                     box.rows.size(), box.cols.size());
 }
 /// The part of this rank's block of a that op(a)[box] is made of.
 [[nodiscard]] ConstRecords source_part(const DistributedRecords& a, Op op, const layout::Box& box);
@@ -39,15 +40,19 @@ decltype(auto) dispatch_number(Number number, const F& f) {
   return f(Type<double>{});
 }
 /// b = alpha * op(a) + beta * b.
-void update_block(const Method& method, const Scale& scale, Op op, const ConstRecords& a, const Records& b);
+void update_block(const Method& method, const Scale& scale, Op op, const ConstRecords& a,
+                  const Records& b);
 
 /// The algorithms; they leave alpha == 0 to the caller.
-void alltoall(const mpi::Communicator& comm, const Task& task, const Method& method, mpi::Phases& phases);
-void pairwise(const mpi::Communicator& comm, const Task& task, const Method& method, mpi::Phases& phases);
-void shared(const mpi::Communicator& comm, const Task& task, const Method& method, mpi::Phases& phases);
+void alltoall(const mpi::Communicator& comm, const Task& task, const Method& method,
+              mpi::Phases& phases);
+void pairwise(const mpi::Communicator& comm, const Task& task, const Method& method,
+              mpi::Phases& phases);
+void shared(const mpi::Communicator& comm, const Task& task, const Method& method,
+            mpi::Phases& phases);
 
-/// Pairwise with every rank but those whose block of b this rank reaches; `meanwhile` runs while the first
-/// pieces travel.
+/// Pairwise with every rank but those whose block of b this rank reaches; `meanwhile` runs while
+/// the first pieces travel.
 void pairwise_beyond_reach(const mpi::Communicator& comm, const Task& task, const Method& method,
                            const std::function<bool(index_t)>& reaches,
                            const std::function<void()>& meanwhile, mpi::Phases& phases);

@@ -28,10 +28,11 @@ index_t differences(const ConstRecords& got, const ConstRecords& want) {
 }  // namespace
 
 std::uint64_t matrix_checksum(const mpi::Communicator& comm, const DistributedRecords& matrix,
-                              tessera::transpose::Indices indices, std::uint64_t seed, int threads) {
+                              tessera::transpose::Indices indices, std::uint64_t seed,
+                              int threads) {
   const layout::Box& box = matrix.box();
-  return comm.sum(
-      tessera::transpose::checksum(matrix.view(), {box.rows.begin, box.cols.begin, indices}, seed, threads));
+  return comm.sum(tessera::transpose::checksum(
+      matrix.view(), {box.rows.begin, box.cols.begin, indices}, seed, threads));
 }
 
 bool is_update(const mpi::Communicator& comm, const Task& task, const DistributedRecords& old_b,

@@ -42,7 +42,8 @@ void add_steps(Forecast& f, const std::vector<Step>& steps, index_t element) {
 
 void add_alltoall(Forecast& f, const Homes& homes, const ForecastRequest& q, index_t rank) {
   const index_t element = q.element_bytes;
-  const index_t mine = homes.a.of(rank).area() * element, result = homes.b.of(rank).area() * element;
+  const index_t mine = homes.a.of(rank).area() * element,
+                result = homes.b.of(rank).area() * element;
   f.touched_bytes += 2 * mine;
   if (homes.source == homes.b) return;
   f.work_bytes += mine;  // row blocks are never contiguous in the transpose of others
@@ -64,10 +65,12 @@ void add_alltoall(Forecast& f, const Homes& homes, const ForecastRequest& q, ind
 
 /// Whether a rank writes straight into the result of another.
 bool direct(const ForecastRequest& q, const Method& method, index_t rank, index_t peer) {
-  return method.algorithm == Algorithm::shared && peer / q.ranks_per_node == rank / q.ranks_per_node;
+  return method.algorithm == Algorithm::shared &&
+         peer / q.ranks_per_node == rank / q.ranks_per_node;
 }
 
-std::vector<Step> steps_of(const ForecastRequest& q, const Method& method, const Homes& homes, index_t rank) {
+std::vector<Step> steps_of(const ForecastRequest& q, const Method& method, const Homes& homes,
+                           index_t rank) {
   return pairwise_steps(homes.source, homes.b, rank, method.piece_bytes / q.element_bytes,
                         [&](index_t peer) { return direct(q, method, rank, peer); });
 }
@@ -84,9 +87,11 @@ void add_in_place(Forecast& f, const ForecastRequest& q, index_t mine, int threa
   f.work_bytes = tessera::transpose::chunks_scratch_bytes(plan, q.element_bytes, threads);
 }
 
-Forecast forecast_rank(const ForecastRequest& q, const Method& method, const Homes& homes, index_t rank) {
+Forecast forecast_rank(const ForecastRequest& q, const Method& method, const Homes& homes,
+                       index_t rank) {
   const index_t element = q.element_bytes, most = method.piece_bytes / element;
-  const index_t mine = homes.a.of(rank).area() * element, result = homes.b.of(rank).area() * element;
+  const index_t mine = homes.a.of(rank).area() * element,
+                result = homes.b.of(rank).area() * element;
   Forecast f;
   f.home_bytes = q.in_place ? mine : mine + result;
   if (q.scale.alpha == 0) {
@@ -122,10 +127,12 @@ Forecast forecast_rank(const ForecastRequest& q, const Method& method, const Hom
 }
 
 /// All at once.
-double alltoall_seconds(const Forecast& f, const Homes& homes, index_t rank, const mpi::Network& network) {
+double alltoall_seconds(const Forecast& f, const Homes& homes, index_t rank,
+                        const mpi::Network& network) {
   if (homes.source == homes.b) return 0;
   index_t sent = 0;
-  for (const layout::Piece& piece : outgoing(homes.source, homes.b, rank)) sent += piece.peer == rank ? 0 : 1;
+  for (const layout::Piece& piece : outgoing(homes.source, homes.b, rank))
+    sent += piece.peer == rank ? 0 : 1;
   return at_once(network, {sent, f.messages, f.sent_bytes, f.received_bytes});
 }
 
@@ -150,7 +157,8 @@ std::vector<Forecast> forecast(const ForecastRequest& request, const Method& met
   return result;
 }
 
-double exchange_seconds(const ForecastRequest& q, const Method& method, const mpi::Network& network) {
+double exchange_seconds(const ForecastRequest& q, const Method& method,
+                        const mpi::Network& network) {
   if (q.scale.alpha == 0 || q.ranks == 1) return 0;
   const Homes homes = homes_of(q);
   const index_t most = method.piece_bytes / q.element_bytes;

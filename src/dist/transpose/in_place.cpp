@@ -8,11 +8,12 @@
 
 namespace tessera::dist::transpose {
 
-void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix, const Method& method,
-                        mpi::Phases& phases) {
+void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix,
+                        const Method& method, mpi::Phases& phases) {
   const index_t rows = matrix.rows(), cols = matrix.cols(), bytes = matrix.bytes();
   require(matrix.layout().ranks() == comm.size(), ExitCode::usage,
-          fmt::format("matrix: it lies on {} ranks and comm has {}", matrix.layout().ranks(), comm.size()));
+          fmt::format("matrix: it lies on {} ranks and comm has {}", matrix.layout().ranks(),
+                      comm.size()));
   for (const layout::Box& box : matrix.layout().boxes) {
     require(box.empty() || box.cols == layout::Range{0, cols}, ExitCode::usage,
             fmt::format("matrix: in place it is to lie in blocks of whole rows, and {} is none",
@@ -27,8 +28,9 @@ void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matri
     matrix.rename(layout::row_blocks(cols, rows, 1));
     return;
   }
-  require(rows == cols, ExitCode::usage,
-          "in place, several ranks transpose square matrices only; use one rank, or a second matrix");
+  require(
+      rows == cols, ExitCode::usage,
+      "in place, several ranks transpose square matrices only; use one rank, or a second matrix");
   const layout::Box& home = matrix.box();
   const auto steps = swap_steps(matrix.layout(), comm.rank(), method.piece_bytes / bytes);
   const auto pack = [&](const layout::Box& box, const Records& to) {
@@ -40,7 +42,8 @@ void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matri
   Pipeline(comm, steps, bytes, pack, unpack, phases).run([&] {
     const mpi::PhaseScope scope(phases, "compute");
     const mpi::Computing computing;
-    tessera::transpose::in_place_square(part(matrix.view(), home, {home.rows, home.rows}), method.tuning);
+    tessera::transpose::in_place_square(part(matrix.view(), home, {home.rows, home.rows}),
+                                        method.tuning);
   });
 }
 

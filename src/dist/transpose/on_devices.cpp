@@ -17,8 +17,12 @@ using tessera::transpose::in_bytes;
 /// Packed pieces begin at multiples of it.
 constexpr index_t aligned = 256;
 
-index_t row_bytes(const Box& box, index_t bytes) { return device_ld(box.cols.size(), bytes) * bytes; }
-index_t block_bytes(const Box& box, index_t bytes) { return box.rows.size() * row_bytes(box, bytes); }
+index_t row_bytes(const Box& box, index_t bytes) {
+  return device_ld(box.cols.size(), bytes) * bytes;
+}
+index_t block_bytes(const Box& box, index_t bytes) {
+  return box.rows.size() * row_bytes(box, bytes);
+}
 
 layout::MatrixLayout turned(const DeviceTask& task) {
   return task.op == Op::transpose ? layout::transposed(task.a) : task.a;
@@ -35,13 +39,17 @@ index_t packed_bytes(const DeviceTask& task, index_t rank, bool reaches) {
 }
 
 const Variant& kernel_of(const Method& method) {
-  const Variant* const kernel = method.kernel != nullptr ? method.kernel : tessera::transpose::best_device();
-  require(kernel != nullptr && kernel->on_device != nullptr, ExitCode::usage,
-          "matrices on devices need a kernel for devices; name a cuda_ one, or use a build with CUDA");
+  const Variant* const kernel =
+      method.kernel != nullptr ? method.kernel : tessera::transpose::best_device();
+  require(
+      kernel != nullptr && kernel->on_device != nullptr, ExitCode::usage,
+      "matrices on devices need a kernel for devices; name a cuda_ one, or use a build with CUDA");
   return *kernel;
 }
 
-device::Turn turn_of(OwnPart own) { return own == OwnPart::ahead ? device::Turn::first : device::Turn::any; }
+device::Turn turn_of(OwnPart own) {
+  return own == OwnPart::ahead ? device::Turn::first : device::Turn::any;
+}
 
 }  // namespace
 
@@ -51,8 +59,8 @@ index_t DeviceTranspose::device_bytes(const DeviceTask& task, index_t rank) {
          packed_bytes(task, rank, false) + messages;
 }
 
-DeviceTranspose::DeviceTranspose(const mpi::DeviceExchange& exchange, DeviceTask task, const Method& method,
-                                 OwnPart own)
+DeviceTranspose::DeviceTranspose(const mpi::DeviceExchange& exchange, DeviceTask task,
+                                 const Method& method, OwnPart own)
     : exchange_(exchange),
       task_(std::move(task)),
       source_layout_(turned(task_)),
@@ -70,7 +78,8 @@ DeviceTranspose::DeviceTranspose(const mpi::DeviceExchange& exchange, DeviceTask
 
 Records DeviceTranspose::block_of_b(index_t rank, std::byte* data) const {
   const Box& box = task_.b.of(rank);
-  return {data, box.rows.size(), box.cols.size(), device_ld(box.cols.size(), task_.bytes), task_.bytes};
+  return {data, box.rows.size(), box.cols.size(), device_ld(box.cols.size(), task_.bytes),
+          task_.bytes};
 }
 
 ConstRecords DeviceTranspose::source(const Box& box) const {
@@ -82,7 +91,8 @@ ConstRecords DeviceTranspose::source(const Box& box) const {
 
 void DeviceTranspose::put(const ConstRecords& a) {
   const ConstRecords to = source(source_layout_.of(exchange_.comm().rank()));
-  device::upload(in_bytes(a), {a_.data(), to.rows, to.cols * to.bytes, to.stride()}, threads_of(tuning_));
+  device::upload(in_bytes(a), {a_.data(), to.rows, to.cols * to.bytes, to.stride()},
+                 threads_of(tuning_));
 }
 
 void DeviceTranspose::get(const Records& b) {

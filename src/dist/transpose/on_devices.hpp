@@ -14,20 +14,20 @@ struct DeviceTask {
   index_t bytes = 8;  ///< of a record
 };
 
-/// When a rank's own part, which its device's memory bounds, is moved beside those for other ranks, which the
-/// links bound.
+/// When a rank's own part, which its device's memory bounds, is moved beside those for other ranks,
+/// which the links bound.
 enum class OwnPart {
   last,   ///< launched after the others: its blocks take the place of theirs as they end
   first,  ///< launched before the others
   ahead,  ///< launched after them, and its blocks taken before theirs
 };
 
-/// Where the ranks reach each other's memory a kernel of each transposes straight into the results of all,
-/// one pass; else it packs what the others get, which travels as messages.
+/// Where the ranks reach each other's memory a kernel of each transposes straight into the results
+/// of all, one pass; else it packs what the others get, which travels as messages.
 class DeviceTranspose {
  public:
-  /// Takes the memory for both matrices, uninitialised. The kernel is the method's, or the best one for
-  /// devices. Collective.
+  /// Takes the memory for both matrices, uninitialised. The kernel is the method's, or the best one
+  /// for devices. Collective.
   DeviceTranspose(const mpi::DeviceExchange& exchange, DeviceTask task, const Method& method,
                   OwnPart own = OwnPart::last);
 
@@ -57,7 +57,8 @@ class DeviceTranspose {
   machine::device::Block a_, packed_;
   mpi::PeerMemory b_;
   machine::device::Stream own_stream_;
-  machine::device::Stream peer_streams_[2];  ///< by turns: one fills the device while the other drains
+  machine::device::Stream
+      peer_streams_[2];  ///< by turns: one fills the device while the other drains
 };
 
 }  // namespace tessera::dist::transpose

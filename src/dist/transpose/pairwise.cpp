@@ -34,7 +34,8 @@ void pairwise_beyond_reach(const mpi::Communicator& comm, const Task& task, cons
   Pipeline(comm, steps, bytes, pack, unpack, phases).run(meanwhile);
 }
 
-void pairwise(const mpi::Communicator& comm, const Task& task, const Method& method, mpi::Phases& phases) {
+void pairwise(const mpi::Communicator& comm, const Task& task, const Method& method,
+              mpi::Phases& phases) {
   const layout::MatrixLayout source = source_layout(task.a, task.op);
   pairwise_beyond_reach(
       comm, task, method, [](index_t) { return false; },

@@ -1,6 +1,6 @@
 #pragma once
-// Pieces on their way: while two travel in each direction, the next is packed and the last one unpacked.
-// Private to this folder.
+// Pieces on their way: while two travel in each direction, the next is packed and the last one
+// unpacked. Private to this folder.
 
 #include <algorithm>
 #include <array>
@@ -14,14 +14,14 @@
 
 namespace tessera::dist::transpose {
 
-/// pack(box, to) makes the piece of the target's `box` in contiguous memory; unpack(box, from) puts an
-/// arrived one in its place; records of `bytes` bytes. A piece is unpacked after the piece of its step was
-/// packed.
+/// pack(box, to) makes the piece of the target's `box` in contiguous memory; unpack(box, from) puts
+/// an arrived one in its place; records of `bytes` bytes. A piece is unpacked after the piece of
+/// its step was packed.
 template <class Pack, class Unpack>
 class Pipeline {
  public:
-  Pipeline(const mpi::Communicator& comm, const std::vector<Step>& steps, index_t bytes, const Pack& pack,
-           const Unpack& unpack, mpi::Phases& phases)
+  Pipeline(const mpi::Communicator& comm, const std::vector<Step>& steps, index_t bytes,
+           const Pack& pack, const Unpack& unpack, mpi::Phases& phases)
       : comm_(comm), steps_(steps), bytes_(bytes), pack_(pack), unpack_(unpack), phases_(phases) {
     index_t most_out = 0, most_in = 0;
     for (const Step& step : steps) {

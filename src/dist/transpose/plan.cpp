@@ -32,15 +32,16 @@ std::vector<Box> strips(const Box& box, index_t most) {
   const index_t rows_at_once = std::max<index_t>(1, most / cols_at_once);
   for (index_t i = box.rows.begin; i < box.rows.end; i += rows_at_once) {
     for (index_t j = box.cols.begin; j < box.cols.end; j += cols_at_once) {
-      result.push_back(
-          {{i, std::min(i + rows_at_once, box.rows.end)}, {j, std::min(j + cols_at_once, box.cols.end)}});
+      result.push_back({{i, std::min(i + rows_at_once, box.rows.end)},
+                        {j, std::min(j + cols_at_once, box.cols.end)}});
     }
   }
   return result;
 }
 
-std::vector<Step> pairwise_steps(const layout::MatrixLayout& source, const layout::MatrixLayout& target,
-                                 index_t rank, index_t most, const std::function<bool(index_t)>& direct) {
+std::vector<Step> pairwise_steps(const layout::MatrixLayout& source,
+                                 const layout::MatrixLayout& target, index_t rank, index_t most,
+                                 const std::function<bool(index_t)>& direct) {
   std::vector<Step> steps;
   for (index_t phase = 0; phase < source.ranks(); ++phase) {
     const index_t peer = partner(rank, phase, source.ranks());

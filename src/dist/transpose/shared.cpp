@@ -4,7 +4,8 @@
 
 namespace tessera::dist::transpose {
 
-void shared(const mpi::Communicator& comm, const Task& task, const Method& method, mpi::Phases& phases) {
+void shared(const mpi::Communicator& comm, const Task& task, const Method& method,
+            mpi::Phases& phases) {
   const layout::MatrixLayout source = source_layout(task.a, task.op);
   const index_t ranks = comm.size();
   {

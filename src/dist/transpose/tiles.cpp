@@ -6,8 +6,10 @@
 namespace tessera::dist::transpose {
 namespace {
 
-/// Contiguous elements of an array of those extents that a tile consists of; the axes in the given order.
-index_t run_length(const Permutation& p, const std::vector<index_t>& tile, std::span<const int> order) {
+/// Contiguous elements of an array of those extents that a tile consists of; the axes in the given
+/// order.
+index_t run_length(const Permutation& p, const std::vector<index_t>& tile,
+                   std::span<const int> order) {
   index_t run = 1;
   for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
     const auto a = static_cast<std::size_t>(*axis);
@@ -29,8 +31,8 @@ struct Planner {
     return std::accumulate(tile.begin(), tile.end(), index_t{1}, std::multiplies<>());
   }
 
-  /// Halves, in multiples of `units`, the axis that leaves the longer runs, the outermost of equals; false
-  /// when no axis has more than a unit.
+  /// Halves, in multiples of `units`, the axis that leaves the longer runs, the outermost of
+  /// equals; false when no axis has more than a unit.
   bool halve(const std::vector<index_t>& units) {
     int best = -1;
     index_t best_run = 0;
@@ -75,7 +77,8 @@ Tiles plan_tiles(const Permutation& p, index_t most_bytes) {
   std::vector<index_t> chunks(p.extents.size(), 1), ones(p.extents.size(), 1);
   for (std::size_t a = 0; a < p.extents.size(); ++a) {
     planner.own_order.push_back(static_cast<int>(a));
-    if (!p.chunk.empty()) chunks[a] = std::clamp<index_t>(p.chunk[a], 1, std::max<index_t>(1, p.extents[a]));
+    if (!p.chunk.empty())
+      chunks[a] = std::clamp<index_t>(p.chunk[a], 1, std::max<index_t>(1, p.extents[a]));
   }
   const index_t most = std::max<index_t>(1, most_bytes / p.bytes);
   while (planner.volume() > most && planner.halve(chunks)) continue;

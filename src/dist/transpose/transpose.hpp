@@ -28,9 +28,9 @@ struct Scale {
   }
 };
 
-/// b = alpha * op(a) + beta * b on all ranks of comm; beta == 0 never reads b, alpha == 0 never reads a.
-/// Layouts are any homes; op N with another layout is a relayout. Records of 1 to 64 bytes, equally long; all
-/// but plain ones are numbers of scale.number.
+/// b = alpha * op(a) + beta * b on all ranks of comm; beta == 0 never reads b, alpha == 0 never
+/// reads a. Layouts are any homes; op N with another layout is a relayout. Records of 1 to 64
+/// bytes, equally long; all but plain ones are numbers of scale.number.
 struct Task {
   const DistributedRecords& a;
   Op op = Op::transpose;
@@ -42,7 +42,8 @@ struct Task {
 enum class Algorithm {
   alltoall,  ///< transpose all, exchange, unpack
   pairwise,  ///< pair by pair in pieces, one transposed while the other travels
-  shared,    ///< straight into the blocks of the ranks of the node, where b is shared(); pairwise beyond
+  shared,    ///< straight into the blocks of the ranks of the node, where b is shared(); pairwise
+             ///< beyond
 };
 struct AlgorithmInfo {
   std::string_view name;
@@ -59,17 +60,18 @@ struct Method {
   index_t piece_bytes = index_t{4} << 20;  ///< pairwise: of one message
 };
 
-/// Collective. Adds to the phases "compute", "exchange" and "unpack". The bits of b do not depend on ranks,
-/// layouts or method. Throws Error(usage) on every rank, naming the argument, for shapes, records, ranks and
-/// numbers that do not fit together, and when the algorithm is shared and b is not.
+/// Collective. Adds to the phases "compute", "exchange" and "unpack". The bits of b do not depend
+/// on ranks, layouts or method. Throws Error(usage) on every rank, naming the argument, for shapes,
+/// records, ranks and numbers that do not fit together, and when the algorithm is shared and b is
+/// not.
 void transpose_matrix(const mpi::Communicator& comm, const Task& task, const Method& method,
                       mpi::Phases& phases);
 
-/// The matrix becomes its transpose in its own memory, beside which a rank holds the pieces that travel.
-/// Collective. Row blocks; a square matrix, or one rank (the kernel then takes scratch for a few rows);
-/// throws Error(usage) for others.
-void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix, const Method& method,
-                        mpi::Phases& phases);
+/// The matrix becomes its transpose in its own memory, beside which a rank holds the pieces that
+/// travel. Collective. Row blocks; a square matrix, or one rank (the kernel then takes scratch for
+/// a few rows); throws Error(usage) for others.
+void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix,
+                        const Method& method, mpi::Phases& phases);
 
 /// What one rank holds and moves.
 struct Forecast {
@@ -96,9 +98,9 @@ struct ForecastRequest {
   std::vector<double> weights =
       {};  ///< bytes a second of every rank, by which rows are shared; empty: equally
 
-  /// Where a matrix of that shape lives, before and after. Blocks of rows begin at whole lines of the
-  /// transpose, where these are short beside a block: else two ranks write into one line, at every end of
-  /// every run.
+  /// Where a matrix of that shape lives, before and after. Blocks of rows begin at whole lines of
+  /// the transpose, where these are short beside a block: else two ranks write into one line, at
+  /// every end of every run.
   [[nodiscard]] layout::MatrixLayout home(index_t m, index_t n) const {
     if (static_cast<index_t>(weights.size()) == ranks)
       return layout::row_blocks(m, n, layout::weighted_offsets(m, weights));

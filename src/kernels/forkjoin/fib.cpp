@@ -37,6 +37,8 @@ std::uint64_t fibonacci(index_t n) {
   return a;
 }
 
-std::unique_ptr<Problem> fib(index_t n, index_t threshold) { return std::make_unique<Fib>(n, threshold); }
+std::unique_ptr<Problem> fib(index_t n, index_t threshold) {
+  return std::make_unique<Fib>(n, threshold);
+}
 
 }  // namespace tessera::forkjoin

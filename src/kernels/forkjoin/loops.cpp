@@ -1,6 +1,7 @@
-// Two nested loops over rounds and 4 columns. With the loop over columns inside and parallel every round
-// forks for a handful of additions: parallelism near 3, and far below 1 when forks are paid for. With the
-// loops exchanged it is 4 either way (the example of He, Leiserson and Leiserson 2010).
+// Two nested loops over rounds and 4 columns. With the loop over columns inside and parallel every
+// round forks for a handful of additions: parallelism near 3, and far below 1 when forks are paid
+// for. With the loops exchanged it is 4 either way (the example of He, Leiserson and Leiserson
+// 2010).
 
 #include "base/hash.hpp"
 #include "kernels/forkjoin/variants.hpp"
@@ -10,7 +11,8 @@
 namespace tessera::forkjoin {
 namespace {
 
-constexpr index_t apart = 8;  // words from column to column: a cache line each, so that no line is shared
+constexpr index_t apart =
+    8;  // words from column to column: a cache line each, so that no line is shared
 
 // Of one update: some 50 ns, so that the loop around it is small beside it and a task is not.
 constexpr int mixes = 16;

@@ -1,5 +1,5 @@
-// The product of two squares, as a recursion and as a parallel loop over rows, with the same serial loops
-// below the threshold: what differs is the order of the work and the number of forks.
+// The product of two squares, as a recursion and as a parallel loop over rows, with the same serial
+// loops below the threshold: what differs is the order of the work and the number of forks.
 
 #include <cmath>
 
@@ -13,7 +13,8 @@ namespace {
 
 class Product : public Problem {
  public:
-  Product(index_t n, index_t threshold) : n_(n), threshold_(threshold), a_(n * n), b_(n * n), c_(n * n) {
+  Product(index_t n, index_t threshold)
+      : n_(n), threshold_(threshold), a_(n * n), b_(n * n), c_(n * n) {
     for (index_t i = 0; i < n * n; ++i) {
       a_[i] = random_symmetric<double>(1, 1, i);
       b_[i] = random_symmetric<double>(1, 2, i);

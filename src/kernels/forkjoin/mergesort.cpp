@@ -10,7 +10,8 @@ class Mergesort final : public SortProblem {
   Mergesort(index_t n, index_t threshold, Merge merge)
       : SortProblem(n), scratch_(n), threshold_(threshold), merge_(merge) {}
   void run() override {
-    mergesort_forked(keys().data(), scratch_.data(), keys().size(), keys().data(), threshold_, merge_);
+    mergesort_forked(keys().data(), scratch_.data(), keys().size(), keys().data(), threshold_,
+                     merge_);
   }
 
  private:

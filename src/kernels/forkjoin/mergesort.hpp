@@ -1,7 +1,7 @@
 #pragma once
-// Merge sort with a merge on one thread, whose last pass over all keys bounds the parallelism by about lg n,
-// and with a forked one (Cormen et al. 2009, 27.3): span lg^3 n. A template, so that it runs on plain and on
-// traced keys.
+// Merge sort with a merge on one thread, whose last pass over all keys bounds the parallelism by
+// about lg n, and with a forked one (Cormen et al. 2009, 27.3): span lg^3 n. A template, so that it
+// runs on plain and on traced keys.
 
 #include <algorithm>
 
@@ -40,10 +40,12 @@ template <class Key>
 void merge_forked(Pieces<Key> from, Key* to, index_t threshold) {
   if (from.na + from.nb <= std::max<index_t>(threshold, 2)) return merge_serial(from, to);
   const bool halve_a = from.na >= from.nb;
-  const index_t a =
-      halve_a ? from.na / 2 : std::upper_bound(from.a, from.a + from.na, from.b[from.nb / 2]) - from.a;
-  const index_t b =
-      halve_a ? std::lower_bound(from.b, from.b + from.nb, from.a[from.na / 2]) - from.b : from.nb / 2;
+  const index_t a = halve_a
+                        ? from.na / 2
+                        : std::upper_bound(from.a, from.a + from.na, from.b[from.nb / 2]) - from.a;
+  const index_t b = halve_a
+                        ? std::lower_bound(from.b, from.b + from.nb, from.a[from.na / 2]) - from.b
+                        : from.nb / 2;
   const Pieces<Key> low{from.a, a, from.b, b};
   const Pieces<Key> high{from.a + a, from.na - a, from.b + b, from.nb - b};
   machine::fork_join([=] { merge_forked(low, to, threshold); },
@@ -67,14 +69,17 @@ void mergesort_serial(Key* data, Key* scratch, index_t n, Key* result) {
 
 /// Sorts data[0:n] into result, which is data or scratch.
 template <class Key>
-void mergesort_forked(Key* data, Key* scratch, index_t n, Key* result, index_t threshold, Merge merge) {
+void mergesort_forked(Key* data, Key* scratch, index_t n, Key* result, index_t threshold,
+                      Merge merge) {
   if (n <= std::max(threshold, insertion_leaf)) return mergesort_serial(data, scratch, n, result);
   [[maybe_unused]] const Subproblem<Key> here;
   const index_t half = n / 2;
   Key* const parts = result == data ? scratch : data;
-  machine::fork_join(
-      [=] { mergesort_forked(data, scratch, half, parts, threshold, merge); },
-      [=] { mergesort_forked(data + half, scratch + half, n - half, parts + half, threshold, merge); });
+  machine::fork_join([=] { mergesort_forked(data, scratch, half, parts, threshold, merge); },
+                     [=] {
+                       mergesort_forked(data + half, scratch + half, n - half, parts + half,
+                                        threshold, merge);
+                     });
   const Pieces<Key> pieces{parts, half, parts + half, n - half};
   if (merge == Merge::serial) {
     merge_serial(pieces, result);

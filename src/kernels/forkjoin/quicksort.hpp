@@ -1,6 +1,7 @@
 #pragma once
-// The textbook's fork-join quicksort: partition on one thread, so that the first pass over all keys alone
-// bounds the parallelism by about lg n. A template, so that it runs on plain and on traced keys.
+// The textbook's fork-join quicksort: partition on one thread, so that the first pass over all keys
+// alone bounds the parallelism by about lg n. A template, so that it runs on plain and on traced
+// keys.
 
 #include <algorithm>
 

@@ -59,8 +59,8 @@ void grow(int depth) {
   machine::fork_join([=] { grow(depth - 1); }, [=] { grow(depth - 1); });
 }
 
-/// Seconds of work that a fork and its join cost where all of the team fork at once and get in each other's
-/// way.
+/// Seconds of work that a fork and its join cost where all of the team fork at once and get in each
+/// other's way.
 double shared_pair_seconds() {
   std::vector<double> samples;
   for (int t = 0; t < trees; ++t) {

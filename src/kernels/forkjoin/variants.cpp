@@ -12,7 +12,9 @@ double lg(double n) { return std::log2(std::max(2.0, n)); }
 double cube(double n) { return n * n * n; }
 
 double fib_theory(double n) { return n > 0 ? std::pow(golden, n) / n : 1; }
-double fib_calls(double n) { return 2 * static_cast<double>(fibonacci(static_cast<index_t>(n) + 1)) - 1; }
+double fib_calls(double n) {
+  return 2 * static_cast<double>(fibonacci(static_cast<index_t>(n) + 1)) - 1;
+}
 double one(double) { return 1; }
 double keys(double n) { return n; }
 double parallel_merge_theory(double n) { return n / (lg(n) * lg(n)); }
@@ -45,7 +47,8 @@ constexpr std::array<Variant, 8> table{{
      keys,
      "Mops/s",
      quicksort},
-    {{"mergesort_serial_merge", Space::host, "both halves forked, merged by one thread (Cormen et al. 2009)"},
+    {{"mergesort_serial_merge", Space::host,
+      "both halves forked, merged by one thread (Cormen et al. 2009)"},
      "keys",
      10'000'000,
      many_keys,
@@ -91,7 +94,8 @@ constexpr std::array<Variant, 8> table{{
      multiply_adds,
      "Mops/s",
      matmul_iterative},
-    {{"loops_parallel_inside", Space::host, "n rounds of a parallel loop of 4: a fork for almost no work"},
+    {{"loops_parallel_inside", Space::host,
+      "n rounds of a parallel loop of 4: a fork for almost no work"},
      "rounds",
      100'000,
      many_keys,
@@ -102,7 +106,8 @@ constexpr std::array<Variant, 8> table{{
      updates,
      "Mops/s",
      loops_parallel_inside},
-    {{"loops_parallel_outside", Space::host, "the same with the loops exchanged: 4 strands of n rounds"},
+    {{"loops_parallel_outside", Space::host,
+      "the same with the loops exchanged: 4 strands of n rounds"},
      "rounds",
      100'000,
      many_keys,

@@ -1,6 +1,6 @@
 #pragma once
-// The probes of the task runtime: small computations whose parallelism theory knows. Each forks down to
-// `threshold` and runs the plain serial code below it.
+// The probes of the task runtime: small computations whose parallelism theory knows. Each forks
+// down to `threshold` and runs the plain serial code below it.
 
 #include <memory>
 #include <span>

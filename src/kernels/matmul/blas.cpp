@@ -20,8 +20,8 @@ namespace {
 enum Order : int { row_major = 101 };
 enum Transpose : int { no_transpose = 111, transpose = 112, conjugate_transpose = 113 };
 template <class T, class Scalar>
-using Multiply = void (*)(Order, Transpose, Transpose, int m, int n, int k, Scalar alpha, const T* a, int lda,
-                          const T* b, int ldb, Scalar beta, T* c, int ldc);
+using Multiply = void (*)(Order, Transpose, Transpose, int m, int n, int k, Scalar alpha,
+                          const T* a, int lda, const T* b, int ldb, Scalar beta, T* c, int ldc);
 
 struct Library {
   std::string missing;
@@ -45,11 +45,12 @@ void require_address_space(int threads) {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   const index_t free = machine::available_memory();  // knows of the limit
-  require(
-      free >= (threads + 1) * thread_bytes, ExitCode::memory,
-      fmt::format("OpenBLAS needs {} of address space for {} and {} are free (ulimit -v); ulimit -v "
-                  "unlimited, or take another --kernel",
-                  human_bytes((threads + 1) * thread_bytes), counted(threads, "thread"), human_bytes(free)));
+  require(free >= (threads + 1) * thread_bytes, ExitCode::memory,
+          fmt::format(
+              "OpenBLAS needs {} of address space for {} and {} are free (ulimit -v); ulimit -v "
+              "unlimited, or take another --kernel",
+              human_bytes((threads + 1) * thread_bytes), counted(threads, "thread"),
+              human_bytes(free)));
 }
 
 /// Threads that it starts when it is loaded: one for every core where nobody says otherwise.
@@ -91,20 +92,20 @@ Transpose cblas_op(Op op) {
 }
 
 void call(int m, int n, int k, const Gemm<float>& g, int lda, int ldb, int ldc) {
-  library().sgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, g.alpha, g.a.data, lda, g.b.data,
-                  ldb, g.beta, g.c.data, ldc);
+  library().sgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, g.alpha, g.a.data, lda,
+                  g.b.data, ldb, g.beta, g.c.data, ldc);
 }
 void call(int m, int n, int k, const Gemm<double>& g, int lda, int ldb, int ldc) {
-  library().dgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, g.alpha, g.a.data, lda, g.b.data,
-                  ldb, g.beta, g.c.data, ldc);
+  library().dgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, g.alpha, g.a.data, lda,
+                  g.b.data, ldb, g.beta, g.c.data, ldc);
 }
 void call(int m, int n, int k, const Gemm<Complex<float>>& g, int lda, int ldb, int ldc) {
-  library().cgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, &g.alpha, g.a.data, lda, g.b.data,
-                  ldb, &g.beta, g.c.data, ldc);
+  library().cgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, &g.alpha, g.a.data, lda,
+                  g.b.data, ldb, &g.beta, g.c.data, ldc);
 }
 void call(int m, int n, int k, const Gemm<Complex<double>>& g, int lda, int ldb, int ldc) {
-  library().zgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, &g.alpha, g.a.data, lda, g.b.data,
-                  ldb, &g.beta, g.c.data, ldc);
+  library().zgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, &g.alpha, g.a.data, lda,
+                  g.b.data, ldb, &g.beta, g.c.data, ldc);
 }
 
 template <class T>
@@ -120,8 +121,8 @@ void blas(const Gemm<T>& g, const Tuning&) {
 const std::string& blas_missing() { return library().missing; }
 
 Variant blas_row() {
-  return {{"blas", Space::host, "OpenBLAS, loaded where it is asked for, on threads of its own", blas_missing,
-           "apt-get install libopenblas0"},
+  return {{"blas", Space::host, "OpenBLAS, loaded where it is asked for, on threads of its own",
+           blas_missing, "apt-get install libopenblas0"},
           blas<float>,
           blas<double>,
           {},

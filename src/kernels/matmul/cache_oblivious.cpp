@@ -11,7 +11,8 @@ int useful_threads(index_t m, index_t n, index_t k, int threads) {
   // 40 to 80 us of arithmetic on vectors of 512 bits: waking a thread that sleeps takes 5 to 50 us.
   constexpr double flops_per_thread = 8e6;
   constexpr double flops_each = is_complex<T> ? 8 : 2;
-  const double flops = flops_each * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const double flops =
+      flops_each * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   return static_cast<int>(
       std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(std::max(1, threads))));
 }

@@ -9,8 +9,9 @@
 namespace tessera::matmul {
 namespace {
 
-constexpr index_t piece = 32768;       // elements a task reads: some 10 us at memory bandwidth
-constexpr index_t column_block = 512;  // y and its bound for 2 vectors: 16 KiB, kept near while the rows pass
+constexpr index_t piece = 32768;  // elements a task reads: some 10 us at memory bandwidth
+constexpr index_t column_block =
+    512;  // y and its bound for 2 vectors: 16 KiB, kept near while the rows pass
 
 }  // namespace
 
@@ -25,9 +26,10 @@ void multiply_vectors(MatrixView<const T> a, Op op, const Vectors& vectors) {
                    vectors.bound.cols_range(begin, end - begin)};
   };
   if (op == Op::none) {
-    machine::parallel_for(0, a.rows, std::max<index_t>(1, piece / a.cols), [&](index_t begin, index_t end) {
-      leaf.rows(a.rows_range(begin, end - begin), part(begin, end));
-    });
+    machine::parallel_for(0, a.rows, std::max<index_t>(1, piece / a.cols),
+                          [&](index_t begin, index_t end) {
+                            leaf.rows(a.rows_range(begin, end - begin), part(begin, end));
+                          });
   } else {
     machine::parallel_for(0, a.cols, column_block, [&](index_t begin, index_t end) {
       leaf.columns(a.cols_range(begin, end - begin), part(begin, end));
@@ -40,12 +42,14 @@ namespace {
 using Rows = std::vector<double>;
 
 MatrixView<double> view_of(Rows& rows, index_t count) {
-  return matrix_view(rows.data(), count, count == 0 ? 0 : static_cast<index_t>(rows.size()) / count);
+  return matrix_view(rows.data(), count,
+                     count == 0 ? 0 : static_cast<index_t>(rows.size()) / count);
 }
 Rows zeros(index_t count, index_t length) { return Rows(static_cast<std::size_t>(count * length)); }
 
-/// Vectors against the rows of a complex matrix taken for a real one with twice the columns: a row is
-/// re im re im ..., so its product with (re, -im, ...) is the real part and with (im, re, ...) the imaginary.
+/// Vectors against the rows of a complex matrix taken for a real one with twice the columns: a row
+/// is re im re im ..., so its product with (re, -im, ...) is the real part and with (im, re, ...)
+/// the imaginary.
 Rows for_rows(MatrixView<const double> x, double sign) {
   Rows turned = zeros(x.rows, 2 * x.cols);
   const auto to = view_of(turned, x.rows);
@@ -59,7 +63,8 @@ Rows for_rows(MatrixView<const double> x, double sign) {
   return turned;
 }
 
-/// y += what the columns of such a real matrix gave: by turns of the real and of the imaginary parts.
+/// y += what the columns of such a real matrix gave: by turns of the real and of the imaginary
+/// parts.
 void add_columns(MatrixView<const double> got, double sign, bool conjugated, MatrixView<double> y) {
   const double conj = conjugated ? sign : 1;  // of the imaginary parts
   for (index_t v = 0; v < y.rows; v += 2) {
@@ -76,12 +81,12 @@ template <class T>
 requires is_complex<T>
 void multiply_vectors(MatrixView<const T> a, Op op, const Vectors& w) {
   TESSERA_EXPECTS(w.x.rows % 2 == 0 && (w.bound.rows == 0 || w.bound.rows == w.x.rows));
-  const MatrixView<const Real<T>> parts{reinterpret_cast<const Real<T>*>(a.data), a.rows, 2 * a.cols,
-                                        2 * a.ld};
+  const MatrixView<const Real<T>> parts{reinterpret_cast<const Real<T>*>(a.data), a.rows,
+                                        2 * a.cols, 2 * a.ld};
   if (op == Op::none) {
     Rows x = for_rows(w.x, -1), abs_x = for_rows(w.abs_x, 1);
-    return multiply_vectors<Real<T>>(parts, op,
-                                     {view_of(x, w.x.rows), view_of(abs_x, w.abs_x.rows), w.y, w.bound});
+    return multiply_vectors<Real<T>>(
+        parts, op, {view_of(x, w.x.rows), view_of(abs_x, w.abs_x.rows), w.y, w.bound});
   }
   Rows y = zeros(w.x.rows, parts.cols), bound = zeros(w.bound.rows, parts.cols);
   multiply_vectors<Real<T>>(parts, Op::transpose,

@@ -1,4 +1,5 @@
-// Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared between them.
+// Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared
+// between them.
 
 #include "kernels/matmul/checksum_leaf.hpp"
 #include "kernels/simd.hpp"
@@ -12,15 +13,17 @@ using matmul::Vectors;
 using S = Simd<double>;
 
 constexpr index_t ahead = 1024;  // bytes of a row, fetched before they are loaded
-/// Rows that share the loads of x, as many as have registers for their sums: x and its like are larger than
-/// the first level. Eight instead of four, Emerald Rapids, n = 4096 from the second level: 2.35 -> 2.00 ms.
+/// Rows that share the loads of x, as many as have registers for their sums: x and its like are
+/// larger than the first level. Eight instead of four, Emerald Rapids, n = 4096 from the second
+/// level: 2.35 -> 2.00 ms.
 constexpr int row_group(int vectors, int bounds) {
   if (S::registers < 32) return 2;
   return vectors + bounds <= 3 ? 8 : 4;
 }
 
 #if defined(__x86_64__)
-/// Has the compiler load v once, and not in every instruction that uses it: loads are what there is most of.
+/// Has the compiler load v once, and not in every instruction that uses it: loads are what there is
+/// most of.
 TESSERA_INLINE void load_once(S::vec& v) { asm("" : "+x"(v)); }
 #else
 TESSERA_INLINE void load_once(S::vec&) {}
@@ -34,7 +37,8 @@ double sum_lanes(S::vec v) {
   return sum;
 }
 
-/// One step of R rows at p against V vectors and B bounds: n == lanes, or fewer at the end of the rows.
+/// One step of R rows at p against V vectors and B bounds: n == lanes, or fewer at the end of the
+/// rows.
 template <class T, int R, int V, int B>
 TESSERA_INLINE void row_step(const T* a, index_t lda, const Vectors& w, index_t p, index_t n,
                              S::vec (&y)[R][V], S::vec (&bound)[R][B + 1]) {
@@ -76,9 +80,11 @@ void row_block(const T* a, index_t lda, index_t k, const Vectors& w, index_t i) 
   index_t p = 0;
   for (; p + line <= k; p += line) {
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) __builtin_prefetch(a + r * lda + p + ahead / static_cast<index_t>(sizeof(T)));
+    for (int r = 0; r < R; ++r)
+      __builtin_prefetch(a + r * lda + p + ahead / static_cast<index_t>(sizeof(T)));
 #pragma GCC unroll 8
-    for (index_t s = 0; s < steps; ++s) row_step<T, R, V, B>(a, lda, w, p + s * S::lanes, S::lanes, y, bound);
+    for (index_t s = 0; s < steps; ++s)
+      row_step<T, R, V, B>(a, lda, w, p + s * S::lanes, S::lanes, y, bound);
   }
   for (; p + S::lanes <= k; p += S::lanes) row_step<T, R, V, B>(a, lda, w, p, S::lanes, y, bound);
   if (p < k) row_step<T, R, V, B>(a, lda, w, p, k - p, y, bound);
@@ -92,13 +98,15 @@ template <class T, int V, int B>
 void all_rows(MatrixView<const T> a, const Vectors& w) {
   constexpr int group = row_group(V, B);
   index_t i = 0;
-  for (; i + group <= a.rows; i += group) row_block<T, group, V, B>(a.data + i * a.ld, a.ld, a.cols, w, i);
+  for (; i + group <= a.rows; i += group)
+    row_block<T, group, V, B>(a.data + i * a.ld, a.ld, a.cols, w, i);
   for (; i < a.rows; ++i) row_block<T, 1, V, B>(a.data + i * a.ld, a.ld, a.cols, w, i);
 }
 
 /// y[v, i:i+n] += x[v, p:p+P] a[p:p+P, i:i+n], and the bounds; n <= lanes.
 template <class T, int P, int V, int B>
-TESSERA_INLINE void column_step(const T* a, index_t lda, const Vectors& w, index_t p, index_t i, index_t n) {
+TESSERA_INLINE void column_step(const T* a, index_t lda, const Vectors& w, index_t p, index_t i,
+                                index_t n) {
   const bool full = n == S::lanes;
   S::vec value[P];
 #pragma GCC unroll 4

@@ -1,6 +1,6 @@
 #pragma once
-// Matrix multiplication on the device: operands and result in device memory, row-major, on a stream.
-// Every variant serves any shape and both ops, and never reads c when beta == 0.
+// Matrix multiplication on the device: operands and result in device memory, row-major, on a
+// stream. Every variant serves any shape and both ops, and never reads c when beta == 0.
 
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/variants.hpp"
@@ -23,8 +23,8 @@ void cuda_tensor(const Gemm<double>& g, const Tuning& tuning, DeviceStream strea
 template <class T>
 void cublas(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
 
-/// The rows for the table: each copies its operands to the device, computes and copies the result back. Empty
-/// in a build without CUDA.
+/// The rows for the table: each copies its operands to the device, computes and copies the result
+/// back. Empty in a build without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
 
 /// The functions that the rows launch on plain operands, for `tessera list --occupancy`.

@@ -38,8 +38,8 @@ inline DeviceLimits device_limits() {
   return {attribute(cudaDevAttrComputeCapabilityMajor), attribute(cudaDevAttrMultiProcessorCount)};
 }
 
-/// How much of the device's work goes into c where every multiprocessor takes one tile of (m, n) after the
-/// other: what falls outside c and who waits in the last round is lost.
+/// How much of the device's work goes into c where every multiprocessor takes one tile of (m, n)
+/// after the other: what falls outside c and who waits in the last round is lost.
 template <class T>
 double share_of_device(const MatrixView<T>& c, index_t m, index_t n, int multiprocessors) {
   const index_t tiles = ceil_div(c.rows, m) * ceil_div(c.cols, n);
@@ -48,8 +48,8 @@ double share_of_device(const MatrixView<T>& c, index_t m, index_t n, int multipr
          (static_cast<double>(rounds * multiprocessors) * static_cast<double>(m * n));
 }
 
-/// Tiles in groups of eight rows of them, so that neighbours in time share operands in the second-level
-/// cache.
+/// Tiles in groups of eight rows of them, so that neighbours in time share operands in the
+/// second-level cache.
 __device__ __forceinline__ int2 tile_number(int number, int rows, int cols) {
   constexpr int group = 8;
   const int per_group = group * cols;

@@ -1,5 +1,5 @@
-// Products of f32 operands in fewer bits: they are rounded on the device, then multiplied on the tensor units
-// with sums in f32.
+// Products of f32 operands in fewer bits: they are rounded on the device, then multiplied on the
+// tensor units with sums in f32.
 
 #include "kernels/matmul/cuda_device.cuh"
 #include "kernels/matmul/cuda_mixed.hpp"

@@ -1,6 +1,6 @@
-// Operands of 16 bits (or 32, of which the tensor units take 19: tf32), sums in f32, by mma.sync: on every
-// device from compute capability 8.0 on. Operands come to shared memory as they are stored, several stages
-// ahead, and from there to registers by ldmatrix.
+// Operands of 16 bits (or 32, of which the tensor units take 19: tf32), sums in f32, by mma.sync:
+// on every device from compute capability 8.0 on. Operands come to shared memory as they are
+// stored, several stages ahead, and from there to registers by ldmatrix.
 
 #include "base/element.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
@@ -10,11 +10,13 @@
 namespace tessera::matmul {
 namespace {
 
-constexpr int step_bytes = 32;  // along k, that an instruction multiplies: 16 elements, or 8 of tf32
+constexpr int step_bytes =
+    32;  // along k, that an instruction multiplies: 16 elements, or 8 of tf32
 
-/// sum (16 x 8) += x (16 x step) y (step x 8), spread over the warp as the instruction wants it: thread 4 g +
-/// t holds of x rows g, g + 8, and both once more half a step further, 4 bytes at t each; of y column g
-/// there, and half a step further; of rows g and g + 8 of the sum columns 2 t and 2 t + 1.
+/// sum (16 x 8) += x (16 x step) y (step x 8), spread over the warp as the instruction wants it:
+/// thread 4 g + t holds of x rows g, g + 8, and both once more half a step further, 4 bytes at t
+/// each; of y column g there, and half a step further; of rows g and g + 8 of the sum columns 2 t
+/// and 2 t + 1.
 #define TESSERA_MMA(type, text)                                                                 \
   __device__ __forceinline__ void mma(float(&sum)[4], const unsigned(&x)[4], const unsigned* y, \
                                       Type<type>) {                                             \
@@ -27,9 +29,9 @@ TESSERA_MMA(__half, "m16n8k16.row.col.f32.f16.f16.f32")
 TESSERA_MMA(float, "m16n8k8.row.col.f32.tf32.tf32.f32")
 #undef TESSERA_MMA
 
-/// Four matrices of 8 rows of 16 bytes: lane l gives the address of row l % 8 of matrix l / 8, and gets of
-/// matrix q the 4 bytes at l % 4 in row l / 4; turned, of elements of 2 bytes those of rows 2 (l % 4) and the
-/// next in column l / 4.
+/// Four matrices of 8 rows of 16 bytes: lane l gives the address of row l % 8 of matrix l / 8, and
+/// gets of matrix q the 4 bytes at l % 4 in row l / 4; turned, of elements of 2 bytes those of rows
+/// 2 (l % 4) and the next in column l / 4.
 template <bool turned>
 __device__ __forceinline__ void load_matrices(unsigned address, unsigned (&to)[4]) {
   if constexpr (turned) {
@@ -45,8 +47,8 @@ __device__ __forceinline__ void load_matrices(unsigned address, unsigned (&to)[4
   }
 }
 
-/// The tile of a block (m, n), by warps of (warp_m, warp_n). Shared memory for both fits every such device
-/// (99 KiB).
+/// The tile of a block (m, n), by warps of (warp_m, warp_n). Shared memory for both fits every such
+/// device (99 KiB).
 struct LargeTile {
   static constexpr int m = 128, n = 256, warp_m = 64, warp_n = 64, stages = 3, blocks = 1;
 };
@@ -54,8 +56,9 @@ struct SmallTile {
   static constexpr int m = 64, n = 64, warp_m = 32, warp_n = 32, stages = 4, blocks = 2;
 };
 
-/// An operand's tile in shared memory: rows along k (k_fast) or across it, 16 bytes longer than they need, so
-/// that the eight rows of a matrix lie in different banks. `extent` rows of A (columns of B).
+/// An operand's tile in shared memory: rows along k (k_fast) or across it, 16 bytes longer than
+/// they need, so that the eight rows of a matrix lie in different banks. `extent` rows of A
+/// (columns of B).
 template <class T, bool k_fast, int extent, int depth>
 struct OperandTile {
   static constexpr int size = static_cast<int>(sizeof(T)), vector = 16 / size;
@@ -68,8 +71,8 @@ struct OperandTile {
   static constexpr int step = k_fast ? step_bytes : 16 * pitch * size;
   static constexpr int next16 = k_fast ? 16 * pitch * size : 16 * size;
 
-  /// Where a lane's row of a matrix begins: `half` says which eight of the 16 from `first` on, k_half which
-  /// half of the step.
+  /// Where a lane's row of a matrix begins: `half` says which eight of the 16 from `first` on,
+  /// k_half which half of the step.
   __device__ __forceinline__ static int offset(int first, int half, int k_half, int row) {
     return k_fast ? (first + 8 * half + row) * pitch * size + 16 * k_half
                   : (8 * k_half + row) * pitch * size + (first + 8 * half) * size;
@@ -98,8 +101,10 @@ struct MmaKernel : S {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     const int row0 = warp % warps_m * S::warp_m, col0 = warp / warps_m * S::warp_n;
     const int matrix = lane / 8, low = matrix % 2, high = matrix / 2;
-    a = static_cast<unsigned>(__cvta_generic_to_shared(shared_a)) + A::offset(row0, low, high, lane % 8);
-    b = static_cast<unsigned>(__cvta_generic_to_shared(shared_b)) + B::offset(col0, high, low, lane % 8);
+    a = static_cast<unsigned>(__cvta_generic_to_shared(shared_a)) +
+        A::offset(row0, low, high, lane % 8);
+    b = static_cast<unsigned>(__cvta_generic_to_shared(shared_b)) +
+        B::offset(col0, high, low, lane % 8);
     row = row0 + lane / 4;
     col = col0 + 2 * (lane % 4);
   }
@@ -107,22 +112,26 @@ struct MmaKernel : S {
     const unsigned from_a = a + stage * (a_elements * A::size) + step * A::step,
                    from_b = b + stage * (b_elements * B::size) + step * B::step;
 #pragma unroll
-    for (int i = 0; i < tiles_m; ++i) load_matrices<!a_k_fast>(from_a + i * A::next16, x[buffer][i]);
+    for (int i = 0; i < tiles_m; ++i)
+      load_matrices<!a_k_fast>(from_a + i * A::next16, x[buffer][i]);
 #pragma unroll
-    for (int j = 0; j < tiles_n / 2; ++j) load_matrices<!b_k_fast>(from_b + j * B::next16, y[buffer][j]);
+    for (int j = 0; j < tiles_n / 2; ++j)
+      load_matrices<!b_k_fast>(from_b + j * B::next16, y[buffer][j]);
   }
   __device__ __forceinline__ void multiply(int buffer) {
 #pragma unroll
     for (int i = 0; i < tiles_m; ++i) {
 #pragma unroll
-      for (int j = 0; j < tiles_n; ++j) mma(sum[i][j], x[buffer][i], y[buffer][j / 2] + j % 2 * 2, Type<T>{});
+      for (int j = 0; j < tiles_n; ++j)
+        mma(sum[i][j], x[buffer][i], y[buffer][j / 2] + j % 2 * 2, Type<T>{});
     }
   }
 
   /// The block's tile of C begins at (row0, col0).
-  __device__ __forceinline__ void store_to(const MatrixView<float>& c, float alpha, float beta, index_t row0,
-                                           index_t col0) const {
-    const bool vectors = beta == 0 && c.ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(c.data) % 8 == 0;
+  __device__ __forceinline__ void store_to(const MatrixView<float>& c, float alpha, float beta,
+                                           index_t row0, index_t col0) const {
+    const bool vectors =
+        beta == 0 && c.ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(c.data) % 8 == 0;
 #pragma unroll
     for (int i = 0; i < 2 * tiles_m; ++i) {
       const index_t at_row = row0 + row + 8 * i;
@@ -143,13 +152,14 @@ struct MmaKernel : S {
 };
 
 template <class Kernel, class T>
-__global__ void __launch_bounds__(Kernel::threads, Kernel::blocks) multiply_steps(const MixedGemm<T> g) {
+__global__ void __launch_bounds__(Kernel::threads, Kernel::blocks)
+    multiply_steps(const MixedGemm<T> g) {
   extern __shared__ __align__(16) unsigned char stages[];  // of a, then of b, padded
   T* const shared_a = reinterpret_cast<T*>(stages);
   T* const shared_b = shared_a + Kernel::stages * Kernel::a_elements;
-  const int2 tile =
-      tile_number(static_cast<int>(blockIdx.x), static_cast<int>((g.c.rows + Kernel::m - 1) / Kernel::m),
-                  static_cast<int>((g.c.cols + Kernel::n - 1) / Kernel::n));
+  const int2 tile = tile_number(static_cast<int>(blockIdx.x),
+                                static_cast<int>((g.c.rows + Kernel::m - 1) / Kernel::m),
+                                static_cast<int>((g.c.cols + Kernel::n - 1) / Kernel::n));
   const index_t row0 = static_cast<index_t>(tile.x) * Kernel::m,
                 col0 = static_cast<index_t>(tile.y) * Kernel::n;
   typename Kernel::CopiesA copies_a(g.a, row0, shared_a);
@@ -163,8 +173,9 @@ template <class Kernel, class T>
 void launch(const MixedGemm<T>& g, DeviceStream stream) {
   constexpr int bytes = shared_bytes_of<Kernel, T>;
   const auto kernel = multiply_steps<Kernel, T>;
-  machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                       "cudaFuncSetAttribute");
+  machine::cuda::check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+      "cudaFuncSetAttribute");
   const index_t blocks = ceil_div(g.c.rows, Kernel::m) * ceil_div(g.c.cols, Kernel::n);
   kernel<<<narrow<unsigned>(blocks), Kernel::threads, bytes, stream>>>(g);
   machine::cuda::check(cudaGetLastError(), "matmul kernel");
@@ -173,7 +184,8 @@ void launch(const MixedGemm<T>& g, DeviceStream stream) {
 template <class T>
 bool takes_large(const MixedGemm<T>& g, MmaTile tile) {
   if (tile != MmaTile::best) return tile == MmaTile::large;
-  // The small tile loads twice as much from shared memory for a product, about as much as there is time for.
+  // The small tile loads twice as much from shared memory for a product, about as much as there is
+  // time for.
   constexpr double small_speed = 0.7;
   const int multiprocessors = device_limits().multiprocessors;
   return share_of_device(g.c, LargeTile::m, LargeTile::n, multiprocessors) >=
@@ -198,7 +210,8 @@ bool cuda_mma(const MixedGemm<T>& g, DeviceStream stream, MmaTile tile) {
     return true;
   } else {
     if (g.op_a != Op::none || g.op_b != Op::transpose) return false;
-    launch_tile(std::integral_constant<Op, Op::none>{}, std::integral_constant<Op, Op::transpose>{});
+    launch_tile(std::integral_constant<Op, Op::none>{},
+                std::integral_constant<Op, Op::transpose>{});
     return true;
   }
 }
@@ -211,8 +224,8 @@ void add_mma_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<class T, class S>(const char* of, Type<T>, S) {
     constexpr Op op_b = sizeof(T) == 2 ? Op::none : Op::transpose;
     using Kernel = MmaKernel<T, S, Op::none, op_b>;
-    to.push_back(machine::device_function("cuda_tensor", of, multiply_steps<Kernel, T>, Kernel::threads,
-                                          shared_bytes_of<Kernel, T>));
+    to.push_back(machine::device_function("cuda_tensor", of, multiply_steps<Kernel, T>,
+                                          Kernel::threads, shared_bytes_of<Kernel, T>));
   };
   add("bf16, mma.sync, large tile", Type<__nv_bfloat16>{}, LargeTile{});
   add("bf16, mma.sync, small tile", Type<__nv_bfloat16>{}, SmallTile{});

@@ -10,7 +10,8 @@ namespace {
 
 namespace cuda = machine::cuda;
 
-/// The steps of a plan on three streams: there, kernels, back. Events keep the order where it matters.
+/// The steps of a plan on three streams: there, kernels, back. Events keep the order where it
+/// matters.
 template <class T>
 class Passing {
  public:
@@ -25,9 +26,9 @@ class Passing {
         staging_(passage.staging) {
     for (index_t at = 0; at < p_.places + p_.c_places; ++at)
       places_.push_back(std::make_unique<Place>(
-          memory_.data() + (at < p_.places
-                                ? at * p_.place_bytes
-                                : p_.places * p_.place_bytes + (at - p_.places) * p_.c_place_bytes)));
+          memory_.data() +
+          (at < p_.places ? at * p_.place_bytes
+                          : p_.places * p_.place_bytes + (at - p_.places) * p_.c_place_bytes)));
   }
 
   machine::DeviceTimes run() {
@@ -110,8 +111,8 @@ class Passing {
     if (step.p == 0) (g_.beta == T{0} ? c.freed : c.filled).before_next(compute_);
     cuda::Lap& product = products_.next();
     product.begin.record(compute_);
-    kernel_({g_.alpha, there(a, a_tile), g_.op_a, there(b, b_tile), g_.op_b, step.p == 0 ? g_.beta : T{1},
-             c_there},
+    kernel_({g_.alpha, there(a, a_tile), g_.op_a, there(b, b_tile), g_.op_b,
+             step.p == 0 ? g_.beta : T{1}, c_there},
             tuning_, compute_);
     product.end.record(compute_);
     a.freed.record(compute_);
@@ -143,14 +144,15 @@ class Passing {
 }  // namespace
 
 template <class T>
-machine::DeviceTimes multiply_in_pieces(DeviceKernel<T> kernel, const Gemm<T>& g, const Tuning& tuning,
-                                        const Pieces& pieces, const Passage& passage) {
+machine::DeviceTimes multiply_in_pieces(DeviceKernel<T> kernel, const Gemm<T>& g,
+                                        const Tuning& tuning, const Pieces& pieces,
+                                        const Passage& passage) {
   return Passing<T>(kernel, g, tuning, pieces, passage).run();
 }
 
-template machine::DeviceTimes multiply_in_pieces(DeviceKernel<float>, const Gemm<float>&, const Tuning&,
-                                                 const Pieces&, const Passage&);
-template machine::DeviceTimes multiply_in_pieces(DeviceKernel<double>, const Gemm<double>&, const Tuning&,
-                                                 const Pieces&, const Passage&);
+template machine::DeviceTimes multiply_in_pieces(DeviceKernel<float>, const Gemm<float>&,
+                                                 const Tuning&, const Pieces&, const Passage&);
+template machine::DeviceTimes multiply_in_pieces(DeviceKernel<double>, const Gemm<double>&,
+                                                 const Tuning&, const Pieces&, const Passage&);
 
 }  // namespace tessera::matmul

@@ -17,7 +17,8 @@ struct Passage {
   Overlap overlap = Overlap::yes;
 };
 
-/// g by a kernel, through the device by a plan for it; g.alpha is not 0. The times are sums of what overlaps.
+/// g by a kernel, through the device by a plan for it; g.alpha is not 0. The times are sums of what
+/// overlaps.
 template <class T>
 [[nodiscard]] machine::DeviceTimes multiply_in_pieces(DeviceKernel<T> kernel, const Gemm<T>& g,
                                                       const Tuning& tuning, const Pieces& pieces,

@@ -1,23 +1,25 @@
 #pragma once
-// Tiles of the operands on their way from global to shared memory by asynchronous copies, several stages
-// ahead of the multiplication.
+// Tiles of the operands on their way from global to shared memory by asynchronous copies, several
+// stages ahead of the multiplication.
 
 #include "kernels/cuda_async.cuh"
 #include "kernels/matmul/cuda_device.cuh"
 
 namespace tessera::matmul {
 
-/// How the tile of an operand lies: stored rows of `fast` elements, `slow` of them; in shared memory element
-/// (s, f) is at s * slow_pitch + f * fast_pitch. k runs along the rows (k_fast) or across them.
+/// How the tile of an operand lies: stored rows of `fast` elements, `slow` of them; in shared
+/// memory element (s, f) is at s * slow_pitch + f * fast_pitch. k runs along the rows (k_fast) or
+/// across them.
 template <int slow_, int fast_, int slow_pitch_, int fast_pitch_, bool k_fast_>
 struct TileShape {
-  static constexpr int slow = slow_, fast = fast_, slow_pitch = slow_pitch_, fast_pitch = fast_pitch_;
+  static constexpr int slow = slow_, fast = fast_, slow_pitch = slow_pitch_,
+                       fast_pitch = fast_pitch_;
   static constexpr bool k_fast = k_fast_;
   static constexpr int depth = k_fast ? fast : slow;
 };
 
-/// One thread's share of the copies of a tile, `vector` elements each. Addresses are kept and advanced, not
-/// computed anew: the integer arithmetic of fresh ones took 15 % of the issue slots.
+/// One thread's share of the copies of a tile, `vector` elements each. Addresses are kept and
+/// advanced, not computed anew: the integer arithmetic of fresh ones took 15 % of the issue slots.
 template <class T, class Shape, int threads, int vector>
 class TileCopies {
  public:
@@ -30,13 +32,14 @@ class TileCopies {
     step_ = x.ld * rows_at_once;
     tile_step_ = Shape::k_fast ? Shape::depth : x.ld * Shape::depth;
     const index_t across = (Shape::k_fast ? x.rows : x.cols) - first;
-    across_left_ = static_cast<int>(min(across, index_t{Shape::k_fast ? Shape::slow : Shape::fast}));
+    across_left_ =
+        static_cast<int>(min(across, index_t{Shape::k_fast ? Shape::slow : Shape::fast}));
     to_ = static_cast<unsigned>(
         __cvta_generic_to_shared(shared + s * Shape::slow_pitch + f * Shape::fast_pitch));
   }
 
-  /// The next tile along k into the stage that begins so many bytes after the first; k_left: elements along k
-  /// that there still are.
+  /// The next tile along k into the stage that begins so many bytes after the first; k_left:
+  /// elements along k that there still are.
   __device__ void copy(unsigned stage, index_t k_left) {
     constexpr int across = Shape::k_fast ? Shape::slow : Shape::fast;
     if (across_left_ == across && k_left >= Shape::depth) {
@@ -78,15 +81,16 @@ class TileCopies {
   unsigned to_;
 };
 
-/// The multiplication of one block of C. `Kernel` has the tile (m, n, k), the stages, the types of the copies
-/// of a and b, and for each of its steps along a tile fetch(buffer, stage, step) from shared memory and
-/// multiply(buffer); the fetch of a step runs one step ahead, over the border of tiles too, so that no warp
-/// waits for shared memory.
+/// The multiplication of one block of C. `Kernel` has the tile (m, n, k), the stages, the types of
+/// the copies of a and b, and for each of its steps along a tile fetch(buffer, stage, step) from
+/// shared memory and multiply(buffer); the fetch of a step runs one step ahead, over the border of
+/// tiles too, so that no warp waits for shared memory.
 template <class Kernel, class T>
 __device__ void multiply_block(Kernel& kernel, typename Kernel::CopiesA& copies_a,
                                typename Kernel::CopiesB& copies_b, index_t k, const T*) {
   constexpr int ahead = Kernel::stages - 1;
-  constexpr unsigned a_bytes = Kernel::a_elements * sizeof(T), b_bytes = Kernel::b_elements * sizeof(T);
+  constexpr unsigned a_bytes = Kernel::a_elements * sizeof(T),
+                     b_bytes = Kernel::b_elements * sizeof(T);
   index_t k_left = k;  // not yet on its way
   const auto load = [&](int stage) {
     if (k_left > 0) {
@@ -128,8 +132,8 @@ bool rows_aligned(const MatrixView<const T>& x) {
          reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
 }
 
-/// f(op_a, op_b, vector): as compile-time constants; vector is the number of elements in 16 bytes where both
-/// operands are aligned, else 1.
+/// f(op_a, op_b, vector): as compile-time constants; vector is the number of elements in 16 bytes
+/// where both operands are aligned, else 1.
 template <class T, class F>
 void dispatch_pipeline(const Gemm<T>& g, const F& f) {
   dispatch_ops(g, [&](auto op_a, auto op_b) {
@@ -148,15 +152,17 @@ constexpr int shared_bytes_of = Kernel::stages*(Kernel::a_elements + Kernel::b_e
 
 template <class Kernel, class T>
 machine::DeviceFunction function_of(const char* name, const char* of, void (*kernel)(Gemm<T>)) {
-  return {name, of, reinterpret_cast<const void*>(kernel), Kernel::threads, shared_bytes_of<Kernel, T>};
+  return {name, of, reinterpret_cast<const void*>(kernel), Kernel::threads,
+          shared_bytes_of<Kernel, T>};
 }
 
 /// Launches one block a tile of C.
 template <class Kernel, class T>
 void launch_tiles(void (*kernel)(Gemm<T>), const Gemm<T>& g, DeviceStream stream) {
   constexpr int bytes = shared_bytes_of<Kernel, T>;
-  machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                       "cudaFuncSetAttribute");
+  machine::cuda::check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+      "cudaFuncSetAttribute");
   const index_t blocks = ceil_div(g.c.rows, Kernel::m) * ceil_div(g.c.cols, Kernel::n);
   kernel<<<narrow<unsigned>(blocks), Kernel::threads, bytes, stream>>>(g);
 }

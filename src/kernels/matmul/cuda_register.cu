@@ -1,20 +1,23 @@
-// Register tiling without tensor units: a thread's tile of C and two fragments of each operand in registers,
-// operands in shared memory with k running slowest, filled several stages ahead by asynchronous copies.
+// Register tiling without tensor units: a thread's tile of C and two fragments of each operand in
+// registers, operands in shared memory with k running slowest, filled several stages ahead by
+// asynchronous copies.
 //
-// On an H200, f32, against cuBLAS in turn: 2048 0.97, 4096 0.99, 8192 1.01, 16384 0.98 with the large
-// tile, whose 8 x 16 elements a thread keep the loads from shared memory below three quarters of its
-// bandwidth (8 x 8 needs all of it); 1024 1.08 to 1.17 and 65536 x 128 x 128 1.02 with the small one.
+// On an H200, f32, against cuBLAS in turn: 2048 0.97, 4096 0.99, 8192 1.01, 16384 0.98 with the
+// large tile, whose 8 x 16 elements a thread keep the loads from shared memory below three quarters
+// of its bandwidth (8 x 8 needs all of it); 1024 1.08 to 1.17 and 65536 x 128 x 128 1.02 with the
+// small one.
 
 #include "kernels/matmul/cuda_pipeline.cuh"
 
 namespace tessera::matmul {
 namespace {
 
-/// stores: elements of C that a thread stores at once where it can. With vectors the compiler gives the main
-/// loop of the large tile other registers, and it is 5 to 7 % slower in any order of the multiply-adds.
+/// stores: elements of C that a thread stores at once where it can. With vectors the compiler gives
+/// the main loop of the large tile other registers, and it is 5 to 7 % slower in any order of the
+/// multiply-adds.
 struct LargeF32 {
-  static constexpr int m = 128, n = 256, k = 16, stages = 6, tm = 8, tn = 16, lanes_m = 4, blocks = 1,
-                       stores = 1;
+  static constexpr int m = 128, n = 256, k = 16, stages = 6, tm = 8, tn = 16, lanes_m = 4,
+                       blocks = 1, stores = 1;
 };
 struct SmallF32 {
   static constexpr int m = 64, n = 64, k = 16, stages = 4, tm = 8, tn = 8, lanes_m = 4, blocks = 6,
@@ -39,8 +42,8 @@ struct RegisterKernel : S {
   using CopiesA = TileCopies<T, ShapeA, threads, op_a == Op::none ? 1 : vector>;
   using CopiesB = TileCopies<T, ShapeB, threads, op_b == Op::transpose ? 1 : vector>;
 
-  // A warp is lanes_m x lanes_n threads; a thread's rows and columns come in vectors that lie side by side in
-  // the warp.
+  // A warp is lanes_m x lanes_n threads; a thread's rows and columns come in vectors that lie side
+  // by side in the warp.
   static constexpr int lanes_n = 32 / S::lanes_m;
   static constexpr int warps_m = S::m / (S::lanes_m * S::tm);
   const T *a, *b;  // shared, where this thread's fragments begin
@@ -74,10 +77,10 @@ struct RegisterKernel : S {
     fragment(a + (stage * S::k + step) * a_pitch, S::lanes_m * lanes, x[buffer]);
     fragment(b + (stage * S::k + step) * b_pitch, lanes_n * lanes, y[buffer]);
   }
-  /// Row by row of sums, to and fro, the middle two of four columns swapped: a multiply-add reads three
-  /// registers from two banks at no cost where one of them is the last one's too. In this order the compiler
-  /// leaves 166 of 2048 that read a bank twice (of the large tile), in rows to and fro alone 180 (and 1.2 %
-  /// of time), from left to right more than 400.
+  /// Row by row of sums, to and fro, the middle two of four columns swapped: a multiply-add reads
+  /// three registers from two banks at no cost where one of them is the last one's too. In this
+  /// order the compiler leaves 166 of 2048 that read a bank twice (of the large tile), in rows to
+  /// and fro alone 180 (and 1.2 % of time), from left to right more than 400.
   __device__ __forceinline__ void multiply(int buffer) {
 #pragma unroll
     for (int i = 0; i < S::tm; ++i) {
@@ -126,12 +129,13 @@ __device__ __forceinline__ void store_sums(const Gemm<T>& g, const Kernel& kerne
 
 template <class Kernel, class T>
 __global__ void __launch_bounds__(Kernel::threads, Kernel::blocks) register_tiled(Gemm<T> g) {
-  extern __shared__ __align__(16) unsigned char shared[];  // stages of a (k, m), then of b (k, n), padded
+  extern __shared__ __align__(
+      16) unsigned char shared[];  // stages of a (k, m), then of b (k, n), padded
   T* const shared_a = reinterpret_cast<T*>(shared);
   T* const shared_b = shared_a + Kernel::stages * Kernel::a_elements;
-  const int2 tile =
-      tile_number(static_cast<int>(blockIdx.x), static_cast<int>((g.c.rows + Kernel::m - 1) / Kernel::m),
-                  static_cast<int>((g.c.cols + Kernel::n - 1) / Kernel::n));
+  const int2 tile = tile_number(static_cast<int>(blockIdx.x),
+                                static_cast<int>((g.c.rows + Kernel::m - 1) / Kernel::m),
+                                static_cast<int>((g.c.cols + Kernel::n - 1) / Kernel::n));
   const index_t row0 = static_cast<index_t>(tile.x) * Kernel::m,
                 col0 = static_cast<index_t>(tile.y) * Kernel::n;
   typename Kernel::CopiesA copies_a(g.a, row0, shared_a);
@@ -175,8 +179,10 @@ void add_register_functions(std::vector<machine::DeviceFunction>& to) {
   using Large = RegisterKernel<float, LargeF32, Op::none, Op::none, 4>;
   using Small = RegisterKernel<float, SmallF32, Op::none, Op::none, 4>;
   using Wide = RegisterKernel<double, F64, Op::none, Op::none, 2>;
-  to.push_back(function_of<Large>("cuda_register", "f32, large tile", register_tiled<Large, float>));
-  to.push_back(function_of<Small>("cuda_register", "f32, small tile", register_tiled<Small, float>));
+  to.push_back(
+      function_of<Large>("cuda_register", "f32, large tile", register_tiled<Large, float>));
+  to.push_back(
+      function_of<Small>("cuda_register", "f32, small tile", register_tiled<Small, float>));
   to.push_back(function_of<Wide>("cuda_register", "f64", register_tiled<Wide, double>));
 }
 

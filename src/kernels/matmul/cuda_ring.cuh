@@ -1,8 +1,9 @@
 #pragma once
-// Blocks that stay and walk over the tiles of C: one thread has boxes of the operands copied into a ring of
-// stages in shared memory, several stages ahead, across tiles too; the other warps multiply. A `Tile` here
-// has the tile (m, n), the depth of a stage along k, the number of stages, their bytes, the operands A and B
-// (boxes, box_rows, box_cols), the number of threads, and how many arrivals give a stage back.
+// Blocks that stay and walk over the tiles of C: one thread has boxes of the operands copied into a
+// ring of stages in shared memory, several stages ahead, across tiles too; the other warps
+// multiply. A `Tile` here has the tile (m, n), the depth of a stage along k, the number of stages,
+// their bytes, the operands A and B (boxes, box_rows, box_cols), the number of threads, and how
+// many arrivals give a stage back.
 
 #include <algorithm>
 
@@ -85,7 +86,8 @@ __device__ __forceinline__ void copy_operands(const MatrixView<T>& c, const CUte
     const int2 at = origin<Tile>(c, part.tile);
     for (int step = part.begin; step < part.end; ++step) {
       barrier_wait(shared.empty + 8 * ring.stage, ring.parity);
-      const unsigned to = shared.tiles + ring.stage * Tile::stage_bytes, full = shared.full + 8 * ring.stage;
+      const unsigned to = shared.tiles + ring.stage * Tile::stage_bytes,
+                     full = shared.full + 8 * ring.stage;
       barrier_expect(full, Tile::stage_bytes);
       copy_operand<typename Tile::A>(to, map_a, at.x, step * Tile::depth, full);
       copy_operand<typename Tile::B>(to + Tile::a_bytes, map_b, at.y, step * Tile::depth, full);
@@ -98,7 +100,9 @@ __device__ __forceinline__ void copy_operands(const MatrixView<T>& c, const CUte
 template <class Tile>
 struct Multipliers {
   static constexpr int threads = 32 * Tile::warps, slot = Tile::m * Tile::n;
-  __device__ __forceinline__ static void meet() { asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory"); }
+  __device__ __forceinline__ static void meet() {
+    asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory");
+  }
 };
 
 /// The stages as a multiplying warp meets them.
@@ -115,8 +119,9 @@ class Stages {
     return address();
   }
   /// On to the next stage; everything of this one has been loaded, not yet used.
-  // An arrival overtakes loads that were issued before it, and a copy then overwrites what they still have to
-  // read (seen on an H200). So a stage is given back one stage later, when its values have been used.
+  // An arrival overtakes loads that were issued before it, and a copy then overwrites what they
+  // still have to read (seen on an H200). So a stage is given back one stage later, when its values
+  // have been used.
   __device__ __forceinline__ void advance() {
     __syncwarp();
     if (threadIdx.x % 32 == 0 && held_) barrier_arrive(shared_.empty + 8 * ring_.before());
@@ -130,8 +135,9 @@ class Stages {
   bool held_ = false;  // the stage before this one, by us
 };
 
-/// The multiplying warps' work: Sums starts at zeros; add(sums, stages, steps) adds the products of so many
-/// stages and advances past them, store(sums, row0, col0) stores to C the tile that begins there.
+/// The multiplying warps' work: Sums starts at zeros; add(sums, stages, steps) adds the products of
+/// so many stages and advances past them, store(sums, row0, col0) stores to C the tile that begins
+/// there.
 template <class Tile, class Sums, class T, class Add, class Store>
 __device__ __forceinline__ void multiply_parts(const MatrixView<T>& c, const Shared<Tile>& shared,
                                                const Shares& shares, const Exchange<T>& exchange,
@@ -151,11 +157,11 @@ __device__ __forceinline__ void multiply_parts(const MatrixView<T>& c, const Sha
   }
 }
 
-/// The blocks of a ring and their work: as many as run at once (per_multiprocessor on each), or as there are
-/// tiles. cut: tiles may be cut along k, by a kernel that exchanges sums.
+/// The blocks of a ring and their work: as many as run at once (per_multiprocessor on each), or as
+/// there are tiles. cut: tiles may be cut along k, by a kernel that exchanges sums.
 template <class Tile, class T>
-Shares ring_shares(const MatrixView<T>& c, index_t k, int per_multiprocessor, const DeviceLimits& limits,
-                   bool cut) {
+Shares ring_shares(const MatrixView<T>& c, index_t k, int per_multiprocessor,
+                   const DeviceLimits& limits, bool cut) {
   const int tiles = narrow<int>(ceil_div(c.rows, Tile::m) * ceil_div(c.cols, Tile::n)),
             steps = narrow<int>(ceil_div(k, Tile::depth)),
             blocks = std::min(tiles, per_multiprocessor * limits.multiprocessors);
@@ -166,16 +172,18 @@ template <class Tile, class... Arguments>
 void launch_ring(void (*kernel)(Arguments...), const Shares& shares, DeviceStream stream,
                  const Arguments&... arguments) {
   namespace cuda = machine::cuda;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Tile::shared_bytes),
-              "cudaFuncSetAttribute");
-  kernel<<<static_cast<unsigned>(shares.blocks), Tile::threads, Tile::shared_bytes, stream>>>(arguments...);
+  cuda::check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Tile::shared_bytes),
+      "cudaFuncSetAttribute");
+  kernel<<<static_cast<unsigned>(shares.blocks), Tile::threads, Tile::shared_bytes, stream>>>(
+      arguments...);
   cuda::check(cudaGetLastError(), "matmul kernel");
 }
 
 /// The same for kernel(map_a, map_b, g, shares, exchange).
 template <class Tile, class T, class Kernel>
-void launch_parts(Kernel kernel, const CUtensorMap& map_a, const CUtensorMap& map_b, const Gemm<T>& g,
-                  const DeviceLimits& limits, DeviceStream stream) {
+void launch_parts(Kernel kernel, const CUtensorMap& map_a, const CUtensorMap& map_b,
+                  const Gemm<T>& g, const DeviceLimits& limits, DeviceStream stream) {
   const Shares shares = ring_shares<Tile>(g.c, g.k(), Tile::blocks, limits, true);
   with_exchange<T>(shares, Tile::m * Tile::n, stream, [&](const Exchange<T>& exchange) {
     launch_ring<Tile>(kernel, shares, stream, map_a, map_b, g, shares, exchange);

@@ -17,8 +17,8 @@ Gemm<T> without_operands(Gemm<T> g) {
   return g;
 }
 
-/// A problem in host memory on the device, in pieces where it does not hold all of it; the times of the ways
-/// there and back and of the kernels are kept.
+/// A problem in host memory on the device, in pieces where it does not hold all of it; the times of
+/// the ways there and back and of the kernels are kept.
 template <class T, DeviceKernel<T> kernel>
 void staged(const Gemm<T>& g, const Tuning& tuning) {
   if (g.c.empty()) return;
@@ -52,7 +52,8 @@ std::vector<Variant> cuda_rows() {
        staged<double, cuda_tiled<double>>,
        {cuda_tiled<float>, cuda_tiled<double>}},
       {{"cuda_register", Space::device,
-        "8 x 16 of C in the registers of a thread, operands by asynchronous copies, several stages ahead"},
+        "8 x 16 of C in the registers of a thread, operands by asynchronous copies, several stages "
+        "ahead"},
        staged<float, cuda_register<float>>,
        staged<double, cuda_register<double>>,
        {cuda_register<float>, cuda_register<double>}},

@@ -1,5 +1,6 @@
-// Tensor units in double precision: mma.sync of 16 x 8 x 4 (compute capability 8.0 on has m8n8k4, 9.0 this
-// one), operands in shared memory as they are stored, filled several stages ahead by asynchronous copies.
+// Tensor units in double precision: mma.sync of 16 x 8 x 4 (compute capability 8.0 on has
+// m8n8k4, 9.0 this one), operands in shared memory as they are stored, filled several stages ahead
+// by asynchronous copies.
 
 #include "kernels/matmul/cuda_pipeline.cuh"
 #include "kernels/matmul/cuda_tensor.hpp"
@@ -7,9 +8,9 @@
 namespace tessera::matmul {
 namespace {
 
-/// sum (16 x 8) += x (16 x 4) y (4 x 8), spread over the warp as the instruction wants it: thread 4 g + t
-/// holds rows g and g + 8 of x at k = t, column g of y at k = t, and of both rows of the sum the columns 2 t
-/// and 2 t + 1.
+/// sum (16 x 8) += x (16 x 4) y (4 x 8), spread over the warp as the instruction wants it: thread 4
+/// g + t holds rows g and g + 8 of x at k = t, column g of y at k = t, and of both rows of the sum
+/// the columns 2 t and 2 t + 1.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 __device__ __forceinline__ void mma(double (&sum)[4], const double (&x)[2], double y) {
   asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
@@ -32,15 +33,16 @@ struct TensorKernel {
   static constexpr int warp_m = 32, warp_n = 32, step_k = 4;
   static constexpr int threads = 32 * (m / warp_m) * (n / warp_n);
   static constexpr int steps = k / step_k;
-  static constexpr int pad =
-      4;  // rows shift by 32 bytes: the 4 x 4 elements that half a warp reads lie in different banks
+  static constexpr int pad = 4;  // rows shift by 32 bytes: the 4 x 4 elements that half a warp
+                                 // reads lie in different banks
   static constexpr bool a_k_fast = op_a == Op::none, b_k_fast = op_b == Op::transpose;
   static constexpr int a_pitch = (a_k_fast ? k : m) + pad, b_pitch = (b_k_fast ? k : n) + pad;
-  static constexpr int a_elements = (a_k_fast ? m : k) * a_pitch, b_elements = (b_k_fast ? n : k) * b_pitch;
-  using ShapeA =
-      std::conditional_t<a_k_fast, TileShape<m, k, a_pitch, 1, true>, TileShape<k, m, a_pitch, 1, false>>;
-  using ShapeB =
-      std::conditional_t<b_k_fast, TileShape<n, k, b_pitch, 1, true>, TileShape<k, n, b_pitch, 1, false>>;
+  static constexpr int a_elements = (a_k_fast ? m : k) * a_pitch,
+                       b_elements = (b_k_fast ? n : k) * b_pitch;
+  using ShapeA = std::conditional_t<a_k_fast, TileShape<m, k, a_pitch, 1, true>,
+                                    TileShape<k, m, a_pitch, 1, false>>;
+  using ShapeB = std::conditional_t<b_k_fast, TileShape<n, k, b_pitch, 1, true>,
+                                    TileShape<k, n, b_pitch, 1, false>>;
   using CopiesA = TileCopies<double, ShapeA, threads, vector>;
   using CopiesB = TileCopies<double, ShapeB, threads, vector>;
   // Elements from one to the next along the sides of the tiles in shared memory.
@@ -67,7 +69,8 @@ struct TensorKernel {
     for (int i = 0; i < tiles_m; ++i) {
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        x[buffer][i][half] = a[stage * a_elements + step * step_k * a_k + (16 * i + 8 * half) * a_row];
+        x[buffer][i][half] =
+            a[stage * a_elements + step * step_k * a_k + (16 * i + 8 * half) * a_row];
     }
 #pragma unroll
     for (int j = 0; j < tiles_n; ++j)
@@ -86,9 +89,9 @@ template <class Kernel>
 __global__ void __launch_bounds__(Kernel::threads, 1) tensor(Gemm<double> g) {
   extern __shared__ __align__(16) double shared_a[];  // stages of a, then of b, padded
   double* const shared_b = shared_a + Kernel::stages * Kernel::a_elements;
-  const int2 tile =
-      tile_number(static_cast<int>(blockIdx.x), static_cast<int>((g.c.rows + Kernel::m - 1) / Kernel::m),
-                  static_cast<int>((g.c.cols + Kernel::n - 1) / Kernel::n));
+  const int2 tile = tile_number(static_cast<int>(blockIdx.x),
+                                static_cast<int>((g.c.rows + Kernel::m - 1) / Kernel::m),
+                                static_cast<int>((g.c.cols + Kernel::n - 1) / Kernel::n));
   const index_t row0 = static_cast<index_t>(tile.x) * Kernel::m,
                 col0 = static_cast<index_t>(tile.y) * Kernel::n;
   typename Kernel::CopiesA copies_a(g.a, row0, shared_a);
@@ -101,8 +104,10 @@ __global__ void __launch_bounds__(Kernel::threads, 1) tensor(Gemm<double> g) {
     for (int j = 0; j < Kernel::tiles_n; ++j) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        const index_t row = row0 + kernel.row + 16 * i + e / 2 * 8, col = col0 + kernel.col + 8 * j + e % 2;
-        if (row < g.c.rows && col < g.c.cols) store(g.c(row, col), g.alpha, kernel.sum[i][j][e], g.beta);
+        const index_t row = row0 + kernel.row + 16 * i + e / 2 * 8,
+                      col = col0 + kernel.col + 8 * j + e % 2;
+        if (row < g.c.rows && col < g.c.cols)
+          store(g.c(row, col), g.alpha, kernel.sum[i][j][e], g.beta);
       }
     }
   }
@@ -119,8 +124,8 @@ void cuda_tensor(const Gemm<double>& g, const Tuning&, DeviceStream stream) {
   machine::cuda::check(cudaGetLastError(), "matmul kernel");
 }
 
-/// No tensor unit multiplies in single precision: the product is that of cuda_register, unless fewer bits
-/// will do.
+/// No tensor unit multiplies in single precision: the product is that of cuda_register, unless
+/// fewer bits will do.
 void cuda_tensor(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream) {
   if (g.c.empty()) return;
   cuda_mixed(g, tuning, stream);

@@ -5,8 +5,8 @@
 
 namespace tessera::matmul {
 
-/// Launches the product and says so; false, and nothing done, where the device is older than compute
-/// capability 9.0 or rows of an operand do not begin on 16 bytes.
+/// Launches the product and says so; false, and nothing done, where the device is older than
+/// compute capability 9.0 or rows of an operand do not begin on 16 bytes.
 [[nodiscard]] bool cuda_tensor_tma(const Gemm<double>& g, DeviceStream stream);
 
 /// Operands rounded to tuning.precision, sums in f32.

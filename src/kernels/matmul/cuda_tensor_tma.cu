@@ -1,12 +1,13 @@
-// Tensor units in double precision from compute capability 9.0 on: one warp has boxes of the operands copied
-// into a ring of stages in shared memory, the others multiply them (mma.sync of 16 x 8 x 8); the blocks stay
-// and walk over the tiles of C, so that the first boxes of the next tile travel while the last is stored.
+// Tensor units in double precision from compute capability 9.0 on: one warp has boxes of the
+// operands copied into a ring of stages in shared memory, the others multiply them (mma.sync of 16
+// x 8 x 8); the blocks stay and walk over the tiles of C, so that the first boxes of the next tile
+// travel while the last is stored.
 //
-// On an H200, f64, against cuBLAS in turn: n = 1024 1.11, 2048 1.04, 4096 1.01, 8192 0.97, 16384 1.02. The
-// factors of the next half stage are loaded under the products of the present one (else 4096 0.97, 8192
-// 0.96). Loads of 16 bytes, two elements each, were slower by a tenth: the instruction wants its factors in
-// other registers than they bring them to. Clusters of two blocks that share boxes of B by multicast were
-// slower by a fifth.
+// On an H200, f64, against cuBLAS in turn: n = 1024 1.11, 2048 1.04, 4096 1.01, 8192 0.97,
+// 16384 1.02. The factors of the next half stage are loaded under the products of the present one
+// (else 4096 0.97, 8192 0.96). Loads of 16 bytes, two elements each, were slower by a tenth: the
+// instruction wants its factors in other registers than they bring them to. Clusters of two blocks
+// that share boxes of B by multicast were slower by a fifth.
 
 #include <limits>
 
@@ -16,13 +17,14 @@
 namespace tessera::matmul {
 namespace {
 
-/// sum (16 x 8) += x (16 x 8) y (8 x 8), spread over the warp as the instruction wants it: thread 4 g + t
-/// holds rows g and g + 8 of x at k = t, then at k = t + 4; column g of y at k = t and t + 4; of both rows of
-/// the sum the columns 2 t and 2 t + 1.
+/// sum (16 x 8) += x (16 x 8) y (8 x 8), spread over the warp as the instruction wants it: thread 4
+/// g + t holds rows g and g + 8 of x at k = t, then at k = t + 4; column g of y at k = t and t + 4;
+/// of both rows of the sum the columns 2 t and 2 t + 1.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 __device__ __forceinline__ void mma(double (&sum)[4], const double (&x)[4], const double (&y)[2]) {
   asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+      "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
       : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
       : "d"(x[0]), "d"(x[1]), "d"(x[2]), "d"(x[3]), "d"(y[0]), "d"(y[1]));
 }
@@ -38,9 +40,9 @@ __device__ __forceinline__ double load_shared(unsigned address) {
 
 constexpr int stage_depth = swizzle_bytes / 8;  // along k, in doubles
 
-/// One thread's view of an operand's boxes: which element each (g, t) reads is chosen so that the 16 lanes of
-/// half a warp meet 16 different chunk halves, and so all banks once. `extent` rows of A (columns of B) a
-/// tile.
+/// One thread's view of an operand's boxes: which element each (g, t) reads is chosen so that the
+/// 16 lanes of half a warp meet 16 different chunk halves, and so all banks once. `extent` rows of
+/// A (columns of B) a tile.
 template <bool k_fast, int extent>
 class Operand;
 
@@ -63,8 +65,8 @@ class Operand<true, extent> {
   unsigned offset_;
 };
 
-/// Boxes of (depth, 16). Within sixteen columns g stands for (0 1 8 9 2 3 10 11)[g] in even blocks of eight,
-/// for that plus 4 in odd ones.
+/// Boxes of (depth, 16). Within sixteen columns g stands for (0 1 8 9 2 3 10 11)[g] in even blocks
+/// of eight, for that plus 4 in odd ones.
 template <int extent>
 class Operand<false, extent> {
  public:
@@ -73,11 +75,11 @@ class Operand<false, extent> {
     return block / 2 * 16 + block % 2 * 4 + 2 * chunk(g) + g % 2;
   }
   __device__ Operand(int first, int g, int t)
-      : offset_(first / 16 * stage_depth * swizzle_bytes + t * swizzle_bytes + ((chunk(g) ^ t) << 4) +
-                g % 2 * 8) {}
+      : offset_(first / 16 * stage_depth * swizzle_bytes + t * swizzle_bytes +
+                ((chunk(g) ^ t) << 4) + g % 2 * 8) {}
   __device__ __forceinline__ double get(unsigned tile, int block, int part) const {
-    return load_shared(((tile + offset_) ^ (part % 2 * 64 + block % 2 * 32)) + part * 4 * swizzle_bytes +
-                       block / 2 * stage_depth * swizzle_bytes);
+    return load_shared(((tile + offset_) ^ (part % 2 * 64 + block % 2 * 32)) +
+                       part * 4 * swizzle_bytes + block / 2 * stage_depth * swizzle_bytes);
   }
 
  private:
@@ -86,9 +88,11 @@ class Operand<false, extent> {
 };
 
 /// A tile of C a block: (m, n), by warps of (warp_m, warp_n).
-template <bool a_k_fast, bool b_k_fast, int m_, int n_, int warp_m_, int warp_n_, int stages_, int blocks_>
+template <bool a_k_fast, bool b_k_fast, int m_, int n_, int warp_m_, int warp_n_, int stages_,
+          int blocks_>
 struct Tile {
-  static constexpr int m = m_, n = n_, warp_m = warp_m_, warp_n = warp_n_, stages = stages_, blocks = blocks_;
+  static constexpr int m = m_, n = n_, warp_m = warp_m_, warp_n = warp_n_, stages = stages_,
+                       blocks = blocks_;
   static constexpr int warps = m / warp_m * (n / warp_n);
   static constexpr int depth = stage_depth, arrivals = warps;
   static constexpr bool regroups = warps == 8;  // registers move between groups of four warps
@@ -140,7 +144,8 @@ struct Sums {
 
   /// += x y. Meanwhile `next` becomes present, where it isn't, and x and y are loaded from it.
   template <class Present>
-  __device__ __forceinline__ void add(Factors<T>& factors, const Source<T>& next, const Present& present) {
+  __device__ __forceinline__ void add(Factors<T>& factors, const Source<T>& next,
+                                      const Present& present) {
     double y[tiles_n][2];
 #pragma unroll
     for (int i = 0; i < tiles_m; ++i) {
@@ -172,10 +177,10 @@ struct Sums {
   }
 
   /// This warp's part of C begins at (row0, col0).
-  __device__ __forceinline__ void store_to(const Gemm<double>& g, index_t row0, index_t col0, int group,
-                                           int t) {
-    const bool vectors =
-        T::pairs && g.beta == 0 && g.c.ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(g.c.data) % 16 == 0;
+  __device__ __forceinline__ void store_to(const Gemm<double>& g, index_t row0, index_t col0,
+                                           int group, int t) {
+    const bool vectors = T::pairs && g.beta == 0 && g.c.ld % 2 == 0 &&
+                         reinterpret_cast<std::uintptr_t>(g.c.data) % 16 == 0;
 #pragma unroll
     for (int i = 0; i < 2 * tiles_m; ++i) {
       const index_t row = row0 + T::A::index(group, i);
@@ -185,7 +190,8 @@ struct Sums {
         const index_t col[2] = {col0 + T::B::index(2 * t, j), col0 + T::B::index(2 * t + 1, j)};
         const double* sum = at[i / 2][j] + i % 2 * 2;
         if (vectors && col[1] < g.c.cols) {
-          *reinterpret_cast<double2*>(&g.c(row, col[0])) = double2{g.alpha * sum[0], g.alpha * sum[1]};
+          *reinterpret_cast<double2*>(&g.c(row, col[0])) =
+              double2{g.alpha * sum[0], g.alpha * sum[1]};
           continue;
         }
 #pragma unroll
@@ -219,7 +225,8 @@ __device__ __forceinline__ int thread_again() {
 
 template <class T>
 __device__ __forceinline__ void multiply_tiles(const Gemm<double>& g, const Shared<T>& shared,
-                                               const Shares& shares, const Exchange<double>& exchange) {
+                                               const Shares& shares,
+                                               const Exchange<double>& exchange) {
   const Place<T> place(static_cast<int>(threadIdx.x));
   const typename T::A a(place.row, place.group, place.t);
   const typename T::B b(place.col, place.group, place.t);
@@ -235,10 +242,11 @@ __device__ __forceinline__ void multiply_tiles(const Gemm<double>& g, const Shar
       });
     }
   };
-  multiply_parts<T, Sums<T>>(g.c, shared, shares, exchange, add, [&](Sums<T>& sums, int row0, int col0) {
-    const Place<T> here(thread_again());
-    sums.store_to(g, row0 + here.row, col0 + here.col, here.group, here.t);
-  });
+  multiply_parts<T, Sums<T>>(
+      g.c, shared, shares, exchange, add, [&](Sums<T>& sums, int row0, int col0) {
+        const Place<T> here(thread_again());
+        sums.store_to(g, row0 + here.row, col0 + here.col, here.group, here.t);
+      });
 }
 
 template <class T>
@@ -293,8 +301,8 @@ bool cuda_tensor_tma(const Gemm<double>& g, DeviceStream stream) {
 
 void add_tensor_tma_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<class T>(const char* of, T) {
-    to.push_back(
-        {"cuda_tensor", of, reinterpret_cast<const void*>(tensor_tma<T>), T::threads, T::shared_bytes});
+    to.push_back({"cuda_tensor", of, reinterpret_cast<const void*>(tensor_tma<T>), T::threads,
+                  T::shared_bytes});
   };
   add("f64, large tile", Large<Op::none, Op::none>{});
   add("f64, small tile", Small<Op::none, Op::none>{});

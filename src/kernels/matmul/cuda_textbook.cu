@@ -1,4 +1,5 @@
-// The first steps of the ladder: a thread an element, in several orders, and the shared-memory tile.
+// The first steps of the ladder: a thread an element, in several orders, and the shared-memory
+// tile.
 
 #include "kernels/matmul/cuda_device.cuh"
 #include "kernels/matmul/sweep.hpp"
@@ -14,7 +15,8 @@ __global__ void one_element(Gemm<T> g, index_t width) {
   const Cell cell = cell_of(walk, step, g.c.rows, g.c.cols, width);
   const index_t k = op_a == Op::none ? g.a.cols : g.a.rows;
   T sum{0};
-  for (index_t p = 0; p < k; ++p) sum += element<op_a>(g.a, cell.i, p) * element<op_b>(g.b, p, cell.j);
+  for (index_t p = 0; p < k; ++p)
+    sum += element<op_a>(g.a, cell.i, p) * element<op_b>(g.b, p, cell.j);
   store(g.c(cell.i, cell.j), g.alpha, sum, g.beta);
 }
 
@@ -24,7 +26,8 @@ void launch_one_element(const Gemm<T>& g, const Tuning& tuning, DeviceStream str
   if (cells == 0) return;
   const auto block = narrow<unsigned>(tuning.block);
   dispatch_ops(g, [&](auto op_a, auto op_b) {
-    one_element<walk, op_a(), op_b()><<<blocks_for(cells, block), block, 0, stream>>>(g, tuning.column_width);
+    one_element<walk, op_a(), op_b()>
+        <<<blocks_for(cells, block), block, 0, stream>>>(g, tuning.column_width);
   });
   machine::cuda::check(cudaGetLastError(), "matmul kernel");
 }
@@ -52,7 +55,8 @@ __global__ void tiled(Gemm<T> g) {
     for (int p = 0; p < tile; ++p) sum += a[y][p] * b[p][x];
     __syncthreads();
   }
-  if (row0 + y < g.c.rows && col0 + x < g.c.cols) store(g.c(row0 + y, col0 + x), g.alpha, sum, g.beta);
+  if (row0 + y < g.c.rows && col0 + x < g.c.cols)
+    store(g.c(row0 + y, col0 + x), g.alpha, sum, g.beta);
 }
 
 template <int tile, class T>

@@ -1,7 +1,7 @@
 #pragma once
-// The tensor memory accelerator (compute capability 9.0 on): boxes of a matrix travel from global to shared
-// memory on their own and report to a barrier there. On earlier devices these functions do nothing: their
-// callers are never launched there.
+// The tensor memory accelerator (compute capability 9.0 on): boxes of a matrix travel from global
+// to shared memory on their own and report to a barrier there. On earlier devices these functions
+// do nothing: their callers are never launched there.
 
 #include "machine/cuda_tensor_map.hpp"
 
@@ -17,8 +17,8 @@ __device__ __forceinline__ unsigned shared_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
-// Barriers in shared memory, by address: a phase ends when so many have arrived and all bytes that were
-// announced have come.
+// Barriers in shared memory, by address: a phase ends when so many have arrived and all bytes that
+// were announced have come.
 __device__ __forceinline__ void barrier_init(unsigned barrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
@@ -34,10 +34,12 @@ __device__ __forceinline__ void barrier_expect(unsigned barrier, unsigned bytes)
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-/// Until the phase of that parity has ended; the one before the first counts as ended with parity 1.
+/// Until the phase of that parity has ended; the one before the first counts as ended with
+/// parity 1.
 __device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity) {
   asm volatile(
-      "{ .reg .pred done; again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1; @!done bra again; "
+      "{ .reg .pred done; again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1; @!done "
+      "bra again; "
       "}" ::"r"(barrier),
       "r"(parity)
       : "memory");
@@ -47,7 +49,8 @@ __device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity) 
 __device__ __forceinline__ void copy_box(unsigned to, const CUtensorMap& from, int row, int col,
                                          unsigned barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, "
+      "{%2, "
       "%3}], "
       "[%4];" ::"r"(to),
       "l"(&from), "r"(col), "r"(row), "r"(barrier)
@@ -67,7 +70,8 @@ __device__ __forceinline__ void copy_box(unsigned, const CUtensorMap&, int, int,
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-/// Registers move from the warps that copy to those that multiply; all four warps of a group call it.
+/// Registers move from the warps that copy to those that multiply; all four warps of a group call
+/// it.
 template <int registers>
 __device__ __forceinline__ void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));

@@ -1,6 +1,6 @@
-// Operands of 16 bits (or 32 of which the tensor units take 19: tf32), sums in f32, on the tensor units of
-// compute capability 9.0: groups of four warps multiply straight from shared memory (wgmma), where one thread
-// has boxes of the operands copied into a ring of stages.
+// Operands of 16 bits (or 32 of which the tensor units take 19: tf32), sums in f32, on the tensor
+// units of compute capability 9.0: groups of four warps multiply straight from shared memory
+// (wgmma), where one thread has boxes of the operands copied into a ring of stages.
 
 #include <algorithm>
 #include <limits>
@@ -28,7 +28,8 @@ namespace {
 #define TESSERA_SUM8(i)                                                                       \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
       "+f"(d[i + 6]), "+f"(d[i + 7])
-#define TESSERA_SUM32(i) TESSERA_SUM8(i), TESSERA_SUM8(i + 8), TESSERA_SUM8(i + 16), TESSERA_SUM8(i + 24)
+#define TESSERA_SUM32(i) \
+  TESSERA_SUM8(i), TESSERA_SUM8(i + 8), TESSERA_SUM8(i + 16), TESSERA_SUM8(i + 24)
 #define TESSERA_SUM TESSERA_SUM32(0), TESSERA_SUM32(32), TESSERA_SUM32(64), TESSERA_SUM32(96)
 
 template <class T>
@@ -36,18 +37,19 @@ struct Multiply;
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-#define TESSERA_MULTIPLY16(type, name)                                                                \
-  template <>                                                                                         \
-  struct Multiply<type> {                                                                             \
-    template <int a_across, int b_across>                                                             \
-    __device__ __forceinline__ static void add(float (&d)[128], std::uint64_t a, std::uint64_t b,     \
-                                               int keep) {                                            \
-      asm volatile(                                                                                   \
-          "{ .reg .pred p; setp.ne.b32 p, %130, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32." name \
-          "." name " {" TESSERA_SUM_TEXT "}, %128, %129, p, 1, 1, %131, %132; }"                      \
-          : TESSERA_SUM                                                                               \
-          : "l"(a), "l"(b), "r"(keep), "n"(a_across), "n"(b_across));                                 \
-    }                                                                                                 \
+#define TESSERA_MULTIPLY16(type, name)                                                            \
+  template <>                                                                                     \
+  struct Multiply<type> {                                                                         \
+    template <int a_across, int b_across>                                                         \
+    __device__ __forceinline__ static void add(float (&d)[128], std::uint64_t a, std::uint64_t b, \
+                                               int keep) {                                        \
+      asm volatile(                                                                               \
+          "{ .reg .pred p; setp.ne.b32 p, %130, 0; "                                              \
+          "wgmma.mma_async.sync.aligned.m64n256k16.f32." name "." name " {" TESSERA_SUM_TEXT      \
+          "}, %128, %129, p, 1, 1, %131, %132; }"                                                 \
+          : TESSERA_SUM                                                                           \
+          : "l"(a), "l"(b), "r"(keep), "n"(a_across), "n"(b_across));                             \
+    }                                                                                             \
   }
 TESSERA_MULTIPLY16(__nv_bfloat16, "bf16");
 TESSERA_MULTIPLY16(__half, "f16");
@@ -56,16 +58,22 @@ TESSERA_MULTIPLY16(__half, "f16");
 template <>
 struct Multiply<float> {
   template <int, int>
-  __device__ __forceinline__ static void add(float (&d)[128], std::uint64_t a, std::uint64_t b, int keep) {
+  __device__ __forceinline__ static void add(float (&d)[128], std::uint64_t a, std::uint64_t b,
+                                             int keep) {
     asm volatile(
-        "{ .reg .pred p; setp.ne.b32 p, %130, 0; wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 "
+        "{ .reg .pred p; setp.ne.b32 p, %130, 0; "
+        "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 "
         "{" TESSERA_SUM_TEXT "}, %128, %129, p, 1, 1; }"
         : TESSERA_SUM
         : "l"(a), "l"(b), "r"(keep));
   }
 };
-__device__ __forceinline__ void begin_group() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void end_group() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void begin_group() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void end_group() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
 template <int left>
 __device__ __forceinline__ void wait_for_groups() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(left) : "memory");
@@ -85,8 +93,8 @@ __device__ __forceinline__ void wait_for_groups() {}
 
 #endif
 
-/// How an operand lies in a stage: k along the swizzled rows of one box (k_fast), or across them in boxes of
-/// one swizzled row of its other side each. `extent` rows of A (columns of B) a tile.
+/// How an operand lies in a stage: k along the swizzled rows of one box (k_fast), or across them in
+/// boxes of one swizzled row of its other side each. `extent` rows of A (columns of B) a tile.
 template <class T, bool k_fast, int extent>
 struct Operand {
   static constexpr int row = swizzle_bytes / static_cast<int>(sizeof(T));  // elements
@@ -98,7 +106,8 @@ struct Operand {
   static constexpr int steps = swizzle_bytes / 32;  // an instruction takes 32 bytes of k
   static constexpr unsigned step_bytes = k_fast ? 32 : depth / steps * swizzle_bytes;
 
-  /// What an instruction wants to know: address, the distance of boxes, that of groups of eight rows.
+  /// What an instruction wants to know: address, the distance of boxes, that of groups of eight
+  /// rows.
   __device__ __forceinline__ static std::uint64_t descriptor(unsigned address) {
     constexpr std::uint64_t between_boxes = (k_fast ? 16 : box_bytes) / 16,
                             between_groups = 8 * swizzle_bytes / 16;
@@ -109,10 +118,12 @@ struct Operand {
 
 template <class T, Op op_a, Op op_b>
 struct Tile {
-  static constexpr int m = 128, n = 256, stages = 4, groups = 2;  // two groups of warps, 64 rows each
+  static constexpr int m = 128, n = 256, stages = 4,
+                       groups = 2;  // two groups of warps, 64 rows each
   using A = Operand<T, op_a == Op::none, m>;
   using B = Operand<T, op_b == Op::transpose, n>;
-  static constexpr int depth = A::depth, warps = 4 * groups, threads = 32 * (warps + 4), arrivals = groups;
+  static constexpr int depth = A::depth, warps = 4 * groups, threads = 32 * (warps + 4),
+                       arrivals = groups;
   static constexpr unsigned a_bytes = m * swizzle_bytes, stage_bytes = (m + n) * swizzle_bytes;
   static constexpr unsigned shared_bytes = ring_bytes<stages>(stage_bytes);
   /// Where the rows of a group begin in the stage.
@@ -121,12 +132,14 @@ struct Tile {
   }
 };
 
-/// The group's 64 x 256 sums: thread's element e of chunk j in row 16 warp + lane / 4 (+ 8), column 8 j + 2
-/// (lane % 4).
+/// The group's 64 x 256 sums: thread's element e of chunk j in row 16 warp + lane / 4 (+ 8), column
+/// 8 j + 2 (lane % 4).
 __device__ __forceinline__ void store_sums(const float (&sum)[128], float alpha, float beta,
                                            const MatrixView<float>& c, index_t row0, index_t col0) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32 % 4;
-  const bool vectors = beta == 0 && c.ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(c.data) % 8 == 0;
+  const int lane = static_cast<int>(threadIdx.x) % 32,
+            warp = static_cast<int>(threadIdx.x) / 32 % 4;
+  const bool vectors =
+      beta == 0 && c.ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(c.data) % 8 == 0;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const index_t row = row0 + 16 * warp + lane / 4 + 8 * half;
@@ -187,8 +200,9 @@ __device__ __forceinline__ void multiply_tiles(const MixedGemm<T>& g, const Shar
 
 template <class Tile, class T>
 __global__ void __launch_bounds__(Tile::threads, 1)
-    multiply_groups(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-                    const MixedGemm<T> g, const Shares shares) {
+    multiply_groups(const __grid_constant__ CUtensorMap map_a,
+                    const __grid_constant__ CUtensorMap map_b, const MixedGemm<T> g,
+                    const Shares shares) {
   extern __shared__ unsigned char raw[];
   const Shared<Tile> shared(raw);
   shared.begin();
@@ -233,8 +247,8 @@ template bool cuda_wgmma(const MixedGemm<float>&, DeviceStream);
 
 void add_wgmma_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<class T, class Plan>(const char* of, T, Plan) {
-    to.push_back({"cuda_tensor", of, reinterpret_cast<const void*>(multiply_groups<Plan, T>), Plan::threads,
-                  Plan::shared_bytes});
+    to.push_back({"cuda_tensor", of, reinterpret_cast<const void*>(multiply_groups<Plan, T>),
+                  Plan::threads, Plan::shared_bytes});
   };
   add("bf16", __nv_bfloat16{}, Tile<__nv_bfloat16, Op::none, Op::none>{});
   add("f16", __half{}, Tile<__half, Op::none, Op::none>{});

@@ -20,9 +20,9 @@ enum class Op { none, transpose, hermitian };
 }
 
 /// c[0:m, 0:n] = alpha * op(a)[0:m, 0:k] * op(b)[0:k, 0:n] + beta * c[0:m, 0:n].
-/// a is stored (m, k), or (k, m) when op_a turns; b is stored (k, n), or (n, k). c overlaps neither. Real
-/// elements have no hermitian: theirs is transpose.
-/// beta == 0 never reads c (it may hold NaN); k == 0 or alpha == 0 leaves beta * c and reads neither a nor b.
+/// a is stored (m, k), or (k, m) when op_a turns; b is stored (k, n), or (n, k). c overlaps
+/// neither. Real elements have no hermitian: theirs is transpose. beta == 0 never reads c (it may
+/// hold NaN); k == 0 or alpha == 0 leaves beta * c and reads neither a nor b.
 template <class T>
 struct Gemm {
   T alpha = T{1};

@@ -1,9 +1,10 @@
 #pragma once
 // The leaf of the recursion: what is compiled once for each instruction set.
 //
-// C is row-major, so vectors lie along n. A micro-kernel holds mr rows x nr columns of C in registers and
-// walks one chunk of k: nr / lanes vectors of B are loaded, each of mr elements of A is broadcast. Operands
-// are packed in the order of that walk, rows and columns beyond the edge as zeros:
+// C is row-major, so vectors lie along n. A micro-kernel holds mr rows x nr columns of C in
+// registers and walks one chunk of k: nr / lanes vectors of B are loaded, each of mr elements of A
+// is broadcast. Operands are packed in the order of that walk, rows and columns beyond the edge as
+// zeros:
 //
 //   A: slivers of mr rows,    sliver[p][0:mr]          B: panels of nr columns, panel[p][0:nr]
 //
@@ -14,9 +15,9 @@
 
 namespace tessera::matmul {
 
-/// c[0:m, 0:n] = alpha * (a * b) + beta * c, where a * b is one chain of fma over the chunk [0, k); or, with
-/// onto, onto[0:m, 0:n] += that value and c stays: the last chunk of a leaf enters its sibling without a pass
-/// of its own. Two lines of a cache, for one is made at every leaf.
+/// c[0:m, 0:n] = alpha * (a * b) + beta * c, where a * b is one chain of fma over the chunk [0, k);
+/// or, with onto, onto[0:m, 0:n] += that value and c stays: the last chunk of a leaf enters its
+/// sibling without a pass of its own. Two lines of a cache, for one is made at every leaf.
 template <class T>
 struct alignas(64) LeafTile {
   index_t m, n, k;
@@ -32,9 +33,9 @@ struct alignas(64) LeafTile {
   index_t ldonto = 0;
 };
 
-/// What comes after the tile, and is fetched meanwhile as far as there is time. Of operands that lie free,
-/// [begin, end) of k behind the chunk; of packed ones, where the next tile's begin, or nowhere if it has them
-/// too. Not part of the tile, whose two lines it would make three.
+/// What comes after the tile, and is fetched meanwhile as far as there is time. Of operands that
+/// lie free, [begin, end) of k behind the chunk; of packed ones, where the next tile's begin, or
+/// nowhere if it has them too. Not part of the tile, whose two lines it would make three.
 template <class T>
 struct Following {
   index_t begin = 0, end = 0;
@@ -42,8 +43,9 @@ struct Following {
   const T* b = nullptr;
 };
 
-/// Where the tile goes. Past the caches: lines that nobody reads soon need not be read before they are
-/// written. Only of packed b, where beta == 0 and there is no onto, c and its rows beginning with a line.
+/// Where the tile goes. Past the caches: lines that nobody reads soon need not be read before they
+/// are written. Only of packed b, where beta == 0 and there is no onto, c and its rows beginning
+/// with a line.
 enum class Store { cached, past_caches };
 
 template <class T>

@@ -1,11 +1,12 @@
 #pragma once
-// The leaf for complex elements, with the real multiplications of the definition. Packed operands hold real
-// and imaginary parts apart, so that the inner loop is fma of whole vectors:
+// The leaf for complex elements, with the real multiplications of the definition. Packed operands
+// hold real and imaginary parts apart, so that the inner loop is fma of whole vectors:
 //
 //   A: sliver[p] = re[0:mr] im[0:mr]          B: panel[p] = re[0:nr] im[0:nr]
 //
-// and conjugating is a matter of packing. A may lie in rows as it is, for its parts are spread one by one. C
-// is interleaved again when a chunk's sum enters it. Only for files of tessera_isa_source.
+// and conjugating is a matter of packing. A may lie in rows as it is, for its parts are spread one
+// by one. C is interleaved again when a chunk's sum enters it. Only for files of
+// tessera_isa_source.
 
 #include "kernels/matmul/leaf_complex_pack.hpp"
 #include "kernels/matmul/leaf_kernels.hpp"
@@ -21,7 +22,8 @@ struct ComplexRow {
   index_t a_row;  ///< where rows lie in memory as they are
   const T* b;
   index_t b_panel;
-  index_t b_last;  ///< from the first vector of a panel to the last: that one may be of the next panel
+  index_t
+      b_last;  ///< from the first vector of a panel to the last: that one may be of the next panel
   T alpha_re, alpha_im, beta_re, beta_im;
   T* c;
   index_t ldc;
@@ -51,7 +53,8 @@ template <class T, bool full>
 TESSERA_INLINE Halves<T> load_halves(const T* from, index_t n) {
   using S = Simd<T>;
   if (full) return {S::load(from), S::load(from + S::lanes)};
-  return {S::load(from, smaller(2 * n, S::lanes)), S::load(from + S::lanes, larger(2 * n - S::lanes, 0))};
+  return {S::load(from, smaller(2 * n, S::lanes)),
+          S::load(from + S::lanes, larger(2 * n - S::lanes, 0))};
 }
 template <class T, bool full>
 TESSERA_INLINE void store_halves(T* to, const Halves<T>& x, index_t n) {
@@ -66,7 +69,8 @@ TESSERA_INLINE void store_halves(T* to, const Halves<T>& x, index_t n) {
 
 /// beta c + value; the imaginary part of beta enters by the numbers with their parts swapped.
 template <class T>
-TESSERA_INLINE typename Simd<T>::vec plus_scaled(const ComplexRow<T>& t, typename Simd<T>::vec value,
+TESSERA_INLINE typename Simd<T>::vec plus_scaled(const ComplexRow<T>& t,
+                                                 typename Simd<T>::vec value,
                                                  typename Simd<T>::vec c) {
   using S = Simd<T>;
   if (t.beta_im != T{0}) {
@@ -96,7 +100,8 @@ TESSERA_INLINE Halves<T> updated(const ComplexRow<T>& t, const T* c, typename Si
   const Halves<T> value{interleave_low(value_re, value_im), interleave_high(value_re, value_im)};
   if (t.beta_re == T{0} && (entry != Entry::any || t.beta_im == T{0})) return value;
   const Halves<T> old = load_halves<T, full>(c, t.tail);
-  if (entry == Entry::any) return {plus_scaled(t, value.low, old.low), plus_scaled(t, value.high, old.high)};
+  if (entry == Entry::any)
+    return {plus_scaled(t, value.low, old.low), plus_scaled(t, value.high, old.high)};
   const auto beta = S::broadcast(t.beta_re);
   return {S::fma(beta, old.low, value.low), S::fma(beta, old.high, value.high)};
 }
@@ -108,17 +113,20 @@ TESSERA_INLINE void put_vector(const ComplexRow<T>& t, const Place<T>& at, index
   if (entry == Entry::sum || entry == Entry::scaled || (entry == Entry::any && at.onto == nullptr))
     return store_halves<T, full>(at.c + from, value, t.tail);
   const Halves<T> sibling = load_halves<T, full>(at.onto + from, t.tail);
-  store_halves<T, full>(at.onto + from, {sibling.low + value.low, sibling.high + value.high}, t.tail);
+  store_halves<T, full>(at.onto + from, {sibling.low + value.low, sibling.high + value.high},
+                        t.tail);
 }
 
 template <class T, int R, int V, Entry entry, bool full>
-TESSERA_INLINE void put_tile(const ComplexRow<T>& t, Place<T> at, const typename Simd<T>::vec (&re)[R][V],
+TESSERA_INLINE void put_tile(const ComplexRow<T>& t, Place<T> at,
+                             const typename Simd<T>::vec (&re)[R][V],
                              const typename Simd<T>::vec (&im)[R][V]) {
   constexpr index_t width = 2 * Simd<T>::lanes, last = (V - 1) * width;
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < V - 1; ++v) put_vector<T, entry, true>(t, at, v * width, re[r][v], im[r][v]);
+    for (int v = 0; v < V - 1; ++v)
+      put_vector<T, entry, true>(t, at, v * width, re[r][v], im[r][v]);
     put_vector<T, entry, full>(t, at, last, re[r][V - 1], im[r][V - 1]);
     at.c += at.ldc;
     if (at.onto != nullptr) at.onto += at.ldonto;
@@ -126,9 +134,11 @@ TESSERA_INLINE void put_tile(const ComplexRow<T>& t, Place<T> at, const typename
   }
 }
 
-/// The micro-tile into c, or added to `onto`. Reads alpha and its like now: before, a sum would be spilled.
+/// The micro-tile into c, or added to `onto`. Reads alpha and its like now: before, a sum would be
+/// spilled.
 template <class T, int R, int V>
-TESSERA_INLINE void put(const ComplexRow<T>* row, Place<T> at, const typename Simd<T>::vec (&re)[R][V],
+TESSERA_INLINE void put(const ComplexRow<T>* row, Place<T> at,
+                        const typename Simd<T>::vec (&re)[R][V],
                         const typename Simd<T>::vec (&im)[R][V]) {
   if (opaque<T>) asm("" : "+r"(row));
   const ComplexRow<T>& t = *row;
@@ -149,16 +159,17 @@ TESSERA_INLINE void put(const ComplexRow<T>* row, Place<T> at, const typename Si
 
 /// A tile of C has rows of 768 bytes (product.hpp).
 template <class T>
-constexpr index_t panels_of_tile = 768 / (2 * static_cast<index_t>(sizeof(T)) * ComplexShape<T>::nr);
+constexpr index_t panels_of_tile = 768 /
+                                   (2 * static_cast<index_t>(sizeof(T)) * ComplexShape<T>::nr);
 
-/// Steps of k for each line of the sliver below that is fetched meanwhile, so that the panels of a tile of C
-/// fetch all of it.
+/// Steps of k for each line of the sliver below that is fetched meanwhile, so that the panels of a
+/// tile of C fetch all of it.
 template <class T>
 constexpr index_t steps_a_line = 64 * panels_of_tile<T> /
                                  (2 * ComplexShape<T>::mr * static_cast<index_t>(sizeof(T)));
 
-/// What is loaded from p and q on comes behind the making of `sum`. Else the compiler loads ahead, and one of
-/// the 24 sums goes to the stack and back at every step.
+/// What is loaded from p and q on comes behind the making of `sum`. Else the compiler loads ahead,
+/// and one of the 24 sums goes to the stack and back at every step.
 #if defined(__AVX512F__)
 template <class T>
 TESSERA_INLINE void load_behind(typename Simd<T>::vec& sum, const T*& p, const T*& q) {
@@ -171,8 +182,8 @@ TESSERA_INLINE void load_behind(typename Simd<T>::vec& /*sum*/, const T*& /*p*/,
 
 /// One micro-tile of R rows and V vectors at column j of C.
 template <class T, int R, int V, bool packed_a>
-TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& first, const T* b, index_t j,
-                                  const T* soon, const T* later) {
+TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& first, const T* b,
+                                  index_t j, const T* soon, const T* later) {
   using S = Simd<T>;
   constexpr index_t mr = ComplexShape<T>::mr, nr = ComplexShape<T>::nr;
   const T* c = t.c + 2 * j;
@@ -182,7 +193,8 @@ TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& f
     c += t.ldc;
     if (opaque<T>) asm("" : "+r"(c));
   };
-  // All at once they would be as many lines as the first level can wait for, and B waits behind them.
+  // All at once they would be as many lines as the first level can wait for, and B waits behind
+  // them.
   int c_rows = t.k >= 16 * R ? R : 0;
   if (c_rows == 0) {
 #pragma GCC unroll 8
@@ -261,16 +273,19 @@ TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& f
   }
   for (; p > 0; --p) step();
   const bool into_c = t.onto == nullptr;
-  put<T, R, V>(&first, {t.c + 2 * j, t.ldc, into_c ? nullptr : t.onto + 2 * j, into_c ? 0 : t.ldonto}, re,
+  put<T, R, V>(&first,
+               {t.c + 2 * j, t.ldc, into_c ? nullptr : t.onto + 2 * j, into_c ? 0 : t.ldonto}, re,
                im);
 }
 
 template <class T, int R, int V, bool packed_a>
 void complex_row(const ComplexRow<T>& row) {
-  const ComplexRow<T> t = row;  // a copy that no store to c can change, so that its fields stay in registers
+  const ComplexRow<T> t =
+      row;  // a copy that no store to c can change, so that its fields stay in registers
   const T *below = t.below, *later = t.later;
   for (index_t j = 0; j < t.panels; ++j) {
-    complex_micro<T, R, V, packed_a>(t, row, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below, later);
+    complex_micro<T, R, V, packed_a>(t, row, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below,
+                                     later);
     below += 2 * (packed_a ? ComplexShape<T>::mr : 1) * t.k / panels_of_tile<T>;
     later += t.k / 4 * t.later_step;
   }
@@ -299,8 +314,8 @@ struct ComplexMicros {
 template <class T, bool packed_a>
 constexpr ComplexMicros<T, packed_a> complex_micros{};
 
-// The last ones of a tile fetch the panels of the next: twelve lines a step of all of them, a quarter of a
-// line a step and panel.
+// The last ones of a tile fetch the panels of the next: twelve lines a step of all of them, a
+// quarter of a line a step and panel.
 template <class T>
 constexpr index_t fetching_complex_slivers = 48 / panels_of_tile<T>;
 
@@ -311,9 +326,11 @@ void multiply_complex(const LeafTile<Complex<T>>& t, Following<Complex<T>> next,
   constexpr index_t most = ComplexShape<T>::vectors;
   const bool packed_a = t.a_row == 1 && t.a_step == mr;
   const auto& micros = packed_a ? complex_micros<T, true>.of : complex_micros<T, false>.of;
-  const index_t vectors = (t.n + lanes - 1) / lanes, panels = t.n / nr, rest = vectors - panels * most;
+  const index_t vectors = (t.n + lanes - 1) / lanes, panels = t.n / nr,
+                rest = vectors - panels * most;
   constexpr index_t fetching = fetching_complex_slivers<T>;
-  // One vector behind a panel of three: two and two, which are enough sums to hide how long an fma takes.
+  // One vector behind a panel of three: two and two, which are enough sums to hide how long an fma
+  // takes.
   const bool halves = most == 3 && rest == 1 && panels > 0;
   for (index_t i = 0; i < t.m; i += mr) {
     const auto& micro_of = micros[smaller(mr, t.m - i) - 1];
@@ -341,7 +358,8 @@ void multiply_complex(const LeafTile<Complex<T>>& t, Following<Complex<T>> next,
           .ldonto = 2 * t.ldonto,
           .panels = count,
           .tail = first + width * count == vectors ? t.n - (vectors - 1) * lanes : lanes,
-          .below = parts_of(left > 0 || next.a == nullptr ? t.a + (i / mr + 1) * t.a_sliver : next.a),
+          .below =
+              parts_of(left > 0 || next.a == nullptr ? t.a + (i / mr + 1) * t.a_sliver : next.a),
           .later = fetches ? parts_of(next.b) + (fetching - 1 - left) * panels * (t.k / 4 * line<T>)
                            : parts_of(t.b),
           .later_step = fetches ? line<T> : 0};

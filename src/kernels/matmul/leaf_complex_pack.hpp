@@ -8,7 +8,8 @@ namespace {
 
 constexpr index_t larger(index_t x, index_t y) { return x < y ? y : x; }
 
-/// Registers hold mr x vectors accumulators of either part, both parts of a row of B, and parts of A.
+/// Registers hold mr x vectors accumulators of either part, both parts of a row of B, and parts of
+/// A.
 template <class T>
 struct ComplexShape {
   using S = Simd<T>;
@@ -73,8 +74,8 @@ void pack_complex_runs(const Operand<Complex<T>>& x, index_t count, index_t k, T
   }
 }
 
-/// Numbers x(i, p) with consecutive p side by side, into groups of width: as a real matrix, whose columns are
-/// real and imaginary parts by turns.
+/// Numbers x(i, p) with consecutive p side by side, into groups of width: as a real matrix, whose
+/// columns are real and imaginary parts by turns.
 template <class T, int R, index_t width>
 void pack_complex_rows(const Operand<Complex<T>>& x, index_t count, index_t k, T* packed) {
   pack_rows<T, R, width>({parts_of(x.data), 2 * x.row, 1}, count, 2 * k, packed);

@@ -1,4 +1,5 @@
-// Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared between them.
+// Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared
+// between them.
 
 #include "kernels/matmul/leaf_complex.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once
-// The kernels of a leaf, for whatever vectors Simd<T> stands for. Only for files of tessera_isa_source, where
-// nothing may be shared between instruction sets, and for the one that runs them on traced elements.
+// The kernels of a leaf, for whatever vectors Simd<T> stands for. Only for files of
+// tessera_isa_source, where nothing may be shared between instruction sets, and for the one that
+// runs them on traced elements.
 
 #include <cstdint>
 
@@ -66,16 +67,17 @@ void multiply_free(const LeafTile<T>& t, Following<T> next) {
   Soon<T> soon;
   // Not where the steps are so few that they would fetch but a part.
   const index_t run = next.end - next.begin, lines_of_a = t.m * ((run + line<T> - 1) / line<T>);
-  const bool fetches =
-      run > 0 && t.k >= 4 && t.a_step == 1 && 2 * strips * (t.m / Shape<T>::mr) * (t.k / 4) >= lines_of_a;
+  const bool fetches = run > 0 && t.k >= 4 && t.a_step == 1 &&
+                       2 * strips * (t.m / Shape<T>::mr) * (t.k / 4) >= lines_of_a;
   if (fetches) {
-    soon = {t.a + next.begin, t.a + next.end, run, t.a_row, lines_of_a, t.b + next.begin * t.b_step};
+    soon = {t.a + next.begin, t.a + next.end, run,
+            t.a_row,          lines_of_a,     t.b + next.begin * t.b_step};
   }
   const bool lines = t.b_step % line<T> == 0 && reinterpret_cast<std::uintptr_t>(t.b) % 64 == 0;
   const index_t rows_of_four = lines && t.k <= few_steps ? rows_of_few : rows_of_many;
   for (index_t first = 0; first < vectors;) {
-    // The widest, f32 n = 96: 0.979 of peak for four and two vectors, 0.956 for three and three. Never one
-    // beside others.
+    // The widest, f32 n = 96: 0.979 of peak for four and two vectors, 0.956 for three and three.
+    // Never one beside others.
     const index_t left = vectors - first;
     const index_t width = left == most + 1 ? (left + 1) / 2 : smaller(left, most);
     const index_t mr = width < 4 ? Shape<T>::mr : rows_of_four;
@@ -114,11 +116,13 @@ void multiply(const LeafTile<T>& t, Following<T> next, Store store) {
   if (t.a_sliver == mr * t.a_row && t.b_panel == nr) return multiply_free(t, next);
   const bool packed_b = t.b_step == nr && t.b_panel == nr * t.k;
   const index_t vectors = (t.n + lanes - 1) / lanes;
-  const index_t panels = t.n / nr, rest = vectors - panels * most, tail = t.n - (vectors - 1) * lanes;
+  const index_t panels = t.n / nr, rest = vectors - panels * most,
+                tail = t.n - (vectors - 1) * lanes;
   const auto& whole = packed_b && t.a_row == 1 && t.a_step == mr ? micros<T, Lie::packed>.of
                       : packed_b && t.a_step == 1                ? micros<T, Lie::packed_b>.of
                                                                  : micros<T, Lie::free>.of;
-  const auto& edge = &whole == &micros<T, Lie::free>.of && tail < lanes ? micros<T, Lie::free_cut>.of : whole;
+  const auto& edge =
+      &whole == &micros<T, Lie::free>.of && tail < lanes ? micros<T, Lie::free_cut>.of : whole;
   for (index_t i = 0; i < t.m; i += mr) {
     const index_t rows = smaller(mr, t.m - i);
     MicroRow<T> row = micro_row(t);
@@ -138,7 +142,8 @@ void multiply(const LeafTile<T>& t, Following<T> next, Store store) {
     row.b += panels * t.b_panel;
     row.c += panels * nr;
     row.onto = row.onto == nullptr ? nullptr : row.onto + panels * nr;
-    row.below += panels * (&whole == &micros<T, Lie::packed_b>.of ? t.k / 32 * line<T> : t.k / 4 * lanes);
+    row.below +=
+        panels * (&whole == &micros<T, Lie::packed_b>.of ? t.k / 32 * line<T> : t.k / 4 * lanes);
     row.later += panels * (t.k / 4 * row.later_step);
     row.panels = 1;
     row.tail = tail;
@@ -148,7 +153,8 @@ void multiply(const LeafTile<T>& t, Following<T> next, Store store) {
 }
 
 template <class T>
-constexpr LeafKernels<T> kernels{Shape<T>::mr, Shape<T>::nr, multiply<T>, pack_a<T>, pack_b<T>, add<T>};
+constexpr LeafKernels<T> kernels{Shape<T>::mr, Shape<T>::nr, multiply<T>,
+                                 pack_a<T>,    pack_b<T>,    add<T>};
 
 }  // namespace
 }  // namespace tessera::TESSERA_ISA

@@ -9,8 +9,8 @@ namespace {
 using matmul::LeafTile;
 using matmul::Store;
 
-/// Of operands that lie free: what is to be fetched yet. With every four steps a line of a, run of a row
-/// after run, and a line of b: in the order of memory, so that the hardware runs ahead.
+/// Of operands that lie free: what is to be fetched yet. With every four steps a line of a, run of
+/// a row after run, and a line of b: in the order of memory, so that the hardware runs ahead.
 template <class T>
 struct Soon {
   const T *a, *a_end;  ///< of this run
@@ -40,9 +40,10 @@ struct alignas(64) MicroRow {
   Store store;
 };
 
-/// How operands lie: packed as Shape<T> has it, b alone so beside rows of a, or free, with or without more of
-/// them to be fetched; free and cut where the last vector of b is a part of one. On Intel's cores a load with
-/// a mask takes a place among the fma: half a cycle of the 8 or 12 of a step.
+/// How operands lie: packed as Shape<T> has it, b alone so beside rows of a, or free, with or
+/// without more of them to be fetched; free and cut where the last vector of b is a part of one. On
+/// Intel's cores a load with a mask takes a place among the fma: half a cycle of the 8 or 12 of a
+/// step.
 enum class Lie { packed, packed_b, free, free_cut, fetching, fetching_cut };
 constexpr bool is_packed_b(Lie lie) { return lie == Lie::packed || lie == Lie::packed_b; }
 constexpr bool is_cut(Lie lie) { return lie == Lie::free_cut || lie == Lie::fetching_cut; }
@@ -65,8 +66,8 @@ TESSERA_INLINE typename Simd<T>::vec load_columns(const T* from, index_t n) {
   return full ? Simd<T>::load(from) : Simd<T>::load(from, n);
 }
 
-/// Addresses in C are made row by row: the compiler would make all beforehand and spill them. With 16
-/// registers it would spill sums instead, 0.59 for 0.75 of peak.
+/// Addresses in C are made row by row: the compiler would make all beforehand and spill them. With
+/// 16 registers it would spill sums instead, 0.59 for 0.75 of peak.
 template <class T>
 constexpr bool opaque = Simd<T>::registers == 32;
 
@@ -79,13 +80,15 @@ struct Update {
 
 /// alpha * sum + beta * c for one vector; not reading c when beta is 0.
 template <class T, Into into, bool full>
-TESSERA_INLINE typename Simd<T>::vec updated(const Update<T>& u, typename Simd<T>::vec sum, const T* c) {
+TESSERA_INLINE typename Simd<T>::vec updated(const Update<T>& u, typename Simd<T>::vec sum,
+                                             const T* c) {
   if (into == Into::fresh || into == Into::past || (into == Into::sibling && !u.reads_c))
     return u.alpha * sum;
   return Simd<T>::fma(u.alpha, sum, u.beta * load_columns<T, full>(c, u.tail));
 }
 
-/// One vector of the micro-tile, whose place in c is here; it goes to `to`, the same but for a sibling.
+/// One vector of the micro-tile, whose place in c is here; it goes to `to`, the same but for a
+/// sibling.
 template <class T, Into into, bool full>
 TESSERA_INLINE void put_vector(const Update<T>& u, const T* c, T* to, typename Simd<T>::vec sum) {
   using S = Simd<T>;
@@ -106,14 +109,17 @@ struct Place {
 };
 
 template <class T, int R, int V, Into into, bool full>
-TESSERA_INLINE void put_tile(const MicroRow<T>& t, Place<T> at, const typename Simd<T>::vec (&sum)[R][V]) {
+TESSERA_INLINE void put_tile(const MicroRow<T>& t, Place<T> at,
+                             const typename Simd<T>::vec (&sum)[R][V]) {
   constexpr index_t lanes = Simd<T>::lanes, last = (V - 1) * lanes;
-  const Update<T> u{Simd<T>::broadcast(t.alpha), Simd<T>::broadcast(t.beta), t.beta != T{0}, t.tail};
+  const Update<T> u{Simd<T>::broadcast(t.alpha), Simd<T>::broadcast(t.beta), t.beta != T{0},
+                    t.tail};
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
     T* const to = into == Into::sibling ? at.onto : at.c;
 #pragma GCC unroll 4
-    for (int v = 0; v < V - 1; ++v) put_vector<T, into, true>(u, at.c + v * lanes, to + v * lanes, sum[r][v]);
+    for (int v = 0; v < V - 1; ++v)
+      put_vector<T, into, true>(u, at.c + v * lanes, to + v * lanes, sum[r][v]);
     put_vector<T, into, full>(u, at.c + last, to + last, sum[r][V - 1]);
     at.c += at.ldc;
     if (into == Into::sibling) at.onto += at.ldonto;
@@ -121,9 +127,11 @@ TESSERA_INLINE void put_tile(const MicroRow<T>& t, Place<T> at, const typename S
   }
 }
 
-/// The micro-tile into c, or added to `onto`. Reads alpha and its like now: before, a sum would be spilled.
+/// The micro-tile into c, or added to `onto`. Reads alpha and its like now: before, a sum would be
+/// spilled.
 template <class T, int R, int V, Lie lie>
-TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at, const typename Simd<T>::vec (&sum)[R][V]) {
+TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at,
+                        const typename Simd<T>::vec (&sum)[R][V]) {
   if (opaque<T>) asm("" : "+r"(row));
   const MicroRow<T>& t = *row;
   const bool full = is_packed_b(lie) ? t.tail == Simd<T>::lanes : !is_cut(lie);
@@ -133,28 +141,32 @@ TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at, const typename Simd
   } else if (is_packed_b(lie) && t.store == Store::past_caches && full) {
     put_tile<T, R, V, Into::past, true>(t, at, sum);
   } else if (t.beta == T{0} && t.alpha == T{1}) {
-    full ? put_tile<T, R, V, Into::sum, true>(t, at, sum) : put_tile<T, R, V, Into::sum, false>(t, at, sum);
+    full ? put_tile<T, R, V, Into::sum, true>(t, at, sum)
+         : put_tile<T, R, V, Into::sum, false>(t, at, sum);
   } else if (t.beta == T{0}) {
     full ? put_tile<T, R, V, Into::fresh, true>(t, at, sum)
          : put_tile<T, R, V, Into::fresh, false>(t, at, sum);
   } else {
-    full ? put_tile<T, R, V, Into::c, true>(t, at, sum) : put_tile<T, R, V, Into::c, false>(t, at, sum);
+    full ? put_tile<T, R, V, Into::c, true>(t, at, sum)
+         : put_tile<T, R, V, Into::c, false>(t, at, sum);
   }
 }
 
-/// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: k / 4 vectors are fetched
-/// meanwhile from `soon` on, or k / 32 lines of R rows each, and from `later` on. Where b lies free it may
-/// end with the last column, so nothing is loaded beyond it.
+/// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: k / 4 vectors are
+/// fetched meanwhile from `soon` on, or k / 32 lines of R rows each, and from `later` on. Where b
+/// lies free it may end with the last column, so nothing is loaded beyond it.
 template <class T, int R, int V, Lie lie>
 TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const T* b, index_t j,
                           const T* soon, const T* later, Soon<T>& more) {
   using S = Simd<T>;
-  constexpr bool packed = lie == Lie::packed, rows_of_a = lie == Lie::packed_b, packed_b = is_packed_b(lie);
+  constexpr bool packed = lie == Lie::packed, rows_of_a = lie == Lie::packed_b,
+                 packed_b = is_packed_b(lie);
   const index_t row = packed ? 1 : t.a_row;
   const index_t a_step = packed ? Shape<T>::mr : rows_of_a ? 1 : t.a_step;
   const index_t b_step = packed_b ? Shape<T>::nr : t.b_step;
   const T* c = t.c + j;
-  const bool c_comes = !packed_b || t.store == Store::cached, row_by_row = packed_b && t.k >= 32 * R;
+  const bool c_comes = !packed_b || t.store == Store::cached,
+             row_by_row = packed_b && t.k >= 32 * R;
   if (c_comes && !row_by_row) {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
@@ -175,7 +187,8 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
     typename S::vec bp[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V - 1; ++v) bp[v] = S::load(b + v * S::lanes);
-    bp[V - 1] = is_cut(lie) ? S::load(b + (V - 1) * S::lanes, t.tail) : S::load(b + (V - 1) * S::lanes);
+    bp[V - 1] =
+        is_cut(lie) ? S::load(b + (V - 1) * S::lanes, t.tail) : S::load(b + (V - 1) * S::lanes);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const auto ar = S::broadcast(packed ? a[0][r] : a[r / 3][r % 3 * row]);
@@ -234,13 +247,16 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
     four_steps();
   }
   for (; p > 0; --p) step();
-  put<T, R, V, lie>(&first, {t.c + j, t.ldc, t.onto == nullptr ? nullptr : t.onto + j, t.ldonto}, sum);
+  put<T, R, V, lie>(&first, {t.c + j, t.ldc, t.onto == nullptr ? nullptr : t.onto + j, t.ldonto},
+                    sum);
 }
 
-/// So many slivers of R rows one below the other; only one where b is packed. `soon`: where there is more.
+/// So many slivers of R rows one below the other; only one where b is packed. `soon`: where there
+/// is more.
 template <class T, int R, int V, Lie lie>
 void micro_rows(const MicroRow<T>& rows, index_t slivers, Soon<T>* soon) {
-  MicroRow<T> t = rows;  // a copy that no store to c can change, so that its fields stay in registers
+  MicroRow<T> t =
+      rows;  // a copy that no store to c can change, so that its fields stay in registers
   Soon<T> more;
   if constexpr (fetches(lie)) more = *soon;
   for (index_t s = 0; s < slivers; ++s) {
@@ -262,17 +278,20 @@ void micro_rows(const MicroRow<T>& rows, index_t slivers, Soon<T>* soon) {
 template <class T>
 using Micro = void (*)(const MicroRow<T>&, index_t slivers, Soon<T>* soon);
 
-// Rows of a micro-tile of four vectors. Few where a strip of b stays in the first level: 16 stores pass while
-// the next begins (24, Zen 4, f64 n = 64: 0.91 for 0.97 of peak). Vectors that come from the second level, or
-// begin within a line and are two loads each, serve more rows.
+// Rows of a micro-tile of four vectors. Few where a strip of b stays in the first level: 16 stores
+// pass while the next begins (24, Zen 4, f64 n = 64: 0.91 for 0.97 of peak). Vectors that come from
+// the second level, or begin within a line and are two loads each, serve more rows.
 constexpr int rows_of_few = 4, rows_of_many = 6;
 constexpr index_t few_steps = 96;  // of four lines: 24 KiB
 
-/// of[R - 1][V - 1]: edges run the kernel of their size. Only where both lie free there are four vectors.
+/// of[R - 1][V - 1]: edges run the kernel of their size. Only where both lie free there are four
+/// vectors.
 template <class T, Lie lie, int R, int V>
 constexpr Micro<T> pick() {
-  constexpr bool wide = !is_packed_b(lie) && Simd<T>::registers == 32 && V == 4 && R <= rows_of_many;
-  if constexpr (R <= Shape<T>::mr && (V <= Shape<T>::vectors || wide)) return micro_rows<T, R, V, lie>;
+  constexpr bool wide =
+      !is_packed_b(lie) && Simd<T>::registers == 32 && V == 4 && R <= rows_of_many;
+  if constexpr (R <= Shape<T>::mr && (V <= Shape<T>::vectors || wide))
+    return micro_rows<T, R, V, lie>;
   return nullptr;
 }
 template <class T, Lie lie>

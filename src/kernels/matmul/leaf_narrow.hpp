@@ -85,8 +85,8 @@ TESSERA_INLINE unsigned quarter_mask(index_t n, index_t q) {
   return (1U << (here < Quarter<T>::lanes ? here : Quarter<T>::lanes)) - 1U;
 }
 
-/// Rows [i, i + 4 groups) of t by the columns that rows of `b`, b_step apart, hold, a quarter of a vector or
-/// two: what is spread of a serves both.
+/// Rows [i, i + 4 groups) of t by the columns that rows of `b`, b_step apart, hold, a quarter of a
+/// vector or two: what is spread of a serves both.
 template <class T, int quarters, int groups>
 void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
   using Q = Quarter<T>;
@@ -132,7 +132,8 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
     for (int q = 0; q < quarters; ++q) {
       const auto by = Q::repeat(b + q * Q::lanes);
       for (int g = 0; g < groups; ++g)
-        sum[g][q] = S::fma(Q::template spread<0>(four(a + 4 * g * t.a_row, t.a_row, 1U)), by, sum[g][q]);
+        sum[g][q] =
+            S::fma(Q::template spread<0>(four(a + 4 * g * t.a_row, t.a_row, 1U)), by, sum[g][q]);
     }
   }
   for (int q = 0; q < quarters; ++q) {
@@ -140,8 +141,9 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
     for (int g = 0; g < groups; ++g) {
       const T* const c = t.c + (i + 4 * g) * t.ldc + q * Q::lanes;
       auto value = S::broadcast(t.alpha);
-      value = t.beta == T{0} ? value * sum[g][q]
-                             : S::fma(value, sum[g][q], S::broadcast(t.beta) * four(c, t.ldc, mask));
+      value = t.beta == T{0}
+                  ? value * sum[g][q]
+                  : S::fma(value, sum[g][q], S::broadcast(t.beta) * four(c, t.ldc, mask));
       const index_t ld = t.onto == nullptr ? t.ldc : t.ldonto;
       T* const to = (t.onto == nullptr ? t.c : t.onto) + (i + 4 * g) * ld + q * Q::lanes;
       if (t.onto != nullptr) value = four(to, ld, mask) + value;
@@ -153,13 +155,14 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
   }
 }
 
-constexpr index_t longest_narrow = 512;  // of k: columns of b are copied to the stack, unless whole quarters
+constexpr index_t longest_narrow =
+    512;  // of k: columns of b are copied to the stack, unless whole quarters
 
 /// Can the last columns of the tile, so many, be those of a narrow product?
 template <class T>
 constexpr bool is_narrow(const LeafTile<T>& t, index_t columns) {
-  return columns > 0 && columns <= 2 * Quarter<T>::lanes && t.a_step == 1 && t.k <= longest_narrow &&
-         t.m >= 4;
+  return columns > 0 && columns <= 2 * Quarter<T>::lanes && t.a_step == 1 &&
+         t.k <= longest_narrow && t.m >= 4;
 }
 
 template <class T, int quarters>
@@ -171,7 +174,8 @@ void multiply_quarters(const LeafTile<T>& t) {
   for (index_t p = 0; !whole && p < t.k; ++p) {
     for (int q = 0; q < quarters; ++q)
       Q::store(copy + p * width + q * Q::lanes,
-               Q::load(t.b + p * t.b_step + q * Q::lanes, quarter_mask<T>(t.n, q)), (1U << Q::lanes) - 1U);
+               Q::load(t.b + p * t.b_step + q * Q::lanes, quarter_mask<T>(t.n, q)),
+               (1U << Q::lanes) - 1U);
   }
   const T* const b = whole ? t.b : copy;
   const index_t b_step = whole ? t.b_step : width;
@@ -189,8 +193,8 @@ void multiply_quarters(const LeafTile<T>& t) {
   }
 }
 
-/// A tile of at most two quarters of a vector's columns and a multiple of four rows. Every element is the
-/// chain of fma that it is in a wide one.
+/// A tile of at most two quarters of a vector's columns and a multiple of four rows. Every element
+/// is the chain of fma that it is in a wide one.
 template <class T>
 void multiply_narrow(const LeafTile<T>& t) {
   if constexpr (Quarter<T>::lanes > 0) {

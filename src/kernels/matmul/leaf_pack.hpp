@@ -20,8 +20,8 @@ struct Shape {
   static constexpr index_t nr = vectors * S::lanes;
 };
 
-/// v[r][p] becomes flat[p * R + r]: every stage interleaves the two halves of the flat array, which moves the
-/// top bit of r below all others.
+/// v[r][p] becomes flat[p * R + r]: every stage interleaves the two halves of the flat array, which
+/// moves the top bit of r below all others.
 template <class T, int R>
 TESSERA_INLINE void transpose(typename Simd<T>::vec (&v)[R]) {
 #pragma GCC unroll 4
@@ -37,10 +37,11 @@ TESSERA_INLINE void transpose(typename Simd<T>::vec (&v)[R]) {
   }
 }
 
-/// x(i, p), i < count <= R, p < length <= lanes, rows contiguous, to packed[p * width + i] for i < min(R,
-/// width), 0 where i >= count.
+/// x(i, p), i < count <= R, p < length <= lanes, rows contiguous, to packed[p * width + i] for i <
+/// min(R, width), 0 where i >= count.
 template <class T, int R, index_t width>
-TESSERA_INLINE void pack_transposed(const T* x, index_t row, index_t count, index_t length, T* packed) {
+TESSERA_INLINE void pack_transposed(const T* x, index_t row, index_t count, index_t length,
+                                    T* packed) {
   using S = Simd<T>;
   typename S::vec v[R];
   if (count == R && length == S::lanes) {
@@ -67,13 +68,15 @@ TESSERA_INLINE void pack_transposed(const T* x, index_t row, index_t count, inde
   }
 }
 
-constexpr index_t pack_steps = 16;  // p at a time: a run of memory is read on before the next row of it is
+constexpr index_t pack_steps =
+    16;  // p at a time: a run of memory is read on before the next row of it is
 
 /// So many elements from x on, or whatever lies there.
 template <class T, index_t width>
 TESSERA_INLINE void fetch(const T* x) {
 #pragma GCC unroll 4
-  for (index_t j = 0; j < width; j += 64 / static_cast<index_t>(sizeof(T))) __builtin_prefetch(x + j);
+  for (index_t j = 0; j < width; j += 64 / static_cast<index_t>(sizeof(T)))
+    __builtin_prefetch(x + j);
 }
 
 /// Elements x(i, p) with consecutive i side by side, into groups of width.
@@ -91,7 +94,8 @@ void pack_runs(Operand<T> x, index_t count, index_t k, T* packed) {
       }
     }
     for (index_t p = p0; i < count && p < p1; ++p) {
-      for (index_t j = 0; j < width; ++j) packed[i * k + p * width + j] = i + j < count ? x(i + j, p) : T{0};
+      for (index_t j = 0; j < width; ++j)
+        packed[i * k + p * width + j] = i + j < count ? x(i + j, p) : T{0};
     }
   }
 }

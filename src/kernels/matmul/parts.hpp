@@ -1,7 +1,7 @@
 #pragma once
-// Which block of threads multiplies which part of which tile of C, where blocks stay and the tiles do not
-// come out even: the last rounds of tiles are cut along k into as many equal shares as there are blocks
-// (Osama et al., "Stream-K", 2023).
+// Which block of threads multiplies which part of which tile of C, where blocks stay and the tiles
+// do not come out even: the last rounds of tiles are cut along k into as many equal shares as there
+// are blocks (Osama et al., "Stream-K", 2023).
 
 #include "base/error.hpp"
 #include "base/index.hpp"
@@ -13,8 +13,9 @@ struct Part {
   int tile = 0, begin = 0, end = 0;
 };
 
-/// Tiles of `steps` steps each for `blocks` blocks: the first `whole` tiles go round in turn, the rest in
-/// equal shares. whole == tiles: nothing is cut; else there is at least a step for every block.
+/// Tiles of `steps` steps each for `blocks` blocks: the first `whole` tiles go round in turn, the
+/// rest in equal shares. whole == tiles: nothing is cut; else there is at least a step for every
+/// block.
 struct Shares {
   int tiles = 0, steps = 0, blocks = 1, whole = 0;
 
@@ -38,7 +39,10 @@ struct Shares {
 class Parts {
  public:
   TESSERA_HD Parts(const Shares& shares, int block)
-      : shares_(shares), tile_(block), at_(shares.share_begin(block)), end_(shares.share_begin(block + 1)) {}
+      : shares_(shares),
+        tile_(block),
+        at_(shares.share_begin(block)),
+        end_(shares.share_begin(block + 1)) {}
 
   /// The next one, if there is one.
   [[nodiscard]] TESSERA_HD bool next(Part& part) {
@@ -51,7 +55,8 @@ class Parts {
     part.tile = shares_.whole + static_cast<int>(at_ / shares_.steps);
     part.begin = static_cast<int>(at_ % shares_.steps);
     const index_t left = end_ - at_;
-    part.end = left < shares_.steps - part.begin ? part.begin + static_cast<int>(left) : shares_.steps;
+    part.end =
+        left < shares_.steps - part.begin ? part.begin + static_cast<int>(left) : shares_.steps;
     at_ += part.end - part.begin;
     return true;
   }
@@ -62,14 +67,14 @@ class Parts {
   index_t at_, end_;
 };
 
-/// Whole tiles to all but the last round and what is left over, where that spares the blocks enough steps to
-/// pay for the sums that go through memory.
+/// Whole tiles to all but the last round and what is left over, where that spares the blocks enough
+/// steps to pay for the sums that go through memory.
 [[nodiscard]] inline Shares shares_of(int tiles, int steps, int blocks) {
   constexpr double worth =
       32;  // steps of a block: f64 65536 x 128 x 128, 3.9 rounds of 8 steps, lost a tenth
   const int rounds = tiles / blocks;
-  const double spared =
-      (rounds + 1 - static_cast<double>(tiles) / static_cast<double>(blocks)) * static_cast<double>(steps);
+  const double spared = (rounds + 1 - static_cast<double>(tiles) / static_cast<double>(blocks)) *
+                        static_cast<double>(steps);
   Shares shares{tiles, steps, blocks, tiles};
   if (rounds >= 2 && tiles % blocks != 0 && spared > worth) shares.whole = (rounds - 1) * blocks;
   return shares;

@@ -12,8 +12,8 @@
 namespace tessera::matmul {
 namespace {
 
-// What an H200 does, to weigh tiles against each other: other devices get tiles that are as good or nearly
-// so.
+// What an H200 does, to weigh tiles against each other: other devices get tiles that are as good or
+// nearly so.
 constexpr double link_rate = 5e10, memory_rate = 4e12;  // bytes a second
 constexpr double launch_seconds = 1e-5;
 constexpr index_t multiprocessors = 132, kernel_tile = 128;
@@ -22,8 +22,8 @@ double flop_rate(const PiecesRequest& r) {
   return r.element_bytes == 8 ? 6e13 : 5e13;
 }
 
-// Steps that a tile is sent ahead: a panel of 512 MiB travels for 10 ms, a product of 2048 x 2048 x 32768
-// takes 5.
+// Steps that a tile is sent ahead: a panel of 512 MiB travels for 10 ms, a product of 2048 x 2048 x
+// 32768 takes 5.
 constexpr index_t ahead = 8;
 // Places beyond those of the tiles that are held: for the next ones.
 constexpr index_t spare = 2;
@@ -39,18 +39,21 @@ double real(index_t x) { return static_cast<double>(x); }
 /// Bytes of a stored operand's tile on the device, on 256 bytes.
 index_t tile_bytes(const PiecesRequest& r, index_t rows, index_t cols, Op op) {
   if (op == Op::transpose) std::swap(rows, cols);
-  return round_up(checked_mul(rows, machine::device_ld(cols, r.element_bytes) * r.element_bytes, "a tile"),
-                  256);
+  return round_up(
+      checked_mul(rows, machine::device_ld(cols, r.element_bytes) * r.element_bytes, "a tile"),
+      256);
 }
 
-/// As few tiles of at most `most` as cover the length, all of one size but for a multiple of `unit`.
+/// As few tiles of at most `most` as cover the length, all of one size but for a multiple of
+/// `unit`.
 index_t even_edge(index_t length, index_t most, index_t unit) {
   if (length <= most) return length;
   return std::min(most, round_up(ceil_div(length, ceil_div(length, most)), unit));
 }
 
-/// The order in which tiles of C are made. Rows (columns, where `by_columns`) of tiles in groups of `held`,
-/// whose operand stays on the device while the columns pass by: `together` first, then one by one.
+/// The order in which tiles of C are made. Rows (columns, where `by_columns`) of tiles in groups of
+/// `held`, whose operand stays on the device while the columns pass by: `together` first, then one
+/// by one.
 struct Walk {
   bool by_columns = false;
   index_t held = 1, together = 1;
@@ -62,8 +65,8 @@ struct Candidate {
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-/// Tiles of the held operand that are sent, and of the one that passes by, where `rows` x `cols` tiles of C
-/// are made from `depth` tiles each.
+/// Tiles of the held operand that are sent, and of the one that passes by, where `rows` x `cols`
+/// tiles of C are made from `depth` tiles each.
 struct Sent {
   index_t held, passing;
 };
@@ -99,14 +102,15 @@ void estimate(Candidate& x) {
   const index_t blocks = ceil_div(p.m, kernel_tile) * ceil_div(p.n, kernel_tile);
   const double busy = real(blocks) / real(round_up(blocks, multiprocessors));
   const double kernels = 2 * real(r.m) * real(r.n) * real(r.k) / (flop_rate(r) * busy) +
-                         real(p.products()) * launch_seconds + 2 * real(p.tiles_k() - 1) * c / memory_rate;
-  x.seconds =
-      std::max({kernels, in / link_rate, c / link_rate}) + (real(a_tile) + real(b_tile) + c_tile) / link_rate;
+                         real(p.products()) * launch_seconds +
+                         2 * real(p.tiles_k() - 1) * c / memory_rate;
+  x.seconds = std::max({kernels, in / link_rate, c / link_rate}) +
+              (real(a_tile) + real(b_tile) + c_tile) / link_rate;
   if (p.tiles_k() > 1) x.seconds *= 1.1;
 }
 
-/// Tiles of edges up to `edge` in m and n, k in so many parts; `seconds` stays infinite where they do not
-/// fit.
+/// Tiles of edges up to `edge` in m and n, k in so many parts; `seconds` stays infinite where they
+/// do not fit.
 Candidate try_tiles(const PiecesRequest& r, index_t edge, index_t parts, index_t limit) {
   Candidate x;
   Pieces& p = x.pieces;
@@ -122,7 +126,8 @@ Candidate try_tiles(const PiecesRequest& r, index_t edge, index_t parts, index_t
   const index_t all = p.tiles_m() * p.tiles_k() + p.tiles_k() * p.tiles_n();
   const index_t room = limit - p.c_places * p.c_place_bytes - p.rounded_bytes;
   p.places = p.place_bytes == 0 ? all : std::min(all, room / p.place_bytes);
-  if (room >= 0 && p.places >= std::min<index_t>(all, 4) && p.products() <= most_products) estimate(x);
+  if (room >= 0 && p.places >= std::min<index_t>(all, 4) && p.products() <= most_products)
+    estimate(x);
   return x;
 }
 
@@ -131,7 +136,8 @@ struct TileOfC {
 };
 
 std::vector<TileOfC> tiles_in_order(const Walk& walk, index_t tiles_m, index_t tiles_n) {
-  const index_t rows = walk.by_columns ? tiles_n : tiles_m, cols = walk.by_columns ? tiles_m : tiles_n;
+  const index_t rows = walk.by_columns ? tiles_n : tiles_m,
+                cols = walk.by_columns ? tiles_m : tiles_n;
   std::vector<TileOfC> order;
   order.reserve(static_cast<std::size_t>(rows * cols));
   const auto add = [&](index_t row, index_t col) {
@@ -143,7 +149,8 @@ std::vector<TileOfC> tiles_in_order(const Walk& walk, index_t tiles_m, index_t t
     const auto row = [&](index_t number) { return first + (down ? number : held - 1 - number); };
     const auto col = [&](index_t number) { return right ? number : cols - 1 - number; };
     for (index_t i = 0; i < held; ++i) {
-      for (index_t j = 0; j < walk.together; ++j) add(row(i), col(i % 2 == 0 ? j : walk.together - 1 - j));
+      for (index_t j = 0; j < walk.together; ++j)
+        add(row(i), col(i % 2 == 0 ? j : walk.together - 1 - j));
     }
     for (index_t j = walk.together; j < cols; ++j) {
       down = !down;
@@ -156,9 +163,9 @@ std::vector<TileOfC> tiles_in_order(const Walk& walk, index_t tiles_m, index_t t
 
 constexpr index_t never = std::numeric_limits<index_t>::max();
 
-/// The places of a device and who holds them, product by product: a tile that is needed goes where one lies
-/// that nobody needs any more, else where the one lies that is needed last (Belady 1966), but for those that
-/// were used just now, whose places would be waited for.
+/// The places of a device and who holds them, product by product: a tile that is needed goes where
+/// one lies that nobody needs any more, else where the one lies that is needed last (Belady 1966),
+/// but for those that were used just now, whose places would be waited for.
 class Places {
  public:
   Places(Pieces& pieces, const std::vector<TileOfC>& order) : p_(pieces), depth_(pieces.tiles_k()) {
@@ -244,7 +251,8 @@ class Places {
   void send(PieceStep::Does does, PieceStep step, index_t s, index_t used) {
     step.does = does;
     const index_t before = sends_.empty() ? 0 : sends_.back().before;
-    const index_t early = std::min(ahead, s / ahead);  // the first products wait for their own tiles alone
+    const index_t early =
+        std::min(ahead, s / ahead);  // the first products wait for their own tiles alone
     sends_.push_back({step, std::max({before, s - early, used + 1})});
   }
 
@@ -259,9 +267,10 @@ class Places {
       for (; sent < sends_.size() && sends_[sent].before <= static_cast<index_t>(s); ++sent) {
         const PieceStep& x = sends_[sent].step;
         p_.steps.push_back(x);
-        p_.sent_bytes += r.element_bytes * (x.does == PieceStep::Does::send_a   ? rows(x.i) * depth(x.p)
-                                            : x.does == PieceStep::Does::send_b ? depth(x.p) * cols(x.j)
-                                                                                : rows(x.i) * cols(x.j));
+        p_.sent_bytes +=
+            r.element_bytes * (x.does == PieceStep::Does::send_a   ? rows(x.i) * depth(x.p)
+                               : x.does == PieceStep::Does::send_b ? depth(x.p) * cols(x.j)
+                                                                   : rows(x.i) * cols(x.j));
       }
       p_.steps.push_back(products_[s]);
     }
@@ -273,7 +282,8 @@ class Places {
   Pieces& p_;
   index_t depth_, fresh_ = 0;
   std::vector<Place> places_;
-  std::vector<index_t> where_, next_;  // the place of a tile; the next product that needs a product's tiles
+  std::vector<index_t> where_,
+      next_;  // the place of a tile; the next product that needs a product's tiles
   std::vector<Send> sends_;
   std::vector<PieceStep> products_;
 };
@@ -295,8 +305,10 @@ Pieces plan_pieces(const PiecesRequest& r, index_t limit) {
   require(best.seconds < endless, ExitCode::memory,
           "the product does not go through " + human_bytes(real(limit)) +
               " of device memory, in tiles of at least " + std::to_string(least) + " x " +
-              std::to_string(least) + " and " + std::to_string(most_products) + " steps at most; allow more");
-  const Places filled(best.pieces, tiles_in_order(best.walk, best.pieces.tiles_m(), best.pieces.tiles_n()));
+              std::to_string(least) + " and " + std::to_string(most_products) +
+              " steps at most; allow more");
+  const Places filled(best.pieces,
+                      tiles_in_order(best.walk, best.pieces.tiles_m(), best.pieces.tiles_n()));
   return best.pieces;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A product that is larger than a device, cut into tiles that go there and stay as long as there is room:
-// which tile goes where and when, as a list of steps. Pure arithmetic.
+// A product that is larger than a device, cut into tiles that go there and stay as long as there is
+// room: which tile goes where and when, as a list of steps. Pure arithmetic.
 
 #include <vector>
 
@@ -13,11 +13,13 @@ struct PiecesRequest {
   index_t m = 0, n = 0, k = 0;
   Op op_a = Op::none, op_b = Op::none;
   index_t element_bytes = 8;
-  bool reads_c = false;       ///< beta != 0
-  index_t rounded_bytes = 0;  ///< that a kernel takes for each element of the two tiles that it multiplies
+  bool reads_c = false;  ///< beta != 0
+  index_t rounded_bytes =
+      0;  ///< that a kernel takes for each element of the two tiles that it multiplies
 };
 
-/// What kernels take for each element of the tiles that they multiply: those in fewer bits round both.
+/// What kernels take for each element of the tiles that they multiply: those in fewer bits round
+/// both.
 [[nodiscard]] inline index_t rounded_bytes(const Tuning& tuning, index_t element_bytes) {
   if (element_bytes != 4 || tuning.precision == Precision::full) return 0;
   return tuning.precision == Precision::tf32 ? 4 : 2;
@@ -39,12 +41,12 @@ struct PieceStep {
 
 struct Pieces {
   PiecesRequest request;
-  index_t m = 0, n = 0, k = 0;              ///< edges of the tiles; those at the ends may be smaller
-  index_t places = 0, place_bytes = 0;      ///< for tiles of A and of B
+  index_t m = 0, n = 0, k = 0;          ///< edges of the tiles; those at the ends may be smaller
+  index_t places = 0, place_bytes = 0;  ///< for tiles of A and of B
   index_t c_places = 0, c_place_bytes = 0;  ///< for tiles of C, taken in turn
   index_t rounded_bytes = 0;                ///< that the kernels take besides
-  std::vector<PieceStep> steps;  ///< a tile is sent before it is multiplied, and a place is used by earlier
-                                 ///< steps alone when the next tile is sent there
+  std::vector<PieceStep> steps;  ///< a tile is sent before it is multiplied, and a place is used by
+                                 ///< earlier steps alone when the next tile is sent there
   index_t sent_bytes = 0, brought_bytes = 0;  ///< over the link
 
   [[nodiscard]] index_t tiles_m() const { return ceil_div(request.m, m); }
@@ -56,10 +58,10 @@ struct Pieces {
   }
 };
 
-/// One tile of each where they fit into `limit` bytes of the device; else tiles and steps that take the least
-/// time by an estimate with the rates of an H200. Along k tiles are multiplied in ascending order; uncut k,
-/// which keeps the bits of a product that fits, is preferred. C is not empty. Throws Error(memory) where the
-/// limit is too small for any tiles.
+/// One tile of each where they fit into `limit` bytes of the device; else tiles and steps that take
+/// the least time by an estimate with the rates of an H200. Along k tiles are multiplied in
+/// ascending order; uncut k, which keeps the bits of a product that fits, is preferred. C is not
+/// empty. Throws Error(memory) where the limit is too small for any tiles.
 [[nodiscard]] Pieces plan_pieces(const PiecesRequest& request, index_t limit);
 
 }  // namespace tessera::matmul

@@ -1,5 +1,6 @@
 #pragma once
-// The recursion of cache_oblivious over one product, as a template: it runs on plain and on traced elements.
+// The recursion of cache_oblivious over one product, as a template: it runs on plain and on traced
+// elements.
 
 #include <algorithm>
 #include <optional>
@@ -12,26 +13,27 @@
 #include "machine/depth_first.hpp"
 
 namespace tessera::matmul {
-// A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) pass under every sliver of A. Rows of A (786 KB)
-// are there again for the tile beside it: with 384 two threads lose 1 to 2 %.
+// A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) pass under every sliver of A. Rows of A
+// (786 KB) are there again for the tile beside it: with 384 two threads lose 1 to 2 %.
 inline constexpr index_t tile_rows = 192;
 template <class T>
 inline constexpr index_t tile_columns = 768 / static_cast<index_t>(sizeof(T));
-// A product of so few columns takes every row of A once, straight from where it lies, against all of a packed
-// chunk of B (512 x 256 doubles: 1 MiB).
+// A product of so few columns takes every row of A once, straight from where it lies, against all
+// of a packed chunk of B (512 x 256 doubles: 1 MiB).
 template <class T>
 inline constexpr index_t slim = 2048 / static_cast<index_t>(sizeof(T));
-// Threads that share the columns and rows of so small a C wait for each other twice a chunk: rather the
-// leaves of k, where there are enough for nobody to wait long at the end.
+// Threads that share the columns and rows of so small a C wait for each other twice a chunk: rather
+// the leaves of k, where there are enough for nobody to wait long at the end.
 inline constexpr index_t small_c_bytes = index_t{1} << 20, many_leaves = 8;
 // Operands are read where they lie when so few rows or columns would share a packed copy.
 inline constexpr index_t direct = 128;
 // A C of so many bytes has left the caches before anybody reads it.
 inline constexpr index_t past_caches_bytes = index_t{32} << 20;
-// More rows than that come from memory, once: beside packed B the next ones are fetched under the present.
+// More rows than that come from memory, once: beside packed B the next ones are fetched under the
+// present.
 inline constexpr index_t tallest_in_place = 1200;
-// A packed operand or a partial C holds at most so many bytes; larger products are halved. Bounds the working
-// memory.
+// A packed operand or a partial C holds at most so many bytes; larger products are halved. Bounds
+// the working memory.
 inline constexpr index_t working_bytes = index_t{64} << 20;
 
 /// Which forks become tasks.
@@ -50,7 +52,8 @@ struct Chunk {
   index_t a_row, a_step, a_sliver;
   const T* b;
   index_t b_step, b_panel;
-  const T* a_next = nullptr;  ///< the next chunk's operands, to be fetched under the end of this one
+  const T* a_next =
+      nullptr;  ///< the next chunk's operands, to be fetched under the end of this one
   const T* b_next = nullptr;
 };
 
@@ -77,15 +80,16 @@ class Product {
     }
   }
 
-  /// Which operands are copied in the order of the leaf. A complex b always, for there alone its parts lie
-  /// apart; those of a are spread one by one.
+  /// Which operands are copied in the order of the leaf. A complex b always, for there alone its
+  /// parts lie apart; those of a are spread one by one.
   struct Packs {
     bool a, b;
   };
   [[nodiscard]] Packs packs() const {
     if (is_complex<T>) return {!(has_plain_rows(a_) && reads_rows_of_a()), true};
     const bool free = reads_in_place();
-    return {n_ > direct && !free && !reads_rows_of_a(), b_.step != 1 || is_slim() || (m_ > direct && !free)};
+    return {n_ > direct && !free && !reads_rows_of_a(),
+            b_.step != 1 || is_slim() || (m_ > direct && !free)};
   }
 
   /// c = the node, from beta * c.
@@ -95,7 +99,8 @@ class Product {
     Scratch<T> partial(m_ * n_);
     const auto other = matrix_view(partial.data(), m_, n_);
     if (share_ == Share::k) {
-      machine::fork_join([&] { tree(left(node), c, beta); }, [&] { tree(right(node), other, T{0}); });
+      machine::fork_join([&] { tree(left(node), c, beta); },
+                         [&] { tree(right(node), other, T{0}); });
       return add<T>(other, c);
     }
     tree(left(node), c, beta);
@@ -104,8 +109,8 @@ class Product {
     add<T>(other, c);
   }
 
-  /// c = alpha * a[:, begin:end] * b[begin:end, :] + beta * c, chunk after chunk; the last one onto `onto`,
-  /// if any.
+  /// c = alpha * a[:, begin:end] * b[begin:end, :] + beta * c, chunk after chunk; the last one onto
+  /// `onto`, if any.
   void chain(index_t begin, index_t end, MatrixView<T> c, T beta, MatrixView<T> onto) const {
     const Packs packed = packs();
     const index_t longest = std::min(chunk_length<T>, end - begin);
@@ -120,11 +125,12 @@ class Product {
       }
       pack(chunk, p, packed.a ? a.data() : nullptr, packed.b ? b.data() : nullptr);
       const bool last = p + chunk.k == end;
-      const Target target{
-          .c = c,
-          .beta = p == begin ? beta : T{1},
-          .onto = last ? onto : MatrixView<T>{},
-          .store = p == begin && last && beta == T{0} && onto.empty() ? store_of(c) : Store::cached};
+      const Target target{.c = c,
+                          .beta = p == begin ? beta : T{1},
+                          .onto = last ? onto : MatrixView<T>{},
+                          .store = p == begin && last && beta == T{0} && onto.empty()
+                                       ? store_of(c)
+                                       : Store::cached};
       const Part all{.block = {0, 0, m_, n_}, .backwards = false};
       const bool on_team = share_ == Share::c && machine::recorder() == nullptr;
       on_team ? share_tiles(chunk, all, target) : tiles(chunk, all, target, {});
@@ -154,7 +160,8 @@ class Product {
     constexpr index_t line = 64;
     const bool whole_lines =
         reinterpret_cast<std::uintptr_t>(c.data) % line == 0 && c.ld * element % line == 0;
-    return whole_lines && c.rows * c.cols * element >= past_caches_bytes ? Store::past_caches : Store::cached;
+    return whole_lines && c.rows * c.cols * element >= past_caches_bytes ? Store::past_caches
+                                                                         : Store::cached;
   }
 
   void leaf(index_t which, MatrixView<T> c, T beta, MatrixView<T> onto) const {
@@ -172,43 +179,44 @@ class Product {
     return shares_k ? Share::k : Share::c;
   }
 
-  /// Are rows of both so short that the kernel runs as fast over them as over packed ones? 512 rows of a
-  /// strip of B must find room in the second level, where rows that begin in the same place of every page
-  /// have little. Rows that begin within a line cost two loads for one, which shows where they are long: f64
-  /// n = 641, 0.87 of peak instead of 0.92. Sets with fewer registers and slow loads of a part run up to 1.3
-  /// times as long.
+  /// Are rows of both so short that the kernel runs as fast over them as over packed ones? 512 rows
+  /// of a strip of B must find room in the second level, where rows that begin in the same place of
+  /// every page have little. Rows that begin within a line cost two loads for one, which shows
+  /// where they are long: f64 n = 641, 0.87 of peak instead of 0.92. Sets with fewer registers and
+  /// slow loads of a part run up to 1.3 times as long.
   [[nodiscard]] bool reads_in_place() const {
-    if (machine::isa() != machine::Isa::avx512 || (m_ > tallest_in_place && !is_tiny_b())) return false;
+    if (machine::isa() != machine::Isa::avx512 || (m_ > tallest_in_place && !is_tiny_b()))
+      return false;
     constexpr index_t page = 4096, line = 64;
     const index_t row = b_.row * static_cast<index_t>(sizeof(T));
     if (a_.step != 1 || b_.step != 1 || a_.row > 1024 || row > page * 3 / 2) return false;
-    const bool whole_lines =
-        row % line == 0 && b_.data != nullptr && reinterpret_cast<std::uintptr_t>(b_.data) % line == 0;
+    const bool whole_lines = row % line == 0 && b_.data != nullptr &&
+                             reinterpret_cast<std::uintptr_t>(b_.data) % line == 0;
     return row <= page * 3 / 4 || (whole_lines && row != page);
   }
 
-  /// Is b a vector wide or two, and short? Then rows of a tall a pass it in one call of the kernel a tile; a
-  /// sliver at a time, as beside packed b, a call costs as much as the sums.
+  /// Is b a vector wide or two, and short? Then rows of a tall a pass it in one call of the kernel
+  /// a tile; a sliver at a time, as beside packed b, a call costs as much as the sums.
   [[nodiscard]] bool is_tiny_b() const {
     constexpr index_t lanes = 64 / static_cast<index_t>(sizeof(T));
     return a_.row <= 32 && (n_ <= lanes || n_ == 16);
   }
 
-  /// Do so few columns of tiles pass over rows of a that these, fetched a sliver ahead, cost less than a
-  /// packed copy? Both wider products and longer rows lose 1 to 3 %: rows of a tile find no room beside
-  /// each other in the second level.
+  /// Do so few columns of tiles pass over rows of a that these, fetched a sliver ahead, cost less
+  /// than a packed copy? Both wider products and longer rows lose 1 to 3 %: rows of a tile find no
+  /// room beside each other in the second level.
   [[nodiscard]] bool reads_rows_of_a() const {
     return machine::isa() == machine::Isa::avx512 && a_.step == 1 &&
            (is_slim() || (a_.row <= 1200 && n_ <= 1200));
   }
 
-  /// Long rows of a against few columns: a sliver of rows stays in the first level while all of packed b
-  /// passes, and the next one is fetched meanwhile. A packed copy of a would cost what it costs of a square,
-  /// for fewer uses.
+  /// Long rows of a against few columns: a sliver of rows stays in the first level while all of
+  /// packed b passes, and the next one is fetched meanwhile. A packed copy of a would cost what it
+  /// costs of a square, for fewer uses.
   [[nodiscard]] bool is_slim() const {
     constexpr index_t least = direct / 2;  // 64: as fast over b where it lies
-    return !is_complex<T> && machine::isa() == machine::Isa::avx512 && a_.step == 1 && a_.row > 1200 &&
-           m_ >= direct && least < n_ && n_ <= slim<T>;
+    return !is_complex<T> && machine::isa() == machine::Isa::avx512 && a_.step == 1 &&
+           a_.row > 1200 && m_ >= direct && least < n_ && n_ <= slim<T>;
   }
 
   template <class First, class Second>
@@ -275,8 +283,8 @@ class Product {
     return part.block.m <= rows_ && part.block.n <= columns_;
   }
 
-  /// The halves of the longer side, in the order in which they are done. The second one goes backwards: every
-  /// tile then shares rows or columns with the one before it.
+  /// The halves of the longer side, in the order in which they are done. The second one goes
+  /// backwards: every tile then shares rows or columns with the one before it.
   [[nodiscard]] std::pair<Part, Part> halves(const Part& whole) const {
     Part first{whole.block, false};
     Part second{whole.block, false};
@@ -299,9 +307,10 @@ class Product {
     return part.backwards && !is_tile(part) ? halves(part).first.block : part.block;
   }
 
-  /// leaf? multiply : first half, second half. `after`: what this thread goes to next; empty where that is
-  /// the end.
-  void tiles(const Chunk<T>& chunk, const Part& part, const Target& target, const Block& after) const {
+  /// leaf? multiply : first half, second half. `after`: what this thread goes to next; empty where
+  /// that is the end.
+  void tiles(const Chunk<T>& chunk, const Part& part, const Target& target,
+             const Block& after) const {
     [[maybe_unused]] const Subproblem<T> here;
     if (is_tile(part)) return tile(chunk, part.block, target, after);
     const std::pair<Part, Part> half = halves(part);
@@ -322,7 +331,8 @@ class Product {
     });
   }
 
-  void tile(const Chunk<T>& chunk, const Block& block, const Target& target, const Block& after) const {
+  void tile(const Chunk<T>& chunk, const Block& block, const Target& target,
+            const Block& after) const {
     const auto a_of = [&](const Block& x) { return chunk.a + x.i / leaf_.mr * chunk.a_sliver; };
     const auto b_of = [&](const Block& x) { return chunk.b + x.j / leaf_.nr * chunk.b_panel; };
     const bool ends = after.m == 0;

@@ -1,6 +1,7 @@
 #pragma once
-// What is asked of Product: whole products, nodes of the tree and chains, in pieces of bounded working
-// memory; small products go straight to the leaf. As templates: they run on plain and on traced elements.
+// What is asked of Product: whole products, nodes of the tree and chains, in pieces of bounded
+// working memory; small products go straight to the leaf. As templates: they run on plain and on
+// traced elements.
 
 #include <algorithm>
 #include <set>

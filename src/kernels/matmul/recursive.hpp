@@ -1,5 +1,6 @@
 #pragma once
-// The recursion of the theorem, without packing. A template, so that it runs on plain and on traced elements.
+// The recursion of the theorem, without packing. A template, so that it runs on plain and on traced
+// elements.
 
 #include <algorithm>
 
@@ -9,12 +10,14 @@
 
 namespace tessera::matmul {
 
-inline constexpr index_t least_task = index_t{1} << 18;  // products: 0.1 ms, a hundred times a task's cost
+inline constexpr index_t least_task = index_t{1}
+                                      << 18;  // products: 0.1 ms, a hundred times a task's cost
 
-/// c[0:m, 0:n] += alpha * a[0:m, 0:k] * b[0:k, 0:n]: the largest of m, n, k halved down to leaf; halves of m
-/// and n fork where they are large enough, those of k follow each other.
+/// c[0:m, 0:n] += alpha * a[0:m, 0:k] * b[0:k, 0:n]: the largest of m, n, k halved down to leaf;
+/// halves of m and n fork where they are large enough, those of k follow each other.
 template <class T>
-void multiply_halves(T alpha, Operand<T> a, Operand<T> b, MatrixView<T> c, index_t k, index_t leaf) {
+void multiply_halves(T alpha, Operand<T> a, Operand<T> b, MatrixView<T> c, index_t k,
+                     index_t leaf) {
   [[maybe_unused]] const Subproblem<T> here;
   const index_t m = c.rows, n = c.cols;
   if (std::max({m, n, k}) <= leaf) return multiply_tile(alpha, a, b, c, k);

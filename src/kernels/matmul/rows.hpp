@@ -1,5 +1,6 @@
 #pragma once
-// A matrix copied so that its rows are contiguous: what the transposed variants pay for their short strides.
+// A matrix copied so that its rows are contiguous: what the transposed variants pay for their short
+// strides.
 
 #include "kernels/matmul/operand.hpp"
 #include "machine/buffer.hpp"

@@ -7,9 +7,9 @@
 
 namespace tessera::matmul {
 
-/// At least `bytes` bytes from this thread's store, or new ones; back into the store at the end of the scope,
-/// where blocks of up to 64 MiB stay for the next taker. Scopes may nest and interleave on a thread as tasks
-/// do.
+/// At least `bytes` bytes from this thread's store, or new ones; back into the store at the end of
+/// the scope, where blocks of up to 64 MiB stay for the next taker. Scopes may nest and interleave
+/// on a thread as tasks do.
 class ScratchBytes {
  public:
   explicit ScratchBytes(index_t bytes);
@@ -26,7 +26,8 @@ template <class T>
 class Scratch {
  public:
   explicit Scratch(index_t count)
-      : bytes_(checked_mul(count, static_cast<index_t>(sizeof(T)), "the working memory of a product")) {}
+      : bytes_(checked_mul(count, static_cast<index_t>(sizeof(T)),
+                           "the working memory of a product")) {}
   [[nodiscard]] T* data() { return static_cast<T*>(bytes_.data()); }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Orders in which the cells of C are visited: the output is swept in columns of a width w, the last one
-// narrower. Pure index arithmetic, for CPU, CUDA and the cache simulators alike.
+// Orders in which the cells of C are visited: the output is swept in columns of a width w, the last
+// one narrower. Pure index arithmetic, for CPU, CUDA and the cache simulators alike.
 
 #include "base/index.hpp"
 
@@ -11,9 +11,10 @@ struct Cell {
   index_t j;
 };
 
-/// Cell number `step` of the (m, n) cells: column by column, in each from the top row down, each row left to
-/// right.
-[[nodiscard]] TESSERA_HD constexpr Cell column_cell(index_t step, index_t m, index_t n, index_t width) {
+/// Cell number `step` of the (m, n) cells: column by column, in each from the top row down, each
+/// row left to right.
+[[nodiscard]] TESSERA_HD constexpr Cell column_cell(index_t step, index_t m, index_t n,
+                                                    index_t width) {
   const index_t column = step / (m * width);
   const index_t first = column * width;
   const index_t here = n - first < width ? n - first : width;
@@ -21,8 +22,10 @@ struct Cell {
   return {within / here, first + within % here};
 }
 
-/// The same, every other row right to left, so that neighbours in time are neighbours in the matrix.
-[[nodiscard]] TESSERA_HD constexpr Cell zigzag_cell(index_t step, index_t m, index_t n, index_t width) {
+/// The same, every other row right to left, so that neighbours in time are neighbours in the
+/// matrix.
+[[nodiscard]] TESSERA_HD constexpr Cell zigzag_cell(index_t step, index_t m, index_t n,
+                                                    index_t width) {
   const Cell cell = column_cell(step, m, n, width);
   if (cell.i % 2 == 0) return cell;
   const index_t first = cell.j / width * width;

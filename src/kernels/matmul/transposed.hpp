@@ -1,5 +1,6 @@
 #pragma once
-// B transposed first, then dot products of rows. A template, so that it runs on plain and on traced elements.
+// B transposed first, then dot products of rows. A template, so that it runs on plain and on traced
+// elements.
 
 #include "kernels/matmul/rows.hpp"
 #include "kernels/matmul/textbook.hpp"

@@ -1,5 +1,6 @@
 #pragma once
-// B transposed first, then square tiles. A template, so that it runs on plain and on traced elements.
+// B transposed first, then square tiles. A template, so that it runs on plain and on traced
+// elements.
 
 #include <algorithm>
 
@@ -9,8 +10,8 @@
 namespace tessera::matmul {
 /// c[0:m, 0:n] += alpha * a[i:i+m, p:p+k] * (b[j:j+n, p:p+k] transposed).
 template <class T>
-void multiply_tile(T alpha, const Rows<T>& a, index_t i0, const Rows<T>& b, index_t j0, index_t p0, index_t k,
-                   MatrixView<T> c) {
+void multiply_tile(T alpha, const Rows<T>& a, index_t i0, const Rows<T>& b, index_t j0, index_t p0,
+                   index_t k, MatrixView<T> c) {
   for (index_t i = 0; i < c.rows; ++i) {
     for (index_t j = 0; j < c.cols; ++j) {
       const T* const row = a[i0 + i] + p0;
@@ -33,7 +34,8 @@ void transposed_tiled(const Gemm<T>& g, const Tuning& tuning) {
   for (index_t i = 0; i < g.m(); i += tile) {
     for (index_t j = 0; j < g.n(); j += tile) {
       const auto c = g.c.block(i, j, std::min(tile, g.m() - i), std::min(tile, g.n() - j));
-      for (index_t p = 0; p < k; p += tile) multiply_tile(g.alpha, a, i, b, j, p, std::min(tile, k - p), c);
+      for (index_t p = 0; p < k; p += tile)
+        multiply_tile(g.alpha, a, i, b, j, p, std::min(tile, k - p), c);
     }
   }
 }

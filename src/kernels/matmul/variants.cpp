@@ -61,7 +61,8 @@ std::vector<Variant> make_table() {
        recursive<Complex<float>>,
        recursive<Complex<double>>},
       {{"cache_oblivious", Space::host,
-        "the largest of m, n, k halved; tasks; packed vectorised leaf (Frigo et al. 1999); bits fixed"},
+        "the largest of m, n, k halved; tasks; packed vectorised leaf (Frigo et al. 1999); bits "
+        "fixed"},
        cache_oblivious_row<float>,
        cache_oblivious_row<double>,
        {},

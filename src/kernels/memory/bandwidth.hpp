@@ -1,5 +1,6 @@
 #pragma once
-// What copy and triad share: arrays touched first by the thread that uses them, and the best of a few runs.
+// What copy and triad share: arrays touched first by the thread that uses them, and the best of a
+// few runs.
 
 #include <algorithm>
 
@@ -22,7 +23,8 @@ void on_parts(int threads, index_t n, const Body& body) {
 /// n doubles, each `value`, first touched by the threads that will use them.
 [[nodiscard]] inline machine::Buffer<double> touched(int threads, index_t n, double value) {
   machine::Buffer<double> x(n);
-  on_parts(threads, n, [&](index_t begin, index_t count) { std::fill_n(x.data() + begin, count, value); });
+  on_parts(threads, n,
+           [&](index_t begin, index_t count) { std::fill_n(x.data() + begin, count, value); });
   return x;
 }
 

@@ -1,5 +1,5 @@
-// Capacity misses: rounds over more data than a cache holds; every line is gone before it is wanted again.
-// The cure takes a block that fits through all rounds before the next one.
+// Capacity misses: rounds over more data than a cache holds; every line is gone before it is wanted
+// again. The cure takes a block that fits through all rounds before the next one.
 
 #include <algorithm>
 
@@ -17,7 +17,8 @@ class Capacity final : public Probe {
   Capacity(const Walk& walk, Order order)
       : Probe(walk),
         places_(std::max<index_t>(1, walk.bytes / walk.stride)),
-        block_(order == Order::whole ? places_ : std::clamp<index_t>(walk.cache / walk.stride, 1, places_)),
+        block_(order == Order::whole ? places_
+                                     : std::clamp<index_t>(walk.cache / walk.stride, 1, places_)),
         words_(places_ * walk.stride / word_bytes) {
     Capacity::prepare();
   }
@@ -52,7 +53,9 @@ class Capacity final : public Probe {
 
 }  // namespace
 
-std::unique_ptr<Probe> capacity(const Walk& walk) { return std::make_unique<Capacity>(walk, Order::whole); }
+std::unique_ptr<Probe> capacity(const Walk& walk) {
+  return std::make_unique<Capacity>(walk, Order::whole);
+}
 std::unique_ptr<Probe> capacity_blocked(const Walk& walk) {
   return std::make_unique<Capacity>(walk, Order::blocks);
 }

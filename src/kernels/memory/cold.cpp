@@ -1,5 +1,6 @@
-// Cold misses: every line is touched once, in an order that no hardware prefetcher guesses, with arithmetic
-// on what was loaded before the next can begin. The cure asks for the lines some steps ahead.
+// Cold misses: every line is touched once, in an order that no hardware prefetcher guesses, with
+// arithmetic on what was loaded before the next can begin. The cure asks for the lines some steps
+// ahead.
 
 #include <numeric>
 
@@ -12,8 +13,9 @@ namespace {
 
 enum class Ahead { no, yes };
 
-constexpr index_t distance = 8;  // touches: some 8 x 60 ns of arithmetic, several times the latency of memory
-constexpr int mixes = 24;        // of a touch: more instructions than a core looks ahead
+constexpr index_t distance =
+    8;  // touches: some 8 x 60 ns of arithmetic, several times the latency of memory
+constexpr int mixes = 24;  // of a touch: more instructions than a core looks ahead
 
 class Cold final : public Probe {
  public:
@@ -28,11 +30,15 @@ class Cold final : public Probe {
 
   /// Nothing of the data is left in the caches after a walk through as much other memory.
   void prepare() override {
-    if (other_.size() == 0) other_ = machine::Buffer<Word>(std::max(words_.size(), flush_bytes / word_bytes));
-    for (index_t i = 0; i < other_.size(); i += line_bytes / word_bytes) other_[i] = static_cast<Word>(i);
+    if (other_.size() == 0)
+      other_ = machine::Buffer<Word>(std::max(words_.size(), flush_bytes / word_bytes));
+    for (index_t i = 0; i < other_.size(); i += line_bytes / word_bytes)
+      other_[i] = static_cast<Word>(i);
   }
   void run() override { result_ = visit(PlainWords{words_.data()}); }
-  void trace(Touches& to) override { result_ = visit(TracedWords{words_.data(), &to, 0, traced_base}); }
+  void trace(Touches& to) override {
+    result_ = visit(TracedWords{words_.data(), &to, 0, traced_base});
+  }
   [[nodiscard]] std::uint64_t result() const override { return result_; }
   [[nodiscard]] index_t touches() const override { return places_; }
 
@@ -67,6 +73,8 @@ class Cold final : public Probe {
 }  // namespace
 
 std::unique_ptr<Probe> cold(const Walk& walk) { return std::make_unique<Cold>(walk, Ahead::no); }
-std::unique_ptr<Probe> cold_prefetched(const Walk& walk) { return std::make_unique<Cold>(walk, Ahead::yes); }
+std::unique_ptr<Probe> cold_prefetched(const Walk& walk) {
+  return std::make_unique<Cold>(walk, Ahead::yes);
+}
 
 }  // namespace tessera::memory

@@ -1,5 +1,5 @@
-// Conflict misses: rounds down a column of a matrix whose rows are a power of two apart. The few lines would
-// fit, but they all want the same sets of the cache. The cure pads every row by a line.
+// Conflict misses: rounds down a column of a matrix whose rows are a power of two apart. The few
+// lines would fit, but they all want the same sets of the cache. The cure pads every row by a line.
 
 #include <algorithm>
 
@@ -37,7 +37,8 @@ class Conflict final : public Probe {
   template <class Words>
   void visit(const Words& words) const {
     for (index_t round = 0; round < walk().rounds; ++round) {
-      for (index_t row = 0; row < rows_; ++row) words.store(row * apart_, 3 * words.load(row * apart_) + 1);
+      for (index_t row = 0; row < rows_; ++row)
+        words.store(row * apart_, 3 * words.load(row * apart_) + 1);
     }
   }
 

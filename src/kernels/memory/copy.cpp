@@ -9,9 +9,10 @@ double copy_bandwidth(int threads, index_t bytes) {
   const index_t n = round_up(bytes / 8, 8);
   machine::Buffer<double> to = touched(threads, n, 0);
   const machine::Buffer<double> from = touched(threads, n, 1);
-  return best_rate(threads, n, 2.0 * 8.0 * static_cast<double>(n), [&](index_t begin, index_t count) {
-    kernels.copy(to.data() + begin, from.data() + begin, count);
-  });
+  return best_rate(threads, n, 2.0 * 8.0 * static_cast<double>(n),
+                   [&](index_t begin, index_t count) {
+                     kernels.copy(to.data() + begin, from.data() + begin, count);
+                   });
 }
 
 }  // namespace tessera::memory

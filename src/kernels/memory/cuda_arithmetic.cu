@@ -1,5 +1,5 @@
-// Arithmetic that never leaves the registers: fused multiply-adds in both precisions, those of the tensor
-// units, and exponentials from exact to fast.
+// Arithmetic that never leaves the registers: fused multiply-adds in both precisions, those of the
+// tensor units, and exponentials from exact to fast.
 
 #include <cmath>
 
@@ -48,10 +48,10 @@ __global__ void __launch_bounds__(threads) exponentials(double* out, int rounds)
   }
 }
 
-/// sum (16 x 8) += x (16 x 16) y (16 x 8) of a warp. All of a thread's elements of x are equal, and all of y:
-/// of x those of the rows lane / 4 and lane / 4 + 8 and every fourth column from lane % 4 on, of y those of
-/// column lane / 4 and likewise every fourth row. The sum's lie in rows lane / 4 and lane / 4 + 8, columns
-/// 2 (lane % 4) and the next.
+/// sum (16 x 8) += x (16 x 16) y (16 x 8) of a warp. All of a thread's elements of x are equal, and
+/// all of y: of x those of the rows lane / 4 and lane / 4 + 8 and every fourth column from lane % 4
+/// on, of y those of column lane / 4 and likewise every fourth row. The sum's lie in rows lane / 4
+/// and lane / 4 + 8, columns 2 (lane % 4) and the next.
 struct Operands {
   double x[8], y[4];
 };
@@ -81,8 +81,8 @@ __device__ __host__ constexpr double right_of(int lane) { return 2 - lane / 128.
 __global__ void __launch_bounds__(threads) tensor_chains(double* out, int rounds) {
   const index_t i = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  // Read one by one: of values that it knows to be equal the compiler copies one to its places before every
-  // use.
+  // Read one by one: of values that it knows to be equal the compiler copies one to its places
+  // before every use.
   __shared__ volatile double left[32], right[32];
   if (threadIdx.x < 32) {
     left[lane] = left_of(lane);
@@ -102,7 +102,8 @@ __global__ void __launch_bounds__(threads) tensor_chains(double* out, int rounds
   }
   double total = 0;
 #pragma unroll
-  for (int tile = 0; tile < tiles; ++tile) total += sum[tile][0] + sum[tile][1] + sum[tile][2] + sum[tile][3];
+  for (int tile = 0; tile < tiles; ++tile)
+    total += sum[tile][0] + sum[tile][1] + sum[tile][2] + sum[tile][3];
   out[i] = total;
 }
 
@@ -149,11 +150,13 @@ class Arithmetic : public LaunchedProbe {
 
  private:
   void prepare() override {
-    cuda::check(cudaMemset(out_.data(), 0xff, static_cast<std::size_t>(threads_) * sizeof(T)),  // NaN
-                "cudaMemset");
+    cuda::check(
+        cudaMemset(out_.data(), 0xff, static_cast<std::size_t>(threads_) * sizeof(T)),  // NaN
+        "cudaMemset");
   }
   void launch(cudaStream_t stream) override {
-    kernel_<<<blocks_for(threads_, threads), threads, 0, stream>>>(out_.data(), narrow<int>(rounds_));
+    kernel_<<<blocks_for(threads_, threads), threads, 0, stream>>>(out_.data(),
+                                                                   narrow<int>(rounds_));
   }
 
   Kernel kernel_;
@@ -172,20 +175,23 @@ double fma_right(index_t i, index_t rounds) {
 
 template <class T>
 std::unique_ptr<DeviceProbe> cuda_fma(const DeviceWalk& walk) {
-  return std::make_unique<Arithmetic<T>>(walk, fma_chains<T>, 2.0 * Chains<T>::count, 0.0, fma_right<T>);
+  return std::make_unique<Arithmetic<T>>(walk, fma_chains<T>, 2.0 * Chains<T>::count, 0.0,
+                                         fma_right<T>);
 }
 template std::unique_ptr<DeviceProbe> cuda_fma<float>(const DeviceWalk&);
 template std::unique_ptr<DeviceProbe> cuda_fma<double>(const DeviceWalk&);
 
 std::unique_ptr<DeviceProbe> cuda_mma_f64(const DeviceWalk& walk) {
-  return std::make_unique<Arithmetic<double>>(walk, tensor_chains, tiles * flops_of_multiply_add / 32, 1e-10,
-                                              tensor_result);
+  return std::make_unique<Arithmetic<double>>(
+      walk, tensor_chains, tiles * flops_of_multiply_add / 32, 1e-10, tensor_result);
 }
 
 // The iteration halves an error of the step before, so that that of one exponential decides.
 template <Exponential kind>
 std::unique_ptr<DeviceProbe> cuda_exp(const DeviceWalk& walk) {
-  constexpr double tolerance = kind == Exponential::f64 ? 1e-14 : kind == Exponential::f32 ? 1e-6 : 1e-5;
+  constexpr double tolerance = kind == Exponential::f64   ? 1e-14
+                               : kind == Exponential::f32 ? 1e-6
+                                                          : 1e-5;
   return std::make_unique<Arithmetic<double>>(walk, exponentials<kind>, 1.0, tolerance, exp_result);
 }
 template std::unique_ptr<DeviceProbe> cuda_exp<Exponential::f64>(const DeviceWalk&);

@@ -1,5 +1,5 @@
-// Copies in device memory: as fast as they get, from an unaligned place, with gaps; and shared memory read
-// with strides.
+// Copies in device memory: as fast as they get, from an unaligned place, with gaps; and shared
+// memory read with strides.
 
 #include "kernels/memory/cuda_probe.cuh"
 
@@ -9,7 +9,8 @@ namespace {
 constexpr int threads = 256, unroll = 4;  // loads in flight a thread
 
 /// to[0:vectors] = from[0:vectors]
-__global__ void __launch_bounds__(threads) copy_vectors(uint4* to, const uint4* from, index_t vectors) {
+__global__ void __launch_bounds__(threads)
+    copy_vectors(uint4* to, const uint4* from, index_t vectors) {
   const index_t first = static_cast<index_t>(blockIdx.x) * (threads * unroll) + threadIdx.x;
   uint4 x[unroll];
 #pragma unroll
@@ -89,8 +90,9 @@ class EngineCopy final : public Copy {
 
  private:
   void launch(cudaStream_t stream) override {
-    cuda::check(cudaMemcpyAsync(to(), from(), byte_count(words()), cudaMemcpyDeviceToDevice, stream),
-                "cudaMemcpyAsync");
+    cuda::check(
+        cudaMemcpyAsync(to(), from(), byte_count(words()), cudaMemcpyDeviceToDevice, stream),
+        "cudaMemcpyAsync");
   }
 };
 
@@ -118,7 +120,8 @@ class SharedStride final : public LaunchedProbe {
   [[nodiscard]] DeviceCheck check() override {
     const auto got = to_host(sums_.data(), threads_);
     DeviceWord right[32];
-    for (index_t lane = 0; lane < 32; ++lane) right[lane] = shared_sum(lane, walk_.lane_stride, walk_.rounds);
+    for (index_t lane = 0; lane < 32; ++lane)
+      right[lane] = shared_sum(lane, walk_.lane_stride, walk_.rounds);
     index_t wrong = 0;
     for (index_t i = 0; i < threads_; ++i) wrong += got[i] == right[i % 32] ? 0 : 1;
     return exact(wrong, threads_);
@@ -128,7 +131,9 @@ class SharedStride final : public LaunchedProbe {
   }
 
  private:
-  void prepare() override { cuda::check(cudaMemset(sums_.data(), 0xa5, byte_count(threads_)), "cudaMemset"); }
+  void prepare() override {
+    cuda::check(cudaMemset(sums_.data(), 0xa5, byte_count(threads_)), "cudaMemset");
+  }
   void launch(cudaStream_t stream) override {
     shared_stride<<<blocks_for(threads_, threads), threads, 0, stream>>>(
         sums_.data(), narrow<int>(walk_.lane_stride), narrow<int>(walk_.rounds));
@@ -141,7 +146,9 @@ class SharedStride final : public LaunchedProbe {
 
 }  // namespace
 
-std::unique_ptr<DeviceProbe> cuda_copy(const DeviceWalk& walk) { return std::make_unique<VectorCopy>(walk); }
+std::unique_ptr<DeviceProbe> cuda_copy(const DeviceWalk& walk) {
+  return std::make_unique<VectorCopy>(walk);
+}
 std::unique_ptr<DeviceProbe> cuda_copy_engine(const DeviceWalk& walk) {
   return std::make_unique<EngineCopy>(walk);
 }
@@ -160,7 +167,8 @@ void add_copy_functions(Functions& to) {
   to.push_back({"cuda_copy", "", reinterpret_cast<const void*>(copy_vectors), threads, 0});
   to.push_back({"cuda_copy_offset", "", words, threads, 0});
   to.push_back({"cuda_copy_stride", "", words, threads, 0});
-  to.push_back({"cuda_shared_stride", "", reinterpret_cast<const void*>(shared_stride), threads, 0});
+  to.push_back(
+      {"cuda_shared_stride", "", reinterpret_cast<const void*>(shared_stride), threads, 0});
 }
 
 }  // namespace tessera::memory

@@ -1,4 +1,5 @@
-// What it costs when the threads of a warp go different ways, and what a launch costs that does nothing.
+// What it costs when the threads of a warp go different ways, and what a launch costs that does
+// nothing.
 
 #include <utility>
 
@@ -50,10 +51,12 @@ class Divergence final : public LaunchedProbe {
   }
 
  private:
-  void prepare() override { cuda::check(cudaMemset(out_.data(), 0xa5, byte_count(threads_)), "cudaMemset"); }
+  void prepare() override {
+    cuda::check(cudaMemset(out_.data(), 0xa5, byte_count(threads_)), "cudaMemset");
+  }
   void launch(cudaStream_t stream) override {
-    divergence<<<blocks_for(threads_, threads), threads, 0, stream>>>(out_.data(), narrow<int>(ways_),
-                                                                      narrow<int>(turns_));
+    divergence<<<blocks_for(threads_, threads), threads, 0, stream>>>(
+        out_.data(), narrow<int>(ways_), narrow<int>(turns_));
   }
 
   index_t ways_, turns_, threads_;
@@ -77,7 +80,9 @@ class Empty final : public LaunchedProbe {
 std::unique_ptr<DeviceProbe> cuda_divergence(const DeviceWalk& walk) {
   return std::make_unique<Divergence>(walk);
 }
-std::unique_ptr<DeviceProbe> cuda_empty(const DeviceWalk& walk) { return std::make_unique<Empty>(walk); }
+std::unique_ptr<DeviceProbe> cuda_empty(const DeviceWalk& walk) {
+  return std::make_unique<Empty>(walk);
+}
 
 void add_divergence_functions(Functions& to) {
   to.push_back({"cuda_divergence", "", reinterpret_cast<const void*>(divergence), threads, 0});

@@ -1,4 +1,5 @@
-// Counts of words in bins: by atomics in the device's memory, and by atomics in bins of the block's own.
+// Counts of words in bins: by atomics in the device's memory, and by atomics in bins of the block's
+// own.
 
 #include "kernels/memory/cuda_probe.cuh"
 
@@ -10,7 +11,8 @@ constexpr int threads = 256, blocks_a_multiprocessor = 8;
 template <class Count>
 __device__ __forceinline__ void count_all(const uint4* from, index_t vectors, const Count& count) {
   const index_t step = static_cast<index_t>(gridDim.x) * threads;
-  for (index_t i = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x; i < vectors; i += step) {
+  for (index_t i = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x; i < vectors;
+       i += step) {
     const uint4 x = __ldcs(from + i);
     count(x.x);
     count(x.y);
@@ -25,7 +27,8 @@ __device__ __forceinline__ unsigned device_bin(DeviceWord word, unsigned bins) {
 
 __global__ void __launch_bounds__(threads)
     histogram_global(DeviceWord* counts, unsigned bins, const uint4* from, index_t vectors) {
-  count_all(from, vectors, [=](DeviceWord word) { atomicAdd(counts + device_bin(word, bins), 1U); });
+  count_all(from, vectors,
+            [=](DeviceWord word) { atomicAdd(counts + device_bin(word, bins), 1U); });
 }
 
 __global__ void __launch_bounds__(threads)
@@ -55,7 +58,9 @@ class Histogram final : public LaunchedProbe {
     const auto got = to_host(counts_.data(), bins_);
     return exact(wrong_counts(got.data(), bins_, n_), bins_);
   }
-  [[nodiscard]] double work() const override { return static_cast<double>(byte_count(n_)) * launches(); }
+  [[nodiscard]] double work() const override {
+    return static_cast<double>(byte_count(n_)) * launches();
+  }
 
  private:
   void launch(cudaStream_t stream) override {
@@ -68,7 +73,8 @@ class Histogram final : public LaunchedProbe {
     if (bins_in_ == Bins::global)
       histogram_global<<<blocks, threads, 0, stream>>>(counts_.data(), bins, from, vectors);
     else
-      histogram_shared<<<blocks, threads, byte_count(bins_), stream>>>(counts_.data(), bins, from, vectors);
+      histogram_shared<<<blocks, threads, byte_count(bins_), stream>>>(counts_.data(), bins, from,
+                                                                       vectors);
   }
 
   index_t n_, bins_;
@@ -86,8 +92,10 @@ std::unique_ptr<DeviceProbe> cuda_histogram_shared(const DeviceWalk& walk) {
 }
 
 void add_histogram_functions(Functions& to) {
-  to.push_back({"cuda_histogram_global", "", reinterpret_cast<const void*>(histogram_global), threads, 0});
-  to.push_back({"cuda_histogram_shared", "256 bins", reinterpret_cast<const void*>(histogram_shared), threads,
+  to.push_back(
+      {"cuda_histogram_global", "", reinterpret_cast<const void*>(histogram_global), threads, 0});
+  to.push_back({"cuda_histogram_shared", "256 bins",
+                reinterpret_cast<const void*>(histogram_shared), threads,
                 256 * static_cast<index_t>(sizeof(DeviceWord))});
 }
 

@@ -2,7 +2,9 @@
 
 namespace tessera::memory {
 
-std::unique_ptr<DeviceProbe> make_probe(const DeviceProbeVariant&, const DeviceWalk&) { return nullptr; }
+std::unique_ptr<DeviceProbe> make_probe(const DeviceProbeVariant&, const DeviceWalk&) {
+  return nullptr;
+}
 bool can_make(const DeviceProbeVariant&) { return false; }
 std::vector<machine::DeviceFunction> device_functions() { return {}; }
 

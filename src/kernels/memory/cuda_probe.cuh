@@ -1,5 +1,6 @@
 #pragma once
-// What the device probes share: data on the device, launches timed by events, sums over a warp and a block.
+// What the device probes share: data on the device, launches timed by events, sums over a warp and
+// a block.
 
 #include <algorithm>
 
@@ -14,7 +15,9 @@ namespace tessera::memory {
 namespace cuda = machine::cuda;
 using DeviceWords = cuda::DeviceBuffer<DeviceWord>;
 
-inline std::size_t byte_count(index_t words) { return static_cast<std::size_t>(words) * sizeof(DeviceWord); }
+inline std::size_t byte_count(index_t words) {
+  return static_cast<std::size_t>(words) * sizeof(DeviceWord);
+}
 
 /// The device that this rank uses.
 inline const machine::Gpu& this_gpu() {
@@ -27,7 +30,8 @@ inline unsigned blocks_for(index_t items, index_t per_block) {
   return narrow<unsigned>(std::max<index_t>(1, ceil_div(items, per_block)));
 }
 
-/// Threads of a probe in registers: as the size says, else four times what the device holds at once.
+/// Threads of a probe in registers: as the size says, else four times what the device holds at
+/// once.
 inline index_t threads_of(const DeviceWalk& walk, index_t block) {
   if (walk.bytes > 0) return round_up(walk.bytes / static_cast<index_t>(sizeof(DeviceWord)), block);
   const machine::Gpu& gpu = this_gpu();
@@ -52,9 +56,9 @@ inline DeviceWords words_on_device(index_t n) {
 template <class T>
 machine::Buffer<T> to_host(const T* device, index_t count) {
   machine::Buffer<T> host(count);
-  cuda::check(
-      cudaMemcpy(host.data(), device, static_cast<std::size_t>(count) * sizeof(T), cudaMemcpyDeviceToHost),
-      "cudaMemcpy");
+  cuda::check(cudaMemcpy(host.data(), device, static_cast<std::size_t>(count) * sizeof(T),
+                         cudaMemcpyDeviceToHost),
+              "cudaMemcpy");
   return host;
 }
 

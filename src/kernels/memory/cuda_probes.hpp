@@ -17,13 +17,15 @@ using Maker = std::unique_ptr<DeviceProbe> (*)(const DeviceWalk&);
 enum class ReduceStep { interleaved, sequential, first_add, shuffle };
 template <ReduceStep step>
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_reduce_step(const DeviceWalk& walk);
-/// How the streaming reduction and the read are launched: 16-byte loads in flight a thread, threads a block,
-/// blocks a multiprocessor.
+/// How the streaming reduction and the read are launched: 16-byte loads in flight a thread, threads
+/// a block, blocks a multiprocessor.
 struct StreamTuning {
   int loads = 4, threads = 512, blocks = 4;
 };
-[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_read(const DeviceWalk& walk, const StreamTuning& tuning);
-[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_reduce(const DeviceWalk& walk, const StreamTuning& tuning);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_read(const DeviceWalk& walk,
+                                                     const StreamTuning& tuning);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_reduce(const DeviceWalk& walk,
+                                                       const StreamTuning& tuning);
 
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_histogram_global(const DeviceWalk& walk);
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_histogram_shared(const DeviceWalk& walk);

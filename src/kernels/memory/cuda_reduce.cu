@@ -9,11 +9,13 @@ constexpr int threads = 256;
 
 /// That a block adds up.
 template <ReduceStep step>
-constexpr int words_of = step == ReduceStep::first_add || step == ReduceStep::shuffle ? 2 * threads : threads;
+constexpr int words_of =
+    step == ReduceStep::first_add || step == ReduceStep::shuffle ? 2 * threads : threads;
 
 /// to[block] = the sum of the block's words of from[0:n]
 template <ReduceStep step>
-__global__ void __launch_bounds__(threads) reduce_block(DeviceWord* to, const DeviceWord* from, index_t n) {
+__global__ void __launch_bounds__(threads)
+    reduce_block(DeviceWord* to, const DeviceWord* from, index_t n) {
   const int t = static_cast<int>(threadIdx.x);
   const index_t i = static_cast<index_t>(blockIdx.x) * words_of<step> + t;
   DeviceWord value = i < n ? from[i] : 0;
@@ -53,7 +55,9 @@ class StepwiseReduction final : public LaunchedProbe {
   [[nodiscard]] DeviceCheck check() override {
     return exact(to_host(result_, 1)[0] == sum_of_words(n_) ? 0 : 1, 1);
   }
-  [[nodiscard]] double work() const override { return static_cast<double>(byte_count(n_)) * launches(); }
+  [[nodiscard]] double work() const override {
+    return static_cast<double>(byte_count(n_)) * launches();
+  }
 
  private:
   void prepare() override {
@@ -101,7 +105,8 @@ __device__ __forceinline__ DeviceWord sum_of_thread(const uint4* from, index_t v
 
 template <int loads>
 __global__ void read_stream(DeviceWord* sums, const uint4* from, index_t vectors) {
-  sums[static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x] = sum_of_thread<loads>(from, vectors);
+  sums[static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x] =
+      sum_of_thread<loads>(from, vectors);
 }
 
 template <int loads>
@@ -128,15 +133,17 @@ class StreamedSum final : public LaunchedProbe {
         words_(words_on_device(n_)) {
     // No more blocks than have something to do.
     const index_t useful = ceil_div(n_ / 4, tuning.threads);
-    blocks_ = narrow<unsigned>(
-        std::max<index_t>(1, std::min<index_t>(useful, index_t{tuning.blocks} * this_gpu().multiprocessors)));
+    blocks_ = narrow<unsigned>(std::max<index_t>(
+        1, std::min<index_t>(useful, index_t{tuning.blocks} * this_gpu().multiprocessors)));
     sums_ = DeviceWords(sums == Sums::one ? 1 : index_t{blocks_} * tuning.threads);
   }
   [[nodiscard]] DeviceCheck check() override {
     const auto got = to_host(sums_.data(), sums_.size());
     return exact(sum(got.data(), got.size()) == sum_of_words(n_) ? 0 : 1, 1);
   }
-  [[nodiscard]] double work() const override { return static_cast<double>(byte_count(n_)) * launches(); }
+  [[nodiscard]] double work() const override {
+    return static_cast<double>(byte_count(n_)) * launches();
+  }
 
  private:
   void prepare() override {
@@ -187,9 +194,10 @@ void add_reduce_functions(Functions& to) {
                 reinterpret_cast<const void*>(reduce_block<ReduceStep::sequential>), threads, 0});
   to.push_back({"cuda_reduce_first_add", "",
                 reinterpret_cast<const void*>(reduce_block<ReduceStep::first_add>), threads, 0});
-  to.push_back({"cuda_reduce_shuffle", "", reinterpret_cast<const void*>(reduce_block<ReduceStep::shuffle>),
-                threads, 0});
-  to.push_back({"cuda_reduce", "", reinterpret_cast<const void*>(reduce_stream<4>), usual.threads, 0});
+  to.push_back({"cuda_reduce_shuffle", "",
+                reinterpret_cast<const void*>(reduce_block<ReduceStep::shuffle>), threads, 0});
+  to.push_back(
+      {"cuda_reduce", "", reinterpret_cast<const void*>(reduce_stream<4>), usual.threads, 0});
 }
 
 }  // namespace tessera::memory

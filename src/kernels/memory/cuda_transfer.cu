@@ -1,4 +1,5 @@
-// Between host and device: from ordinary, pinned and managed memory, and in pieces on several streams.
+// Between host and device: from ordinary, pinned and managed memory, and in pieces on several
+// streams.
 
 #include "base/timer.hpp"
 #include "kernels/memory/cuda_probe.cuh"
@@ -20,7 +21,8 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-__global__ void __launch_bounds__(threads) sum_kernel(DeviceWord* result, const DeviceWord* from, index_t n) {
+__global__ void __launch_bounds__(threads)
+    sum_kernel(DeviceWord* result, const DeviceWord* from, index_t n) {
   const index_t stride = static_cast<index_t>(gridDim.x) * threads;
   DeviceWord sum = 0;
   for (index_t i = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x; i < n; i += stride)
@@ -33,7 +35,9 @@ unsigned some_blocks(index_t n) {
   return blocks_for(std::min(n, index_t{8} * this_gpu().multiprocessors * threads), threads);
 }
 
-index_t words_of(const DeviceWalk& walk) { return walk.bytes / static_cast<index_t>(sizeof(DeviceWord)); }
+index_t words_of(const DeviceWalk& walk) {
+  return walk.bytes / static_cast<index_t>(sizeof(DeviceWord));
+}
 
 void poison(DeviceWord* host, index_t n) { std::fill_n(host, n, untouched); }
 
@@ -62,18 +66,20 @@ class Transfer final : public LaunchedProbe {
       return exact(wrong_copies(got.data(), n_, 0, 1, n_), n_);
     }
   }
-  [[nodiscard]] double work() const override { return static_cast<double>(byte_count(n_)) * launches(); }
+  [[nodiscard]] double work() const override {
+    return static_cast<double>(byte_count(n_)) * launches();
+  }
 
  private:
   void launch(cudaStream_t stream) override {
     if constexpr (direction == Direction::to_device)
-      cuda::check(
-          cudaMemcpyAsync(device_.data(), host_.data(), byte_count(n_), cudaMemcpyHostToDevice, stream),
-          "cudaMemcpyAsync");
+      cuda::check(cudaMemcpyAsync(device_.data(), host_.data(), byte_count(n_),
+                                  cudaMemcpyHostToDevice, stream),
+                  "cudaMemcpyAsync");
     else
-      cuda::check(
-          cudaMemcpyAsync(host_.data(), device_.data(), byte_count(n_), cudaMemcpyDeviceToHost, stream),
-          "cudaMemcpyAsync");
+      cuda::check(cudaMemcpyAsync(host_.data(), device_.data(), byte_count(n_),
+                                  cudaMemcpyDeviceToHost, stream),
+                  "cudaMemcpyAsync");
   }
 
   index_t n_;
@@ -81,22 +87,30 @@ class Transfer final : public LaunchedProbe {
   Host<memory> host_;
 };
 
-/// Pages that move as they are touched: written on one side, then read on the other, which is what is timed.
+/// Pages that move as they are touched: written on one side, then read on the other, which is what
+/// is timed.
 template <Direction direction>
 class Managed final : public DeviceProbe {
  public:
   explicit Managed(const DeviceWalk& walk)
-      : n_(words_of(walk)), launches_(walk.rounds), words_(n_), source_(words_on_device(n_)), sum_(1) {
+      : n_(words_of(walk)),
+        launches_(walk.rounds),
+        words_(n_),
+        source_(words_on_device(n_)),
+        sum_(1) {
     const index_t free = machine::free_gpu_memory();
     require(walk.bytes <= free / 8, ExitCode::memory,
             "managed memory stays far below what the device has free; give a smaller --size");
   }
   [[nodiscard]] double run() override {
     double seconds = 0;
-    for (index_t i = 0; i < launches_; ++i) seconds += direction == Direction::to_device ? to() : from();
+    for (index_t i = 0; i < launches_; ++i)
+      seconds += direction == Direction::to_device ? to() : from();
     return seconds;
   }
-  [[nodiscard]] DeviceCheck check() override { return exact(found_ == sum_of_words(n_) ? 0 : 1, 1); }
+  [[nodiscard]] DeviceCheck check() override {
+    return exact(found_ == sum_of_words(n_) ? 0 : 1, 1);
+  }
   [[nodiscard]] double work() const override {
     return static_cast<double>(byte_count(n_)) * static_cast<double>(launches_);
   }
@@ -134,7 +148,9 @@ class Event {
   ~Event() { cudaEventDestroy(event_); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  void record(cudaStream_t stream) const { cuda::check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
+  void record(cudaStream_t stream) const {
+    cuda::check(cudaEventRecord(event_, stream), "cudaEventRecord");
+  }
   void let_wait(cudaStream_t stream) const {
     cuda::check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent");
   }
@@ -177,7 +193,9 @@ class Streams final : public DeviceProbe {
     for (const DeviceSpan& span : spans_) last = std::max(last, span.end);
     return last;
   }
-  [[nodiscard]] DeviceCheck check() override { return exact(wrong_powers(to_.data(), n_, 1, rounds_), n_); }
+  [[nodiscard]] DeviceCheck check() override {
+    return exact(wrong_powers(to_.data(), n_, 1, rounds_), n_);
+  }
   [[nodiscard]] double work() const override { return 2.0 * static_cast<double>(byte_count(n_)); }
   [[nodiscard]] std::vector<DeviceSpan> spans() const override { return spans_; }
 
@@ -193,8 +211,8 @@ class Streams final : public DeviceProbe {
     const index_t begin = n_ * piece / pieces, count = n_ * (piece + 1) / pieces - begin;
     const cuda::Stream& stream = streams_[static_cast<std::size_t>(stream_of(piece))];
     event(piece, 0).record(stream);
-    cuda::check(cudaMemcpyAsync(device_from_.data() + begin, from_.data() + begin, byte_count(count),
-                                cudaMemcpyHostToDevice, stream),
+    cuda::check(cudaMemcpyAsync(device_from_.data() + begin, from_.data() + begin,
+                                byte_count(count), cudaMemcpyHostToDevice, stream),
                 "cudaMemcpyAsync");
     event(piece, 1).record(stream);
     if (count > 0)
@@ -208,9 +226,9 @@ class Streams final : public DeviceProbe {
     event(piece, 3).record(stream);
   }
 
-  /// An event tells when what stands before it in its stream is done, not when what follows begins: that may
-  /// wait for an engine. Transfers of one direction take turns, so one begins no sooner than the one before
-  /// it ends; of kernels of several streams nothing more is known.
+  /// An event tells when what stands before it in its stream is done, not when what follows begins:
+  /// that may wait for an engine. Transfers of one direction take turns, so one begins no sooner
+  /// than the one before it ends; of kernels of several streams nothing more is known.
   [[nodiscard]] std::vector<DeviceSpan> stays() const {
     std::vector<DeviceSpan> result;
     double to_free = 0, from_free = 0;
@@ -218,9 +236,11 @@ class Streams final : public DeviceProbe {
       double at[4];
       for (int e = 0; e < 4; ++e) at[e] = event(piece, e).since(begin_);
       const index_t stream = stream_of(piece);
-      result.push_back({"to device", piece, stream, std::min(std::max(at[0], to_free), at[1]), at[1]});
+      result.push_back(
+          {"to device", piece, stream, std::min(std::max(at[0], to_free), at[1]), at[1]});
       result.push_back({"kernel", piece, stream, at[1], at[2]});
-      result.push_back({"from device", piece, stream, std::min(std::max(at[2], from_free), at[3]), at[3]});
+      result.push_back(
+          {"from device", piece, stream, std::min(std::max(at[2], from_free), at[3]), at[3]});
       to_free = at[1];
       from_free = at[3];
     }
@@ -254,11 +274,14 @@ template std::unique_ptr<DeviceProbe> cuda_transfer<pageable, from_device>(const
 template std::unique_ptr<DeviceProbe> cuda_transfer<pinned, from_device>(const DeviceWalk&);
 template std::unique_ptr<DeviceProbe> cuda_transfer<managed, from_device>(const DeviceWalk&);
 
-std::unique_ptr<DeviceProbe> cuda_streams(const DeviceWalk& walk) { return std::make_unique<Streams>(walk); }
+std::unique_ptr<DeviceProbe> cuda_streams(const DeviceWalk& walk) {
+  return std::make_unique<Streams>(walk);
+}
 
 void add_transfer_functions(Functions& to) {
   to.push_back({"cuda_streams", "", reinterpret_cast<const void*>(steps), threads, 0});
-  to.push_back({"cuda_managed_to_device", "", reinterpret_cast<const void*>(sum_kernel), threads, 0});
+  to.push_back(
+      {"cuda_managed_to_device", "", reinterpret_cast<const void*>(sum_kernel), threads, 0});
 }
 
 }  // namespace tessera::memory

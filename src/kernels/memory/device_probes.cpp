@@ -11,7 +11,8 @@ namespace {
 constexpr index_t mib = index_t{1} << 20, gib = mib << 10;
 constexpr const char* bandwidth = "GB/s";
 
-// Much more than the second-level caches (60 MB on the largest so far) where memory is what is measured.
+// Much more than the second-level caches (60 MB on the largest so far) where memory is what is
+// measured.
 constexpr DeviceWalk large{.bytes = 512 * mib, .rounds = 1};
 constexpr DeviceWalk larger{.bytes = gib, .rounds = 1};
 // A thread for every place on the device, and steps enough that a launch takes a millisecond or so.
@@ -37,50 +38,58 @@ constexpr std::array<DeviceProbeVariant, 28> table{{
      2,
      1,
      large},
-    {{"cuda_copy_offset", Space::device, "words from and to --offset words behind an aligned place"},
+    {{"cuda_copy_offset", Space::device,
+      "words from and to --offset words behind an aligned place"},
      bandwidth,
      "gpu_copy",
      2,
      1,
      with(large, &DeviceWalk::offset, 0)},
-    {{"cuda_copy_stride", Space::device, "of an array every --lane-stride-th word; counted are those words"},
+    {{"cuda_copy_stride", Space::device,
+      "of an array every --lane-stride-th word; counted are those words"},
      bandwidth,
      "gpu_copy",
      2,
      1,
      with(large, &DeviceWalk::lane_stride, 1)},
     {{"cuda_shared_stride", Space::device,
-      "shared memory read --lane-stride words from thread to thread: bank conflicts; 0: all the same word"},
+      "shared memory read --lane-stride words from thread to thread: bank conflicts; 0: all the "
+      "same word"},
      bandwidth,
      "",
      1,
      1,
      with({.bytes = 0, .rounds = 1024}, &DeviceWalk::lane_stride, 1)},
-    {{"cuda_read", Space::device, "every word once, a sum a thread: the rate that a reduction can have"},
+    {{"cuda_read", Space::device,
+      "every word once, a sum a thread: the rate that a reduction can have"},
      bandwidth,
      "gpu_read",
      1,
      0,
      larger},
-    {{"cuda_reduce_interleaved", Space::device, "sum: in blocks, every second thread adds (Harris 2007, 1)"},
+    {{"cuda_reduce_interleaved", Space::device,
+      "sum: in blocks, every second thread adds (Harris 2007, 1)"},
      bandwidth,
      "gpu_read",
      1,
      0,
      larger},
-    {{"cuda_reduce_sequential", Space::device, "sum: the first half of the threads adds (Harris 2007, 3)"},
+    {{"cuda_reduce_sequential", Space::device,
+      "sum: the first half of the threads adds (Harris 2007, 3)"},
      bandwidth,
      "gpu_read",
      1,
      0,
      larger},
-    {{"cuda_reduce_first_add", Space::device, "sum: and each adds two words as it loads (Harris 2007, 4)"},
+    {{"cuda_reduce_first_add", Space::device,
+      "sum: and each adds two words as it loads (Harris 2007, 4)"},
      bandwidth,
      "gpu_read",
      1,
      0,
      larger},
-    {{"cuda_reduce_shuffle", Space::device, "sum: and the warps add by shuffles, without shared memory"},
+    {{"cuda_reduce_shuffle", Space::device,
+      "sum: and the warps add by shuffles, without shared memory"},
      bandwidth,
      "gpu_read",
      1,
@@ -99,7 +108,8 @@ constexpr std::array<DeviceProbeVariant, 28> table{{
      1,
      0,
      with(larger, &DeviceWalk::bins, 256)},
-    {{"cuda_histogram_shared", Space::device, "by atomics in bins of the block, added up at its end"},
+    {{"cuda_histogram_shared", Space::device,
+      "by atomics in bins of the block, added up at its end"},
      bandwidth,
      "gpu_read",
      1,
@@ -118,7 +128,8 @@ constexpr std::array<DeviceProbeVariant, 28> table{{
      1,
      2,
      transfer},
-    {{"cuda_managed_to_device", Space::device, "managed memory, written by the host, read by a kernel"},
+    {{"cuda_managed_to_device", Space::device,
+      "managed memory, written by the host, read by a kernel"},
      bandwidth,
      "gpu_to_device",
      1,
@@ -137,7 +148,8 @@ constexpr std::array<DeviceProbeVariant, 28> table{{
      1,
      1,
      transfer},
-    {{"cuda_managed_from_device", Space::device, "managed memory, written by a kernel, read by the host"},
+    {{"cuda_managed_from_device", Space::device,
+      "managed memory, written by a kernel, read by the host"},
      bandwidth,
      "gpu_from_device",
      1,
@@ -145,14 +157,16 @@ constexpr std::array<DeviceProbeVariant, 28> table{{
      migration,
      256 * mib},
     {{"cuda_streams", Space::device,
-      "16 pieces to the device, a kernel each, and back, on --streams streams; begin and end of each are "
+      "16 pieces to the device, a kernel each, and back, on --streams streams; begin and end of "
+      "each are "
       "kept"},
      bandwidth,
      "",
      2,
      2,
      with({.bytes = 256 * mib, .rounds = 1024}, &DeviceWalk::streams, 4)},
-    {{"cuda_divergence", Space::device, "the threads of a warp take --ways ways through different code"},
+    {{"cuda_divergence", Space::device,
+      "the threads of a warp take --ways ways through different code"},
      "Gsteps/s",
      "",
      1,
@@ -170,7 +184,8 @@ constexpr std::array<DeviceProbeVariant, 28> table{{
      1,
      1,
      in_registers},
-    {{"cuda_mma_f64", Space::device, "multiply-adds of the tensor units in double precision, in registers"},
+    {{"cuda_mma_f64", Space::device,
+      "multiply-adds of the tensor units in double precision, in registers"},
      "GFLOP/s",
      "gpu_mma_f64",
      1,
@@ -230,18 +245,22 @@ DeviceWalk completed(const DeviceProbeVariant& row, const DeviceWalk& walk) {
   if (walk.rounds == 0) result.rounds = row.usual.rounds;
   for (const DeviceParameter& p : parameters) {
     if (walk.*p.member < 0) result.*p.member = row.usual.*p.member;
-    require(takes(row, p) || walk.*p.member < 0, ExitCode::usage,
-            fmt::format("kernel {} has no --{}; drop it, or run that kernel apart", row.name, p.name));
+    require(
+        takes(row, p) || walk.*p.member < 0, ExitCode::usage,
+        fmt::format("kernel {} has no --{}; drop it, or run that kernel apart", row.name, p.name));
   }
   const index_t stride = result.lane_stride;
   require(row.name != "cuda_shared_stride" || stride <= most_shared_stride, ExitCode::usage,
-          fmt::format("--lane-stride {} is beyond the shared memory of cuda_shared_stride; {} is the most",
-                      stride, most_shared_stride));
-  require(row.name != "cuda_copy_stride" || stride >= 1, ExitCode::usage,
-          "--lane-stride 0 would write one word from all threads; cuda_copy_stride takes 1 or more");
+          fmt::format(
+              "--lane-stride {} is beyond the shared memory of cuda_shared_stride; {} is the most",
+              stride, most_shared_stride));
+  require(
+      row.name != "cuda_copy_stride" || stride >= 1, ExitCode::usage,
+      "--lane-stride 0 would write one word from all threads; cuda_copy_stride takes 1 or more");
   require(row.most_bytes == 0 || result.bytes <= row.most_bytes, ExitCode::usage,
-          fmt::format("kernel {} takes --size {} MiB at most: managed memory stays far below the device's",
-                      row.name, row.most_bytes >> 20));
+          fmt::format(
+              "kernel {} takes --size {} MiB at most: managed memory stays far below the device's",
+              row.name, row.most_bytes >> 20));
   return result;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Probes of a GPU: small kernels that show what one property of it costs, or what it can do at most. Their
-// names stand in every build; they are made and run where CUDA is built and a device is there.
+// Probes of a GPU: small kernels that show what one property of it costs, or what it can do at
+// most. Their names stand in every build; they are made and run where CUDA is built and a device is
+// there.
 
 #include <memory>
 #include <span>
@@ -13,7 +14,8 @@
 namespace tessera::memory {
 
 struct DeviceWalk {
-  index_t bytes = 0;   ///< of the data; 0: the probe's own, and of those in registers as many threads as fit
+  index_t bytes =
+      0;  ///< of the data; 0: the probe's own, and of those in registers as many threads as fit
   index_t rounds = 0;  ///< launches a repetition, or steps of every thread; 0: the probe's own
   // The parameters that only some probes take; -1: the probe's own.
   index_t offset = -1;       ///< words before the first that is copied
@@ -76,11 +78,13 @@ struct DeviceProbeVariant : VariantInfo {
 [[nodiscard]] DeviceWalk completed(const DeviceProbeVariant& row, const DeviceWalk& walk);
 
 /// nullptr in a build without CUDA. The walk is complete; the rank's device is current.
-[[nodiscard]] std::unique_ptr<DeviceProbe> make_probe(const DeviceProbeVariant& row, const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> make_probe(const DeviceProbeVariant& row,
+                                                      const DeviceWalk& walk);
 /// Whether make_probe knows it.
 [[nodiscard]] bool can_make(const DeviceProbeVariant& row);
 
-/// The best of a few runs of the probes that are ceilings, on the current device; none without CUDA.
+/// The best of a few runs of the probes that are ceilings, on the current device; none without
+/// CUDA.
 struct DeviceCeiling {
   std::string name;
   double value;  ///< in units / 1e9

@@ -10,7 +10,8 @@ void fill_words(DeviceWord* to, index_t n) {
   for (index_t i = 0; i < n; ++i) to[i] = word_at(i);
 }
 
-index_t wrong_copies(const DeviceWord* to, index_t n, index_t offset, index_t stride, index_t count) {
+index_t wrong_copies(const DeviceWord* to, index_t n, index_t offset, index_t stride,
+                     index_t count) {
   index_t wrong = 0;
 #pragma omp parallel for reduction(+ : wrong)
   for (index_t i = 0; i < n; ++i) {
@@ -45,13 +46,15 @@ index_t wrong_counts(const DeviceWord* counts, index_t bins, index_t n) {
     for (std::size_t b = 0; b < mine.size(); ++b) right[b] += mine[b];
   }
   index_t wrong = 0;
-  for (index_t b = 0; b < bins; ++b) wrong += counts[b] == right[static_cast<std::size_t>(b)] ? 0 : 1;
+  for (index_t b = 0; b < bins; ++b)
+    wrong += counts[b] == right[static_cast<std::size_t>(b)] ? 0 : 1;
   return wrong;
 }
 
 index_t wrong_powers(const DeviceWord* out, index_t n, index_t ways, index_t rounds) {
   std::vector<Affine> powers;
-  for (int way = 0; way < static_cast<int>(ways); ++way) powers.push_back(power(step_of(way), rounds));
+  for (int way = 0; way < static_cast<int>(ways); ++way)
+    powers.push_back(power(step_of(way), rounds));
   index_t wrong = 0;
 #pragma omp parallel for reduction(+ : wrong)
   for (index_t i = 0; i < n; ++i)

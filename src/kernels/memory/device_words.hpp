@@ -1,6 +1,6 @@
 #pragma once
-// The data of the device probes and what they must make of it: the same functions on the device and on the
-// host, whose checks take the long way round.
+// The data of the device probes and what they must make of it: the same functions on the device and
+// on the host, whose checks take the long way round.
 
 #include <cstdint>
 
@@ -62,15 +62,17 @@ struct Chains {
 // On the host; all threads help.
 
 void fill_words(DeviceWord* to, index_t n);
-/// Of to[0:n]: those that are not word_at(i) where i is offset + j stride for a j in [0, count), or not
-/// untouched elsewhere.
+/// Of to[0:n]: those that are not word_at(i) where i is offset + j stride for a j in [0, count), or
+/// not untouched elsewhere.
 [[nodiscard]] index_t wrong_copies(const DeviceWord* to, index_t n, index_t offset, index_t stride,
                                    index_t count);
-[[nodiscard]] DeviceWord sum_of_words(index_t n);  ///< of word_at(0) ... word_at(n - 1), modulo 2^32
+[[nodiscard]] DeviceWord sum_of_words(
+    index_t n);  ///< of word_at(0) ... word_at(n - 1), modulo 2^32
 [[nodiscard]] DeviceWord sum(const DeviceWord* words, index_t n);
 /// Of counts[0:bins]: those that differ from the histogram of the first n words.
 [[nodiscard]] index_t wrong_counts(const DeviceWord* counts, index_t bins, index_t n);
-/// Of out[0:n]: those that are not step^rounds (word_at(i)), the step that of way i % ways within each warp.
+/// Of out[0:n]: those that are not step^rounds (word_at(i)), the step that of way i % ways within
+/// each warp.
 [[nodiscard]] index_t wrong_powers(const DeviceWord* out, index_t n, index_t ways, index_t rounds);
 /// What a thread of lane adds up from shared memory, 16 words a round (cuda_shared_stride).
 [[nodiscard]] DeviceWord shared_sum(index_t lane, index_t stride, index_t rounds);

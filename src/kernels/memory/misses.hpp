@@ -1,7 +1,7 @@
 #pragma once
-// The five kinds of miss, each with its cure: small walks over memory that suffer from one kind and little
-// else, and the same work done so that they do not. They are timed as they are, and simulated by giving every
-// touch to a listener.
+// The five kinds of miss, each with its cure: small walks over memory that suffer from one kind and
+// little else, and the same work done so that they do not. They are timed as they are, and
+// simulated by giving every touch to a listener.
 
 #include <cstdint>
 #include <memory>

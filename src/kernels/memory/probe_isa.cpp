@@ -1,4 +1,5 @@
-// Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared between them.
+// Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared
+// between them.
 
 #include "kernels/memory/probe_leaf.hpp"
 #include "kernels/simd.hpp"
@@ -8,7 +9,8 @@ namespace {
 
 using memory::ProbeKernels;
 
-/// Independent chains enough to hide the latency of an fma on every machine, few enough for the registers.
+/// Independent chains enough to hide the latency of an fma on every machine, few enough for the
+/// registers.
 template <class T>
 index_t fma_rounds(index_t rounds, T* sink) {
   using S = Simd<T>;
@@ -38,7 +40,8 @@ void copy(double* to, const double* from, index_t n) {
 void triad(double* to, const double* x, double s, const double* y, index_t n) {
   using S = Simd<double>;
   const auto scale = S::broadcast(s);
-  for (index_t i = 0; i < n; i += S::lanes) S::stream(to + i, S::fma(scale, S::load(y + i), S::load(x + i)));
+  for (index_t i = 0; i < n; i += S::lanes)
+    S::stream(to + i, S::fma(scale, S::load(y + i), S::load(x + i)));
 }
 
 constexpr ProbeKernels kernels{fma_rounds<float>, fma_rounds<double>, copy, triad};

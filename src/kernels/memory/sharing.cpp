@@ -1,6 +1,6 @@
-// Misses of sharing: threads count. True sharing: all in one word, whose line moves from core to core with
-// every update; the cure counts apart and adds up at the end. False sharing: each in its own word of a common
-// line, which moves all the same; the cure gives every word a line.
+// Misses of sharing: threads count. True sharing: all in one word, whose line moves from core to
+// core with every update; the cure counts apart and adds up at the end. False sharing: each in its
+// own word of a common line, which moves all the same; the cure gives every word a line.
 
 #include <algorithm>
 #include <numeric>
@@ -19,7 +19,9 @@ class Sharing final : public Probe {
  public:
   /// Counters lie so many bytes apart; 0: there is one for all.
   Sharing(const Walk& walk, index_t apart)
-      : Probe(walk), apart_(apart / word_bytes), words_(std::max<index_t>(1, walk.threads * apart_)) {
+      : Probe(walk),
+        apart_(apart / word_bytes),
+        words_(std::max<index_t>(1, walk.threads * apart_)) {
     Sharing::prepare();
   }
 

@@ -10,9 +10,10 @@ double triad_bandwidth(int threads, index_t bytes) {
   machine::Buffer<double> to = touched(threads, n, 0);
   const machine::Buffer<double> x = touched(threads, n, 1);
   const machine::Buffer<double> y = touched(threads, n, 2);
-  return best_rate(threads, n, 3.0 * 8.0 * static_cast<double>(n), [&](index_t begin, index_t count) {
-    kernels.triad(to.data() + begin, x.data() + begin, 3.0, y.data() + begin, count);
-  });
+  return best_rate(
+      threads, n, 3.0 * 8.0 * static_cast<double>(n), [&](index_t begin, index_t count) {
+        kernels.triad(to.data() + begin, x.data() + begin, 3.0, y.data() + begin, count);
+      });
 }
 
 }  // namespace tessera::memory

@@ -1,6 +1,6 @@
 #pragma once
-// Words of memory as the probes see them: plain, or telling every touch. The walks are templates on one of
-// the two, so that what is simulated is what runs.
+// Words of memory as the probes see them: plain, or telling every touch. The walks are templates on
+// one of the two, so that what is simulated is what runs.
 
 #include <atomic>
 #include <cstdint>
@@ -19,7 +19,9 @@ struct PlainWords {
   void store(index_t i, Word value) const { data[i] = value; }
   void prefetch(index_t i) const { __builtin_prefetch(data + i); }
   /// One more, whoever else adds at the same time.
-  void add(index_t i) const { std::atomic_ref<Word>(data[i]).fetch_add(1, std::memory_order_relaxed); }
+  void add(index_t i) const {
+    std::atomic_ref<Word>(data[i]).fetch_add(1, std::memory_order_relaxed);
+  }
 };
 
 struct TracedWords {

@@ -1,6 +1,7 @@
 #pragma once
-// The sort algorithms, one file each, instantiated for u32, u64 and Pair. Each sorts block.data by the mapped
-// bits (pairs by (key, index), given ascending indices), on the threads of the region it is called in.
+// The sort algorithms, one file each, instantiated for u32, u64 and Pair. Each sorts block.data by
+// the mapped bits (pairs by (key, index), given ascending indices), on the threads of the region it
+// is called in.
 
 #include "kernels/sort/survey.hpp"
 

@@ -18,14 +18,16 @@ namespace {
 constexpr index_t most_runs = 16;          // beyond, merging costs more than distributing
 constexpr index_t least_uneven = 1 << 16;  // below, radix works in the cache alone
 constexpr index_t few_in_cache = 1 << 21;  // keys; no more than a last-level cache has
-constexpr index_t least_roomy = 1 << 12;   // of 64 bits; 32 bits are as fast by radix up to least_uneven
-constexpr double few_distinct = 0.45;      // of a sample
-constexpr double few_once = 0.375;         // of a sample
+constexpr index_t least_roomy =
+    1 << 12;  // of 64 bits; 32 bits are as fast by radix up to least_uneven
+constexpr double few_distinct = 0.45;  // of a sample
+constexpr double few_once = 0.375;     // of a sample
 constexpr std::uint64_t scattered_range = 1 << 10;
 /// Distinct values of a sample of 4096: 32, or 256.
 template <class B>
 constexpr double handful = sizeof(B) == 8 ? 1.0 / 128 : 1.0 / 16;
-constexpr index_t alone_bytes = 16 << 20;  // are sorted without a team if in order, nearly so, or reversed
+constexpr index_t alone_bytes =
+    16 << 20;  // are sorted without a team if in order, nearly so, or reversed
 constexpr std::uint64_t small_range = 1 << 16;  // counters for it fit any second-level cache
 
 /// The parts that change places stay in the cache for who is told of them.
@@ -67,15 +69,16 @@ bool quicksort_alone(const Block<B>& block) {
   return true;
 }
 
-/// Whether a last-level cache has them, with room for what others have there. The whole of it, also where
-/// ranks share it: 16 ranks with 33 MB each took 49 to 57 ms by what suits 300 MiB, 68 by what suits a part.
+/// Whether a last-level cache has them, with room for what others have there. The whole of it, also
+/// where ranks share it: 16 ranks with 33 MB each took 49 to 57 ms by what suits 300 MiB, 68 by
+/// what suits a part.
 template <class B>
 bool in_cache(index_t n) {
   return n <= few_in_cache || n * static_cast<index_t>(sizeof(B)) <= machine::caches().whole_l3 / 4;
 }
 
-/// Whether that cache is so large that its first level of division need not be sparing with it: there
-/// quicksort is faster than radix, too, of keys that lie evenly.
+/// Whether that cache is so large that its first level of division need not be sparing with it:
+/// there quicksort is faster than radix, too, of keys that lie evenly.
 template <class B>
 bool in_roomy_cache(index_t n) {
   return machine::caches().whole_l3 / 4 >= 2 * few_in_cache * index_t{sizeof(std::uint64_t)} &&
@@ -95,25 +98,27 @@ bool sort_handful(const Block<B>& block, const Repeats& repeats) {
   return (fits_quicksort<B>(block.n) && quicksort_alone(block)) || sort_few_values(block);
 }
 
-/// Up to some thousands of values, one by one: not where few keys have to pay for putting those in order, nor
-/// where a table of them is slower than quicksort is with 32 bits.
+/// Up to some thousands of values, one by one: not where few keys have to pay for putting those in
+/// order, nor where a table of them is slower than quicksort is with 32 bits.
 template <class B>
 bool sort_some_values(const Block<B>& block, const Repeats& repeats) {
   const double most = block.n < 4 * least_uneven ? 0.2 : sizeof(B) == 4 ? few_distinct : 1;
   return repeats.once < few_once && repeats.distinct < most && sort_few_values(block);
 }
 
-/// Where many keys are equal: few values as above, more by quicksort, or counted in buckets if their range is
-/// narrow.
+/// Where many keys are equal: few values as above, more by quicksort, or counted in buckets if
+/// their range is narrow.
 template <class B>
 bool sort_repeated(const Block<B>& block, const Glance& glanced) {
   const Repeats repeats = glance_at_repeats(block);
   if (sort_handful(block, repeats) || sort_some_values(block, repeats)) return true;
-  if (fits_quicksort<B>(block.n) && repeats.distinct < few_distinct && quicksort_alone(block)) return true;
+  if (fits_quicksort<B>(block.n) && repeats.distinct < few_distinct && quicksort_alone(block))
+    return true;
   const bool has_quicksort = team() == 1 && leaf_kernels<B>().quicksort != nullptr;
   auto narrow = std::min(static_cast<std::uint64_t>(block.n), counting_range);
   if (has_quicksort && in_roomy_cache<B>(block.n))
-    narrow = sizeof(B) == 4 ? small_range : std::min(narrow, static_cast<std::uint64_t>(block.n / 16));
+    narrow =
+        sizeof(B) == 4 ? small_range : std::min(narrow, static_cast<std::uint64_t>(block.n / 16));
   const double most_once = has_quicksort && in_cache<B>(block.n) ? 0.5 : 0.75;  // of a sample
   if (glanced.range() <= narrow && repeats.once < most_once) {
     const Survey seen = survey(block);
@@ -134,15 +139,16 @@ void sort_narrow(const Block<B>& block, const Survey& seen) {
 }
 void sort_narrow(const Block<Pair>& block, const Survey& seen) { counting_bucketed(block, seen); }
 
-/// Where keys lie unevenly, pivots from among them part them better than slices of their range; inside a
-/// cache they are as good wherever slices are not even, and take no scratch memory.
+/// Where keys lie unevenly, pivots from among them part them better than slices of their range;
+/// inside a cache they are as good wherever slices are not even, and take no scratch memory.
 template <class B>
 bool sort_uneven(const Block<B>& block) {
   if (team() > 1) return false;
   if (in_roomy_cache<B>(block.n) && quicksort_alone(block)) return true;
   if (block.n < least_uneven) return false;
   const Spread spread = Radix<B>::spread(block);
-  if (spread == Spread::even || (spread == Spread::even_in_slices && !in_cache<B>(block.n))) return false;
+  if (spread == Spread::even || (spread == Spread::even_in_slices && !in_cache<B>(block.n)))
+    return false;
   return quicksort_alone(block);
 }
 bool sort_uneven(const Block<Pair>&) { return false; }
@@ -163,7 +169,8 @@ void merge_natural_runs(Item* data, Item* scratch, index_t n) {
 }  // namespace
 
 std::string_view name(Plan plan) {
-  constexpr std::array<std::string_view, 4> names{"merge_runs", "displaced", "counting_bucketed", "radix"};
+  constexpr std::array<std::string_view, 4> names{"merge_runs", "displaced", "counting_bucketed",
+                                                  "radix"};
   return names[static_cast<std::size_t>(plan)];
 }
 
@@ -182,18 +189,19 @@ bool partly_ordered(const Glance& seen) {
   return seen.descents < seen.keys / 64 || seen.ascents < seen.keys / 64;
 }
 bool promising(const Glance& seen, index_t n) {
-  return partly_ordered(seen) || choose({seen.min, seen.max, seen.varying, n / 2, n / 2}, n) != Plan::radix;
+  return partly_ordered(seen) ||
+         choose({seen.min, seen.max, seen.varying, n / 2, n / 2}, n) != Plan::radix;
 }
 
-/// Whether some of what seems in order, and is not to be counted, tells all: it has too many runs to be
-/// merged.
+/// Whether some of what seems in order, and is not to be counted, tells all: it has too many runs
+/// to be merged.
 template <class Item>
 bool has_many_runs(const Block<Item>& block, const Glance& seen) {
   constexpr index_t some = 1 << 18;
   const bool counted = !std::is_same_v<Item, Pair> && seen.range() < small_range;
   if (!nearly_sorted(seen) || counted) return false;
-  return survey(Block<Item>{block.data, nullptr, std::min(some, block.n / 8), block.map}).descents >=
-         most_runs;
+  return survey(Block<Item>{block.data, nullptr, std::min(some, block.n / 8), block.map})
+             .descents >= most_runs;
 }
 
 }  // namespace
@@ -206,13 +214,15 @@ void automatic(const Block<Item>& block) {
   Plan plan = Plan::radix;
   // Pairs have to be moved: to count their keys takes 1.5 to 4 times as long as radix.
   constexpr bool counts = !std::is_same_v<Item, Pair>;
-  if ((counts ? promising(glanced, block.n) : partly_ordered(glanced)) && !has_many_runs(block, glanced))
+  if ((counts ? promising(glanced, block.n) : partly_ordered(glanced)) &&
+      !has_many_runs(block, glanced))
     plan = choose(seen = survey(block), block.n);
   if (!counts && plan == Plan::counting_bucketed) plan = Plan::radix;
   if ((plan == Plan::displaced || plan == Plan::radix) && sort_repeated(block, glanced)) return;
   switch (plan) {
     case Plan::merge_runs:
-      on_bits(block, [](Item* data, Item* scratch, index_t n) { merge_natural_runs(data, scratch, n); });
+      on_bits(block,
+              [](Item* data, Item* scratch, index_t n) { merge_natural_runs(data, scratch, n); });
       return;
     case Plan::displaced:
       if (nearly_sorted(glanced) || !put_back_displaced(block)) radix(block);
@@ -242,7 +252,8 @@ bool sort_ordered(const Block<Item>& block, int threads) {
   for (const Order order : {Order::ascending, Order::descending}) {
     if (!in_order(part(0, first), order)) continue;
     bool all = true;
-    if (first < block.n) machine::parallel(threads, [&] { all = in_order(part(first - 1, block.n), order); });
+    if (first < block.n)
+      machine::parallel(threads, [&] { all = in_order(part(first - 1, block.n), order); });
     if (all && order == Order::descending)
       machine::parallel(first == block.n ? 1 : threads, [&] { reverse(block); });
     return all;

@@ -1,7 +1,8 @@
 #pragma once
-// Keys of 64 bits divided by their leading bits: into buckets of about as many keys by the counts of their
-// first bits, then each into sub-buckets by where its keys lie in its range. The plan of it, which a device
-// makes for itself or the host for several, and what kernels ranks need to divide keys together.
+// Keys of 64 bits divided by their leading bits: into buckets of about as many keys by the counts
+// of their first bits, then each into sub-buckets by where its keys lie in its range. The plan of
+// it, which a device makes for itself or the host for several, and what kernels ranks need to
+// divide keys together.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,7 @@ using U64 = unsigned long long;  // what devices add to atomically
 inline constexpr int fine_bits = 11, fine_bins = 1 << fine_bits;
 inline constexpr int most_buckets = 768;       // and sub-buckets of one
 inline constexpr int least_varying_bits = 33;  // with fewer a sweep a digit moves no more bytes
-inline constexpr index_t usual_keys = 4096;    // of a sub-bucket, at most, if keys are spread evenly
+inline constexpr index_t usual_keys = 4096;  // of a sub-bucket, at most, if keys are spread evenly
 
 struct Bucket {
   U64 low;           ///< no key is less
@@ -28,7 +29,8 @@ struct Bucket {
 
 /// A key's place in its bucket's range, as sub-bucket and 32 bits of fraction.
 [[nodiscard]] TESSERA_HD constexpr U64 place_in(const Bucket& bucket, U64 bits) {
-  return static_cast<U64>(static_cast<unsigned>((bits - bucket.low) >> bucket.shift)) * bucket.scale;
+  return static_cast<U64>(static_cast<unsigned>((bits - bucket.low) >> bucket.shift)) *
+         bucket.scale;
 }
 
 [[nodiscard]] TESSERA_HD constexpr unsigned fine_bin(U64 bits, int known) {
@@ -58,13 +60,14 @@ struct Plan : State {
   U64 cursor[most_buckets];  ///< of each bucket, the address where the next key goes
 };
 
-/// Buckets of a rank and sub-buckets, so many that a sub-bucket has 2048 to 4096 of n evenly spread keys,
-/// where there may be so many: the buckets of all ranks are counted at once.
+/// Buckets of a rank and sub-buckets, so many that a sub-bucket has 2048 to 4096 of n evenly spread
+/// keys, where there may be so many: the buckets of all ranks are counted at once.
 [[nodiscard]] constexpr Division division_of(index_t n, int ranks) {
   const int most = most_buckets / ranks;
   Division into{most < 16 ? most : 16, 16};
   while (n / (index_t{into.buckets} * into.subs) > usual_keys) {
-    const bool more_subs = into.subs < most_buckets && (into.subs <= into.buckets || into.buckets == most);
+    const bool more_subs =
+        into.subs < most_buckets && (into.subs <= into.buckets || into.buckets == most);
     if (!more_subs && into.buckets == most) break;
     int& more = more_subs ? into.subs : into.buckets;
     const int limit = more_subs ? most_buckets : most;
@@ -74,7 +77,8 @@ struct Plan : State {
 }
 
 /// The bucket of keys [begin, end) among n > 0 in order.
-[[nodiscard]] TESSERA_HD constexpr int bucket_at(index_t begin, index_t end, index_t n, int buckets) {
+[[nodiscard]] TESSERA_HD constexpr int bucket_at(index_t begin, index_t end, index_t n,
+                                                 int buckets) {
   const index_t bucket = (begin + end) / 2 * buckets / n;
   return static_cast<int>(bucket < buckets ? bucket : buckets - 1);
 }
@@ -85,8 +89,8 @@ struct Plan : State {
 }
 
 /// The range of a bucket of fine bins [first, end) and how it is divided.
-[[nodiscard]] TESSERA_HD constexpr Bucket make_bucket(const State& state, int first, int end, index_t begin,
-                                                      index_t n, int subs) {
+[[nodiscard]] TESSERA_HD constexpr Bucket make_bucket(const State& state, int first, int end,
+                                                      index_t begin, index_t n, int subs) {
   const int rest = 64 - fine_bits - state.known;
   int bits = rest;  // of the last key of the range, as it lies in it
   for (int bins = end - first - 1; bins > 0; bins /= 2) ++bits;
@@ -106,16 +110,16 @@ struct Kernels {
   /// Looks at some of n >= least_keys: plan->known, prefix and going.
   void (*look)(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map, Plan* plan,
                CUstream_st* stream) = nullptr;
-  /// Counts them by bits behind the known ones: adds to plan->fine. Nothing without plan->going, like the
-  /// next.
+  /// Counts them by bits behind the known ones: adds to plan->fine. Nothing without plan->going,
+  /// like the next.
   void (*count)(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map, Plan* plan,
                 CUstream_st* stream) = nullptr;
   /// Their mapped bits go to where the cursors of their buckets say.
-  void (*divide)(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map, int buckets,
-                 Plan* plan, CUstream_st* stream) = nullptr;
-  /// to[0:n] = bits[0:n] ascending, as keys, if plan->done afterwards; else bits are as they were. They lie
-  /// by bucket: the plan has into.buckets of them and first_tile. Overwrites subs[0:n]; to may be either of
-  /// the two. work has work_bytes(into).
+  void (*divide)(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map,
+                 int buckets, Plan* plan, CUstream_st* stream) = nullptr;
+  /// to[0:n] = bits[0:n] ascending, as keys, if plan->done afterwards; else bits are as they were.
+  /// They lie by bucket: the plan has into.buckets of them and first_tile. Overwrites subs[0:n]; to
+  /// may be either of the two. work has work_bytes(into).
   void (*sort)(const std::uint64_t* bits, std::uint64_t* subs, std::uint64_t* to, index_t n,
                const KeyMap<std::uint64_t>& map, const Division& into, Plan* plan, std::byte* work,
                CUstream_st* stream) = nullptr;

@@ -1,15 +1,17 @@
 #pragma once
-// Rows sorted by keys of several words. The first bits of every row's first word are sorted with the row's
-// number in one word of 64 bits, where a sample has no two rows alike in what room there is; else the first
-// word is sorted with the number in a pair, or, where a sample has that twice, as many words as 64 bits hold
-// without what no two rows differ in. What is equal goes on by the next word.
+// Rows sorted by keys of several words. The first bits of every row's first word are sorted with
+// the row's number in one word of 64 bits, where a sample has no two rows alike in what room there
+// is; else the first word is sorted with the number in a pair, or, where a sample has that twice,
+// as many words as 64 bits hold without what no two rows differ in. What is equal goes on by the
+// next word.
 //
-// Words says of n rows what they are sorted by, a word's order being that of unsigned numbers. Rows are
-// known by numbers that ascend:
+// Words says of n rows what they are sorted by, a word's order being that of unsigned numbers. Rows
+// are known by numbers that ascend:
 //   index_t count() const;                     words of a row
-//   void load(word, begin, end, bits) const;   bits[0 : end - begin] = that word of rows [begin, end)
-//   void number(begin, end, to) const;         to[0 : end - begin] = numbers of rows [begin, end)
-//   void load_at(word, rows, n, to) const;     to[i].key = that word of the row with number rows[i].index
+//   void load(word, begin, end, bits) const;   bits[0 : end - begin] = that word of rows [begin,
+//   end) void number(begin, end, to) const;         to[0 : end - begin] = numbers of rows [begin,
+//   end) void load_at(word, rows, n, to) const;     to[i].key = that word of the row with number
+//   rows[i].index
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +27,8 @@
 namespace tessera::sort {
 
 constexpr index_t rows_of_task = 1 << 14;
-constexpr index_t rows_at_once = 1 << 8;  // of which the first-level cache holds keys of a hundred bytes, too
+constexpr index_t rows_at_once =
+    1 << 8;  // of which the first-level cache holds keys of a hundred bytes, too
 
 /// Neighbours of one key.
 struct EqualRange {
@@ -39,7 +42,8 @@ template <class KeyAt>
                                                  const KeyAt& key) {
   std::vector<EqualRange> found;
   for (index_t i = begin; i < end; ++i) {
-    if (i + 1 == range.end || key(i) != key(i + 1) || (i > range.begin && key(i - 1) == key(i))) continue;
+    if (i + 1 == range.end || key(i) != key(i + 1) || (i > range.begin && key(i - 1) == key(i)))
+      continue;
     index_t last = i + 1;
     while (last + 1 < range.end && key(last + 1) == key(i)) ++last;
     found.push_back({i, last + 1});
@@ -57,14 +61,15 @@ void sort_few(const Words& words, Pair* pairs, index_t n, index_t at_hand) {
     std::sort(pairs, pairs + n);
   const index_t next = at_hand + 1;
   if (next >= words.count()) return;
-  for (const EqualRange& equal : equal_ones({0, n}, 0, n, [=](index_t i) { return pairs[i].key; })) {
+  for (const EqualRange& equal :
+       equal_ones({0, n}, 0, n, [=](index_t i) { return pairs[i].key; })) {
     words.load_at(next, pairs + equal.begin, equal.size(), pairs + equal.begin);
     sort_few(words, pairs + equal.begin, equal.size(), next);
   }
 }
 
-/// f(bits, word, first, n): this word, one of the first `count`, of n of the rows [0, rows) from `first` on,
-/// word after word; all rows in parallel.
+/// f(bits, word, first, n): this word, one of the first `count`, of n of the rows [0, rows) from
+/// `first` on, word after word; all rows in parallel.
 template <class Words, class F>
 void for_words(const Words& words, index_t rows, index_t count, const F& f) {
   machine::parallel_for(0, rows, rows_of_task, [&](index_t begin, index_t end) {
@@ -93,7 +98,8 @@ template <class Words>
   return sample;
 }
 
-/// Words of 64 bits with the first bits of n > 0 rows' keys, and rows 0, 1, ... as their lowest bits.
+/// Words of 64 bits with the first bits of n > 0 rows' keys, and rows 0, 1, ... as their lowest
+/// bits.
 template <class Words>
 class NumberedWords {
  public:
@@ -112,11 +118,11 @@ class NumberedWords {
   [[nodiscard]] bool serve() const { return serve_; }
   [[nodiscard]] std::uint64_t mask() const { return (std::uint64_t{1} << bits_) - 1; }
 
-  /// to[0:n], by which scratch[0:n] gets lost, in order; the stretches of those that only their numbers tell
-  /// from each other and later bits may too. Nothing where the first bits of all are not what the sample
-  /// says. On the threads of the region it is called in.
-  [[nodiscard]] std::optional<std::vector<EqualRange>> sort(std::span<std::uint64_t> to,
-                                                            std::span<std::uint64_t> scratch) const {
+  /// to[0:n], by which scratch[0:n] gets lost, in order; the stretches of those that only their
+  /// numbers tell from each other and later bits may too. Nothing where the first bits of all are
+  /// not what the sample says. On the threads of the region it is called in.
+  [[nodiscard]] std::optional<std::vector<EqualRange>> sort(
+      std::span<std::uint64_t> to, std::span<std::uint64_t> scratch) const {
     if (!load(to.data())) return std::nullopt;
     sort_keys<std::uint64_t>("auto", to, scratch);
     if (words_.count() == 1 && bits_ <= same_) return std::vector<EqualRange>();
@@ -160,8 +166,8 @@ class NumberedWords {
 template <class Words>
 class ByWords {
  public:
-  /// pairs and spare have an element a row; both are overwritten. What `kernel` names sorts pairs, as
-  /// sort_pairs() says.
+  /// pairs and spare have an element a row; both are overwritten. What `kernel` names sorts pairs,
+  /// as sort_pairs() says.
   ByWords(const Words& words, std::span<Pair> pairs, std::span<Pair> spare, std::string_view kernel,
           const Tuning& tuning = {})
       : words_(words),
@@ -173,8 +179,8 @@ class ByWords {
         kernel_(kernel),
         tuning_(tuning) {}
 
-  /// Afterwards pairs[j].index is the number of the row that belongs at j, stably. On the threads of the
-  /// region it is called in.
+  /// Afterwards pairs[j].index is the number of the row that belongs at j, stably. On the threads
+  /// of the region it is called in.
   void sort() {
     if (n_ == 0 || (kernel_ == "auto" && sort_numbered())) return;
     sort_in_pairs();
@@ -249,35 +255,41 @@ class ByWords {
     return 1;
   }
 
-  /// Instead, the first words as far as 64 bits hold what differs in them. Returns how many are held whole.
+  /// Instead, the first words as far as 64 bits hold what differs in them. Returns how many are
+  /// held whole.
   index_t load_packed() {
     const std::vector<Extent> extents = extents_of_words();
     std::vector<int> shifts;  // to the left
     int room = 64;
-    for (std::size_t w = 0; w < extents.size() && room > 0; ++w) shifts.push_back(room -= extents[w].bits());
+    for (std::size_t w = 0; w < extents.size() && room > 0; ++w)
+      shifts.push_back(room -= extents[w].bits());
     const auto taken = static_cast<index_t>(shifts.size());
-    for_words(words_, n_, taken, [&](const std::uint64_t* bits, index_t word, index_t first, index_t n) {
-      const std::uint64_t least = extents[static_cast<std::size_t>(word)].least;
-      const int shift = shifts[static_cast<std::size_t>(word)];
-      if (word == 0) number(first, n);
-      for (index_t j = 0; j < n; ++j) {
-        const std::uint64_t above = bits[j] - least;
-        const std::uint64_t digit = shift >= 64 ? 0 : shift >= 0 ? above << shift : above >> -shift;
-        pairs_[first + j].key = word == 0 ? digit : pairs_[first + j].key | digit;
-      }
-    });
+    for_words(words_, n_, taken,
+              [&](const std::uint64_t* bits, index_t word, index_t first, index_t n) {
+                const std::uint64_t least = extents[static_cast<std::size_t>(word)].least;
+                const int shift = shifts[static_cast<std::size_t>(word)];
+                if (word == 0) number(first, n);
+                for (index_t j = 0; j < n; ++j) {
+                  const std::uint64_t above = bits[j] - least;
+                  const std::uint64_t digit = shift >= 64  ? 0
+                                              : shift >= 0 ? above << shift
+                                                           : above >> -shift;
+                  pairs_[first + j].key = word == 0 ? digit : pairs_[first + j].key | digit;
+                }
+              });
     return room < 0 ? taken - 1 : taken;
   }
 
   [[nodiscard]] std::vector<Extent> extents_of_words() const {
     std::vector<Extent> all(static_cast<std::size_t>(words_.count()));
     std::mutex mutex;
-    for_words(words_, n_, words_.count(), [&](const std::uint64_t* bits, index_t word, index_t, index_t n) {
-      Extent mine;
-      for (index_t j = 0; j < n; ++j) mine.add({bits[j], bits[j]});
-      const std::lock_guard lock(mutex);
-      all[static_cast<std::size_t>(word)].add(mine);
-    });
+    for_words(words_, n_, words_.count(),
+              [&](const std::uint64_t* bits, index_t word, index_t, index_t n) {
+                Extent mine;
+                for (index_t j = 0; j < n; ++j) mine.add({bits[j], bits[j]});
+                const std::lock_guard lock(mutex);
+                all[static_cast<std::size_t>(word)].add(mine);
+              });
     return all;
   }
 
@@ -307,7 +319,8 @@ class ByWords {
                           });
     for (const EqualRange& equal : many) {
       machine::parallel_for(equal.begin, equal.end, rows_of_task, take_words);
-      const auto first = static_cast<std::size_t>(equal.begin), n = static_cast<std::size_t>(equal.size());
+      const auto first = static_cast<std::size_t>(equal.begin),
+                 n = static_cast<std::size_t>(equal.size());
       sort_pairs(kernel_, all_.subspan(first, n), all_spare_.subspan(first, n), tuning_);
       sort_equal_ones(equal, next + 1);
     }

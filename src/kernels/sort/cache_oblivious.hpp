@@ -1,7 +1,7 @@
 #pragma once
-// Lazy funnelsort (Brodal and Fagerberg 2002): n^(1/3) parts, each sorted the same way, merged by a lazy
-// funnel. Optimal in every cache without knowing one. On a team, parts are tasks and the merge is cut
-// exactly. A template, so that it runs on plain and on traced items.
+// Lazy funnelsort (Brodal and Fagerberg 2002): n^(1/3) parts, each sorted the same way, merged by a
+// lazy funnel. Optimal in every cache without knowing one. On a team, parts are tasks and the merge
+// is cut exactly. A template, so that it runs on plain and on traced items.
 
 #include <cmath>
 
@@ -17,7 +17,8 @@ inline constexpr index_t funnel_leaf = 512;  // items; below, a funnel has too f
 
 template <class Item>
 void merge_cut(std::span<const Run<Item>> runs, Item* to, index_t n) {
-  const index_t parts = team() == 1 ? 1 : std::min<index_t>(4 * team(), ceil_div(n, 8 * task_grain));
+  const index_t parts =
+      team() == 1 ? 1 : std::min<index_t>(4 * team(), ceil_div(n, 8 * task_grain));
   machine::parallel_for(0, parts, 1, [&](index_t part, index_t) {
     const index_t first = part * n / parts, last = (part + 1) * n / parts;
     const auto begin = select_cuts(runs, first);

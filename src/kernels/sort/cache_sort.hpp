@@ -1,5 +1,6 @@
 #pragma once
-// The second step of radix on keys: one bucket from its pieces to its place, inside a second-level cache.
+// The second step of radix on keys: one bucket from its pieces to its place, inside a second-level
+// cache.
 
 #include <algorithm>
 
@@ -8,7 +9,8 @@
 
 namespace tessera::sort {
 
-inline constexpr index_t pad_bytes = 64;  // keeps the chunks of neighbours out of each other's cache sets
+inline constexpr index_t pad_bytes =
+    64;  // keeps the chunks of neighbours out of each other's cache sets
 inline constexpr index_t most_parts =
     1 << 13;  // of a bucket; only buckets of very many equal keys would have more
 
@@ -49,10 +51,15 @@ class CacheSort {
  private:
   static constexpr index_t samples = 64;
 
-  /// Keys of a part on average: few enough that a part of evenly spread keys hardly ever exceeds `few`.
+  /// Keys of a part on average: few enough that a part of evenly spread keys hardly ever exceeds
+  /// `few`.
   [[nodiscard]] index_t aim() const { return kernels_.few - kernels_.few / 4; }
-  [[nodiscard]] index_t stride() const { return kernels_.few + pad_bytes / static_cast<index_t>(sizeof(B)); }
-  [[nodiscard]] index_t parts() const { return std::min<index_t>(most_keys_ / aim() + 1, most_parts); }
+  [[nodiscard]] index_t stride() const {
+    return kernels_.few + pad_bytes / static_cast<index_t>(sizeof(B));
+  }
+  [[nodiscard]] index_t parts() const {
+    return std::min<index_t>(most_keys_ / aim() + 1, most_parts);
+  }
   [[nodiscard]] index_t chunks() const {
     return GrowingStreams<B>::chunks(most_keys_, parts(), kernels_.few);
   }

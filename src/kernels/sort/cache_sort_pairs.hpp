@@ -1,9 +1,9 @@
 #pragma once
 // The second step of radix on pairs, inside a second-level cache.
 //
-// The keys of a part differ in few bits: below its least key and the place in the part fit one word together.
-// Words are sorted by the leaf kernels of keys, and the pairs follow their places; equal keys keep their
-// order.
+// The keys of a part differ in few bits: below its least key and the place in the part fit one word
+// together. Words are sorted by the leaf kernels of keys, and the pairs follow their places; equal
+// keys keep their order.
 
 #include <algorithm>
 
@@ -27,8 +27,9 @@ class CacheSort<Pair> {
   }
 
   /// to[0:n] = the pairs of the pieces, sorted by key, equal keys in order; pieces may lie there.
-  void sort(const std::vector<Piece<Pair>>& pieces, Pair* to, index_t n, Bounds<std::uint64_t> bounds,
-            const KeyMap<std::uint64_t>&, const KeyMap<std::uint64_t>&) {
+  void sort(const std::vector<Piece<Pair>>& pieces, Pair* to, index_t n,
+            Bounds<std::uint64_t> bounds, const KeyMap<std::uint64_t>&,
+            const KeyMap<std::uint64_t>&) {
     plan_.divide_evenly(bounds, std::clamp<index_t>(n / aim, 1, parts(most_pairs_)), {});
     streams_.start(plan_.buckets(), capacity, stride, memory_, chunks());
     stream_pieces(plan_.division(), pieces, streams_);

@@ -1,7 +1,7 @@
 #pragma once
-// Streams of keys to many buckets without counting them first. Every bucket writes into a chunk of memory;
-// what happens when that is full differs: FlushedStreams copies it out and starts it again, GrowingStreams
-// takes another.
+// Streams of keys to many buckets without counting them first. Every bucket writes into a chunk of
+// memory; what happens when that is full differs: FlushedStreams copies it out and starts it again,
+// GrowingStreams takes another.
 
 #include <span>
 #include <vector>
@@ -27,13 +27,15 @@ void put_all(StreamEnd<Item>* stream, const Item* items, const std::uint16_t* bu
   }
 }
 
-/// For the way to memory: one buffer a bucket, all together inside a second-level cache; full ones are copied
-/// to the next place of `out` past the caches.
+/// For the way to memory: one buffer a bucket, all together inside a second-level cache; full ones
+/// are copied to the next place of `out` past the caches.
 template <class Item>
 class FlushedStreams {
  public:
-  /// buffer: buckets * stride items; out: room for n items, and may be where the items are read from.
-  void start(index_t buckets, index_t capacity, index_t stride, Item* buffer, Item* out, index_t n) {
+  /// buffer: buckets * stride items; out: room for n items, and may be where the items are read
+  /// from.
+  void start(index_t buckets, index_t capacity, index_t stride, Item* buffer, Item* out,
+             index_t n) {
     capacity_ = capacity;
     out_ = out;
     owner_.resize(static_cast<std::size_t>(n / capacity));
@@ -56,7 +58,8 @@ class FlushedStreams {
     for (std::size_t b = 0; b < stream_.size(); ++b) begin_[b + 1] += begin_[b];
     std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
     chunks_.resize(used_);
-    for (std::size_t c = 0; c < used_; ++c) chunks_[next[owner_[c]]++] = static_cast<std::uint32_t>(c);
+    for (std::size_t c = 0; c < used_; ++c)
+      chunks_[next[owner_[c]]++] = static_cast<std::uint32_t>(c);
   }
 
   [[nodiscard]] index_t size(index_t b) const {
@@ -93,7 +96,8 @@ class FlushedStreams {
     owner_[used_++] = static_cast<std::uint16_t>(b);
   }
 
-  void (*copy_)(const void*, void*, index_t) = leaf_kernels<Like<Item, std::uint64_t>>().copy_past_cache;
+  void (*copy_)(const void*, void*,
+                index_t) = leaf_kernels<Like<Item, std::uint64_t>>().copy_past_cache;
   index_t capacity_ = 0;
   Item* out_ = nullptr;
   std::size_t used_ = 0;  // chunks of out
@@ -117,7 +121,8 @@ class GrowingStreams {
     capacity_ = capacity;
     stride_ = stride;
     used_ = buckets;
-    if (static_cast<index_t>(link_.size()) < most_chunks) link_.resize(static_cast<std::size_t>(most_chunks));
+    if (static_cast<index_t>(link_.size()) < most_chunks)
+      link_.resize(static_cast<std::size_t>(most_chunks));
     stream_.resize(static_cast<std::size_t>(buckets));
     chunk_.resize(static_cast<std::size_t>(buckets));
     for (index_t b = 0; b < buckets; ++b) begin_chunk(static_cast<std::size_t>(b), b);
@@ -129,7 +134,8 @@ class GrowingStreams {
 
   [[nodiscard]] index_t size(index_t b) const {
     index_t full = 0;
-    for (auto c = static_cast<std::uint32_t>(b); c != chunk_[static_cast<std::size_t>(b)]; c = link_[c])
+    for (auto c = static_cast<std::uint32_t>(b); c != chunk_[static_cast<std::size_t>(b)];
+         c = link_[c])
       ++full;
     return full * capacity_ + in_last(b);
   }
@@ -164,14 +170,15 @@ class GrowingStreams {
   Item* memory_ = nullptr;
   index_t capacity_ = 0, stride_ = 0, used_ = 0;
   std::vector<StreamEnd<Item>> stream_;
-  std::vector<std::uint32_t> chunk_;  // of a bucket: the one being written; its first is its own number
-  std::vector<std::uint32_t> link_;   // of a chunk: the next of its bucket
+  std::vector<std::uint32_t>
+      chunk_;  // of a bucket: the one being written; its first is its own number
+  std::vector<std::uint32_t> link_;  // of a chunk: the next of its bucket
 };
 
 /// The next items to be classified, called into the cache by the way.
 template <class Item, class Streams>
-void stream_batch(const Division<KeyBits<Item>>& division, const Item* items, index_t n, const Item* ahead,
-                  Streams& streams) {
+void stream_batch(const Division<KeyBits<Item>>& division, const Item* items, index_t n,
+                  const Item* ahead, Streams& streams) {
   using B = Like<Item, KeyBits<Item>>;
   const auto& kernels = leaf_kernels<B>();
   B bits[classify_batch];
@@ -193,7 +200,8 @@ void stream_all(const Division<KeyBits<Item>>& division, const Item* items, inde
                 FlushedStreams<Item>& streams) {
   for (index_t i = 0; i < n; i += classify_batch) {
     const index_t count = std::min(classify_batch, n - i);
-    stream_batch(division, items + i, count, items + std::min(i + classify_batch, n - count), streams);
+    stream_batch(division, items + i, count, items + std::min(i + classify_batch, n - count),
+                 streams);
   }
   streams.finish();
 }
@@ -208,7 +216,8 @@ void stream_pieces(const Division<KeyBits<Item>>& division, const std::vector<Pi
     const Item* const after = pieces[std::min(p + pieces_ahead, pieces.size() - 1)].data;
     for (index_t i = 0; i < piece.n; i += classify_batch) {
       const index_t count = std::min(classify_batch, piece.n - i);
-      const Item* const ahead = i + classify_batch < piece.n ? piece.data + i + classify_batch : after;
+      const Item* const ahead =
+          i + classify_batch < piece.n ? piece.data + i + classify_batch : after;
       stream_batch(division, piece.data + i, count, ahead, streams);
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
-// What the sort algorithms share: team size, parallel copies, the way to bits and back, the base case.
+// What the sort algorithms share: team size, parallel copies, the way to bits and back, the base
+// case.
 
 #include <algorithm>
 #include <bit>
@@ -20,8 +21,9 @@ inline constexpr index_t task_grain = 1 << 15;
 
 template <class Item>
 void copy_items(const Item* from, Item* to, index_t n) {
-  machine::parallel_for(0, n, 8 * task_grain,
-                        [=](index_t begin, index_t end) { std::copy(from + begin, from + end, to + begin); });
+  machine::parallel_for(0, n, 8 * task_grain, [=](index_t begin, index_t end) {
+    std::copy(from + begin, from + end, to + begin);
+  });
 }
 
 /// data[0:n] = one(data[0:n]), for keys that the map changes.
@@ -57,9 +59,11 @@ void insertion_sort(Item* data, index_t n) {
   }
 }
 
-/// First position in sorted data[0:n] whose item is not less than x (not_above: greater than x); no branches.
+/// First position in sorted data[0:n] whose item is not less than x (not_above: greater than x); no
+/// branches.
 template <class Item, class Less = std::less<>>
-[[nodiscard]] index_t lower_bound(const Item* data, index_t n, const Item& x, const Less& less = {}) {
+[[nodiscard]] index_t lower_bound(const Item* data, index_t n, const Item& x,
+                                  const Less& less = {}) {
   const Item* first = data;
   while (n > 1) {
     const index_t half = n / 2;
@@ -69,7 +73,8 @@ template <class Item, class Less = std::less<>>
   return (first - data) + (n == 1 && less(*first, x) ? 1 : 0);
 }
 template <class Item, class Less = std::less<>>
-[[nodiscard]] index_t upper_bound(const Item* data, index_t n, const Item& x, const Less& less = {}) {
+[[nodiscard]] index_t upper_bound(const Item* data, index_t n, const Item& x,
+                                  const Less& less = {}) {
   const Item* first = data;
   while (n > 1) {
     const index_t half = n / 2;

@@ -1,6 +1,7 @@
-// Counting sort whose counters and output stay in cache. A small range is counted in one pass, per thread. A
-// wider one is first distributed to buckets of neighbouring keys; every bucket is counted on its own, and
-// when all are, written. Keys alone need no placement: runs are filled from the counts.
+// Counting sort whose counters and output stay in cache. A small range is counted in one pass, per
+// thread. A wider one is first distributed to buckets of neighbouring keys; every bucket is counted
+// on its own, and when all are, written. Keys alone need no placement: runs are filled from the
+// counts.
 
 #include <algorithm>
 #include <memory>
@@ -15,17 +16,21 @@
 namespace tessera::sort {
 namespace {
 
-constexpr std::uint64_t one_pass_range = 1 << 13;  // u32 counters: 32 KiB, most of a first-level cache
+constexpr std::uint64_t one_pass_range =
+    1 << 13;  // u32 counters: 32 KiB, most of a first-level cache
 constexpr index_t most_buckets = 1 << 12;
-constexpr index_t aimed_slots = 1 << 15;  // counters of a bucket: 128 KiB, a part of a second-level cache
+constexpr index_t aimed_slots =
+    1 << 15;  // counters of a bucket: 128 KiB, a part of a second-level cache
 constexpr index_t chunk_bytes = 1 << 10;
 constexpr index_t most_few = 1 << 16;  // keys of a bucket that is counted in 16 bits
 
-/// to[0 : end - to] = the keys low + s, counts[s] times each; padded: four copies of a key are written
-/// whatever its count, and those too many are written over.
+/// to[0 : end - to] = the keys low + s, counts[s] times each; padded: four copies of a key are
+/// written whatever its count, and those too many are written over.
 template <bool padded, class B, class Counter>
-void fill_runs(B* to, const B* end, B low, const Counter* counts, index_t slots, const KeyMap<B>& map) {
-  constexpr index_t at_once = 16;  // where few of the possible keys occur, most such groups are empty
+void fill_runs(B* to, const B* end, B low, const Counter* counts, index_t slots,
+               const KeyMap<B>& map) {
+  constexpr index_t at_once =
+      16;  // where few of the possible keys occur, most such groups are empty
   constexpr index_t copies = 4;
   for (index_t first = 0; first < slots; first += at_once) {
     const index_t last = std::min(slots, first + at_once);
@@ -44,8 +49,8 @@ void fill_runs(B* to, const B* end, B low, const Counter* counts, index_t slots,
   }
 }
 
-/// Whether most of the possible keys occur, as far as some of them tell: then it is hard to foretell how
-/// often.
+/// Whether most of the possible keys occur, as far as some of them tell: then it is hard to
+/// foretell how often.
 template <class Counter>
 bool most_occur(const Counter* counts, index_t slots) {
   const index_t looked_at = std::min<index_t>(slots, 1024);
@@ -54,22 +59,25 @@ bool most_occur(const Counter* counts, index_t slots) {
 
 /// The n keys of counters, in order.
 template <class B, class Counter>
-void write_counted(B* to, index_t n, B low, const Counter* counts, index_t slots, const KeyMap<B>& map) {
+void write_counted(B* to, index_t n, B low, const Counter* counts, index_t slots,
+                   const KeyMap<B>& map) {
   if (most_occur(counts, slots))
     fill_runs<true>(to, to + n, low, counts, slots, map);
   else
     fill_runs<false>(to, to + n, low, counts, slots, map);
 }
 
-/// Counts the keys of the pieces, which are fewer than a Counter holds, by way of a cache's room for tables.
+/// Counts the keys of the pieces, which are fewer than a Counter holds, by way of a cache's room
+/// for tables.
 template <class B, class Counter>
-void count_pieces(const std::vector<Piece<B>>& pieces, B low, index_t slots, std::vector<Counter>& tables,
-                  Counter* counts) {
+void count_pieces(const std::vector<Piece<B>>& pieces, B low, index_t slots,
+                  std::vector<Counter>& tables, Counter* counts) {
   tables.assign(2 * static_cast<std::size_t>(slots), 0);  // by turns, as in count_keys
   Counter *const first = tables.data(), *const second = first + slots;
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     const Piece<B>& after = pieces[std::min(p + 4, pieces.size() - 1)];
-    for (index_t i = 0; i < after.n; i += 64 / index_t{sizeof(B)}) __builtin_prefetch(after.data + i);
+    for (index_t i = 0; i < after.n; i += 64 / index_t{sizeof(B)})
+      __builtin_prefetch(after.data + i);
     index_t i = 0;
     for (; i + 1 < pieces[p].n; i += 2) {
       ++first[static_cast<B>(pieces[p].data[i] - low)];
@@ -82,11 +90,13 @@ void count_pieces(const std::vector<Piece<B>>& pieces, B low, index_t slots, std
 
 /// Four tables in turn: equal neighbours do not wait for each other's increment.
 template <class B>
-void count_keys(const B* data, index_t n, B low, index_t slots, const KeyMap<B>& map, std::uint32_t* counts) {
+void count_keys(const B* data, index_t n, B low, index_t slots, const KeyMap<B>& map,
+                std::uint32_t* counts) {
   machine::Buffer<std::uint32_t> tables(3 * slots);
   std::fill(tables.begin(), tables.end(), 0u);
   std::fill(counts, counts + slots, 0u);
-  std::uint32_t* const table[4] = {counts, tables.data(), tables.data() + slots, tables.data() + 2 * slots};
+  std::uint32_t* const table[4] = {counts, tables.data(), tables.data() + slots,
+                                   tables.data() + 2 * slots};
   index_t i = 0;
   for (; i + 4 <= n; i += 4) {
     for (int t = 0; t < 4; ++t) ++table[t][static_cast<B>(map.to_bits(data[i + t]) - low)];
@@ -117,16 +127,17 @@ void count_in_one_pass(const Block<B>& block, B low, index_t slots) {
   });
 }
 
-/// How often each possible key of a bucket occurs: in 16 bits where it has fewer than most_few keys.
+/// How often each possible key of a bucket occurs: in 16 bits where it has fewer than most_few
+/// keys.
 struct Counted {
   std::uint16_t* few = nullptr;  // a counter each
   std::vector<std::uint32_t> many;
 };
 
-/// Keys of a range in buckets, each of which is counted in a cache. Where that takes less memory than the
-/// keys, chunks of them go to where their task has read already, and all are counted before any is written;
-/// keys that lie far apart go to scratch memory, from which one bucket after the other is counted and
-/// written.
+/// Keys of a range in buckets, each of which is counted in a cache. Where that takes less memory
+/// than the keys, chunks of them go to where their task has read already, and all are counted
+/// before any is written; keys that lie far apart go to scratch memory, from which one bucket after
+/// the other is counted and written.
 template <class B>
 class CountByBuckets {
  public:
@@ -135,7 +146,8 @@ class CountByBuckets {
   void sort() {
     const auto range = static_cast<index_t>(bounds_.high - bounds_.low);
     const bool keeps_counts = range <= block_.n;
-    plan_.divide_evenly(bounds_, std::clamp<index_t>(range / aimed_slots + 1, 4 * team(), most_buckets),
+    plan_.divide_evenly(bounds_,
+                        std::clamp<index_t>(range / aimed_slots + 1, 4 * team(), most_buckets),
                         block_.map);
     distribute(keeps_counts ? block_.data : block_.scratch);
     place_.assign(static_cast<std::size_t>(plan_.buckets()) + 1, 0);
@@ -155,8 +167,9 @@ class CountByBuckets {
         if (size(b) == 0) continue;
         Counted& counted = keeps_counts ? kept[static_cast<std::size_t>(b)] : one;
         if (!keeps_counts) few_of_one.resize(static_cast<std::size_t>(slots_of(b)));
-        counted.few = keeps_counts ? few.data() + static_cast<index_t>(bounds_of(b).low - bounds_.low)
-                                   : few_of_one.data();
+        counted.few = keeps_counts
+                          ? few.data() + static_cast<index_t>(bounds_of(b).low - bounds_.low)
+                          : few_of_one.data();
         count(b, few_tables, many_tables, counted);
         if (!keeps_counts) write(b, counted);
       }
@@ -173,14 +186,16 @@ class CountByBuckets {
   static constexpr index_t stride = chunk + 64 / static_cast<index_t>(sizeof(B));
 
   void distribute(B* to) {
-    const index_t tasks = team() == 1 ? 1 : 2 * team(), length = round_up(ceil_div(block_.n, tasks), chunk);
+    const index_t tasks = team() == 1 ? 1 : 2 * team(),
+                  length = round_up(ceil_div(block_.n, tasks), chunk);
     streams_ = std::vector<FlushedStreams<B>>(static_cast<std::size_t>(tasks));
     buffers_ = machine::Buffer<B>(tasks * plan_.buckets() * stride);
     machine::parallel_for(0, tasks, 1, [&](index_t t, index_t) {
-      const index_t begin = std::min(block_.n, t * length), end = std::min(block_.n, begin + length);
+      const index_t begin = std::min(block_.n, t * length),
+                    end = std::min(block_.n, begin + length);
       auto& its = streams_[static_cast<std::size_t>(t)];
-      its.start(plan_.buckets(), chunk, stride, buffers_.data() + t * plan_.buckets() * stride, to + begin,
-                end - begin);
+      its.start(plan_.buckets(), chunk, stride, buffers_.data() + t * plan_.buckets() * stride,
+                to + begin, end - begin);
       stream_all(plan_.division(), block_.data + begin, end - begin, its);
     });
   }
@@ -198,8 +213,8 @@ class CountByBuckets {
     return static_cast<index_t>(its.high - its.low) + 1;
   }
 
-  void count(index_t b, std::vector<std::uint16_t>& few_tables, std::vector<std::uint32_t>& many_tables,
-             Counted& counted) const {
+  void count(index_t b, std::vector<std::uint16_t>& few_tables,
+             std::vector<std::uint32_t>& many_tables, Counted& counted) const {
     std::vector<Piece<B>> pieces;
     for (const auto& stream : streams_) stream.add_pieces(b, pieces);
     const B low = bounds_of(b).low;

@@ -19,7 +19,8 @@ __global__ void write_positions(Value* values, index_t n) {
 
 /// Sorts, or says in `bytes` what it would work in when work == nullptr.
 template <class Key, class Value>
-void call(const DeviceBlock<Key, Value>& block, void* work, std::size_t& bytes, cudaStream_t stream) {
+void call(const DeviceBlock<Key, Value>& block, void* work, std::size_t& bytes,
+          cudaStream_t stream) {
   require(block.n <= std::numeric_limits<int>::max(), ExitCode::usage,
           "cub serves up to 2^31 - 1 items here; use cuda_radix");
   const int n = static_cast<int>(block.n);
@@ -37,8 +38,9 @@ void call(const DeviceBlock<Key, Value>& block, void* work, std::size_t& bytes, 
         "cub::DeviceRadixSort::SortPairs");
     bring_back(values.Current(), block.values);
   } else {
-    machine::cuda::check(::cub::DeviceRadixSort::SortKeys(work, bytes, keys, n, 0, 8 * sizeof(Key), stream),
-                         "cub::DeviceRadixSort::SortKeys");
+    machine::cuda::check(
+        ::cub::DeviceRadixSort::SortKeys(work, bytes, keys, n, 0, 8 * sizeof(Key), stream),
+        "cub::DeviceRadixSort::SortKeys");
   }
   bring_back(keys.Current(), block.keys);
 }

@@ -1,19 +1,20 @@
 #pragma once
-// Keys of 64 bits divided by their leading bits, in two sweeps that keep no order (buckets.hpp). What is
-// decided is decided on the device, or by the host for several: every kernel reads in the plan whether it
-// still has work.
+// Keys of 64 bits divided by their leading bits, in two sweeps that keep no order (buckets.hpp).
+// What is decided is decided on the device, or by the host for several: every kernel reads in the
+// plan whether it still has work.
 
 #include "kernels/sort/buckets.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
 namespace tessera::sort::buckets {
 
-inline constexpr int threads = 768, each = 10;  // two blocks a multiprocessor, of 42 registers a thread
+inline constexpr int threads = 768,
+                     each = 10;  // two blocks a multiprocessor, of 42 registers a thread
 inline constexpr int tile = threads * each;
 static_assert(most_buckets == threads);  // a thread each
 
-/// x's sum over the block's threads before this one; at most 1024 threads, of whole warps. Synchronises once:
-/// the sums of the warps may still be read.
+/// x's sum over the block's threads before this one; at most 1024 threads, of whole warps.
+/// Synchronises once: the sums of the warps may still be read.
 template <class T>
 __device__ __forceinline__ T sum_before(T x, T* warp_sums) {
   const T inclusive = warp_prefix_sum(x);
@@ -28,8 +29,8 @@ __device__ __forceinline__ T sum_before(T x, T* warp_sums) {
 
 inline constexpr int sample_threads = 1024, sampled = 16;  // keys of a thread
 
-/// Looks at some keys, a line in many places: in which leading bits they agree, and whether the next ones
-/// spread them well.
+/// Looks at some keys, a line in many places: in which leading bits they agree, and whether the
+/// next ones spread them well.
 __global__ void __launch_bounds__(sample_threads)
     look_at_some(const U64* keys, index_t n, KeyMap<std::uint64_t> map, Plan* plan) {
   __shared__ U64 differ;
@@ -52,7 +53,8 @@ __global__ void __launch_bounds__(sample_threads)
   if (varies) {
     constexpr unsigned most = 8 * sampled * sample_threads / fine_bins;
 #pragma unroll
-    for (int k = 0; k < sampled; ++k) spread &= atomicAdd(&count[fine_bin(some[k], known)], 1U) < most;
+    for (int k = 0; k < sampled; ++k)
+      spread &= atomicAdd(&count[fine_bin(some[k], known)], 1U) < most;
   }
   const bool all_spread = __syncthreads_and(spread ? 1 : 0) != 0;
   if (threadIdx.x != 0) return;
@@ -74,7 +76,8 @@ __global__ void __launch_bounds__(threads)
   const U64 prefix = plan->prefix;
   const bool mapped = !map.identity();
   const auto bits_of = [&](U64 key) -> U64 { return mapped ? map.to_bits(key) : key; };
-  bool in_order = true;  // as far as this thread has looked; it looks no further than the first descent
+  bool in_order =
+      true;  // as far as this thread has looked; it looks no further than the first descent
   constexpr index_t stretch = threads * count_each;
   for (index_t begin = blockIdx.x * stretch; begin < n; begin += gridDim.x * stretch) {
     const U64* const from = keys + begin + threadIdx.x;
@@ -87,7 +90,8 @@ __global__ void __launch_bounds__(threads)
     for (int u = 0; u < count_each; ++u) {
       if (u * threads >= left) break;
       const U64 bits = bits_of(key[u]);
-      if (in_order && u * threads + 1 < left) in_order = bits <= bits_of(__ldg(from + u * threads + 1));
+      if (in_order && u * threads + 1 < left)
+        in_order = bits <= bits_of(__ldg(from + u * threads + 1));
       const bool known_begins = known == 0 || bits >> (64 - known) == prefix;
       atomicAdd(&count[known_begins ? fine_bin(bits, known) : fine_bins], 1U);
     }
@@ -99,11 +103,14 @@ __global__ void __launch_bounds__(threads)
 
 inline constexpr int plan_threads = fine_bins / 2;
 
-/// Neighbouring fine bins become buckets of about as many keys, one behind the other in `to`; one block.
-__global__ void __launch_bounds__(plan_threads) plan_buckets(index_t n, Division into, U64* to, Plan* plan) {
+/// Neighbouring fine bins become buckets of about as many keys, one behind the other in `to`; one
+/// block.
+__global__ void __launch_bounds__(plan_threads)
+    plan_buckets(index_t n, Division into, U64* to, Plan* plan) {
   __shared__ U64 warp_sums[plan_threads / 32];
   __shared__ index_t begin[fine_bins + 1];
-  __shared__ int first[most_buckets], end[most_buckets];  // the fine bins of a bucket that have keys
+  __shared__ int first[most_buckets],
+      end[most_buckets];  // the fine bins of a bucket that have keys
   const int t = static_cast<int>(threadIdx.x);
   if (plan->going == 0) return;
   const U64 mine[2] = {plan->fine[2 * t], plan->fine[2 * t + 1]};
@@ -166,8 +173,8 @@ class Numbers {
 
 /// Takes this thread's keys, `held` of them, to the addresses that the cursors of their bins say.
 template <class BinOf>
-__device__ __forceinline__ void divide(const U64 (&bits)[each], int held, int valid, int bins, BinOf bin_of,
-                                       U64* cursors, TileMemory& memory) {
+__device__ __forceinline__ void divide(const U64 (&bits)[each], int held, int valid, int bins,
+                                       BinOf bin_of, U64* cursors, TileMemory& memory) {
   const int t = static_cast<int>(threadIdx.x);
   if (t < most_buckets) memory.count[t] = 0;
   __syncthreads();
@@ -206,14 +213,16 @@ __device__ __forceinline__ int held_of(int valid) {
 
 /// The keys' bits go to their buckets, by the plan's cursors. A tile a block.
 __global__ void __launch_bounds__(threads, 2)
-    take_to_buckets(const U64* keys, index_t n, KeyMap<std::uint64_t> map, int buckets, Plan* plan) {
+    take_to_buckets(const U64* keys, index_t n, KeyMap<std::uint64_t> map, int buckets,
+                    Plan* plan) {
   extern __shared__ __align__(16) unsigned char buckets_memory[];
   auto& memory = *reinterpret_cast<TileMemory*>(buckets_memory);
   __shared__ std::uint16_t bucket_of[fine_bins];
   if (plan->going == 0) return;
   for (int i = threadIdx.x; i < fine_bins; i += threads) bucket_of[i] = plan->bucket_of[i];
   const index_t begin = static_cast<index_t>(blockIdx.x) * tile;
-  const int valid = static_cast<int>(min(n - begin, index_t{tile})), held = held_of<threads, each>(valid);
+  const int valid = static_cast<int>(min(n - begin, index_t{tile})),
+            held = held_of<threads, each>(valid);
   U64 bits[each];
 #pragma unroll
   for (int k = 0; k < each; ++k)
@@ -225,8 +234,8 @@ __global__ void __launch_bounds__(threads, 2)
   }
   const int known = plan->known;
   divide(
-      bits, held, valid, buckets, [&](U64 key) { return bucket_of[fine_bin(key, known)]; }, plan->cursor,
-      memory);
+      bits, held, valid, buckets, [&](U64 key) { return bucket_of[fine_bin(key, known)]; },
+      plan->cursor, memory);
 }
 
 /// A tile of one bucket.
@@ -273,13 +282,15 @@ __global__ void __launch_bounds__(threads)
 
 /// cursors = where each sub-bucket begins in `to`. A bucket a block.
 __global__ void __launch_bounds__(threads)
-    place_subs(const unsigned* counts, Division into, index_t most, U64* to, Plan* plan, U64* cursors) {
+    place_subs(const unsigned* counts, Division into, index_t most, U64* to, Plan* plan,
+               U64* cursors) {
   __shared__ unsigned warp_sums[threads / 32];
   if (plan->going == 0) return;
   const int t = static_cast<int>(threadIdx.x), sub = static_cast<int>(blockIdx.x) * into.subs + t;
   const unsigned mine = t < into.subs ? counts[sub] : 0;
   const unsigned before = sum_before(mine, warp_sums);
-  if (t < into.subs) cursors[sub] = reinterpret_cast<U64>(to + plan->bucket[blockIdx.x].begin + before);
+  if (t < into.subs)
+    cursors[sub] = reinterpret_cast<U64>(to + plan->bucket[blockIdx.x].begin + before);
   if (mine > most) plan->overflows = 1;
 }
 

@@ -1,5 +1,5 @@
-// Counting sort on the device, for keys of a small range: a counter a value, sums of the counters, and every
-// place of the output finds its value.
+// Counting sort on the device, for keys of a small range: a counter a value, sums of the counters,
+// and every place of the output finds its value.
 
 #include <string>
 
@@ -12,7 +12,8 @@ namespace {
 
 constexpr int threads = 512;
 constexpr int scan_items = 8, scan_tile = threads * scan_items;
-constexpr index_t local_bins = 48 * 1024;  // counters of 4 bytes that a block keeps in shared memory
+constexpr index_t local_bins =
+    48 * 1024;  // counters of 4 bytes that a block keeps in shared memory
 
 struct Range {
   unsigned long long min, max;
@@ -21,7 +22,9 @@ struct Range {
 __device__ __forceinline__ index_t first_of_thread() {
   return static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
-__device__ __forceinline__ index_t all_threads() { return static_cast<index_t>(gridDim.x) * blockDim.x; }
+__device__ __forceinline__ index_t all_threads() {
+  return static_cast<index_t>(gridDim.x) * blockDim.x;
+}
 
 template <class Key>
 __global__ void __launch_bounds__(threads)
@@ -88,7 +91,8 @@ __device__ unsigned block_prefix_sum(unsigned x, unsigned& sum) {
 }
 
 /// sums[tile] = the sum of the tile's counts.
-__global__ void __launch_bounds__(threads) sum_tiles(const unsigned* counts, index_t bins, unsigned* sums) {
+__global__ void __launch_bounds__(threads)
+    sum_tiles(const unsigned* counts, index_t bins, unsigned* sums) {
   const index_t begin = static_cast<index_t>(blockIdx.x) * scan_tile + threadIdx.x;
   unsigned mine = 0, sum = 0;
 #pragma unroll
@@ -99,9 +103,10 @@ __global__ void __launch_bounds__(threads) sum_tiles(const unsigned* counts, ind
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-/// counts[b] = base + counts[0] + .. + counts[b] within a tile; base is that of the tile, or 0. One tile a
-/// block, or with one block all of them.
-__global__ void __launch_bounds__(threads) add_up(unsigned* counts, index_t n, const unsigned* sums_before) {
+/// counts[b] = base + counts[0] + .. + counts[b] within a tile; base is that of the tile, or 0. One
+/// tile a block, or with one block all of them.
+__global__ void __launch_bounds__(threads)
+    add_up(unsigned* counts, index_t n, const unsigned* sums_before) {
   unsigned base = sums_before == nullptr || blockIdx.x == 0 ? 0 : sums_before[blockIdx.x - 1];
   const index_t begin = static_cast<index_t>(blockIdx.x) * scan_tile;
   const index_t end = sums_before == nullptr ? n : min(n, begin + scan_tile);
@@ -115,7 +120,8 @@ __global__ void __launch_bounds__(threads) add_up(unsigned* counts, index_t n, c
 }
 
 /// The first bin in [low, high] with more than `at` keys up to it; high has.
-__device__ __forceinline__ index_t bin_of(const unsigned* counts, index_t low, index_t high, index_t at) {
+__device__ __forceinline__ index_t bin_of(const unsigned* counts, index_t low, index_t high,
+                                          index_t at) {
   while (low < high) {
     const index_t middle = (low + high) / 2;
     if (counts[middle] > at)
@@ -149,7 +155,8 @@ Range range_of(const DeviceBlock<Key, NoValue>& block, cudaStream_t stream) {
     machine::cuda::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   };
   copy(on_device, &range, cudaMemcpyHostToDevice);
-  find_range<<<multiprocessors() * 4, threads, 0, stream>>>(block.keys, block.n, block.map, on_device);
+  find_range<<<multiprocessors() * 4, threads, 0, stream>>>(block.keys, block.n, block.map,
+                                                            on_device);
   check_launch("find_range");
   copy(&range, on_device, cudaMemcpyDeviceToHost);
   return range;
@@ -162,7 +169,8 @@ void count(const Counting<Key>& c, cudaStream_t stream) {
   } else {
     const int shared = static_cast<int>(c.bins * static_cast<index_t>(sizeof(unsigned)));
     allow_shared(count_in_shared<Key>, shared);
-    const unsigned blocks = resident_blocks(count_in_shared<Key>, threads, shared, ceil_div(c.n, threads));
+    const unsigned blocks =
+        resident_blocks(count_in_shared<Key>, threads, shared, ceil_div(c.n, threads));
     count_in_shared<<<blocks, threads, static_cast<std::size_t>(shared), stream>>>(c);
   }
   check_launch("count");
@@ -184,7 +192,8 @@ void count_keys(const DeviceBlock<Key, NoValue>& block, cudaStream_t stream) {
           "cuda_counting serves fewer than 2^32 keys; use cuda_radix");
   const Range range = range_of(block, stream);
   require(range.max - range.min <= counting_range, ExitCode::usage,
-          "the keys span too wide a range for cuda_counting (it keeps a counter a value); use cuda_radix");
+          "the keys span too wide a range for cuda_counting (it keeps a counter a value); use "
+          "cuda_radix");
   const index_t bins = static_cast<index_t>(range.max - range.min) + 1;
   const machine::cuda::DeviceBuffer<unsigned> counts(bins), sums(ceil_div(bins, scan_tile));
   machine::cuda::check(
@@ -196,7 +205,8 @@ void count_keys(const DeviceBlock<Key, NoValue>& block, cudaStream_t stream) {
   sum_counts(counts.data(), bins, sums.data(), stream);
   fill_runs<<<narrow<unsigned>(ceil_div(block.n, threads * 16)), threads, 0, stream>>>(counting);
   check_launch("fill_runs");
-  machine::cuda::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");  // before the counters go
+  machine::cuda::check(cudaStreamSynchronize(stream),
+                       "cudaStreamSynchronize");  // before the counters go
 }
 
 }  // namespace

@@ -43,16 +43,17 @@ inline unsigned multiprocessors() {
 /// Lets the kernel have that much dynamic shared memory.
 template <class Kernel>
 void allow_shared(Kernel* kernel, int bytes) {
-  machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                       "cudaFuncSetAttribute");
+  machine::cuda::check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+      "cudaFuncSetAttribute");
 }
 
 /// As many blocks as the device holds at once, but not more than there is work for.
 template <class Kernel>
 unsigned resident_blocks(Kernel* kernel, int threads, int shared_bytes, index_t most) {
   int each = 0;
-  machine::cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads,
-                                                                     static_cast<std::size_t>(shared_bytes)),
+  machine::cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                           &each, kernel, threads, static_cast<std::size_t>(shared_bytes)),
                        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
   const index_t all = index_t{each > 0 ? each : 1} * multiprocessors();
   return narrow<unsigned>(all < most ? all : most);
@@ -60,15 +61,16 @@ unsigned resident_blocks(Kernel* kernel, int threads, int shared_bytes, index_t 
 
 inline void check_launch(const char* kernel) { machine::cuda::check(cudaGetLastError(), kernel); }
 
-/// Cuts one piece of work memory into aligned arrays; of nullptr it only adds up how much they need.
+/// Cuts one piece of work memory into aligned arrays; of nullptr it only adds up how much they
+/// need.
 class WorkSpace {
  public:
   explicit WorkSpace(std::byte* memory) : memory_(memory) {}
   template <class T>
   [[nodiscard]] T* take(index_t count) {
     T* const array = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + bytes_);
-    bytes_ +=
-        round_up(checked_mul(count, static_cast<index_t>(sizeof(T)), "work memory of a device sort"), 256);
+    bytes_ += round_up(
+        checked_mul(count, static_cast<index_t>(sizeof(T)), "work memory of a device sort"), 256);
     return array;
   }
   [[nodiscard]] index_t bytes() const { return bytes_; }

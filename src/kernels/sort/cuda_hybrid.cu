@@ -1,7 +1,7 @@
-// Keys of 64 bits from the highest digit: divided twice (cuda_buckets.cuh) into parts that a block sorts in
-// shared memory, which reads and writes each key three times and reads it twice more to count: 64 bytes of
-// memory's traffic, 136 of eight digits. What is not spread evenly enough, and what is too few, too many or
-// no key of 64 bits alone, goes by cuda_radix.
+// Keys of 64 bits from the highest digit: divided twice (cuda_buckets.cuh) into parts that a block
+// sorts in shared memory, which reads and writes each key three times and reads it twice more to
+// count: 64 bytes of memory's traffic, 136 of eight digits. What is not spread evenly enough, and
+// what is too few, too many or no key of 64 bits alone, goes by cuda_radix.
 
 #include <string>
 
@@ -21,7 +21,8 @@ constexpr int bins_each = bins / threads;
 constexpr int short_bin = 24;  // sorted by one thread
 
 constexpr index_t least_n = index_t{1} << 24;
-constexpr index_t most_n = buckets::usual_keys * buckets::most_buckets * buckets::most_buckets * 9 / 8;
+constexpr index_t most_n =
+    buckets::usual_keys * buckets::most_buckets * buckets::most_buckets * 9 / 8;
 
 struct SubMemory {
   U64 key[most_keys];
@@ -43,7 +44,8 @@ __device__ __forceinline__ void add_up_bins(SubMemory& memory) {
   const unsigned before = buckets::sum_before(sum, memory.warp_sums);
 #pragma unroll
   for (int j = 0; j < bins_each / 4; ++j)
-    four[j] = {counts[j].x + before, counts[j].y + before, counts[j].z + before, counts[j].w + before};
+    four[j] = {counts[j].x + before, counts[j].y + before, counts[j].z + before,
+               counts[j].w + before};
   if (threadIdx.x + 1 == threads) memory.bin[bins] = before + sum;
 }
 
@@ -62,12 +64,14 @@ __device__ __forceinline__ bool sort_bin(U64* key, unsigned begin, unsigned end)
 /// Whether key[0:n] are in order.
 __device__ __forceinline__ bool in_order(const U64* key, int n) {
   bool ascending = true;
-  for (int i = static_cast<int>(threadIdx.x) + 1; i < n; i += threads) ascending &= key[i - 1] <= key[i];
+  for (int i = static_cast<int>(threadIdx.x) + 1; i < n; i += threads)
+    ascending &= key[i - 1] <= key[i];
   return __syncthreads_and(ascending ? 1 : 0) != 0;
 }
 
-/// key[0:n] by a network, whatever they are (Batcher 1968); as if the greatest keys filled it up to a power
-/// of two: each run is merged with the mirrored next one, so that the lesser key always goes down.
+/// key[0:n] by a network, whatever they are (Batcher 1968); as if the greatest keys filled it up to
+/// a power of two: each run is merged with the mirrored next one, so that the lesser key always
+/// goes down.
 __device__ void sort_all(U64* key, int n) {
   const auto exchange = [&](int low, int high) {
     if (high >= n) return;
@@ -89,12 +93,12 @@ __device__ void sort_all(U64* key, int n) {
   }
 }
 
-/// to = the keys of each sub-bucket sorted, where they lie in `keys`, which may be the same: they go to bins
-/// by the next bits of their place in it, a key a bin on average, and every bin is put in order. A sub-bucket
-/// a block; ends: of the sub-buckets.
+/// to = the keys of each sub-bucket sorted, where they lie in `keys`, which may be the same: they
+/// go to bins by the next bits of their place in it, a key a bin on average, and every bin is put
+/// in order. A sub-bucket a block; ends: of the sub-buckets.
 __global__ void __launch_bounds__(threads, 2)
-    sort_subs(const U64* keys, KeyMap<std::uint64_t> map, Division into, Plan* plan, const unsigned* counts,
-              const U64* ends, U64* to) {
+    sort_subs(const U64* keys, KeyMap<std::uint64_t> map, Division into, Plan* plan,
+              const unsigned* counts, const U64* ends, U64* to) {
   extern __shared__ __align__(16) unsigned char sub_memory[];
   auto& memory = *reinterpret_cast<SubMemory*>(sub_memory);
   if (plan->going == 0 || plan->overflows != 0) return;
@@ -180,33 +184,35 @@ void look(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map
 
 void count(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map, Plan* plan,
            DeviceStream stream) {
-  const unsigned blocks = resident_blocks(buckets::count_fine, buckets::threads, 0,
-                                          ceil_div(n, index_t{buckets::threads} * buckets::count_each));
+  const unsigned blocks =
+      resident_blocks(buckets::count_fine, buckets::threads, 0,
+                      ceil_div(n, index_t{buckets::threads} * buckets::count_each));
   buckets::count_fine<<<blocks, buckets::threads, 0, stream>>>(words(keys), n, map, plan);
   check_launch("count_fine");
 }
 
 constexpr int tile_bytes = static_cast<int>(sizeof(buckets::TileMemory));
 
-void divide(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map, int buckets, Plan* plan,
-            DeviceStream stream) {
+void divide(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map, int buckets,
+            Plan* plan, DeviceStream stream) {
   allow_shared(buckets::take_to_buckets, tile_bytes);
-  buckets::take_to_buckets<<<narrow<unsigned>(ceil_div(n, index_t{buckets::tile})), buckets::threads,
-                             tile_bytes, stream>>>(words(keys), n, map, buckets, plan);
+  buckets::take_to_buckets<<<narrow<unsigned>(ceil_div(n, index_t{buckets::tile})),
+                             buckets::threads, tile_bytes, stream>>>(words(keys), n, map, buckets,
+                                                                     plan);
   check_launch("take_to_buckets");
 }
 
 void sort_buckets(const std::uint64_t* bits, std::uint64_t* subs, std::uint64_t* to, index_t n,
-                  const KeyMap<std::uint64_t>& map, const Division& into, Plan* plan, std::byte* memory,
-                  DeviceStream stream) {
+                  const KeyMap<std::uint64_t>& map, const Division& into, Plan* plan,
+                  std::byte* memory, DeviceStream stream) {
   const SubWork work(into, memory);
   clear(work.counts, work.cleared_bytes, stream);
   const unsigned parts =
       narrow<unsigned>(ceil_div(n, index_t{buckets::tile})) + static_cast<unsigned>(into.buckets);
   buckets::count_subs<<<parts, buckets::threads, 0, stream>>>(words(bits), into, plan, work.counts);
   check_launch("count_subs");
-  buckets::place_subs<<<into.buckets, buckets::threads, 0, stream>>>(work.counts, into, most_keys,
-                                                                     words(subs), plan, work.cursors);
+  buckets::place_subs<<<into.buckets, buckets::threads, 0, stream>>>(
+      work.counts, into, most_keys, words(subs), plan, work.cursors);
   check_launch("place_subs");
   allow_shared(buckets::take_to_subs, tile_bytes);
   buckets::take_to_subs<<<parts, buckets::threads, tile_bytes, stream>>>(words(bits), into, plan,
@@ -214,24 +220,24 @@ void sort_buckets(const std::uint64_t* bits, std::uint64_t* subs, std::uint64_t*
   check_launch("take_to_subs");
   constexpr int sub_bytes = static_cast<int>(sizeof(SubMemory));
   allow_shared(sort_subs, sub_bytes);
-  sort_subs<<<into.buckets * into.subs, threads, sub_bytes, stream>>>(words(subs), map, into, plan,
-                                                                      work.counts, work.cursors, words(to));
+  sort_subs<<<into.buckets * into.subs, threads, sub_bytes, stream>>>(
+      words(subs), map, into, plan, work.counts, work.cursors, words(to));
   check_launch("sort_subs");
 }
 
 bool serves(index_t n) { return n >= least_n && n <= most_n; }
 
-void divide_and_sort(const DeviceBlock<std::uint64_t, NoValue>& block, const Division& into, const Work& work,
-                     DeviceStream stream) {
+void divide_and_sort(const DeviceBlock<std::uint64_t, NoValue>& block, const Division& into,
+                     const Work& work, DeviceStream stream) {
   clear(work.plan, static_cast<index_t>(sizeof(Plan)), stream);
   look(block.keys, block.n, block.map, work.plan, stream);
   count(block.keys, block.n, block.map, work.plan, stream);
-  buckets::plan_buckets<<<1, buckets::plan_threads, 0, stream>>>(block.n, into, words(block.spare_keys),
-                                                                 work.plan);
+  buckets::plan_buckets<<<1, buckets::plan_threads, 0, stream>>>(
+      block.n, into, words(block.spare_keys), work.plan);
   check_launch("plan_buckets");
   divide(block.keys, block.n, block.map, into.buckets, work.plan, stream);
-  sort_buckets(block.spare_keys, block.keys, block.keys, block.n, block.map, into, work.plan, work.subs,
-               stream);
+  sort_buckets(block.spare_keys, block.keys, block.keys, block.n, block.map, into, work.plan,
+               work.subs, stream);
 }
 
 }  // namespace
@@ -263,28 +269,33 @@ index_t cuda_hybrid_bytes(index_t n) {
 
 bool cuda_divided(const std::byte* work) {
   buckets::State state;
-  machine::cuda::check(cudaMemcpy(&state, work, sizeof state, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  machine::cuda::check(cudaMemcpy(&state, work, sizeof state, cudaMemcpyDeviceToHost),
+                       "cudaMemcpy");
   return state.going != 0 && state.overflows == 0;
 }
 
-bool cuda_hybrid_divided(const std::byte* work, index_t n) { return serves(n) && cuda_divided(work); }
+bool cuda_hybrid_divided(const std::byte* work, index_t n) {
+  return serves(n) && cuda_divided(work);
+}
 
 const buckets::Kernels* bucket_kernels() {
-  static const buckets::Kernels kernels{least_n,
-                                        buckets::tile,
-                                        look,
-                                        count,
-                                        divide,
-                                        sort_buckets,
-                                        [](const Division& into) { return SubWork(into, nullptr).bytes; },
-                                        keys_to_raw<std::uint64_t>};
+  static const buckets::Kernels kernels{
+      least_n,
+      buckets::tile,
+      look,
+      count,
+      divide,
+      sort_buckets,
+      [](const Division& into) { return SubWork(into, nullptr).bytes; },
+      keys_to_raw<std::uint64_t>};
   return &kernels;
 }
 
 TESSERA_SORT_INSTANTIATE_DEVICE(cuda_hybrid);
 
 void add_hybrid_functions(std::vector<machine::DeviceFunction>& to) {
-  const auto add = [&](const std::string& of, auto* function, int of_block, index_t shared_bytes = 0) {
+  const auto add = [&](const std::string& of, auto* function, int of_block,
+                       index_t shared_bytes = 0) {
     to.push_back(machine::device_function("cuda_hybrid", of, function, of_block, shared_bytes));
   };
   constexpr auto tile_bytes = static_cast<index_t>(sizeof(buckets::TileMemory));

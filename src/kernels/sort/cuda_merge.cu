@@ -1,6 +1,6 @@
-// Merge sort on the device: tiles sorted in shared memory, then runs merged two by two. Every thread merges
-// as many items as every other: a binary search along its diagonal of the merge matrix tells which (Green et
-// al. 2012).
+// Merge sort on the device: tiles sorted in shared memory, then runs merged two by two. Every
+// thread merges as many items as every other: a binary search along its diagonal of the merge
+// matrix tells which (Green et al. 2012).
 
 #include <string>
 
@@ -13,19 +13,20 @@ namespace {
 constexpr int threads = 256;
 constexpr int partition_threads = 128;
 
-/// Odd numbers of items: a thread's items lie side by side in shared memory, and threads then start in
-/// different banks.
+/// Odd numbers of items: a thread's items lie side by side in shared memory, and threads then start
+/// in different banks.
 template <class Key>
 constexpr int items = sizeof(Key) == 4 ? 15 : 9;
 template <class Key>
 constexpr int tile = threads* items<Key>;
 
-/// How many of the first `diagonal` items of the merge of a[0:a_count] and b[0:b_count] come from a; equal
-/// items of a come first.
+/// How many of the first `diagonal` items of the merge of a[0:a_count] and b[0:b_count] come from
+/// a; equal items of a come first.
 template <class Key, class Index>
 __device__ __forceinline__ Index split(const Key* a, Index a_count, const Key* b, Index b_count,
                                        Index diagonal) {
-  Index low = diagonal > b_count ? diagonal - b_count : 0, high = diagonal < a_count ? diagonal : a_count;
+  Index low = diagonal > b_count ? diagonal - b_count : 0,
+        high = diagonal < a_count ? diagonal : a_count;
   while (low < high) {
     const Index middle = (low + high) / 2;
     if (b[diagonal - 1 - middle] < a[middle])
@@ -70,8 +71,8 @@ struct Held {
     }
   }
 
-  /// The items of merge(shared[a:a_end], shared[b:b_end]) from (a, b) on; where those end sooner, only so
-  /// many.
+  /// The items of merge(shared[a:a_end], shared[b:b_end]) from (a, b) on; where those end sooner,
+  /// only so many.
   template <bool moves_source>
   __device__ __forceinline__ void merge(const Shared<Key, Value>& shared, int a, int a_end, int b,
                                         int b_end) {
@@ -125,7 +126,8 @@ __global__ void __launch_bounds__(threads)
   const int me = static_cast<int>(threadIdx.x);
   const index_t begin = static_cast<index_t>(blockIdx.x) * tile<Key>;
   const int valid = static_cast<int>(min(block.n - begin, index_t{tile<Key>}));
-  for (int at = me; at < tile<Key>; at += threads)  // what is beyond the end stays behind all others
+  for (int at = me; at < tile<Key>;
+       at += threads)  // what is beyond the end stays behind all others
     shared.keys[at] =
         at < valid ? block.map.to_bits(places.keys_from[begin + at]) : static_cast<Key>(~Key{0});
   __syncthreads();
@@ -143,19 +145,22 @@ __global__ void __launch_bounds__(threads)
     const int run = group * count, first = me / (2 * group) * (2 * run);
     const int diagonal = me % (2 * group) * count;
     const int a = split(shared.keys + first, run, shared.keys + first + run, run, diagonal);
-    held.template merge<true>(shared, first + a, first + run, first + run + diagonal - a, first + 2 * run);
+    held.template merge<true>(shared, first + a, first + run, first + run + diagonal - a,
+                              first + 2 * run);
     __syncthreads();
     held.store(shared);
     __syncthreads();
   }
   Value values[has_values<Value> ? count : 1];
-  if constexpr (has_values<Value>) {  // all are read before any is written: the places may be the same
+  if constexpr (has_values<Value>) {  // all are read before any is written: the places may be the
+                                      // same
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       const int at = i * threads + me;
       if (at >= valid) break;
       const index_t from = begin + shared.source[at];
-      values[i] = block.payload == Payload::positions ? static_cast<Value>(from) : places.values_from[from];
+      values[i] =
+          block.payload == Payload::positions ? static_cast<Value>(from) : places.values_from[from];
     }
     __syncthreads();
   }
@@ -194,8 +199,8 @@ __global__ void __launch_bounds__(partition_threads)
 /// to = the runs of `from`, merged two by two.
 template <class Key, class Value>
 __global__ void __launch_bounds__(threads)
-    merge_tiles(DeviceBlock<Key, Value> block, Places<Key, Value> places, index_t run, const index_t* from_a,
-                MapBack map_back) {
+    merge_tiles(DeviceBlock<Key, Value> block, Places<Key, Value> places, index_t run,
+                const index_t* from_a, MapBack map_back) {
   __shared__ Shared<Key, Value> shared;
   constexpr int count = items<Key>;
   const int me = static_cast<int>(threadIdx.x);
@@ -203,9 +208,11 @@ __global__ void __launch_bounds__(threads)
   const Runs runs(at, run, block.n);
   const index_t diagonal = at - runs.begin, total = runs.a_count + runs.b_count;
   const index_t end = min(diagonal + tile<Key>, total);
-  const index_t a = from_a[blockIdx.x], a_end = end == total ? runs.a_count : from_a[blockIdx.x + 1];
+  const index_t a = from_a[blockIdx.x],
+                a_end = end == total ? runs.a_count : from_a[blockIdx.x + 1];
   const int a_here = static_cast<int>(a_end - a), here = static_cast<int>(end - diagonal);
-  // Item i of those that this tile takes, of the first run and then of the second, lies at source(i).
+  // Item i of those that this tile takes, of the first run and then of the second, lies at
+  // source(i).
   const auto source = [&](int i) {
     return runs.begin + (i < a_here ? a + i : runs.a_count + (diagonal - a) + (i - a_here));
   };
@@ -221,11 +228,14 @@ __global__ void __launch_bounds__(threads)
   for (int i = me; i < here; i += threads) {
     const Key key = shared.keys[i];
     places.keys_to[at + i] = map_back == MapBack::yes ? block.map.to_raw(key) : key;
-    if constexpr (has_values<Value>) places.values_to[at + i] = places.values_from[source(shared.source[i])];
+    if constexpr (has_values<Value>)
+      places.values_to[at + i] = places.values_from[source(shared.source[i])];
   }
 }
 
-index_t tiles_of(index_t n, int tile_items) { return ceil_div(n, static_cast<index_t>(tile_items)); }
+index_t tiles_of(index_t n, int tile_items) {
+  return ceil_div(n, static_cast<index_t>(tile_items));
+}
 
 }  // namespace
 
@@ -239,16 +249,19 @@ void cuda_merge(const DeviceBlock<Key, Value>& block, DeviceStream stream) {
   auto* const from_a = reinterpret_cast<index_t*>(block.work);
   Places<Key, Value> places{block.keys, block.keys, block.values, block.values};
   if (passes % 2 == 1) places = {block.keys, block.spare_keys, block.values, block.spare_values};
-  const auto map_back = [&](int passes_left) { return passes_left == 0 ? MapBack::yes : MapBack::no; };
+  const auto map_back = [&](int passes_left) {
+    return passes_left == 0 ? MapBack::yes : MapBack::no;
+  };
   sort_tiles<<<blocks, threads, 0, stream>>>(block, places, map_back(passes));
   check_launch("sort_tiles");
   index_t run = tile<Key>;
   for (int left = passes; left > 0; --left, run *= 2) {
-    places = left % 2 == 1
-                 ? Places<Key, Value>{block.spare_keys, block.keys, block.spare_values, block.values}
-                 : Places<Key, Value>{block.keys, block.spare_keys, block.values, block.spare_values};
-    partition<<<narrow<unsigned>(ceil_div(tiles, partition_threads)), partition_threads, 0, stream>>>(
-        places.keys_from, block.n, run, tiles, from_a);
+    places =
+        left % 2 == 1
+            ? Places<Key, Value>{block.spare_keys, block.keys, block.spare_values, block.values}
+            : Places<Key, Value>{block.keys, block.spare_keys, block.values, block.spare_values};
+    partition<<<narrow<unsigned>(ceil_div(tiles, partition_threads)), partition_threads, 0,
+                stream>>>(places.keys_from, block.n, run, tiles, from_a);
     check_launch("partition");
     merge_tiles<<<blocks, threads, 0, stream>>>(block, places, run, from_a, map_back(left - 1));
     check_launch("merge_tiles");

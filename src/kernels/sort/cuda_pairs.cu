@@ -64,14 +64,15 @@ template void keys_to_raw(std::uint64_t*, index_t, const KeyMap<std::uint64_t>&,
 
 void split_pairs(const Pair* pairs, std::uint64_t* keys, std::uint64_t* values, index_t n,
                  DeviceStream stream) {
-  split<<<multiprocessors() * 4, threads, 0, stream>>>(reinterpret_cast<const Words*>(pairs), keys, values,
-                                                       n);
+  split<<<multiprocessors() * 4, threads, 0, stream>>>(reinterpret_cast<const Words*>(pairs), keys,
+                                                       values, n);
   check_launch("split");
 }
 
 void join_pairs(const std::uint64_t* keys, const std::uint64_t* values, Pair* pairs, index_t n,
                 DeviceStream stream) {
-  join<<<multiprocessors() * 4, threads, 0, stream>>>(keys, values, reinterpret_cast<Words*>(pairs), n);
+  join<<<multiprocessors() * 4, threads, 0, stream>>>(keys, values, reinterpret_cast<Words*>(pairs),
+                                                      n);
   check_launch("join");
 }
 
@@ -79,8 +80,10 @@ void add_pairs_functions(std::vector<machine::DeviceFunction>& to) {
   to.push_back(machine::device_function("cuda_radix", "pairs to keys and values", split, threads));
   to.push_back(machine::device_function("cuda_radix", "keys and values to pairs", join, threads));
   const auto of_keys = [&]<class Key>(const std::string& of, Type<Key>) {
-    to.push_back(machine::device_function("cub", of + ", to bits", map_keys<Way::to_bits, Key>, threads));
-    to.push_back(machine::device_function("cub", of + ", from bits", map_keys<Way::to_raw, Key>, threads));
+    to.push_back(
+        machine::device_function("cub", of + ", to bits", map_keys<Way::to_bits, Key>, threads));
+    to.push_back(
+        machine::device_function("cub", of + ", from bits", map_keys<Way::to_raw, Key>, threads));
   };
   of_keys("keys of 4 bytes", Type<std::uint32_t>{});
   of_keys("keys of 8 bytes", Type<std::uint64_t>{});

@@ -7,7 +7,8 @@ namespace tessera::sort {
 namespace {
 
 constexpr int threads = 256, warps = threads / 32;
-constexpr int each = 16;  // keys of a thread at once: enough reads on their way to fill the memory's pipes
+constexpr int each =
+    16;  // keys of a thread at once: enough reads on their way to fill the memory's pipes
 constexpr int tile = threads * each;
 
 /// A thread's keys of a tile, so many threads apart; those beyond the end are left as they are.
@@ -33,10 +34,12 @@ __device__ __forceinline__ int bin_of(const Prefixes<B>& prefixes, B bits) {
   return bin;
 }
 
-/// Counts in shared memory, a thread's neighbouring equal ones at once: few values would queue there.
+/// Counts in shared memory, a thread's neighbouring equal ones at once: few values would queue
+/// there.
 template <bool first, class B>
 __global__ void __launch_bounds__(threads)
-    count_digits(const B* keys, index_t n, KeyMap<B> map, Prefixes<B> prefixes, std::uint64_t* counts) {
+    count_digits(const B* keys, index_t n, KeyMap<B> map, Prefixes<B> prefixes,
+                 std::uint64_t* counts) {
   extern __shared__ unsigned count[];  // (prefix, digit)
   const int bins = prefixes.count * static_cast<int>(digit_values);
   for (int i = static_cast<int>(threadIdx.x); i < bins; i += threads) count[i] = 0;
@@ -63,7 +66,8 @@ __global__ void __launch_bounds__(threads)
   __syncthreads();
   for (int i = static_cast<int>(threadIdx.x); i < bins; i += threads) {
     if (count[i] > 0)
-      atomicAdd(reinterpret_cast<unsigned long long*>(&counts[i]), static_cast<unsigned long long>(count[i]));
+      atomicAdd(reinterpret_cast<unsigned long long*>(&counts[i]),
+                static_cast<unsigned long long>(count[i]));
   }
 }
 
@@ -90,21 +94,21 @@ __global__ void __launch_bounds__(threads)
 /// What the threads of a block share while they take a tile to its parts.
 template <class B>
 struct Shared {
-  B key[tile];  ///< by part
-  unsigned in_warp[warps]
-                  [most_parts];    ///< keys of a part that a warp has; then where its first one lies in key
-  unsigned begin[most_parts + 1];  ///< of a part in key
+  B key[tile];                            ///< by part
+  unsigned in_warp[warps][most_parts];    ///< keys of a part that a warp has; then where its first
+                                          ///< one lies in key
+  unsigned begin[most_parts + 1];         ///< of a part in key
   unsigned long long target[most_parts];  ///< of its first key in the part
   unsigned tied[most_bounds];
   unsigned long long first_tie[most_bounds];
 };
 
-/// The part of each key of this thread. Keys on a bound, which are few, are numbered to be cut among
-/// themselves.
+/// The part of each key of this thread. Keys on a bound, which are few, are numbered to be cut
+/// among themselves.
 template <class B>
 __device__ __forceinline__ void find_parts(const B (&key)[each], int held, const KeyMap<B>& map,
-                                           const Bounds<B>& bounds, const Parts<B>& parts, Shared<B>& shared,
-                                           int (&part)[each]) {
+                                           const Bounds<B>& bounds, const Parts<B>& parts,
+                                           Shared<B>& shared, int (&part)[each]) {
   const int thread = static_cast<int>(threadIdx.x);
   if (thread < bounds.count) shared.tied[thread] = 0;
   bool on_bound = false;
@@ -146,12 +150,14 @@ __device__ __forceinline__ void find_parts(const B (&key)[each], int held, const
 
 /// The place of each key of this thread among those of its warp and part.
 __device__ __forceinline__ void rank_in_warp(const int (&part)[each], int held,
-                                             unsigned (&in_warp)[most_parts], unsigned (&place)[each]) {
+                                             unsigned (&in_warp)[most_parts],
+                                             unsigned (&place)[each]) {
   if (lane_id() < most_parts) in_warp[lane_id()] = 0;
   __syncwarp();
 #pragma unroll
   for (int k = 0; k < each; ++k) {
-    const int mine = k < held ? part[k] : most_parts;  // keys that are not there have a part of their own
+    const int mine =
+        k < held ? part[k] : most_parts;  // keys that are not there have a part of their own
     const unsigned same = __match_any_sync(all_lanes, mine);
     if (k < held) place[k] = in_warp[mine] + __popc(same & lanes_below());
     __syncwarp();
@@ -160,7 +166,8 @@ __device__ __forceinline__ void rank_in_warp(const int (&part)[each], int held,
   }
 }
 
-/// Room in every part for the block's keys, by one thread a part; where each warp's go in shared.key.
+/// Room in every part for the block's keys, by one thread a part; where each warp's go in
+/// shared.key.
 template <class B>
 __device__ __forceinline__ void reserve(int count, const Parts<B>& parts, Shared<B>& shared) {
   const int thread = static_cast<int>(threadIdx.x);
@@ -179,13 +186,15 @@ __device__ __forceinline__ void reserve(int count, const Parts<B>& parts, Shared
       shared.begin[thread] = begin;
       if (thread + 1 == count) shared.begin[count] = end;
       if (sum > 0)
-        shared.target[thread] = atomicAdd(reinterpret_cast<unsigned long long*>(&parts.cursors[thread]),
-                                          static_cast<unsigned long long>(sum));
+        shared.target[thread] =
+            atomicAdd(reinterpret_cast<unsigned long long*>(&parts.cursors[thread]),
+                      static_cast<unsigned long long>(sum));
     }
   }
 }
 
-/// A tile a block. Runs are written in whole lines wherever they begin: they may go to another device.
+/// A tile a block. Runs are written in whole lines wherever they begin: they may go to another
+/// device.
 template <class B>
 __global__ void __launch_bounds__(threads)
     take_to_parts(const B* keys, index_t n, KeyMap<B> map, Bounds<B> bounds, Parts<B> parts) {
@@ -195,7 +204,9 @@ __global__ void __launch_bounds__(threads)
   B key[each] = {};
   load_tile(keys, n, first, key);
   const index_t left = n - first - thread;  // keys from this thread's first one on
-  const int held = left <= 0 ? 0 : left >= tile ? each : static_cast<int>((left + threads - 1) / threads);
+  const int held = left <= 0      ? 0
+                   : left >= tile ? each
+                                  : static_cast<int>((left + threads - 1) / threads);
   int part[each];
   unsigned place[each];
   find_parts(key, held, map, bounds, parts, shared, part);
@@ -210,7 +221,8 @@ __global__ void __launch_bounds__(threads)
   __syncthreads();
   constexpr int line = 128 / static_cast<int>(sizeof(B));
   for (int p = 0; p < count; ++p) {
-    const int begin = static_cast<int>(shared.begin[p]), size = static_cast<int>(shared.begin[p + 1]) - begin;
+    const int begin = static_cast<int>(shared.begin[p]),
+              size = static_cast<int>(shared.begin[p + 1]) - begin;
     if (size == 0) continue;
     B* const to = parts.data[p] + shared.target[p];
     const int shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(B) % line);
@@ -220,14 +232,15 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class B>
-void count(const B* keys, index_t n, const KeyMap<B>& map, const Prefixes<B>& prefixes, std::uint64_t* counts,
-           DeviceStream stream) {
+void count(const B* keys, index_t n, const KeyMap<B>& map, const Prefixes<B>& prefixes,
+           std::uint64_t* counts, DeviceStream stream) {
   if (n == 0) return;
   const int bytes = prefixes.count * static_cast<int>(digit_values * index_t{sizeof(unsigned)});
   const auto kernel = prefixes.known == 0 ? count_digits<true, B> : count_digits<false, B>;
   allow_shared(kernel, bytes);
   const unsigned blocks = resident_blocks(kernel, threads, bytes, ceil_div(n, tile));
-  kernel<<<blocks, threads, static_cast<std::size_t>(bytes), stream>>>(keys, n, map, prefixes, counts);
+  kernel<<<blocks, threads, static_cast<std::size_t>(bytes), stream>>>(keys, n, map, prefixes,
+                                                                       counts);
   check_launch("count_digits");
 }
 
@@ -241,17 +254,20 @@ void find_descent(const B* keys, index_t n, const KeyMap<B>& map, std::uint64_t*
 }
 
 template <class B>
-void partition(const B* keys, index_t n, const KeyMap<B>& map, const Bounds<B>& bounds, const Parts<B>& parts,
-               DeviceStream stream) {
+void partition(const B* keys, index_t n, const KeyMap<B>& map, const Bounds<B>& bounds,
+               const Parts<B>& parts, DeviceStream stream) {
   if (n == 0) return;
-  take_to_parts<B><<<narrow<unsigned>(ceil_div(n, tile)), threads, 0, stream>>>(keys, n, map, bounds, parts);
+  take_to_parts<B>
+      <<<narrow<unsigned>(ceil_div(n, tile)), threads, 0, stream>>>(keys, n, map, bounds, parts);
   check_launch("take_to_parts");
 }
 
 template <class B>
-void sort_part(B* keys, B* spare, index_t n, const KeyMap<B>& map, std::byte* work, DeviceStream stream) {
+void sort_part(B* keys, B* spare, index_t n, const KeyMap<B>& map, std::byte* work,
+               DeviceStream stream) {
   if (n == 0) return;
-  cuda_hybrid<B, NoValue>({.keys = keys, .spare_keys = spare, .n = n, .map = map, .work = work}, stream);
+  cuda_hybrid<B, NoValue>({.keys = keys, .spare_keys = spare, .n = n, .map = map, .work = work},
+                          stream);
 }
 
 template <class B>
@@ -267,7 +283,11 @@ const ResidentKernels<B>* table() {
 
 }  // namespace
 
-const ResidentKernels<std::uint32_t>* resident_kernels(std::uint32_t) { return table<std::uint32_t>(); }
-const ResidentKernels<std::uint64_t>* resident_kernels(std::uint64_t) { return table<std::uint64_t>(); }
+const ResidentKernels<std::uint32_t>* resident_kernels(std::uint32_t) {
+  return table<std::uint32_t>();
+}
+const ResidentKernels<std::uint64_t>* resident_kernels(std::uint64_t) {
+  return table<std::uint64_t>();
+}
 
 }  // namespace tessera::sort

@@ -6,8 +6,9 @@
 namespace tessera::sort {
 namespace {
 
-/// By bytes of a key and of its value. Tiles of items with values are as large as one block's shared memory:
-/// what a tile has of a bin is then some lines and not one or two, of which both ends are written in part.
+/// By bytes of a key and of its value. Tiles of items with values are as large as one block's
+/// shared memory: what a tile has of a bin is then some lines and not one or two, of which both
+/// ends are written in part.
 template <std::size_t key, std::size_t value>
 struct BestShape;
 template <>
@@ -55,7 +56,8 @@ TESSERA_SORT_INSTANTIATE_DEVICE(cuda_radix);
 void add_radix_functions(std::vector<machine::DeviceFunction>& to) {
   using U32 = std::uint32_t;
   using U64 = std::uint64_t;
-  const auto add = [&](const std::string& of, auto* function, int threads, index_t shared_bytes = 0) {
+  const auto add = [&](const std::string& of, auto* function, int threads,
+                       index_t shared_bytes = 0) {
     to.push_back(machine::device_function("cuda_radix", of, function, threads, shared_bytes));
   };
   const auto of_keys = [&]<class Key>(const std::string& of, Type<Key>) {

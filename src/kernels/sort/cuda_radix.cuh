@@ -1,7 +1,7 @@
 #pragma once
-// Radix sort on the device from the lowest digit: one read of the keys for the histograms of all digits,
-// which also sees whether they are in order already; a plan made from that on the device; a sweep for each
-// digit.
+// Radix sort on the device from the lowest digit: one read of the keys for the histograms of all
+// digits, which also sees whether they are in order already; a plan made from that on the device; a
+// sweep for each digit.
 
 #include "kernels/sort/cuda_radix_sweep.cuh"
 
@@ -9,12 +9,13 @@ namespace tessera::sort::onesweep {
 
 inline constexpr int histogram_threads = 512, histogram_items = 8, finish_threads = 512;
 
-/// counts[pass][digit] += keys with that digit; *descends becomes 1 if a key is less than the one before it.
-/// Where somebody has put the keys in order (done, if given) it is all 0, and no pass will be made.
+/// counts[pass][digit] += keys with that digit; *descends becomes 1 if a key is less than the one
+/// before it. Where somebody has put the keys in order (done, if given) it is all 0, and no pass
+/// will be made.
 template <class Key>
 __global__ void __launch_bounds__(histogram_threads)
-    count_digits(const Key* keys, index_t n, KeyMap<Key> map, unsigned long long* counts, unsigned* descends,
-                 const unsigned* done) {
+    count_digits(const Key* keys, index_t n, KeyMap<Key> map, unsigned long long* counts,
+                 unsigned* descends, const unsigned* done) {
   if (done != nullptr && *done != 0) return;
   __shared__ unsigned digits[passes<Key> * bins];  // (pass, digit)
   for (int i = threadIdx.x; i < passes<Key> * bins; i += histogram_threads) digits[i] = 0;
@@ -22,7 +23,8 @@ __global__ void __launch_bounds__(histogram_threads)
   constexpr index_t tile = histogram_threads * histogram_items;
   const bool mapped = !map.identity();
   const auto bits_of = [&](Key key) { return mapped ? map.to_bits(key) : key; };
-  bool in_order = true;  // as far as this thread has looked; it looks no further than the first descent
+  bool in_order =
+      true;  // as far as this thread has looked; it looks no further than the first descent
   for (index_t begin = blockIdx.x * tile; begin < n; begin += gridDim.x * tile) {
     const Key* const from = keys + begin + threadIdx.x;
     const index_t left = n - begin - threadIdx.x;
@@ -38,7 +40,8 @@ __global__ void __launch_bounds__(histogram_threads)
       if (in_order && u * histogram_threads + 1 < left)
         in_order = bits <= bits_of(__ldg(from + u * histogram_threads + 1));
 #pragma unroll
-      for (int p = 0; p < passes<Key>; ++p) atomicAdd(digits + p * bins + digit_of(bits, p * digit_bits), 1U);
+      for (int p = 0; p < passes<Key>; ++p)
+        atomicAdd(digits + p * bins + digit_of(bits, p * digit_bits), 1U);
     }
   }
   if (__syncthreads_or(in_order ? 0 : 1) != 0 && threadIdx.x == 0) atomicExch(descends, 1U);
@@ -47,12 +50,12 @@ __global__ void __launch_bounds__(histogram_threads)
   }
 }
 
-/// base[pass * pass_stride + digit] = keys with smaller digits; and which passes there are: none for keys
-/// that never descend. A block of `bins` threads.
+/// base[pass * pass_stride + digit] = keys with smaller digits; and which passes there are: none
+/// for keys that never descend. A block of `bins` threads.
 template <int count>
 __global__ void __launch_bounds__(bins)
-    plan_passes(const unsigned long long* counts, const unsigned* descends, index_t n, index_t pass_stride,
-                index_t* base, Plan* plan) {
+    plan_passes(const unsigned long long* counts, const unsigned* descends, index_t n,
+                index_t pass_stride, index_t* base, Plan* plan) {
   __shared__ unsigned long long warp_sums[bins / 32];
   __shared__ int skipped[count];
   for (int p = 0; p < count; ++p) {
@@ -79,15 +82,16 @@ __global__ void __launch_bounds__(bins)
   plan->swept = swept;
 }
 
-/// After an odd number of sweeps the items lie in the spare arrays; after none, positions are still to be
-/// written.
+/// After an odd number of sweeps the items lie in the spare arrays; after none, positions are still
+/// to be written.
 template <class Key, class Value>
 __global__ void finish(DeviceBlock<Key, Value> block, const Plan* plan) {
   const bool from_spare = plan->swept % 2 == 1;
   const bool positions = plan->swept == 0 && block.payload == Payload::positions;
   if (!from_spare && !positions) return;
   const index_t step = static_cast<index_t>(gridDim.x) * blockDim.x;
-  for (index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < block.n; i += step) {
+  for (index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < block.n;
+       i += step) {
     if (from_spare) block.keys[i] = block.spare_keys[i];
     if constexpr (has_values<Value>) {
       if (from_spare) block.values[i] = block.spare_values[i];
@@ -127,22 +131,23 @@ inline void clear(void* memory, index_t bytes, cudaStream_t stream) {
 }
 
 template <class Key, class S, class Value>
-void plan_sweeps(const DeviceBlock<Key, Value>& block, const Work<Key, S>& work, const unsigned* done,
-                 cudaStream_t stream) {
+void plan_sweeps(const DeviceBlock<Key, Value>& block, const Work<Key, S>& work,
+                 const unsigned* done, cudaStream_t stream) {
   clear(work.counts, work.cleared_bytes, stream);
   const unsigned blocks = resident_blocks(count_digits<Key>, histogram_threads, 0,
                                           ceil_div(block.n, histogram_threads * histogram_items));
-  count_digits<<<blocks, histogram_threads, 0, stream>>>(block.keys, block.n, block.map, work.counts,
-                                                         work.descends, done);
+  count_digits<<<blocks, histogram_threads, 0, stream>>>(block.keys, block.n, block.map,
+                                                         work.counts, work.descends, done);
   check_launch("count_digits");
-  plan_passes<passes<Key>><<<1, bins, 0, stream>>>(work.counts, work.descends, block.n,
-                                                   (work.portions + 1) * bins, work.base, work.plan);
+  plan_passes<passes<Key>><<<1, bins, 0, stream>>>(
+      work.counts, work.descends, block.n, (work.portions + 1) * bins, work.base, work.plan);
   check_launch("plan_passes");
 }
 
 /// done: as cuda_radix_unless has it.
 template <class S, class Key, class Value>
-void sort(const DeviceBlock<Key, Value>& block, cudaStream_t stream, const unsigned* done = nullptr) {
+void sort(const DeviceBlock<Key, Value>& block, cudaStream_t stream,
+          const unsigned* done = nullptr) {
   if (block.n == 0) return;
   const Work<Key, S> work(block.n, block.work);
   plan_sweeps(block, work, done, stream);
@@ -155,7 +160,8 @@ void sort(const DeviceBlock<Key, Value>& block, cudaStream_t stream, const unsig
   for (int p = 0; p < passes<Key>; ++p) {
     for (index_t q = 0; q < work.portions; ++q, ++launches) {
       const unsigned code = 2 * (launches % sweeps_a_clearing);
-      if (code == 0) clear(work.status, work.status_words * static_cast<index_t>(sizeof(unsigned)), stream);
+      if (code == 0)
+        clear(work.status, work.status_words * static_cast<index_t>(sizeof(unsigned)), stream);
       const index_t begin = q * portion, n = block.n - begin < portion ? block.n - begin : portion;
       index_t* const base = work.base + (p * (work.portions + 1) + q) * bins;
       kernel<<<resident, S::threads, shared, stream>>>({block,

@@ -1,5 +1,6 @@
 #pragma once
-// The keys of a warp, ranked by a digit: lanes with the same digit find each other and count together.
+// The keys of a warp, ranked by a digit: lanes with the same digit find each other and count
+// together.
 
 #include "kernels/sort/cuda_device.cuh"
 
@@ -23,11 +24,11 @@ enum class Tally {
 };
 
 /// What only a measurement can settle.
-template <int threads_, int items_, int blocks_, unsigned look_back_ = 8, Match match_ = Match::votes,
-          Tally tally_ = Tally::turns>
+template <int threads_, int items_, int blocks_, unsigned look_back_ = 8,
+          Match match_ = Match::votes, Tally tally_ = Tally::turns>
 struct Shape {
   static constexpr int threads = threads_, items = items_;  // of a block; of a thread
-  static constexpr int blocks = blocks_;             // a multiprocessor must hold, which limits registers
+  static constexpr int blocks = blocks_;  // a multiprocessor must hold, which limits registers
   static constexpr unsigned look_back = look_back_;  // status words a thread reads at once
   static constexpr Match match = match_;
   static constexpr Tally tally = tally_;
@@ -45,8 +46,9 @@ __device__ __forceinline__ unsigned digit_of(std::uint64_t key, int shift) {
   return digit_of(shift < 32 ? low : high, shift % 32);
 }
 
-/// The lanes that agree with this one in the bits of x below 4. In C++ the same takes seven instructions a
-/// bit and not three; with all eight bits in one piece the compiler runs out of predicates.
+/// The lanes that agree with this one in the bits of x below 4. In C++ the same takes seven
+/// instructions a bit and not three; with all eight bits in one piece the compiler runs out of
+/// predicates.
 __device__ __forceinline__ unsigned peers_in_nibble(unsigned x) {
   unsigned peers;
   asm volatile(
@@ -98,7 +100,8 @@ __device__ __forceinline__ unsigned add_where(bool here, unsigned* shared_counte
       "@here atom.shared.add.u32 %0, [%2], %3;\n\t"
       "}"
       : "+r"(old)
-      : "r"(here ? 1U : 0U), "r"(static_cast<unsigned>(__cvta_generic_to_shared(shared_counter))), "r"(x)
+      : "r"(here ? 1U : 0U), "r"(static_cast<unsigned>(__cvta_generic_to_shared(shared_counter))),
+        "r"(x)
       : "memory");
   return old;
 }
@@ -120,8 +123,8 @@ __device__ __forceinline__ unsigned highest_lane(unsigned lanes) {
   return lane;
 }
 
-/// Adds the peers to their counter; what it was before, with atomics for the highest of them alone. below:
-/// how many peers are.
+/// Adds the peers to their counter; what it was before, with atomics for the highest of them alone.
+/// below: how many peers are.
 template <Tally tally>
 __device__ __forceinline__ unsigned count_peers(unsigned* counter, unsigned peers, unsigned below) {
   if constexpr (tally == Tally::atomics) {
@@ -137,11 +140,11 @@ __device__ __forceinline__ unsigned count_peers(unsigned* counter, unsigned peer
   }
 }
 
-/// ranks[u] = how many keys of this warp with the same digit come before; counters[0:bins] = how many there
-/// are. A few keys at a time: their votes and their counting overlap.
+/// ranks[u] = how many keys of this warp with the same digit come before; counters[0:bins] = how
+/// many there are. A few keys at a time: their votes and their counting overlap.
 template <class S, class Key>
-__device__ __forceinline__ void rank_in_warp(const Key (&keys)[S::items], int shift, unsigned* counters,
-                                             unsigned (&ranks)[S::items]) {
+__device__ __forceinline__ void rank_in_warp(const Key (&keys)[S::items], int shift,
+                                             unsigned* counters, unsigned (&ranks)[S::items]) {
   constexpr int together = 4;
   const unsigned below = lanes_below();
 #pragma unroll
@@ -158,8 +161,8 @@ __device__ __forceinline__ void rank_in_warp(const Key (&keys)[S::items], int sh
 #pragma unroll
     for (int g = 0; g < together; ++g) {
       if (first + g < S::items)
-        before[g] =
-            count_peers<S::tally>(counters + digit_of(keys[first + g], shift), peers[g], ranks[first + g]);
+        before[g] = count_peers<S::tally>(counters + digit_of(keys[first + g], shift), peers[g],
+                                          ranks[first + g]);
     }
 #pragma unroll
     for (int g = 0; g < together; ++g) {

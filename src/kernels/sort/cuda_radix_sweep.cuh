@@ -1,10 +1,10 @@
 #pragma once
-// One digit of the radix sort: every tile of keys is read once, sorted by the digit in shared memory and
-// written to its places, which it learns from the tiles before it while those are still at work (decoupled
-// look-back, Merrill and Garland 2016; Adinets and Merrill 2022).
+// One digit of the radix sort: every tile of keys is read once, sorted by the digit in shared
+// memory and written to its places, which it learns from the tiles before it while those are still
+// at work (decoupled look-back, Merrill and Garland 2016; Adinets and Merrill 2022).
 //
-// No block waits for one that might not run: a tile's number is drawn when a block starts on it, so that all
-// tiles before it are finished or in the hands of running blocks.
+// No block waits for one that might not run: a tile's number is drawn when a block starts on it, so
+// that all tiles before it are finished or in the hands of running blocks.
 
 #include "kernels/cuda_async.cuh"
 #include "kernels/sort/cuda_radix_rank.cuh"
@@ -14,8 +14,9 @@ namespace tessera::sort::onesweep {
 /// Keys of one launch: a count of them fits the value of a status word.
 inline constexpr index_t portion = index_t{1} << 28;
 
-/// A status word: what a tile says of one of its bins. It is written and read whole, so that nothing but the
-/// word itself needs an order. The codes of earlier sweeps mean the same as 0, nothing yet.
+/// A status word: what a tile says of one of its bins. It is written and read whole, so that
+/// nothing but the word itself needs an order. The codes of earlier sweeps mean the same as 0,
+/// nothing yet.
 inline constexpr int value_bits = 29;
 inline constexpr unsigned value_mask = (1U << value_bits) - 1;
 inline constexpr unsigned sweeps_a_clearing = 3;  // two codes each, in the 3 bits above the value
@@ -30,7 +31,8 @@ __device__ __forceinline__ unsigned peek(const unsigned* word) {
   return value;
 }
 __device__ __forceinline__ void post(unsigned* word, unsigned code, unsigned value) {
-  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(code << value_bits | value) : "memory");
+  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(code << value_bits | value)
+               : "memory");
 }
 
 /// What a pass does, as the histograms decide it.
@@ -84,8 +86,8 @@ struct TileMemory {
   unsigned tile;
 };
 
-/// How many keys of the tiles before this one lie in the bin. Several tiles are asked at once: a word takes
-/// longer to come than a tile takes to be done.
+/// How many keys of the tiles before this one lie in the bin. Several tiles are asked at once: a
+/// word takes longer to come than a tile takes to be done.
 template <class S>
 __device__ __forceinline__ unsigned keys_before(const unsigned* status, unsigned tile, unsigned bin,
                                                 Codes codes) {
@@ -113,7 +115,8 @@ template <class Key, class Value, class S>
 class TileOfKeys {
  public:
   using Memory = TileMemory<Key, Value, S>;
-  __device__ TileOfKeys(const Sweep<Key, Value>& sweep, const Pass& pass, Memory& memory, unsigned tile)
+  __device__ TileOfKeys(const Sweep<Key, Value>& sweep, const Pass& pass, Memory& memory,
+                        unsigned tile)
       : sweep_(sweep),
         pass_(pass),
         memory_(memory),
@@ -121,12 +124,14 @@ class TileOfKeys {
         begin_(sweep.begin + static_cast<index_t>(tile) * S::tile),
         valid_(min(sweep.n - tile * S::tile, S::tile)) {}
 
-  /// Whoever calls sees to it that no thread still reads the memory. full: the tile has all its keys.
+  /// Whoever calls sees to it that no thread still reads the memory. full: the tile has all its
+  /// keys.
   template <bool full>
   __device__ __forceinline__ void run() {
     const unsigned warp = threadIdx.x / 32;
 #pragma unroll
-    for (int i = 0; i < bins / 32; ++i) memory_.counters[warp][i * 32 + static_cast<int>(lane_id())] = 0;
+    for (int i = 0; i < bins / 32; ++i)
+      memory_.counters[warp][i * 32 + static_cast<int>(lane_id())] = 0;
     __syncwarp();
     load<full>();
     unsigned ranks[S::items];
@@ -135,12 +140,14 @@ class TileOfKeys {
     unsigned count = 0, start = 0;
     sum_warps(count, start);
 #pragma unroll
-    for (int u = 0; u < S::items; ++u) ranks[u] += memory_.counters[warp][digit_of(keys_[u], sweep_.shift)];
+    for (int u = 0; u < S::items; ++u)
+      ranks[u] += memory_.counters[warp][digit_of(keys_[u], sweep_.shift)];
     __syncthreads();  // the keys take the counters' place
 #pragma unroll
     for (int u = 0; u < S::items; ++u) {
       memory_.keys[ranks[u]] = keys_[u];
-      if constexpr (has_values<Value>) memory_.source[ranks[u]] = static_cast<std::uint16_t>(place(u));
+      if constexpr (has_values<Value>)
+        memory_.source[ranks[u]] = static_cast<std::uint16_t>(place(u));
     }
     find_targets(count, start);
     if constexpr (has_values<Value>) kernels::wait_for_copies();
@@ -157,7 +164,8 @@ class TileOfKeys {
   /// Keys beyond the end are the greatest and the last, so that they stay behind all others.
   template <bool full>
   __device__ __forceinline__ void load() {
-    const Key* const from = (pass_.from_spare != 0 ? sweep_.block.spare_keys : sweep_.block.keys) + begin_;
+    const Key* const from =
+        (pass_.from_spare != 0 ? sweep_.block.spare_keys : sweep_.block.keys) + begin_;
 #pragma unroll
     for (int u = 0; u < S::items; ++u)
       keys_[u] = full || place(u) < valid_ ? __ldcg(from + place(u)) : Key{0};
@@ -202,8 +210,8 @@ class TileOfKeys {
     return pass_.first != 0 && sweep_.block.payload == Payload::positions;
   }
 
-  /// Thread b: how many keys bin b has in the tile, and where it starts there; said to the tiles that follow.
-  /// The counters become the places where each warp's keys of a bin start.
+  /// Thread b: how many keys bin b has in the tile, and where it starts there; said to the tiles
+  /// that follow. The counters become the places where each warp's keys of a bin start.
   __device__ void sum_warps(unsigned& count, unsigned& start) {
     const unsigned bin = threadIdx.x;
     unsigned inclusive = 0;
@@ -249,7 +257,8 @@ class TileOfKeys {
 
   template <bool full>
   __device__ __forceinline__ void write() {
-    const bool map_back = pass_.last != 0 && !sweep_.block.map.identity(), positions = makes_positions();
+    const bool map_back = pass_.last != 0 && !sweep_.block.map.identity(),
+               positions = makes_positions();
 #pragma unroll
     for (int u = 0; u < S::items; ++u) {
       const unsigned at = static_cast<unsigned>(u) * S::threads + threadIdx.x;
@@ -259,7 +268,8 @@ class TileOfKeys {
       target.keys[at] = map_back ? sweep_.block.map.to_raw(key) : key;
       if constexpr (has_values<Value>) {
         const unsigned source = memory_.source[at];
-        target.values[at] = positions ? static_cast<Value>(begin_ + source) : memory_.values[source];
+        target.values[at] =
+            positions ? static_cast<Value>(begin_ + source) : memory_.values[source];
       }
     }
   }

@@ -40,11 +40,13 @@ std::vector<Variant> cuda_rows() {
        any_range,
        ROW(cuda_radix)},
       {{"cuda_hybrid", Space::device,
-        "64-bit keys divided twice, then in shared memory (after Stehle and Jacobsen 2017); others: "
+        "64-bit keys divided twice, then in shared memory (after Stehle and Jacobsen 2017); "
+        "others: "
         "cuda_radix"},
        any_range,
        ROW(cuda_hybrid)},
-      {{"cuda_merge", Space::device, "tiles in shared memory, then merge paths; stable (Green et al. 2012)"},
+      {{"cuda_merge", Space::device,
+        "tiles in shared memory, then merge paths; stable (Green et al. 2012)"},
        any_range,
        ROW(cuda_merge)},
       {{"cuda_counting", Space::device, "one counter a key value, a block's own in shared memory"},

@@ -1,6 +1,6 @@
 #pragma once
-// Items in host memory, sorted on the device: at once where it holds them, else in runs (device_runs.hpp).
-// Included by cuda_rows.cpp alone.
+// Items in host memory, sorted on the device: at once where it holds them, else in runs
+// (device_runs.hpp). Included by cuda_rows.cpp alone.
 
 #include <memory>
 #include <vector>
@@ -20,7 +20,8 @@ template <class Item>
   return in_bytes(matrix_view(data, 1, n));
 }
 
-/// The verbs of pass_runs. Room: sort(items, n, stream) on the device, with memory of its own for one run.
+/// The verbs of pass_runs. Room: sort(items, n, stream) on the device, with memory of its own for
+/// one run.
 template <class Item, class Room>
 class RunPassage {
  public:
@@ -36,7 +37,8 @@ class RunPassage {
 
   void wait_for_place(index_t run) { place(run).free.before_next(staging_.sending()); }
   void send(index_t run, index_t at, index_t n) {
-    staging_.send(one_row(from_ + runs_.begin(run) + at, n), one_row(place(run).items.data() + at, n));
+    staging_.send(one_row(from_ + runs_.begin(run) + at, n),
+                  one_row(place(run).items.data() + at, n));
   }
   void sort(index_t run, index_t n) {
     Place& here = place(run);
@@ -50,7 +52,8 @@ class RunPassage {
   }
   void wait_for_sorted(index_t run) { place(run).sorted.before_next(staging_.bringing()); }
   void bring(index_t run, index_t at, index_t n) {
-    staging_.bring(one_row(place(run).items.data() + at, n), one_row(to_ + runs_.begin(run) + at, n));
+    staging_.bring(one_row(place(run).items.data() + at, n),
+                   one_row(to_ + runs_.begin(run) + at, n));
   }
   void leave(index_t run) { place(run).free.record(staging_.bringing()); }
 
@@ -79,16 +82,18 @@ class RunPassage {
   machine::cuda::Laps laps_;
 };
 
-/// Keys on the device: room to sort n of them, which come and go as they are, or go as bits, which the host
-/// merges.
-template <class Key, void (*kernel)(const DeviceBlock<Key, NoValue>&, DeviceStream), index_t (*work)(index_t)>
+/// Keys on the device: room to sort n of them, which come and go as they are, or go as bits, which
+/// the host merges.
+template <class Key, void (*kernel)(const DeviceBlock<Key, NoValue>&, DeviceStream),
+          index_t (*work)(index_t)>
 class KeyRoom {
  public:
   enum class Leaves { keys, bits };
   KeyRoom(index_t n, const KeyMap<Key>& map, Leaves leaves)
       : spare_(n), work_(work(n)), map_(map), leaves_(leaves) {}
   void sort(Key* keys, index_t n, DeviceStream stream) const {
-    kernel({.keys = keys, .spare_keys = spare_.data(), .n = n, .map = map_, .work = work_.data()}, stream);
+    kernel({.keys = keys, .spare_keys = spare_.data(), .n = n, .map = map_, .work = work_.data()},
+           stream);
     if (leaves_ == Leaves::bits) keys_to_bits(keys, n, map_, stream);
   }
   static index_t bytes(index_t n) { return n * static_cast<index_t>(sizeof(Key)) + work(n); }
@@ -125,15 +130,15 @@ class PairRoom {
   machine::cuda::DeviceBuffer<std::byte> work_;
 };
 
-/// block.data in order; make_room(n, several): room for n items at a time, which are a part of several
-/// runs. The host's part is added to the times.
+/// block.data in order; make_room(n, several): room for n items at a time, which are a part of
+/// several runs. The host's part is added to the times.
 template <class Room, class Item, class MakeRoom>
 void sort_through_device(const Block<Item>& block, const MakeRoom& make_room) {
   if (block.n == 0) return;
   constexpr auto size = static_cast<index_t>(sizeof(Item));
-  const DeviceRuns runs =
-      plan_device_runs(block.n, machine::gpu_memory_limit(block.device_memory),
-                       [](index_t run, index_t places) { return places * run * size + Room::bytes(run); });
+  const DeviceRuns runs = plan_device_runs(
+      block.n, machine::gpu_memory_limit(block.device_memory),
+      [](index_t run, index_t places) { return places * run * size + Room::bytes(run); });
   const bool several = runs.count() > 1;
   {
     Room room = make_room(runs.run, several);

@@ -1,6 +1,6 @@
 #pragma once
-// A permutation along its cycles, cut by leaders: which these are, and the cycles without one. A permutation
-// says of every row the row that it gets, or of one that is done itself.
+// A permutation along its cycles, cut by leaders: which these are, and the cycles without one. A
+// permutation says of every row the row that it gets, or of one that is done itself.
 
 #include <atomic>
 
@@ -10,8 +10,8 @@ namespace tessera::sort {
 
 inline constexpr index_t leader_step = 256;  // rows with one that leads
 
-/// Any one of the k-th 256 of n rows: what rows have in common that follow each other at a power of two,
-/// permutations have too.
+/// Any one of the k-th 256 of n rows: what rows have in common that follow each other at a power of
+/// two, permutations have too.
 [[nodiscard]] inline index_t leader_of(index_t k, index_t n) {
   const std::uint64_t at = (static_cast<std::uint64_t>(k) * 0x9e3779b97f4a7c15u) >> 56;
   return std::min(n - 1, k * leader_step + static_cast<index_t>(at));
@@ -39,10 +39,12 @@ template <class Index>
   return Begins::perhaps_a_long_one;
 }
 
-/// Closes the cycles that no leader was on: close(first), of what closer() returns to a task, brings all rows
-/// of one to their places and says so in source[0:n]; ahead(row) of a row that will soon be read.
+/// Closes the cycles that no leader was on: close(first), of what closer() returns to a task,
+/// brings all rows of one to their places and says so in source[0:n]; ahead(row) of a row that will
+/// soon be read.
 template <class Index, class Ahead, class Closer>
-void close_cycles(index_t n, Index* source, index_t grain, const Ahead& ahead, const Closer& closer) {
+void close_cycles(index_t n, Index* source, index_t grain, const Ahead& ahead,
+                  const Closer& closer) {
   std::atomic<bool> is_left = false;
   machine::parallel_for(0, n, grain, [&](index_t begin, index_t end) {
     auto close = closer();

@@ -1,12 +1,13 @@
 #pragma once
-// Items that a device does not hold, through it in runs: while one is sorted there, the next is on its way
-// there and the one before on its way back. Then the host merges them. Arithmetic and order alone: what it
-// takes to move and to sort is passed in.
+// Items that a device does not hold, through it in runs: while one is sorted there, the next is on
+// its way there and the one before on its way back. Then the host merges them. Arithmetic and order
+// alone: what it takes to move and to sort is passed in.
 //
-// The other way, cutting at splitters first so that every part fits and nothing is merged, moves the same
-// bytes: every item once there and once back, and 64 bytes of the host's memory for one of 8 (into pinned
-// memory and out of it both ways, and a scatter in the place of the merge). Runs need no sample that may be
-// wrong, no room beside the scratch, and equal keys, however many, keep their order by themselves.
+// The other way, cutting at splitters first so that every part fits and nothing is merged, moves
+// the same bytes: every item once there and once back, and 64 bytes of the host's memory for one of
+// 8 (into pinned memory and out of it both ways, and a scatter in the place of the merge). Runs
+// need no sample that may be wrong, no room beside the scratch, and equal keys, however many, keep
+// their order by themselves.
 
 #include <algorithm>
 #include <span>
@@ -30,9 +31,9 @@ struct DeviceRuns {
   [[nodiscard]] index_t size(index_t r) const { return std::min(run, n - r * run); }
 };
 
-/// As few runs as there may be if bytes(run, places), of runs of that length in so many places, are no more
-/// than `limit`; all about as long. Bytes grow with both. Throws Error(memory) where so little is allowed
-/// that runs would be shorter than 64 Ki items.
+/// As few runs as there may be if bytes(run, places), of runs of that length in so many places, are
+/// no more than `limit`; all about as long. Bytes grow with both. Throws Error(memory) where so
+/// little is allowed that runs would be shorter than 64 Ki items.
 template <class Bytes>
 [[nodiscard]] DeviceRuns plan_device_runs(index_t n, index_t limit, const Bytes& bytes) {
   for (index_t count = 1; count < passing_runs; ++count) {
@@ -40,7 +41,8 @@ template <class Bytes>
   }
   index_t fits = std::min<index_t>(n, 1 << 16);
   require(bytes(fits, passing_runs) <= limit, ExitCode::memory,
-          "a sort on the device needs " + human_bytes(static_cast<double>(bytes(fits, passing_runs))) +
+          "a sort on the device needs " +
+              human_bytes(static_cast<double>(bytes(fits, passing_runs))) +
               " of its memory at least and may take " + human_bytes(static_cast<double>(limit)) +
               "; take a larger --device-memory, or --device cpu");
   for (index_t most = n; fits < most;) {
@@ -53,9 +55,10 @@ template <class Bytes>
   return {n, ceil_div(n, ceil_div(n, fits))};
 }
 
-/// In turn t run t goes to the device, run t - 1 is sorted and run t - 2 comes back; the two that travel by
-/// stretches of so many items in turn, for one thread feeds both ways. The passage's verbs return when they
-/// have been asked for: what has to wait for what it knows by the place, run modulo passing_runs.
+/// In turn t run t goes to the device, run t - 1 is sorted and run t - 2 comes back; the two that
+/// travel by stretches of so many items in turn, for one thread feeds both ways. The passage's
+/// verbs return when they have been asked for: what has to wait for what it knows by the place, run
+/// modulo passing_runs.
 template <class Passage>
 void pass_runs(const DeviceRuns& runs, index_t stretch, Passage& passage) {
   const index_t count = runs.count();
@@ -75,8 +78,8 @@ void pass_runs(const DeviceRuns& runs, index_t stretch, Passage& passage) {
   }
 }
 
-/// to[0:n] = the merge of the runs that lie side by side in from[0:n]. On the threads of the region it is
-/// called in.
+/// to[0:n] = the merge of the runs that lie side by side in from[0:n]. On the threads of the region
+/// it is called in.
 template <class Item>
 void merge_device_runs(const DeviceRuns& runs, const Item* from, Item* to) {
   std::vector<Run<Item>> sorted;

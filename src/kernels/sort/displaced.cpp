@@ -75,7 +75,8 @@ std::vector<index_t> all_descents(const Block<Item>& block, index_t begin, index
 template <class Item>
 class Sieve {
  public:
-  Sieve(const Block<Item>& block, index_t most) : data_(block.data), less_{block.map}, most_(most) {}
+  Sieve(const Block<Item>& block, index_t most)
+      : data_(block.data), less_{block.map}, most_(most) {}
 
   /// Runs come in order; false: more than the most would be out, and this run's are not copied.
   bool take(index_t begin, index_t end) {
@@ -94,12 +95,14 @@ class Sieve {
   [[nodiscard]] std::vector<Item>& out() { return out_; }
 
  private:
-  /// How many items at the begin of the run give way, so that together with the kept ones above what is left
-  /// they are fewest; tried are 0 to 4, 8, 16, ... and all that lie below the last that is kept.
+  /// How many items at the begin of the run give way, so that together with the kept ones above
+  /// what is left they are fewest; tried are 0 to 4, 8, 16, ... and all that lie below the last
+  /// that is kept.
   [[nodiscard]] index_t fewest(index_t begin, index_t n) const {
     const index_t low = lower_bound(data_ + begin, n, data_[kept_.back().end - 1], less_);
     index_t best = low, cost = low;
-    for (index_t first = 0; first < low && first < cost; first = first < 4 ? first + 1 : 2 * first) {
+    for (index_t first = 0; first < low && first < cost;
+         first = first < 4 ? first + 1 : 2 * first) {
       const index_t together = first + above(data_[begin + first], cost - first);
       if (together < cost) best = first, cost = together;
     }
@@ -164,8 +167,8 @@ std::vector<Stretch> places(const Block<Item>& block, const std::vector<Stretch>
   return moves;
 }
 
-/// In place: what goes down from the first, what goes up from the last, so that nothing is written over that
-/// is still to move.
+/// In place: what goes down from the first, what goes up from the last, so that nothing is written
+/// over that is still to move.
 template <class Item>
 void move_all(Item* data, const std::vector<Stretch>& moves) {
   const auto move = [&](const Stretch& s) {

@@ -11,7 +11,8 @@ namespace tessera::sort {
 namespace {
 
 constexpr index_t line_bytes = 64;
-constexpr index_t chunk_bytes = 1024;  // of a bucket that is on its way: 300 of them lie in a second level
+constexpr index_t chunk_bytes =
+    1024;  // of a bucket that is on its way: 300 of them lie in a second level
 
 /// f(batch, bits, bucket, count) for the keys in batches of a first-level cache.
 template <class B, class F>
@@ -21,13 +22,14 @@ void classify_all(const Division<B>& division, const B* keys, index_t n, const F
   std::uint16_t bucket[classify_batch];
   for (index_t i = 0; i < n; i += classify_batch) {
     const index_t count = std::min(classify_batch, n - i);
-    kernels.classify(division, keys + i, count, keys + std::min(i + classify_batch, n - count), bits, bucket);
+    kernels.classify(division, keys + i, count, keys + std::min(i + classify_batch, n - count),
+                     bits, bucket);
     f(keys + i, bucket, count);
   }
 }
 
-/// Keys on their way to the buckets of one task: a chunk each, copied past the caches when it is full. Chunks
-/// begin as far into a line as their places do, so that whole lines go out.
+/// Keys on their way to the buckets of one task: a chunk each, copied past the caches when it is
+/// full. Chunks begin as far into a line as their places do, so that whole lines go out.
 template <class B>
 class Outgoing {
  public:
@@ -45,7 +47,8 @@ class Outgoing {
     put_all(streams_.data(), keys, bucket, n, [this](std::size_t b) { flush(b); });
   }
   void finish() {
-    for (std::size_t b = 0; b < streams_.size(); ++b) std::copy(first_[b], streams_[b].next, to_[b]);
+    for (std::size_t b = 0; b < streams_.size(); ++b)
+      std::copy(first_[b], streams_[b].next, to_[b]);
   }
 
   static constexpr index_t chunk = chunk_bytes / static_cast<index_t>(sizeof(B));
@@ -66,7 +69,8 @@ class Outgoing {
 };
 
 template <class B>
-void divide_bits(const RadixPlan<B>& plan, const B* from, B* to, index_t n, std::span<index_t> begin) {
+void divide_bits(const RadixPlan<B>& plan, const B* from, B* to, index_t n,
+                 std::span<index_t> begin) {
   const index_t buckets = plan.buckets();
   const index_t tasks = team() == 1 ? 1 : std::clamp<index_t>(n / task_grain, 1, 2 * team());
   const index_t length = ceil_div(std::max<index_t>(n, 1), tasks);
@@ -90,9 +94,10 @@ void divide_bits(const RadixPlan<B>& plan, const B* from, B* to, index_t n, std:
   machine::parallel_for(0, tasks, 1, [&](index_t t, index_t) {
     Outgoing<B> outgoing(to, place.data() + t * buckets, buckets,
                          memory.data() + t * buckets * Outgoing<B>::chunk);
-    classify_all(
-        plan.division(), from + part(t), part(t + 1) - part(t),
-        [&](const B* keys, const std::uint16_t* bucket, index_t some) { outgoing.put(keys, bucket, some); });
+    classify_all(plan.division(), from + part(t), part(t + 1) - part(t),
+                 [&](const B* keys, const std::uint16_t* bucket, index_t some) {
+                   outgoing.put(keys, bucket, some);
+                 });
     outgoing.finish();
   });
 }
@@ -110,7 +115,8 @@ Divider<T>::Divider(std::span<const T> sample, index_t wanted, Order order)
   const auto bits_at = [&](index_t s) {
     return map.to_bits(std::bit_cast<Bits<T>>(sample[static_cast<std::size_t>(s)]));
   };
-  plan_->divide_by_sample(std::min(static_cast<index_t>(sample.size()), most_samples), bits_at, wanted, map);
+  plan_->divide_by_sample(std::min(static_cast<index_t>(sample.size()), most_samples), bits_at,
+                          wanted, map);
 }
 
 template <class T>
@@ -143,9 +149,11 @@ void Divider<T>::divide(std::span<const T> from, std::span<T> to, std::span<inde
 template <class T>
 void Divider<T>::classify(std::span<const T> keys, std::uint16_t* bucket) const {
   using B = Bits<T>;
-  classify_all(
-      plan_->division(), reinterpret_cast<const B*>(keys.data()), static_cast<index_t>(keys.size()),
-      [&](const B*, const std::uint16_t* some, index_t n) { bucket = std::copy_n(some, n, bucket); });
+  classify_all(plan_->division(), reinterpret_cast<const B*>(keys.data()),
+               static_cast<index_t>(keys.size()),
+               [&](const B*, const std::uint16_t* some, index_t n) {
+                 bucket = std::copy_n(some, n, bucket);
+               });
 }
 
 template class Divider<std::int32_t>;

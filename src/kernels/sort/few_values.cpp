@@ -37,7 +37,8 @@ class Tally {
   }
   [[nodiscard]] index_t values() const { return values_; }
   [[nodiscard]] index_t seen_once() const {
-    return std::count_if(slots_.begin(), slots_.end(), [](const Value<B>& v) { return v.count == 1; });
+    return std::count_if(slots_.begin(), slots_.end(),
+                         [](const Value<B>& v) { return v.count == 1; });
   }
   void append_to(std::vector<Value<B>>& values) const {
     std::copy_if(slots_.begin(), slots_.end(), std::back_inserter(values),
@@ -58,8 +59,8 @@ class Tally {
     slots_[at].count += count;
     return true;
   }
-  /// Both halves of a product, which moves bits up in the lower and down in the upper one: integers differ in
-  /// their lower bits, floating-point numbers in their upper ones.
+  /// Both halves of a product, which moves bits up in the lower and down in the upper one: integers
+  /// differ in their lower bits, floating-point numbers in their upper ones.
   static std::size_t slot_of(std::uint64_t key) {
     const Wide product = Wide{key} * 0x9e3779b97f4a7c15u;
     return static_cast<std::uint64_t>(product ^ (product >> 64)) >> (64 - slot_bits);
@@ -77,7 +78,8 @@ std::vector<Value<B>> values_of(const Block<B>& block) {
   machine::parallel_for(0, pieces, 1, [&](index_t p, index_t) {
     const index_t begin = p * block.n / pieces, end = (p + 1) * block.n / pieces;
     Tally<B> tally;
-    if (tally.add(block.data + begin, end - begin)) tallies[static_cast<std::size_t>(p)] = std::move(tally);
+    if (tally.add(block.data + begin, end - begin))
+      tallies[static_cast<std::size_t>(p)] = std::move(tally);
   });
   std::vector<Value<B>> values;
   for (const auto& tally : tallies)
@@ -113,7 +115,8 @@ bool sort_few_values(const Block<B>& block) {
   index_t end = 0;
   for (const auto& value : values) ends.push_back(end += value.count);
   machine::parallel_for(0, block.n, 8 * task_grain, [&](index_t begin, index_t last) {
-    auto v = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin());
+    auto v =
+        static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin());
     for (index_t i = begin; i < last; i = ends[v++])
       std::fill(block.data + i, block.data + std::min(ends[v], last), values[v].key);
   });

@@ -1,7 +1,7 @@
 #pragma once
-// The lazy k-merger (Brodal and Fagerberg 2002): a binary tree of merges with a buffer on every edge, sized
-// so that each subtree of the van Emde Boas layout fits some cache, whatever its size. An empty buffer is
-// refilled on demand.
+// The lazy k-merger (Brodal and Fagerberg 2002): a binary tree of merges with a buffer on every
+// edge, sized so that each subtree of the van Emde Boas layout fits some cache, whatever its size.
+// An empty buffer is refilled on demand.
 
 #include <bit>
 #include <cmath>
@@ -22,7 +22,8 @@ class Funnel {
     std::vector<index_t> capacity(static_cast<std::size_t>(height_) + 1, 0);
     size_buffers(capacity, 0, height_);
     index_t items = 0;
-    for (int depth = 1; depth < height_; ++depth) items += capacity[static_cast<std::size_t>(depth)] << depth;
+    for (int depth = 1; depth < height_; ++depth)
+      items += capacity[static_cast<std::size_t>(depth)] << depth;
     storage_ = machine::Buffer<Item>(items);
     next_ = storage_.data();
     place_buffers(capacity, 1, 0, height_);
@@ -50,8 +51,8 @@ class Funnel {
     bool exhausted = false;  ///< nothing will follow what the buffer holds
   };
 
-  /// Edges at the middle of a subtree of height h (k = 2^h inputs) hold k^(3/2) items; halves alike,
-  /// recursively.
+  /// Edges at the middle of a subtree of height h (k = 2^h inputs) hold k^(3/2) items; halves
+  /// alike, recursively.
   static void size_buffers(std::vector<index_t>& capacity, int top, int height) {
     if (height < 2) return;
     const int upper = height / 2;
@@ -61,8 +62,10 @@ class Funnel {
     size_buffers(capacity, top + upper, height - upper);
   }
 
-  /// Buffers of a subtree lie together: first those of its upper half, then each lower one with its own.
-  void place_buffers(const std::vector<index_t>& capacity, std::size_t root, int depth, int height) {
+  /// Buffers of a subtree lie together: first those of its upper half, then each lower one with its
+  /// own.
+  void place_buffers(const std::vector<index_t>& capacity, std::size_t root, int depth,
+                     int height) {
     if (height < 2) return;
     const int upper = height / 2;
     place_buffers(capacity, root, depth, upper);

@@ -18,7 +18,11 @@ class Parts {
 
  public:
   Parts(std::string_view variant, std::span<T> scratch, Order order, const Tuning& tuning)
-      : variant_(variant), scratch_(scratch), order_(order), tuning_(tuning), map_(key_map<T>(order)) {}
+      : variant_(variant),
+        scratch_(scratch),
+        order_(order),
+        tuning_(tuning),
+        map_(key_map<T>(order)) {}
 
   void sort(T* keys, index_t n) {
     if (variant_ == "auto" && n > static_cast<index_t>(scratch_.size()) &&
@@ -28,8 +32,9 @@ class Parts {
       const B pivot = median_of_samples(keys, n);
       const index_t below = partition(keys, n, [pivot](B bits) { return bits < pivot; });
       // Many equal keys show as a small lower part: those that equal the pivot stand right already.
-      const index_t equal =
-          below <= n / 8 ? partition(keys + below, n - below, [pivot](B bits) { return bits == pivot; }) : 0;
+      const index_t equal = below <= n / 8 ? partition(keys + below, n - below,
+                                                       [pivot](B bits) { return bits == pivot; })
+                                           : 0;
       sort(keys, below);
       keys += below + equal;
       n -= below + equal;
@@ -44,13 +49,14 @@ class Parts {
   B median_of_samples(const T* keys, index_t n) const {
     std::array<B, samples> sample;
     for (index_t i = 0; i < samples; ++i)
-      sample[static_cast<std::size_t>(i)] = bits(keys[(n / samples) * i + (n % samples) * i / samples]);
+      sample[static_cast<std::size_t>(i)] =
+          bits(keys[(n / samples) * i + (n % samples) * i / samples]);
     std::nth_element(sample.begin(), sample.begin() + samples / 2, sample.end());
     return sample[samples / 2];
   }
 
-  /// keys[0:result] satisfy `before`, the others do not. Several threads partition a chunk each; then what
-  /// lies on the wrong side of the border changes places.
+  /// keys[0:result] satisfy `before`, the others do not. Several threads partition a chunk each;
+  /// then what lies on the wrong side of the border changes places.
   template <class Before>
   index_t partition(T* keys, index_t n, const Before& before) const {
     const index_t chunks = team() == 1 ? 1 : std::min<index_t>(4 * team(), n / task_grain);
@@ -63,7 +69,8 @@ class Parts {
           begin + partition_alone(keys + begin, chunk.begin(c + 1) - begin, before, map_);
     });
     index_t border = 0;
-    for (index_t c = 0; c < chunks; ++c) border += middles[static_cast<std::size_t>(c)] - chunk.begin(c);
+    for (index_t c = 0; c < chunks; ++c)
+      border += middles[static_cast<std::size_t>(c)] - chunk.begin(c);
     std::vector<Stretch> late, early;  // that belong behind the border, and before it
     for (index_t c = 0; c < chunks; ++c) {
       const index_t middle = middles[static_cast<std::size_t>(c)];
@@ -76,7 +83,9 @@ class Parts {
 
   struct Chunks {
     index_t n, chunks;
-    [[nodiscard]] index_t begin(index_t c) const { return n / chunks * c + std::min(c, n % chunks); }
+    [[nodiscard]] index_t begin(index_t c) const {
+      return n / chunks * c + std::min(c, n % chunks);
+    }
   };
   struct Stretch {
     index_t begin, end;

@@ -22,7 +22,9 @@ constexpr double two_to(int exponent) {
                        : 1 / static_cast<double>(Wide{1} << -exponent);
 }
 
-Word random(Word seed, Word stream, Word i) { return random_bits(seed, stream, static_cast<index_t>(i)); }
+Word random(Word seed, Word stream, Word i) {
+  return random_bits(seed, stream, static_cast<index_t>(i));
+}
 /// In (0, 1].
 double fraction(Word seed, Word stream, Word i) {
   return static_cast<double>((random(seed, stream, i) >> 11) + 1) * two_to(-53);
@@ -39,8 +41,8 @@ Word uniform(Word seed, Word i, Word) { return random(seed, 0, i); }
 
 /// Box and Muller (1958), the standard deviation an eighth of the half range, cut where it ends.
 Word gaussian(Word seed, Word i, Word) {
-  const double g =
-      std::sqrt(-2 * std::log(fraction(seed, 0, i))) * std::cos(2 * std::numbers::pi * fraction(seed, 1, i));
+  const double g = std::sqrt(-2 * std::log(fraction(seed, 0, i))) *
+                   std::cos(2 * std::numbers::pi * fraction(seed, 1, i));
   return static_cast<Word>((std::min(std::max(g, -7.999), 7.999) + 8) * two_to(60));
 }
 
@@ -48,7 +50,8 @@ Word exponential(Word seed, Word i, Word) {
   return static_cast<Word>(-std::log(fraction(seed, 0, i)) * two_to(58));
 }
 
-/// Ranks 1 .. 10^6 with probability proportional to rank^-0.75, by inverting the continuous distribution.
+/// Ranks 1 .. 10^6 with probability proportional to rank^-0.75, by inverting the continuous
+/// distribution.
 Word zipf(Word seed, Word i, Word) {
   const double root = 1 + fraction(seed, 0, i) * (std::sqrt(1e3) - 1);  // (10^6)^(1/4) = 1000^(1/2)
   return static_cast<Word>(root * root * root * root);
@@ -60,7 +63,8 @@ Word root_dup(Word, Word i, Word n) {
 Word two_dup(Word, Word i, Word n) { return (power_mod(i, 2, n) + n / 2) % n; }
 Word eight_dup(Word, Word i, Word n) { return (power_mod(i, 8, n) + n / 2) % n; }
 
-/// Sorted, but in each of about sqrt(n) blocks one key has changed places with one of the opposite block.
+/// Sorted, but in each of about sqrt(n) blocks one key has changed places with one of the opposite
+/// block.
 Word almost_sorted(Word seed, Word i, Word n) {
   const Word length = std::max<Word>(1, static_cast<Word>(std::sqrt(static_cast<double>(n))));
   const Word blocks = n / length, block = i / length;
@@ -73,8 +77,8 @@ Word sorted(Word, Word i, Word n) { return ramp(i, n); }
 Word reverse(Word, Word i, Word n) { return ramp(n - 1 - i, n); }
 Word all_equal(Word, Word, Word) { return 42; }
 
-/// Sixteen blocks, each uniform in a sixteenth of the range that is not its own (Helman, Bader and JaJa
-/// 1998).
+/// Sixteen blocks, each uniform in a sixteenth of the range that is not its own (Helman, Bader and
+/// JaJa 1998).
 Word staggered(Word seed, Word i, Word n) {
   constexpr Word blocks = 16;
   const Word block = static_cast<Word>(Wide{i} * blocks / n);
@@ -105,9 +109,11 @@ constexpr std::array<Input, 17> table{{
     {"sorted", "ascending", wide, 0, fraction_of_range, sorted},
     {"reverse", "descending", wide, 0, fraction_of_range, reverse},
     {"all_equal", "one value", narrow, 0, 1, all_equal},
-    {"staggered", "sixteen blocks, each in the range of another", wide, 0, fraction_of_range, staggered},
+    {"staggered", "sixteen blocks, each in the range of another", wide, 0, fraction_of_range,
+     staggered},
     {"dense", "uniform in [0, n]", narrow, 0, 1, dense},
-    {"entropy_0.811", "bits of entropy a bit: and of 2 words", wide, 0, fraction_of_range, entropy<2>},
+    {"entropy_0.811", "bits of entropy a bit: and of 2 words", wide, 0, fraction_of_range,
+     entropy<2>},
     {"entropy_0.544", "and of 3 words", wide, 0, fraction_of_range, entropy<3>},
     {"entropy_0.337", "and of 4 words", wide, 0, fraction_of_range, entropy<4>},
     {"entropy_0.201", "and of 5 words", wide, 0, fraction_of_range, entropy<5>},
@@ -136,17 +142,20 @@ const Input& input(std::string_view name) {
     if (row.name == name) return row;
     names.emplace_back(row.name);
   }
-  throw Error(ExitCode::usage, "there is no input '" + std::string(name) + "'" + suggestion(name, names));
+  throw Error(ExitCode::usage,
+              "there is no input '" + std::string(name) + "'" + suggestion(name, names));
 }
 
 template <class T>
 void generate(const Input& input, std::uint64_t seed, index_t first, index_t n, std::span<T> keys) {
-  machine::parallel_for(0, static_cast<index_t>(keys.size()), 1 << 16, [&](index_t begin, index_t end) {
-    for (index_t j = begin; j < end; ++j) {
-      const auto i = static_cast<Word>(first + j);
-      keys[static_cast<std::size_t>(j)] = key<T>(input, input.word(seed, i, static_cast<Word>(n)));
-    }
-  });
+  machine::parallel_for(0, static_cast<index_t>(keys.size()), 1 << 16,
+                        [&](index_t begin, index_t end) {
+                          for (index_t j = begin; j < end; ++j) {
+                            const auto i = static_cast<Word>(first + j);
+                            keys[static_cast<std::size_t>(j)] =
+                                key<T>(input, input.word(seed, i, static_cast<Word>(n)));
+                          }
+                        });
 }
 
 template void generate(const Input&, std::uint64_t, index_t, index_t, std::span<std::int32_t>);

@@ -1,6 +1,6 @@
 #pragma once
-// Keys as unsigned bits: every key type is mapped order-preservingly to u32 or u64, bits are sorted, and
-// mapped back.
+// Keys as unsigned bits: every key type is mapped order-preservingly to u32 or u64, bits are
+// sorted, and mapped back.
 //
 // The order is the total order of the mapped bits:
 //   integers  as numbers;
@@ -34,14 +34,15 @@ enum class Order { ascending, descending };
   return false;
 }
 
-/// A key's bits with the position it came from. Sorted by (key, index), so that every sort of pairs with
-/// ascending indices is stable.
+/// A key's bits with the position it came from. Sorted by (key, index), so that every sort of pairs
+/// with ascending indices is stable.
 struct Pair {
   std::uint64_t key;
   std::uint64_t index;
 
   friend constexpr bool operator<(const Pair& a, const Pair& b) {
-    return (a.key < b.key) | ((a.key == b.key) & (a.index < b.index));  // no branch: the outcome is random
+    return (a.key < b.key) |
+           ((a.key == b.key) & (a.index < b.index));  // no branch: the outcome is random
   }
   friend constexpr bool operator==(const Pair&, const Pair&) = default;
 };
@@ -57,8 +58,10 @@ using KeyBits = std::conditional_t<std::is_same_v<Plain<Item>, Pair>, std::uint6
 [[nodiscard]] constexpr std::uint64_t key_of(std::uint64_t item) { return item; }
 [[nodiscard]] constexpr std::uint64_t key_of(const Pair& item) { return item.key; }
 
-/// The map of one key type and order, as run-time numbers: one instantiation a width serves all types.
-///   bits = (raw ^ flip ^ (raw < 0 ? spread : 0)) - offset;  mirrored: bits <= top becomes top - bits
+/// The map of one key type and order, as run-time numbers: one instantiation a width serves all
+/// types.
+///   bits = (raw ^ flip ^ (raw < 0 ? spread : 0)) - offset;  mirrored: bits <= top becomes top -
+///   bits
 template <class B>
 struct KeyMap {
   B spread = 0;  ///< further bits to flip in negative floats, whose magnitude grows downwards
@@ -104,7 +107,8 @@ template <class T>
   return map;
 }
 
-/// Is told of keys first[0:n] of the result that stay as they are and that a cache holds; by any thread.
+/// Is told of keys first[0:n] of the result that stay as they are and that a cache holds; by any
+/// thread.
 using Done = std::function<void(const void* first, index_t n)>;
 
 /// One problem: data[0:n] is to be sorted by the mapped bits; scratch[0:n] may be overwritten.

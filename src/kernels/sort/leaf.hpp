@@ -1,6 +1,6 @@
 #pragma once
-// The inner kernels of radix, compiled per instruction set: how keys find their bucket, and what happens in a
-// cache.
+// The inner kernels of radix, compiled per instruction set: how keys find their bucket, and what
+// happens in a cache.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace tessera::sort {
 
-/// How the range of keys is divided among buckets. A key's place in the range is scaled to 28 bits, the upper
-/// 12 of which are its slice:
+/// How the range of keys is divided among buckets. A key's place in the range is scaled to 28 bits,
+/// the upper 12 of which are its slice:
 ///   place = (min(max(bits, low) - low, range) >> right) << left
-/// or, where most keys lie near the least one, logarithmically (log_place below) with six bits a power of
-/// two. Buckets are either even (table == nullptr): (place >> 12) * factor >> 16; or each slice has its own
-/// `width` buckets from `base` on: base + ((place & 0xffff) * width >> 16), table[slice] = base << 16 |
-/// width.
-/// Doubles that lie evenly as numbers, and so unevenly as bits, are divided as numbers: bucket_of_value.
+/// or, where most keys lie near the least one, logarithmically (log_place below) with six bits a
+/// power of two. Buckets are either even (table == nullptr): (place >> 12) * factor >> 16; or each
+/// slice has its own `width` buckets from `base` on: base + ((place & 0xffff) * width >> 16),
+/// table[slice] = base << 16 | width. Doubles that lie evenly as numbers, and so unevenly as bits,
+/// are divided as numbers: bucket_of_value.
 template <class B>
 struct Division {
   B low = 0, range = 0;
@@ -30,8 +30,9 @@ struct Division {
   KeyMap<B> map{};
 };
 
-/// Places of a logarithmic division: numbers below 2^7 are scaled by 2^16; from there on every power of two
-/// has 2^22 places, so that a number's place begins with its length and its six bits behind the first.
+/// Places of a logarithmic division: numbers below 2^7 are scaled by 2^16; from there on every
+/// power of two has 2^22 places, so that a number's place begins with its length and its six bits
+/// behind the first.
 inline constexpr int log_bits = 22, log_least = 7;
 [[nodiscard]] constexpr std::uint64_t log_place(std::uint64_t x) {
   const int length = std::max(bit_length(x), log_least);
@@ -65,9 +66,9 @@ struct Bounds {
   B high = 0;
 };
 
-/// to[0:n] = the keys of the pieces (n in all), sorted by bits, as raw keys. All bits lie in bounds;
-/// work[0:n] is overwritten; neither overlaps a piece. B is the unsigned type of the keys, or its traced
-/// form.
+/// to[0:n] = the keys of the pieces (n in all), sorted by bits, as raw keys. All bits lie in
+/// bounds; work[0:n] is overwritten; neither overlaps a piece. B is the unsigned type of the keys,
+/// or its traced form.
 template <class B>
 struct Bucket {
   const Piece<B>* pieces;
@@ -83,22 +84,24 @@ template <class B>
 struct LeafKernels {
   /// As many keys as sort_few takes.
   index_t few;
-  /// to[0:n] = from[0:n] sorted, as raw keys; n <= few. from holds bits, all in bounds, and may be to.
-  void (*sort_few)(const B* from, B* to, index_t n, Bounds<Plain<B>> bounds, const KeyMap<Plain<B>>& map);
+  /// to[0:n] = from[0:n] sorted, as raw keys; n <= few. from holds bits, all in bounds, and may be
+  /// to.
+  void (*sort_few)(const B* from, B* to, index_t n, Bounds<Plain<B>> bounds,
+                   const KeyMap<Plain<B>>& map);
   void (*sort_many)(const Bucket<B>&);
-  /// bits[0:n] = raw[0:n] mapped, bucket[0:n] = their buckets. ahead[0:n], keys for a later call, is called
-  /// into the cache: the hardware stops at the ends of pages and pieces.
+  /// bits[0:n] = raw[0:n] mapped, bucket[0:n] = their buckets. ahead[0:n], keys for a later call,
+  /// is called into the cache: the hardware stops at the ends of pages and pieces.
   void (*classify)(const Division<Plain<B>>&, const B* raw, index_t n, const B* ahead, B* bits,
                    std::uint16_t* bucket);
   /// to[0:bytes] = from[0:bytes] past the caches; bytes is a multiple of 64.
   void (*copy_past_cache)(const void* from, void* to, index_t bytes);
   /// Of raw[0:n]; `first` is the raw key before raw[0] (or raw[0] itself).
   Survey (*survey)(const B* raw, index_t n, B first, const KeyMap<Plain<B>>& map);
-  /// Sorts data[0:n], raw keys, by their bits, on this thread; n is at least 2^10. nullptr where there is no
-  /// quicksort that is faster than radix for keys that lie unevenly.
+  /// Sorts data[0:n], raw keys, by their bits, on this thread; n is at least 2^10. nullptr where
+  /// there is no quicksort that is faster than radix for keys that lie unevenly.
   void (*quicksort)(B* data, index_t n, const KeyMap<Plain<B>>& map) = nullptr;
-  /// to[0:na+nb] = merge of a[0:na] and b[0:nb], all bits; `to` overlaps neither. nullptr where none is
-  /// faster than merge_sequential.
+  /// to[0:na+nb] = merge of a[0:na] and b[0:nb], all bits; `to` overlaps neither. nullptr where
+  /// none is faster than merge_sequential.
   void (*merge)(const B* a, index_t na, const B* b, index_t nb, B* to) = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// Quicksort in AVX-512, in place. A vector of keys is parted by one or two permutations and stored whole at
-// both ends; parts of at most sixteen registers are sorted by networks.
+// Quicksort in AVX-512, in place. A vector of keys is parted by one or two permutations and stored
+// whole at both ends; parts of at most sixteen registers are sorted by networks.
 
 #include <immintrin.h>
 
@@ -23,7 +23,8 @@ constexpr auto as_it_is = [](__m512i keys) { return keys; };
 template <class B, class As>
 B sampled_pivot(const B* keys, index_t n, std::uint64_t& state, const As& as) {
   using L = LanesOf<B>;
-  const auto places = static_cast<std::uint64_t>(n - L::lanes < 0xffffffff ? n - L::lanes : 0xffffffff);
+  const auto places =
+      static_cast<std::uint64_t>(n - L::lanes < 0xffffffff ? n - L::lanes : 0xffffffff);
   __m512i v[9];
   for (auto& some : v) {
     state = state * 6364136223846793005u + 1442695040888963407u;  // Knuth's MMIX generator
@@ -45,8 +46,8 @@ class Quicksort {
  public:
   explicit Quicksort(const KeyMap<B>& map) : key_map_(map), map_(map) {}
 
-  /// All of data[0:n] lie in [low, high]. Pivots halve that range until a part shows that this does not halve
-  /// the keys; from there on they are sampled.
+  /// All of data[0:n] lie in [low, high]. Pivots halve that range until a part shows that this does
+  /// not halve the keys; from there on they are sampled.
   void sort(B* data, index_t n, B low, B high, Pivots pivots) {
     while (n > network_keys<B>) {
       if (low == high) {
@@ -54,7 +55,8 @@ class Quicksort {
         return;
       }
       B pivot = static_cast<B>(low + (high - low) / 2 + 1);
-      index_t below = pivots == Pivots::halve_range ? partition<PartsOf<B>>(data, n, pivot, as_it_is) : 0;
+      index_t below =
+          pivots == Pivots::halve_range ? partition<PartsOf<B>>(data, n, pivot, as_it_is) : 0;
       if (below < n / 3 || n - below < n / 3) {
         pivots = Pivots::sample;
         pivot = sampled_pivot(data, n, state_, as_it_is);
@@ -72,8 +74,8 @@ class Quicksort {
  private:
   void fill_raw(B* to, index_t n, B bits) {
     using L = LanesOf<B>;
-    const auto raw = map_.to_raw(_mm512_broadcastq_epi64(_mm_cvtsi64_si128(
-        static_cast<long long>(sizeof(B) == 8 ? bits : static_cast<std::uint64_t>(bits) * 0x100000001u))));
+    const auto raw = map_.to_raw(_mm512_broadcastq_epi64(_mm_cvtsi64_si128(static_cast<long long>(
+        sizeof(B) == 8 ? bits : static_cast<std::uint64_t>(bits) * 0x100000001u))));
     for (index_t i = 0; i < n; i += L::lanes) L::store(to + i, valid_lanes<L>(n, i), raw);
   }
 
@@ -137,10 +139,11 @@ class Classifier {
     const auto above = L::sub(L::max(bits, low_), low_);
     const auto zeros = L::min(L::leading_zeros(above), L::all(width - log_least));
     const auto to_right = L::sub(L::all(width - log_bits - 1), zeros);
-    const auto scaled =
-        _mm512_or_si512(L::shift_right(above, to_right), L::shift_left(above, L::sub(L::all(0), to_right)));
+    const auto scaled = _mm512_or_si512(L::shift_right(above, to_right),
+                                        L::shift_left(above, L::sub(L::all(0), to_right)));
     // Where nothing is shifted both are the number itself.
-    return L::add(L::shift_left(L::sub(L::all(width - log_least), zeros), unsigned{log_bits}), scaled);
+    return L::add(L::shift_left(L::sub(L::all(width - log_least), zeros), unsigned{log_bits}),
+                  scaled);
   }
   [[nodiscard]] __m512i even_bucket(__m512i place) const {
     return L::shift_right(L::multiply(L::shift_right(place, 12), factor_), 16);
@@ -154,12 +157,14 @@ class Classifier {
   __m128i right_, left_;
 };
 
-/// bucket[0:n] from places and the table of a division. Plain loads: the gather instruction takes longer.
+/// bucket[0:n] from places and the table of a division. Plain loads: the gather instruction takes
+/// longer.
 void look_up_buckets(const std::uint32_t* table, const std::uint32_t* place, index_t n,
                      std::uint16_t* bucket) {
   for (index_t i = 0; i < n; ++i) {
     const std::uint32_t entry = table[place[i] >> 16];
-    bucket[i] = static_cast<std::uint16_t>((entry >> 16) + (((place[i] & 0xffff) * (entry & 0xffff)) >> 16));
+    bucket[i] = static_cast<std::uint16_t>((entry >> 16) +
+                                           (((place[i] & 0xffff) * (entry & 0xffff)) >> 16));
   }
 }
 

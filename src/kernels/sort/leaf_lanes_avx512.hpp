@@ -1,6 +1,6 @@
 #pragma once
-// Keys in AVX-512 registers, for leaf_avx512.cpp alone: everything here is local to its object. The map of
-// keys, and lanes as whatever the networks compare.
+// Keys in AVX-512 registers, for leaf_avx512.cpp alone: everything here is local to its object. The
+// map of keys, and lanes as whatever the networks compare.
 
 #include <immintrin.h>
 
@@ -107,7 +107,9 @@ struct Lanes64 {
   static __m512i add(__m512i a, __m512i b) { return _mm512_add_epi64(a, b); }
   static __m512i sub(__m512i a, __m512i b) { return _mm512_sub_epi64(a, b); }
   /// The lanes of m from b - c, others from a.
-  static __m512i sub_or(__m512i a, Mask m, __m512i b, __m512i c) { return _mm512_mask_sub_epi64(a, m, b, c); }
+  static __m512i sub_or(__m512i a, Mask m, __m512i b, __m512i c) {
+    return _mm512_mask_sub_epi64(a, m, b, c);
+  }
   /// Of the lower halves of lanes.
   static __m512i multiply(__m512i a, __m512i b) { return _mm512_mul_epu32(a, b); }
   static __m512i shift_right(__m512i v, __m128i count) { return _mm512_srl_epi64(v, count); }
@@ -142,7 +144,8 @@ struct Lanes64 {
     if constexpr (flips == 2) return _mm512_permutex_epi64(v, 0x4e);
     if constexpr (flips == 3) return _mm512_permutex_epi64(v, 0x1b);
     if constexpr (flips == 4) return _mm512_shuffle_i64x2(v, v, 0x4e);
-    if constexpr (flips == 7) return _mm512_permutexvar_epi64(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), v);
+    if constexpr (flips == 7)
+      return _mm512_permutexvar_epi64(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), v);
   }
 };
 
@@ -161,7 +164,9 @@ struct Lanes32 {
   static __m512i all(B x) { return _mm512_set1_epi32(static_cast<int>(x)); }
   static __m512i add(__m512i a, __m512i b) { return _mm512_add_epi32(a, b); }
   static __m512i sub(__m512i a, __m512i b) { return _mm512_sub_epi32(a, b); }
-  static __m512i sub_or(__m512i a, Mask m, __m512i b, __m512i c) { return _mm512_mask_sub_epi32(a, m, b, c); }
+  static __m512i sub_or(__m512i a, Mask m, __m512i b, __m512i c) {
+    return _mm512_mask_sub_epi32(a, m, b, c);
+  }
   static __m512i multiply(__m512i a, __m512i b) { return _mm512_mullo_epi32(a, b); }
   static __m512i shift_right(__m512i v, __m128i count) { return _mm512_srl_epi32(v, count); }
   static __m512i shift_left(__m512i v, __m128i count) { return _mm512_sll_epi32(v, count); }
@@ -194,8 +199,8 @@ struct Lanes32 {
     if constexpr (flips == 7) return _mm512_permutex_epi64(exchange<3>(v), 0x4e);
     if constexpr (flips == 8) return _mm512_shuffle_i64x2(v, v, 0x4e);
     if constexpr (flips == 15) {
-      return _mm512_permutexvar_epi32(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
-                                      v);
+      return _mm512_permutexvar_epi32(
+          _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), v);
     }
   }
 };
@@ -209,8 +214,8 @@ struct Doubles : Lanes64 {
     return _mm512_castpd_si512(_mm512_max_pd(_mm512_castsi512_pd(a), _mm512_castsi512_pd(b)));
   }
   static __m512i max_into(__m512i a, Mask m, __m512i b, __m512i c) {
-    return _mm512_castpd_si512(
-        _mm512_mask_max_pd(_mm512_castsi512_pd(a), m, _mm512_castsi512_pd(b), _mm512_castsi512_pd(c)));
+    return _mm512_castpd_si512(_mm512_mask_max_pd(_mm512_castsi512_pd(a), m, _mm512_castsi512_pd(b),
+                                                  _mm512_castsi512_pd(c)));
   }
 };
 struct Floats : Lanes32 {
@@ -221,8 +226,8 @@ struct Floats : Lanes32 {
     return _mm512_castps_si512(_mm512_max_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b)));
   }
   static __m512i max_into(__m512i a, Mask m, __m512i b, __m512i c) {
-    return _mm512_castps_si512(
-        _mm512_mask_max_ps(_mm512_castsi512_ps(a), m, _mm512_castsi512_ps(b), _mm512_castsi512_ps(c)));
+    return _mm512_castps_si512(_mm512_mask_max_ps(_mm512_castsi512_ps(a), m, _mm512_castsi512_ps(b),
+                                                  _mm512_castsi512_ps(c)));
   }
 };
 
@@ -239,11 +244,13 @@ typename L::Mask valid_lanes(index_t n, index_t at) {
   return left <= 0 ? typename L::Mask{0} : static_cast<typename L::Mask>((1u << left) - 1);
 }
 
-/// The way back where it is a line: raw = (x ^ flip) + add for x = bits - from, on bits of one part.
+/// The way back where it is a line: raw = (x ^ flip) + add for x = bits - from, on bits of one
+/// part.
 ///
-/// There x is compared as a floating-point number: a processor may have two units for the least of those
-/// where it has one for integers (Intel's: 0.18 ns a vector of doubles, 0.34 of integers). From the least
-/// normal number on, up to the greatest finite one, positive numbers are in the order of their bits.
+/// There x is compared as a floating-point number: a processor may have two units for the least of
+/// those where it has one for integers (Intel's: 0.18 ns a vector of doubles, 0.34 of integers).
+/// From the least normal number on, up to the greatest finite one, positive numbers are in the
+/// order of their bits.
 template <class B>
 struct Line {
   bool exists = false;
@@ -265,13 +272,15 @@ Line<B> line(const KeyMap<B>& map, Bounds<B> bounds) {
   }
   if (map.mirrored != 0 && bounds.high > map.top) return {};
   // Of one sign, and no step between.
-  const B low = static_cast<B>((map.mirrored != 0 ? map.top - bounds.high : bounds.low) + map.offset);
-  const B high = static_cast<B>((map.mirrored != 0 ? map.top - bounds.low : bounds.high) + map.offset);
+  const B low =
+      static_cast<B>((map.mirrored != 0 ? map.top - bounds.high : bounds.low) + map.offset);
+  const B high =
+      static_cast<B>((map.mirrored != 0 ? map.top - bounds.low : bounds.high) + map.offset);
   constexpr B sign = B{1} << (8 * sizeof(B) - 1);
   if (low > high || (map.spread != 0 && ((low ^ high) & sign) != 0)) return {};
   const B first = map.to_raw(bounds.low);
-  const bool down =
-      bounds.low != bounds.high && map.to_raw(static_cast<B>(bounds.low + 1)) != static_cast<B>(first + 1);
+  const bool down = bounds.low != bounds.high &&
+                    map.to_raw(static_cast<B>(bounds.low + 1)) != static_cast<B>(first + 1);
   its.flip = down ? static_cast<B>(~B{0}) : B{0};
   its.add = static_cast<B>(first - (least_normal<B> ^ its.flip));
   return its;
@@ -284,7 +293,9 @@ class ByMap {
 
  public:
   explicit ByMap(const Map<B>& map) : map_(map) {}
-  [[nodiscard]] __m512i load(const B* from, typename L::Mask valid) const { return L::load(from, valid); }
+  [[nodiscard]] __m512i load(const B* from, typename L::Mask valid) const {
+    return L::load(from, valid);
+  }
   [[nodiscard]] __m512i to_raw(__m512i v) const { return map_.to_raw(v); }
 
  private:

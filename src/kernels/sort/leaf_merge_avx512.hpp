@@ -1,9 +1,9 @@
 #pragma once
 // Merging in AVX-512 registers, for leaf_avx512.cpp alone: everything here is local to its object.
 //
-// A register of the greatest keys so far is merged with the next keys of the run whose head is less, by
-// bitonic steps (Batcher 1968; Chhugani et al. 2008). Every vector waits for the one before, so that a merge
-// is cut by rank into several (Odeh et al. 2012) that go side by side.
+// A register of the greatest keys so far is merged with the next keys of the run whose head is
+// less, by bitonic steps (Batcher 1968; Chhugani et al. 2008). Every vector waits for the one
+// before, so that a merge is cut by rank into several (Odeh et al. 2012) that go side by side.
 
 #include <immintrin.h>
 
@@ -51,12 +51,14 @@ index_t share_of_first(const TwoRuns<B>& runs, index_t rank) {
 template <class B>
 TwoRuns<B> take_first(TwoRuns<B>& runs, index_t rank) {
   const index_t from_a = share_of_first(runs, rank);
-  const TwoRuns<B> taken{runs.a, runs.a + from_a, runs.b, runs.b + (rank - from_a), runs.to, runs.to + rank};
+  const TwoRuns<B> taken{runs.a,  runs.a + from_a, runs.b, runs.b + (rank - from_a),
+                         runs.to, runs.to + rank};
   runs = {taken.a_end, runs.a_end, taken.b_end, runs.b_end, taken.to_end, runs.to_end};
   return taken;
 }
 
-/// `rest` holds the greatest keys so far, in order, and takes up the next ones; returns the least of both.
+/// `rest` holds the greatest keys so far, in order, and takes up the next ones; returns the least
+/// of both.
 template <class B>
 inline __attribute__((always_inline)) __m512i exchange_least(__m512i& rest, __m512i next) {
   using L = LanesOf<B>;

@@ -1,9 +1,10 @@
 #pragma once
-// Sorting networks in AVX-512 registers, for leaf_avx512.cpp alone: everything here is local to its object.
+// Sorting networks in AVX-512 registers, for leaf_avx512.cpp alone: everything here is local to its
+// object.
 //
-// Rows are registers, columns are lanes. Columns are sorted by comparing rows; then neighbouring columns are
-// merged by bitonic steps (Batcher 1968), lanes first, then rows again, until one sequence runs down the
-// columns; the transpose is stored.
+// Rows are registers, columns are lanes. Columns are sorted by comparing rows; then neighbouring
+// columns are merged by bitonic steps (Batcher 1968), lanes first, then rows again, until one
+// sequence runs down the columns; the transpose is stored.
 
 #include <immintrin.h>
 
@@ -164,7 +165,8 @@ TESSERA_SORT_INLINE void transpose(Lanes32, __m512i* v) {
 template <class L, int rows, class Way>
 void sort_registers(const typename L::B* from, typename L::B* to, index_t n, const Way& way) {
   __m512i v[rows];
-  for (int r = 0; r < rows; ++r) v[r] = way.load(from + r * L::lanes, valid_lanes<L>(n, r * L::lanes));
+  for (int r = 0; r < rows; ++r)
+    v[r] = way.load(from + r * L::lanes, valid_lanes<L>(n, r * L::lanes));
   apply<L>(v, [] { return sorting_network<rows>(); });
   merge_columns<L, rows, 1>(v, std::make_index_sequence<rows / 2>{});
   for (int square = 0; square < rows; square += L::lanes) transpose(L{}, v + square);

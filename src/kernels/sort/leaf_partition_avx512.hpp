@@ -1,6 +1,6 @@
 #pragma once
-// Partition by a pivot in AVX-512 registers, for leaf_avx512.cpp alone: everything here is local to its
-// object. A vector is parted by one or two permutations and stored whole at both ends.
+// Partition by a pivot in AVX-512 registers, for leaf_avx512.cpp alone: everything here is local to
+// its object. A vector is parted by one or two permutations and stored whole at both ends.
 
 #include <immintrin.h>
 
@@ -43,14 +43,16 @@ struct Eight64 {
   static V all(B x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
   static __mmask8 less(V a, V b) { return _mm512_cmplt_epu64_mask(a, b); }
   static V part(V v, __mmask8 m) {
-    const auto order = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(part_table.entry[m])));
+    const auto order =
+        _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(part_table.entry[m])));
     return _mm512_permutexvar_epi64(order, v);
   }
 };
 
 /// From [16 - k] on: the lanes that 16 lanes take when they turn up by k.
-alignas(64) constexpr std::uint32_t turned[32] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
-                                                  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+alignas(64) constexpr std::uint32_t turned[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
+                                                  11, 12, 13, 14, 15, 0,  1,  2,  3,  4, 5,
+                                                  6,  7,  8,  9,  10, 11, 12, 13, 14, 15};
 
 /// Sixteen: lanes of either side are pushed together, for which a table would be too long.
 struct Sixteen32 {
@@ -106,12 +108,13 @@ typename E::Mask first_lanes(index_t n) {
 }
 
 /// data[0:result] = its keys below the pivot, data[result:n] = the others; n is at least sixteen
-/// vectors. Eight of either end are taken out first; then eight more at a time from that end where there is
-/// less room. `as` is applied to all of them.
+/// vectors. Eight of either end are taken out first; then eight more at a time from that end where
+/// there is less room. `as` is applied to all of them.
 template <class E, class As>
 index_t partition(typename E::B* data, index_t n, typename E::B pivot, const As& as) {
   constexpr index_t lanes = E::lanes, at_once = 8, step = at_once * lanes;
-  constexpr index_t ahead = 8 * step;  // of either end: the hardware alone is slower beyond a second level
+  constexpr index_t ahead =
+      8 * step;  // of either end: the hardware alone is slower beyond a second level
   const auto limit = E::all(pivot);
   const index_t rest = n % lanes;
   const auto valid = first_lanes<E>(rest);
@@ -125,7 +128,8 @@ index_t partition(typename E::B* data, index_t n, typename E::B pivot, const As&
   const typename E::B *left = data + rest + step, *right = data + n - step;
   while (right - left >= step) {
     const index_t room_left = left - ends.front, room_right = ends.front + ends.gap - right;
-    const index_t from_left = room_left <= room_right ? step : 0;  // both ways are as likely: no branch
+    const index_t from_left =
+        room_left <= room_right ? step : 0;  // both ways are as likely: no branch
     right -= step - from_left;
     const auto* const from = from_left != 0 ? left : right;
     left += from_left;
@@ -144,16 +148,19 @@ index_t partition(typename E::B* data, index_t n, typename E::B pivot, const As&
   return ends.front - data;
 }
 
-/// to[0:result] = the keys of the pieces below the pivot, to[result:n] = the others; the pieces are not `to`.
+/// to[0:result] = the keys of the pieces below the pivot, to[result:n] = the others; the pieces are
+/// not `to`.
 template <class E>
-index_t partition_pieces(const Bucket<typename E::B>& bucket, typename E::B* to, typename E::B pivot) {
+index_t partition_pieces(const Bucket<typename E::B>& bucket, typename E::B* to,
+                         typename E::B pivot) {
   constexpr index_t pieces_ahead = 3, lanes = E::lanes;
   const auto limit = E::all(pivot);
   Ends<E> ends{to, bucket.n};
   for (index_t p = 0; p < bucket.count; ++p) {
     const auto [from, length] = bucket.pieces[p];
     // The hardware stops at the ends of pieces.
-    const auto* const after = bucket.pieces[p + pieces_ahead < bucket.count ? p + pieces_ahead : p].data;
+    const auto* const after =
+        bucket.pieces[p + pieces_ahead < bucket.count ? p + pieces_ahead : p].data;
     index_t i = 0;
     for (; i + lanes <= length && ends.gap >= 2 * lanes; i += lanes) {
       _mm_prefetch(reinterpret_cast<const char*>(after + i), _MM_HINT_T0);

@@ -1,7 +1,7 @@
 #pragma once
-// The inner kernels of radix in plain C++: larger parts by stable passes of eight bits inside the cache,
-// small ones by quicksort without branches on keys and insertions. Templates, so that they run on plain and
-// on traced keys.
+// The inner kernels of radix in plain C++: larger parts by stable passes of eight bits inside the
+// cache, small ones by quicksort without branches on keys and insertions. Templates, so that they
+// run on plain and on traced keys.
 
 #include <algorithm>
 #include <cstring>
@@ -28,8 +28,8 @@ void insert_all(B* keys, index_t n) {
 template <class B>
 void sort_small(B* keys, index_t n) {
   while (n > 16) {
-    const Plain<B> pivot =
-        std::max(std::min(keys[0], keys[n / 2]), std::min(std::max(keys[0], keys[n / 2]), keys[n - 1]));
+    const Plain<B> pivot = std::max(std::min(keys[0], keys[n / 2]),
+                                    std::min(std::max(keys[0], keys[n / 2]), keys[n - 1]));
     index_t below = 0;
     for (index_t i = 0; i < n; ++i) {
       const Plain<B> key = keys[i];
@@ -37,7 +37,8 @@ void sort_small(B* keys, index_t n) {
       keys[below] = key;
       below += key < pivot ? 1 : 0;
     }
-    if (below == 0) {  // the pivot is the least: those equal to it are in place after one more round
+    if (below ==
+        0) {  // the pivot is the least: those equal to it are in place after one more round
       for (index_t i = 0; i < n; ++i) {
         const Plain<B> key = keys[i];
         keys[i] = keys[below];
@@ -97,27 +98,30 @@ void sort_many(const Bucket<B>& bucket) {
 template <class B>
 void classify(const Division<Plain<B>>& division, const B* raw, index_t n, const B* ahead, B* bits,
               std::uint16_t* bucket) {
-  for (index_t i = 0; i < n; i += 64 / static_cast<index_t>(sizeof(B))) __builtin_prefetch(ahead + i);
+  for (index_t i = 0; i < n; i += 64 / static_cast<index_t>(sizeof(B)))
+    __builtin_prefetch(ahead + i);
   for (index_t i = 0; i < n; ++i) {
     const Plain<B> its = division.map.to_bits(raw[i]);
     bits[i] = its;
     if constexpr (sizeof(Plain<B>) == sizeof(double)) {
       if (division.by_value) {
         const Plain<B> plain = raw[i];
-        bucket[i] = static_cast<std::uint16_t>(bucket_of_value(division, std::bit_cast<double>(plain)));
+        bucket[i] =
+            static_cast<std::uint16_t>(bucket_of_value(division, std::bit_cast<double>(plain)));
         continue;
       }
     }
     const std::uint64_t above = std::max(its, division.low) - division.low;
-    const std::uint64_t place = division.logarithmic
-                                    ? log_place(above)
-                                    : (std::min<std::uint64_t>(above, division.range) >> division.right)
-                                          << division.left;
+    const std::uint64_t place =
+        division.logarithmic
+            ? log_place(above)
+            : (std::min<std::uint64_t>(above, division.range) >> division.right) << division.left;
     if (division.table == nullptr) {
       bucket[i] = static_cast<std::uint16_t>((place >> 12) * division.factor >> 16);
     } else {
       const std::uint32_t entry = division.table[place >> 16];
-      bucket[i] = static_cast<std::uint16_t>((entry >> 16) + ((place & 0xffff) * (entry & 0xffff) >> 16));
+      bucket[i] =
+          static_cast<std::uint16_t>((entry >> 16) + ((place & 0xffff) * (entry & 0xffff) >> 16));
     }
   }
 }
@@ -129,7 +133,8 @@ void copy_past_cache(const void* from, void* to, index_t bytes) {
 template <class B>
 Survey survey(const B* raw, index_t n, B first, const KeyMap<Plain<B>>& map) {
   using Bits = Plain<B>;
-  Bits least = static_cast<Bits>(~Bits{0}), greatest = 0, any = 0, every = static_cast<Bits>(~Bits{0});
+  Bits least = static_cast<Bits>(~Bits{0}), greatest = 0, any = 0,
+       every = static_cast<Bits>(~Bits{0});
   index_t descents = 0, ascents = 0;
   Bits before = map.to_bits(first);
   for (index_t i = 0; i < n; ++i) {

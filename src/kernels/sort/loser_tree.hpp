@@ -14,7 +14,8 @@ class LoserTree {
     leaves_ = 1;
     while (leaves_ < runs.size()) leaves_ *= 2;
     heads_.resize(leaves_);
-    for (std::size_t r = 0; r < runs.size(); ++r) heads_[r] = {runs[r].data, runs[r].data + runs[r].n};
+    for (std::size_t r = 0; r < runs.size(); ++r)
+      heads_[r] = {runs[r].data, runs[r].data + runs[r].n};
     losers_.resize(leaves_);
     winner_ = play(1);
   }

@@ -5,8 +5,8 @@
 
 namespace tessera::sort {
 
-/// to[0:na+nb] = merge of a[0:na] and b[0:nb]; of equal items those of a come first. `to` overlaps neither,
-/// except that b may be the end of `to`.
+/// to[0:na+nb] = merge of a[0:na] and b[0:nb]; of equal items those of a come first. `to` overlaps
+/// neither, except that b may be the end of `to`.
 template <class Item>
 void merge_sequential(const Item* a, index_t na, const Item* b, index_t nb, Item* to) {
   const Item* const a_end = a + na;
@@ -21,8 +21,8 @@ void merge_sequential(const Item* a, index_t na, const Item* b, index_t nb, Item
   if (to != b) std::copy(b, b_end, to);
 }
 
-/// The same with forks: the longer side is halved, its middle item searched in the other (span log^2 of the
-/// length).
+/// The same with forks: the longer side is halved, its middle item searched in the other (span
+/// log^2 of the length).
 template <class Item>
 void merge_parallel(const Item* a, index_t na, const Item* b, index_t nb, Item* to) {
   if (na + nb <= task_grain) {
@@ -31,9 +31,11 @@ void merge_parallel(const Item* a, index_t na, const Item* b, index_t nb, Item* 
   }
   const index_t a_left = na >= nb ? na / 2 : upper_bound(a, na, b[nb / 2]);
   const index_t b_left = na >= nb ? lower_bound(b, nb, a[na / 2]) : nb / 2;
-  machine::fork_join(
-      [=] { merge_parallel(a, a_left, b, b_left, to); },
-      [=] { merge_parallel(a + a_left, na - a_left, b + b_left, nb - b_left, to + a_left + b_left); });
+  machine::fork_join([=] { merge_parallel(a, a_left, b, b_left, to); },
+                     [=] {
+                       merge_parallel(a + a_left, na - a_left, b + b_left, nb - b_left,
+                                      to + a_left + b_left);
+                     });
 }
 
 }  // namespace tessera::sort

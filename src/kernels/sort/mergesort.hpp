@@ -39,7 +39,8 @@ void sort_to(Item* data, Item* scratch, index_t n, Result result) {
 
 template <class Item>
 void mergesort(const Block<Item>& block) {
-  on_bits(block, [](Item* data, Item* scratch, index_t n) { sort_to(data, scratch, n, Result::in_data); });
+  on_bits(block,
+          [](Item* data, Item* scratch, index_t n) { sort_to(data, scratch, n, Result::in_data); });
 }
 
 }  // namespace tessera::sort

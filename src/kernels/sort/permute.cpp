@@ -1,8 +1,8 @@
-// Every row is read once and written once, along the cycles of the permutation: half the traffic of a copy in
-// order, and no memory that was never touched. A cycle is one long chain of cache misses, so it is cut: of
-// every 256 rows one, a leader, is copied away, and chains begin at these and end before the next one. A
-// thread follows many chains by turns, each row of which was called into the cache a turn before. Short
-// cycles that no leader lies on are left for the end.
+// Every row is read once and written once, along the cycles of the permutation: half the traffic of
+// a copy in order, and no memory that was never touched. A cycle is one long chain of cache misses,
+// so it is cut: of every 256 rows one, a leader, is copied away, and chains begin at these and end
+// before the next one. A thread follows many chains by turns, each row of which was called into the
+// cache a turn before. Short cycles that no leader lies on are left for the end.
 
 #include "kernels/sort/permute.hpp"
 
@@ -19,7 +19,8 @@ namespace tessera::sort {
 namespace {
 
 constexpr index_t chains_at_once = 24;  // of a thread
-constexpr int second_level = 2;         // of caches: more lines can be on their way to it than to the first
+constexpr int second_level =
+    2;  // of caches: more lines can be on their way to it than to the first
 constexpr index_t chains_of_task = 128;
 constexpr index_t rows_at_once = 4096;  // that a thread looks at for cycles
 
@@ -53,7 +54,8 @@ class InPlace {
     std::atomic_ref(source_[row]).store(static_cast<Index>(row), std::memory_order_relaxed);
   }
 
-  /// Inlined: a function that does nothing but this has no effect for GCC 12, which drops its calls.
+  /// Inlined: a function that does nothing but this has no effect for GCC 12, which drops its
+  /// calls.
   [[gnu::always_inline]] void call_ahead(index_t row) const {
     const std::byte* const first = rows_[row];
     for (index_t b = 0; b < std::min<index_t>(rows_.bytes, 256); b += 64)
@@ -102,7 +104,7 @@ class InPlace {
   }
 
   Rows rows_;
-  Index* source_;                    // of a row that is not done: the row it gets; of one that is: itself
+  Index* source_;  // of a row that is not done: the row it gets; of one that is: itself
   machine::Buffer<std::byte> kept_;  // the leaders as they were
 };
 
@@ -119,8 +121,8 @@ void permute_copied(const Rows& rows, const OrderInWords& order) {
   InPlace<Index>(rows, source.data()).permute();
 }
 
-/// The numbers in words[0:n] as narrow ones, or as words, from the same address on. What a level reads lies
-/// behind what it writes.
+/// The numbers in words[0:n] as narrow ones, or as words, from the same address on. What a level
+/// reads lies behind what it writes.
 template <class Index>
 Index* numbers_in_place(std::uint64_t* words, index_t n, std::uint64_t mask) {
   auto* const bytes = reinterpret_cast<std::byte*>(words);
@@ -156,9 +158,11 @@ void permute_in_place(const Rows& rows, std::span<std::uint64_t> words, std::uin
   TESSERA_EXPECTS(static_cast<index_t>(words.size()) == rows.n);
   if (rows.n < 2 || rows.bytes == 0) return;
   if (few_enough(rows.n))
-    InPlace<std::uint32_t>(rows, numbers_in_place<std::uint32_t>(words.data(), rows.n, mask)).permute();
+    InPlace<std::uint32_t>(rows, numbers_in_place<std::uint32_t>(words.data(), rows.n, mask))
+        .permute();
   else
-    InPlace<std::uint64_t>(rows, numbers_in_place<std::uint64_t>(words.data(), rows.n, mask)).permute();
+    InPlace<std::uint64_t>(rows, numbers_in_place<std::uint64_t>(words.data(), rows.n, mask))
+        .permute();
 }
 
 }  // namespace tessera::sort

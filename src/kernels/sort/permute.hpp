@@ -27,8 +27,9 @@ struct OrderInWords {
   [[nodiscard]] std::uint64_t operator[](index_t j) const { return word[j * stride] & mask; }
 };
 
-/// Row j becomes what was row order[j]; order is a permutation of 0 .. n-1. On the threads of the region it
-/// is called in, with memory for a 256th of the rows and 4 bytes a row (8 from 2^32 rows on).
+/// Row j becomes what was row order[j]; order is a permutation of 0 .. n-1. On the threads of the
+/// region it is called in, with memory for a 256th of the rows and 4 bytes a row (8 from 2^32 rows
+/// on).
 void permute_in_place(const Rows& rows, const OrderInWords& order);
 void permute_in_place(const Rows& rows, std::span<const std::uint64_t> order);
 /// The same without those bytes a row: order[j] = words[j] & mask, and the words are overwritten.

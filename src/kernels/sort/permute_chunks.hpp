@@ -1,7 +1,7 @@
 #pragma once
-// Chunks of some hundred bytes or more brought in another order where they lie, along the cycles of that
-// order. These are cut, so that several threads follow them, and each of them several by turns (as
-// permute.cpp does with rows). A template, so that it runs on plain and on traced items.
+// Chunks of some hundred bytes or more brought in another order where they lie, along the cycles of
+// that order. These are cut, so that several threads follow them, and each of them several by turns
+// (as permute.cpp does with rows). A template, so that it runs on plain and on traced items.
 
 #include <array>
 #include <span>
@@ -30,7 +30,8 @@ class ChunkCycles {
     machine::parallel_for(0, leaders_, grain, [&](index_t begin, index_t end) {
       for (index_t k = begin; k < end; ++k) copy(at(leader(k)), kept(k));
     });
-    machine::parallel_for(0, leaders_, grain, [&](index_t begin, index_t end) { follow(begin, end); });
+    machine::parallel_for(0, leaders_, grain,
+                          [&](index_t begin, index_t end) { follow(begin, end); });
     const auto slots = static_cast<index_t>(source_.size());
     const auto ahead = [this](index_t slot) { call_ahead(slot); };
     close_cycles(slots, source_.data(), ceil_div(task_grain, chunk_), ahead, [this] {
@@ -44,11 +45,16 @@ class ChunkCycles {
   static constexpr index_t chains_at_once = 8;  // of a thread
   static constexpr int second_level = 2;        // of caches: more lines can be on their way to it
 
-  [[nodiscard]] index_t leader(index_t k) const { return leader_of(k, static_cast<index_t>(source_.size())); }
+  [[nodiscard]] index_t leader(index_t k) const {
+    return leader_of(k, static_cast<index_t>(source_.size()));
+  }
   [[nodiscard]] Item* at(index_t slot) { return data_ + slot * chunk_; }
   [[nodiscard]] Item* kept(index_t leader) { return kept_.data() + leader * chunk_; }
-  void copy(const Item* from, Item* to) { copy_(from, to, chunk_ * static_cast<index_t>(sizeof(Item))); }
-  /// Inlined: a function that does nothing but this has no effect for GCC 12, which drops its calls.
+  void copy(const Item* from, Item* to) {
+    copy_(from, to, chunk_ * static_cast<index_t>(sizeof(Item)));
+  }
+  /// Inlined: a function that does nothing but this has no effect for GCC 12, which drops its
+  /// calls.
   [[gnu::always_inline]] void call_ahead(index_t slot) {
     constexpr index_t line = 64 / static_cast<index_t>(sizeof(Item));
     const Item* const first = at(slot);
@@ -95,7 +101,8 @@ class ChunkCycles {
     return from;
   }
 
-  void (*copy_)(const void*, void*, index_t) = leaf_kernels<Like<Item, std::uint64_t>>().copy_past_cache;
+  void (*copy_)(const void*, void*,
+                index_t) = leaf_kernels<Like<Item, std::uint64_t>>().copy_past_cache;
   Item* data_;
   index_t chunk_;
   std::span<std::uint32_t> source_;

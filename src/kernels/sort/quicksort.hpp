@@ -1,7 +1,7 @@
 #pragma once
-// Fork-join quicksort, in place, without branches on keys (after Edelkamp and Weiss 2016). Large parts are
-// partitioned by the team, chunk by chunk. Keys equal to the pivot leave the recursion. A template, so that
-// it runs on plain and on traced items.
+// Fork-join quicksort, in place, without branches on keys (after Edelkamp and Weiss 2016). Large
+// parts are partitioned by the team, chunk by chunk. Keys equal to the pivot leave the recursion. A
+// template, so that it runs on plain and on traced items.
 
 #include <array>
 #include <vector>
@@ -32,8 +32,8 @@ Item choose_pivot(const Item* data, index_t n) {
   return sample[static_cast<std::size_t>(samples / 2)];
 }
 
-/// data[0:result] satisfy `before`, the others do not; every item moves whatever the outcome, so nothing is
-/// guessed.
+/// data[0:result] satisfy `before`, the others do not; every item moves whatever the outcome, so
+/// nothing is guessed.
 template <class Item, class Before>
 index_t partition(Item* data, index_t n, const Before& before) {
   index_t first = 0;
@@ -58,10 +58,11 @@ void sort_in_place(Item* data, index_t n, int depth) {
     }
     const Item pivot = choose_pivot(data, n);
     const index_t below = partition(data, n, [&](const Item& x) { return x < pivot; });
-    // Many equal keys show as a small lower part: then those equal to the pivot are set apart, in their
-    // place.
-    const index_t equal =
-        below < n / 8 ? partition(data + below, n - below, [&](const Item& x) { return !(pivot < x); }) : 0;
+    // Many equal keys show as a small lower part: then those equal to the pivot are set apart, in
+    // their place.
+    const index_t equal = below < n / 8 ? partition(data + below, n - below,
+                                                    [&](const Item& x) { return !(pivot < x); })
+                                        : 0;
     const index_t above = below + equal;
     if (n > 4 * task_grain && team() > 1) {
       return machine::fork_join([=] { sort_in_place(data, below, depth); },
@@ -74,8 +75,8 @@ void sort_in_place(Item* data, index_t n, int depth) {
   insertion_sort(data, n);
 }
 
-/// As partition(), by the team: each chunk by itself, then what lies on the wrong side of the border changes
-/// places, about a quarter of random items.
+/// As partition(), by the team: each chunk by itself, then what lies on the wrong side of the
+/// border changes places, about a quarter of random items.
 template <class Item, class Before>
 index_t partition_shared(Item* data, index_t n, const Before& before) {
   const index_t chunks = std::min<index_t>(4 * team(), ceil_div(n, task_grain));
@@ -111,15 +112,17 @@ index_t partition_shared(Item* data, index_t n, const Before& before) {
   return border;
 }
 
-/// Parts of more than `shared` items would let the team wait for one thread: all threads partition them.
+/// Parts of more than `shared` items would let the team wait for one thread: all threads partition
+/// them.
 template <class Item>
 void sort_shared(Item* data, index_t n, index_t shared, int depth) {
   if (n <= shared || depth == 0) return sort_in_place(data, n, depth);
   const Item pivot = choose_pivot(data, n);
   const index_t below = partition_shared(data, n, [&](const Item& x) { return x < pivot; });
   const index_t equal =
-      below < n / 8 ? partition_shared(data + below, n - below, [&](const Item& x) { return !(pivot < x); })
-                    : 0;
+      below < n / 8
+          ? partition_shared(data + below, n - below, [&](const Item& x) { return !(pivot < x); })
+          : 0;
   const index_t above = below + equal;
   machine::fork_join([=] { sort_shared(data, below, shared, depth - 1); },
                      [=] { sort_shared(data + above, n - above, shared, depth - 1); });
@@ -129,7 +132,8 @@ template <class Item>
 void quicksort(const Block<Item>& block) {
   on_bits(block, [](Item* data, Item*, index_t n) {
     const index_t shared = std::max(4 * task_grain, n / (4 * team()));
-    sort_shared(data, n, team() > 1 ? shared : n, 2 * bit_length(static_cast<std::uint64_t>(n)) + 4);
+    sort_shared(data, n, team() > 1 ? shared : n,
+                2 * bit_length(static_cast<std::uint64_t>(n)) + 4);
   });
 }
 

@@ -1,13 +1,14 @@
 #pragma once
 // Radix sort for caches: distribute once, finish in cache.
 //
-// Items stream into buckets of about a quarter of a second-level cache, without a counting pass: each thread
-// writes chunks (chunks.hpp) to where it has read already, and these change places until each lies in its
-// bucket's place (permute_chunks.hpp), so that no memory is touched but the data's and what a cache holds.
-// Then every bucket, as a task, streams in the same way into parts of at most a few registers' worth of keys,
-// which the leaf kernel of the instruction set sorts and writes to their place (cache_sort.hpp). Buckets are
-// even slices of the key range or slices of like weight (radix_plan.hpp), so that skewed keys cost little
-// more. A template, so that it runs on plain and on traced keys.
+// Items stream into buckets of about a quarter of a second-level cache, without a counting pass:
+// each thread writes chunks (chunks.hpp) to where it has read already, and these change places
+// until each lies in its bucket's place (permute_chunks.hpp), so that no memory is touched but the
+// data's and what a cache holds. Then every bucket, as a task, streams in the same way into parts
+// of at most a few registers' worth of keys, which the leaf kernel of the instruction set sorts and
+// writes to their place (cache_sort.hpp). Buckets are even slices of the key range or slices of
+// like weight (radix_plan.hpp), so that skewed keys cost little more. A template, so that it runs
+// on plain and on traced keys.
 
 #include <memory>
 #include <optional>
@@ -55,10 +56,10 @@ class Radix {
   static constexpr index_t bucket_bytes = index_t{256} << 10;
   // More streams than this leave the first-level cache too often.
   static constexpr index_t most_buckets = index_t{1} << 11;
-  static constexpr index_t chunk_bytes = index_t{1}
-                                         << 10;  // 256 buffers of the first distribution are 256 KiB
-  static constexpr index_t few_buckets = 32;     // of one task, to look at how many they have
-  static constexpr index_t heavy = 8;            // times the aim; such buckets are distributed again
+  static constexpr index_t chunk_bytes =
+      index_t{1} << 10;                       // 256 buffers of the first distribution are 256 KiB
+  static constexpr index_t few_buckets = 32;  // of one task, to look at how many they have
+  static constexpr index_t heavy = 8;         // times the aim; such buckets are distributed again
   static constexpr index_t bytes = sizeof(Item);
   static constexpr index_t aim = bucket_bytes / bytes;
   static constexpr index_t chunk = chunk_bytes / bytes;
@@ -66,7 +67,9 @@ class Radix {
 
   struct Worker {
     explicit Worker(index_t most)
-        : memory(CacheSort<Item>::keys_of_memory(most)), most_items(most), cache(most, memory.data()) {}
+        : memory(CacheSort<Item>::keys_of_memory(most)),
+          most_items(most),
+          cache(most, memory.data()) {}
 
     machine::Buffer<Item> memory;
     index_t most_items;  // of a bucket
@@ -80,7 +83,8 @@ class Radix {
   [[nodiscard]] index_t size(index_t b) const { return place_[b + 1] - place_[b]; }
 
   void allocate() {
-    streams_ = std::vector<FlushedStreams<Item>>(team() == 1 ? 1 : 2 * static_cast<std::size_t>(team()));
+    streams_ =
+        std::vector<FlushedStreams<Item>>(team() == 1 ? 1 : 2 * static_cast<std::size_t>(team()));
     aside_ = static_cast<index_t>(streams_.size()) * plan_.buckets() * stride;
     memory_ = machine::Buffer<Item>(aside_ + plan_.buckets() * stride);
     usual_items_ = 2 * std::max(aim, n_ / most_buckets);
@@ -92,8 +96,8 @@ class Radix {
     return round_up(ceil_div(n_, static_cast<index_t>(streams_.size())), chunk);
   }
 
-  /// All items of data into the streams, one set of them a task. Of what a task has read as much as it has
-  /// written, or more, so that chunks go there.
+  /// All items of data into the streams, one set of them a task. Of what a task has read as much as
+  /// it has written, or more, so that chunks go there.
   void distribute() {
     machine::parallel_for(0, static_cast<index_t>(streams_.size()), 1, [&](index_t t, index_t) {
       const index_t begin = std::min(n_, t * length()), end = std::min(n_, begin + length());
@@ -130,8 +134,8 @@ class Radix {
                     task * static_cast<std::size_t>(length() / chunk) + its);
   }
 
-  /// The chunks of a bucket as sources of its slots, as far as these go; one too many is set aside. Returns
-  /// the end of those slots.
+  /// The chunks of a bucket as sources of its slots, as far as these go; one too many is set aside.
+  /// Returns the end of those slots.
   std::size_t fill_slots(index_t b, std::vector<std::uint32_t>& source,
                          std::optional<std::uint32_t>& too_many) {
     auto slot = static_cast<std::size_t>(first_slot(b));
@@ -153,7 +157,8 @@ class Radix {
   /// The chunks of every bucket, in the order of their tasks, to its slots.
   void bring_together() {
     std::vector<std::uint32_t> source(static_cast<std::size_t>(n_ / chunk)), unused;
-    std::vector<std::size_t> filled(static_cast<std::size_t>(plan_.buckets()));  // slots of chunks end there
+    std::vector<std::size_t> filled(
+        static_cast<std::size_t>(plan_.buckets()));  // slots of chunks end there
     std::vector<std::optional<std::uint32_t>> too_many(filled.size());
     machine::parallel_for(0, plan_.buckets(), few_buckets, [&](index_t begin, index_t end) {
       for (index_t b = begin; b < end; ++b) {
@@ -230,7 +235,8 @@ class Radix {
     Bounds<B> seen;  // open ones: what is there
     for (const auto& piece : pieces) {
       const Survey its = survey_of(piece.data, piece.n, {});
-      seen = {std::min(seen.low, static_cast<B>(its.min)), std::max(seen.high, static_cast<B>(its.max))};
+      seen = {std::min(seen.low, static_cast<B>(its.min)),
+              std::max(seen.high, static_cast<B>(its.max))};
     }
     return seen;
   }
@@ -239,11 +245,12 @@ class Radix {
     return survey(Block<Item>{const_cast<Item*>(items), nullptr, n, map});
   }
 
-  /// A bucket as it is, in the order it has, without the gaps between its pieces. Chunks that lie in its
-  /// place move by a part of it: to the front the first of them first, to the back the last first; then there
-  /// is room for what lies elsewhere.
+  /// A bucket as it is, in the order it has, without the gaps between its pieces. Chunks that lie
+  /// in its place move by a part of it: to the front the first of them first, to the back the last
+  /// first; then there is room for what lies elsewhere.
   void close_up(index_t b, const std::vector<Piece<Item>>& pieces) {
-    const Item *const slots = data_ + first_slot(b) * chunk, *const slots_end = slots + slots_of(b) * chunk;
+    const Item *const slots = data_ + first_slot(b) * chunk, *const slots_end =
+                                                                 slots + slots_of(b) * chunk;
     const auto is_there = [&](const Item* items) { return slots <= items && items < slots_end; };
     Item* to = data_ + place_[b];
     for (const auto& [items, n] : pieces) {
@@ -260,7 +267,8 @@ class Radix {
       to += n;
     }
     if constexpr (!std::is_same_v<Plain<Item>, Pair>)
-      std::transform(to - size(b), to, to - size(b), [map = map_](B bits) { return map.to_raw(bits); });
+      std::transform(to - size(b), to, to - size(b),
+                     [map = map_](B bits) { return map.to_raw(bits); });
   }
 
   void sort_heavy(index_t b) {
@@ -279,7 +287,8 @@ class Radix {
     if (seen.descents == 0) return;
     machine::Buffer<Item> memory(CacheSort<Item>::keys_of_memory(n_));
     const auto cache = std::make_unique<CacheSort<Item>>(n_, memory.data());
-    cache->sort({{data_, n_}}, data_, n_, {static_cast<B>(seen.min), static_cast<B>(seen.max)}, map_, map_);
+    cache->sort({{data_, n_}}, data_, n_, {static_cast<B>(seen.min), static_cast<B>(seen.max)},
+                map_, map_);
   }
 
   Item* data_;
@@ -290,8 +299,8 @@ class Radix {
   std::vector<FlushedStreams<Item>> streams_;  // of a task
   machine::Buffer<Item> memory_;               // buffers of the streams, chunks aside
   index_t usual_items_ = 0, most_items_ = 0;   // of a bucket
-  index_t aside_ = 0;                          // where in memory the chunks begin that are set aside
-  machine::Buffer<index_t> place_;             // where in data a bucket begins
+  index_t aside_ = 0;               // where in memory the chunks begin that are set aside
+  machine::Buffer<index_t> place_;  // where in data a bucket begins
 };
 
 template <class Item>

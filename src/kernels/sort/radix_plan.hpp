@@ -1,7 +1,8 @@
 #pragma once
-// How radix divides keys among buckets: evenly over the range where the keys are spread so, by the weight of
-// slices in a sample where they are not; slices are even themselves or, where one of them would have very
-// many keys, logarithmic. Doubles may lie evenly as numbers: then they are divided as such.
+// How radix divides keys among buckets: evenly over the range where the keys are spread so, by the
+// weight of slices in a sample where they are not; slices are even themselves or, where one of them
+// would have very many keys, logarithmic. Doubles may lie evenly as numbers: then they are divided
+// as such.
 
 #include <algorithm>
 #include <array>
@@ -13,8 +14,8 @@
 
 namespace tessera::sort {
 
-/// How keys of a sample lie: evenly over the range; about evenly inside each part of it, however many it has;
-/// neither.
+/// How keys of a sample lie: evenly over the range; about evenly inside each part of it, however
+/// many it has; neither.
 enum class Spread { even, even_in_slices, uneven };
 
 template <class B>
@@ -38,12 +39,12 @@ class RadixPlan {
         std::min<std::uint64_t>(static_cast<std::uint64_t>(wanted), std::uint64_t{range} + 1));
     buckets_ = std::max<index_t>(buckets_, 1);
     // (greatest place >> 12) * factor >> 16 < buckets
-    division_.factor =
-        static_cast<std::uint32_t>((static_cast<std::uint64_t>(buckets_) << 16) / ((places + 0xfff) >> 12));
+    division_.factor = static_cast<std::uint32_t>((static_cast<std::uint64_t>(buckets_) << 16) /
+                                                  ((places + 0xfff) >> 12));
   }
 
-  /// About `wanted` buckets of like weight, at most 2 wanted + 2, for raw keys (or pairs) data[0:n], n > 0,
-  /// from a sample.
+  /// About `wanted` buckets of like weight, at most 2 wanted + 2, for raw keys (or pairs)
+  /// data[0:n], n > 0, from a sample.
   template <class Item>
   void divide_sampled(const Item* data, index_t n, index_t wanted, const KeyMap<B>& map) {
     const index_t samples = std::clamp<index_t>(n / 512, 256, most_samples);
@@ -59,7 +60,8 @@ class RadixPlan {
 
   /// The same for a sample of bits, bits_at(s) for s in [0, samples).
   template <class BitsAt>
-  void divide_by_sample(index_t samples, const BitsAt& bits_at, index_t wanted, const KeyMap<B>& map) {
+  void divide_by_sample(index_t samples, const BitsAt& bits_at, index_t wanted,
+                        const KeyMap<B>& map) {
     Bounds<B> bounds;
     for (index_t s = 0; s < samples; ++s) {
       const B bits = bits_at(s);
@@ -74,7 +76,8 @@ class RadixPlan {
     if (most > samples / 16) {
       division_.logarithmic = true;
       const Weights logarithmic = weigh(samples);
-      division_.logarithmic = *std::max_element(logarithmic.begin(), logarithmic.end()) < most - most / 4;
+      division_.logarithmic =
+          *std::max_element(logarithmic.begin(), logarithmic.end()) < most - most / 4;
       if (division_.logarithmic) weights = logarithmic;
     }
     divide_by_weight(weights, samples, wanted);
@@ -100,7 +103,8 @@ class RadixPlan {
 
   [[nodiscard]] Weights weigh(index_t samples) const {
     Weights weights{};
-    for (index_t s = 0; s < samples; ++s) ++weights[place(sample_[static_cast<std::size_t>(s)]) >> 16];
+    for (index_t s = 0; s < samples; ++s)
+      ++weights[place(sample_[static_cast<std::size_t>(s)]) >> 16];
     return weights;
   }
 
@@ -119,14 +123,17 @@ class RadixPlan {
   [[nodiscard]] B first_bits_log(std::uint64_t first) const {
     if (first > log_place(static_cast<B>(all - division_.low))) return all;
     const int length = std::max(static_cast<int>(first >> log_bits) + log_least - 1, log_least);
-    const std::uint64_t scaled = first - (static_cast<std::uint64_t>(length - log_least) << log_bits);
+    const std::uint64_t scaled =
+        first - (static_cast<std::uint64_t>(length - log_least) << log_bits);
     const int to_left = length - log_bits - 1;
-    const std::uint64_t above =
-        to_left >= 0 ? scaled << to_left : (scaled + (std::uint64_t{1} << -to_left) - 1) >> -to_left;
+    const std::uint64_t above = to_left >= 0
+                                    ? scaled << to_left
+                                    : (scaled + (std::uint64_t{1} << -to_left) - 1) >> -to_left;
     return static_cast<B>(division_.low + static_cast<B>(above));
   }
   [[nodiscard]] B first_bits_even(std::uint64_t first) const {
-    const std::uint64_t steps = (first + (std::uint64_t{1} << division_.left) - 1) >> division_.left;
+    const std::uint64_t steps =
+        (first + (std::uint64_t{1} << division_.left) - 1) >> division_.left;
     if (steps > std::uint64_t{division_.range} >> division_.right) return all;
     return static_cast<B>(division_.low + (steps << division_.right));
   }
@@ -150,17 +157,20 @@ class RadixPlan {
   }
 
   [[nodiscard]] std::uint64_t first_place(std::uint64_t b) const {
-    if (division_.table == nullptr) return ((b << 16) + division_.factor - 1) / division_.factor << 12;
-    const auto at =
-        std::lower_bound(table_.begin(), table_.end(), b,
-                         [](std::uint32_t entry, std::uint64_t value) { return (entry >> 16) < value; });
+    if (division_.table == nullptr)
+      return ((b << 16) + division_.factor - 1) / division_.factor << 12;
+    const auto at = std::lower_bound(
+        table_.begin(), table_.end(), b,
+        [](std::uint32_t entry, std::uint64_t value) { return (entry >> 16) < value; });
     const auto slice = static_cast<std::uint64_t>(at - table_.begin());
     if (at != table_.end() && *at >> 16 == b) return slice << 16;
     const std::uint64_t base = table_[slice - 1] >> 16, width = table_[slice - 1] & 0xffff;
     return ((slice - 1) << 16) + (((b - base) << 16) + width - 1) / width;
   }
 
-  [[nodiscard]] index_t most_of_even(index_t samples) const { return 2 * ceil_div(samples, buckets_) + 8; }
+  [[nodiscard]] index_t most_of_even(index_t samples) const {
+    return 2 * ceil_div(samples, buckets_) + 8;
+  }
 
   /// No bucket has much more than its share of the sample.
   [[nodiscard]] bool is_even(const Weights& weight, index_t samples) const {

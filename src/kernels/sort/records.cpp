@@ -1,5 +1,5 @@
-// Keys of rows are words of eight bytes, sorted in one word of 64 bits with the row's number where that
-// serves, else in pairs (by_words.hpp). Then each row goes to its place, once.
+// Keys of rows are words of eight bytes, sorted in one word of 64 bits with the row's number where
+// that serves, else in pairs (by_words.hpp). Then each row goes to its place, once.
 
 #include "kernels/sort/records.hpp"
 
@@ -33,7 +33,8 @@ class KeyWords {
     if (bytes == word_bytes) {
       for (int b = 0; b < 8; ++b) bits |= std::to_integer<std::uint64_t>(first[b]) << (56 - 8 * b);
     } else {
-      for (index_t b = 0; b < bytes; ++b) bits = bits << 8 | std::to_integer<std::uint64_t>(first[b]);
+      for (index_t b = 0; b < bytes; ++b)
+        bits = bits << 8 | std::to_integer<std::uint64_t>(first[b]);
     }
     return bits ^ flip_;
   }

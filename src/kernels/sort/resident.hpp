@@ -1,6 +1,7 @@
 #pragma once
-// What ranks need of their devices to sort keys together that stay there: counts by digits, from which bounds
-// between the ranks are found, the keys taken to the parts between bounds, and the sort of a part.
+// What ranks need of their devices to sort keys together that stay there: counts by digits, from
+// which bounds between the ranks are found, the keys taken to the parts between bounds, and the
+// sort of a part.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,8 +42,8 @@ template <class B>
                               static_cast<B>((B{1} << length) - 1));
 }
 
-/// Where a part ends and the next begins: keys with fewer bits lie below, and of this rank's keys with just
-/// these bits so many.
+/// Where a part ends and the next begins: keys with fewer bits lie below, and of this rank's keys
+/// with just these bits so many.
 template <class B>
 struct Bounds {
   int count = 0;
@@ -50,7 +51,8 @@ struct Bounds {
   std::uint64_t ties[most_bounds] = {};
 };
 
-/// The bound whose count of ties a key with these bits belongs to: the first one there; -1 for none.
+/// The bound whose count of ties a key with these bits belongs to: the first one there; -1 for
+/// none.
 template <class B>
 [[nodiscard]] TESSERA_HD constexpr int tie_of(const Bounds<B>& bounds, B bits) {
   for (int s = 0; s < bounds.count; ++s)
@@ -59,15 +61,16 @@ template <class B>
 }
 /// The part of a key; `number`: its number among this rank's keys with the same bits.
 template <class B>
-[[nodiscard]] TESSERA_HD constexpr int part_of(const Bounds<B>& bounds, B bits, std::uint64_t number) {
+[[nodiscard]] TESSERA_HD constexpr int part_of(const Bounds<B>& bounds, B bits,
+                                               std::uint64_t number) {
   int part = 0;
   for (int s = 0; s < bounds.count; ++s)
     if (bits > bounds.at[s] || (bits == bounds.at[s] && number >= bounds.ties[s])) ++part;
   return part;
 }
 
-/// Where the parts go; cursors (in the device's memory): first each part's next free place, then, by bound,
-/// how many keys with its bits have been seen.
+/// Where the parts go; cursors (in the device's memory): first each part's next free place, then,
+/// by bound, how many keys with its bits have been seen.
 template <class B>
 struct Parts {
   B* data[most_parts] = {};
@@ -90,7 +93,8 @@ struct ResidentKernels {
   void (*sort)(B* keys, B* spare, index_t n, const KeyMap<B>& map, std::byte* work,
                CUstream_st* stream) = nullptr;
   index_t (*work_bytes)(index_t n) = nullptr;
-  /// For keys of 64 bits that ranks divide into the buckets of their sort at once; nullptr for others.
+  /// For keys of 64 bits that ranks divide into the buckets of their sort at once; nullptr for
+  /// others.
   const buckets::Kernels* dividing = nullptr;
 };
 

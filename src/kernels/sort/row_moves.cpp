@@ -40,10 +40,10 @@ constexpr index_t longest_short = 48;  // bytes
 
 /// Rows that are asked for ahead: as many as hide a way to the memory.
 constexpr index_t read_ahead(index_t bytes) { return bytes > 16 ? 32 : 96; }
-/// All lines of a row: of a short one into the second level, which waits for more of them at a time than the
-/// first. Ns a row of 4, 8, 16, 24, 40 bytes in 0.13 GB, none (24 and 40: first level) and second: 21, 23,
-/// 21, 24, 26 -> 16, 16, 17, 20, 22; of 64 bytes there is no difference, 100 are slower by a third (Emerald
-/// Rapids).
+/// All lines of a row: of a short one into the second level, which waits for more of them at a time
+/// than the first. Ns a row of 4, 8, 16, 24, 40 bytes in 0.13 GB, none (24 and 40: first level) and
+/// second: 21, 23, 21, 24, 26 -> 16, 16, 17, 20, 22; of 64 bytes there is no difference, 100 are
+/// slower by a third (Emerald Rapids).
 [[gnu::always_inline]] inline void will_read(const std::byte* row, index_t bytes) {
   if (bytes <= longest_short) {
     __builtin_prefetch(row, 0, 2);
@@ -53,9 +53,9 @@ constexpr index_t read_ahead(index_t bytes) { return bytes > 16 ? 32 : 96; }
   for (index_t b = 0; b < bytes; b += line) __builtin_prefetch(row + b);
   __builtin_prefetch(row + bytes - 1);
 }
-/// Behind the row that comes next, into the second level: else stores wait for each new line of a bucket. Ns
-/// a row by 419 buckets, of 16, 40 and 100 bytes, in 20 MB 5.5, 9.6, 16.3 -> 3.0, 5.0, 9.4, in 0.3 GB 13.8,
-/// 25, 44 -> 4.2, 7.8, 17 (Emerald Rapids).
+/// Behind the row that comes next, into the second level: else stores wait for each new line of a
+/// bucket. Ns a row by 419 buckets, of 16, 40 and 100 bytes, in 20 MB 5.5, 9.6, 16.3
+/// -> 3.0, 5.0, 9.4, in 0.3 GB 13.8, 25, 44 -> 4.2, 7.8, 17 (Emerald Rapids).
 template <class Size>
 [[gnu::always_inline]] inline void will_write(const std::byte* row, Size bytes) {
   for (index_t b = 0; b < bytes; b += line) __builtin_prefetch(row + bytes + line + b, 1, 2);
@@ -63,7 +63,8 @@ template <class Size>
 
 }  // namespace
 
-void gather_rows(const std::byte* from, index_t bytes, std::span<const std::uint64_t> places, std::byte* to) {
+void gather_rows(const std::byte* from, index_t bytes, std::span<const std::uint64_t> places,
+                 std::byte* to) {
   with_size(bytes, [&](auto size) {
     const auto n = static_cast<index_t>(places.size());
     const auto row = [&](index_t j) {
@@ -97,7 +98,9 @@ void group_rows(std::span<const std::uint16_t> group, std::span<const MovedColum
                          static_cast<std::size_t>(std::min(length, n - std::min(n, t * length))));
   };
   std::vector<index_t> place(static_cast<std::size_t>(tasks) * buckets, 0);
-  const auto of_task = [&](index_t t) { return place.data() + static_cast<std::size_t>(t) * buckets; };
+  const auto of_task = [&](index_t t) {
+    return place.data() + static_cast<std::size_t>(t) * buckets;
+  };
   machine::parallel_for(0, tasks, 1, [&](index_t t, index_t) {
     for (const std::uint16_t bucket : part(t)) ++of_task(t)[bucket];
   });

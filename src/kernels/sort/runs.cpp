@@ -31,8 +31,8 @@ bool in_cached_parts(std::size_t runs) {
   return vectors<Item>() != nullptr && runs > 2;
 }
 
-/// The merge of the runs, two at a time, in `to` unless it is one run alone. Both rooms hold all of it; spare
-/// is overwritten.
+/// The merge of the runs, two at a time, in `to` unless it is one run alone. Both rooms hold all of
+/// it; spare is overwritten.
 template <class B>
 Run<B> merge_by_halves(const LeafKernels<B>& leaf, std::span<const Run<B>> runs, B* to, B* spare) {
   if (runs.size() == 1) return runs[0];
@@ -63,8 +63,8 @@ void merge_some(std::span<const Run<Item>> runs, Item* to, Item* spare) {
   }
 }
 
-/// Into how many parts a merge is cut: such as a cache holds, unless cutting many runs took longer; else
-/// enough for the team.
+/// Into how many parts a merge is cut: such as a cache holds, unless cutting many runs took longer;
+/// else enough for the team.
 template <class Item>
 index_t parts_of(std::size_t runs, index_t total) {
   constexpr index_t in_cache = (index_t{512} << 10) / index_t{sizeof(Item)};
@@ -90,8 +90,8 @@ void merge_runs(std::span<const Run<Item>> runs, Item* to) {
   const auto first = [=](index_t part) {  // parts * total may be more than an index holds
     return total / parts * part + total % parts * part / parts;
   };
-  const auto spare_items =
-      static_cast<std::size_t>(parts > 0 && in_cached_parts<Item>(runs.size()) ? ceil_div(total, parts) : 0);
+  const auto spare_items = static_cast<std::size_t>(
+      parts > 0 && in_cached_parts<Item>(runs.size()) ? ceil_div(total, parts) : 0);
   if (parts <= 1) {
     std::vector<Item> spare(spare_items);
     merge_some(runs, to, spare.data());
@@ -101,7 +101,8 @@ void merge_runs(std::span<const Run<Item>> runs, Item* to) {
     std::vector<Item> spare(spare_items);
     std::vector<Run<Item>> left(runs.begin(), runs.end());
     const auto drop = [&](const std::vector<index_t>& taken) {
-      for (std::size_t r = 0; r < left.size(); ++r) left[r] = {left[r].data + taken[r], left[r].n - taken[r]};
+      for (std::size_t r = 0; r < left.size(); ++r)
+        left[r] = {left[r].data + taken[r], left[r].n - taken[r]};
     };
     drop(select_cuts(runs, first(begin)));
     for (index_t part = begin; part < end; ++part) {

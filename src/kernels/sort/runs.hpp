@@ -1,6 +1,6 @@
 #pragma once
-// Sorted runs: ranks of splitters, exact selection across runs, k-way merging. What the distributed sort and
-// the external sort are made of; for u32, u64 (keys as bits) and Pair.
+// Sorted runs: ranks of splitters, exact selection across runs, k-way merging. What the distributed
+// sort and the external sort are made of; for u32, u64 (keys as bits) and Pair.
 
 #include <span>
 #include <vector>
@@ -27,13 +27,13 @@ struct Rank {
 template <class Item>
 void ranks_of(Run<Item> run, std::span<const Item> splitters, std::span<Rank> ranks);
 
-/// Cuts sum to `rank`, 0 <= rank <= total: the items before the cuts are the `rank` smallest of all runs
-/// together, equal items taken from earlier runs first.
+/// Cuts sum to `rank`, 0 <= rank <= total: the items before the cuts are the `rank` smallest of all
+/// runs together, equal items taken from earlier runs first.
 template <class Item>
 [[nodiscard]] std::vector<index_t> select_cuts(std::span<const Run<Item>> runs, index_t rank);
 
-/// to[0:total] = the merge of all runs; equal items in the order of their runs. `to` overlaps no run. In
-/// parallel on the threads of the region it is called in.
+/// to[0:total] = the merge of all runs; equal items in the order of their runs. `to` overlaps no
+/// run. In parallel on the threads of the region it is called in.
 template <class Item>
 void merge_runs(std::span<const Run<Item>> runs, Item* to);
 

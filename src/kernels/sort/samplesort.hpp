@@ -1,7 +1,7 @@
 #pragma once
-// Super scalar sample sort (Sanders and Winkel 2004) with equality buckets (Axtmann et al. 2017): a sample
-// gives up to 128 splitters, an implicit tree classifies without branches, buckets are tasks. A template, so
-// that it runs on plain and on traced items.
+// Super scalar sample sort (Sanders and Winkel 2004) with equality buckets (Axtmann et al. 2017): a
+// sample gives up to 128 splitters, an implicit tree classifies without branches, buckets are
+// tasks. A template, so that it runs on plain and on traced items.
 
 #include <array>
 
@@ -20,12 +20,13 @@ inline constexpr index_t samplesort_small = 4096;
 /// Buckets 2i: between splitters i-1 and i; 2i+1: equal to splitter i.
 template <class Item>
 struct Classifier {
-  std::array<Item, samplesort_leaves> tree;       // tree[1] is the root, children of i are 2i and 2i+1
+  std::array<Item, samplesort_leaves> tree;  // tree[1] is the root, children of i are 2i and 2i+1
   std::array<Item, samplesort_leaves> splitters;  // ascending; the last is repeated
 
   [[nodiscard]] index_t operator()(const Item& item) const {
     std::size_t node = 1;
-    for (int level = 0; level < samplesort_levels; ++level) node = 2 * node + (tree[node] < item ? 1 : 0);
+    for (int level = 0; level < samplesort_levels; ++level)
+      node = 2 * node + (tree[node] < item ? 1 : 0);
     const std::size_t below =
         node - samplesort_leaves;  // splitters less than the item, at most samplesort_leaves - 1
     return static_cast<index_t>(2 * below + (splitters[below] == item ? 1 : 0));
@@ -33,7 +34,8 @@ struct Classifier {
 };
 
 template <class Item>
-void build_tree(Classifier<Item>& classifier, std::size_t node, std::size_t begin, std::size_t end) {
+void build_tree(Classifier<Item>& classifier, std::size_t node, std::size_t begin,
+                std::size_t end) {
   if (node >= classifier.tree.size()) return;
   const std::size_t middle = (begin + end) / 2;
   classifier.tree[node] = classifier.splitters[middle];
@@ -57,8 +59,8 @@ Classifier<Item> sample_classifier(const Item* data, index_t n) {
     if (distinct == 0 || classifier.splitters[distinct - 1] < candidate)
       classifier.splitters[distinct++] = candidate;
   }
-  std::fill(classifier.splitters.begin() + static_cast<std::ptrdiff_t>(distinct), classifier.splitters.end(),
-            classifier.splitters[distinct - 1]);
+  std::fill(classifier.splitters.begin() + static_cast<std::ptrdiff_t>(distinct),
+            classifier.splitters.end(), classifier.splitters[distinct - 1]);
   build_tree(classifier, 1, 0, samplesort_leaves - 1);
   return classifier;
 }
@@ -91,7 +93,8 @@ void sort_sampled(Item* data, Item* scratch, Item* home, index_t n) {
 
 template <class Item>
 void samplesort(const Block<Item>& block) {
-  on_bits(block, [](Item* data, Item* scratch, index_t n) { sort_sampled(data, scratch, data, n); });
+  on_bits(block,
+          [](Item* data, Item* scratch, index_t n) { sort_sampled(data, scratch, data, n); });
 }
 
 }  // namespace tessera::sort

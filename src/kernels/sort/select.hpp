@@ -27,8 +27,8 @@ Item item_at(Wide position) {
     return static_cast<Plain<Item>>(position);
 }
 
-/// The least item x of the order such that at least `rank` items of the runs are <= x; rank >= 1. Bisects on
-/// positions, in parts of the runs that shrink with what is left of these.
+/// The least item x of the order such that at least `rank` items of the runs are <= x; rank >= 1.
+/// Bisects on positions, in parts of the runs that shrink with what is left of these.
 template <class Item>
 Item select_item(std::span<const Run<Item>> runs, index_t rank) {
   Wide low = ~Wide{0}, high = 0;

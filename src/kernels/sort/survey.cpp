@@ -15,7 +15,9 @@ Survey join(const Survey& a, const Survey& b) {
           a.descents + b.descents, a.ascents + b.ascents};
 }
 
-Survey look(const Block<Pair>& block, index_t begin, index_t end) { return look_plainly(block, begin, end); }
+Survey look(const Block<Pair>& block, index_t begin, index_t end) {
+  return look_plainly(block, begin, end);
+}
 template <class B>
 Survey look(const Block<B>& block, index_t begin, index_t end) {
   return leaf_kernels<B>().survey(block.data + begin, end - begin,
@@ -28,7 +30,8 @@ Survey look_parallel(const Block<Item>& block) {
   if (block.n <= grain || team() == 1) return look(block, 0, block.n);
   std::vector<Survey> parts(static_cast<std::size_t>(ceil_div(block.n, grain)));
   machine::parallel_for(0, static_cast<index_t>(parts.size()), 1, [&](index_t part, index_t) {
-    parts[static_cast<std::size_t>(part)] = look(block, part * grain, std::min(block.n, (part + 1) * grain));
+    parts[static_cast<std::size_t>(part)] =
+        look(block, part * grain, std::min(block.n, (part + 1) * grain));
   });
   return std::accumulate(parts.begin() + 1, parts.end(), parts.front(), join);
 }

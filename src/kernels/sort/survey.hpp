@@ -21,7 +21,9 @@ struct Survey {
 template <class Item>
 [[nodiscard]] Survey look_plainly(const Block<Item>& block, index_t begin, index_t end) {
   Survey seen{~std::uint64_t{0}, 0, 0, 0, 0};
-  const auto key_at = [&](index_t i) -> std::uint64_t { return block.map.to_bits(key_of(block.data[i])); };
+  const auto key_at = [&](index_t i) -> std::uint64_t {
+    return block.map.to_bits(key_of(block.data[i]));
+  };
   const std::uint64_t one = key_at(begin);
   std::uint64_t before = key_at(std::max<index_t>(begin, 1) - 1);
   for (index_t i = begin; i < end; ++i) {
@@ -40,8 +42,8 @@ template <class Item>
 template <class Item>
 [[nodiscard]] Survey survey(const Block<Item>& block);
 
-/// Of some stretches of neighbours, a few thousand keys in all: enough to tell whether the survey of all can
-/// promise anything. `keys` tells how many were seen.
+/// Of some stretches of neighbours, a few thousand keys in all: enough to tell whether the survey
+/// of all can promise anything. `keys` tells how many were seen.
 struct Glance : Survey {
   index_t keys = 0;
 };

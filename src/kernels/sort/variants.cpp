@@ -24,7 +24,8 @@ const std::array<Variant, 8> host_rows{{
     {{"counting_bucketed", Space::host, "counting in cache-sized buckets of neighbouring keys"},
      counting_range,
      ROW(counting_bucketed)},
-    {{"quicksort", Space::host, "fork-join, branchless and parallel partition (Edelkamp and Weiss 2016)"},
+    {{"quicksort", Space::host,
+      "fork-join, branchless and parallel partition (Edelkamp and Weiss 2016)"},
      any_range,
      ROW(quicksort)},
     {{"mergesort", Space::host, "fork-join, parallel merge; stable (Cormen et al. 2009)"},
@@ -81,7 +82,8 @@ const Variant* best_device() { return find_variant(variants(), "cuda_hybrid"); }
 
 namespace {
 
-/// The kernels see the representation only; they are compiled apart from whatever accesses it as a T.
+/// The kernels see the representation only; they are compiled apart from whatever accesses it as a
+/// T.
 template <class T>
 Block<Bits<T>> block_of(std::span<T> keys, Order order) {
   return {.data = reinterpret_cast<Bits<T>*>(keys.data()),
@@ -121,9 +123,11 @@ void sort_keys(std::string_view variant, std::span<T> keys, int threads, Order o
 void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch,
                 const Tuning& tuning) {
   TESSERA_EXPECTS(pairs.size() == scratch.size());
-  run(variant,
-      Block<Pair>{
-          pairs.data(), scratch.data(), static_cast<index_t>(pairs.size()), {}, tuning.device_memory});
+  run(variant, Block<Pair>{pairs.data(),
+                           scratch.data(),
+                           static_cast<index_t>(pairs.size()),
+                           {},
+                           tuning.device_memory});
 }
 
 void sort_pairs(std::string_view variant, std::span<Pair> pairs, int threads) {
@@ -135,9 +139,10 @@ void sort_pairs(std::string_view variant, std::span<Pair> pairs, int threads) {
   });
 }
 
-#define TESSERA_SORT_INSTANTIATE_KEYS(T)                                                                    \
-  template void sort_keys(std::string_view, std::span<T>, std::span<T>, Order, const Tuning&, const Done&); \
-  template void sort_keys(std::string_view, std::span<T>, int, Order);                                      \
+#define TESSERA_SORT_INSTANTIATE_KEYS(T)                                                      \
+  template void sort_keys(std::string_view, std::span<T>, std::span<T>, Order, const Tuning&, \
+                          const Done&);                                                       \
+  template void sort_keys(std::string_view, std::span<T>, int, Order);                        \
   template bool sort_ordered(std::span<T>, int, Order, const Done&)
 TESSERA_SORT_INSTANTIATE_KEYS(std::int32_t);
 TESSERA_SORT_INSTANTIATE_KEYS(std::int64_t);

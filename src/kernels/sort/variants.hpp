@@ -33,36 +33,40 @@ enum class Plan { merge_runs, displaced, counting_bucketed, radix };
 [[nodiscard]] std::string_view name(Plan plan);
 [[nodiscard]] Plan choose(const Survey& seen, index_t n);
 
-/// Glances at the input; where that is promising, looks at all of it in one pass; sorts it by the best plan.
+/// Glances at the input; where that is promising, looks at all of it in one pass; sorts it by the
+/// best plan.
 template <class Item>
 void automatic(const Block<Item>& block);
 /// The same for keys, as far as it goes without scratch memory: false where it does not.
 template <class B>
 [[nodiscard]] bool automatic_in_place(const Block<B>& block);
 
-/// The same for keys that are in order or reversed or, of some megabytes, nearly in order, outside of any
-/// region: false for others, which mostly show at once. No scratch memory is touched, and a team is started
-/// only behind some megabytes: where a core has other work, to wait for it takes longer than those.
+/// The same for keys that are in order or reversed or, of some megabytes, nearly in order, outside
+/// of any region: false for others, which mostly show at once. No scratch memory is touched, and a
+/// team is started only behind some megabytes: where a core has other work, to wait for it takes
+/// longer than those.
 template <class B>
 [[nodiscard]] bool sort_ordered(const Block<B>& block, int threads);
 
 struct Tuning {
-  index_t device_memory = 0;  ///< kernels of a device: bytes that they may take there; 0: what is free
+  index_t device_memory =
+      0;  ///< kernels of a device: bytes that they may take there; 0: what is free
 };
 
-/// keys[0:n] in place by `order` (key.hpp says which), by the row of that name or by `auto`; scratch[0:n] is
-/// overwritten and overlaps nothing. `done` may be told of keys in their place. On the threads of the region
-/// it is called in; kernels of a device are called outside of any, and take default_threads(). What a device
-/// does not hold goes through it in runs. Throws Error(usage) for an unknown name and for keys that span more
-/// than a counting sort serves.
+/// keys[0:n] in place by `order` (key.hpp says which), by the row of that name or by `auto`;
+/// scratch[0:n] is overwritten and overlaps nothing. `done` may be told of keys in their place. On
+/// the threads of the region it is called in; kernels of a device are called outside of any, and
+/// take default_threads(). What a device does not hold goes through it in runs. Throws Error(usage)
+/// for an unknown name and for keys that span more than a counting sort serves.
 template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch,
                Order order = Order::ascending, const Tuning& tuning = {}, const Done& done = {});
 
-/// The same outside of any region, on up to `threads` threads and with scratch memory of its own, none of
-/// which are asked for as long as `auto` finds the keys in order.
+/// The same outside of any region, on up to `threads` threads and with scratch memory of its own,
+/// none of which are asked for as long as `auto` finds the keys in order.
 template <class T>
-void sort_keys(std::string_view variant, std::span<T> keys, int threads, Order order = Order::ascending);
+void sort_keys(std::string_view variant, std::span<T> keys, int threads,
+               Order order = Order::ascending);
 
 /// keys[0:n] in place as `auto`, if they are in order, nearly so or reversed; outside of any region
 /// (sort_ordered). `done` may be told of keys in their place.

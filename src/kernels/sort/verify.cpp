@@ -24,18 +24,18 @@ std::uint64_t hash(const std::uint32_t* raw, index_t n, const Salt& salt) {
 std::uint64_t hash(const std::uint64_t* raw, index_t n, const Salt& salt) {
   return TESSERA_OF_ISA(machine::isa(), hash_keys64)(raw, n, salt);
 }
-Looked look(const std::uint32_t* raw, index_t n, std::uint32_t before, const KeyMap<std::uint32_t>& map,
-            const Salt& salt) {
+Looked look(const std::uint32_t* raw, index_t n, std::uint32_t before,
+            const KeyMap<std::uint32_t>& map, const Salt& salt) {
   return TESSERA_OF_ISA(machine::isa(), look_at_keys32)(raw, n, before, map, salt);
 }
-Looked look(const std::uint64_t* raw, index_t n, std::uint64_t before, const KeyMap<std::uint64_t>& map,
-            const Salt& salt) {
+Looked look(const std::uint64_t* raw, index_t n, std::uint64_t before,
+            const KeyMap<std::uint64_t>& map, const Salt& salt) {
   return TESSERA_OF_ISA(machine::isa(), look_at_keys64)(raw, n, before, map, salt);
 }
 
-// Rows of so many bytes are made short before they are hashed with their indices or words with their places:
-// 100 bytes 17 -> 33 GB/s in a first-level cache (Emerald Rapids). Only where processors multiply without
-// carries.
+// Rows of so many bytes are made short before they are hashed with their indices or words with
+// their places: 100 bytes 17 -> 33 GB/s in a first-level cache (Emerald Rapids). Only where
+// processors multiply without carries.
 #ifdef TESSERA_ONLY_BASELINE
 constexpr index_t least_digested = 64, most_digested = 0;
 #else
@@ -56,7 +56,8 @@ IndexedRows part_of(IndexedRows rows, index_t begin, index_t end) {
 /// Short rows for long ones, a few at a time.
 class Digest {
  public:
-  static constexpr index_t most_rows = 512;  // the digests lie in a first-level cache beside some of the rows
+  static constexpr index_t most_rows =
+      512;  // the digests lie in a first-level cache beside some of the rows
 
   Digest(index_t bytes, std::uint64_t seed) {
     const std::uint64_t of_keys = mix64(mix64(mix64(seed)));
@@ -96,8 +97,9 @@ Content content(std::span<const T> keys, std::uint64_t seed) {
   const auto n = static_cast<index_t>(keys.size());
   const Salt salt = salt_of(seed);
   std::atomic<std::uint64_t> sum = 0;
-  machine::parallel_for(0, n, 8 * task_grain,
-                        [&](index_t begin, index_t end) { sum += hash(bits + begin, end - begin, salt); });
+  machine::parallel_for(0, n, 8 * task_grain, [&](index_t begin, index_t end) {
+    sum += hash(bits + begin, end - begin, salt);
+  });
   return {n, sum};
 }
 
@@ -110,7 +112,8 @@ Inspection inspect(std::span<const T> keys, Order order, std::uint64_t seed) {
   std::atomic<std::uint64_t> sum = 0;
   std::atomic<bool> sorted = true;
   machine::parallel_for(0, n, 8 * task_grain, [&](index_t begin, index_t end) {
-    const Looked seen = look(bits + begin, end - begin, bits[std::max<index_t>(begin, 1) - 1], map, salt);
+    const Looked seen =
+        look(bits + begin, end - begin, bits[std::max<index_t>(begin, 1) - 1], map, salt);
     sum += seen.hash;
     if (!seen.sorted) sorted = false;
   });
@@ -119,8 +122,9 @@ Inspection inspect(std::span<const T> keys, Order order, std::uint64_t seed) {
 
 template <class T>
 Inspection Watch<T>::inspect_part(index_t begin, index_t end) const {
-  return inspect(keys_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
-                 order_, seed_);
+  return inspect(
+      keys_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)), order_,
+      seed_);
 }
 
 template <class T>
@@ -169,7 +173,8 @@ Inspection Watch<T>::conclude() {
   parts_.push_back({n, n, {}, {}, {}});
   Inspection all;
   const auto add = [&](index_t begin, const Inspection& seen) {
-    const bool follows = begin == 0 || begin == n || map.to_bits(bits[begin - 1]) <= map.to_bits(bits[begin]);
+    const bool follows =
+        begin == 0 || begin == n || map.to_bits(bits[begin - 1]) <= map.to_bits(bits[begin]);
     all.sorted = all.sorted && seen.sorted && follows;
     all.content.count += seen.content.count;
     all.content.hash += seen.content.hash;
@@ -199,12 +204,12 @@ std::uint64_t hash_indexed(const IndexedRows& rows, std::uint64_t seed) {
   return sum;
 }
 
-void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map, Equality equality,
-                      std::uint64_t* words) {
+void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map,
+                      Equality equality, std::uint64_t* words) {
   TESSERA_OF_ISA(machine::isa(), words_of_numbers32)(keys, n, map, equality, words);
 }
-void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map, Equality equality,
-                      std::uint64_t* words) {
+void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map,
+                      Equality equality, std::uint64_t* words) {
   TESSERA_OF_ISA(machine::isa(), words_of_numbers64)(keys, n, map, equality, words);
 }
 void words_of_strings(const KeyRows& keys, index_t n, index_t bytes, std::uint64_t flip,
@@ -223,7 +228,8 @@ std::uint64_t hash_of_rows(std::span<const RowColumn> columns, index_t n, std::u
   const Salt of_words = salt_of(seed), of_rows = salt_of(mix64(seed));
   std::vector<Digest> digests;
   for (const RowColumn& column : columns)
-    if (is_digested(column.bytes)) digests.emplace_back(column.bytes, hash_at(seed, digests.size()));
+    if (is_digested(column.bytes))
+      digests.emplace_back(column.bytes, hash_at(seed, digests.size()));
   std::array<std::uint64_t, at_once> sums;
   std::uint64_t sum = 0;
   for (index_t j = 0; j < n; j += at_once) {

@@ -1,6 +1,7 @@
-// Long rows made short before they are hashed with their indices, compiled once for each instruction set: one
-// product without carries for 16 bytes, summed over a row (NH, Black et al. 1999, over polynomials). Two rows
-// that differ have the same digest for one choice of the keys in 2^64.
+// Long rows made short before they are hashed with their indices, compiled once for each
+// instruction set: one product without carries for 16 bytes, summed over a row (NH, Black et al.
+// 1999, over polynomials). Two rows that differ have the same digest for one choice of the keys in
+// 2^64.
 
 #include "kernels/sort/verify_vectors.hpp"
 
@@ -34,7 +35,8 @@ struct Words {
 
 }  // namespace
 
-void digest_rows_plainly(const IndexedRows& rows, const std::uint64_t* keys, std::uint64_t* digests) {
+void digest_rows_plainly(const IndexedRows& rows, const std::uint64_t* keys,
+                         std::uint64_t* digests) {
   const Digested d{rows.data, rows.bytes, rows.n, keys, digests};
   for (index_t j = 0; j < d.n; ++j) {
     Words sum{0, 0};
@@ -60,9 +62,11 @@ namespace {
   for (index_t j = 0; j < d.n; ++j) {
     const std::byte* const row = d.rows + j * d.bytes;
     __m128i sum = _mm_setzero_si128();
-    const auto add = [&](const std::byte* from, index_t at) __attribute__((always_inline, target("pclmul"))) {
-      const __m128i keyed = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)),
-                                          _mm_loadu_si128(reinterpret_cast<const __m128i*>(d.keys + at / 8)));
+    const auto add = [&](const std::byte* from, index_t at)
+        __attribute__((always_inline, target("pclmul"))) {
+      const __m128i keyed =
+          _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)),
+                        _mm_loadu_si128(reinterpret_cast<const __m128i*>(d.keys + at / 8)));
       sum = _mm_xor_si128(sum, _mm_clmulepi64_si128(keyed, keyed, 0x10));
     };
     for (index_t at = 0; at < whole; at += piece) add(row + at, at);
@@ -83,21 +87,21 @@ namespace {
 struct FourRows {
   __m512i sums[4];
 };
-[[TESSERA_FOUR_PIECES, gnu::always_inline]] inline void add(FourRows& rows, int row, __m512i keyed) {
+[[TESSERA_FOUR_PIECES, gnu::always_inline]] inline void add(FourRows& rows, int row,
+                                                            __m512i keyed) {
   rows.sums[row] = _mm512_xor_si512(rows.sums[row], _mm512_clmulepi64_epi128(keyed, keyed, 0x10));
 }
 
-[[TESSERA_FOUR_PIECES, gnu::always_inline]] inline void digest_four(const Digested& d,
-                                                                    const std::byte* const (&row)[4],
-                                                                    __mmask64 bytes_read,
-                                                                    __mmask8 words_there, __mmask8 words_kept,
-                                                                    std::uint64_t* digests) {
+[[TESSERA_FOUR_PIECES, gnu::always_inline]] inline void digest_four(
+    const Digested& d, const std::byte* const (&row)[4], __mmask64 bytes_read, __mmask8 words_there,
+    __mmask8 words_kept, std::uint64_t* digests) {
   FourRows four{};
   index_t at = 0;
   for (; at + vector_bytes < d.bytes; at += vector_bytes) {
     const __m512i key = _mm512_loadu_si512(d.keys + at / 8);
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) add(four, i, _mm512_xor_si512(_mm512_loadu_si512(row[i] + at), key));
+    for (int i = 0; i < 4; ++i)
+      add(four, i, _mm512_xor_si512(_mm512_loadu_si512(row[i] + at), key));
   }
   const __m512i key = _mm512_maskz_loadu_epi64(words_there, d.keys + at / 8);
 #pragma GCC unroll 4
@@ -121,13 +125,14 @@ struct FourRows {
   const std::byte* row = d.rows;
   index_t j = 0;
   for (; j + 4 <= d.n; j += 4, row += 4 * d.bytes)
-    digest_four(d, {row, row + d.bytes, row + 2 * d.bytes, row + 3 * d.bytes}, bytes_read, words_there, 0xff,
-                d.digests + 2 * j);
+    digest_four(d, {row, row + d.bytes, row + 2 * d.bytes, row + 3 * d.bytes}, bytes_read,
+                words_there, 0xff, d.digests + 2 * j);
   if (j == d.n) return;
   const auto kept = static_cast<__mmask8>(0xff >> (8 - 2 * (d.n - j)));
-  const std::byte* const last = d.rows + (d.n - 1) * d.bytes;  // in place of rows that are not there
-  digest_four(d, {row, j + 1 < d.n ? row + d.bytes : last, last, last}, bytes_read, words_there, kept,
-              d.digests + 2 * j);
+  const std::byte* const last =
+      d.rows + (d.n - 1) * d.bytes;  // in place of rows that are not there
+  digest_four(d, {row, j + 1 < d.n ? row + d.bytes : last, last, last}, bytes_read, words_there,
+              kept, d.digests + 2 * j);
 }
 #endif
 

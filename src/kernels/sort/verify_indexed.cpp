@@ -1,5 +1,6 @@
-// The hash of rows with their indices, compiled once for each instruction set. A word of a row is hashed as a
-// key is, after a multiple of the row's index and one of the word's place in it were added.
+// The hash of rows with their indices, compiled once for each instruction set. A word of a row is
+// hashed as a key is, after a multiple of the row's index and one of the word's place in it were
+// added.
 
 #include "kernels/sort/verify_vectors.hpp"
 
@@ -58,8 +59,8 @@ std::uint64_t hash_elements(const IndexedRows& rows, const Salt& salt) {
                    : read<std::uint64_t>(row + bytes - 8) >> (64 - 8 * (bytes % 8));
 }
 
-/// f(added, words) for words 0, 1, ... of as many rows as a vector has lanes, abreast: `added` is the
-/// multiple of the word's place, from `first` on.
+/// f(added, words) for words 0, 1, ... of as many rows as a vector has lanes, abreast: `added` is
+/// the multiple of the word's place, from `first` on.
 template <class F>
 [[gnu::always_inline]] inline void for_words_abreast(const std::byte* rows, index_t bytes,
                                                      std::uint64_t first, std::uint64_t of_place,
@@ -78,7 +79,8 @@ template <class F>
 /// The same of one row, from byte `at` on, that of a whole word.
 template <class F>
 [[gnu::always_inline]] inline void for_words(const std::byte* row, index_t bytes, index_t at,
-                                             std::uint64_t first, std::uint64_t of_place, const F& f) {
+                                             std::uint64_t first, std::uint64_t of_place,
+                                             const F& f) {
   std::uint64_t added = (first + static_cast<std::uint64_t>(at / 8)) * of_place;
   for (; at + 8 <= bytes; at += 8, added += of_place) f(read<std::uint64_t>(row + at), added);
   if (at < bytes) f(last_word(row, bytes), added);
@@ -93,8 +95,9 @@ std::uint64_t hash_short_rows(const IndexedRows& rows, const Salt& salt) {
     Vector64 index{};
     for (index_t i = 0; i < words; ++i) index[i] = index_of(rows, j + i);
     const Vector64 of_rows = index * multiples.of_index;
-    for_words_abreast(rows.data + j * rows.bytes, rows.bytes, 0, multiples.of_place,
-                      [&](const Vector64& word, std::uint64_t added) { hash.add(word + (of_rows + added)); });
+    for_words_abreast(
+        rows.data + j * rows.bytes, rows.bytes, 0, multiples.of_place,
+        [&](const Vector64& word, std::uint64_t added) { hash.add(word + (of_rows + added)); });
   }
   for (; j < rows.n; ++j) {
     const std::uint64_t of_row = index_of(rows, j) * multiples.of_index;
@@ -105,7 +108,8 @@ std::uint64_t hash_short_rows(const IndexedRows& rows, const Salt& salt) {
 }
 
 #if defined(__AVX512F__)
-/// Rows of some whole words, at most `most_words`: eight of them are as many vectors as a row has words.
+/// Rows of some whole words, at most `most_words`: eight of them are as many vectors as a row has
+/// words.
 constexpr index_t most_words = 16;
 std::uint64_t hash_rows_of_words(const IndexedRows& rows, const Salt& salt) {
   const Multiples multiples = multiples_of(salt);
@@ -113,7 +117,8 @@ std::uint64_t hash_rows_of_words(const IndexedRows& rows, const Salt& salt) {
   Hash<std::uint64_t> hash(salt);
   Vector64 row_of[most_words], place_of[most_words];  // of each lane of each vector
   // In vectors: lane by lane it took a third of what 16 KiB of rows take.
-  const auto length = static_cast<std::uint64_t>(width), inverse = (std::uint64_t{1} << 16) / length + 1;
+  const auto length = static_cast<std::uint64_t>(width),
+             inverse = (std::uint64_t{1} << 16) / length + 1;
   Vector64 number = {0, 1, 2, 3, 4, 5, 6, 7};  // of words
   for (index_t v = 0; v < width; ++v, number += words) {
     row_of[v] = number * inverse >> 16;  // number / length, of 128 words at most
@@ -126,7 +131,8 @@ std::uint64_t hash_rows_of_words(const IndexedRows& rows, const Salt& salt) {
   index_t j = 0;
   for (; j + words <= rows.n; j += words, of_rows += words * multiples.of_index) {
     if (rows.indices != nullptr)
-      of_rows = read<Vector64>(reinterpret_cast<const std::byte*>(rows.indices + j)) * multiples.of_index;
+      of_rows =
+          read<Vector64>(reinterpret_cast<const std::byte*>(rows.indices + j)) * multiples.of_index;
     for (index_t v = 0; v < width; ++v, data += vector_bytes) {
       const auto rows_of_lanes = (__m512i)of_rows;  // twice: the form of one vector warns in g++ 12
       const auto of_lanes =
@@ -159,15 +165,16 @@ std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
     for (index_t b = 0; b < whole; b += vector_bytes, added += words * multiples.of_place)
       hash.add(read<Vector64>(row + b) + added);
     if (rest > 0) {
-      const auto last = reinterpret_cast<Vector64>(_mm512_maskz_loadu_epi8(bytes_read, row + whole));
+      const auto last =
+          reinterpret_cast<Vector64>(_mm512_maskz_loadu_epi8(bytes_read, row + whole));
       hash.add(last + added, is_there);
     }
   }
   return hash.sum();
 }
 #else
-/// Rows of at least a vector. What is left of the words is looked at with some that were seen already, whose
-/// hashes are dropped.
+/// Rows of at least a vector. What is left of the words is looked at with some that were seen
+/// already, whose hashes are dropped.
 std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
   const Multiples multiples = multiples_of(salt);
   const index_t all = rows.bytes / 8, seen = all / words * words;
@@ -185,9 +192,11 @@ std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
     Vector64 added = places + of_row;
     for (index_t w = 0; w < seen; w += words, added += words * multiples.of_place)
       hash.add(read<Vector64>(row + 8 * w) + added);
-    if (seen < all) hash.add(read<Vector64>(row + 8 * (all - words)) + (last_places + of_row), is_new);
+    if (seen < all)
+      hash.add(read<Vector64>(row + 8 * (all - words)) + (last_places + of_row), is_new);
     if (rows.bytes % 8 != 0)
-      hash.add(last_word(row, rows.bytes) + (of_row + static_cast<std::uint64_t>(all) * multiples.of_place));
+      hash.add(last_word(row, rows.bytes) +
+               (of_row + static_cast<std::uint64_t>(all) * multiples.of_place));
   }
   return hash.sum();
 }
@@ -217,8 +226,9 @@ void add_short_rows(const IndexedRows& rows, const Salt& salt, std::uint64_t* su
   index_t j = 0;
   for (; j + words <= rows.n; j += words) {
     auto sum = read<Vector64>(reinterpret_cast<const std::byte*>(sums + j));
-    for_words_abreast(rows.data + j * rows.bytes, rows.bytes, rows.first, of_place,
-                      [&](const Vector64& word, std::uint64_t added) { sum += hash(word + added); });
+    for_words_abreast(
+        rows.data + j * rows.bytes, rows.bytes, rows.first, of_place,
+        [&](const Vector64& word, std::uint64_t added) { sum += hash(word + added); });
     __builtin_memcpy(sums + j, &sum, sizeof(sum));
   }
   for (; j < rows.n; ++j) {
@@ -233,7 +243,8 @@ void add_long_rows(const IndexedRows& rows, const Salt& salt, std::uint64_t* sum
   const Hash<std::uint64_t> hash(salt);
   const index_t vectors = rows.bytes / vector_bytes;
   Vector64 places{};
-  for (index_t i = 0; i < words; ++i) places[i] = (rows.first + static_cast<std::uint64_t>(i)) * of_place;
+  for (index_t i = 0; i < words; ++i)
+    places[i] = (rows.first + static_cast<std::uint64_t>(i)) * of_place;
   for (index_t j = 0; j < rows.n; ++j) {
     const std::byte* const row = rows.data + j * rows.bytes;
     Vector64 many{}, added = places;

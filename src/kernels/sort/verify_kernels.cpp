@@ -1,6 +1,6 @@
-// Hash and order of keys in one pass, compiled once for each instruction set: vectors of the compiler's,
-// whose lines are each read once. The map of keys is written out here, as its inline functions must not be
-// emitted from this file.
+// Hash and order of keys in one pass, compiled once for each instruction set: vectors of the
+// compiler's, whose lines are each read once. The map of keys is written out here, as its inline
+// functions must not be emitted from this file.
 
 #include "kernels/sort/verify_vectors.hpp"
 
@@ -34,7 +34,8 @@ template <class B, int... i>
 template <int... i>
 [[gnu::always_inline]] inline Vector64 shifted_pair(const Vector64& before, const Vector64& pairs,
                                                     std::integer_sequence<int, i...>) {
-  return __builtin_shufflevector(before, pairs, (static_cast<int>(lanes<std::uint64_t>) - 2 + i)...);
+  return __builtin_shufflevector(before, pairs,
+                                 (static_cast<int>(lanes<std::uint64_t>) - 2 + i)...);
 }
 
 /// Whether any bit is set.
@@ -50,8 +51,8 @@ template <class V>
 #endif
 }
 
-/// The keys from raw[0] on that are looked at together, at most n: the first ones up to a whole line of the
-/// cache, then as many as a block has.
+/// The keys from raw[0] on that are looked at together, at most n: the first ones up to a whole
+/// line of the cache, then as many as a block has.
 template <class B>
 [[gnu::always_inline]] inline index_t at_once(const B* raw, index_t n) {
   constexpr index_t most = block_bytes / sizeof(B);
@@ -65,7 +66,8 @@ template <>
 class Hash<std::uint32_t> {
  public:
   explicit Hash(const Salt& salt)
-      : flip_(static_cast<std::uint32_t>(salt.flip)), factor_(static_cast<std::uint32_t>(salt.factor)) {}
+      : flip_(static_cast<std::uint32_t>(salt.flip)),
+        factor_(static_cast<std::uint32_t>(salt.factor)) {}
   [[gnu::always_inline]] void add(std::uint32_t raw) {
     const std::uint64_t word = mixed(raw);
     one_ += word * word;
@@ -97,11 +99,11 @@ struct NoHash {
   [[nodiscard]] static std::uint64_t sum() { return 0; }
 };
 
-/// The hash of raw[0:n], and whether wrong(key, before) is zero throughout; `before` is the key before
-/// raw[0].
+/// The hash of raw[0:n], and whether wrong(key, before) is zero throughout; `before` is the key
+/// before raw[0].
 template <class B, class Wrong, class Sum>
-[[gnu::always_inline]] inline Looked look_block(const B* raw, index_t n, B before, const Wrong& wrong,
-                                                Sum hash) {
+[[gnu::always_inline]] inline Looked look_block(const B* raw, index_t n, B before,
+                                                const Wrong& wrong, Sum hash) {
   constexpr auto places = std::make_integer_sequence<int, static_cast<int>(lanes<B>)>();
   index_t i = 0;
   bool seen = false;
@@ -146,23 +148,26 @@ template <class Keys>
 
 enum class Course { up, down, mixed };
 
-/// How raw keys must go between these two, all of one sign and none of them a NaN, for their bits to go up.
+/// How raw keys must go between these two, all of one sign and none of them a NaN, for their bits
+/// to go up.
 template <class B>
 Course course_between(B first, B last, const KeyMap<B>& map) {
   const int sign_bit = 8 * sizeof(B) - 1;
   const bool is_float = map.spread != 0;
   if (map.flip != 0 && ((first ^ last) >> sign_bit) != 0) return Course::mixed;
   const B infinity = static_cast<B>(~map.offset & map.spread);  // of floats
-  if (is_float && ((first & map.spread) > infinity || (last & map.spread) > infinity)) return Course::mixed;
+  if (is_float && ((first & map.spread) > infinity || (last & map.spread) > infinity))
+    return Course::mixed;
   const bool turned = is_float && first >> sign_bit != 0;
   return turned != (map.mirrored != 0) ? Course::down : Course::up;
 }
 
-/// f(wrong) where wrong(key, before), not zero of a key or of some lane, tells of raw[0:n], n > 0, whether
-/// bits go down (descending: up); raw[-1] is another key. Between keys of one course raw ones are in order
-/// exactly where bits are: none in order lies beyond the ends.
+/// f(wrong) where wrong(key, before), not zero of a key or of some lane, tells of raw[0:n], n > 0,
+/// whether bits go down (descending: up); raw[-1] is another key. Between keys of one course raw
+/// ones are in order exactly where bits are: none in order lies beyond the ends.
 template <Order order = Order::ascending, class B, class F>
-[[gnu::always_inline]] inline auto with_order(const B* raw, index_t n, const KeyMap<B>& map, const F& f) {
+[[gnu::always_inline]] inline auto with_order(const B* raw, index_t n, const KeyMap<B>& map,
+                                              const F& f) {
   constexpr bool ascending = order == Order::ascending;
   const B first = raw[-1], last = raw[n - 1];
   if (first == last) return f([first](const auto& key, const auto&) { return key ^ first; });
@@ -185,7 +190,8 @@ index_t equal_keys(const B* raw, index_t n, B key) {
   index_t i = 0;
   for (; i + some <= n; i += some) {
     Vector<B> others[4]{};
-    for (index_t v = 0; v < some / lanes<B>; ++v) others[v / 2 % 4] |= load(raw + i + v * lanes<B>) ^ key;
+    for (index_t v = 0; v < some / lanes<B>; ++v)
+      others[v / 2 % 4] |= load(raw + i + v * lanes<B>) ^ key;
     if (any((others[0] | others[1]) | (others[2] | others[3]))) break;
   }
   return i;
@@ -194,7 +200,8 @@ index_t equal_keys(const B* raw, index_t n, B key) {
 template <Order order, class B>
 bool keys_in_order(const B* raw, index_t n, const KeyMap<B>& map) {
   for (index_t i = 1, here = 0; i < n; i += here) {
-    if (reinterpret_cast<std::uintptr_t>(raw + i) % 64 == 0) i += equal_keys(raw + i, n - i, raw[i - 1]);
+    if (reinterpret_cast<std::uintptr_t>(raw + i) % 64 == 0)
+      i += equal_keys(raw + i, n - i, raw[i - 1]);
     here = at_once(raw + i, n - i);
     const bool seen = with_order<order>(raw + i, here, map, [&](const auto& wrong) {
       return look_block(raw + i, here, raw[i - 1], wrong, NoHash()).sorted;
@@ -209,8 +216,8 @@ bool keys_in_order(const B* raw, index_t n, const KeyMap<B>& map, Order order) {
                               : keys_in_order<Order::ascending>(raw, n, map);
 }
 
-/// Of pairs as words, keys and indices by turns: a word of a key is not zero where its pair is below the one
-/// of `before`; words of indices mean nothing.
+/// Of pairs as words, keys and indices by turns: a word of a key is not zero where its pair is
+/// below the one of `before`; words of indices mean nothing.
 template <int... i>
 [[gnu::always_inline]] inline Vector64 pairs_below(const Vector64& pairs, const Vector64& before,
                                                    std::integer_sequence<int, i...>) {
@@ -236,8 +243,8 @@ template <Order order>
   for (index_t i = 0; i < 2 * n; i += words) {
     if (i % line<std::uint64_t> == 0) __builtin_prefetch(raw + i + ahead<std::uint64_t>);
     const Vector64 here = load(raw + i), before = shifted_pair(befores, here, places);
-    wrongs |=
-        order == Order::ascending ? pairs_below(here, before, places) : pairs_below(before, here, places);
+    wrongs |= order == Order::ascending ? pairs_below(here, before, places)
+                                        : pairs_below(before, here, places);
     befores = here;
   }
   return !any(wrongs & of_keys);
@@ -281,10 +288,12 @@ std::uint64_t hash_keys32(const std::uint32_t* raw, index_t n, const Salt& salt)
 std::uint64_t hash_keys64(const std::uint64_t* raw, index_t n, const Salt& salt) {
   return hash(raw, n, salt);
 }
-bool keys_in_order32(const std::uint32_t* raw, index_t n, const KeyMap<std::uint32_t>& map, Order order) {
+bool keys_in_order32(const std::uint32_t* raw, index_t n, const KeyMap<std::uint32_t>& map,
+                     Order order) {
   return keys_in_order(raw, n, map, order);
 }
-bool keys_in_order64(const std::uint64_t* raw, index_t n, const KeyMap<std::uint64_t>& map, Order order) {
+bool keys_in_order64(const std::uint64_t* raw, index_t n, const KeyMap<std::uint64_t>& map,
+                     Order order) {
   return keys_in_order(raw, n, map, order);
 }
 bool pairs_in_order(const Pair* pairs, index_t n, Order order) {

@@ -1,5 +1,5 @@
-// Whether rows are in order, by one word of their keys after the other, compiled once for each instruction
-// set. Eight rows are a byte of flags.
+// Whether rows are in order, by one word of their keys after the other, compiled once for each
+// instruction set. Eight rows are a byte of flags.
 
 #include "kernels/sort/verify_vectors.hpp"
 
@@ -79,8 +79,9 @@ template <class B, class F>
 }
 
 template <class B>
-[[gnu::always_inline]] inline void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<B>& of_keys,
-                                                    Equality equality, std::uint64_t* words) {
+[[gnu::always_inline]] inline void words_of_numbers(const KeyRows& keys, index_t n,
+                                                    const KeyMap<B>& of_keys, Equality equality,
+                                                    std::uint64_t* words) {
   const KeyMap<B> map = of_keys;
   if (map.spread == 0 || equality == Equality::of_bits) {  // no floats, or each as it is
     for_keys<B>(keys, n, words, [&](B raw) { return bits_of(raw, map); });
@@ -96,12 +97,12 @@ template <class B>
 
 }  // namespace
 
-void words_of_numbers32(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map, Equality equality,
-                        std::uint64_t* words) {
+void words_of_numbers32(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map,
+                        Equality equality, std::uint64_t* words) {
   words_of_numbers(keys, n, map, equality, words);
 }
-void words_of_numbers64(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map, Equality equality,
-                        std::uint64_t* words) {
+void words_of_numbers64(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map,
+                        Equality equality, std::uint64_t* words) {
   words_of_numbers(keys, n, map, equality, words);
 }
 
@@ -109,7 +110,8 @@ void words_of_strings(const KeyRows& keys, index_t n, index_t bytes, std::uint64
                       std::uint64_t* words) {
   constexpr bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
   if (bytes == 8 && little) {
-    for_keys<std::uint64_t>(keys, n, words, [=](std::uint64_t raw) { return __builtin_bswap64(raw) ^ flip; });
+    for_keys<std::uint64_t>(keys, n, words,
+                            [=](std::uint64_t raw) { return __builtin_bswap64(raw) ^ flip; });
     return;
   }
   for (index_t j = 0; j < n; ++j) {

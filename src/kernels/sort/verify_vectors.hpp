@@ -1,6 +1,6 @@
 #pragma once
-// Vectors of the instruction set that a file is compiled for, and the hash of words in them; private to the
-// files of the checks. All of it has internal linkage: other files must not find it.
+// Vectors of the instruction set that a file is compiled for, and the hash of words in them;
+// private to the files of the checks. All of it has internal linkage: other files must not find it.
 
 #include <utility>
 
@@ -64,8 +64,8 @@ template <class B, class Keys>
   return bits <= map.top ? map.top - bits : bits;
 }
 
-/// The sum of the keys' hashes: the product of the halves of a mixed word, that is of the key's halves
-/// folded, multiplied and folded again.
+/// The sum of the keys' hashes: the product of the halves of a mixed word, that is of the key's
+/// halves folded, multiplied and folded again.
 template <class B>
 class Hash;
 template <>
@@ -81,7 +81,9 @@ class Hash<std::uint64_t> {
   [[gnu::always_inline]] void add(std::uint64_t raw) { one_ += (*this)(raw); }
   [[gnu::always_inline]] void add(const Vector64& raw) { many_ += (*this)(raw); }
   /// Of the lanes whose bits are set.
-  [[gnu::always_inline]] void add(const Vector64& raw, const Vector64& lanes) { many_ += (*this)(raw)&lanes; }
+  [[gnu::always_inline]] void add(const Vector64& raw, const Vector64& lanes) {
+    many_ += (*this)(raw)&lanes;
+  }
   [[nodiscard]] std::uint64_t sum() const {
     std::uint64_t sum = one_;
     for (index_t i = 0; i < lanes<std::uint64_t>; ++i) sum += many_[i];

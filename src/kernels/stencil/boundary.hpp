@@ -8,14 +8,16 @@
 
 namespace tessera::stencil {
 
-/// With a b c d at the low end: clamp a a a | a b c d; mirror d c b | a b c d; reflect c b a | a b c d;
-/// periodic wraps around; constant is one value; given are values that the caller wrote into the ghost
-/// layers, kept as they are. (clamp, mirror, reflect, periodic, constant are nearest, mirror, reflect, wrap,
-/// constant of scipy.ndimage.) At corners the rule of z comes first, then that of y, then that of x.
+/// With a b c d at the low end: clamp a a a | a b c d; mirror d c b | a b c d; reflect c b a | a b
+/// c d; periodic wraps around; constant is one value; given are values that the caller wrote into
+/// the ghost layers, kept as they are. (clamp, mirror, reflect, periodic, constant are nearest,
+/// mirror, reflect, wrap, constant of scipy.ndimage.) At corners the rule of z comes first, then
+/// that of y, then that of x.
 enum class Boundary { clamp, mirror, reflect, periodic, constant, given };
 
-inline constexpr std::array<Boundary, 6> boundaries{Boundary::clamp,    Boundary::mirror,   Boundary::reflect,
-                                                    Boundary::periodic, Boundary::constant, Boundary::given};
+inline constexpr std::array<Boundary, 6> boundaries{Boundary::clamp,    Boundary::mirror,
+                                                    Boundary::reflect,  Boundary::periodic,
+                                                    Boundary::constant, Boundary::given};
 [[nodiscard]] constexpr std::string_view name(Boundary kind) {
   switch (kind) {
     case Boundary::clamp:
@@ -42,10 +44,12 @@ struct Side {
 };
 /// By dimension (z, y, x), then low and high.
 using Sides = std::array<std::array<Side, 2>, 3>;
-[[nodiscard]] inline Sides all_sides(Side side) { return {{{side, side}, {side, side}, {side, side}}}; }
+[[nodiscard]] inline Sides all_sides(Side side) {
+  return {{{side, side}, {side, side}, {side, side}}};
+}
 
-/// The index in [0, n) whose value index i outside of it repeats. For kinds that repeat: neither constant nor
-/// given.
+/// The index in [0, n) whose value index i outside of it repeats. For kinds that repeat: neither
+/// constant nor given.
 [[nodiscard]] TESSERA_HD constexpr index_t source_index(Boundary kind, index_t i, index_t n) {
   const auto folded = [i](index_t period) { return ((i % period) + period) % period; };
   switch (kind) {

@@ -28,12 +28,14 @@ TESSERA_RACY_LANES void reference_box(const Taps<T>& taps, const Rows<T>& a) {
       Arithmetic<T> columns[piece + 2 * r];
       for (index_t x = 0; x < n + 2 * r; ++x) columns[x] = doubled_sum<r>(in + x, a.stride_y);
       T* out = a.out + y * a.stride_y + x0;
-      for (index_t x = 0; x < n; ++x) put_narrowed(out[x], doubled_sum<r>(columns + x, 1) * taps.weight[0]);
+      for (index_t x = 0; x < n; ++x)
+        put_narrowed(out[x], doubled_sum<r>(columns + x, 1) * taps.weight[0]);
     }
   }
 }
 
-/// The mean of a square of radius r: column sums shared by `rows` rows, then sums along x between registers.
+/// The mean of a square of radius r: column sums shared by `rows` rows, then sums along x between
+/// registers.
 template <class T, int r, int rows, bool through>
 struct Box {
   using V = Vec<T>;
@@ -79,12 +81,13 @@ struct Box {
     return v;
   }
 
-  TESSERA_RACY_LANES static void run(const Taps<T>& taps, const T* in, T* out, index_t stride, index_t from,
-                                     index_t to, index_t n) {
+  TESSERA_RACY_LANES static void run(const Taps<T>& taps, const T* in, T* out, index_t stride,
+                                     index_t from, index_t to, index_t n) {
     const Type w = V::all(taps.weight[0]);
     Ending here[rows]{};
     Type sums[rows];
-    // Of the sums before `from` the last ones are right, which are all that those from there on take.
+    // Of the sums before `from` the last ones are right, which are all that those from there on
+    // take.
     for (index_t x = from - V::lanes; x <= from; x += V::lanes) {
       columns(in + x, stride, sums);
       for (int j = 0; j < rows; ++j) here[j] = next(here[j], sums[j]);
@@ -114,7 +117,8 @@ void box(const Taps<T>& taps, const Rows<T>& a) {
 template <class T, int r>
 RowKernel<T> box_kernel(const KernelKey& key) {
   if constexpr (shifts_are_cheap) {
-    if (key.loops == Loops::vector) return key.stores == Stores::through ? box<T, r, true> : box<T, r, false>;
+    if (key.loops == Loops::vector)
+      return key.stores == Stores::through ? box<T, r, true> : box<T, r, false>;
   }
   return reference_box<T, r>;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Trapezoids in time and space, cut in all dimensions at once (Frigo and Strumpen 2005; hyperspace cuts: Tang
-// et al. 2011). A zoid is cut along the slope at which values spread, until it fits in cache with a few steps
-// of time.
+// Trapezoids in time and space, cut in all dimensions at once (Frigo and Strumpen 2005; hyperspace
+// cuts: Tang et al. 2011). A zoid is cut along the slope at which values spread, until it fits in
+// cache with a few steps of time.
 
 #include <array>
 
@@ -10,8 +10,9 @@
 #include "kernels/stencil/variants.hpp"
 
 namespace tessera::stencil {
-/// Step t in [t0, t1) computes, in every dimension d, low + (t - t0) * d_low .. high + (t - t0) * d_high.
-/// `wrapped`: still the whole of a periodic dimension. Beyond its extent such a dimension starts again at 0.
+/// Step t in [t0, t1) computes, in every dimension d, low + (t - t0) * d_low .. high + (t - t0) *
+/// d_high. `wrapped`: still the whole of a periodic dimension. Beyond its extent such a dimension
+/// starts again at 0.
 struct Zoid {
   struct Range {
     index_t low, high, d_low, d_high;
@@ -34,8 +35,9 @@ struct Zoid {
 inline constexpr double task_volume =
     1e6;  // point updates: 0.2 ms or more, a thousand times the cost of a task
 inline constexpr index_t line_bytes = 64;
-inline constexpr index_t planes_at_once = 4;     // as many as the vector kernels block
-inline constexpr index_t points_at_once = 2048;  // of a line: both levels of f64 in a first level of 32 KiB
+inline constexpr index_t planes_at_once = 4;  // as many as the vector kernels block
+inline constexpr index_t points_at_once =
+    2048;  // of a line: both levels of f64 in a first level of 32 KiB
 
 template <class T>
 class Walk {
@@ -49,9 +51,12 @@ class Walk {
     slope_[2] = round_up(slope_[2], line);
     const index_t reach =
         std::max<index_t>(1, std::max({stencil.radius[0], stencil.radius[1], stencil.radius[2]}));
-    const auto chosen = [](index_t given, index_t otherwise) { return given > 0 ? given : otherwise; };
+    const auto chosen = [](index_t given, index_t otherwise) {
+      return given > 0 ? given : otherwise;
+    };
     const bool solid = stencil.dims == 3;
-    // Found by measuring; a factor of two either way costs a few per cent, cutting x shorter far more.
+    // Found by measuring; a factor of two either way costs a few per cent, cutting x shorter far
+    // more.
     base_steps_ = chosen(tuning.base_steps, std::max<index_t>(2, (solid ? 6 : 16) / reach));
     base_ = {{1, chosen(tuning.base_rows, 16 * reach),
               chosen(tuning.base_x, stencil.dims == 1 ? 16384 : 256 * line)}};
@@ -66,16 +71,17 @@ class Walk {
     const Box3 first = engine_.region(0);
     for (int d = 0; d < 3; ++d) {
       const index_t radius = sweep.stencil.radius[d];
-      zoid.d[static_cast<std::size_t>(d)] = {
-          first.low[d], first.high[d], sweep.edge(d, 0) == Edge::exchanged ? radius : 0,
-          sweep.edge(d, 1) == Edge::exchanged ? -radius : 0, sweep.edge(d, 0) == Edge::wrapped && radius > 0};
+      zoid.d[static_cast<std::size_t>(d)] = {first.low[d], first.high[d],
+                                             sweep.edge(d, 0) == Edge::exchanged ? radius : 0,
+                                             sweep.edge(d, 1) == Edge::exchanged ? -radius : 0,
+                                             sweep.edge(d, 0) == Edge::wrapped && radius > 0};
     }
     machine::parallel(sweep.threads, [&] { walk(zoid); });
   }
 
  private:
-  /// The pieces of a range: those of stage 0 depend on nothing of this cut, that of stage 1 on those of stage
-  /// 0.
+  /// The pieces of a range: those of stage 0 depend on nothing of this cut, that of stage 1 on
+  /// those of stage 0.
   struct Pieces {
     std::array<Zoid::Range, 3> range;
     std::array<int, 3> stage;
@@ -111,7 +117,8 @@ class Walk {
 
   void walk(const Zoid& zoid) const {
     [[maybe_unused]] const Subproblem<T> here;
-    const std::array<Pieces, 3> pieces{cut(0, zoid.d[0], zoid.height()), cut(1, zoid.d[1], zoid.height()),
+    const std::array<Pieces, 3> pieces{cut(0, zoid.d[0], zoid.height()),
+                                       cut(1, zoid.d[1], zoid.height()),
                                        cut(2, zoid.d[2], zoid.height())};
     if (pieces[0].count * pieces[1].count * pieces[2].count > 1) {
       for (int stage = 0; stage <= 3; ++stage) walk_stage(zoid, pieces, stage);
@@ -154,7 +161,8 @@ class Walk {
     walk(late);
   }
 
-  /// Whether a dimension of more points than a leaf has is whole around the seam: better cut at less height.
+  /// Whether a dimension of more points than a leaf has is whole around the seam: better cut at
+  /// less height.
   [[nodiscard]] bool wraps(const Zoid& zoid) const {
     for (int d = 0; d < 3; ++d) {
       const auto& r = zoid.d[static_cast<std::size_t>(d)];
@@ -163,8 +171,9 @@ class Walk {
     return false;
   }
 
-  /// All steps of the zoid, in a wave along its slowest dimension: some planes of every step at a time, each
-  /// step one slope behind the one before. A plane enters the cache once for all the steps.
+  /// All steps of the zoid, in a wave along its slowest dimension: some planes of every step at a
+  /// time, each step one slope behind the one before. A plane enters the cache once for all the
+  /// steps.
   void leaf(const Zoid& zoid) const {
     const bool edge = touches_edge(zoid);
     const int d = slowest_;
@@ -210,7 +219,8 @@ class Walk {
     return engine_.touches_boundary(hull);
   }
 
-  /// Splits the box where it passes the seam of a periodic dimension, then computes with the boundary kept.
+  /// Splits the box where it passes the seam of a periodic dimension, then computes with the
+  /// boundary kept.
   void edge_box(index_t step, const Box3& box, int d) const {
     if (d == 3) {
       engine_.compute(step, box);

@@ -6,8 +6,8 @@
 #include "kernels/stencil/rows.hpp"
 #include "kernels/stencil/vector.hpp"
 
-// Kernels read whole vectors around a row, lanes of which other tasks may be writing; those lanes are never
-// used. The sanitizers cannot know that.
+// Kernels read whole vectors around a row, lanes of which other tasks may be writing; those lanes
+// are never used. The sanitizers cannot know that.
 #if defined(__clang__)
 #define TESSERA_RACY_LANES __attribute__((no_sanitize("thread", "address")))
 #else
@@ -35,24 +35,29 @@ template <class T, bool through>
 /// Elements from the vector boundary at or below out to out.
 template <class T>
 index_t lead(const T* out) {
-  return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(out) / sizeof(T)) & (Vec<T>::lanes - 1);
+  return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(out) / sizeof(T)) &
+         (Vec<T>::lanes - 1);
 }
 
-/// Any taps: the sums of some vectors side by side stay in registers, the loop over the taps runs inside.
+/// Any taps: the sums of some vectors side by side stay in registers, the loop over the taps runs
+/// inside.
 template <class T, Rule rule, bool previous, bool through>
 struct Chain {
   using V = Vec<T>;
   using Type = typename V::type;
 
   template <int vectors>
-  [[gnu::always_inline]] static void block(const Taps<T>& taps, const T* in, T* out, index_t x, index_t n) {
+  [[gnu::always_inline]] static void block(const Taps<T>& taps, const T* in, T* out, index_t x,
+                                           index_t n) {
     Type sums[vectors];
     const Type first = V::all(taps.weight[0]);
-    for (int i = 0; i < vectors; ++i) sums[i] = first * V::load(in + taps.offset[0] + x + i * V::lanes);
+    for (int i = 0; i < vectors; ++i)
+      sums[i] = first * V::load(in + taps.offset[0] + x + i * V::lanes);
     for (index_t k = 1; k < taps.count; ++k) {
       const Type weight = V::all(taps.weight[k]);
       const T* u = in + taps.offset[k] + x;
-      for (int i = 0; i < vectors; ++i) sums[i] = V::fma(weight, V::load(u + i * V::lanes), sums[i]);
+      for (int i = 0; i < vectors; ++i)
+        sums[i] = V::fma(weight, V::load(u + i * V::lanes), sums[i]);
     }
     for (int i = 0; i < vectors; ++i) {
       if constexpr (previous)
@@ -72,7 +77,8 @@ struct Chain {
     constexpr int vectors = 8;
     index_t x = -lead(out);
     for (; x < 0 && x < n; x += V::lanes) block<1>(taps, in, out, x, n);
-    for (; x + vectors * V::lanes <= n; x += vectors * V::lanes) block<vectors>(taps, in, out, x, n);
+    for (; x + vectors * V::lanes <= n; x += vectors * V::lanes)
+      block<vectors>(taps, in, out, x, n);
     for (; x < n; x += V::lanes) block<1>(taps, in, out, x, n);
   }
 
@@ -90,7 +96,8 @@ struct Chain {
 template <class T, Rule rule>
 RowKernel<T> chain_kernel(const KernelKey& key) {
   if (key.previous) return Chain<T, rule, true, false>::run;
-  return key.stores == Stores::through ? Chain<T, rule, false, true>::run : Chain<T, rule, false, false>::run;
+  return key.stores == Stores::through ? Chain<T, rule, false, true>::run
+                                       : Chain<T, rule, false, false>::run;
 }
 
 }  // namespace

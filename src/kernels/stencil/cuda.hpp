@@ -1,6 +1,6 @@
 #pragma once
-// Stencils on the device: sweeps over fields that lie in device memory, on a stream. All give the bits of the
-// host's variants.
+// Stencils on the device: sweeps over fields that lie in device memory, on a stream. All give the
+// bits of the host's variants.
 
 #include <vector>
 
@@ -10,20 +10,26 @@
 
 namespace tessera::stencil {
 
-// All steps of the sweep; returns which level holds the field after them. Level 0 and, with two time levels,
-// level 1 hold what a Sweep asks for, and their ghosts have been filled.
+// All steps of the sweep; returns which level holds the field after them. Level 0 and, with two
+// time levels, level 1 hold what a Sweep asks for, and their ghosts have been filled.
 template <class T>
-[[nodiscard]] int cuda_naive(const DeviceSweep<T>& sweep, const Tuning& tuning, DeviceStream stream);
+[[nodiscard]] int cuda_naive(const DeviceSweep<T>& sweep, const Tuning& tuning,
+                             DeviceStream stream);
 template <class T>
-[[nodiscard]] int cuda_column(const DeviceSweep<T>& sweep, const Tuning& tuning, DeviceStream stream);
+[[nodiscard]] int cuda_column(const DeviceSweep<T>& sweep, const Tuning& tuning,
+                              DeviceStream stream);
 template <class T>
-[[nodiscard]] int cuda_zigzag(const DeviceSweep<T>& sweep, const Tuning& tuning, DeviceStream stream);
+[[nodiscard]] int cuda_zigzag(const DeviceSweep<T>& sweep, const Tuning& tuning,
+                              DeviceStream stream);
 template <class T>
-[[nodiscard]] int cuda_tiled(const DeviceSweep<T>& sweep, const Tuning& tuning, DeviceStream stream);
+[[nodiscard]] int cuda_tiled(const DeviceSweep<T>& sweep, const Tuning& tuning,
+                             DeviceStream stream);
 template <class T>
-[[nodiscard]] int cuda_streaming(const DeviceSweep<T>& sweep, const Tuning& tuning, DeviceStream stream);
+[[nodiscard]] int cuda_streaming(const DeviceSweep<T>& sweep, const Tuning& tuning,
+                                 DeviceStream stream);
 template <class T>
-[[nodiscard]] int cuda_temporal(const DeviceSweep<T>& sweep, const Tuning& tuning, DeviceStream stream);
+[[nodiscard]] int cuda_temporal(const DeviceSweep<T>& sweep, const Tuning& tuning,
+                                DeviceStream stream);
 
 // What they make of a sweep.
 template <class T>
@@ -35,19 +41,19 @@ template <class T>
 template <class T>
 [[nodiscard]] Passes temporal_passes(const DeviceSweep<T>& sweep, const Tuning& tuning);
 
-/// Writes every ghost of the level: what repeats its points, and what is constant or given (as level 0 has
-/// it).
+/// Writes every ghost of the level: what repeats its points, and what is constant or given (as
+/// level 0 has it).
 template <class T>
 void fill_ghosts(const DeviceSweep<T>& sweep, int level, DeviceStream stream);
 
-/// One step by the streaming kernels, from level `step % 2` or, where passes have taken several steps, from
-/// any.
+/// One step by the streaming kernels, from level `step % 2` or, where passes have taken several
+/// steps, from any.
 template <class T>
 void streaming_step(const DeviceSweep<T>& sweep, index_t step, int from, const Tuning& tuning,
                     DeviceStream stream);
 
-/// The rows for the table: each copies the field to the device once, makes all steps there and copies the
-/// result back. Empty in a build without CUDA.
+/// The rows for the table: each copies the field to the device once, makes all steps there and
+/// copies the result back. Empty in a build without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
 
 /// The functions that the rows launch, for `tessera list --occupancy`.

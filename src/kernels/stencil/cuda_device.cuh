@@ -1,6 +1,6 @@
 #pragma once
-// What the device kernels of stencils share: vectors of 16 bytes, results written with their ghosts, blocks
-// of a region, the value of a point by any stencil.
+// What the device kernels of stencils share: vectors of 16 bytes, results written with their
+// ghosts, blocks of a region, the value of a point by any stencil.
 
 #include <type_traits>
 
@@ -52,8 +52,8 @@ __device__ __forceinline__ Half load_once(const Half* from) {
   return half;
 }
 
-/// From 16-byte aligned memory that no thread of this kernel writes: through the first-level cache, and free
-/// to be moved across stores.
+/// From 16-byte aligned memory that no thread of this kernel writes: through the first-level cache,
+/// and free to be moved across stores.
 __device__ __forceinline__ Vector<float> load_vector(const float* from) {
   Vector<float> v;
   asm("ld.global.nc.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
@@ -107,8 +107,8 @@ __device__ __forceinline__ void store_vectors(T* to, const Vector<T, length>& v)
 
 /// Writes value to every ghost that repeats point p of the level.
 template <class T>
-__device__ __forceinline__ void publish_here(const DeviceSweep<T>& s, T* level, index_t z, index_t y,
-                                             index_t x, T value) {
+__device__ __forceinline__ void publish_here(const DeviceSweep<T>& s, T* level, index_t z,
+                                             index_t y, index_t x, T value) {
   const auto count = [](const Line& line, index_t p) {
     return line.plain(p) ? index_t{1} : 1 + line.before + line.after;
   };
@@ -125,26 +125,27 @@ __device__ __forceinline__ void publish_here(const DeviceSweep<T>& s, T* level, 
   }
 }
 
-/// The same, not inlined: few points have any. (A kernel that calls a function gets no more registers than
-/// both.)
+/// The same, not inlined: few points have any. (A kernel that calls a function gets no more
+/// registers than both.)
 template <class T>
-__device__ __noinline__ void publish(const DeviceSweep<T>& s, T* level, index_t z, index_t y, index_t x,
-                                     T value) {
+__device__ __noinline__ void publish(const DeviceSweep<T>& s, T* level, index_t z, index_t y,
+                                     index_t x, T value) {
   publish_here(s, level, z, y, x, value);
 }
 
 /// A point's new value, and that of its ghosts.
 template <class T>
-__device__ __forceinline__ void put(const DeviceSweep<T>& s, T* level, index_t z, index_t y, index_t x,
-                                    T value) {
+__device__ __forceinline__ void put(const DeviceSweep<T>& s, T* level, index_t z, index_t y,
+                                    index_t x, T value) {
   level[z * s.stride[0] + y * s.stride[1] + x] = value;
   if (!s.plain({{z, y, x}})) publish(s, level, z, y, x, value);
 }
 
-/// The part of a row's vector that lies in [low, high), and its ghosts. `plain`: none of the points has any.
+/// The part of a row's vector that lies in [low, high), and its ghosts. `plain`: none of the points
+/// has any.
 template <class T, int length>
-__device__ __forceinline__ void put_vector(const DeviceSweep<T>& s, T* level, index_t z, index_t y, index_t x,
-                                           index_t low, index_t high, bool plain,
+__device__ __forceinline__ void put_vector(const DeviceSweep<T>& s, T* level, index_t z, index_t y,
+                                           index_t x, index_t low, index_t high, bool plain,
                                            const Vector<T, length>& v) {
   T* to = level + z * s.stride[0] + y * s.stride[1] + x;
   if (x >= low && x + length <= high) {
@@ -158,7 +159,8 @@ __device__ __forceinline__ void put_vector(const DeviceSweep<T>& s, T* level, in
   if (plain) return;
 #pragma unroll
   for (int e = 0; e < length; ++e) {
-    if (x + e >= low && x + e < high && !s.plain({{z, y, x + e}})) publish(s, level, z, y, x + e, v.at[e]);
+    if (x + e >= low && x + e < high && !s.plain({{z, y, x + e}}))
+      publish(s, level, z, y, x + e, v.at[e]);
   }
 }
 
@@ -179,15 +181,17 @@ __device__ __forceinline__ uint3 block_place(const Blocks& blocks) {
   return {blockIdx.x % blocks.across, row % blocks.down, plane};
 }
 
-// The stencils that are known when kernels are compiled. value(s, at): at(z, y, x) is the value there; the
-// order of the sums is that of Stencil.
+// The stencils that are known when kernels are compiled. value(s, at): at(z, y, x) is the value
+// there; the order of the sums is that of Stencil.
 
 template <int radius>
 struct BoxShape {
   template <class T, class At>
   __device__ __forceinline__ static Arithmetic<T> value(const DeviceSweep<T>& s, const At& at) {
     using A = Arithmetic<T>;
-    const auto column = [&](int x) { return doubled_sum<A>(radius, [&](int y) { return at(0, y, x); }); };
+    const auto column = [&](int x) {
+      return doubled_sum<A>(radius, [&](int y) { return at(0, y, x); });
+    };
     return doubled_sum<A>(radius, column) * s.weight[0];
   }
 };
@@ -252,8 +256,8 @@ __device__ __forceinline__ T finished(const DeviceSweep<T>& s, Arithmetic<T> sum
 
 /// One point after a step from level `in` to level `out`.
 template <class Shape, class T>
-__device__ __forceinline__ T value_after(const DeviceSweep<T>& s, const T* in, const T* out, index_t z,
-                                         index_t y, index_t x) {
+__device__ __forceinline__ T value_after(const DeviceSweep<T>& s, const T* in, const T* out,
+                                         index_t z, index_t y, index_t x) {
   const index_t here = z * s.stride[0] + y * s.stride[1] + x;
   const T* u = in + here;
   const Arithmetic<T> sum = Shape::value(s, [&](index_t dz, index_t dy, index_t dx) {

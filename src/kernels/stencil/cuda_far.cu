@@ -1,7 +1,7 @@
-// One step of a full star of radius 2 to 4 in three dimensions. A thread walks along z with a vector of some
-// rows of all the planes that the star spans, the next plane on its way; rows beside its own come from the
-// first-level cache, neighbours along the row by shuffles from the lanes beside it, of which the outermost
-// help and write nothing. No ghosts are kept.
+// One step of a full star of radius 2 to 4 in three dimensions. A thread walks along z with a
+// vector of some rows of all the planes that the star spans, the next plane on its way; rows beside
+// its own come from the first-level cache, neighbours along the row by shuffles from the lanes
+// beside it, of which the outermost help and write nothing. No ghosts are kept.
 
 #include <algorithm>
 #include <limits>
@@ -39,15 +39,18 @@ __global__ void __launch_bounds__(lanes* warps)
             line = static_cast<int>(blockIdx.x / across);
   const Around &along_z = p.around[0], &along_y = p.around[1], &along_x = p.around[2];
   const int x = p.first_x + (tile * (lanes - 2 * helpers) + lane - helpers) * length;
-  const int y = along_y.low + (line % static_cast<int>(down) * warps + static_cast<int>(threadIdx.y)) * rows;
-  const int z0 = along_z.low + line / static_cast<int>(down) * p.march, z1 = min(z0 + p.march, along_z.high);
+  const int y =
+      along_y.low + (line % static_cast<int>(down) * warps + static_cast<int>(threadIdx.y)) * rows;
+  const int z0 = along_z.low + line / static_cast<int>(down) * p.march,
+            z1 = min(z0 + p.march, along_z.high);
   if (y >= along_y.high) return;  // the whole warp
   const bool inside = x >= along_x.low && x + length <= along_x.high;
   int place_x[length], place_y[rows + 2 * radius];
 #pragma unroll
   for (int e = 0; e < length; ++e) place_x[e] = along_x.place(x + e);
 #pragma unroll
-  for (int k = 0; k < rows + 2 * radius; ++k) place_y[k] = along_y.place(y + k - radius) * p.stride_y;
+  for (int k = 0; k < rows + 2 * radius; ++k)
+    place_y[k] = along_y.place(y + k - radius) * p.stride_y;
   const auto plane = [&](int z) { return p.in + along_z.place(z) * p.stride_z; };
   const auto load = [&](const T* from, int k) {
     const T* const row = from + place_y[k];
@@ -106,7 +109,8 @@ __global__ void __launch_bounds__(lanes* warps)
         sum.at[e] = s;
       }
       if (lane >= helpers && lane < lanes - helpers && y + j < along_y.high)
-        store_part(p.out + z * p.stride_z + (y + j) * p.stride_y + x, x, along_x.low, along_x.high, sum);
+        store_part(p.out + z * p.stride_z + (y + j) * p.stride_y + x, x, along_x.low, along_x.high,
+                   sum);
     }
 #pragma unroll
     for (int k = 0; k < 2 * radius; ++k) {
@@ -122,7 +126,8 @@ void launch(const Space<T>& p, DeviceStream stream) {
   const index_t across = ceil_div(p.around[2].high - p.first_x, wide),
                 down = ceil_div(p.around[1].high - p.around[1].low, warps * rows),
                 deep = ceil_div(p.around[0].high - p.around[0].low, p.march);
-  const auto blocks = narrow<unsigned>(checked_mul(checked_mul(across, down, "a launch"), deep, "a launch"));
+  const auto blocks =
+      narrow<unsigned>(checked_mul(checked_mul(across, down, "a launch"), deep, "a launch"));
   far_star<radius><<<blocks, dim3(lanes, warps), 0, stream>>>(p, static_cast<unsigned>(across),
                                                               static_cast<unsigned>(down));
   check_launch();
@@ -139,8 +144,9 @@ bool steps_far(const DeviceSweep<T>& s) {
 template <class T>
 void far_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, index_t march,
               DeviceStream stream) {
-  Space<T> p{in, out, s.stride[0], static_cast<int>(s.stride[1]), narrow<int>(march > 0 ? march : 32),
-             {}, 0,   {}};
+  Space<T> p{
+      in, out, s.stride[0], static_cast<int>(s.stride[1]), narrow<int>(march > 0 ? march : 32),
+      {}, 0,   {}};
   for (int d = 0; d < 3; ++d) p.around[d] = around_of(s, region, d);
   p.first_x = narrow<int>(aligned_below<T>(region.low[2]));
   std::copy_n(s.weight, 6 * largest_square + 1, p.weight);
@@ -151,15 +157,18 @@ void far_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region
 
 template bool steps_far(const DeviceSweep<float>&);
 template bool steps_far(const DeviceSweep<double>&);
-template void far_step(const DeviceSweep<float>&, const float*, float*, const Region&, index_t, DeviceStream);
+template void far_step(const DeviceSweep<float>&, const float*, float*, const Region&, index_t,
+                       DeviceStream);
 template void far_step(const DeviceSweep<double>&, const double*, double*, const Region&, index_t,
                        DeviceStream);
 
 void add_far_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<class T>(const std::string& type, T) {
-    to.push_back(machine::device_function("cuda_streaming", type + ", three dimensions, star of radius 2",
+    to.push_back(machine::device_function("cuda_streaming",
+                                          type + ", three dimensions, star of radius 2",
                                           far_star<2, T>, lanes * warps));
-    to.push_back(machine::device_function("cuda_streaming", type + ", three dimensions, star of radius 4",
+    to.push_back(machine::device_function("cuda_streaming",
+                                          type + ", three dimensions, star of radius 4",
                                           far_star<4, T>, lanes * warps));
   };
   add("f32", 0.0F);

@@ -36,7 +36,8 @@ DeviceTaps<T>::DeviceTaps(const Stencil& stencil) {
 }
 
 template <class T>
-DeviceField<T>::DeviceField(const Sweep<T>& sweep) : sweep_(device_sweep(sweep)), taps_(sweep.stencil) {
+DeviceField<T>::DeviceField(const Sweep<T>& sweep)
+    : sweep_(device_sweep(sweep)), taps_(sweep.stencil) {
   const DeviceShape shape = device_shape(sweep_.line, static_cast<index_t>(sizeof(T)));
   for (int level = 0; level < 2; ++level) {
     levels_[level] = cuda::DeviceBuffer<T>(shape.count);
@@ -47,8 +48,9 @@ DeviceField<T>::DeviceField(const Sweep<T>& sweep) : sweep_(device_sweep(sweep))
 
 template <class T>
 void DeviceField<T>::copy_in(int level, const GridView<T>& from, cuda::Staging& staging) {
-  each_run_of_rows(static_cast<const T*>(from.data), from.stride, sweep_.level[level], sweep_.stride,
-                   sweep_.all(), [&](const auto& host, const auto& there) { staging.send(host, there); });
+  each_run_of_rows(static_cast<const T*>(from.data), from.stride, sweep_.level[level],
+                   sweep_.stride, sweep_.all(),
+                   [&](const auto& host, const auto& there) { staging.send(host, there); });
 }
 
 template <class T>
@@ -65,9 +67,10 @@ void DeviceField<T>::load(const Sweep<T>& sweep, cuda::Staging& staging) {
 template <class T>
 void DeviceField<T>::store(int level, const GridView<T>& to, cuda::Staging& staging) const {
   const Box3 owned{{}, sweep_.extent};
-  each_run_of_rows(
-      sweep_.level[level], sweep_.stride, to.data, to.stride, owned,
-      [&](const auto& there, const auto& host) { staging.bring(there, host, cuda::Staging::Between::kept); });
+  each_run_of_rows(sweep_.level[level], sweep_.stride, to.data, to.stride, owned,
+                   [&](const auto& there, const auto& host) {
+                     staging.bring(there, host, cuda::Staging::Between::kept);
+                   });
 }
 
 template class DeviceTaps<Half>;

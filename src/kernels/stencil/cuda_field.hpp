@@ -28,8 +28,8 @@ class DeviceField {
   explicit DeviceField(const Sweep<T>& sweep);
 
   [[nodiscard]] const DeviceSweep<T>& sweep() const { return sweep_; }
-  /// What a kernel takes to do so many steps of it. Only boxes without neighbours can do other than the
-  /// sweep's own number.
+  /// What a kernel takes to do so many steps of it. Only boxes without neighbours can do other than
+  /// the sweep's own number.
   [[nodiscard]] DeviceSweep<T> sweep(index_t steps) const {
     DeviceSweep<T> other = sweep_;
     other.steps = steps;
@@ -39,7 +39,8 @@ class DeviceField {
   [[nodiscard]] index_t level_bytes() const {
     return sweep_.all().volume() * static_cast<index_t>(sizeof(T));
   }
-  /// Level 0 (with two time levels also 1) as the host's has it, with what surrounds it; then all ghosts.
+  /// Level 0 (with two time levels also 1) as the host's has it, with what surrounds it; then all
+  /// ghosts.
   void load(const Sweep<T>& sweep, machine::cuda::Staging& staging);
   /// The owned box of a device level to a level of the host's.
   void store(int level, const GridView<T>& to, machine::cuda::Staging& staging) const;

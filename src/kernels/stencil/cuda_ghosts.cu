@@ -1,5 +1,5 @@
-// The ghost layers of a level, all at once: before the first step, and after passes of several steps, which
-// leave them as they are.
+// The ghost layers of a level, all at once: before the first step, and after passes of several
+// steps, which leave them as they are.
 
 #include "kernels/stencil/cuda_device.cuh"
 
@@ -10,8 +10,8 @@ constexpr unsigned rows_a_block = 8;
 
 /// A warp a row: of rows that lie inside only the two ends.
 template <class T>
-__global__ void ghosts_of_rows(const __grid_constant__ DeviceSweep<T> s, T* level, const T* given, Index3 low,
-                               Index3 size) {
+__global__ void ghosts_of_rows(const __grid_constant__ DeviceSweep<T> s, T* level, const T* given,
+                               Index3 low, Index3 size) {
   const index_t row = static_cast<index_t>(blockIdx.x) * rows_a_block + threadIdx.y;
   if (row >= size[0] * size[1]) return;
   const index_t z = low[0] + row / size[1], y = low[1] + row % size[1];
@@ -19,7 +19,9 @@ __global__ void ghosts_of_rows(const __grid_constant__ DeviceSweep<T> s, T* leve
   const bool inside = s.line[0].inside(z) && s.line[1].inside(y);
   const index_t count = inside ? along.before + along.after : size[2];
   for (index_t i = threadIdx.x; i < count; i += 32) {
-    const index_t x = !inside ? low[2] + i : i < along.before ? low[2] + i : along.end + i - along.before;
+    const index_t x = !inside            ? low[2] + i
+                      : i < along.before ? low[2] + i
+                                         : along.end + i - along.before;
     const Ghost<T> ghost = ghost_of<T>(s.line, {{z, y, x}});
     T& to = level[s.place({{z, y, x}})];
     if (ghost.from == Ghost<T>::From::point) to = level[s.place(ghost.at)];
@@ -36,7 +38,8 @@ void fill_ghosts(const DeviceSweep<T>& s, int level, DeviceStream stream) {
   if (s.extent.volume() == 0) return;
   const Index3 size = all.size();
   const unsigned blocks = narrow<unsigned>(ceil_div(size[0] * size[1], index_t{rows_a_block}));
-  ghosts_of_rows<<<blocks, dim3(32, rows_a_block), 0, stream>>>(s, s.level[level], s.level[0], all.low, size);
+  ghosts_of_rows<<<blocks, dim3(32, rows_a_block), 0, stream>>>(s, s.level[level], s.level[0],
+                                                                all.low, size);
   check_launch();
 }
 
@@ -45,10 +48,10 @@ template void fill_ghosts(const DeviceSweep<float>&, int, DeviceStream);
 template void fill_ghosts(const DeviceSweep<double>&, int, DeviceStream);
 
 void add_ghost_functions(std::vector<machine::DeviceFunction>& to) {
-  to.push_back(
-      machine::device_function("cuda_temporal", "f32, ghosts", ghosts_of_rows<float>, 32 * rows_a_block));
-  to.push_back(
-      machine::device_function("cuda_temporal", "f64, ghosts", ghosts_of_rows<double>, 32 * rows_a_block));
+  to.push_back(machine::device_function("cuda_temporal", "f32, ghosts", ghosts_of_rows<float>,
+                                        32 * rows_a_block));
+  to.push_back(machine::device_function("cuda_temporal", "f64, ghosts", ghosts_of_rows<double>,
+                                        32 * rows_a_block));
 }
 
 }  // namespace tessera::stencil

@@ -1,5 +1,5 @@
-// Halos between a level and where they lie packed, those of all neighbours at once: into the memory of
-// another device too, if this one reaches it.
+// Halos between a level and where they lie packed, those of all neighbours at once: into the memory
+// of another device too, if this one reaches it.
 
 #include <algorithm>
 
@@ -9,7 +9,8 @@ namespace tessera::stencil {
 namespace {
 
 constexpr unsigned threads = 256;
-constexpr unsigned most_blocks = 512;  // of a piece: what they do not hold at once they take in turns
+constexpr unsigned most_blocks =
+    512;  // of a piece: what they do not hold at once they take in turns
 
 enum class Way { pack, unpack };
 
@@ -33,7 +34,8 @@ void launch(const HaloPieces<T>& pieces, T* level, DeviceStream stream) {
   const unsigned largest = pieces.largest();
   if (largest == 0) return;
   const unsigned blocks = std::min(most_blocks, (largest + threads - 1) / threads);
-  move_pieces<way><<<dim3(blocks, static_cast<unsigned>(pieces.pieces)), threads, 0, stream>>>(pieces, level);
+  move_pieces<way>
+      <<<dim3(blocks, static_cast<unsigned>(pieces.pieces)), threads, 0, stream>>>(pieces, level);
   check_launch();
 }
 
@@ -59,10 +61,10 @@ template const ResidentKernels<double>* resident_kernels();
 
 void add_halo_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<class T>(const std::string& type, T) {
-    to.push_back(
-        machine::device_function("halos", type + ", packed", move_pieces<Way::pack, T>, int{threads}));
-    to.push_back(
-        machine::device_function("halos", type + ", unpacked", move_pieces<Way::unpack, T>, int{threads}));
+    to.push_back(machine::device_function("halos", type + ", packed", move_pieces<Way::pack, T>,
+                                          int{threads}));
+    to.push_back(machine::device_function("halos", type + ", unpacked", move_pieces<Way::unpack, T>,
+                                          int{threads}));
   };
   add("f16", Half{});
   add("f32", 0.0F);

@@ -1,6 +1,6 @@
 #pragma once
-// Vectors as registers keep them from step to step: halves two by two in a word, for which a thread has room
-// twice as long; other numbers as they are.
+// Vectors as registers keep them from step to step: halves two by two in a word, for which a thread
+// has room twice as long; other numbers as they are.
 
 #include "kernels/stencil/cuda_device.cuh"
 
@@ -46,7 +46,8 @@ __device__ __forceinline__ Vector<float, length> unpacked(const HalfPairs<length
   Vector<float, length> wide;
 #pragma unroll
   for (int i = 0; i < length / 2; ++i) {
-    asm("{.reg .b16 low, high;\n\tmov.b32 {low, high}, %2;\n\tcvt.f32.f16 %0, low;\n\tcvt.f32.f16 %1, high;}"
+    asm("{.reg .b16 low, high;\n\tmov.b32 {low, high}, %2;\n\tcvt.f32.f16 %0, low;\n\tcvt.f32.f16 "
+        "%1, high;}"
         : "=f"(wide.at[2 * i]), "=f"(wide.at[2 * i + 1])
         : "r"(v.word[i]));
   }
@@ -60,7 +61,9 @@ __device__ __forceinline__ Packed<T, length> packed(const Vector<Arithmetic<T>, 
     HalfPairs<length> pairs;
 #pragma unroll
     for (int i = 0; i < length / 2; ++i)
-      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pairs.word[i]) : "f"(v.at[2 * i + 1]), "f"(v.at[2 * i]));
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;"
+          : "=r"(pairs.word[i])
+          : "f"(v.at[2 * i + 1]), "f"(v.at[2 * i]));
     return pairs;
   } else {
     return v;
@@ -83,12 +86,14 @@ template <int length, class At>
 __device__ __forceinline__ HalfPairs<length> pairs_of(const At& at) {
   HalfPairs<length> pairs;
 #pragma unroll
-  for (int i = 0; i < length / 2; ++i) pairs.word[i] = at(2 * i).bits | unsigned{at(2 * i + 1).bits} << 16;
+  for (int i = 0; i < length / 2; ++i)
+    pairs.word[i] = at(2 * i).bits | unsigned{at(2 * i + 1).bits} << 16;
   return pairs;
 }
 
-/// One of two. All choices at ends are of values, made by selects: where only one place of an array is
-/// written under a condition, the compiler computes its index, and the array goes to local memory.
+/// One of two. All choices at ends are of values, made by selects: where only one place of an array
+/// is written under a condition, the compiler computes its index, and the array goes to local
+/// memory.
 template <class T, int length>
 __device__ __forceinline__ Vector<T, length> chosen(bool first, const Vector<T, length>& one,
                                                     const Vector<T, length>& other) {
@@ -102,22 +107,23 @@ __device__ __forceinline__ HalfPairs<length> chosen(bool first, const HalfPairs<
                                                     const HalfPairs<length>& other) {
   HalfPairs<length> v;
 #pragma unroll
-  for (int i = 0; i < length / 2; ++i) v.word[i] = first ? unsigned(one.word[i]) : unsigned(other.word[i]);
+  for (int i = 0; i < length / 2; ++i)
+    v.word[i] = first ? unsigned(one.word[i]) : unsigned(other.word[i]);
   return v;
 }
 
 /// The vector with `value` in the place of the element at `place`, one from `first` on if any.
 template <class T, int length>
-__device__ __forceinline__ Vector<T, length> replaced(const Vector<T, length>& v, int first, int place,
-                                                      T value) {
+__device__ __forceinline__ Vector<T, length> replaced(const Vector<T, length>& v, int first,
+                                                      int place, T value) {
   Vector<T, length> w = v;
 #pragma unroll
   for (int e = 0; e < length; ++e) w.at[e] = e >= first && e == place ? value : T(v.at[e]);
   return w;
 }
 template <int length>
-__device__ __forceinline__ HalfPairs<length> replaced(const HalfPairs<length>& v, int first, int place,
-                                                      Half value) {
+__device__ __forceinline__ HalfPairs<length> replaced(const HalfPairs<length>& v, int first,
+                                                      int place, Half value) {
   return pairs_of<length>([&](int e) { return e >= first && e == place ? value : element(v, e); });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Passes of several steps: which tiles compute what. A tile computes all steps on a span of points and keeps
-// those that nothing from beyond its ends has reached. Arithmetic only; the host's tests run it too.
+// Passes of several steps: which tiles compute what. A tile computes all steps on a span of points
+// and keeps those that nothing from beyond its ends has reached. Arithmetic only; the host's tests
+// run it too.
 
 #include <algorithm>
 #include <limits>
@@ -18,12 +19,15 @@ struct Axis {
   bool edge[2] = {false, false};       ///< sides where a boundary condition holds
   Boundary kind[2] = {Boundary::clamp, Boundary::clamp};
 
-  [[nodiscard]] TESSERA_HD bool constant(int side) const { return kind[side] == Boundary::constant; }
+  [[nodiscard]] TESSERA_HD bool constant(int side) const {
+    return kind[side] == Boundary::constant;
+  }
   [[nodiscard]] TESSERA_HD bool fixed(int side) const { return is_fixed(kind[side]); }
   [[nodiscard]] TESSERA_HD bool mirrors(int side) const {
     return edge[side] && kind[side] == Boundary::mirror;
   }
-  /// The index in [begin, end) to read for any index; beyond ends that do not wrap nobody uses what is there.
+  /// The index in [begin, end) to read for any index; beyond ends that do not wrap nobody uses what
+  /// is there.
   [[nodiscard]] TESSERA_HD index_t readable(index_t i) const {
     if (i >= begin && i < end) return i;
     if (!wrapped) return i < begin ? begin : end - 1;
@@ -32,8 +36,8 @@ struct Axis {
   }
 };
 
-/// Spans of an axis, each `span` points from start(i) on: first + i * advance, but none later than `latest`.
-/// Each keeps [low(i), high(i)).
+/// Spans of an axis, each `span` points from start(i) on: first + i * advance, but none later than
+/// `latest`. Each keeps [low(i), high(i)).
 struct Tiles {
   index_t first, advance, span, halo, count, out_begin, out_end;
   index_t latest = std::numeric_limits<index_t>::max();
@@ -55,15 +59,18 @@ struct Tiles {
          (axis.edge[1] && end == axis.end);
 }
 
-/// halo: points that a pass spoils at either end of a tile, rounded up to the alignment. Tiles begin at
-/// multiples of the alignment. At an edge nothing is spoiled: the boundary condition is kept there. The last
-/// of several tiles ends with an axis that ends at an edge, as near as the alignment lets it.
-[[nodiscard]] inline Tiles tiles_of(const Axis& axis, index_t span, index_t halo, index_t alignment) {
+/// halo: points that a pass spoils at either end of a tile, rounded up to the alignment. Tiles
+/// begin at multiples of the alignment. At an edge nothing is spoiled: the boundary condition is
+/// kept there. The last of several tiles ends with an axis that ends at an edge, as near as the
+/// alignment lets it.
+[[nodiscard]] inline Tiles tiles_of(const Axis& axis, index_t span, index_t halo,
+                                    index_t alignment) {
   Tiles tiles{0, span - 2 * halo, span, halo, 1, axis.out_begin, axis.out_end};
   const index_t below = ((axis.out_begin % alignment) + alignment) % alignment;
   tiles.first = axis.edge[0] ? axis.begin : axis.out_begin - below - halo;
   const index_t wanted = axis.edge[1] ? axis.end : axis.out_end + halo;
-  if (tiles.first + span < wanted) tiles.count = 1 + ceil_div(wanted - tiles.first - span, tiles.advance);
+  if (tiles.first + span < wanted)
+    tiles.count = 1 + ceil_div(wanted - tiles.first - span, tiles.advance);
   if (axis.edge[1] && tiles.count > 1)
     tiles.latest = tiles.first + round_up(axis.end - span - tiles.first, alignment);
   return tiles;
@@ -85,8 +92,9 @@ template <class T>
   return axis;
 }
 
-/// The steps of the next pass when they are taken from the last one on, one of `lengths` (ascending), at most
-/// `most` if any is: never one that leaves a single step over. 1 where no pass of several steps fits.
+/// The steps of the next pass when they are taken from the last one on, one of `lengths`
+/// (ascending), at most `most` if any is: never one that leaves a single step over. 1 where no pass
+/// of several steps fits.
 template <int count>
 [[nodiscard]] index_t last_pass(index_t left, index_t most, const int (&lengths)[count]) {
   for (int i = count - 1; i >= 0; --i) {
@@ -98,7 +106,8 @@ template <int count>
 
 /// The steps of all passes, none longer than the one after it.
 template <int count>
-[[nodiscard]] std::vector<index_t> pass_lengths(index_t steps, index_t most, const int (&lengths)[count]) {
+[[nodiscard]] std::vector<index_t> pass_lengths(index_t steps, index_t most,
+                                                const int (&lengths)[count]) {
   std::vector<index_t> passes;
   for (index_t left = steps; left > 0; left -= passes.back())
     passes.push_back(last_pass(left, most, lengths));

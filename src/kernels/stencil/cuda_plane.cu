@@ -1,7 +1,7 @@
-// One step in two dimensions: means over squares, chains over squares, stars. A thread takes a vector of some
-// rows and of those around them, all loads at once; its neighbours along the row come by shuffles from the
-// lanes beside it, of which the outermost help and write nothing. What lies beyond an edge is read where the
-// boundary condition says: no ghosts are kept.
+// One step in two dimensions: means over squares, chains over squares, stars. A thread takes a
+// vector of some rows and of those around them, all loads at once; its neighbours along the row
+// come by shuffles from the lanes beside it, of which the outermost help and write nothing. What
+// lies beyond an edge is read where the boundary condition says: no ghosts are kept.
 
 #include <algorithm>
 #include <limits>
@@ -62,7 +62,8 @@ template <int radius_>
 struct BoxSum {
   static constexpr int radius = radius_;
   template <int rows, class T>
-  __device__ __forceinline__ static void sums(const Plane<T>& p, const Vector<T> (&row)[rows + 2 * radius],
+  __device__ __forceinline__ static void sums(const Plane<T>& p,
+                                              const Vector<T> (&row)[rows + 2 * radius],
                                               Computed<T> (&sum)[rows]) {
     constexpr int length = vector_length<T>;
     using A = Arithmetic<T>;
@@ -89,7 +90,8 @@ template <int radius_>
 struct SquareSum {
   static constexpr int radius = radius_, width = 2 * radius + 1;
   template <int rows, class T>
-  __device__ __forceinline__ static void sums(const Plane<T>& p, const Vector<T> (&row)[rows + 2 * radius],
+  __device__ __forceinline__ static void sums(const Plane<T>& p,
+                                              const Vector<T> (&row)[rows + 2 * radius],
                                               Computed<T> (&sum)[rows]) {
     constexpr int length = vector_length<T>;
 #pragma unroll
@@ -121,7 +123,8 @@ template <int radius_, bool hollow>
 struct StarSum {
   static constexpr int radius = radius_;
   template <int rows, class T>
-  __device__ __forceinline__ static void sums(const Plane<T>& p, const Vector<T> (&row)[rows + 2 * radius],
+  __device__ __forceinline__ static void sums(const Plane<T>& p,
+                                              const Vector<T> (&row)[rows + 2 * radius],
                                               Computed<T> (&sum)[rows]) {
     constexpr int length = vector_length<T>;
 #pragma unroll
@@ -154,7 +157,8 @@ __global__ void __launch_bounds__(lanes* warps)
   const int tile = static_cast<int>(blockIdx.x % across), lane = static_cast<int>(threadIdx.x);
   const int x = p.first_x + (tile * (lanes - 2 * helpers) + lane - helpers) * length;
   const int y =
-      along_y.low + (static_cast<int>(blockIdx.x / across) * warps + static_cast<int>(threadIdx.y)) * rows;
+      along_y.low +
+      (static_cast<int>(blockIdx.x / across) * warps + static_cast<int>(threadIdx.y)) * rows;
   if (y >= along_y.high) return;  // the whole warp
   const auto row_at = [&](int k) { return p.in + along_y.place(y + k - radius) * p.stride; };
   Vector<T> row[rows + 2 * radius];
@@ -181,7 +185,8 @@ __global__ void __launch_bounds__(lanes* warps)
     T* const to = p.out + (y + j) * p.stride + x;
     if constexpr (previous) {
 #pragma unroll
-      for (int e = 0; e < length; ++e) sum[j].at[e] = fma(p.previous, computed(to[e]), sum[j].at[e]);
+      for (int e = 0; e < length; ++e)
+        sum[j].at[e] = fma(p.previous, computed(to[e]), sum[j].at[e]);
     }
     Vector<T> result;
 #pragma unroll
@@ -190,8 +195,8 @@ __global__ void __launch_bounds__(lanes* warps)
   }
 }
 
-/// Rows of a thread, by measurement on an H200: more of them share more loads, fewer leave registers for more
-/// warps.
+/// Rows of a thread, by measurement on an H200: more of them share more loads, fewer leave
+/// registers for more warps.
 template <class Sum>
 constexpr int rows_of = 4;
 template <>
@@ -221,7 +226,8 @@ bool steps_plane(const DeviceSweep<T>& s) {
 }
 
 template <class T>
-void plane_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, DeviceStream stream) {
+void plane_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region,
+                DeviceStream stream) {
   Plane<T> p{in, out,    s.stride[1], {around_of(s, region, 1), around_of(s, region, 2)},
              0,  s.rule, s.previous,  {}};
   p.first_x = narrow<int>(aligned_below<T>(region.low[2]));
@@ -250,20 +256,24 @@ template bool steps_plane(const DeviceSweep<Half>&);
 template bool steps_plane(const DeviceSweep<float>&);
 template bool steps_plane(const DeviceSweep<double>&);
 template void plane_step(const DeviceSweep<Half>&, const Half*, Half*, const Region&, DeviceStream);
-template void plane_step(const DeviceSweep<float>&, const float*, float*, const Region&, DeviceStream);
-template void plane_step(const DeviceSweep<double>&, const double*, double*, const Region&, DeviceStream);
+template void plane_step(const DeviceSweep<float>&, const float*, float*, const Region&,
+                         DeviceStream);
+template void plane_step(const DeviceSweep<double>&, const double*, double*, const Region&,
+                         DeviceStream);
 
 void add_plane_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<class T>(const std::string& type, T) {
     const auto sum = [&](const char* of, auto* function) {
-      to.push_back(machine::device_function("cuda_streaming", type + ", two dimensions, " + of, function,
-                                            lanes * warps));
+      to.push_back(machine::device_function("cuda_streaming", type + ", two dimensions, " + of,
+                                            function, lanes * warps));
     };
     sum("box of radius 1", plane_rows<BoxSum<1>, rows_of<BoxSum<1>>, false, T>);
     sum("box of radius 4", plane_rows<BoxSum<4>, rows_of<BoxSum<4>>, false, T>);
-    sum("chain over a square of radius 4", plane_rows<SquareSum<4>, rows_of<SquareSum<4>>, false, T>);
+    sum("chain over a square of radius 4",
+        plane_rows<SquareSum<4>, rows_of<SquareSum<4>>, false, T>);
     sum("star of radius 4", plane_rows<StarSum<4, false>, rows_of<StarSum<4, false>>, false, T>);
-    sum("star of two time levels", plane_rows<StarSum<1, false>, rows_of<StarSum<1, false>>, true, T>);
+    sum("star of two time levels",
+        plane_rows<StarSum<1, false>, rows_of<StarSum<1, false>>, true, T>);
   };
   add("f16", Half(0));
   add("f32", 0.0F);

@@ -9,7 +9,8 @@ namespace cuda = machine::cuda;
 
 /// There once, all steps, back.
 template <class T>
-machine::DeviceTimes at_once(const Sweep<T>& sweep, const DeviceKernel<T>& kernel, const Tuning& tuning) {
+machine::DeviceTimes at_once(const Sweep<T>& sweep, const DeviceKernel<T>& kernel,
+                             const Tuning& tuning) {
   DeviceField<T> field(sweep);
   cuda::Staging staging({.job_bytes = field.level_bytes()});
   field.load(sweep, staging);
@@ -23,19 +24,20 @@ machine::DeviceTimes at_once(const Sweep<T>& sweep, const DeviceKernel<T>& kerne
 }
 
 template <class T>
-machine::DeviceTimes in_slabs(const Sweep<T>& sweep, const SlabPlan& plan, const DeviceKernel<T>& kernel,
-                              const Tuning& tuning) {
+machine::DeviceTimes in_slabs(const Sweep<T>& sweep, const SlabPlan& plan,
+                              const DeviceKernel<T>& kernel, const Tuning& tuning) {
   CudaSlabs<T> device(sweep.stencil, plan, kernel, tuning);
   SlabMarch<T, CudaSlabs<T>>(sweep, plan, device).run();
   return device.finish();
 }
 
-/// A field in host memory on the device, in slabs where that does not hold it; the times of the ways there
-/// and back and of the kernels are kept.
+/// A field in host memory on the device, in slabs where that does not hold it; the times of the
+/// ways there and back and of the kernels are kept.
 template <class T>
 void staged(const Sweep<T>& sweep, const DeviceKernel<T>& kernel, const Tuning& tuning) {
   require(!sweep.terms.any(), ExitCode::usage,
-          "the device variants of stencils know no coefficients, sources or masks; take one of the host's");
+          "the device variants of stencils know no coefficients, sources or masks; take one of the "
+          "host's");
   if (sweep.steps == 0 || sweep.extent().volume() == 0) return;
   const SlabPlan plan = plan_slabs(sweep, kernel, tuning);
   machine::add_device_times(plan.whole() ? at_once(sweep, kernel, tuning)
@@ -72,8 +74,8 @@ Variant with_half(Variant variant) {
 
 std::vector<Variant> cuda_rows() {
   return {
-      with_half<cuda_naive<Half>>(
-          row<cuda_naive<float>, cuda_naive<double>>("cuda_naive", "a thread a point, step by step")),
+      with_half<cuda_naive<Half>>(row<cuda_naive<float>, cuda_naive<double>>(
+          "cuda_naive", "a thread a point, step by step")),
       with_half<cuda_tiled<Half>>(row<cuda_tiled<float>, cuda_tiled<double>>(
           "cuda_tiled", "tiles with their surroundings in shared memory, a thread a point")),
       with_half<cuda_column<Half>>(row<cuda_column<float>, cuda_column<double>>(
@@ -82,13 +84,15 @@ std::vector<Variant> cuda_rows() {
           "cuda_zigzag", "cuda_column, every other row from right to left")),
       with_half<cuda_streaming<Half>, streaming_passes<Half>>(
           row<cuda_streaming<float>, cuda_streaming<double>, streaming_passes<float>,
-              streaming_passes<double>>("cuda_streaming",
-                                        "step by step, the rows or planes of the stencil kept in registers")),
+              streaming_passes<double>>(
+              "cuda_streaming",
+              "step by step, the rows or planes of the stencil kept in registers")),
       with_half<cuda_temporal<Half>, temporal_passes<Half>>(
-          row<cuda_temporal<float>, cuda_temporal<double>, temporal_passes<float>, temporal_passes<double>>(
-              "cuda_temporal",
-              "stars of radius 1: several steps a pass, in registers (after Matsumura et al. 2020) or shared "
-              "memory")),
+          row<cuda_temporal<float>, cuda_temporal<double>, temporal_passes<float>,
+              temporal_passes<double>>("cuda_temporal",
+                                       "stars of radius 1: several steps a pass, in registers "
+                                       "(after Matsumura et al. 2020) or shared "
+                                       "memory")),
   };
 }
 

@@ -5,8 +5,9 @@
 
 namespace tessera::stencil {
 
-/// Whether every step of the sweep in three dimensions is taken by solid_step: a star of radius 1, perhaps of
-/// two levels. It neither reads nor writes ghosts other than those that are constant or given.
+/// Whether every step of the sweep in three dimensions is taken by solid_step: a star of radius 1,
+/// perhaps of two levels. It neither reads nor writes ghosts other than those that are constant or
+/// given.
 template <class T>
 [[nodiscard]] bool steps_solid(const DeviceSweep<T>& s);
 /// One step from level `in` to level `out` on the region; march: planes of a block.
@@ -18,7 +19,8 @@ void solid_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& regi
 template <class T>
 [[nodiscard]] bool steps_plane(const DeviceSweep<T>& s);
 template <class T>
-void plane_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, DeviceStream stream);
+void plane_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region,
+                DeviceStream stream);
 
 /// The same for stars of radius 2 to 4 in three dimensions; march: planes of a block.
 template <class T>

@@ -39,7 +39,9 @@ class CudaSlabs {
 
  private:
   [[nodiscard]] cudaStream_t stream(Way way) const {
-    return way == Way::send ? staging_.sending() : way == Way::bring ? staging_.bringing() : computing_;
+    return way == Way::send    ? staging_.sending()
+           : way == Way::bring ? staging_.bringing()
+                               : computing_;
   }
 
   DeviceKernel<T> kernel_;

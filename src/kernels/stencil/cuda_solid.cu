@@ -1,8 +1,8 @@
-// One step of a full star of radius 1 in three dimensions. A thread walks along z with a vector of some rows:
-// the plane before and the plane at hand stay in registers, and while their part of the sum is computed the
-// next one is on its way. What lies beyond an edge is read where the boundary condition says, so that no
-// ghosts are kept and no points are left to others: the ghosts at the ends of rows alone, a sector of memory
-// each, would cost a tenth of the bandwidth.
+// One step of a full star of radius 1 in three dimensions. A thread walks along z with a vector of
+// some rows: the plane before and the plane at hand stay in registers, and while their part of the
+// sum is computed the next one is on its way. What lies beyond an edge is read where the boundary
+// condition says, so that no ghosts are kept and no points are left to others: the ghosts at the
+// ends of rows alone, a sector of memory each, would cost a tenth of the bandwidth.
 
 #include <cmath>
 #include <limits>
@@ -35,8 +35,8 @@ struct Solid {
   }
 };
 
-/// across: lanes of a warp side by side, the others in folds below them; down: warps of a block, one below
-/// the other; rows: of a thread, along y.
+/// across: lanes of a warp side by side, the others in folds below them; down: warps of a block,
+/// one below the other; rows: of a thread, along y.
 template <int across_, int down_>
 struct SolidShape {
   static constexpr int rows = 4, across = across_, folds = lanes / across_, warps = down_;
@@ -47,7 +47,8 @@ struct SolidShape {
 using WholeWarps = SolidShape<lanes, 8>;
 using FoldedWarps = SolidShape<lanes / 2, 4>;
 
-/// A plane's rows of a thread and those beside them, and what lies left and right of the fold's vectors.
+/// A plane's rows of a thread and those beside them, and what lies left and right of the fold's
+/// vectors.
 template <class T, int rows>
 struct Slab {
   Packed<T> row[rows + 2];
@@ -68,7 +69,8 @@ struct Column {
     const int last = p.first_x + (p.high[2] - 1 - p.first_x) / length * length;
     x = min(wanted_x, last);  // all lanes stay for the exchange
 #pragma unroll
-    for (int k = 0; k < rows + 2; ++k) offset[k] = p.place(1, min(y + k - 1, p.high[1])) * p.stride_y + x;
+    for (int k = 0; k < rows + 2; ++k)
+      offset[k] = p.place(1, min(y + k - 1, p.high[1])) * p.stride_y + x;
     const int lane = static_cast<int>(threadIdx.x) % Shape::across;
     slot = min(p.high[2] - x, length);
     reads_left = lane == 0;
@@ -95,15 +97,18 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
   using A = Arithmetic<T>;
   using Wide = Vector<A, length>;
   const int lane = static_cast<int>(threadIdx.x);
-  const int block_x = static_cast<int>(blockIdx.x % across), row = static_cast<int>(blockIdx.x / across);
-  const int block_y = row % static_cast<int>(down), z0 = p.low[0] + row / static_cast<int>(down) * p.march;
+  const int block_x = static_cast<int>(blockIdx.x % across),
+            row = static_cast<int>(blockIdx.x / across);
+  const int block_y = row % static_cast<int>(down),
+            z0 = p.low[0] + row / static_cast<int>(down) * p.march;
   const int wanted_x = p.first_x + (block_x * Shape::across + lane % Shape::across) * length;
   const int warps_y =
       p.low[1] + (block_y * Shape::warps + static_cast<int>(threadIdx.y)) * Shape::folds * rows;
   if (warps_y >= p.high[1]) return;  // the whole warp
   const int y = warps_y + lane / Shape::across * rows;
   const Column<T, Shape> column(p, wanted_x, y);
-  const bool writes = wanted_x < p.high[2], whole = wanted_x >= p.low[2] && wanted_x + length <= p.high[2];
+  const bool writes = wanted_x < p.high[2],
+             whole = wanted_x >= p.low[2] && wanted_x + length <= p.high[2];
   const auto plane = [&](int z) { return p.in + p.place(0, z) * p.stride_z; };
 
   Packed<T> before[rows];
@@ -178,11 +183,11 @@ struct Blocks {
         march(planes) {}
   static constexpr index_t width = Shape::across * vector_length<T>;
 
-  /// The time of a step in units of its own: a model of five constants that fits an H200 within 2 % or so,
-  /// measured on fields of 256^3 to 1024^3 in all three types. Blocks that do not fill the device take .4 of
-  /// the time of those that do, and the rest by their number; a walk costs .6 of a plane more than its
-  /// planes; lanes without points cost half of what the others do, and folded warps, which read 4 elements
-  /// beside their vectors twice as often, 3 %.
+  /// The time of a step in units of its own: a model of five constants that fits an H200 within 2 %
+  /// or so, measured on fields of 256^3 to 1024^3 in all three types. Blocks that do not fill the
+  /// device take .4 of the time of those that do, and the rest by their number; a walk costs .6 of
+  /// a plane more than its planes; lanes without points cost half of what the others do, and folded
+  /// warps, which read 4 elements beside their vectors twice as often, 3 %.
   [[nodiscard]] double time(const Solid<T>& p, index_t multiprocessors) const {
     const auto real = [](index_t i) { return static_cast<double>(i); };
     const double sets = real(across * down * deep) / real(Shape::blocks * multiprocessors);
@@ -195,14 +200,15 @@ struct Blocks {
   }
 };
 
-/// The quickest of the walks that are worth a try, or as long as asked for. Where a plane of f32 fills half
-/// of the device, neighbours drift apart on long ones and read what they share twice (1024^3: .89 of a copy
-/// with 64 planes, .91 with 16).
+/// The quickest of the walks that are worth a try, or as long as asked for. Where a plane of f32
+/// fills half of the device, neighbours drift apart on long ones and read what they share twice
+/// (1024^3: .89 of a copy with 64 planes, .91 with 16).
 template <class Shape, class T>
 Blocks<Shape, T> quickest(const Solid<T>& p, index_t march, index_t multiprocessors) {
   Blocks<Shape, T> best(p, march > 0 ? march : 8);
   if (march > 0) return best;
-  const bool drifts = sizeof(T) == 4 && 2 * best.across * best.down > Shape::blocks * multiprocessors;
+  const bool drifts =
+      sizeof(T) == 4 && 2 * best.across * best.down > Shape::blocks * multiprocessors;
   for (const index_t planes : {16, 24, 32, 48, 64}) {
     if (drifts && planes > 16) break;
     const Blocks<Shape, T> blocks(p, planes);
@@ -214,12 +220,12 @@ Blocks<Shape, T> quickest(const Solid<T>& p, index_t march, index_t multiprocess
 template <class Shape, class T>
 void launch(const DeviceSweep<T>& s, Solid<T> p, const Blocks<Shape, T>& cut, DeviceStream stream) {
   p.march = narrow<int>(cut.march);
-  const auto blocks =
-      narrow<unsigned>(checked_mul(checked_mul(cut.across, cut.down, "a launch"), cut.deep, "a launch"));
+  const auto blocks = narrow<unsigned>(
+      checked_mul(checked_mul(cut.across, cut.down, "a launch"), cut.deep, "a launch"));
   const dim3 threads(lanes, Shape::warps);
   const auto with = [&]<bool hollow, bool previous>() {
-    star_solid<hollow, previous, Shape><<<blocks, threads, 0, stream>>>(p, static_cast<unsigned>(cut.across),
-                                                                        static_cast<unsigned>(cut.down));
+    star_solid<hollow, previous, Shape><<<blocks, threads, 0, stream>>>(
+        p, static_cast<unsigned>(cut.across), static_cast<unsigned>(cut.down));
   };
   if (s.hollow) {
     with.template operator()<true, false>();
@@ -242,7 +248,8 @@ bool steps_solid(const DeviceSweep<T>& s) {
 template <class T>
 void solid_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, index_t march,
                 DeviceStream stream) {
-  Solid<T> p{in, out, s.stride[0], static_cast<int>(s.stride[1]), {}, {}, {}, {}, 0, 0, {}, s.previous};
+  Solid<T> p{in, out, s.stride[0], static_cast<int>(s.stride[1]), {}, {}, {}, {}, 0,
+             0,  {},  s.previous};
   for (int d = 0; d < 3; ++d) {
     const Line& line = s.line[d];
     const auto place = [&](index_t i) {
@@ -269,7 +276,8 @@ void solid_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& regi
 template bool steps_solid(const DeviceSweep<Half>&);
 template bool steps_solid(const DeviceSweep<float>&);
 template bool steps_solid(const DeviceSweep<double>&);
-template void solid_step(const DeviceSweep<Half>&, const Half*, Half*, const Region&, index_t, DeviceStream);
+template void solid_step(const DeviceSweep<Half>&, const Half*, Half*, const Region&, index_t,
+                         DeviceStream);
 template void solid_step(const DeviceSweep<float>&, const float*, float*, const Region&, index_t,
                          DeviceStream);
 template void solid_step(const DeviceSweep<double>&, const double*, double*, const Region&, index_t,
@@ -279,7 +287,8 @@ void add_solid_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<class T>(const std::string& type, T) {
     const auto with = [&]<class Shape, bool hollow, bool previous>(const char* of) {
       to.push_back(machine::device_function("cuda_streaming", type + ", three dimensions, " + of,
-                                            star_solid<hollow, previous, Shape, T>, Shape::threads));
+                                            star_solid<hollow, previous, Shape, T>,
+                                            Shape::threads));
     };
     with.template operator()<WholeWarps, false, false>("star");
     with.template operator()<FoldedWarps, false, false>("star, folded warps");

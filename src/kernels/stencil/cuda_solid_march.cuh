@@ -1,10 +1,11 @@
 #pragma once
-// Several steps a pass in three dimensions: a block walks along z with a tile of x and y (2.5-dimensional
-// blocking, Nguyen et al. 2010), a row of which is as wide as a warp. By level, a thread keeps its part of
-// the last plane and the first product of the next sum in registers; shared memory has the planes on their
-// way and, of the levels' last planes, the first and the last row of every warp. A level lags one plane
-// behind the one before: when a plane comes, all that it completes is the last product of every level's sum,
-// so that the sums of all levels are independent of each other and one barrier a plane is enough.
+// Several steps a pass in three dimensions: a block walks along z with a tile of x and y
+// (2.5-dimensional blocking, Nguyen et al. 2010), a row of which is as wide as a warp. By level, a
+// thread keeps its part of the last plane and the first product of the next sum in registers;
+// shared memory has the planes on their way and, of the levels' last planes, the first and the last
+// row of every warp. A level lags one plane behind the one before: when a plane comes, all that it
+// completes is the last product of every level's sum, so that the sums of all levels are
+// independent of each other and one barrier a plane is enough.
 
 #include "kernels/cuda_async.cuh"
 #include "kernels/stencil/cuda_packed.cuh"
@@ -13,35 +14,45 @@
 
 namespace tessera::stencil {
 
-/// Warps of a block, one above the other along y, and rows of a thread: as many as registers hold. On an H200
-/// fewer warps of more rows were faster, but for two and three steps in f64.
+/// Warps of a block, one above the other along y, and rows of a thread: as many as registers hold.
+/// On an H200 fewer warps of more rows were faster, but for two and three steps in f64.
 template <class T, int steps>
 struct SolidShape {
   static constexpr bool few = steps == 4 || (steps == 3 && sizeof(T) == 4);
   static constexpr int length = vector_length<T>;
   static constexpr int warps = few ? 8 : 12, rows = !few ? 4 : steps == 4 ? 5 : 6;
 };
-/// Vectors of halves are as long as those of f32: tiles twice as wide would cover 512 points with three.
+/// Vectors of halves are as long as those of f32: tiles twice as wide would cover 512 points with
+/// three.
 template <int steps>
 struct SolidShape<Half, steps> {
   static constexpr int length = 4, warps = 8, rows = steps == 2 ? 9 : steps == 3 ? 7 : 5;
 };
 
-/// Bytes of shared memory that a pass may take of a multiprocessor (compute capability 9.0 has so many).
+/// Bytes of shared memory that a pass may take of a multiprocessor (compute capability 9.0 has so
+/// many).
 constexpr int most_shared_bytes = 227 * 1024;
 extern __shared__ unsigned char shared_planes[];
 
-/// The plane to read for plane i of a walk, perhaps one beyond the field; what lies farther nobody uses.
+/// The plane to read for plane i of a walk, perhaps one beyond the field; what lies farther nobody
+/// uses.
 [[nodiscard]] __device__ __forceinline__ int plane_to_read(const Axis& axis, int i) {
   const int begin = static_cast<int>(axis.begin), end = static_cast<int>(axis.end);
   if (i >= begin && i < end) return i;
   if (axis.wrapped) return static_cast<int>(turned(axis, i));
-  const int low = !axis.edge[0] ? begin : axis.fixed(0) ? begin - 1 : axis.mirrors(0) ? begin + 1 : begin;
-  const int high = !axis.edge[1] ? end - 1 : axis.fixed(1) ? end : axis.mirrors(1) ? end - 2 : end - 1;
+  const int low = !axis.edge[0]     ? begin
+                  : axis.fixed(0)   ? begin - 1
+                  : axis.mirrors(0) ? begin + 1
+                                    : begin;
+  const int high = !axis.edge[1]     ? end - 1
+                   : axis.fixed(1)   ? end
+                   : axis.mirrors(1) ? end - 2
+                                     : end - 1;
   return i < begin ? low : high;
 }
 
-/// The row or element to read for index i of a tile; what lies beyond an end that does not wrap nobody uses.
+/// The row or element to read for index i of a tile; what lies beyond an end that does not wrap
+/// nobody uses.
 [[nodiscard]] __device__ __forceinline__ int place_to_read(const Axis& axis, int i) {
   if (axis.wrapped) return static_cast<int>(turned(axis, i));
   return max(static_cast<int>(axis.begin), min(i, static_cast<int>(axis.end) - 1));
@@ -51,12 +62,13 @@ extern __shared__ unsigned char shared_planes[];
 template <int length>
 [[nodiscard]] __device__ __forceinline__ int vector_to_read(const Axis& axis, int x) {
   if (axis.wrapped) return static_cast<int>(turned(axis, x));
-  const int first = static_cast<int>(axis.begin) & -length, last = static_cast<int>(axis.end - 1) & -length;
+  const int first = static_cast<int>(axis.begin) & -length,
+            last = static_cast<int>(axis.end - 1) & -length;
   return max(first, min(x, last));
 }
 
-/// A block's walk along z, of a tile that reaches an end of the rows or columns if `edges`; `general`: some
-/// side of the field is constant, or rows or columns may end within a thread's.
+/// A block's walk along z, of a tile that reaches an end of the rows or columns if `edges`;
+/// `general`: some side of the field is constant, or rows or columns may end within a thread's.
 template <class T, int steps, bool hollow, bool general, bool edges>
 struct SolidMarch {
   using Shape = SolidShape<T, steps>;
@@ -68,12 +80,15 @@ struct SolidMarch {
   using WideRows = Wide[rows];
   using Plane = V[height][32];
   /// Planes on their way while one is computed: for long passes as many as there is room for.
-  static constexpr int ends_rows = (steps - 1) * 2 * Shape::warps * 2, mirrored_rows = (steps - 1) * height;
+  static constexpr int ends_rows = (steps - 1) * 2 * Shape::warps * 2,
+                       mirrored_rows = (steps - 1) * height;
   static constexpr int row_bytes = 32 * static_cast<int>(sizeof(V));
-  static constexpr int room = (most_shared_bytes / row_bytes - ends_rows - mirrored_rows) / height - 2;
+  static constexpr int room =
+      (most_shared_bytes / row_bytes - ends_rows - mirrored_rows) / height - 2;
   static constexpr bool half = std::is_same_v<T, Half>;
   static constexpr int ahead = steps == 2 && !half ? 1 : room < 4 ? room : 4, slots = ahead + 2;
-  /// Copies are faster under the sums of a plane than before them, where there are registers for it.
+  /// Copies are faster under the sums of a plane than before them, where there are registers for
+  /// it.
   static constexpr bool fetches_first = !half;
   static_assert(room > 0);
   struct Shared {
@@ -132,7 +147,8 @@ struct SolidMarch {
   }
   __device__ __forceinline__ void fetch_row(int to_slot, int j, const T* from) const {
     V& to = shared.loaded[to_slot][warp * rows + j][lane];
-    kernels::copy_async_staying<sizeof(V)>(kernels::shared_address(&to), from, kernels::reads_stay());
+    kernels::copy_async_staying<sizeof(V)>(kernels::shared_address(&to), from,
+                                           kernels::reads_stay());
   }
   /// Rows, or elements, that follow the field's other end, or that nobody uses.
   __device__ __forceinline__ void fetch_apart(int to_slot, int plane_read) const {
@@ -205,7 +221,8 @@ struct SolidMarch {
 #pragma unroll
     for (int j = 0; j < rows; ++j) product[level][j] = times(p.weight[0], c[j]);
   }
-  /// sum and the products with the elements beside each of row c in a level's last plane, and itself.
+  /// sum and the products with the elements beside each of row c in a level's last plane, and
+  /// itself.
   __device__ __forceinline__ void add_along(const Wide& c, Wide& sum) const {
     A left[length], right[length];
     left[0] = __shfl_up_sync(0xffffffffu, c.at[length - 1], 1);
@@ -224,7 +241,8 @@ struct SolidMarch {
     }
   }
   /// Those beside the elements of row c where the field ends there.
-  __device__ __forceinline__ void end_columns(const Wide& c, A (&left)[length], A (&right)[length]) const {
+  __device__ __forceinline__ void end_columns(const Wide& c, A (&left)[length],
+                                              A (&right)[length]) const {
     const Axis& along = p.axis[2];
     const auto ghost = [&](int side, A mirrored, A own) {
       const A value = along.mirrors(side) ? mirrored : own;
@@ -254,8 +272,8 @@ struct SolidMarch {
     }
   }
 
-  /// At a level behind the first one, whose present plane is c: what lies before the field's first plane, and
-  /// behind its last one, takes its place in the sum.
+  /// At a level behind the first one, whose present plane is c: what lies before the field's first
+  /// plane, and behind its last one, takes its place in the sum.
   __device__ __forceinline__ void end_sum(int level, Rows& c) {
     const int at = z - level - 1;  // of the last plane
     Plane& mirrored = shared.mirrored[level - 1];
@@ -277,7 +295,8 @@ struct SolidMarch {
       if (general && walked.constant(1)) c[j] = packed<T>(all(p.value[0][1]));
     }
   }
-  /// Takes plane c, the present one of a level, to the sum of its last one: the next level's present plane.
+  /// Takes plane c, the present one of a level, to the sum of its last one: the next level's
+  /// present plane.
   template <bool ends>
   __device__ __forceinline__ void advance(int level, const Around& around, Rows& c) {
     if (ends && level > 0) end_sum(level, c);
@@ -294,7 +313,8 @@ struct SolidMarch {
     to[0][lane] = c[0];
     to[1][lane] = c[rows - 1];
   }
-  /// Walks to plane `end`; ends: the first or the last plane of the field may be among the planes of a level.
+  /// Walks to plane `end`; ends: the first or the last plane of the field may be among the planes
+  /// of a level.
   template <bool ends>
   __device__ __forceinline__ void planes(int end) {
 #pragma unroll 1

@@ -26,8 +26,8 @@ class Marks {
   /// Which of the `count` points from `first` on is the last one of an axis; `count` if none is.
   __device__ __forceinline__ static unsigned last_of(const Axis& axis, int first, int count) {
     const int end = static_cast<int>(axis.end);
-    return static_cast<unsigned>(axis.edge[1] && first < end && end - first <= count ? end - 1 - first
-                                                                                     : count);
+    return static_cast<unsigned>(
+        axis.edge[1] && first < end && end - first <= count ? end - 1 - first : count);
   }
 
  public:
@@ -35,9 +35,11 @@ class Marks {
   __device__ Marks(const Axis& across, int y, int rows, const Axis& along, int x, int length,
                    const KeptSolid& kept) {
     for (int j = 0; j < rows; ++j)
-      bits |= unsigned{y + j >= kept.low_y && y + j < kept.high_y} << (row + static_cast<unsigned>(j));
+      bits |= unsigned{y + j >= kept.low_y && y + j < kept.high_y}
+              << (row + static_cast<unsigned>(j));
     for (int e = 0; e < length; ++e)
-      bits |= unsigned{x + e >= kept.low_x && x + e < kept.high_x} << (element + static_cast<unsigned>(e));
+      bits |= unsigned{x + e >= kept.low_x && x + e < kept.high_x}
+              << (element + static_cast<unsigned>(e));
     bits |= unsigned{across.edge[0] && y == across.begin} << first_row;
     bits |= unsigned{along.edge[0] && x == along.begin} << first_element;
     const bool whole = along.wrapped && along.begin % length == 0 && along.end % length == 0;
@@ -60,8 +62,12 @@ class Marks {
   /// Whether those of a row are, or nobody uses them (vector_to_read).
   __device__ __forceinline__ bool reads_vectors() const { return bits >> vectors & 1U; }
   /// Which is the field's last one; their number if none is.
-  __device__ __forceinline__ int ends_rows() const { return static_cast<int>(bits >> last_row & 15U); }
-  __device__ __forceinline__ int ends_row() const { return static_cast<int>(bits >> last_element & 15U); }
+  __device__ __forceinline__ int ends_rows() const {
+    return static_cast<int>(bits >> last_row & 15U);
+  }
+  __device__ __forceinline__ int ends_row() const {
+    return static_cast<int>(bits >> last_element & 15U);
+  }
 };
 
 }  // namespace tessera::stencil

@@ -1,7 +1,8 @@
-// One step a pass at the speed of memory: a thread keeps a vector of 16 bytes of each of the rows (in three
-// dimensions planes) that the stencil spans in registers and walks across them, so that every point is
-// fetched once; its neighbours along the row, and those of the middle dimension, come from the first-level
-// cache, which the warps beside it have just filled. No barriers: warps do not wait for each other.
+// One step a pass at the speed of memory: a thread keeps a vector of 16 bytes of each of the rows
+// (in three dimensions planes) that the stencil spans in registers and walks across them, so that
+// every point is fetched once; its neighbours along the row, and those of the middle dimension,
+// come from the first-level cache, which the warps beside it have just filled. No barriers: warps
+// do not wait for each other.
 
 #include <algorithm>
 #include <string>
@@ -23,8 +24,8 @@ struct March {
   Blocks blocks;
 };
 
-/// How a star is swept. The walk goes along the slowest dimension, `at_once` rows or planes at a time: their
-/// loads are all on their way together.
+/// How a star is swept. The walk goes along the slowest dimension, `at_once` rows or planes at a
+/// time: their loads are all on their way together.
 template <int dims_, int radius_, bool hollow_, bool previous_>
 struct Star {
   static constexpr int dims = dims_, radius = radius_;
@@ -46,7 +47,8 @@ struct Chain {
   template <class At>
   __device__ __forceinline__ void add(T weight, const At& at) {
 #pragma unroll
-    for (int e = 0; e < length; ++e) sum.at[e] = begun ? fma(weight, at(e), sum.at[e]) : weight * at(e);
+    for (int e = 0; e < length; ++e)
+      sum.at[e] = begun ? fma(weight, at(e), sum.at[e]) : weight * at(e);
     begun = true;
   }
 };
@@ -67,17 +69,21 @@ struct Window {
     T row[(2 * sides + 1) * length];
 #pragma unroll
     for (int side = 0; side < 2 * sides + 1; ++side) {
-      const V v = side == sides ? here[j] : load_vector(centre + j * stride_y + (side - sides) * length);
+      const V v =
+          side == sides ? here[j] : load_vector(centre + j * stride_y + (side - sides) * length);
 #pragma unroll
       for (int e = 0; e < length; ++e) row[side * length + e] = v.at[e];
     }
     Chain<T, length> chain;
-    const auto add = [&](T weight, const V& v) { chain.add(weight, [&](int e) { return v.at[e]; }); };
+    const auto add = [&](T weight, const V& v) {
+      chain.add(weight, [&](int e) { return v.at[e]; });
+    };
 #pragma unroll
     for (int k = 0; k < S::halo; ++k) add(w[k], of[u + k][j]);
 #pragma unroll
     for (int k = -S::middle; k < 0; ++k)
-      add(w[S::halo + S::middle + k], j + k < 0 ? above[S::middle + j + k] : here[j + k < 0 ? 0 : j + k]);
+      add(w[S::halo + S::middle + k],
+          j + k < 0 ? above[S::middle + j + k] : here[j + k < 0 ? 0 : j + k]);
 #pragma unroll
     for (int k = -S::radius; k <= S::radius; ++k) {
       if (S::hollow && k == 0) continue;
@@ -85,7 +91,8 @@ struct Window {
     }
 #pragma unroll
     for (int k = 1; k <= S::middle; ++k)
-      add(w[after_x + k], j + k < S::rows ? here[j + k < S::rows ? j + k : 0] : below[j + k - S::rows]);
+      add(w[after_x + k],
+          j + k < S::rows ? here[j + k < S::rows ? j + k : 0] : below[j + k - S::rows]);
 #pragma unroll
     for (int k = 1; k <= S::halo; ++k) add(w[after_x + S::middle + k], of[u + S::halo + k][j]);
     return chain.sum;
@@ -107,9 +114,11 @@ __global__ void __launch_bounds__(32 * S::warps)
   using V = Vector<T>;
   const uint3 block = block_place(m.blocks);
   const unsigned warp = threadIdx.y, lane = threadIdx.x;
-  const index_t vectors = S::dims == 3 ? index_t{block.x} * 32 : (index_t{block.x} * S::warps + warp) * 32;
+  const index_t vectors =
+      S::dims == 3 ? index_t{block.x} * 32 : (index_t{block.x} * S::warps + warp) * 32;
   const index_t x = m.first_x + (vectors + lane) * length;
-  const index_t y = S::dims == 3 ? m.region.low[1] + (index_t{block.y} * S::warps + warp) * S::rows : 0;
+  const index_t y =
+      S::dims == 3 ? m.region.low[1] + (index_t{block.y} * S::warps + warp) * S::rows : 0;
   if (x >= m.region.high[2] || (S::dims == 3 && y >= m.region.high[1])) return;
   const index_t stride = s.stride[S::walk], stride_y = s.stride[1];
   const index_t begin = m.region.low[S::walk] + index_t{S::dims == 3   ? block.z
@@ -118,7 +127,9 @@ __global__ void __launch_bounds__(32 * S::warps)
                                                     m.length;
   const index_t end = min(begin + m.length, m.region.high[S::walk]);
   const T* in = m.in + (S::dims == 3 ? y * stride_y : 0) + x;
-  const auto plane_at = [&](index_t l) { return in + min(l, m.region.high[S::walk] - 1 + S::halo) * stride; };
+  const auto plane_at = [&](index_t l) {
+    return in + min(l, m.region.high[S::walk] - 1 + S::halo) * stride;
+  };
   const bool plain_rows = s.line[2].plain(x) && s.line[2].plain(x + length - 1) &&
                           (S::dims < 3 || (s.line[1].plain(y) && s.line[1].plain(y + S::rows - 1)));
 
@@ -134,7 +145,8 @@ __global__ void __launch_bounds__(32 * S::warps)
     for (int u = 0; u < S::at_once; ++u) {
       const T* from = plane_at(l + u + S::halo);
 #pragma unroll
-      for (int j = 0; j < S::rows; ++j) window.of[2 * S::halo + u][j] = load_vector(from + j * stride_y);
+      for (int j = 0; j < S::rows; ++j)
+        window.of[2 * S::halo + u][j] = load_vector(from + j * stride_y);
     }
 #pragma unroll
     for (int u = 0; u < S::at_once; ++u) {
@@ -167,7 +179,8 @@ __global__ void __launch_bounds__(32 * S::warps)
 
 constexpr int any_rows = 4;  // of a thread, along y
 
-/// Any taps: the sums of some rows of a thread stay in registers, the loop over the taps runs inside.
+/// Any taps: the sums of some rows of a thread stay in registers, the loop over the taps runs
+/// inside.
 template <class T>
 __global__ void __launch_bounds__(128)
     any_sweep(const __grid_constant__ DeviceSweep<T> s, const __grid_constant__ March<T> m) {
@@ -198,8 +211,8 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-/// How many rows or planes a block walks when nothing else is asked for, where no faster kernel takes the
-/// step.
+/// How many rows or planes a block walks when nothing else is asked for, where no faster kernel
+/// takes the step.
 constexpr index_t default_march = 8;
 
 template <class T>

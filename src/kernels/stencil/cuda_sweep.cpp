@@ -22,7 +22,8 @@ Line line_of(const Sweep<T>& sweep, int d) {
     line.value[side] = sides[static_cast<std::size_t>(side)].value;
     line.exchanged[side] = sweep.edge(d, side) == Edge::exchanged;
   }
-  // What a ghost repeats lies at most one radius from the edge; around a periodic dimension, from the other.
+  // What a ghost repeats lies at most one radius from the edge; around a periodic dimension, from
+  // the other.
   line.plain_begin = line.begin;
   line.plain_end = line.end;
   if (line.exchanged[0]) {
@@ -58,7 +59,8 @@ void set_star(const Stencil& stencil, DeviceSweep<T>& device) {
   if (count != full - (middle ? 0 : 1)) return;
   for (index_t k = 0; k < count; ++k) {
     const index_t at = !middle && k >= stencil.dims * r ? k + 1 : k;
-    device.weight[at] = static_cast<Arithmetic<T>>(stencil.taps[static_cast<std::size_t>(k)].weight);
+    device.weight[at] =
+        static_cast<Arithmetic<T>>(stencil.taps[static_cast<std::size_t>(k)].weight);
   }
   device.star = static_cast<int>(r);
   device.hollow = !middle;
@@ -109,7 +111,8 @@ DeviceSweep<T> device_sweep(const Sweep<T>& sweep) {
   device.two_levels = stencil.two_levels();
   device.previous = static_cast<Arithmetic<T>>(stencil.previous);
   device.taps = static_cast<index_t>(stencil.taps.size());
-  if (stencil.form == Form::box) device.weight[0] = static_cast<Arithmetic<T>>(stencil.taps[0].weight);
+  if (stencil.form == Form::box)
+    device.weight[0] = static_cast<Arithmetic<T>>(stencil.taps[0].weight);
   set_star(stencil, device);
   set_square(stencil, device);
   return device;

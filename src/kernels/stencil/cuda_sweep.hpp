@@ -1,6 +1,6 @@
 #pragma once
-// A sweep as device kernels see it: where the points and the ghost layers of a box lie, and the stencil's
-// weights. Arithmetic only; the host's tests run it too.
+// A sweep as device kernels see it: where the points and the ghost layers of a box lie, and the
+// stencil's weights. Arithmetic only; the host's tests run it too.
 
 #include "base/half.hpp"
 #include "kernels/stencil/sweep.hpp"
@@ -9,7 +9,8 @@ namespace tessera::stencil {
 
 /// One dimension of a box, in local indices.
 struct Line {
-  index_t begin = 0, end = 1;      ///< points with values of their own: of the box and of exchanged halos
+  index_t begin = 0,
+          end = 1;  ///< points with values of their own: of the box and of exchanged halos
   index_t before = 0, after = 0;   ///< ghost layers that the sweep itself keeps right
   index_t origin = 0, global = 1;  ///< the place of the box in the field
   Boundary kind[2] = {Boundary::clamp, Boundary::clamp};
@@ -22,8 +23,8 @@ struct Line {
   /// Of an index that is not inside.
   [[nodiscard]] TESSERA_HD int side(index_t i) const { return i < begin ? 0 : 1; }
   [[nodiscard]] TESSERA_HD bool fixed(int side) const { return is_fixed(kind[side]); }
-  /// The point whose value ghost i repeats; its side is not fixed. One fold without a division, as nearly all
-  /// are.
+  /// The point whose value ghost i repeats; its side is not fixed. One fold without a division, as
+  /// nearly all are.
   [[nodiscard]] TESSERA_HD index_t source(index_t i) const {
     const Boundary rule = kind[side(i)];
     const index_t p = i + origin;
@@ -48,7 +49,8 @@ struct Line {
     if (folded >= 0 && folded < global) return folded - origin;
     return source_index(rule, p, global) - origin;
   }
-  /// Candidate number k of 1 + before + after: point p itself and then the ghosts of this dimension.
+  /// Candidate number k of 1 + before + after: point p itself and then the ghosts of this
+  /// dimension.
   [[nodiscard]] TESSERA_HD index_t candidate(index_t k, index_t p) const {
     return k == 0 ? p : k <= before ? begin - k : end + (k - before - 1);
   }
@@ -93,19 +95,23 @@ template <class T>
 struct Region {
   Index3 low, high;
   [[nodiscard]] TESSERA_HD index_t size(int d) const { return high[d] - low[d]; }
-  [[nodiscard]] TESSERA_HD bool empty() const { return size(0) <= 0 || size(1) <= 0 || size(2) <= 0; }
+  [[nodiscard]] TESSERA_HD bool empty() const {
+    return size(0) <= 0 || size(1) <= 0 || size(2) <= 0;
+  }
 };
 
-/// How an end of what a sweep computes moves from step to step, by as many points as the stencil reaches.
+/// How an end of what a sweep computes moves from step to step, by as many points as the stencil
+/// reaches.
 enum class Front : signed char {
   stays,     ///< a side of the field
   retreats,  ///< from the points that are there before the first step
   advances,  ///< over points that a part computed before this one has left behind
 };
 
-/// A part of a box: the points [low, high) after the last step of a sweep. Parts that meet where the front of
-/// the one retreats and that of the other advances compute every point of every step once, in the same
-/// memory: what the second reads the first has not overwritten, if no pass is longer than the next one.
+/// A part of a box: the points [low, high) after the last step of a sweep. Parts that meet where
+/// the front of the one retreats and that of the other advances compute every point of every step
+/// once, in the same memory: what the second reads the first has not overwritten, if no pass is
+/// longer than the next one.
 struct Part {
   Index3 low, high;
   Front front[3][2] = {};
@@ -133,9 +139,9 @@ struct DeviceSweep {
   int star = 0;         ///< radius of a star with all its taps, perhaps but the middle one; else 0
   bool hollow = false;  ///< without the middle one
   int square = 0;       ///< radius of a chain over a whole square in two dimensions; else 0
-  Arithmetic<T> weight[most_weights]{};  ///< of a star, a square: (z, y, x) ascending, zero in a missing
-                                         ///< middle; a box: [0]
-  index_t taps = 0;                      ///< of any stencil, in device memory
+  Arithmetic<T> weight[most_weights]{};  ///< of a star, a square: (z, y, x) ascending, zero in a
+                                         ///< missing middle; a box: [0]
+  index_t taps = 0;  ///< of any stencil, in device memory
   const Arithmetic<T>* tap_weight = nullptr;
   const Index3* tap_place = nullptr;
 
@@ -175,8 +181,8 @@ struct DeviceShape {
   Index3 stride;
   index_t origin, count;
 };
-/// Points with x = 0 lie at multiples of 128 bytes, so that vectors are aligned; kernels read up to 64 bytes
-/// in front of a row's ghosts, and some rows behind the last one.
+/// Points with x = 0 lie at multiples of 128 bytes, so that vectors are aligned; kernels read up to
+/// 64 bytes in front of a row's ghosts, and some rows behind the last one.
 [[nodiscard]] DeviceShape device_shape(const Line (&line)[3], index_t element_bytes);
 
 /// The sweep without its memory: level, tap_weight and tap_place are left to the caller.
@@ -185,8 +191,9 @@ template <class T>
 
 /// What a kernel makes of a sweep.
 struct Passes {
-  index_t count = 0;          ///< launches one after the other, each from one level to the other
-  bool reads_ghosts = false;  ///< other than those that are constant or given: they have to be filled before
+  index_t count = 0;  ///< launches one after the other, each from one level to the other
+  bool reads_ghosts =
+      false;  ///< other than those that are constant or given: they have to be filled before
 };
 
 }  // namespace tessera::stencil

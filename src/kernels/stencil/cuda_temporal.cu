@@ -1,7 +1,7 @@
-// Several steps a pass. In two dimensions a warp works alone: its lanes hold vectors side by side and pass
-// values along the row by shuffles, so that nobody waits at a barrier (the register rings are those of
-// Matsumura et al. 2020; the few big tiles those of Zhang et al. 2023). What cannot be blocked so takes its
-// steps singly.
+// Several steps a pass. In two dimensions a warp works alone: its lanes hold vectors side by side
+// and pass values along the row by shuffles, so that nobody waits at a barrier (the register rings
+// are those of Matsumura et al. 2020; the few big tiles those of Zhang et al. 2023). What cannot be
+// blocked so takes its steps singly.
 
 #include <algorithm>
 #include <string>
@@ -15,20 +15,21 @@ constexpr int plane_warps = 4;  // of a block; they share nothing
 template <class T>
 constexpr int plane_length = sizeof(T) == 2 ? 8 : 4;  // elements of a lane
 
-/// Blocks of a multiprocessor: a thread needs registers for two values a level and element, and others, of
-/// halves more.
+/// Blocks of a multiprocessor: a thread needs registers for two values a level and element, and
+/// others, of halves more.
 template <class T, int steps>
 constexpr int plane_blocks() {
   constexpr int registers =
-      2 * steps * plane_length<T> * static_cast<int>(sizeof(Arithmetic<T>)) / 4 + (sizeof(T) == 2 ? 96 : 80);
+      2 * steps * plane_length<T> * static_cast<int>(sizeof(Arithmetic<T>)) / 4 +
+      (sizeof(T) == 2 ? 96 : 80);
   return registers <= 128 ? 4 : registers <= 168 ? 3 : 2;
 }
 
 /// The levels of a pass, of the vectors of one lane.
 template <class T, int steps, bool edges>
 struct Levels {
-  /// By level: the last row and the sum for it, which lacks the row to come. Far from the first and the last
-  /// row of the field the product of the row with the first weight takes its place.
+  /// By level: the last row and the sum for it, which lacks the row to come. Far from the first and
+  /// the last row of the field the product of the row with the first weight takes its place.
   using A = Arithmetic<T>;
   Vector<A, plane_length<T>> last[steps], sum[steps];
   A ghost[edges ? steps + 1 : 1];  ///< beside the row that comes to a level and the one before
@@ -40,7 +41,9 @@ struct Levels {
       ghost[0] = beside;
     }
   }
-  [[nodiscard]] __device__ __forceinline__ A beside(int level) const { return ghost[edges ? level : 0]; }
+  [[nodiscard]] __device__ __forceinline__ A beside(int level) const {
+    return ghost[edges ? level : 0];
+  }
   __device__ __forceinline__ void multiply(A weight) {
 #pragma unroll
     for (int level = 0; level < steps; ++level) last[level] = times(weight, last[level]);
@@ -121,12 +124,13 @@ struct PlaneMarch {
     }
   }
 
-  /// Row at of a level has come, perhaps the first or the last of the field; returns the one before of the
-  /// next level.
+  /// Row at of a level has come, perhaps the first or the last of the field; returns the one before
+  /// of the next level.
   __device__ __forceinline__ V advance_at_edge(State& l, int level, int at, bool multiplied, V c) {
     V before = l.last[level], s = l.sum[level];
     if (walked.edge[1] && at == walked.end) c = walked.fixed(1) ? ghost_row(at) : before;
-    if (walked.mirrors(0) && at == walked.begin + 1) {  // the first row's sum, now that its image is known
+    if (walked.mirrors(0) &&
+        at == walked.begin + 1) {  // the first row's sum, now that its image is known
       s = times(p.weight[0], c);
       add_along(before, l.beside(level + 1), s);
     }
@@ -136,11 +140,12 @@ struct PlaneMarch {
     s = multiplied ? before : times(p.weight[0], before);
     add_along(c, l.beside(level), s);
     l.sum[level] = s;
-    l.last[level] = walked.mirrors(1) && at == walked.end - 1 ? before : c;  // its own mirror image stays
+    l.last[level] =
+        walked.mirrors(1) && at == walked.end - 1 ? before : c;  // its own mirror image stays
     return all_computed(all_kept<T>(result));
   }
-  /// The few rows near the field's first or last one, level by level in a loop: so they need no more
-  /// registers than the others.
+  /// The few rows near the field's first or last one, level by level in a loop: so they need no
+  /// more registers than the others.
   __device__ __forceinline__ void edge_rows(int end, bool multiplied) {
     State l = levels;
     for (; y < end; ++y) {
@@ -148,7 +153,8 @@ struct PlaneMarch {
       l.bring(ghost_next);
       fetch();
 #pragma unroll 1
-      for (int level = 0; level < steps; ++level) c = advance_at_edge(l, level, y - level, multiplied, c);
+      for (int level = 0; level < steps; ++level)
+        c = advance_at_edge(l, level, y - level, multiplied, c);
       multiplied = false;
       keep(c);
     }
@@ -163,7 +169,8 @@ struct PlaneMarch {
   }
 };
 
-constexpr index_t most_ends = 3;  // tiles along x that may reach beyond the points: the first, the last two
+constexpr index_t most_ends =
+    3;  // tiles along x that may reach beyond the points: the first, the last two
 
 template <class T, int steps, bool hollow>
 __global__ void __launch_bounds__(32 * plane_warps, plane_blocks<T, steps>())
@@ -202,14 +209,16 @@ void launch_plane(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   const index_t chunks = chunks_to_fill(walked, steps, others + 2 * ends, resident, tuning.march);
   p.tiles[1] = chunks_of(walked, steps, chunks);
   p.end_rows = chunks_of(walked, steps, 2 * chunks);
-  const index_t warps =
-      checked_mul(p.tiles[1].count, others, "a launch") + checked_mul(p.end_rows.count, ends, "a launch");
-  kernel<<<narrow<unsigned>(ceil_div(warps, index_t{plane_warps})), dim3(32, plane_warps), 0, stream>>>(p);
+  const index_t warps = checked_mul(p.tiles[1].count, others, "a launch") +
+                        checked_mul(p.end_rows.count, ends, "a launch");
+  kernel<<<narrow<unsigned>(ceil_div(warps, index_t{plane_warps})), dim3(32, plane_warps), 0,
+           stream>>>(p);
 }
 
-/// The most steps that a pass takes when nothing else is asked for: the fastest on an H200 at 8192 x 8192 and
-/// at 512^3 and above. Solids that lie in two thirds of the second-level cache are swept step by step, those
-/// of halves up to twice as many bytes: computing, not memory, holds their passes.
+/// The most steps that a pass takes when nothing else is asked for: the fastest on an H200 at 8192
+/// x 8192 and at 512^3 and above. Solids that lie in two thirds of the second-level cache are swept
+/// step by step, those of halves up to twice as many bytes: computing, not memory, holds their
+/// passes.
 template <class T>
 index_t default_steps(const DeviceSweep<T>& s) {
   if (s.dims < 3) return sizeof(T) == 4 ? 8 : 6;
@@ -219,7 +228,8 @@ index_t default_steps(const DeviceSweep<T>& s) {
   return sizeof(T) == 8 ? 3 : 4;
 }
 
-/// Or fewer, so that all passes over solids find the shared memory that they want: 1 where none does.
+/// Or fewer, so that all passes over solids find the shared memory that they want: 1 where none
+/// does.
 template <class T>
 index_t steps_that_fit(index_t most) {
   const index_t shared = machine::cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
@@ -237,7 +247,8 @@ bool takes_passes(const DeviceSweep<T>& s) {
   for (int d = 3 - s.dims; d < 3; ++d) {
     if (s.extent[d] < 2) return false;  // both edges of a mirror at one point
     for (const int side : {0, 1}) {
-      if (s.dims == 3 && s.line[d].kind[side] == Boundary::given) return false;  // solids keep no such ghosts
+      if (s.dims == 3 && s.line[d].kind[side] == Boundary::given)
+        return false;  // solids keep no such ghosts
     }
   }
   return s.extent[2] > plane_length<T> &&
@@ -254,8 +265,8 @@ std::vector<index_t> passes_of(const DeviceSweep<T>& s, const Tuning& tuning) {
 }  // namespace
 
 template <class T>
-void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
-                 DeviceStream stream) {
+void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
+                 const Tuning& tuning, DeviceStream stream) {
   const Pass<T> p = pass_of(s, from, done, steps);
   const auto launch = [&]<int length>() {
     if (steps != length) return;
@@ -300,7 +311,8 @@ Passes temporal_passes(const DeviceSweep<T>& s, const Tuning& tuning) {
   const Passes single = streaming_passes(s, tuning);
   if (!takes_passes(s)) return single;
   const std::vector<index_t> all = passes_of(s, tuning);
-  return {static_cast<index_t>(all.size()), single.reads_ghosts && !all.empty() && all.front() == 1};
+  return {static_cast<index_t>(all.size()),
+          single.reads_ghosts && !all.empty() && all.front() == 1};
 }
 
 template int cuda_temporal(const DeviceSweep<Half>&, const Tuning&, DeviceStream);

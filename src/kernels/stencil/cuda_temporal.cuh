@@ -1,8 +1,8 @@
 #pragma once
-// Passes of several steps of a star of radius 1 (perhaps without its middle), walked along the slowest
-// dimension: what the kernels for two and three dimensions share, and the lanes of that for two. There a new
-// row of one level completes the one before of the next level, so that all levels of a pass stay in
-// registers, two values a point: the last row and the sum of the next one so far.
+// Passes of several steps of a star of radius 1 (perhaps without its middle), walked along the
+// slowest dimension: what the kernels for two and three dimensions share, and the lanes of that for
+// two. There a new row of one level completes the one before of the next level, so that all levels
+// of a pass stay in registers, two values a point: the last row and the sum of the next one so far.
 
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/cuda_passes.hpp"
@@ -17,7 +17,8 @@ struct Pass {
   Index3 stride;
   Axis axis[3];
   Tiles tiles[3];
-  Tiles end_rows;  ///< in two dimensions: tiles[1] of the tiles at the ends of rows, which take longer
+  Tiles end_rows;  ///< in two dimensions: tiles[1] of the tiles at the ends of rows, which take
+                   ///< longer
   Arithmetic<T> weight[7];    ///< of the star, in as many dimensions as there are
   Arithmetic<T> value[3][2];  ///< of sides that are constant
 };
@@ -35,7 +36,8 @@ template <class T>
   return pass;
 }
 
-/// The chunks of an axis that is walked: `chunks` of them, with what the pass needs beyond their ends.
+/// The chunks of an axis that is walked: `chunks` of them, with what the pass needs beyond their
+/// ends.
 [[nodiscard]] inline Tiles chunks_of(const Axis& axis, index_t steps, index_t chunks) {
   const index_t size = axis.out_end - axis.out_begin;
   const index_t kept = ceil_div(size, chunks > 0 ? chunks : 1);
@@ -44,8 +46,8 @@ template <class T>
 }
 
 /// As many chunks as fill the device once beside `others` tiles, none of them mostly halo.
-[[nodiscard]] inline index_t chunks_to_fill(const Axis& axis, index_t steps, index_t others, index_t resident,
-                                            index_t march) {
+[[nodiscard]] inline index_t chunks_to_fill(const Axis& axis, index_t steps, index_t others,
+                                            index_t resident, index_t march) {
   const index_t size = axis.out_end - axis.out_begin;
   if (march > 0) return ceil_div(size, march);
   const index_t shortest = 4 * steps;
@@ -63,7 +65,8 @@ template <class Kernel>
   return index_t{blocks} * cuda::attribute(cudaDevAttrMultiProcessorCount);
 }
 
-/// The index in [begin, end) of one that may lie beyond an axis that wraps: few turns, without a division.
+/// The index in [begin, end) of one that may lie beyond an axis that wraps: few turns, without a
+/// division.
 __device__ __forceinline__ index_t turned(const Axis& axis, index_t i) {
   const index_t n = axis.end - axis.begin;
   while (i < axis.begin) i += n;
@@ -71,8 +74,8 @@ __device__ __forceinline__ index_t turned(const Axis& axis, index_t i) {
   return i;
 }
 
-/// The rows or planes that a walk loads, one after the other: after the last of an axis the first one where
-/// it wraps, else the last again, which nobody uses.
+/// The rows or planes that a walk loads, one after the other: after the last of an axis the first
+/// one where it wraps, else the last again, which nobody uses.
 struct Cursor {
   int at, last, restart;
   __device__ Cursor(const Axis& axis, int first)
@@ -86,9 +89,9 @@ struct Cursor {
   }
 };
 
-/// A lane's vector of a row, and what is at the row's ends. `edges` in its functions: the warp's vectors
-/// reach an end of the axis. What holds there is chosen by selects, not by branches: a warp at an end is then
-/// about as fast as others. No lane holds both ends (takes_passes).
+/// A lane's vector of a row, and what is at the row's ends. `edges` in its functions: the warp's
+/// vectors reach an end of the axis. What holds there is chosen by selects, not by branches: a warp
+/// at an end is then about as fast as others. No lane holds both ends (takes_passes).
 template <int length>
 struct Lane {
   index_t x;             ///< of its first element
@@ -102,7 +105,8 @@ struct Lane {
 
   __device__ Lane(const Axis& axis, index_t first) : x(first) {
     at_low = axis.edge[0] && x == axis.begin;
-    if (axis.edge[1] && x < axis.end && axis.end - x <= length) high = static_cast<int>(axis.end - 1 - x);
+    if (axis.edge[1] && x < axis.end && axis.end - x <= length)
+      high = static_cast<int>(axis.end - 1 - x);
     const int side = at_low ? 0 : 1;
     const bool at_end = at_low || high < length;
     fixed = at_end && axis.fixed(side);
@@ -148,7 +152,9 @@ struct Lane {
       if (ragged) {
 #pragma unroll
         for (int e = 0; e + 1 < length; ++e) {
-          const T beyond = fixed ? ghost : mirrors ? (e > 0 ? c.at[e > 0 ? e - 1 : 0] : before) : c.at[e];
+          const T beyond = fixed     ? ghost
+                           : mirrors ? (e > 0 ? c.at[e > 0 ? e - 1 : 0] : before)
+                                     : c.at[e];
           right[e] = e == high ? beyond : right[e];
         }
       }
@@ -162,12 +168,13 @@ struct Lane {
   }
 };
 
-/// Walks rows or planes from `at` on to the last that level `steps` of [.., high) needs: at_edges(end,
-/// multiplied) takes those near the field's first and last one, inner(end) the others, before which
-/// multiply() applies the first weight to the last ones kept. Both move `at`.
+/// Walks rows or planes from `at` on to the last that level `steps` of [.., high) needs:
+/// at_edges(end, multiplied) takes those near the field's first and last one, inner(end) the
+/// others, before which multiply() applies the first weight to the last ones kept. Both move `at`.
 template <class AtEdges, class Multiply, class Inner>
 __device__ __forceinline__ void walk(const Axis& walked, int steps, int high, const int& at,
-                                     const AtEdges& at_edges, const Multiply& multiply, const Inner& inner) {
+                                     const AtEdges& at_edges, const Multiply& multiply,
+                                     const Inner& inner) {
   const int stop = high + steps, top = static_cast<int>(walked.begin) + steps + 1,
             bottom = static_cast<int>(walked.end) - 2;
   const int first = walked.edge[0] ? max(at, min(top, stop)) : at;
@@ -208,14 +215,16 @@ __device__ __forceinline__ Vector<T, length> times(T weight, const Vector<T, len
   return product;
 }
 template <class T, int length>
-__device__ __forceinline__ void add_product(T weight, const Vector<T, length>& v, Vector<T, length>& sum) {
+__device__ __forceinline__ void add_product(T weight, const Vector<T, length>& v,
+                                            Vector<T, length>& sum) {
 #pragma unroll
   for (int e = 0; e < length; ++e) sum.at[e] = fma(weight, v.at[e], sum.at[e]);
 }
 
 /// The elements of v whose x lies in [low, high).
 template <class T, int length>
-__device__ __forceinline__ void put_part(T* row, index_t x, index_t low, index_t high, Vector<T, length> v) {
+__device__ __forceinline__ void put_part(T* row, index_t x, index_t low, index_t high,
+                                         Vector<T, length> v) {
   if (x >= low && x + length <= high) {
     store_vectors(row + x, v);
   } else {
@@ -235,11 +244,11 @@ template <>
 inline constexpr int plane_steps<double>[4] = {2, 3, 4, 6};
 constexpr int solid_steps[] = {2, 3, 4};
 template <class T>
-void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
-                 DeviceStream stream);
+void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
+                 const Tuning& tuning, DeviceStream stream);
 template <class T>
-void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
-                 DeviceStream stream);
+void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
+                 const Tuning& tuning, DeviceStream stream);
 
 /// Shared memory of a block of march_solid.
 template <class T>

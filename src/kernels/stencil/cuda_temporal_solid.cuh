@@ -1,6 +1,6 @@
 #pragma once
-// Several steps a pass in three dimensions: tiles of x and y, walked along z by blocks. Compiled once a type,
-// for the compiler takes its time.
+// Several steps a pass in three dimensions: tiles of x and y, walked along z by blocks. Compiled
+// once a type, for the compiler takes its time.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,8 @@ index_t solid_shared_bytes(index_t steps) {
 }
 
 template <class T, int steps, bool hollow, bool general>
-__global__ void __launch_bounds__(solid_threads<T, steps>, 1) solid_pass(const __grid_constant__ Pass<T> p) {
+__global__ void __launch_bounds__(solid_threads<T, steps>, 1)
+    solid_pass(const __grid_constant__ Pass<T> p) {
   const auto place = [](const Tiles& tiles, index_t i, int& low, int& high) {
     low = static_cast<int>(tiles.low(i));
     high = static_cast<int>(tiles.high(i));
@@ -38,16 +39,19 @@ __global__ void __launch_bounds__(solid_threads<T, steps>, 1) solid_pass(const _
   int first = kept.low - steps;
   if (p.axis[0].edge[0]) first = max(first, static_cast<int>(p.axis[0].begin) - 1);
   if (edges) {
-    SolidMarch<T, steps, hollow, general, true>(p, static_cast<int>(x0), static_cast<int>(y0), first, kept)
+    SolidMarch<T, steps, hollow, general, true>(p, static_cast<int>(x0), static_cast<int>(y0),
+                                                first, kept)
         .run();
   } else {
-    SolidMarch<T, steps, hollow, general, false>(p, static_cast<int>(x0), static_cast<int>(y0), first, kept)
+    SolidMarch<T, steps, hollow, general, false>(p, static_cast<int>(x0), static_cast<int>(y0),
+                                                 first, kept)
         .run();
   }
 }
 
-/// The number of chunks of an axis that takes the least time: the planes that each walks, by the rounds of
-/// the blocks that run at once. Those at the field's ends take longer, by a third in the last round.
+/// The number of chunks of an axis that takes the least time: the planes that each walks, by the
+/// rounds of the blocks that run at once. Those at the field's ends take longer, by a third in the
+/// last round.
 [[nodiscard]] inline index_t quickest_chunks(const Axis& axis, index_t steps, index_t others,
                                              index_t resident) {
   const index_t size = axis.out_end - axis.out_begin;
@@ -55,8 +59,8 @@ __global__ void __launch_bounds__(solid_threads<T, steps>, 1) solid_pass(const _
   double least = 0;
   for (index_t chunks = 1; chunks == 1 || chunks * 4 * steps <= size; ++chunks) {
     const double full = static_cast<double>(others * chunks) / static_cast<double>(resident);
-    const double planes =
-        std::max(std::ceil(full), full + 1.0 / 3) * static_cast<double>(ceil_div(size, chunks) + 2 * steps);
+    const double planes = std::max(std::ceil(full), full + 1.0 / 3) *
+                          static_cast<double>(ceil_div(size, chunks) + 2 * steps);
     if (chunks == 1 || planes < least) {
       best = chunks;
       least = planes;
@@ -92,20 +96,22 @@ template <class T, int steps, bool hollow, bool general>
 void launch_solid(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   constexpr int bytes = solid_bytes<T, steps>;
   const auto kernel = solid_pass<T, steps, hollow, general>;
-  machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                       "cudaFuncSetAttribute");
+  machine::cuda::check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+      "cudaFuncSetAttribute");
   const index_t others = checked_mul(p.tiles[1].count, p.tiles[2].count, "a launch");
   const index_t resident = resident_blocks(kernel, solid_threads<T, steps>, bytes);
-  const index_t chunks = tuning.march > 0 ? chunks_to_fill(p.axis[0], steps, others, resident, tuning.march)
-                                          : quickest_chunks(p.axis[0], steps, others, resident);
+  const index_t chunks = tuning.march > 0
+                             ? chunks_to_fill(p.axis[0], steps, others, resident, tuning.march)
+                             : quickest_chunks(p.axis[0], steps, others, resident);
   p.tiles[0] = chunks_of(p.axis[0], steps, chunks);
   const index_t blocks = checked_mul(others, p.tiles[0].count, "a launch");
   kernel<<<narrow<unsigned>(blocks), dim3(32, SolidShape<T, steps>::warps), bytes, stream>>>(p);
 }
 
 template <class T>
-void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
-                 DeviceStream stream) {
+void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
+                 const Tuning& tuning, DeviceStream stream) {
   Pass<T> p = pass_of(s, from, done, steps);
   const auto launch = [&]<int length>() {
     if (steps != length) return;
@@ -130,7 +136,8 @@ void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
 }
 
 template <class T>
-void add_temporal_solid_functions(const std::string& type, std::vector<machine::DeviceFunction>& to) {
+void add_temporal_solid_functions(const std::string& type,
+                                  std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<int steps>(std::integral_constant<int, steps>) {
     to.push_back(machine::device_function(
         "cuda_temporal", type + ", three dimensions, " + std::to_string(steps) + " steps",

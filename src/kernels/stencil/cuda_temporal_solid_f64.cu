@@ -2,7 +2,8 @@
 
 namespace tessera::stencil {
 
-template void march_solid(const DeviceSweep<double>&, int, index_t, index_t, const Tuning&, DeviceStream);
+template void march_solid(const DeviceSweep<double>&, int, index_t, index_t, const Tuning&,
+                          DeviceStream);
 template index_t solid_shared_bytes<double>(index_t);
 
 void add_temporal_solid_f64(std::vector<machine::DeviceFunction>& to) {

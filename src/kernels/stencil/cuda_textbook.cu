@@ -1,5 +1,5 @@
-// A thread a point: in the order of rows, in columns, back and forth in them, and from a tile in shared
-// memory.
+// A thread a point: in the order of rows, in columns, back and forth in them, and from a tile in
+// shared memory.
 
 #include <algorithm>
 #include <string>
@@ -11,14 +11,14 @@ namespace tessera::stencil {
 namespace {
 
 template <class Shape, class T>
-__device__ __forceinline__ void compute_point(const DeviceSweep<T>& s, const T* in, T* out, index_t z,
-                                              index_t y, index_t x) {
+__device__ __forceinline__ void compute_point(const DeviceSweep<T>& s, const T* in, T* out,
+                                              index_t z, index_t y, index_t x) {
   put(s, out, z, y, x, value_after<Shape>(s, in, out, z, y, x));
 }
 
 template <class Shape, class T>
-__global__ void point_a_thread(const __grid_constant__ DeviceSweep<T> s, const T* in, T* out, Region region,
-                               Blocks blocks) {
+__global__ void point_a_thread(const __grid_constant__ DeviceSweep<T> s, const T* in, T* out,
+                               Region region, Blocks blocks) {
   const uint3 block = block_place(blocks);
   const index_t x = region.low[2] + static_cast<index_t>(block.x) * blockDim.x + threadIdx.x;
   const index_t y = region.low[1] + static_cast<index_t>(block.y) * blockDim.y + threadIdx.y;
@@ -28,15 +28,16 @@ __global__ void point_a_thread(const __grid_constant__ DeviceSweep<T> s, const T
 
 /// Thread number i of a plane computes point number i of the walk.
 template <class Shape, class I, class T>
-__global__ void point_of_walk(const __grid_constant__ DeviceSweep<T> s, const T* in, T* out, Region region,
-                              unsigned blocks_a_plane, Order order, I width) {
+__global__ void point_of_walk(const __grid_constant__ DeviceSweep<T> s, const T* in, T* out,
+                              Region region, unsigned blocks_a_plane, Order order, I width) {
   const unsigned plane = blockIdx.x / blocks_a_plane;
-  const I i =
-      static_cast<I>(blockIdx.x % blocks_a_plane) * static_cast<I>(blockDim.x) + static_cast<I>(threadIdx.x);
+  const I i = static_cast<I>(blockIdx.x % blocks_a_plane) * static_cast<I>(blockDim.x) +
+              static_cast<I>(threadIdx.x);
   const I wide = static_cast<I>(region.size(2)), high = static_cast<I>(region.size(1));
   if (i >= wide * high) return;
   const PlaceOf<I> place = place_of<I>(order, i, width, wide, high);
-  compute_point<Shape>(s, in, out, region.low[0] + plane, region.low[1] + static_cast<index_t>(place.y),
+  compute_point<Shape>(s, in, out, region.low[0] + plane,
+                       region.low[1] + static_cast<index_t>(place.y),
                        region.low[2] + static_cast<index_t>(place.x));
 }
 
@@ -44,8 +45,8 @@ extern __shared__ unsigned char shared_bytes[];
 
 /// The block's points with what the stencil reaches around them in shared memory.
 template <class Shape, class T>
-__global__ void point_of_tile(const __grid_constant__ DeviceSweep<T> s, const T* in, T* out, Region region,
-                              Blocks blocks) {
+__global__ void point_of_tile(const __grid_constant__ DeviceSweep<T> s, const T* in, T* out,
+                              Region region, Blocks blocks) {
   T* tile = reinterpret_cast<T*>(shared_bytes);
   const uint3 block = block_place(blocks);
   const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y),
@@ -63,7 +64,8 @@ __global__ void point_of_tile(const __grid_constant__ DeviceSweep<T> s, const T*
         const index_t from_z = min(z0 + z - rz, region.high[0] - 1 + rz),
                       from_y = min(y0 + y - ry, region.high[1] - 1 + ry),
                       from_x = min(x0 + x - rx, region.high[2] - 1 + rx);
-        tile[z * plane + y * row + x] = load_once(in + from_z * s.stride[0] + from_y * s.stride[1] + from_x);
+        tile[z * plane + y * row + x] =
+            load_once(in + from_z * s.stride[0] + from_y * s.stride[1] + from_x);
       }
     }
   }
@@ -74,7 +76,8 @@ __global__ void point_of_tile(const __grid_constant__ DeviceSweep<T> s, const T*
   if (x >= region.high[2] || y >= region.high[1] || z >= region.high[0]) return;
   const T* u = tile + (tz + rz) * plane + (ty + ry) * row + tx + rx;
   const Arithmetic<T> sum = Shape::value(s, [&](index_t dz, index_t dy, index_t dx) {
-    return computed(u[static_cast<int>(dz) * plane + static_cast<int>(dy) * row + static_cast<int>(dx)]);
+    return computed(
+        u[static_cast<int>(dz) * plane + static_cast<int>(dy) * row + static_cast<int>(dx)]);
   });
   put(s, out, z, y, x, finished(s, sum, out + z * s.stride[0] + y * s.stride[1] + x));
 }
@@ -85,7 +88,8 @@ int step_by_step(const DeviceSweep<T>& s, const Step& step) {
   for (index_t done = 0; done < s.steps; ++done) {
     const Region region = s.valid(done + 1);
     if (region.empty()) continue;
-    dispatch_shape(s, [&](auto shape) { step(shape, s.level[done % 2], s.level[(done + 1) % 2], region); });
+    dispatch_shape(
+        s, [&](auto shape) { step(shape, s.level[done % 2], s.level[(done + 1) % 2], region); });
     check_launch();
   }
   return static_cast<int>(s.steps % 2);
@@ -98,7 +102,8 @@ unsigned threads_of(const Tuning& tuning) {
 }
 
 template <class T>
-int walk_by_points(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream, Order order) {
+int walk_by_points(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream,
+                   Order order) {
   const unsigned threads = threads_of(tuning);
   const index_t width = tuning.column > 0 ? tuning.column : 32;
   return step_by_step(s, [&](auto shape, const T* in, T* out, const Region& region) {
@@ -109,10 +114,11 @@ int walk_by_points(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream s
     // Products of a height and a width of a column must fit too.
     const index_t most = checked_mul(region.size(1), region.size(2) + width, "a plane") + threads;
     if (most < index_t{1} << 32) {
-      point_of_walk<Shape, unsigned>
-          <<<all, threads, 0, stream>>>(s, in, out, region, blocks, order, static_cast<unsigned>(width));
+      point_of_walk<Shape, unsigned><<<all, threads, 0, stream>>>(s, in, out, region, blocks, order,
+                                                                  static_cast<unsigned>(width));
     } else {
-      point_of_walk<Shape, index_t><<<all, threads, 0, stream>>>(s, in, out, region, blocks, order, width);
+      point_of_walk<Shape, index_t>
+          <<<all, threads, 0, stream>>>(s, in, out, region, blocks, order, width);
     }
   });
 }
@@ -122,8 +128,12 @@ constexpr index_t most_tile_bytes = 96 << 10;  // two blocks a multiprocessor
 /// (z, y, x) points of a block's tile.
 template <class T>
 Index3 tile_of(const DeviceSweep<T>& s, const Tuning& tuning) {
-  const index_t x = std::clamp<index_t>(tuning.tile_x > 0 ? tuning.tile_x : s.dims == 1 ? 256 : 32, 1, 1024);
-  const index_t y = s.dims == 1 ? 1 : std::clamp<index_t>(tuning.tile_y > 0 ? tuning.tile_y : 8, 1, 1024 / x);
+  const index_t x = std::clamp<index_t>(tuning.tile_x > 0 ? tuning.tile_x
+                                        : s.dims == 1     ? 256
+                                                          : 32,
+                                        1, 1024);
+  const index_t y =
+      s.dims == 1 ? 1 : std::clamp<index_t>(tuning.tile_y > 0 ? tuning.tile_y : 8, 1, 1024 / x);
   return {{s.dims == 3 ? std::clamp<index_t>(512 / (x * y), 1, 4) : 1, y, x}};
 }
 
@@ -143,7 +153,8 @@ int cuda_naive(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream strea
   const dim3 block = s.dims == 1 ? dim3(threads) : dim3(32, threads / 32);
   return step_by_step(s, [&](auto shape, const T* in, T* out, const Region& region) {
     const Blocks blocks = blocks_of(region, {{1, block.y, block.x}});
-    point_a_thread<decltype(shape)><<<blocks.count(), block, 0, stream>>>(s, in, out, region, blocks);
+    point_a_thread<decltype(shape)>
+        <<<blocks.count(), block, 0, stream>>>(s, in, out, region, blocks);
   });
 }
 
@@ -160,16 +171,18 @@ template <class T>
 int cuda_tiled(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream) {
   const Index3 tile = tile_of(s, tuning);
   const index_t bytes = tile_bytes(s, tile);
-  if (bytes > most_tile_bytes) return cuda_naive(s, tuning, stream);  // no tile holds what it reaches
+  if (bytes > most_tile_bytes)
+    return cuda_naive(s, tuning, stream);  // no tile holds what it reaches
   const dim3 block(static_cast<unsigned>(tile[2]), static_cast<unsigned>(tile[1]),
                    static_cast<unsigned>(tile[0]));
   return step_by_step(s, [&](auto shape, const T* in, T* out, const Region& region) {
     const auto kernel = point_of_tile<decltype(shape), T>;
-    machine::cuda::check(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-        "cudaFuncSetAttribute");
+    machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                              static_cast<int>(bytes)),
+                         "cudaFuncSetAttribute");
     const Blocks blocks = blocks_of(region, tile);
-    kernel<<<blocks.count(), block, static_cast<std::size_t>(bytes), stream>>>(s, in, out, region, blocks);
+    kernel<<<blocks.count(), block, static_cast<std::size_t>(bytes), stream>>>(s, in, out, region,
+                                                                               blocks);
   });
 }
 
@@ -185,7 +198,8 @@ TESSERA_INSTANTIATE(cuda_tiled);
 
 void add_textbook_functions(std::vector<machine::DeviceFunction>& to) {
   const Tuning usual;
-  const auto add = [&]<class Shape, class T>(const std::string& of, Shape, T, const DeviceSweep<T>& s) {
+  const auto add = [&]<class Shape, class T>(const std::string& of, Shape, T,
+                                             const DeviceSweep<T>& s) {
     const int threads = static_cast<int>(threads_of(usual));
     to.push_back(machine::device_function("cuda_naive", of, point_a_thread<Shape, T>, threads));
     for (const char* walk : {"cuda_column", "cuda_zigzag"})

@@ -1,6 +1,6 @@
 #pragma once
-// What the kernels of single steps share that keep no ghosts: where the points around a region are, and rows
-// widened by what the lanes beside hold.
+// What the kernels of single steps share that keep no ghosts: where the points around a region are,
+// and rows widened by what the lanes beside hold.
 
 #include <algorithm>
 
@@ -8,11 +8,12 @@
 
 namespace tessera::stencil {
 
-/// One dimension of a region: its points [low, high), and where the values of those around them are.
+/// One dimension of a region: its points [low, high), and where the values of those around them
+/// are.
 struct Around {
   int low, high;
   int below[largest_square], above[largest_square];  ///< of low - 1 - k and high + k
-  bool fixed[2];                                     ///< on that side lie ghosts with values of their own
+  bool fixed[2];  ///< on that side lie ghosts with values of their own
 
   /// Where index i lies; any place for those that the stencil does not reach.
   [[nodiscard]] __device__ __forceinline__ int place(int i) const {
@@ -63,7 +64,8 @@ __device__ __forceinline__ void widen(const Vector<T, length>& v, T (&wide)[leng
 #pragma unroll
   for (int k = 1; k <= radius; ++k) {
     const int away = (k + length - 1) / length;  // lanes
-    wide[radius - k] = __shfl_up_sync(everyone, v.at[away * length - k], static_cast<unsigned>(away));
+    wide[radius - k] =
+        __shfl_up_sync(everyone, v.at[away * length - k], static_cast<unsigned>(away));
     wide[radius + length - 1 + k] =
         __shfl_down_sync(everyone, v.at[k - 1 - (away - 1) * length], static_cast<unsigned>(away));
   }

@@ -1,6 +1,6 @@
 #pragma once
-// What all variants on the host share: where a step computes, one step for a block of rows, the boundary kept
-// right.
+// What all variants on the host share: where a step computes, one step for a block of rows, the
+// boundary kept right.
 
 #include <vector>
 
@@ -20,8 +20,8 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   [[nodiscard]] const Sweep<T>& sweep() const { return sweep_; }
-  /// What step s (from level s to s + 1) computes: the owned box and, beyond its exchanged sides, what the
-  /// later steps need.
+  /// What step s (from level s to s + 1) computes: the owned box and, beyond its exchanged sides,
+  /// what the later steps need.
   [[nodiscard]] Box3 region(index_t step) const { return valid(step + 1); }
 
   /// Level step + 1 on the box and nothing else: for points that no ghost layer repeats.
@@ -31,7 +31,8 @@ class Engine {
     const Index3 size = box.size();
     if (size[0] <= 0 || size[1] <= 0 || size[2] <= 0) return;
     if (finish_ != nullptr) return with_terms(step, box);
-    kernel_(taps_, {&in(box.low), &out(box.low), in.stride[1], in.stride[0], size[0], size[1], size[2]});
+    kernel_(taps_,
+            {&in(box.low), &out(box.low), in.stride[1], in.stride[0], size[0], size[1], size[2]});
   }
   /// The same, and every ghost that repeats one of these points.
   void compute(index_t step, const Box3& box) const;
@@ -68,8 +69,8 @@ class Engine {
   Index3 plain_low_, plain_high_;  ///< points in [low, high) have no image
 };
 
-/// body(piece) over the box in pieces, some for each thread: cut along z, if that is too short along y, then
-/// x.
+/// body(piece) over the box in pieces, some for each thread: cut along z, if that is too short
+/// along y, then x.
 template <class Body>
 void for_pieces(const Box3& box, int threads, const Body& body) {
   const Index3 size = box.size();

@@ -22,7 +22,8 @@ inline Box3 whole_rows(Box3 box) {
 }
 
 template <class T>
-Engine<T>::Engine(const Sweep<T>& sweep, Loops loops, Stores stores, machine::Isa isa) : sweep_(sweep) {
+Engine<T>::Engine(const Sweep<T>& sweep, Loops loops, Stores stores, machine::Isa isa)
+    : sweep_(sweep) {
   const Index3 stride = sweep.level[0].stride;
   for (const Tap& tap : sweep.stencil.taps) {
     weights_.push_back(static_cast<Arithmetic<T>>(tap.weight));
@@ -60,14 +61,17 @@ constexpr index_t part_bytes =
 template <class T>
 void Engine<T>::with_terms(index_t step, const Box3& box) const {
   constexpr index_t width = part_bytes / static_cast<index_t>(sizeof(T));
-  const auto end_of = [](index_t from, index_t most, index_t end) { return std::min(from + most, end); };
+  const auto end_of = [](index_t from, index_t most, index_t end) {
+    return std::min(from + most, end);
+  };
   for (index_t z = box.low[0]; z < box.high[0]; z += part_planes) {
     for (index_t y = box.low[1]; y < box.high[1]; y += part_rows) {
       for (index_t x = box.low[2]; x < box.high[2];) {
-        const index_t to = end_of(x, width - (x % width + width) % width, box.high[2]);  // whole lines
+        const index_t to =
+            end_of(x, width - (x % width + width) % width, box.high[2]);  // whole lines
         part_with_terms(
-            step,
-            {{{z, y, x}}, {{end_of(z, part_planes, box.high[0]), end_of(y, part_rows, box.high[1]), to}}});
+            step, {{{z, y, x}},
+                   {{end_of(z, part_planes, box.high[0]), end_of(y, part_rows, box.high[1]), to}}});
         x = to;
       }
     }
@@ -87,9 +91,12 @@ void Engine<T>::part_with_terms(index_t step, const Box3& part) const {
       f(part.low[0] + row / size[1], part.low[1] + row % size[1], past + row * size[2]);
   };
   if (keeps_past_) {
-    each_row([&](index_t z, index_t y, T* kept) { std::copy_n(out.row(z, y) + part.low[2], size[2], kept); });
+    each_row([&](index_t z, index_t y, T* kept) {
+      std::copy_n(out.row(z, y) + part.low[2], size[2], kept);
+    });
   }
-  kernel_(taps_, {&in(part.low), &out(part.low), in.stride[1], in.stride[0], size[0], size[1], size[2]});
+  kernel_(taps_,
+          {&in(part.low), &out(part.low), in.stride[1], in.stride[0], size[0], size[1], size[2]});
   each_row([&](index_t z, index_t y, const T* kept) {
     const index_t x = part.low[2];
     finish_({in.row(z, y) + x, out.row(z, y) + x, kept, terms.row(Term::coefficients, z, y, x),
@@ -234,7 +241,8 @@ void Engine<T>::fix_row(index_t z, index_t y, index_t levels) const {
   const index_t from_z = source(0, z);
   if (const Side* side = fixed_side(1, y)) return fix(*side, from_z, y, all.low[2], all.high[2]);
   const index_t from_y = source(1, y);
-  if (const Side* side = fixed_side(2, all.low[2])) fix(*side, from_z, from_y, all.low[2], inner.low[2]);
+  if (const Side* side = fixed_side(2, all.low[2]))
+    fix(*side, from_z, from_y, all.low[2], inner.low[2]);
   if (const Side* side = fixed_side(2, all.high[2] - 1))
     fix(*side, from_z, from_y, inner.high[2], all.high[2]);
 }
@@ -251,8 +259,9 @@ void Engine<T>::fill_boundary() const {
       });
     }
     for_pieces(whole_rows(inner), sweep_.threads, [&](const Box3& piece) {
-      for_each_row(
-          piece, [&](index_t z, index_t y) { publish(sweep_.level[0], z, y, inner.low[2], inner.high[2]); });
+      for_each_row(piece, [&](index_t z, index_t y) {
+        publish(sweep_.level[0], z, y, inner.low[2], inner.high[2]);
+      });
     });
   });
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The value of one point, in the order that is part of the stencil: scalar code for checks and for device
-// kernels.
+// The value of one point, in the order that is part of the stencil: scalar code for checks and for
+// device kernels.
 
 #include <cmath>
 #include <optional>

@@ -1,4 +1,5 @@
-// Hash of a row, compiled once for each instruction set: AVX-512 multiplies eight 64-bit words at once.
+// Hash of a row, compiled once for each instruction set: AVX-512 multiplies eight 64-bit words at
+// once.
 
 #include <cstdint>
 

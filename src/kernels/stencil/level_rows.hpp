@@ -1,5 +1,6 @@
 #pragma once
-// The rows of a box that lies in two levels, as matrices of bytes: what copies between host and device take.
+// The rows of a box that lies in two levels, as matrices of bytes: what copies between host and
+// device take.
 
 #include <cstddef>
 #include <type_traits>
@@ -9,11 +10,11 @@
 
 namespace tessera::stencil {
 
-/// move(from, to) for the rows of the box, whose points are counted from `from` and `to` on: all at once
-/// where they lie evenly apart in both levels, across planes too.
+/// move(from, to) for the rows of the box, whose points are counted from `from` and `to` on: all at
+/// once where they lie evenly apart in both levels, across planes too.
 template <class From, class To, class Move>
-void each_run_of_rows(From* from, const Index3& from_stride, To* to, const Index3& to_stride, const Box3& box,
-                      const Move& move) {
+void each_run_of_rows(From* from, const Index3& from_stride, To* to, const Index3& to_stride,
+                      const Box3& box, const Move& move) {
   const index_t rows = box.size()[1], planes = box.size()[0], cols = box.size()[2];
   const bool even = from_stride[0] == rows * from_stride[1] && to_stride[0] == rows * to_stride[1];
   const index_t each = even ? planes : 1;

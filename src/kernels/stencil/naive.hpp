@@ -11,7 +11,8 @@ void naive(const Sweep<T>& sweep, const Tuning& tuning) {
   const Engine<T> engine(sweep, Loops::reference, Stores::cached, tuning.isa);
   machine::parallel(sweep.threads, [&] {
     for (index_t step = 0; step < sweep.steps; ++step) {
-      for_pieces(engine.region(step), sweep.threads, [&](const Box3& piece) { engine.compute(step, piece); });
+      for_pieces(engine.region(step), sweep.threads,
+                 [&](const Box3& piece) { engine.compute(step, piece); });
     }
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Orders of walking a field, as functions of a linear index: shared by CPU, CUDA and the cache simulator.
+// Orders of walking a field, as functions of a linear index: shared by CPU, CUDA and the cache
+// simulator.
 
 #include <type_traits>
 
@@ -13,9 +14,9 @@ struct PlaceOf {
 };
 using Place = PlaceOf<index_t>;
 
-/// Column-based iteration: columns `width` wide are walked one after the other, each row by row. The last
-/// column may be narrower. 0 <= i < image_width * image_height, which fits in I: devices divide 32-bit
-/// numbers several times faster than longer ones.
+/// Column-based iteration: columns `width` wide are walked one after the other, each row by row.
+/// The last column may be narrower. 0 <= i < image_width * image_height, which fits in I: devices
+/// divide 32-bit numbers several times faster than longer ones.
 template <class I>
 [[nodiscard]] TESSERA_HD constexpr PlaceOf<I> column_place(I i, std::type_identity_t<I> width,
                                                            std::type_identity_t<I> image_width,
@@ -42,7 +43,8 @@ template <class I>
 enum class Order { rows, column, zigzag };
 
 template <class I>
-[[nodiscard]] TESSERA_HD constexpr PlaceOf<I> place_of(Order order, I i, std::type_identity_t<I> width,
+[[nodiscard]] TESSERA_HD constexpr PlaceOf<I> place_of(Order order, I i,
+                                                       std::type_identity_t<I> width,
                                                        std::type_identity_t<I> image_width,
                                                        std::type_identity_t<I> image_height) {
   switch (order) {

@@ -1,6 +1,6 @@
 #pragma once
-// What ranks need of their devices to sweep fields together that stay there, beside the sweeps themselves:
-// ghosts, and halos between a level and where they lie packed.
+// What ranks need of their devices to sweep fields together that stay there, beside the sweeps
+// themselves: ghosts, and halos between a level and where they lie packed.
 
 #include "kernels/stencil/cuda_sweep.hpp"
 #include "kernels/stencil/variants.hpp"
@@ -41,13 +41,14 @@ template <class T>
 [[nodiscard]] TESSERA_HD index_t place_in_level(const typename HaloPieces<T>::Piece& piece,
                                                 const Index3& stride, unsigned i) {
   const unsigned row = i / piece.cols, plane = row / piece.rows;
-  return piece.first + plane * stride[0] + (row - plane * piece.rows) * stride[1] + (i - row * piece.cols);
+  return piece.first + plane * stride[0] + (row - plane * piece.rows) * stride[1] +
+         (i - row * piece.cols);
 }
 
 template <class T>
 struct ResidentKernels {
-  /// Writes every ghost of a level of the sweep: what repeats its points, and what is constant or given (as
-  /// level 0 has it).
+  /// Writes every ghost of a level of the sweep: what repeats its points, and what is constant or
+  /// given (as level 0 has it).
   void (*fill_ghosts)(const DeviceSweep<T>& sweep, int level, DeviceStream stream);
   void (*pack)(const HaloPieces<T>& pieces, const T* level, DeviceStream stream);
   void (*unpack)(const HaloPieces<T>& pieces, T* level, DeviceStream stream);

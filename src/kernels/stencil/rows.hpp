@@ -17,8 +17,8 @@ struct Taps {
   bool far = false;  ///< what is read next waits in the second level, not the first
 };
 
-/// out[y * stride_y + x] for 0 <= y < rows, 0 <= x < n from in at the same places and around them. Up to a
-/// cache line beyond what the stencil needs of each row is read and ignored.
+/// out[y * stride_y + x] for 0 <= y < rows, 0 <= x < n from in at the same places and around them.
+/// Up to a cache line beyond what the stencil needs of each row is read and ignored.
 template <class T>
 struct Rows {
   const T* in;
@@ -30,8 +30,8 @@ struct Rows {
 template <class T>
 using RowKernel = void (*)(const Taps<T>&, const Rows<T>&);
 
-/// reference: the plain loop over the taps. vector: by shape and radius, neighbours and column sums in
-/// registers.
+/// reference: the plain loop over the taps. vector: by shape and radius, neighbours and column sums
+/// in registers.
 enum class Loops { reference, vector };
 /// through: stores that bypass the caches, for fields that do not fit in them.
 enum class Stores { cached, through };

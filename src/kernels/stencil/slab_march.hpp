@@ -1,6 +1,6 @@
 #pragma once
-// A sweep in slabs through a device: the order of what is sent, computed and brought. The device is a
-// template parameter, so that a test can stand in for one.
+// A sweep in slabs through a device: the order of what is sent, computed and brought. The device is
+// a template parameter, so that a test can stand in for one.
 
 #include <algorithm>
 #include <array>
@@ -13,20 +13,20 @@ namespace tessera::stencil {
 /// What the device does at once, each in its own order.
 enum class Way { send, compute, bring };
 
-/// Beat by beat: while one slab is sent, the one before it is computed and the one before that comes back,
-/// strip by strip by turns. Results go to where the field lay: what a slab's neighbour reads of it has been
-/// sent by then. Around a periodic dimension the first points of a round are kept for its last slab.
+/// Beat by beat: while one slab is sent, the one before it is computed and the one before that
+/// comes back, strip by strip by turns. Results go to where the field lay: what a slab's neighbour
+/// reads of it has been sent by then. Around a periodic dimension the first points of a round are
+/// kept for its last slab.
 ///
 /// Device has
-///   Event                            a point of a way; one that was never marked is none to wait for
-///   mark(Way, Event&)                the event is behind what goes that way now
-///   after(Way, Event&)               what goes that way next begins after the event
-///   Asked, asked(), arrived(asked)   what has been asked to be brought; until it is where it belongs
-///   level(place, 0 or 1)             memory for plan.elements
-///   send(host, device)               rows as bytes; it may read the host's later
-///   bring(device, host)              likewise; it may return before the host's are written
-///   compute(DeviceSweep)             ghosts and all steps; the level that will hold the field
-///   strip_bytes()                    that are sent or brought at once
+///   Event                            a point of a way; one that was never marked is none to wait
+///   for mark(Way, Event&)                the event is behind what goes that way now after(Way,
+///   Event&)               what goes that way next begins after the event Asked, asked(),
+///   arrived(asked)   what has been asked to be brought; until it is where it belongs level(place,
+///   0 or 1)             memory for plan.elements send(host, device)               rows as bytes;
+///   it may read the host's later bring(device, host)              likewise; it may return before
+///   the host's are written compute(DeviceSweep)             ghosts and all steps; the level that
+///   will hold the field strip_bytes()                    that are sent or brought at once
 template <class T, class Device>
 class SlabMarch {
  public:
@@ -91,7 +91,8 @@ class SlabMarch {
     const std::vector<Brought> returns = brings ? begin_to_bring(task - 2) : std::vector<Brought>{};
     device_.after(Way::send, place.brought);
     for (std::size_t sent = 0, back = 0; sent < sends.size() || back < returns.size();) {
-      if (back == returns.size() || (sent < sends.size() && sent * returns.size() <= back * sends.size())) {
+      if (back == returns.size() ||
+          (sent < sends.size() && sent * returns.size() <= back * sends.size())) {
         device_.send(sends[sent].from, sends[sent].to);
         ++sent;
       } else {
@@ -126,7 +127,8 @@ class SlabMarch {
     ++brought_;
   }
 
-  /// f(rows from, rows to) in pieces of at most a strip; pitch: bytes from row to row on the device.
+  /// f(rows from, rows to) in pieces of at most a strip; pitch: bytes from row to row on the
+  /// device.
   template <class F, class From, class To>
   void cut(const From& from, const To& to, index_t pitch, const F& f) const {
     const index_t most = std::max<index_t>(1, device_.strip_bytes() / pitch);
@@ -139,11 +141,12 @@ class SlabMarch {
   [[nodiscard]] std::vector<Sent> strips_there(const SlabTask& task, const Place& place) const {
     std::vector<Sent> strips;
     const auto add = [&](const Box3& box, const GridView<T>& from, T* to) {
-      each_run_of_rows(
-          static_cast<const T*>(from.data), from.stride, to, place.there.stride, box,
-          [&](const auto& host, const auto& there) {
-            cut(host, there, there.ld, [&](const auto& a, const auto& b) { strips.push_back({a, b}); });
-          });
+      each_run_of_rows(static_cast<const T*>(from.data), from.stride, to, place.there.stride, box,
+                       [&](const auto& host, const auto& there) {
+                         cut(host, there, there.ld, [&](const auto& a, const auto& b) {
+                           strips.push_back({a, b});
+                         });
+                       });
     };
     const int d = plan_.d;
     const Box3 all = place.there.all();
@@ -174,17 +177,19 @@ class SlabMarch {
     std::vector<Brought> strips;
     for (int level = 0; level < levels(); ++level) {
       const GridView<T> to = target(task, level).box(task.out.low, task.out.size());
-      each_run_of_rows(
-          place.there.level[level == 0 ? place.turned : 1 - place.turned], place.there.stride, to.data,
-          to.stride, Box3{{}, task.out.size()}, [&](const auto& there, const auto& host) {
-            cut(there, host, there.ld, [&](const auto& a, const auto& b) { strips.push_back({a, b}); });
-          });
+      each_run_of_rows(place.there.level[level == 0 ? place.turned : 1 - place.turned],
+                       place.there.stride, to.data, to.stride, Box3{{}, task.out.size()},
+                       [&](const auto& there, const auto& host) {
+                         cut(there, host, there.ld, [&](const auto& a, const auto& b) {
+                           strips.push_back({a, b});
+                         });
+                       });
     }
     return strips;
   }
 
-  /// The first points along the dimension that is cut, before anything is brought to them, with what lies
-  /// around them in the others.
+  /// The first points along the dimension that is cut, before anything is brought to them, with
+  /// what lies around them in the others.
   void keep(const SlabTask& task) {
     const int d = plan_.d;
     Box3 box = device_sweep(slab_sweep(sweep_, task)).all();

@@ -24,11 +24,12 @@ Box3 reach(const Sweep<T>& sweep, index_t steps) {
   return box;
 }
 
-/// Elements of a level of any slab of at most `points` points along d, in a round of so many steps: as if it
-/// had halos on both sides. The first round has the widest ones.
+/// Elements of a level of any slab of at most `points` points along d, in a round of so many steps:
+/// as if it had halos on both sides. The first round has the widest ones.
 template <class T>
 index_t elements_of(const Sweep<T>& sweep, int d, index_t points, index_t steps) {
-  DeviceSweep<T> slab = device_sweep(slab_sweep(sweep, {0, steps, reach(sweep, sweep.steps - steps)}));
+  DeviceSweep<T> slab =
+      device_sweep(slab_sweep(sweep, {0, steps, reach(sweep, sweep.steps - steps)}));
   const index_t halo = sweep.stencil.radius[d] * steps;
   slab.line[d] = {};
   slab.line[d].begin = -halo;
@@ -47,7 +48,8 @@ struct Planner {
   [[nodiscard]] index_t levels() const { return sweep.stencil.two_levels() ? 2 : 1; }
   [[nodiscard]] index_t points() const { return reach(sweep, sweep.steps).size()[d]; }
   [[nodiscard]] index_t level_bytes(index_t slabs, index_t steps) const {
-    return elements_of(sweep, d, ceil_div(points(), slabs), steps) * static_cast<index_t>(sizeof(T));
+    return elements_of(sweep, d, ceil_div(points(), slabs), steps) *
+           static_cast<index_t>(sizeof(T));
   }
   [[nodiscard]] index_t places(index_t slabs, index_t rounds) const {
     return std::min(most_places, slabs * rounds);
@@ -61,7 +63,8 @@ struct Planner {
   }
   /// The fewest slabs that have room; 0 where none are.
   [[nodiscard]] index_t fewest(index_t steps) const {
-    index_t low = 1, high = sweep.extent()[d] / std::max<index_t>(1, sweep.stencil.radius[d] * steps);
+    index_t low = 1,
+            high = sweep.extent()[d] / std::max<index_t>(1, sweep.stencil.radius[d] * steps);
     if (high < 2 || !has_room(high, steps)) return 0;
     while (high - low > 1) {
       const index_t middle = low + (high - low) / 2;
@@ -86,18 +89,19 @@ struct Planner {
       const double computed = static_cast<double>(points() + slabs * radius * (steps - 1)) *
                               static_cast<double>(plane * (levels() + 1) * passes);
       const double seconds =
-          std::max({static_cast<double>(std::max(sent, brought)) / rates.bus, computed / rates.memory,
-                    launch * static_cast<double>(slabs * passes)});
+          std::max({static_cast<double>(std::max(sent, brought)) / rates.bus,
+                    computed / rates.memory, launch * static_cast<double>(slabs * passes)});
       plan.sent_bytes += count * sent;
       plan.brought_bytes += count * brought;
       plan.seconds += static_cast<double>(count) * seconds;
       longest_beat = std::max(longest_beat, seconds / static_cast<double>(slabs));
-      plan.elements = std::max(plan.elements, level_bytes(slabs, steps) / static_cast<index_t>(sizeof(T)));
+      plan.elements =
+          std::max(plan.elements, level_bytes(slabs, steps) / static_cast<index_t>(sizeof(T)));
     };
     if (longer > 0) add(sweep.steps / rounds + 1, longer);
     add(sweep.steps / rounds, rounds - longer);
-    // One slab goes there, and one comes back, while nothing else is under way; around a periodic dimension
-    // in every round.
+    // One slab goes there, and one comes back, while nothing else is under way; around a periodic
+    // dimension in every round.
     const bool wrapped = sweep.edge(d, 0) == Edge::wrapped;
     plan.seconds += 2 * longest_beat * static_cast<double>(wrapped ? rounds : 1);
     plan.device_bytes = 2 * plan.places * plan.elements * static_cast<index_t>(sizeof(T));
@@ -148,7 +152,8 @@ SlabPlan whole(const Sweep<T>& sweep, index_t pass_steps, const SlabRates& rates
 }  // namespace
 
 template <class T>
-index_t steps_of_a_pass(const Sweep<T>& sweep, const DeviceKernel<T>& kernel, const Tuning& tuning) {
+index_t steps_of_a_pass(const Sweep<T>& sweep, const DeviceKernel<T>& kernel,
+                        const Tuning& tuning) {
   constexpr index_t longest = 16;
   index_t most = 1;
   Sweep<T> stretch = sweep;
@@ -184,11 +189,11 @@ template <class T>
 SlabPlan plan_slabs(const Sweep<T>& sweep, const DeviceKernel<T>& kernel, const Tuning& tuning) {
   const index_t memory = machine::gpu_memory_limit(tuning.device_memory);
   const auto plan = plan_slabs(sweep, memory, steps_of_a_pass(sweep, kernel, tuning), slab_rates());
-  require(
-      plan.has_value(), ExitCode::memory,
-      human_bytes(memory) +
-          " of device memory hold no slabs of this field; give it more, or more ranks, or take a kernel of "
-          "the CPU");
+  require(plan.has_value(), ExitCode::memory,
+          human_bytes(memory) +
+              " of device memory hold no slabs of this field; give it more, or more ranks, or take "
+              "a kernel of "
+              "the CPU");
   return *plan;
 }
 
@@ -226,7 +231,8 @@ index_t last_read(const Sweep<T>& sweep, const SlabPlan& plan, const std::vector
   if (round == 0) return -1;
   const auto before = (static_cast<index_t>(round) - 1) * plan.slabs;
   if (sweep.edge(plan.d, 0) == Edge::wrapped) return before + plan.slabs - 1;
-  const index_t end = tasks[task].out.high[plan.d] + sweep.stencil.radius[plan.d] * tasks[task].steps;
+  const index_t end =
+      tasks[task].out.high[plan.d] + sweep.stencil.radius[plan.d] * tasks[task].steps;
   index_t last = before;
   for (index_t slab = 0; slab < plan.slabs; ++slab) {
     if (tasks[static_cast<std::size_t>(before + slab)].out.low[plan.d] < end) last = before + slab;
@@ -234,13 +240,15 @@ index_t last_read(const Sweep<T>& sweep, const SlabPlan& plan, const std::vector
   return last;
 }
 
-#define TESSERA_INSTANTIATE(T)                                                                      \
-  template index_t steps_of_a_pass(const Sweep<T>&, const DeviceKernel<T>&, const Tuning&);         \
-  template std::optional<SlabPlan> plan_slabs(const Sweep<T>&, index_t, index_t, const SlabRates&); \
-  template SlabPlan plan_slabs(const Sweep<T>&, const DeviceKernel<T>&, const Tuning&);             \
-  template std::vector<SlabTask> tasks_of(const Sweep<T>&, const SlabPlan&);                        \
-  template Sweep<T> slab_sweep(const Sweep<T>&, const SlabTask&);                                   \
-  template index_t last_read(const Sweep<T>&, const SlabPlan&, const std::vector<SlabTask>&, std::size_t);
+#define TESSERA_INSTANTIATE(T)                                                               \
+  template index_t steps_of_a_pass(const Sweep<T>&, const DeviceKernel<T>&, const Tuning&);  \
+  template std::optional<SlabPlan> plan_slabs(const Sweep<T>&, index_t, index_t,             \
+                                              const SlabRates&);                             \
+  template SlabPlan plan_slabs(const Sweep<T>&, const DeviceKernel<T>&, const Tuning&);      \
+  template std::vector<SlabTask> tasks_of(const Sweep<T>&, const SlabPlan&);                 \
+  template Sweep<T> slab_sweep(const Sweep<T>&, const SlabTask&);                            \
+  template index_t last_read(const Sweep<T>&, const SlabPlan&, const std::vector<SlabTask>&, \
+                             std::size_t);
 TESSERA_INSTANTIATE(Half)
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)

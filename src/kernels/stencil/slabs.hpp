@@ -1,5 +1,6 @@
 #pragma once
-// A sweep of a box that a device does not hold goes through it in slabs: arithmetic only, tested without one.
+// A sweep of a box that a device does not hold goes through it in slabs: arithmetic only, tested
+// without one.
 
 #include <algorithm>
 #include <numeric>
@@ -17,9 +18,9 @@ struct SlabRates {
   double memory = 2e12;  ///< of the device
 };
 
-/// Rounds of some steps. In each of them the box, as far as the rounds after it need it, goes to the device
-/// in slabs of one dimension, with all that their steps read around them; the steps are done there, and what
-/// is right after them comes back, to where it was.
+/// Rounds of some steps. In each of them the box, as far as the rounds after it need it, goes to
+/// the device in slabs of one dimension, with all that their steps read around them; the steps are
+/// done there, and what is right after them comes back, to where it was.
 struct SlabPlan {
   int d = 0;                    ///< the dimension that is cut
   index_t slabs = 1;            ///< of a round
@@ -30,7 +31,9 @@ struct SlabPlan {
   index_t sent_bytes = 0, brought_bytes = 0;
   double seconds = 0;  ///< by the rates
 
-  [[nodiscard]] index_t steps() const { return std::accumulate(rounds.begin(), rounds.end(), index_t{0}); }
+  [[nodiscard]] index_t steps() const {
+    return std::accumulate(rounds.begin(), rounds.end(), index_t{0});
+  }
   [[nodiscard]] index_t longest() const {
     return rounds.empty() ? 0 : *std::max_element(rounds.begin(), rounds.end());
   }
@@ -51,24 +54,25 @@ template <class T>
 [[nodiscard]] index_t steps_of_a_pass(const Sweep<T>& sweep, const DeviceKernel<T>& kernel,
                                       const Tuning& tuning);
 
-/// The plan that takes least time within so many bytes of the device's memory; none where not even the
-/// thinnest slabs have room. pass_steps: that the kernel takes in one.
+/// The plan that takes least time within so many bytes of the device's memory; none where not even
+/// the thinnest slabs have room. pass_steps: that the kernel takes in one.
 template <class T>
 [[nodiscard]] std::optional<SlabPlan> plan_slabs(const Sweep<T>& sweep, index_t device_bytes,
                                                  index_t pass_steps, const SlabRates& rates = {});
 /// What the driver tells of this rank's device.
 [[nodiscard]] SlabRates slab_rates();
-/// That of a kernel on this rank's device, within what the tuning says. Throws Error(memory) where there is
-/// none.
+/// That of a kernel on this rank's device, within what the tuning says. Throws Error(memory) where
+/// there is none.
 template <class T>
-[[nodiscard]] SlabPlan plan_slabs(const Sweep<T>& sweep, const DeviceKernel<T>& kernel, const Tuning& tuning);
+[[nodiscard]] SlabPlan plan_slabs(const Sweep<T>& sweep, const DeviceKernel<T>& kernel,
+                                  const Tuning& tuning);
 
 /// All slabs of all rounds in their order.
 template <class T>
 [[nodiscard]] std::vector<SlabTask> tasks_of(const Sweep<T>& sweep, const SlabPlan& plan);
 
-/// The sweep of a slab, its levels those of the whole. Beyond the ends of a dimension that is wrapped its
-/// halo lies elsewhere.
+/// The sweep of a slab, its levels those of the whole. Beyond the ends of a dimension that is
+/// wrapped its halo lies elsewhere.
 template <class T>
 [[nodiscard]] Sweep<T> slab_sweep(const Sweep<T>& sweep, const SlabTask& task);
 

@@ -6,9 +6,9 @@
 namespace tessera::stencil {
 namespace {
 
-/// Bytes of a row taken at once: of the rows that a block of `jam` rows spans, most are then still in L1 when
-/// the next block reads them again. From memory whole rows are best: the hardware fetches ahead along them,
-/// and starts anew at every tile.
+/// Bytes of a row taken at once: of the rows that a block of `jam` rows spans, most are then still
+/// in L1 when the next block reads them again. From memory whole rows are best: the hardware
+/// fetches ahead along them, and starts anew at every tile.
 constexpr index_t tile_bytes(bool through) { return through ? index_t{1} << 40 : 4096; }
 
 /// A line of each of `rows` rows from p on; far: into the second level only.
@@ -22,33 +22,36 @@ template <int rows, class T>
   }
 }
 
-/// From memory: what `rows` rows that no block has read yet (in the plane) hold some way ahead of x; past
-/// their end, the rows that the next block reads first. Prefetchers stop at every page of every row. Measured
-/// on Zen 5, boxes of 3x3 f32, of a copy where memory is fast: 0.79 without, 0.82 a whole row ahead, 0.91 to
-/// 0.97 at 1 and 2 KiB, 1.0 at 3. Far, into the second level: Zen 4, boxes of 3x3 and 5x5 0.81, 0.78 -> 0.97,
-/// 0.93, at 1 KiB 0.85, 0.80; on Emerald Rapids the levels are the same.
+/// From memory: what `rows` rows that no block has read yet (in the plane) hold some way ahead of
+/// x; past their end, the rows that the next block reads first. Prefetchers stop at every page of
+/// every row. Measured on Zen 5, boxes of 3x3 f32, of a copy where memory is fast: 0.79 without,
+/// 0.82 a whole row ahead, 0.91 to 0.97 at 1 and 2 KiB, 1.0 at 3. Far, into the second level: Zen
+/// 4, boxes of 3x3 and 5x5 0.81, 0.78 -> 0.97, 0.93, at 1 KiB 0.85, 0.80; on Emerald Rapids the
+/// levels are the same.
 template <class T, int rows>
-[[gnu::always_inline]] inline void ask_for_rows(const T* fresh, index_t stride, index_t x, index_t n,
-                                                bool far) {
+[[gnu::always_inline]] inline void ask_for_rows(const T* fresh, index_t stride, index_t x,
+                                                index_t n, bool far) {
   constexpr index_t ahead = 3072 / static_cast<index_t>(sizeof(T));
   const T* const p = fresh + x + ahead + (x + ahead < n ? 0 : rows * stride - n);
   ask_for<rows>(p, stride, far);
 }
 
-/// A full star of radius r. `rows` rows at once along the slowest dimension, so that a vector loaded once
-/// serves the rows on both sides of it; neighbours along x come from the vectors beside it.
+/// A full star of radius r. `rows` rows at once along the slowest dimension, so that a vector
+/// loaded once serves the rows on both sides of it; neighbours along x come from the vectors beside
+/// it.
 template <class T, int dims, int r, int rows, bool previous, bool through>
 struct Star {
   using V = Vec<T>;
   using Type = typename V::type;
-  static constexpr int halo = dims >= 2 ? r : 0;    // rows on either side of the block
-  static constexpr int middle = dims == 3 ? r : 0;  // rows on either side along y, in three dimensions
+  static constexpr int halo = dims >= 2 ? r : 0;  // rows on either side of the block
+  static constexpr int middle =
+      dims == 3 ? r : 0;  // rows on either side along y, in three dimensions
   static constexpr int first_x = halo + middle;
   static constexpr int count = 2 * (halo + middle + r) + 1;
 
   template <int k>
-  [[gnu::always_inline]] static Type along_x(const Type* w, Type sum, const T* p, Type before, Type here,
-                                             Type after) {
+  [[gnu::always_inline]] static Type along_x(const Type* w, Type sum, const T* p, Type before,
+                                             Type here, Type after) {
     if constexpr (k > r) {
       return sum;
     } else {
@@ -58,8 +61,8 @@ struct Star {
     }
   }
 
-  /// Distances of the rows that a block reads, in elements: computed once, so that the inner loop needs one
-  /// moving pointer for each row along y and no more registers than there are.
+  /// Distances of the rows that a block reads, in elements: computed once, so that the inner loop
+  /// needs one moving pointer for each row along y and no more registers than there are.
   struct Distances {
     index_t along[rows + 2 * halo];  ///< from the block's first row, that of row k - halo
     index_t across[2 * middle + 1];
@@ -78,14 +81,15 @@ struct Star {
     for (int k = 0; k < middle; ++k) s = V::fma(w[halo + k], V::load(p + away.across[k] + at), s);
     s = along_x<-r>(w, s, p + at, before, column[halo], after);
     constexpr int past_x = first_x + 2 * r;
-    for (int k = 1; k <= middle; ++k) s = V::fma(w[past_x + k], V::load(p + away.across[middle + k] + at), s);
+    for (int k = 1; k <= middle; ++k)
+      s = V::fma(w[past_x + k], V::load(p + away.across[middle + k] + at), s);
     for (int k = 1; k <= halo; ++k) s = V::fma(w[past_x + middle + k], column[halo + k], s);
     return s;
   }
 
   /// From memory: what the planes hold a row ahead.
-  [[gnu::always_inline]] static void ask_ahead(const T* in, index_t stride, index_t stride_middle, index_t x,
-                                               index_t n, bool far) {
+  [[gnu::always_inline]] static void ask_ahead(const T* in, index_t stride, index_t stride_middle,
+                                               index_t x, index_t n, bool far) {
     if constexpr (dims == 2) ask_for_rows<T, rows>(in + halo * stride, stride, x, n, far);
     if constexpr (dims == 3) {
       ask_for<rows + 2 * halo>(in + x + (middle + 1) * stride_middle - halo * stride, stride, far);
@@ -96,10 +100,11 @@ struct Star {
     Type before[rows], here[rows];  ///< the vectors at and left of the current place, by row
   };
 
-  /// One vector of every row at p; of those at [0, n) from x on, only the ones inside are written if `ends`.
+  /// One vector of every row at p; of those at [0, n) from x on, only the ones inside are written
+  /// if `ends`.
   template <bool ends>
-  [[gnu::always_inline]] static void step(const Type* w, Type past, const T* p, T* out, const Distances& away,
-                                          Window& u, index_t x, index_t n) {
+  [[gnu::always_inline]] static void step(const Type* w, Type past, const T* p, T* out,
+                                          const Distances& away, Window& u, index_t x, index_t n) {
     Type column[rows + 2 * halo];
     for (int j = 0; j < halo; ++j) {
       column[j] = V::load(p + away.along[j]);
@@ -149,19 +154,20 @@ struct Star {
   }
 };
 
-/// How a kernel that takes `rows` rows at once is led over a block: along which dimension, and along which
-/// other.
+/// How a kernel that takes `rows` rows at once is led over a block: along which dimension, and
+/// along which other.
 struct Lead {
   index_t count, stride;
   index_t others, stride_other;
   index_t tile;  ///< points of x at once
 };
 
-/// Rows of the other dimension taken before the next block of `jam` rows: the halo rows of a block are then
-/// still in L2 when the next one reads them.
+/// Rows of the other dimension taken before the next block of `jam` rows: the halo rows of a block
+/// are then still in L2 when the next one reads them.
 constexpr index_t others_at_once = 32;
 
-/// run<rows>(in, out, from, to) over blocks of `jam` rows, the rest by two and one; tiles of x outermost.
+/// run<rows>(in, out, from, to) over blocks of `jam` rows, the rest by two and one; tiles of x
+/// outermost.
 template <class T, class Run>
 void by_blocks(const Rows<T>& a, const Lead& over, const Run& run) {
   const auto block = [&]<int rows>(index_t first, index_t other, index_t from, index_t to) {
@@ -189,13 +195,14 @@ template <class T, int dims, int r, bool previous, bool through>
 void star(const Taps<T>& taps, const Rows<T>& a) {
   constexpr index_t tile = tile_bytes(through) / static_cast<index_t>(sizeof(T));
   if constexpr (dims == 1) {
-    if (a.n > 0) Star<T, 1, r, 1, previous, through>::run(taps, a.in, a.out, 0, 0, -lead(a.out), a.n, a.n);
+    if (a.n > 0)
+      Star<T, 1, r, 1, previous, through>::run(taps, a.in, a.out, 0, 0, -lead(a.out), a.n, a.n);
   } else {
     const Lead over = dims == 3 ? Lead{a.planes, a.stride_z, a.rows, a.stride_y, tile}
                                 : Lead{a.rows, a.stride_y, 1, 0, tile};
     by_blocks(a, over, [&]<int rows>(const T* in, T* out, index_t from, index_t to) {
-      Star<T, dims, r, rows, previous, through>::run(taps, in, out, over.stride, over.stride_other, from, to,
-                                                     a.n);
+      Star<T, dims, r, rows, previous, through>::run(taps, in, out, over.stride, over.stride_other,
+                                                     from, to, a.n);
     });
   }
   if constexpr (through) fence();
@@ -204,7 +211,8 @@ void star(const Taps<T>& taps, const Rows<T>& a) {
 template <class T, int dims, int r>
 RowKernel<T> star_kernel(const KernelKey& key) {
   if (key.previous) return star<T, dims, r, true, false>;
-  return key.stores == Stores::through ? star<T, dims, r, false, true> : star<T, dims, r, false, false>;
+  return key.stores == Stores::through ? star<T, dims, r, false, true>
+                                       : star<T, dims, r, false, false>;
 }
 
 template <class T, int r>

@@ -16,7 +16,8 @@ bool is_square_box(const Stencil& s) {
   const index_t r = s.radius[2];
   if (s.dims != 2 || s.radius[1] != r || r < 1 || r > largest_box_radius || s.rule != Rule::linear)
     return false;
-  if (s.two_levels() || static_cast<index_t>(s.taps.size()) != (2 * r + 1) * (2 * r + 1)) return false;
+  if (s.two_levels() || static_cast<index_t>(s.taps.size()) != (2 * r + 1) * (2 * r + 1))
+    return false;
   return std::all_of(s.taps.begin(), s.taps.end(),
                      [&](const Tap& tap) { return tap.weight == s.taps[0].weight; });
 }
@@ -57,7 +58,8 @@ Stencil box(std::string name, index_t radius) {
   return from_function(std::move(name), 2, radius, 0, Rule::linear, [=](Index3) { return weight; });
 }
 
-/// First-order upwind with Courant numbers 1/4, 1/8, 1/16 along x, y, z, the flow towards larger indices.
+/// First-order upwind with Courant numbers 1/4, 1/8, 1/16 along x, y, z, the flow towards larger
+/// indices.
 Stencil advection(std::string name, int dims) {
   constexpr std::array<double, 3> courant{1.0 / 16, 1.0 / 8, 1.0 / 4};
   return from_function(std::move(name), dims, 1, 0, Rule::linear, [=](Index3 p) {
@@ -96,7 +98,8 @@ bool Stencil::is_full_star() const {
     if (radius[d] != r) return false;
   }
   if (r < 1 || static_cast<index_t>(taps.size()) != 2 * dims * r + 1) return false;
-  return std::all_of(taps.begin(), taps.end(), [](const Tap& tap) { return axes_used(tap.offset) <= 1; });
+  return std::all_of(taps.begin(), taps.end(),
+                     [](const Tap& tap) { return axes_used(tap.offset) <= 1; });
 }
 
 double Stencil::weight_sum() const {
@@ -117,12 +120,12 @@ Stencil make_stencil(std::string name, int dims, Index3 shape, std::span<const d
   require(dims >= 1 && dims <= 3, ExitCode::usage, "a stencil has 1, 2 or 3 dimensions");
   for (int d = 0; d < 3; ++d) {
     require(shape[d] >= 1 && shape[d] <= 1024 && (d >= 3 - dims || shape[d] == 1), ExitCode::usage,
-            fmt::format("stencil '{}': a box of {} x {} x {} weights does not fit {} dimension(s)", name,
-                        shape[0], shape[1], shape[2], dims));
+            fmt::format("stencil '{}': a box of {} x {} x {} weights does not fit {} dimension(s)",
+                        name, shape[0], shape[1], shape[2], dims));
   }
-  require(
-      static_cast<index_t>(weights.size()) == shape.volume(), ExitCode::usage,
-      fmt::format("stencil '{}': {} weights given, its box has {}", name, weights.size(), shape.volume()));
+  require(static_cast<index_t>(weights.size()) == shape.volume(), ExitCode::usage,
+          fmt::format("stencil '{}': {} weights given, its box has {}", name, weights.size(),
+                      shape.volume()));
   Stencil stencil{std::move(name), dims, {}, previous, rule, Form::chain, {}};
   std::size_t i = 0;
   for (index_t z = 0; z < shape[0]; ++z) {
@@ -133,7 +136,8 @@ Stencil make_stencil(std::string name, int dims, Index3 shape, std::span<const d
         if (weights[i] == 0) continue;
         const Index3 offset{{z - shape[0] / 2, y - shape[1] / 2, x - shape[2] / 2}};
         stencil.taps.push_back({offset, weights[i]});
-        for (int d = 0; d < 3; ++d) stencil.radius[d] = std::max(stencil.radius[d], std::abs(offset[d]));
+        for (int d = 0; d < 3; ++d)
+          stencil.radius[d] = std::max(stencil.radius[d], std::abs(offset[d]));
       }
     }
   }
@@ -146,12 +150,13 @@ Stencil make_stencil(std::string name, int dims, Index3 shape, std::span<const d
 std::span<const StencilInfo> stencil_infos() { return known; }
 
 Stencil named_stencil(std::string_view name, int dims) {
-  const auto row =
-      std::find_if(known.begin(), known.end(), [&](const StencilInfo& s) { return s.name == name; });
+  const auto row = std::find_if(known.begin(), known.end(),
+                                [&](const StencilInfo& s) { return s.name == name; });
   if (row == known.end()) {
     std::vector<std::string> names;
     for (const StencilInfo& s : known) names.emplace_back(s.name);
-    throw Error(ExitCode::usage, fmt::format("unknown stencil '{}'{}", name, suggestion(name, names)));
+    throw Error(ExitCode::usage,
+                fmt::format("unknown stencil '{}'{}", name, suggestion(name, names)));
   }
   require(dims >= row->min_dims && dims <= row->max_dims, ExitCode::usage,
           fmt::format("stencil '{}' has no form in {} dimension(s)", name, dims));
@@ -161,7 +166,8 @@ Stencil named_stencil(std::string_view name, int dims) {
   if (name == "wave") return cross(own, dims, 2 - 2 * dims * 0.25, 0.25, -1);
   if (name == "advection") return advection(own, dims);
   if (name == "life") {
-    return from_function(own, 2, 1, 0, Rule::life, [](Index3 p) { return axes_used(p) == 0 ? 9.0 : 1.0; });
+    return from_function(own, 2, 1, 0, Rule::life,
+                         [](Index3 p) { return axes_used(p) == 0 ? 9.0 : 1.0; });
   }
   if (name.starts_with("star")) return star(own, dims, name.back() - '0');
   return box(own, (name.back() - '0') / 2);

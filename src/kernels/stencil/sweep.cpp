@@ -19,7 +19,8 @@ struct Synonym {
   std::string_view theirs, ours;
 };
 
-/// What others call them: scipy.ndimage, OpenCV, numpy.pad, torch; in lower case, without '_', '-', "border".
+/// What others call them: scipy.ndimage, OpenCV, numpy.pad, torch; in lower case, without '_', '-',
+/// "border".
 constexpr Synonym synonyms[] = {
     {"nearest", "clamp"},           {"replicate", "clamp"},    {"edge", "clamp"},
     {"wrap", "periodic"},           {"gridwrap", "periodic"},  {"circular", "periodic"},
@@ -30,7 +31,8 @@ constexpr Synonym synonyms[] = {
 std::string advice(std::string_view text, const std::vector<std::string>& names) {
   std::string word;
   for (const char c : text)
-    if (c != '_' && c != '-') word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c != '_' && c != '-')
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (word.starts_with("border")) word.erase(0, 6);
   for (const Synonym& one : synonyms)
     if (one.theirs == word) return fmt::format("; it is '{}' here", one.ours);
@@ -50,7 +52,8 @@ Boundary parse_boundary(std::string_view text) {
 
 void check_stencil(const Stencil& stencil, const Sides& sides, int dims) {
   require(dims == stencil.dims, ExitCode::usage,
-          fmt::format("stencil '{}' has {} dimension(s), the field {}", stencil.name, stencil.dims, dims));
+          fmt::format("stencil '{}' has {} dimension(s), the field {}", stencil.name, stencil.dims,
+                      dims));
   for (const auto& [low, high] : sides) {
     require((low.kind == Boundary::periodic) == (high.kind == Boundary::periodic), ExitCode::usage,
             "a periodic boundary must be periodic on both sides of its dimension");
@@ -65,8 +68,8 @@ void check(const Sweep<T>& sweep) {
   const auto& [now, next] = sweep.level;
   require(now.extent == next.extent && now.stride == next.stride, ExitCode::usage,
           "level: both levels of a sweep have one extent and equal strides");
-  require(now.extent.volume() == 0 || (now.data != nullptr && next.data != nullptr), ExitCode::usage,
-          "level: a level of a sweep has no memory");
+  require(now.extent.volume() == 0 || (now.data != nullptr && next.data != nullptr),
+          ExitCode::usage, "level: a level of a sweep has no memory");
   require(now.data != next.data || now.extent.volume() == 0, ExitCode::usage,
           "level: both levels of a sweep are the same memory");
   for (int d = 0; d < 3; ++d) {
@@ -81,7 +84,8 @@ void keep_given(const Sweep<T>& sweep) {
   if (sweep.extent().volume() == 0) return;
   const auto is_given = [&](int d, int side) {
     return sweep.edge(d, side) == Edge::outer &&
-           sweep.sides[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)].kind == Boundary::given;
+           sweep.sides[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)].kind ==
+               Boundary::given;
   };
   Box3 all{{}, sweep.extent()};
   for (int d = 0; d < 3; ++d) {
@@ -122,7 +126,8 @@ void check_terms(const Stencil& stencil, const TermSet& terms) {
 template <class T>
 typename Field<T>::Shape Field<T>::shape(Index3 extent, const Ghosts& ghosts) {
   constexpr auto line = line_bytes / static_cast<index_t>(sizeof(T));
-  // One line more than the ghosts in front and behind: vector kernels read whole lines around a row.
+  // One line more than the ghosts in front and behind: vector kernels read whole lines around a
+  // row.
   const index_t before = round_up(ghosts[2][0], line) + line;
   index_t row = before + round_up(extent[2] + ghosts[2][1], line) + line;
   if (row * static_cast<index_t>(sizeof(T)) % page_bytes == 0) row += line;
@@ -144,7 +149,8 @@ Field<T>::Field(int dims, Index3 extent, const Ghosts& ghosts, int levels)
 template <class T>
 GridView<T> Field<T>::level(index_t step) {
   // Half a page between the levels: a row and the row it becomes do not alias.
-  const index_t shift = step % 2 == 0 ? 0 : (page_bytes / 2 + line_bytes) / static_cast<index_t>(sizeof(T));
+  const index_t shift =
+      step % 2 == 0 ? 0 : (page_bytes / 2 + line_bytes) / static_cast<index_t>(sizeof(T));
   return {storage_[step % 2].data() + shape_.origin + shift, extent_, shape_.stride, dims_};
 }
 
@@ -153,7 +159,8 @@ index_t Field<T>::bytes(int, Index3 extent, const Ghosts& ghosts, int levels) {
   return levels * static_cast<index_t>(sizeof(T)) * (shape(extent, ghosts).count + page_bytes);
 }
 
-Ghosts ghosts_for(const Stencil& stencil, index_t steps, const std::array<std::array<Edge, 2>, 3>& edges) {
+Ghosts ghosts_for(const Stencil& stencil, index_t steps,
+                  const std::array<std::array<Edge, 2>, 3>& edges) {
   Ghosts ghosts{};
   for (std::size_t d = 0; d < 3; ++d) {
     for (std::size_t side = 0; side < 2; ++side) {
@@ -164,7 +171,8 @@ Ghosts ghosts_for(const Stencil& stencil, index_t steps, const std::array<std::a
   return ghosts;
 }
 
-Ghosts term_ghosts(const Stencil& stencil, index_t steps, const std::array<std::array<Edge, 2>, 3>& edges) {
+Ghosts term_ghosts(const Stencil& stencil, index_t steps,
+                   const std::array<std::array<Edge, 2>, 3>& edges) {
   Ghosts ghosts = ghosts_for(stencil, std::max<index_t>(steps - 1, 0), edges);
   for (std::size_t d = 0; d < 3; ++d) {
     for (std::size_t side = 0; side < 2; ++side) {
@@ -182,7 +190,8 @@ Field<T> whole_field(const Stencil& stencil, Index3 extent) {
 template <class T>
 Sweep<T> whole_sweep(const Stencil& stencil, const Sides& sides, Field<T>& field, index_t steps,
                      int threads) {
-  return {stencil, sides, field.level(0).extent, {}, {field.level(0), field.level(1)}, steps, threads};
+  return {stencil, sides,  field.level(0).extent, {}, {field.level(0), field.level(1)},
+          steps,   threads};
 }
 
 template void check(const Sweep<Half>&);

@@ -1,12 +1,17 @@
-// Ends of steps with terms, compiled once for each instruction set: a loop a set of terms, chosen once.
+// Ends of steps with terms, compiled once for each instruction set: a loop a set of terms, chosen
+// once.
 
 #include "kernels/stencil/term_rows.hpp"
 
 namespace tessera::stencil::TESSERA_ISA {
 namespace {
 
-[[gnu::always_inline]] inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-[[gnu::always_inline]] inline double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
+[[gnu::always_inline]] inline float fused(float a, float b, float c) {
+  return __builtin_fmaf(a, b, c);
+}
+[[gnu::always_inline]] inline double fused(double a, double b, double c) {
+  return __builtin_fma(a, b, c);
+}
 
 template <class T, bool coefficients, bool past, bool source, bool mask, bool walls>
 void finish(const TermRow<T>& a) {

@@ -1,6 +1,6 @@
 #pragma once
-// The end of a step with terms (terms.hpp): a row of sums becomes a row of results, compiled for several
-// instruction sets.
+// The end of a step with terms (terms.hpp): a row of sums becomes a row of results, compiled for
+// several instruction sets.
 
 #include "base/half.hpp"
 #include "kernels/stencil/stencil.hpp"

@@ -8,7 +8,8 @@
 // - with walls s += d u[p], where d is the sum of the weights of those neighbours that are no cells
 //   of the domain: where these hold 0 they count as p itself, and nothing passes between,
 //
-// - v = s; with coefficients v = W u[p] + k (s - W u[p]): k scales what the neighbours change, so it is a
+// - v = s; with coefficients v = W u[p] + k (s - W u[p]): k scales what the neighbours change, so
+// it is a
 //   diffusivity for heat and a squared speed for wave,
 //
 // - v += previous * (u[p] one step before), for stencils of two time levels,

@@ -18,8 +18,9 @@ template <class T>
   return bytes_of(sweep) <= machine::caches().l3 * 3 / 4;
 }
 
-/// Whether it stays in the second levels of these threads: then blocks in time have nothing to save. From the
-/// last cache, which others use too, plain sweeps take up to twice as long as blocks, on some machines more.
+/// Whether it stays in the second levels of these threads: then blocks in time have nothing to
+/// save. From the last cache, which others use too, plain sweeps take up to twice as long as
+/// blocks, on some machines more.
 template <class T>
 [[nodiscard]] bool fits_second_levels(const Sweep<T>& sweep) {
   return bytes_of(sweep) <= machine::caches().l2 * sweep.threads;

@@ -17,13 +17,16 @@ namespace tessera::stencil {
 struct Tuning {
   index_t tile_y = 0, tile_x = 0;  ///< tiled, cuda_tiled: points
   index_t column = 0;              ///< column, zigzag (cuda_ too): width in points
-  index_t base_steps = 0;          ///< cache_oblivious: time steps of a leaf; cuda_temporal: of a pass
-  index_t base_rows = 0;  ///< cache_oblivious: edge of a leaf in y, where that is not the slowest dimension
-  index_t base_long = 0;  ///< cache_oblivious: edge of a leaf in the slowest dimension, walked in a wave
-  index_t base_x = 0;     ///< cache_oblivious: x is cut above this
-  index_t block = 0;      ///< cuda_naive, cuda_column, cuda_zigzag: threads a block
-  index_t march = 0;      ///< cuda_temporal, cuda_streaming in 3-D: rows or planes that a block walks
-  index_t device_memory = 0;  ///< cuda_: bytes that they may take there, in slabs; 0: by what is free
+  index_t base_steps = 0;  ///< cache_oblivious: time steps of a leaf; cuda_temporal: of a pass
+  index_t base_rows =
+      0;  ///< cache_oblivious: edge of a leaf in y, where that is not the slowest dimension
+  index_t base_long =
+      0;  ///< cache_oblivious: edge of a leaf in the slowest dimension, walked in a wave
+  index_t base_x = 0;  ///< cache_oblivious: x is cut above this
+  index_t block = 0;   ///< cuda_naive, cuda_column, cuda_zigzag: threads a block
+  index_t march = 0;   ///< cuda_temporal, cuda_streaming in 3-D: rows or planes that a block walks
+  index_t device_memory =
+      0;  ///< cuda_: bytes that they may take there, in slabs; 0: by what is free
   machine::Isa isa = machine::isa();
 };
 
@@ -32,8 +35,8 @@ template <class T>
 struct DeviceSweep;
 struct Passes;
 
-/// The steps of a sweep whose levels lie on the device: launches them and returns the level that will hold
-/// the field.
+/// The steps of a sweep whose levels lie on the device: launches them and returns the level that
+/// will hold the field.
 template <class T>
 struct DeviceKernel {
   int (*run)(const DeviceSweep<T>& sweep, const Tuning& tuning, DeviceStream stream) = nullptr;
@@ -83,8 +86,8 @@ struct Variant : VariantInfo {
 template <class T>
 [[nodiscard]] const Variant& best(const Sweep<T>& sweep);
 
-/// Takes level[0] sweep.steps steps on, to level[steps % 2]; values beyond given sides stay in both levels.
-/// Throws Error(usage) for halves with terms.
+/// Takes level[0] sweep.steps steps on, to level[steps % 2]; values beyond given sides stay in both
+/// levels. Throws Error(usage) for halves with terms.
 template <class T>
 void run(const Variant& variant, const Sweep<T>& sweep, const Tuning& tuning = {});
 

@@ -1,6 +1,7 @@
 #pragma once
-// Vectors of the instruction set a file is compiled for. Include only from files given to tessera_isa_source,
-// inside nothing: everything is in an unnamed namespace, so that no two sets share a symbol.
+// Vectors of the instruction set a file is compiled for. Include only from files given to
+// tessera_isa_source, inside nothing: everything is in an unnamed namespace, so that no two sets
+// share a symbol.
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -13,8 +14,8 @@ namespace {
 
 #if defined(__AVX512F__)
 
-// g++ 12 warns of uninitialised values inside the unmasked forms of some intrinsics (its bug 105593); a mask
-// of ones costs nothing.
+// g++ 12 warns of uninitialised values inside the unmasked forms of some intrinsics (its bug
+// 105593); a mask of ones costs nothing.
 constexpr __mmask16 all_lanes32 = 0xffff;
 constexpr __mmask8 all_lanes64 = 0xff;
 
@@ -64,10 +65,15 @@ struct Vec<Half> : Vec<float> {
     return _mm512_maskz_cvtps_ph(all_lanes32, v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   }
   static type load(const Half* p) {
-    return _mm512_maskz_cvtph_ps(all_lanes32, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+    return _mm512_maskz_cvtph_ps(all_lanes32,
+                                 _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
-  static void store(Half* p, type v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), narrow(v)); }
-  static void stream(Half* p, type v) { _mm256_stream_si256(reinterpret_cast<__m256i*>(p), narrow(v)); }
+  static void store(Half* p, type v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), narrow(v));
+  }
+  static void stream(Half* p, type v) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(p), narrow(v));
+  }
   static void store_lanes(Half* p, type v, index_t from, index_t to) {
     _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1U << to) - (1U << from)), narrow(v));
   }
@@ -120,7 +126,9 @@ struct Vec<Half> : Vec<float> {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
   static void store(Half* p, type v) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), narrow(v)); }
-  static void stream(Half* p, type v) { _mm_stream_si128(reinterpret_cast<__m128i*>(p), narrow(v)); }
+  static void stream(Half* p, type v) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(p), narrow(v));
+  }
   static void store_lanes(Half* p, type v, index_t from, index_t to) {
     Half all[lanes];
     store(all, v);
@@ -139,8 +147,8 @@ inline void fence() { _mm_sfence(); }
 
 #else
 
-/// 16 bytes by the compiler's vector extension: SSE2, NEON or plain code. fma is the library's where there is
-/// none.
+/// 16 bytes by the compiler's vector extension: SSE2, NEON or plain code. fma is the library's
+/// where there is none.
 template <class T>
 struct Vec {
   typedef T type __attribute__((vector_size(16)));
@@ -198,11 +206,11 @@ template <class T>
   to = x;
 }
 
-/// The vector k elements right of the one at p (left for k < 0): from its neighbours' registers or from
-/// memory.
+/// The vector k elements right of the one at p (left for k < 0): from its neighbours' registers or
+/// from memory.
 template <class T, int k>
-inline typename Vec<T>::type beside(const T* p, typename Vec<T>::type before, typename Vec<T>::type here,
-                                    typename Vec<T>::type after) {
+inline typename Vec<T>::type beside(const T* p, typename Vec<T>::type before,
+                                    typename Vec<T>::type here, typename Vec<T>::type after) {
   if constexpr (k == 0) {
     return here;
   } else if constexpr (!shifts_are_cheap) {

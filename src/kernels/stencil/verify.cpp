@@ -26,8 +26,8 @@ class Cone {
 
   T& operator[](Index3 p) {
     const Index3 size = box_.size();
-    return values_[static_cast<std::size_t>(((p[0] - box_.low[0]) * size[1] + p[1] - box_.low[1]) * size[2] +
-                                            p[2] - box_.low[2])];
+    return values_[static_cast<std::size_t>(
+        ((p[0] - box_.low[0]) * size[1] + p[1] - box_.low[1]) * size[2] + p[2] - box_.low[2])];
   }
 
   /// The value at p, which may lie outside the field.
@@ -87,7 +87,8 @@ void each_point(const Box3& box, const F& f) {
 }
 
 /// The points that `point` depends on `steps` steps earlier.
-Box3 dependencies(const Stencil& stencil, const Sides& sides, Index3 global, Index3 point, index_t steps) {
+Box3 dependencies(const Stencil& stencil, const Sides& sides, Index3 global, Index3 point,
+                  index_t steps) {
   Box3 box;
   for (int d = 0; d < 3; ++d) {
     const index_t reach = stencil.radius[d] * steps;

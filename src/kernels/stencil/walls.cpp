@@ -38,7 +38,8 @@ void complete(const Sides& sides, Index3 global, const Box3& box,
   };
   for (index_t z = box.low[0]; z < box.high[0]; ++z) {
     for (index_t y = box.low[1]; y < box.high[1]; ++y) {
-      const bool there = z >= inner.low[0] && z < inner.high[0] && y >= inner.low[1] && y < inner.high[1];
+      const bool there =
+          z >= inner.low[0] && z < inner.high[0] && y >= inner.low[1] && y < inner.high[1];
       take(z, y, box.low[2], there ? inner.low[2] : box.high[2]);
       if (there) take(z, y, inner.high[2], box.high[2]);
     }
@@ -68,9 +69,9 @@ void fill_walls(const Stencil& stencil, const GridView<const std::uint8_t>& outs
   });
 }
 
-#define TESSERA_INSTANTIATE(T)                                                                  \
-  template void fill_walls(const Stencil&, const GridView<const std::uint8_t>&, const GridView<T>&, \
-                           int);
+#define TESSERA_INSTANTIATE(T)                                                  \
+  template void fill_walls(const Stencil&, const GridView<const std::uint8_t>&, \
+                           const GridView<T>&, int);
 TESSERA_INSTANTIATE(Half)
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)

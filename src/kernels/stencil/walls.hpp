@@ -18,8 +18,8 @@ struct Place {
 [[nodiscard]] Place place_of(const Sides& sides, Index3 global, Index3 p);
 
 /// A byte a cell: 1 where it is none of the domain. Copies those of the field to what lies beyond
-/// its sides, where values are copied too; 0 beyond constant and given ones, which have values. `box`
-/// is where the view lies, periodic dimensions unrolled.
+/// its sides, where values are copied too; 0 beyond constant and given ones, which have values.
+/// `box` is where the view lies, periodic dimensions unrolled.
 void complete(const Sides& sides, Index3 global, const Box3& box,
               const GridView<std::uint8_t>& outside);
 

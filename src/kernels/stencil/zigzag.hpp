@@ -1,14 +1,15 @@
 #pragma once
-// Column-based iteration with every other row walked from right to left: the walk turns where it ends, on
-// lines that it has just touched.
+// Column-based iteration with every other row walked from right to left: the walk turns where it
+// ends, on lines that it has just touched.
 
 #include "base/instrument.hpp"
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/variants.hpp"
 
 namespace tessera::stencil {
-/// Plain numbers are taken up to 64 at a time, so that the loop over them can be a vector's: which of eight
-/// neighbouring lines comes first makes no difference to a cache. A trace has every point in its place.
+/// Plain numbers are taken up to 64 at a time, so that the loop over them can be a vector's: which
+/// of eight neighbouring lines comes first makes no difference to a cache. A trace has every point
+/// in its place.
 template <class T>
 void zigzag(const Sweep<T>& sweep, const Tuning& tuning) {
   constexpr index_t default_width = 512;  // points

@@ -1,6 +1,6 @@
-// A box is as long, along axes that follow each other in memory, as both sides need for whole runs: it is
-// turned into a stage in the cache, which leaves run by run past the caches while the lines of the next box
-// are on their way.
+// A box is as long, along axes that follow each other in memory, as both sides need for whole runs:
+// it is turned into a stage in the cache, which leaves run by run past the caches while the lines
+// of the next box are on their way.
 
 #include "kernels/transpose/boxes.hpp"
 
@@ -12,9 +12,10 @@
 namespace tessera::transpose {
 namespace {
 
-constexpr index_t stage_bytes = 128 << 10;  // on the stack of a task; inside any L2, with the next source
+constexpr index_t stage_bytes =
+    128 << 10;  // on the stack of a task; inside any L2, with the next source
 constexpr index_t least_room =
-    32 << 10;                         // of it for a box (36^5 f64 by 2,0,4,1,3: 0.80 of memcpy, 64 KiB 0.72)
+    32 << 10;  // of it for a box (36^5 f64 by 2,0,4,1,3: 0.80 of memcpy, 64 KiB 0.72)
 constexpr index_t read_run = 512;     // bytes that follow each other in `from`
 constexpr index_t short_run = 512;    // bytes in `to` that are worth twice that room
 constexpr index_t write_piece = 512;  // bytes that leave before more of the next box is asked for
@@ -51,7 +52,8 @@ class Odometer {
   int rank_ = 0;
 };
 
-/// Longer sides, along the axes that follow each other on one side, until a run there has `want` bytes.
+/// Longer sides, along the axes that follow each other on one side, until a run there has `want`
+/// bytes.
 void cover(const Rearrangement& task, index_t Axis::*stride, index_t want, Sides& sides) {
   const index_t unit = has_leaf(task.bytes) ? line_bytes / task.bytes : 1;
   index_t run = task.bytes;
@@ -93,7 +95,8 @@ Sides sides_of(const Rearrangement& task) {
     cover(task, &Axis::from, std::min(read_run, write_run), sides);
     index_t bytes = task.bytes;
     for (const index_t side : sides) bytes *= side;
-    if (bytes <= (write_run > short_run ? room : more_room) || write_run <= task.bytes) return sides;
+    if (bytes <= (write_run > short_run ? room : more_room) || write_run <= task.bytes)
+      return sides;
   }
 }
 
@@ -147,7 +150,8 @@ class Mover {
   void run(Store store) const {
     index_t bytes = task_.bytes;
     for (const index_t side : whole_) bytes *= side;
-    const index_t grain = std::max<index_t>(1, (store == Store::cached ? 64 << 10 : 1 << 20) / bytes);
+    const index_t grain =
+        std::max<index_t>(1, (store == Store::cached ? 64 << 10 : 1 << 20) / bytes);
     machine::parallel_for(0, count_, grain, [&](index_t begin, index_t end) {
       if (store != Store::cached) return stream_boxes(begin, end);
       for (index_t number = begin; number < end; ++number) turn_in_cache(box(number));
@@ -216,17 +220,20 @@ class Mover {
     Odometer slices;
     for (int k = 0; k < task_.rank; ++k) {
       const auto at = static_cast<std::size_t>(k);
-      if (k != fast_from_ && k != fast_to) slices.add(box.side[at], task_.axis[k].from, strides[at]);
+      if (k != fast_from_ && k != fast_to)
+        slices.add(box.side[at], task_.axis[k].from, strides[at]);
     }
-    const auto wide = static_cast<std::size_t>(fast_from_), high = static_cast<std::size_t>(fast_to);
+    const auto wide = static_cast<std::size_t>(fast_from_),
+               high = static_cast<std::size_t>(fast_to);
     do {
-      turn_(Leaf{from_ + box.from + slices.a, task_.axis[fast_to].from, to + slices.b, strides[wide],
-                 box.side[high], box.side[wide], task_.bytes, Store::cached});
+      turn_(Leaf{from_ + box.from + slices.a, task_.axis[fast_to].from, to + slices.b,
+                 strides[wide], box.side[high], box.side[wide], task_.bytes, Store::cached});
     } while (slices.next());
   }
 
   /// The runs of a stage to their places.
-  void stream_stage(const Box& box, const std::byte* stage, const Sides& strides, Fetch& fetch) const {
+  void stream_stage(const Box& box, const std::byte* stage, const Sides& strides,
+                    Fetch& fetch) const {
     Sides rest = box.side;
     const index_t run = take_run(task_, &Axis::to, rest);
     index_t pieces = ceil_div(run, write_piece);
@@ -253,7 +260,8 @@ class Mover {
   }
 
   /// Piece by piece, `lines` of the next box asked for before each.
-  void stream_run(std::byte* to, const std::byte* from, index_t bytes, index_t lines, Fetch& fetch) const {
+  void stream_run(std::byte* to, const std::byte* from, index_t bytes, index_t lines,
+                  Fetch& fetch) const {
     for (index_t done = 0, size = 0; done < bytes; done += size) {
       size = std::min(bytes - done, write_piece + bytes_to_line(to + done));
       fetch(lines);
@@ -274,7 +282,8 @@ class Mover {
 }  // namespace
 
 void rearrange(const Rearrangement& task, const std::byte* from, std::byte* to, Store store) {
-  if (has_leaf(task.bytes)) return Mover(task, from, to, leaf_set(machine::isa()).transpose).run(store);
+  if (has_leaf(task.bytes))
+    return Mover(task, from, to, leaf_set(machine::isa()).transpose).run(store);
   with_record(task.bytes, [&](auto copy) {
     const auto turn = [copy](const Leaf& slice) {
       for (index_t j = 0; j < slice.cols; ++j) {

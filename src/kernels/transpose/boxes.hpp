@@ -1,5 +1,6 @@
 #pragma once
-// Any permutation of axes, box by box: for arrays whose fastest axes are short, and records of any length.
+// Any permutation of axes, box by box: for arrays whose fastest axes are short, and records of any
+// length.
 
 #include "kernels/transpose/leaf.hpp"
 #include "kernels/transpose/records.hpp"
@@ -14,9 +15,9 @@ struct Axis {
   index_t from = 0, to = 0;
 };
 
-/// The record at index (i, j, ...) goes from the sum of its indices' `from` to the sum of their `to`. Axes in
-/// the order of `to`, fastest last; every extent is at least 1; the fastest one of either side has records
-/// that follow each other.
+/// The record at index (i, j, ...) goes from the sum of its indices' `from` to the sum of their
+/// `to`. Axes in the order of `to`, fastest last; every extent is at least 1; the fastest one of
+/// either side has records that follow each other.
 struct Rearrangement {
   int rank = 0;
   Axis axis[max_rank];
@@ -29,10 +30,12 @@ struct Rearrangement {
   }
 };
 
-/// The two fastest axes differ. Ordinary or streaming stores. Shared out where there is a team. No overlap.
+/// The two fastest axes differ. Ordinary or streaming stores. Shared out where there is a team. No
+/// overlap.
 void rearrange(const Rearrangement& task, const std::byte* from, std::byte* to, Store store);
 
-/// b = transpose(a) past the caches, as part of a result that they do not hold; records with a leaf or not.
+/// b = transpose(a) past the caches, as part of a result that they do not hold; records with a leaf
+/// or not.
 void transpose_past_caches(const ConstRecords& a, const Records& b, int threads);
 
 }  // namespace tessera::transpose

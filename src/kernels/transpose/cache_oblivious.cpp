@@ -1,6 +1,7 @@
-// Divide and conquer without cache sizes (Frigo et al. 1999): halve the longer side; the base case is a band
-// in vector registers, whose whole lines are streamed past the caches. But for the last columns of a leaf no
-// line of a or b is touched twice, so nothing depends on what a cache holds, nor on its associativity.
+// Divide and conquer without cache sizes (Frigo et al. 1999): halve the longer side; the base case
+// is a band in vector registers, whose whole lines are streamed past the caches. But for the last
+// columns of a leaf no line of a or b is touched twice, so nothing depends on what a cache holds,
+// nor on its associativity.
 
 #include "kernels/transpose/boxes.hpp"
 #include "kernels/transpose/halves.hpp"
@@ -30,8 +31,11 @@ void transpose_by_boxes(const ConstRecords& a, const Records& b, Store store) {
   rearrange(task, a.data, b.data, store);
 }
 
-/// Rows of b one right after the other, of at most 256 bytes: too short to be streamed by themselves.
-[[nodiscard]] bool needs_stage(const Records& b) { return b.ld == b.cols && b.cols * b.bytes <= 256; }
+/// Rows of b one right after the other, of at most 256 bytes: too short to be streamed by
+/// themselves.
+[[nodiscard]] bool needs_stage(const Records& b) {
+  return b.ld == b.cols && b.cols * b.bytes <= 256;
+}
 
 /// A part of the rows of b for each thread, always the same: they lie in its own cache.
 void transpose_in_cache(const ConstRecords& a, const Records& b, int threads) {
@@ -41,8 +45,8 @@ void transpose_in_cache(const ConstRecords& a, const Records& b, int threads) {
     const index_t begin = std::min(a.cols, part * share);
     const index_t count = std::min(share, a.cols - begin);
     if (count == 0) return;
-    transpose_leaves(a.block(0, begin, a.rows, count), b.block(begin, 0, count, a.rows), Store::cached, 1,
-                     set, one_by_one);
+    transpose_leaves(a.block(0, begin, a.rows, count), b.block(begin, 0, count, a.rows),
+                     Store::cached, 1, set, one_by_one);
   });
 }
 
@@ -53,7 +57,8 @@ void transpose_past_caches(const ConstRecords& a, const Records& b, int threads)
   if (!has_leaf(a.bytes)) {
     transpose_by_boxes(a, b, Store::streaming);
   } else if (rows_meet_lines(b)) {
-    transpose_streaming(a, b, std::min(a.rows, bytes_to_line(b.data) / b.bytes), threads, set, shared_out);
+    transpose_streaming(a, b, std::min(a.rows, bytes_to_line(b.data) / b.bytes), threads, set,
+                        shared_out);
   } else if (b.ld == b.cols && joins_rows(b.cols, b.bytes)) {
     transpose_leaves(a, b, Store::joined, threads, set, shared_out);
   } else if (needs_stage(b)) {

@@ -33,7 +33,8 @@ std::uint64_t sum_block(const ConstRecords& block, const Position& position, std
 }
 
 /// Pieces of rows, then of columns, as tasks: halved until about `grain` elements remain.
-std::uint64_t sum_halves(const ConstRecords& block, Position position, std::uint64_t seed, index_t grain) {
+std::uint64_t sum_halves(const ConstRecords& block, Position position, std::uint64_t seed,
+                         index_t grain) {
   if (block.rows * block.cols <= grain || (block.rows == 1 && block.cols <= chunk)) {
     return sum_block(block, position, seed);
   }
@@ -57,7 +58,8 @@ std::uint64_t sum_halves(const ConstRecords& block, Position position, std::uint
 
 }  // namespace
 
-std::uint64_t checksum(const ConstRecords& block, const Position& position, std::uint64_t seed, int threads) {
+std::uint64_t checksum(const ConstRecords& block, const Position& position, std::uint64_t seed,
+                       int threads) {
   if (block.empty()) return 0;
   const int team = threads > 0 ? threads : machine::default_threads();
   const index_t grain = std::max<index_t>(block.rows * block.cols / (4 * team), 1 << 16);

@@ -1,7 +1,8 @@
 #pragma once
-// The index-mixed checksum: the sum over elements of mix64(bits ^ key(i, j)), i and j global. It is the same
-// for every distribution of a matrix, and the checksum of a transpose with swapped indices is that of the
-// original. It changes when an element is lost, doubled, altered or in the wrong place.
+// The index-mixed checksum: the sum over elements of mix64(bits ^ key(i, j)), i and j global. It is
+// the same for every distribution of a matrix, and the checksum of a transpose with swapped indices
+// is that of the original. It changes when an element is lost, doubled, altered or in the wrong
+// place.
 
 #include <span>
 
@@ -18,8 +19,10 @@ namespace tessera::transpose {
   return mix64(~seed ^ mix64(static_cast<std::uint64_t>(j)));
 }
 
-/// The element's term. word: its bytes, zero-extended; of longer records fold() of their 8-byte words.
-[[nodiscard]] TESSERA_HD constexpr std::uint64_t element_hash(std::uint64_t word, std::uint64_t row_key,
+/// The element's term. word: its bytes, zero-extended; of longer records fold() of their 8-byte
+/// words.
+[[nodiscard]] TESSERA_HD constexpr std::uint64_t element_hash(std::uint64_t word,
+                                                              std::uint64_t row_key,
                                                               std::uint64_t col_key) {
   return mix64(word ^ (row_key + col_key));
 }
@@ -35,11 +38,12 @@ enum class Indices { as_stored, swapped };
 struct Position {
   index_t row = 0;
   index_t col = 0;
-  Indices indices = Indices::as_stored;  ///< swapped: for a transpose, element (i, j) counts as (j, i)
+  Indices indices =
+      Indices::as_stored;  ///< swapped: for a transpose, element (i, j) counts as (j, i)
 };
 
 /// The sum of the block's terms mod 2^64. threads as in Tuning.
-[[nodiscard]] std::uint64_t checksum(const ConstRecords& block, const Position& position, std::uint64_t seed,
-                                     int threads = 0);
+[[nodiscard]] std::uint64_t checksum(const ConstRecords& block, const Position& position,
+                                     std::uint64_t seed, int threads = 0);
 
 }  // namespace tessera::transpose

@@ -33,14 +33,15 @@ std::uint64_t folded(const std::byte* record, index_t bytes) {
 std::uint64_t sum_records(const std::byte* row, index_t count, index_t bytes, std::uint64_t row_key,
                           const std::uint64_t* col_keys) {
   std::uint64_t sum = 0;
-  for (index_t j = 0; j < count; ++j) sum += mix64(folded(row + j * bytes, bytes) ^ (row_key + col_keys[j]));
+  for (index_t j = 0; j < count; ++j)
+    sum += mix64(folded(row + j * bytes, bytes) ^ (row_key + col_keys[j]));
   return sum;
 }
 
 }  // namespace
 
-std::uint64_t checksum_row(const std::byte* row, index_t count, index_t bytes, std::uint64_t row_key,
-                           const std::uint64_t* col_keys) {
+std::uint64_t checksum_row(const std::byte* row, index_t count, index_t bytes,
+                           std::uint64_t row_key, const std::uint64_t* col_keys) {
   switch (bytes) {
     case 1:
       return sum_words<std::uint8_t>(row, count, row_key, col_keys);

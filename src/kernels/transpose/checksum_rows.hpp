@@ -9,9 +9,10 @@
 
 namespace tessera::transpose {
 
-/// The sum over j of mix64(record j ^ (row_key + col_keys[j])), 0 <= j < count, records of `bytes` bytes.
-using ChecksumRow = std::uint64_t(const std::byte* row, index_t count, index_t bytes, std::uint64_t row_key,
-                                  const std::uint64_t* col_keys);
+/// The sum over j of mix64(record j ^ (row_key + col_keys[j])), 0 <= j < count, records of `bytes`
+/// bytes.
+using ChecksumRow = std::uint64_t(const std::byte* row, index_t count, index_t bytes,
+                                  std::uint64_t row_key, const std::uint64_t* col_keys);
 
 namespace baseline {
 ChecksumRow checksum_row;

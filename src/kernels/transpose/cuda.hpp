@@ -1,7 +1,8 @@
 #pragma once
-// Transposes on the device: operands and result in device memory, on a stream. Any shape and strides; records
-// of 1 to 64 bytes, whose data begin at a multiple of the largest power of two that divides their size (of 16
-// at most). Records of other sizes than 1, 2, 4, 8 and 16 bytes take a plain kernel, whatever the variant.
+// Transposes on the device: operands and result in device memory, on a stream. Any shape and
+// strides; records of 1 to 64 bytes, whose data begin at a multiple of the largest power of two
+// that divides their size (of 16 at most). Records of other sizes than 1, 2, 4, 8 and 16 bytes take
+// a plain kernel, whatever the variant.
 
 #include <vector>
 
@@ -12,18 +13,20 @@
 namespace tessera::transpose {
 
 /// b[0:n, 0:m] = transpose(a[0:m, 0:n]).
-using DeviceKernel = void(const ConstRecords& a, const Records& b, const Tuning& tuning, DeviceStream stream);
+using DeviceKernel = void(const ConstRecords& a, const Records& b, const Tuning& tuning,
+                          DeviceStream stream);
 DeviceKernel cuda_naive;
 DeviceKernel cuda_coalesced;
 DeviceKernel cuda_conflict_free;
 DeviceKernel cuda_diagonal;
 DeviceKernel cuda_vectorized;
 
-/// The rows for the table: each copies its operand to the device, transposes and copies the result back,
-/// through the device in pieces where both do not fit. Empty in a build without CUDA.
+/// The rows for the table: each copies its operand to the device, transposes and copies the result
+/// back, through the device in pieces where both do not fit. Empty in a build without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
 
-/// The steps of the ladder (Ruetsch and Micikevicius 2009): tiles of 32 x 32 and blocks of 32 x 8 threads.
+/// The steps of the ladder (Ruetsch and Micikevicius 2009): tiles of 32 x 32 and blocks of 32 x 8
+/// threads.
 enum class Step {
   copy,            ///< b = a
   copy_shared,     ///< b = a through shared memory
@@ -43,7 +46,8 @@ struct LadderRow {
 /// In the order of the paper. Records of 1, 2, 4, 8 or 16 bytes.
 [[nodiscard]] std::span<const LadderRow> ladder();
 
-/// A loop inside the kernel: every block does `count` tiles, each `stride` tiles further (0: the same again).
+/// A loop inside the kernel: every block does `count` tiles, each `stride` tiles further (0: the
+/// same again).
 struct Repeats {
   int count = 1;
   index_t stride = 0;
@@ -52,7 +56,8 @@ void run_step(Step step, const ConstRecords& a, const Records& b, const Repeats&
               DeviceStream stream);
 
 /// cuda_vectorized by a plan. Records of 1, 2, 4, 8 or 16 bytes.
-void run_vectorized(const ConstRecords& a, const Records& b, const VectorPlan& plan, DeviceStream stream);
+void run_vectorized(const ConstRecords& a, const Records& b, const VectorPlan& plan,
+                    DeviceStream stream);
 
 /// The functions that rows and ladder launch, for `tessera list --occupancy`.
 [[nodiscard]] std::vector<machine::DeviceFunction> device_functions();

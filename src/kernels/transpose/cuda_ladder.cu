@@ -1,5 +1,6 @@
-// The ladder of the literature (Ruetsch and Micikevicius 2009): from a copy over the naive transpose to
-// coalesced accesses, shared memory without bank conflicts and blocks that take the tiles diagonally.
+// The ladder of the literature (Ruetsch and Micikevicius 2009): from a copy over the naive
+// transpose to coalesced accesses, shared memory without bank conflicts and blocks that take the
+// tiles diagonally.
 
 #include <array>
 
@@ -40,7 +41,8 @@ __device__ void move_directly(const Task<T>& task, index_t i0, index_t j0) {
   T record[each];
 #pragma unroll
   for (int k = 0; k < each; ++k)
-    if (i + k * rows_at_once < task.a.rows && j < task.a.cols) record[k] = task.a(i + k * rows_at_once, j);
+    if (i + k * rows_at_once < task.a.rows && j < task.a.cols)
+      record[k] = task.a(i + k * rows_at_once, j);
 #pragma unroll
   for (int k = 0; k < each; ++k) {
     const index_t row = i + k * rows_at_once;
@@ -49,13 +51,15 @@ __device__ void move_directly(const Task<T>& task, index_t i0, index_t j0) {
   }
 }
 
-/// Through a tile in shared memory, which is transposed where it is read, unless only its place changes.
+/// Through a tile in shared memory, which is transposed where it is read, unless only its place
+/// changes.
 template <Step step, class T>
 __device__ void move_through(const Task<T>& task, index_t i0, index_t j0) {
   constexpr bool turns_inside = step != Step::copy_shared && step != Step::coarse_grained;
   constexpr bool moves_tile = step != Step::copy_shared && step != Step::fine_grained;
   constexpr int pitch = edge + (step == Step::copy_shared || step == Step::coalesced ? 0 : 1);
-  __shared__ T tile[edge][pitch];  // (row, column of a); padded against bank conflicts but in the first steps
+  __shared__ T tile[edge][pitch];  // (row, column of a); padded against bank conflicts but in the
+                                   // first steps
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
   const index_t rows = task.a.rows, cols = task.a.cols;
 #pragma unroll
@@ -71,7 +75,8 @@ __device__ void move_through(const Task<T>& task, index_t i0, index_t j0) {
     const int row = y + k * rows_at_once;
     const index_t i = (moves_tile ? j0 : i0) + row, j = (moves_tile ? i0 : j0) + x;
     const int s = turns_inside ? x : row, f = turns_inside ? row : x;  // was there a record?
-    if (i < task.b.rows && j < task.b.cols && i0 + s < rows && j0 + f < cols) task.b(i, j) = record[k];
+    if (i < task.b.rows && j < task.b.cols && i0 + s < rows && j0 + f < cols)
+      task.b(i, j) = record[k];
   }
   __syncthreads();  // before the next repetition
 }
@@ -104,7 +109,8 @@ constexpr int plain_threads = 256;
 
 /// Neighbouring threads write neighbouring words.
 template <class T>
-__global__ void plain(MatrixView<const T> a, MatrixView<T> b, index_t rows, index_t cols, int words) {
+__global__ void plain(MatrixView<const T> a, MatrixView<T> b, index_t rows, index_t cols,
+                      int words) {
   const index_t step = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (step >= rows * cols * words) return;
   const index_t record = step / words, word = step % words;
@@ -166,7 +172,8 @@ void cuda_naive(const ConstRecords& a, const Records& b, const Tuning&, DeviceSt
 void cuda_coalesced(const ConstRecords& a, const Records& b, const Tuning&, DeviceStream stream) {
   as_variant<Step::coalesced>(a, b, stream);
 }
-void cuda_conflict_free(const ConstRecords& a, const Records& b, const Tuning&, DeviceStream stream) {
+void cuda_conflict_free(const ConstRecords& a, const Records& b, const Tuning&,
+                        DeviceStream stream) {
   as_variant<Step::conflict_free>(a, b, stream);
 }
 void cuda_diagonal(const ConstRecords& a, const Records& b, const Tuning&, DeviceStream stream) {
@@ -178,7 +185,8 @@ void add_ladder_functions(std::vector<machine::DeviceFunction>& to) {
     for (const LadderRow& row : ladder()) {
       if (row.step != step) continue;
       const auto with = [&]<class T>(const char* of, Type<T>) {
-        to.push_back(machine::device_function(row.name, of, ladder_step<step, T>, edge * rows_at_once));
+        to.push_back(
+            machine::device_function(row.name, of, ladder_step<step, T>, edge * rows_at_once));
       };
       with("records of 4 bytes", Type<unsigned>{});
       with("records of 8 bytes", Type<unsigned long long>{});

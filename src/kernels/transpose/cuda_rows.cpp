@@ -37,15 +37,20 @@ machine::DeviceTimes at_once(DeviceKernel* kernel, const ConstRecords& a, const 
   return staging.finish();
 }
 
-/// The pieces of a matrix through the device: while one is transposed the next is on its way there and the
-/// last one on its way back. Events keep the order where it matters.
+/// The pieces of a matrix through the device: while one is transposed the next is on its way there
+/// and the last one on its way back. Events keep the order where it matters.
 class Passing {
  public:
   static constexpr index_t most_places = 3;
 
   Passing(DeviceKernel* kernel, const ConstRecords& a, const Records& b, const Tuning& tuning,
           const Pieces& pieces)
-      : kernel_(kernel), a_(a), b_(b), tuning_(tuning), pieces_(pieces), staging_(staging_of(a, tuning)) {
+      : kernel_(kernel),
+        a_(a),
+        b_(b),
+        tuning_(tuning),
+        pieces_(pieces),
+        staging_(staging_of(a, tuning)) {
     const index_t count = std::min(most_places, pieces.count());
     for (index_t at = 0; at < count; ++at) places_.push_back(std::make_unique<Place>(pieces));
   }
@@ -101,7 +106,8 @@ class Passing {
 void transpose_on_device(DeviceKernel* kernel, const ConstRecords& a, const Records& b,
                          const Tuning& tuning) {
   if (a.empty()) return;
-  const index_t needed = bytes_on_device(a.rows, a.cols, a.bytes) + bytes_on_device(b.rows, b.cols, b.bytes),
+  const index_t needed = bytes_on_device(a.rows, a.cols, a.bytes) +
+                         bytes_on_device(b.rows, b.cols, b.bytes),
                 limit = machine::gpu_memory_limit(tuning.device_memory);
   if (needed <= limit) {
     machine::add_device_times(at_once(kernel, a, b, tuning));
@@ -110,7 +116,8 @@ void transpose_on_device(DeviceKernel* kernel, const ConstRecords& a, const Reco
   // Larger pieces than 64 MiB, two chunks of them, would be no faster.
   constexpr index_t largest = index_t{64} << 20;
   const index_t most = std::min(largest, limit / (2 * Passing::most_places));
-  machine::add_device_times(Passing(kernel, a, b, tuning, plan_pieces(a.rows, a.cols, a.bytes, most)).run());
+  machine::add_device_times(
+      Passing(kernel, a, b, tuning, plan_pieces(a.rows, a.cols, a.bytes, most)).run());
 }
 
 template <DeviceKernel* kernel>
@@ -122,7 +129,8 @@ void staged(const ConstRecords& a, const Records& b, const Tuning& tuning) {
 
 std::vector<Variant> cuda_rows() {
   return {
-      {{"cuda_naive", Space::device, "a thread four elements: reads along rows, writes across them"},
+      {{"cuda_naive", Space::device,
+        "a thread four elements: reads along rows, writes across them"},
        staged<cuda_naive>,
        nullptr,
        cuda_naive},
@@ -131,16 +139,19 @@ std::vector<Variant> cuda_rows() {
        staged<cuda_coalesced>,
        nullptr,
        cuda_coalesced},
-      {{"cuda_conflict_free", Space::device, "cuda_coalesced with tiles padded against bank conflicts"},
+      {{"cuda_conflict_free", Space::device,
+        "cuda_coalesced with tiles padded against bank conflicts"},
        staged<cuda_conflict_free>,
        nullptr,
        cuda_conflict_free},
-      {{"cuda_diagonal", Space::device, "cuda_conflict_free, blocks of threads take the tiles diagonally"},
+      {{"cuda_diagonal", Space::device,
+        "cuda_conflict_free, blocks of threads take the tiles diagonally"},
        staged<cuda_diagonal>,
        nullptr,
        cuda_diagonal},
       {{"cuda_vectorized", Space::device,
-        "tiles of whole lines, 16 bytes a thread both ways wherever rows begin, padded shared memory"},
+        "tiles of whole lines, 16 bytes a thread both ways wherever rows begin, padded shared "
+        "memory"},
        staged<cuda_vectorized>,
        nullptr,
        cuda_vectorized},

@@ -1,5 +1,5 @@
-// The transpose at the rate of a copy: tiles of whole lines on both sides, moved by vectors of 16 bytes
-// through shared memory, several in flight on every multiprocessor, wherever rows begin.
+// The transpose at the rate of a copy: tiles of whole lines on both sides, moved by vectors of 16
+// bytes through shared memory, several in flight on every multiprocessor, wherever rows begin.
 
 #include <algorithm>
 #include <string>
@@ -39,8 +39,8 @@ __global__ void __launch_bounds__(Tile::threads) vectorized(Launch launch) {
 template <class Kernel>
 unsigned resident(Kernel* kernel, int threads, int bytes) {
   int blocks = 0;
-  machine::cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads,
-                                                                     static_cast<std::size_t>(bytes)),
+  machine::cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                           &blocks, kernel, threads, static_cast<std::size_t>(bytes)),
                        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
   return static_cast<unsigned>(std::max(1, blocks) *
                                machine::cuda::attribute(cudaDevAttrMultiProcessorCount));
@@ -52,10 +52,13 @@ void launch(const ConstRecords& a, const Records& b, const VectorPlan& plan, Dev
   const auto kernel = vectorized<Tile, in_on_vectors, window>;
   const index_t down = ceil_div(a.rows + extra, Tile::rows), right = ceil_div(a.cols, Tile::cols);
   const unsigned tiles = grid_of(down * right), total = grid_of(down * right * plan.repeats);
-  machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                       "cudaFuncSetAttribute");
-  const unsigned blocks = plan.repeats == 1 ? total : std::min(total, resident(kernel, Tile::threads, bytes));
-  const TurnTask task{a.data, a.stride(), b.data, b.stride(), a.rows, a.cols, static_cast<unsigned>(down)};
+  machine::cuda::check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+      "cudaFuncSetAttribute");
+  const unsigned blocks =
+      plan.repeats == 1 ? total : std::min(total, resident(kernel, Tile::threads, bytes));
+  const TurnTask task{
+      a.data, a.stride(), b.data, b.stride(), a.rows, a.cols, static_cast<unsigned>(down)};
   kernel<<<blocks, Tile::threads, bytes, stream>>>({task, tiles, total});
   machine::cuda::check(cudaGetLastError(), "transpose kernel");
 }
@@ -63,19 +66,21 @@ void launch(const ConstRecords& a, const Records& b, const VectorPlan& plan, Dev
 constexpr int sector = 32;  // bytes that memory delivers at least
 
 template <class Tile>
-void launch_aligned(const ConstRecords& a, const Records& b, const VectorPlan& plan, DeviceStream stream) {
+void launch_aligned(const ConstRecords& a, const Records& b, const VectorPlan& plan,
+                    DeviceStream stream) {
   const bool in = rows_on_vectors(a), out = rows_on_vectors(b);
   if constexpr (Tile::bytes == 16)  // records are vectors
     launch<Tile, true, 0>(a, b, plan, stream);
   else if (out)
     in ? launch<Tile, true, 0>(a, b, plan, stream) : launch<Tile, false, 0>(a, b, plan, stream);
   else
-    in ? launch<Tile, true, sector>(a, b, plan, stream) : launch<Tile, false, sector>(a, b, plan, stream);
+    in ? launch<Tile, true, sector>(a, b, plan, stream)
+       : launch<Tile, false, sector>(a, b, plan, stream);
 }
 
 template <int bytes, std::size_t... number>
-void launch_planned(const ConstRecords& a, const Records& b, const VectorPlan& plan, DeviceStream stream,
-                    std::index_sequence<number...>) {
+void launch_planned(const ConstRecords& a, const Records& b, const VectorPlan& plan,
+                    DeviceStream stream, std::index_sequence<number...>) {
   const auto fits = [&]<std::size_t which>(std::integral_constant<std::size_t, which>) {
     constexpr Tiling t = tilings<bytes>[which];
     if (plan.tiling != t) return false;
@@ -94,8 +99,8 @@ void add_functions(std::vector<machine::DeviceFunction>& to, std::index_sequence
     using Tile = TurnTile<bytes, t.in, t.out, t.threads>;
     const std::string of = "records of " + std::to_string(bytes) + " bytes, tiles of " +
                            std::to_string(t.in) + " x " + std::to_string(t.out) + " bytes";
-    to.push_back(machine::device_function("cuda_vectorized", of, vectorized<Tile, true, 0>, t.threads,
-                                          Tile::size(extra_rows<Tile>(0))));
+    to.push_back(machine::device_function("cuda_vectorized", of, vectorized<Tile, true, 0>,
+                                          t.threads, Tile::size(extra_rows<Tile>(0))));
     if constexpr (bytes < 16) {
       to.push_back(machine::device_function("cuda_vectorized", of + ", rows anywhere",
                                             vectorized<Tile, false, sector>, t.threads,
@@ -107,7 +112,8 @@ void add_functions(std::vector<machine::DeviceFunction>& to, std::index_sequence
 
 }  // namespace
 
-void run_vectorized(const ConstRecords& a, const Records& b, const VectorPlan& plan, DeviceStream stream) {
+void run_vectorized(const ConstRecords& a, const Records& b, const VectorPlan& plan,
+                    DeviceStream stream) {
   if (a.empty()) return;
   dispatch_word(a.bytes, [&]<class T>(Type<T>) {
     constexpr auto bytes = static_cast<int>(sizeof(T));
@@ -118,7 +124,8 @@ void run_vectorized(const ConstRecords& a, const Records& b, const VectorPlan& p
 void cuda_vectorized(const ConstRecords& a, const Records& b, const Tuning&, DeviceStream stream) {
   if (a.empty()) return;
   if (!has_leaf(a.bytes)) return transpose_plainly(a, b, stream);
-  run_vectorized(a, b, vector_plan(a, b, machine::cuda::attribute(cudaDevAttrMultiProcessorCount)), stream);
+  run_vectorized(a, b, vector_plan(a, b, machine::cuda::attribute(cudaDevAttrMultiProcessorCount)),
+                 stream);
 }
 
 void add_vectorized_functions(std::vector<machine::DeviceFunction>& to) {

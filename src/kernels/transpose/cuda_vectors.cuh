@@ -7,8 +7,8 @@
 
 namespace tessera::transpose {
 
-/// Lines read are the last to leave the second-level cache: a line that two tiles read, and its sectors that
-/// are asked for one after the other, else give way to what is written meanwhile.
+/// Lines read are the last to leave the second-level cache: a line that two tiles read, and its
+/// sectors that are asked for one after the other, else give way to what is written meanwhile.
 class DeviceMove {
  public:
   __device__ explicit DeviceMove(std::byte* tile)
@@ -41,11 +41,13 @@ class DeviceMove {
     *reinterpret_cast<Word<bytes>*>(to) = record;
   }
   /// The four bytes of x and y that the selector names.
-  [[nodiscard]] __device__ __forceinline__ unsigned pick(unsigned x, unsigned y, unsigned selector) const {
+  [[nodiscard]] __device__ __forceinline__ unsigned pick(unsigned x, unsigned y,
+                                                         unsigned selector) const {
     return __byte_perm(x, y, selector);
   }
   /// 32 bits of low and high from bit `first` < 32 on.
-  [[nodiscard]] __device__ __forceinline__ unsigned join(unsigned low, unsigned high, int first) const {
+  [[nodiscard]] __device__ __forceinline__ unsigned join(unsigned low, unsigned high,
+                                                         int first) const {
     return __funnelshift_r(low, high, static_cast<unsigned>(first));
   }
 

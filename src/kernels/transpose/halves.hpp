@@ -1,6 +1,7 @@
 #pragma once
-// The recursion of cache_oblivious for any set of leaf kernels: those of the instruction sets, or one that
-// reports its loads and stores. walk(block, leaf, visit) visits the leaves of a block (walks.hpp).
+// The recursion of cache_oblivious for any set of leaf kernels: those of the instruction sets, or
+// one that reports its loads and stores. walk(block, leaf, visit) visits the leaves of a block
+// (walks.hpp).
 
 #include "kernels/transpose/leaf.hpp"
 #include "kernels/transpose/records.hpp"
@@ -12,13 +13,13 @@ namespace tessera::transpose {
 /// Whether rows at such a stride share few sets of a first-level cache.
 [[nodiscard]] constexpr bool rows_share_sets(index_t stride) { return stride % 1024 == 0; }
 
-/// Whether ordinary stores pay: the result is left where its next reader finds it, and lines that a cache
-/// holds need not leave it. A result and its source of 1 MiB stay in most second-level caches; larger ones
-/// where the last cache takes what those give up and a quarter of it holds both, with what lies between their
-/// rows (n = 1000 in f32, one core of Zen 5: 99 GB/s, streamed 64). Half of it is not always there where
-/// other cores work, too (n = 1000 in f64: alone on Zen 5 100, streamed 73; a guest's core of Zen 4 20 to 42,
-/// streamed 45), and what is not there takes twice as long. On Sapphire Rapids n = 1000 in f64 took four
-/// times as long with ordinary stores.
+/// Whether ordinary stores pay: the result is left where its next reader finds it, and lines that a
+/// cache holds need not leave it. A result and its source of 1 MiB stay in most second-level
+/// caches; larger ones where the last cache takes what those give up and a quarter of it holds
+/// both, with what lies between their rows (n = 1000 in f32, one core of Zen 5: 99 GB/s, streamed
+/// 64). Half of it is not always there where other cores work, too (n = 1000 in f64: alone on Zen 5
+/// 100, streamed 73; a guest's core of Zen 4 20 to 42, streamed 45), and what is not there takes
+/// twice as long. On Sapphire Rapids n = 1000 in f64 took four times as long with ordinary stores.
 [[nodiscard]] inline bool stays_in_cache(index_t bytes, index_t span) {
   if (bytes <= index_t{1} << 20) return true;
   const machine::Caches caches = machine::caches();
@@ -38,17 +39,21 @@ struct Walk {
 };
 
 /// A second level of 2 MiB: Intel's servers.
-[[nodiscard]] inline bool has_large_second_level() { return machine::caches().l2 >= index_t{2} << 20; }
+[[nodiscard]] inline bool has_large_second_level() {
+  return machine::caches().l2 >= index_t{2} << 20;
+}
 
-/// Not at all where the prefetchers of a processor with a large second level follow the rows of a panel, up
-/// to 32, each in a page of its own: what is asked for probably waits in the buffers that streaming stores
-/// leave through (Emerald Rapids, one core, GB/s, asked for 512 bytes ahead and not at all; 128 to 8192 bytes
-/// are as bad: f64 8000 x 8000 22.0 and 24.7, 8192 x 8192 21.5 and 24.1, f32 8192 x 8192 20.8 and 23.2). Rows
-/// that share pages (f64 100000 x 100 23.0 and 20.7), more rows (u16 8000 x 8000 16.3 and 14.3) and rows that
-/// are carried (f32 8001 x 8001 21.5 and 19.2) need it. Into the second level where the first is small (Zen
-/// 4, one core, first and second level: f32 4000 x 4000 28 and 32, 100000 x 100 19 and 29, carried 8001 x
-/// 8001 22 and 32, f64 100000 x 100 23 and 32, u16 8000 x 8000 17 and 35, u8 16000 x 16000 14 and 24). Zen 5,
-/// of 48 KiB, has up to a quarter more by the first (f32 4096 x 4096 40 and 37, 100000 x 100 46 and 45).
+/// Not at all where the prefetchers of a processor with a large second level follow the rows of a
+/// panel, up to 32, each in a page of its own: what is asked for probably waits in the buffers that
+/// streaming stores leave through (Emerald Rapids, one core, GB/s, asked for 512 bytes ahead and
+/// not at all; 128 to 8192 bytes are as bad: f64 8000 x 8000 22.0 and 24.7, 8192 x 8192 21.5
+/// and 24.1, f32 8192 x 8192 20.8 and 23.2). Rows that share pages (f64 100000 x 100 23.0
+/// and 20.7), more rows (u16 8000 x 8000 16.3 and 14.3) and rows that are carried (f32 8001 x
+/// 8001 21.5 and 19.2) need it. Into the second level where the first is small (Zen 4, one core,
+/// first and second level: f32 4000 x 4000 28 and 32, 100000 x 100 19 and 29, carried 8001 x 8001
+/// 22 and 32, f64 100000 x 100 23 and 32, u16 8000 x 8000 17 and 35, u8 16000 x 16000 14 and 24).
+/// Zen 5, of 48 KiB, has up to a quarter more by the first (f32 4096 x 4096 40 and 37, 100000 x 100
+/// 46 and 45).
 [[nodiscard]] inline Ahead ahead_of(Store store, const ConstRecords& a) {
   if (machine::has_small_first_level()) return Ahead::second_level;
   return store != Store::streaming || a.bytes < 4 || a.stride() < 4096 || !has_large_second_level()
@@ -56,12 +61,12 @@ struct Walk {
              : Ahead::nothing;
 }
 
-/// Long strips keep the prefetchers of a busy: measured on Zen 5 with f32 and f64 at n = 4000, 4096, 8000 and
-/// 8192, between 2048 and 65536 bytes of a row, from 16384 on within 5 % of the best. Wide leaves, so that a
-/// strip mostly goes on where the last one ended. Where lines are carried from panel to panel, leaves are all
-/// rows of a: the lines at the two ends of a leaf are not whole, in every row of b (Emerald Rapids, f32 8001
-/// x 8000, of 1536 and of all rows, 20.6 and 22.6 GB/s). In the cache 64 rows of b at a time, which the first
-/// level of the TLB knows.
+/// Long strips keep the prefetchers of a busy: measured on Zen 5 with f32 and f64 at n = 4000,
+/// 4096, 8000 and 8192, between 2048 and 65536 bytes of a row, from 16384 on within 5 % of the
+/// best. Wide leaves, so that a strip mostly goes on where the last one ended. Where lines are
+/// carried from panel to panel, leaves are all rows of a: the lines at the two ends of a leaf are
+/// not whole, in every row of b (Emerald Rapids, f32 8001 x 8000, of 1536 and of all rows, 20.6
+/// and 22.6 GB/s). In the cache 64 rows of b at a time, which the first level of the TLB knows.
 [[nodiscard]] inline Walk walk_of(Store store, const ConstRecords& a, const Records& b) {
   if (store == Store::cached) return {{1536, 8192}, 64};
   const index_t strip = (b.bytes < 4 ? 4096 : 16384) / b.bytes;
@@ -71,19 +76,21 @@ struct Walk {
   return {{std::max<index_t>(192, 1536 / b.bytes), 8192}, strip, ahead};
 }
 
-/// Leaves of about one size, a multiple of `grain`, at most `most`; as many for one thread as for the next.
+/// Leaves of about one size, a multiple of `grain`, at most `most`; as many for one thread as for
+/// the next.
 inline index_t even_length(index_t length, index_t most, int threads, index_t grain) {
   const index_t parts = ceil_div(length, most);
   return parts <= 1 ? most : round_up(ceil_div(length, round_up(parts, threads)), grain);
 }
 
-/// Taller leaves of narrow matrices, for a leaf ends with a fence; smaller ones until every thread of several
-/// has about four, or one where those were of less than 2 MiB: of streamed ones narrower, then lower; of
-/// those that are all rows of a, narrower.
+/// Taller leaves of narrow matrices, for a leaf ends with a fence; smaller ones until every thread
+/// of several has about four, or one where those were of less than 2 MiB: of streamed ones
+/// narrower, then lower; of those that are all rows of a, narrower.
 inline LeafShape leaf_shape(const ConstRecords& a, LeafShape shape, int threads) {
   const index_t least_rows = 192;
-  const index_t least_leaves =
-      threads == 1 ? 1 : std::clamp<index_t>(a.rows * a.cols * a.bytes >> 21, threads, index_t{4} * threads);
+  const index_t least_leaves = threads == 1 ? 1
+                                            : std::clamp<index_t>(a.rows * a.cols * a.bytes >> 21,
+                                                                  threads, index_t{4} * threads);
   const auto leaves = [&] { return ceil_div(a.rows, shape.rows) * ceil_div(a.cols, shape.cols); };
   const bool all_rows = shape.rows >= a.rows;
   while (shape.cols >= 2 * a.cols && shape.cols > 64) shape = {2 * shape.rows, shape.cols / 2};
@@ -94,29 +101,30 @@ inline LeafShape leaf_shape(const ConstRecords& a, LeafShape shape, int threads)
 }
 
 template <class Walks>
-void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int threads, const LeafSet& set,
-                      const Walks& walk) {
+void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int threads,
+                      const LeafSet& set, const Walks& walk) {
   const Walk way = walk_of(store, a, b);
   const auto visit = [&](const Block& block) {
-    set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(), block.rows,
-                   block.cols, a.bytes, store, way.strip, way.ahead});
+    set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(),
+                   block.rows, block.cols, a.bytes, store, way.strip, way.ahead});
     if (store != Store::cached) set.fence();
   };
   walk({0, 0, a.rows, a.cols}, leaf_shape(a, way.leaf, threads), visit);
 }
 
-/// Whole lines of b begin after the same few elements in every row: those by ordinary stores, the rest
-/// streamed.
+/// Whole lines of b begin after the same few elements in every row: those by ordinary stores, the
+/// rest streamed.
 template <class Walks>
 void transpose_streaming(const ConstRecords& a, const Records& b, index_t lead, int threads,
                          const LeafSet& set, const Walks& walk) {
-  transpose_leaves(a.block(0, 0, lead, a.cols), b.block(0, 0, a.cols, lead), Store::cached, threads, set,
-                   walk);
+  transpose_leaves(a.block(0, 0, lead, a.cols), b.block(0, 0, a.cols, lead), Store::cached, threads,
+                   set, walk);
   transpose_leaves(a.block(lead, 0, a.rows - lead, a.cols), b.block(0, lead, a.cols, a.rows - lead),
                    Store::streaming, threads, set, walk);
 }
 
-/// Whether b begins lines after the same few elements in every row, so that the rest can be streamed.
+/// Whether b begins lines after the same few elements in every row, so that the rest can be
+/// streamed.
 [[nodiscard]] inline bool rows_meet_lines(const Records& b) {
   return b.stride() % line_bytes == 0 && bytes_to_line(b.data) % b.bytes == 0;
 }
@@ -128,7 +136,8 @@ void transpose_by_leaves(const ConstRecords& a, const Records& b, int threads, c
   if (stays_in_cache(a, b)) {
     transpose_leaves(a, b, Store::cached, threads, set, walk);
   } else {
-    transpose_streaming(a, b, std::min(a.rows, bytes_to_line(b.data) / b.bytes), threads, set, walk);
+    transpose_streaming(a, b, std::min(a.rows, bytes_to_line(b.data) / b.bytes), threads, set,
+                        walk);
   }
 }
 

@@ -1,5 +1,5 @@
-// Squares in place: halve the diagonal block, swap the two blocks beside the diagonal. The blocks that this
-// ends at are shared out among the threads in its order.
+// Squares in place: halve the diagonal block, swap the two blocks beside the diagonal. The blocks
+// that this ends at are shared out among the threads in its order.
 
 #include "kernels/transpose/in_place.hpp"
 
@@ -23,11 +23,12 @@ index_t leaf_side(index_t bytes) {
   return side;
 }
 
-/// Nothing where lines would throw each other out of the caches. 8000 x 8000, GB/s, one core, nothing, lower
-/// alone and both: Zen 5, f64 37, 41, 46, f32 33, 37, 46; Emerald Rapids, nothing and lower, f64 17.5, 20.8,
-/// f32 13.2, 15.7, in another run nothing and both, f32 12.4, 8.9. Where lines wait in the second level they
-/// do not: Zen 4, one core, what follows from the lines below and both far, f64 4096 18, 24, 8000 23, 36,
-/// 8192 16, 21, f32 4000 23, 38, 8000 21, 36, 8192 19, 22.
+/// Nothing where lines would throw each other out of the caches. 8000 x 8000, GB/s, one core,
+/// nothing, lower alone and both: Zen 5, f64 37, 41, 46, f32 33, 37, 46; Emerald Rapids, nothing
+/// and lower, f64 17.5, 20.8, f32 13.2, 15.7, in another run nothing and both, f32 12.4, 8.9. Where
+/// lines wait in the second level they do not: Zen 4, one core, what follows from the lines below
+/// and both far, f64 4096 18, 24, 8000 23, 36, 8192 16, 21, f32 4000 23, 38, 8000 21, 36, 8192
+/// 19, 22.
 Asks asks_of(const Records& m) {
   if (machine::has_small_first_level()) return Asks::both_far;
   if (rows_share_sets(m.stride())) return Asks::nothing;
@@ -82,7 +83,8 @@ class Swapper {
     if (!has_leaf(m_.bytes)) return swap_by_scratch(i, j, rows, cols);
     const index_t side = line_bytes / m_.bytes;
     const index_t down = rows / side * side, right = cols / side * side;
-    leaf_set(machine::isa()).swap({m_.at(i, j), m_.at(j, i), m_.stride(), down, right, m_.bytes, asks_});
+    leaf_set(machine::isa())
+        .swap({m_.at(i, j), m_.at(j, i), m_.stride(), down, right, m_.bytes, asks_});
     swap_by_scratch(i, j + right, down, cols - right);
     swap_by_scratch(i + down, i == j ? j + right : j, rows - down, i == j ? cols - right : cols);
   }
@@ -111,7 +113,8 @@ class Swapper {
 void transpose_block(const ConstRecords& a, const Records& b) {
   if (has_leaf(a.bytes)) {
     leaf_set(machine::isa())
-        .transpose({a.data, a.stride(), b.data, b.stride(), a.rows, a.cols, a.bytes, Store::cached, 64});
+        .transpose(
+            {a.data, a.stride(), b.data, b.stride(), a.rows, a.cols, a.bytes, Store::cached, 64});
     return;
   }
   with_record(a.bytes, [&](auto copy) {
@@ -138,8 +141,9 @@ void in_place(std::byte* data, index_t rows, index_t cols, index_t bytes, const 
     in_place_square({data, rows, cols, cols, bytes}, tuning);
   } else if (rows > 1 && cols > 1) {  // a single row and a single column are the same bytes
     const ChunkPlan plan = chunk_plan(std::min(rows, cols), std::max(rows, cols), bytes);
-    goes_by_chunks(plan, bytes, threads_of(tuning)) ? in_place_chunks(data, rows, cols, bytes, tuning)
-                                                    : in_place_rectangle(data, rows, cols, bytes, tuning);
+    goes_by_chunks(plan, bytes, threads_of(tuning))
+        ? in_place_chunks(data, rows, cols, bytes, tuning)
+        : in_place_rectangle(data, rows, cols, bytes, tuning);
   }
 }
 

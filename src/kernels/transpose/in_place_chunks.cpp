@@ -1,8 +1,8 @@
-// Rectangles in place by chunks of columns. Of m rows of n, m < n, seen as m x k x b (b columns a chunk),
-// first the k chunks of every row move as records of b elements until each chunk has its m rows together;
-// then each is transposed through a scratch chunk in the cache. Records follow the cycles of their
-// permutation, cut into pieces that threads take. Columns that fill no chunk wait aside. Of n rows of m the
-// same backwards.
+// Rectangles in place by chunks of columns. Of m rows of n, m < n, seen as m x k x b (b columns a
+// chunk), first the k chunks of every row move as records of b elements until each chunk has its m
+// rows together; then each is transposed through a scratch chunk in the cache. Records follow the
+// cycles of their permutation, cut into pieces that threads take. Columns that fill no chunk wait
+// aside. Of n rows of m the same backwards.
 
 #include "kernels/transpose/in_place.hpp"
 #include "kernels/transpose/leaf.hpp"
@@ -12,7 +12,8 @@
 namespace tessera::transpose {
 namespace {
 
-/// A part of a cycle, or a whole one: `count` places from `first` on, each of which gets what the next has.
+/// A part of a cycle, or a whole one: `count` places from `first` on, each of which gets what the
+/// next has.
 struct Piece {
   index_t first, count;
   index_t next = -1;  ///< the piece whose first record ends this one; -1: its own
@@ -43,7 +44,9 @@ class RecordMover {
  private:
   [[nodiscard]] std::byte* at(index_t place) const { return data_ + place * bytes_; }
   /// Where what belongs into a place lies.
-  [[nodiscard]] index_t source(index_t place) const { return place % rows_ * cols_ + place / rows_; }
+  [[nodiscard]] index_t source(index_t place) const {
+    return place % rows_ * cols_ + place / rows_;
+  }
 
   void cut_cycle(index_t start, std::vector<bool>& done) {
     const std::size_t before = pieces_.size();
@@ -69,16 +72,18 @@ class RecordMover {
       if (piece.next >= 0) saved[static_cast<std::size_t>(piece.next)] = count++;
     const machine::Buffer<std::byte> aside(count * bytes_);
     for (std::size_t p = 0; p < pieces_.size(); ++p)
-      if (saved[p] >= 0) copy(const_cast<std::byte*>(aside.data()) + saved[p] * bytes_, at(pieces_[p].first));
+      if (saved[p] >= 0)
+        copy(const_cast<std::byte*>(aside.data()) + saved[p] * bytes_, at(pieces_[p].first));
     const auto size = static_cast<index_t>(pieces_.size());
     machine::parallel_for(0, size, ceil_div(size, grain_divisor_), [&](index_t begin, index_t end) {
       machine::Buffer<std::byte> own(bytes_);
       for (index_t p = begin; p < end; ++p) {
         const Piece& piece = pieces_[static_cast<std::size_t>(p)];
         if (piece.next < 0) copy(own.data(), at(piece.first));
-        move_piece(piece, piece.next < 0
-                              ? own.data()
-                              : aside.data() + saved[static_cast<std::size_t>(piece.next)] * bytes_);
+        move_piece(piece,
+                   piece.next < 0
+                       ? own.data()
+                       : aside.data() + saved[static_cast<std::size_t>(piece.next)] * bytes_);
       }
     });
     pieces_.clear();
@@ -122,18 +127,21 @@ class Chunked {
   void wide() {
     const auto [m, k, b, rest] = plan_;
     if (rest > 0) {
-      transpose_block(view(data_ + k * b * bytes_, m, rest, length()), view(rest_.data(), rest, m, m));
+      transpose_block(view(data_ + k * b * bytes_, m, rest, length()),
+                      view(rest_.data(), rest, m, m));
       for (index_t i = 1; i < m; ++i) move_row(i * k * b, i * length());
     }
     RecordMover(data_, m, k, b * bytes_, threads_).run();
     turn_chunks(m, b);
-    if (rest > 0) std::memcpy(end_of_chunks(), rest_.data(), static_cast<std::size_t>(rest_.size()));
+    if (rest > 0)
+      std::memcpy(end_of_chunks(), rest_.data(), static_cast<std::size_t>(rest_.size()));
   }
 
   /// To m rows.
   void tall() {
     const auto [m, k, b, rest] = plan_;
-    if (rest > 0) transpose_block(view(end_of_chunks(), rest, m, m), view(rest_.data(), m, rest, rest));
+    if (rest > 0)
+      transpose_block(view(end_of_chunks(), rest, m, m), view(rest_.data(), m, rest, rest));
     turn_chunks(b, m);
     RecordMover(data_, k, m, b * bytes_, threads_).run();
     for (index_t i = m; rest > 0 && i-- > 0;) {
@@ -145,7 +153,9 @@ class Chunked {
 
  private:
   [[nodiscard]] index_t length() const { return plan_.k * plan_.b + plan_.rest; }
-  [[nodiscard]] std::byte* end_of_chunks() const { return data_ + plan_.m * plan_.k * plan_.b * bytes_; }
+  [[nodiscard]] std::byte* end_of_chunks() const {
+    return data_ + plan_.m * plan_.k * plan_.b * bytes_;
+  }
   [[nodiscard]] Records view(std::byte* data, index_t rows, index_t cols, index_t ld) const {
     return {data, rows, cols, ld, bytes_};
   }
@@ -196,8 +206,8 @@ bool goes_by_chunks(const ChunkPlan& plan, index_t bytes, int threads) {
   return chunks_scratch_bytes(plan, bytes, threads) <= index_t{48} << 20;
 }
 
-void in_place_chunks(std::byte* data, index_t rows, index_t cols, index_t bytes, const Tuning& tuning,
-                     const ChunkSizes& sizes) {
+void in_place_chunks(std::byte* data, index_t rows, index_t cols, index_t bytes,
+                     const Tuning& tuning, const ChunkSizes& sizes) {
   const ChunkPlan plan = chunk_plan(std::min(rows, cols), std::max(rows, cols), bytes, sizes);
   Chunked chunked(data, bytes, plan, tuning);
   machine::parallel(threads_of(tuning), [&] { rows <= cols ? chunked.wide() : chunked.tall(); });

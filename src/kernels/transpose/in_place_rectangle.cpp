@@ -1,7 +1,8 @@
-// Rectangles in place without following cycles (Catanzaro, Keller and Garland 2014). Memory is seen as m rows
-// of n: C2R rotates columns, scatters inside rows, gathers inside columns; together that is the transpose of
-// an m x n matrix. R2C undoes the three steps in reverse order: the transpose of an n x m one. Each step is a
-// set of independent rows or columns. The longer side is made the rows, since rows are contiguous.
+// Rectangles in place without following cycles (Catanzaro, Keller and Garland 2014). Memory is seen
+// as m rows of n: C2R rotates columns, scatters inside rows, gathers inside columns; together that
+// is the transpose of an m x n matrix. R2C undoes the three steps in reverse order: the transpose
+// of an n x m one. Each step is a set of independent rows or columns. The longer side is made the
+// rows, since rows are contiguous.
 
 #include <numeric>
 
@@ -12,8 +13,8 @@
 namespace tessera::transpose {
 namespace {
 
-constexpr index_t strip_target_bytes = 64
-                                       << 10;  // columns permuted together: they and their scratch fit any L2
+constexpr index_t strip_target_bytes =
+    64 << 10;  // columns permuted together: they and their scratch fit any L2
 
 /// The index maps of the paper for m rows of n: c = gcd(m, n), a = m / c, b = n / c.
 struct Maps {
@@ -34,8 +35,8 @@ class ThreePass {
  public:
   ThreePass(std::byte* data, index_t bytes, const Maps& maps, Copy copy, int threads)
       : data_(data), bytes_(bytes), maps_(maps), copy_(copy), threads_(threads) {
-    strip_ =
-        std::clamp<index_t>(strip_target_bytes / (maps.m * bytes), 64 / std::gcd<index_t>(64, bytes), maps.n);
+    strip_ = std::clamp<index_t>(strip_target_bytes / (maps.m * bytes),
+                                 64 / std::gcd<index_t>(64, bytes), maps.n);
   }
 
   void c2r() const {
@@ -50,7 +51,9 @@ class ThreePass {
   }
 
  private:
-  [[nodiscard]] std::byte* at(index_t i, index_t j) const { return data_ + (i * maps_.n + j) * bytes_; }
+  [[nodiscard]] std::byte* at(index_t i, index_t j) const {
+    return data_ + (i * maps_.n + j) * bytes_;
+  }
 
   void rotate(Way way) const {
     columns(way, maps_.b, [](index_t i) { return i; });
@@ -59,15 +62,16 @@ class ThreePass {
     columns(way, 1, [this](index_t i) { return maps_.shuffle_start(i); });
   }
 
-  /// Inside every column j: element i comes from (gather) or goes to (scatter) row (start(i) + j / step) % m;
-  /// a strip of columns at a time, the divisions replaced by counting.
+  /// Inside every column j: element i comes from (gather) or goes to (scatter) row (start(i) + j /
+  /// step) % m; a strip of columns at a time, the divisions replaced by counting.
   template <class Start>
   void columns(Way way, index_t step, const Start& start) const {
     on_pieces(ceil_div(maps_.n, strip_), maps_.m * strip_, [&](index_t strip, std::byte* scratch) {
       const index_t left = strip * strip_;
       const index_t wide = std::min(strip_, maps_.n - left);
       const auto run = static_cast<std::size_t>(wide * bytes_);
-      for (index_t i = 0; i < maps_.m; ++i) std::memcpy(scratch + i * wide * bytes_, at(i, left), run);
+      for (index_t i = 0; i < maps_.m; ++i)
+        std::memcpy(scratch + i * wide * bytes_, at(i, left), run);
       for (index_t i = 0; i < maps_.m; ++i) {
         index_t other = (start(i) + left / step) % maps_.m;
         index_t until_next = step - left % step;
@@ -83,8 +87,8 @@ class ThreePass {
     });
   }
 
-  /// Inside every row: element j goes to (scatter) or comes from (gather) ((i + j / b) % m + j * m) % n, the
-  /// divisions replaced by running sums.
+  /// Inside every row: element j goes to (scatter) or comes from (gather) ((i + j / b) % m + j * m)
+  /// % n, the divisions replaced by running sums.
   void rows(Way way) const {
     const index_t step = maps_.m % maps_.n;
     on_pieces(maps_.m, maps_.n, [&](index_t i, std::byte* scratch) {
@@ -111,7 +115,8 @@ class ThreePass {
     machine::parallel_for(0, pieces, ceil_div(pieces, index_t{4} * threads_),
                           [&](index_t begin, index_t end) {
                             machine::Buffer<std::byte> scratch(count * bytes_);
-                            for (index_t piece = begin; piece < end; ++piece) body(piece, scratch.data());
+                            for (index_t piece = begin; piece < end; ++piece)
+                              body(piece, scratch.data());
                           });
   }
 
@@ -125,7 +130,8 @@ class ThreePass {
 
 }  // namespace
 
-void in_place_rectangle(std::byte* data, index_t rows, index_t cols, index_t bytes, const Tuning& tuning) {
+void in_place_rectangle(std::byte* data, index_t rows, index_t cols, index_t bytes,
+                        const Tuning& tuning) {
   const int threads = threads_of(tuning);
   with_record(bytes, [&](auto copy) {
     machine::parallel(threads, [&] {

@@ -1,7 +1,7 @@
 #pragma once
-// Vectors of 1, 2 or 4 lanes of 16 bytes: as many as the instruction set has. For files compiled per
-// instruction set only; everything here has internal linkage, so that no copy compiled for one set serves
-// another.
+// Vectors of 1, 2 or 4 lanes of 16 bytes: as many as the instruction set has. For files compiled
+// per instruction set only; everything here has internal linkage, so that no copy compiled for one
+// set serves another.
 
 #include <cstddef>
 #include <cstdint>
@@ -107,14 +107,16 @@ inline Wide<lane_count> stage_vector(const std::byte* from) {
   return v;
 }
 
-/// The vector that begins `from` bytes, a multiple of 4, after the first of two that follow each other.
+/// The vector that begins `from` bytes, a multiple of 4, after the first of two that follow each
+/// other.
 #if defined(__AVX512F__)
 inline constexpr bool shifts_words = true;  ///< by one instruction
 class Shift {
  public:
   explicit Shift(std::ptrdiff_t from)
-      : places_(_mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(from / 4)),
-                                 _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0))) {}
+      : places_(_mm512_add_epi32(
+            _mm512_set1_epi32(static_cast<int>(from / 4)),
+            _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0))) {}
   [[nodiscard]] Wide<4> operator()(Wide<4> first, Wide<4> second) const {
     return (Wide<4>)_mm512_permutex2var_epi32((__m512i)first, places_, (__m512i)second);
   }
@@ -137,9 +139,9 @@ class Shift {
 };
 #endif
 
-/// x, of which the compiler knows nothing: else it keeps the multiples of a stride that a loop uses, sixteen
-/// for each matrix, in memory, and every access of the loop waits for two. For ordinary stores in the cache;
-/// where memory decides it costs more than it gains.
+/// x, of which the compiler knows nothing: else it keeps the multiples of a stride that a loop
+/// uses, sixteen for each matrix, in memory, and every access of the loop waits for two. For
+/// ordinary stores in the cache; where memory decides it costs more than it gains.
 template <class Integer>
 Integer unknown(Integer x) {
   asm("" : "+r"(x));
@@ -154,8 +156,8 @@ Wide<Lanes> gather_lanes(const std::byte* from, std::ptrdiff_t step) {
   } else if constexpr (Lanes == 2) {
     return __builtin_shufflevector(load<1>(from), load<1>(from + step), 0, 1, 2, 3);
   } else {
-    return __builtin_shufflevector(gather_lanes<2>(from, step), gather_lanes<2>(from + 2 * step, step), 0, 1,
-                                   2, 3, 4, 5, 6, 7);
+    return __builtin_shufflevector(gather_lanes<2>(from, step),
+                                   gather_lanes<2>(from + 2 * step, step), 0, 1, 2, 3, 4, 5, 6, 7);
   }
 }
 
@@ -190,7 +192,8 @@ struct IntsBelow<0, K...> {
 template <class Word>
 inline constexpr int words_in_lane = lane_bytes / static_cast<int>(sizeof(Word));
 
-/// Position p of the interleaving of the lower (half 0) or upper (half 1) halves of each lane of two vectors.
+/// Position p of the interleaving of the lower (half 0) or upper (half 1) halves of each lane of
+/// two vectors.
 template <class Word, int Lanes, int Half>
 constexpr int interleaved(int p) {
   constexpr int words = words_in_lane<Word>;
@@ -205,7 +208,8 @@ Wide<Lanes> interleave(Wide<Lanes> x, Wide<Lanes> y, Ints<K...>) {
 }
 template <class Word, int Lanes, int Half>
 Wide<Lanes> interleave(Wide<Lanes> x, Wide<Lanes> y) {
-  return interleave<Word, Lanes, Half>(x, y, typename IntsBelow<Lanes * words_in_lane<Word>>::type{});
+  return interleave<Word, Lanes, Half>(x, y,
+                                       typename IntsBelow<Lanes * words_in_lane<Word>>::type{});
 }
 
 /// In every lane: word w of v[r] becomes word r of v[w], for as many vectors as a lane has words.

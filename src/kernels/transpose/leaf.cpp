@@ -12,20 +12,22 @@ namespace {
 /// How far ahead in a row lines are asked for.
 constexpr index_t prefetch_bytes = 512;
 
-/// Squares, one above the other, in a panel of carried or streamed lines: a run of two lines is as fast as a
-/// longer one on Zen 5 and Emerald Rapids, and reading three or four rows at a time for each is slower (f32
-/// 8192 x 8192, two and three squares, 37 and 30 GB/s; 17 and 13). Streamed ones whose lines wait in the
-/// second level have three: Zen 4, two and three, f32 4000 x 4000 32 and 37, 8000 x 8000 28.5 and 33.4, 8192
-/// x 8192 27 and 29, f64 42 and 40, 36 and 38, 34 and 35; carried f32 8001 x 8001 32 and 30. Each is
-/// unrolled, with loads of its own: prefetchers tell streams apart by the instruction (two squares in one
-/// loop body: 35 to 40 GB/s of f64 on Zen 5; the same squares through one copy of the code: 26).
+/// Squares, one above the other, in a panel of carried or streamed lines: a run of two lines is as
+/// fast as a longer one on Zen 5 and Emerald Rapids, and reading three or four rows at a time for
+/// each is slower (f32 8192 x 8192, two and three squares, 37 and 30 GB/s; 17 and 13). Streamed
+/// ones whose lines wait in the second level have three: Zen 4, two and three, f32 4000 x 4000 32
+/// and 37, 8000 x 8000 28.5 and 33.4, 8192 x 8192 27 and 29, f64 42 and 40, 36 and 38, 34 and 35;
+/// carried f32 8001 x 8001 32 and 30. Each is unrolled, with loads of its own: prefetchers tell
+/// streams apart by the instruction (two squares in one loop body: 35 to 40 GB/s of f64 on Zen 5;
+/// the same squares through one copy of the code: 26).
 template <int Bytes, Store Kind, Ahead To>
-inline constexpr int squares_in_panel = Bytes == 1 || (Kind == Store::streaming && To == Ahead::second_level)
+inline constexpr int squares_in_panel = Bytes == 1 || (Kind == Store::streaming &&
+                                                       To == Ahead::second_level)
                                             ? 3
                                             : 2;
 
-/// A panel of squares from left to right, straight into b by ordinary stores. The rows of the next panel are
-/// asked for meanwhile.
+/// A panel of squares from left to right, straight into b by ordinary stores. The rows of the next
+/// panel are asked for meanwhile.
 template <int Bytes, int Squares>
 [[gnu::always_inline]] inline void plain_panel(const std::byte* a, index_t a_stride, std::byte* b,
                                                index_t b_stride, index_t cols) {
@@ -33,22 +35,24 @@ template <int Bytes, int Squares>
   const auto squares = [&](const std::byte* from, std::byte* to) {
 #pragma GCC unroll 4
     for (int q = 0; q < Squares; ++q)
-      line_square<Bytes, Put::target>(from + q * side * a_stride, a_stride, to + q * line_bytes, b_stride);
+      line_square<Bytes, Put::target>(from + q * side * a_stride, a_stride, to + q * line_bytes,
+                                      b_stride);
     const index_t stride = unknown(a_stride);
-    for (index_t r = 0; r < Squares * side; ++r) __builtin_prefetch(from + (Squares * side + r) * stride);
+    for (index_t r = 0; r < Squares * side; ++r)
+      __builtin_prefetch(from + (Squares * side + r) * stride);
   };
   const index_t whole = cols / side * side;
   for (index_t j = 0; j < whole; j += side) squares(a + j * Bytes, b + j * b_stride);
   if (whole < cols) squares(a + (cols - side) * Bytes, b + (cols - side) * b_stride);
 }
 
-/// The squares of a panel at column `at` into a stage, whose rows lie `pitch` apart; meanwhile the lines of a
-/// that come next are on their way to level `To`: prefetch_bytes to the right of column j, or beyond the end
-/// of the panel, where reading goes on at `next`; nowhere, where that is null.
+/// The squares of a panel at column `at` into a stage, whose rows lie `pitch` apart; meanwhile the
+/// lines of a that come next are on their way to level `To`: prefetch_bytes to the right of column
+/// j, or beyond the end of the panel, where reading goes on at `next`; nowhere, where that is null.
 template <int Bytes, int Squares, Ahead To>
-[[gnu::always_inline]] inline void stage_squares(const std::byte* a, index_t a_stride, index_t j, index_t at,
-                                                 index_t cols, const std::byte* next, std::byte* stage,
-                                                 index_t pitch) {
+[[gnu::always_inline]] inline void stage_squares(const std::byte* a, index_t a_stride, index_t j,
+                                                 index_t at, index_t cols, const std::byte* next,
+                                                 std::byte* stage, index_t pitch) {
   constexpr index_t side = line_bytes / Bytes;
   constexpr int keep_near = To == Ahead::first_level ? 3 : 2;
   const bool asks = next != nullptr;
@@ -56,33 +60,34 @@ template <int Bytes, int Squares, Ahead To>
   const std::byte* const ahead = beyond < 0 ? a + j * Bytes + prefetch_bytes : next + beyond;
 #pragma GCC unroll 4
   for (int q = 0; q < Squares; ++q) {
-    line_square<Bytes, Put::stage>(a + q * side * a_stride + at * Bytes, a_stride, stage + q * line_bytes,
-                                   pitch);
+    line_square<Bytes, Put::stage>(a + q * side * a_stride + at * Bytes, a_stride,
+                                   stage + q * line_bytes, pitch);
     for (index_t r = q * side; asks && r < (q + 1) * side; ++r)
       __builtin_prefetch(ahead + r * a_stride, 0, keep_near);
   }
 }
 
-/// A panel of squares from left to right: they meet in a stage, from where the lines of a row of b leave one
-/// right after the other, as memory wants its writes. `next`: where reading goes on after the panel. (Squares
-/// of 1 and 2 bytes are slower for it, 0.8 of their rate, but where rows of b share few sets: u16 4096 x 4096
-/// 0.55 -> 0.71 of memcpy, u8 16000 x 16000 0.75 -> 0.84.)
+/// A panel of squares from left to right: they meet in a stage, from where the lines of a row of b
+/// leave one right after the other, as memory wants its writes. `next`: where reading goes on after
+/// the panel. (Squares of 1 and 2 bytes are slower for it, 0.8 of their rate, but where rows of b
+/// share few sets: u16 4096 x 4096 0.55 -> 0.71 of memcpy, u8 16000 x 16000 0.75 -> 0.84.)
 template <int Bytes, int Squares, Ahead To>
-void staged_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t cols,
-                  const std::byte* next) {
+void staged_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride,
+                  index_t cols, const std::byte* next) {
   constexpr index_t side = line_bytes / Bytes;
   constexpr index_t run = Squares * line_bytes;
   alignas(line_bytes) std::byte stage[side * run];
   for (index_t j = 0; j < cols; j += side) {
     const index_t at = square_column<Bytes>(j, cols);
     stage_squares<Bytes, Squares, To>(a, a_stride, j, at, cols, next, stage, run);
-    for (index_t r = 0; r < side; ++r) stream_lines(b + (at + r) * b_stride, stage + r * run, Squares);
+    for (index_t r = 0; r < side; ++r)
+      stream_lines(b + (at + r) * b_stride, stage + r * run, Squares);
   }
 }
 
-/// The last line's worth of every column of a strip that has been read so far: what a row of b lacks of a
-/// whole line waits there for the panel below. Where a leaf has whole rows of b, one right after the other,
-/// what begins a row waits, too, for the end of the row before.
+/// The last line's worth of every column of a strip that has been read so far: what a row of b
+/// lacks of a whole line waits there for the panel below. Where a leaf has whole rows of b, one
+/// right after the other, what begins a row waits, too, for the end of the row before.
 struct Carry {
   static constexpr index_t columns = most_carried_columns;
   alignas(line_bytes) std::byte lines[columns * line_bytes];
@@ -94,9 +99,10 @@ struct Carry {
   [[nodiscard]] std::byte* head(index_t column) { return heads + column * line_bytes; }
 };
 
-/// `Lines` lines, of which each begins with the last `past` bytes of the one before and ends with what is
-/// left of its own: by one shuffle of two vectors, where a load across both would wait until the stores that
-/// made them have left for the cache (Emerald Rapids, one core: f32 4001 x 4000 23.6 -> 28.5 GB/s, f64 27.7
+/// `Lines` lines, of which each begins with the last `past` bytes of the one before and ends with
+/// what is left of its own: by one shuffle of two vectors, where a load across both would wait
+/// until the stores that made them have left for the cache (Emerald Rapids, one core: f32 4001 x
+/// 4000 23.6 -> 28.5 GB/s, f64 27.7
 /// -> 31.5).
 template <int Lines>
 [[gnu::always_inline]] inline void stream_shifted(std::byte* to, const std::byte* line_before,
@@ -111,11 +117,12 @@ template <int Lines>
   }
 }
 
-/// As staged_panel, where rows of b begin anywhere in a line: each of its lines begins in what was carried
-/// and ends in the stage. The first panel of a strip has nothing before it: its first line is not whole.
+/// As staged_panel, where rows of b begin anywhere in a line: each of its lines begins in what was
+/// carried and ends in the stage. The first panel of a strip has nothing before it: its first line
+/// is not whole.
 template <int Bytes, int Squares, Ahead To>
-void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t cols,
-                   const std::byte* next, Carry& carry, bool first) {
+void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride,
+                   index_t cols, const std::byte* next, Carry& carry, bool first) {
   constexpr index_t side = line_bytes / Bytes;
   constexpr index_t run = Squares * line_bytes;
   constexpr index_t pitch = line_bytes + run;  // a carried line before the run
@@ -136,7 +143,8 @@ void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b
         else
           __builtin_memcpy(to, row + line_bytes, static_cast<std::size_t>(line_bytes - past));
         if (shifts)
-          stream_shifted<Squares - 1>(to - past + line_bytes, row + line_bytes, row + 2 * line_bytes, past);
+          stream_shifted<Squares - 1>(to - past + line_bytes, row + line_bytes,
+                                      row + 2 * line_bytes, past);
         else
           stream_lines(to - past + line_bytes, row + 2 * line_bytes - past, Squares - 1);
       } else if (shifts) {
@@ -150,7 +158,8 @@ void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b
 }
 
 /// What follows the run of a row of b: the last `rest` bytes of the line there, then `head`.
-[[gnu::always_inline]] inline void join(std::byte* end, index_t rest, const std::byte* head, bool shifts) {
+[[gnu::always_inline]] inline void join(std::byte* end, index_t rest, const std::byte* head,
+                                        bool shifts) {
   if (shifts) {
     const Shift shift(line_bytes - rest);
     const Wide<lane_count> first = stage_vector(end), second = stage_vector(head);
@@ -161,13 +170,14 @@ void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b
     __builtin_memcpy(both, end, line_bytes);
     __builtin_memcpy(both + line_bytes, head, line_bytes);
     __builtin_memcpy(end, both + line_bytes - rest, line_bytes);
-    __builtin_memcpy(end + line_bytes, both + 2 * line_bytes - rest, static_cast<std::size_t>(rest));
+    __builtin_memcpy(end + line_bytes, both + 2 * line_bytes - rest,
+                     static_cast<std::size_t>(rest));
   }
 }
 
-/// The last panel of a strip, not its first, with the rows below it, fewer than a square has, which the last
-/// square of rows tells: all that is left of a row of b, and the line that it shares with the next one,
-/// leaves at once.
+/// The last panel of a strip, not its first, with the rows below it, fewer than a square has, which
+/// the last square of rows tells: all that is left of a row of b, and the line that it shares with
+/// the next one, leaves at once.
 template <int Bytes, int Squares, Ahead To>
 void last_panel(const Leaf& strip, index_t i, const std::byte* next, Carry& carry) {
   constexpr index_t side = line_bytes / Bytes;
@@ -180,8 +190,8 @@ void last_panel(const Leaf& strip, index_t i, const std::byte* next, Carry& carr
     const index_t at = square_column<Bytes>(j, strip.cols);
     for (index_t column = j; column < at + side; ++column)
       __builtin_memcpy(stage + (column - at) * pitch, carry.line(column), line_bytes);
-    stage_squares<Bytes, Squares, To>(strip.a + i * strip.a_stride, strip.a_stride, j, at, strip.cols, next,
-                                      stage + line_bytes, pitch);
+    stage_squares<Bytes, Squares, To>(strip.a + i * strip.a_stride, strip.a_stride, j, at,
+                                      strip.cols, next, stage + line_bytes, pitch);
     if (rest > 0)
       line_square<Bytes, Put::stage>(strip.a + (strip.rows - side) * strip.a_stride + at * Bytes,
                                      strip.a_stride, stage + line_bytes + run, pitch);
@@ -207,8 +217,8 @@ void last_panel(const Leaf& strip, index_t i, const std::byte* next, Carry& carr
   }
 }
 
-/// The rows of a strip below its only panel, fewer than a square has: the last square of rows tells them
-/// again.
+/// The rows of a strip below its only panel, fewer than a square has: the last square of rows tells
+/// them again.
 template <int Bytes>
 void carry_rest(const Leaf& strip, index_t rest, Carry& carry) {
   constexpr index_t side = line_bytes / Bytes;
@@ -241,27 +251,30 @@ void flush(const Leaf& strip, Carry& carry) {
       __builtin_memcpy(pair + line_bytes, carry.head(column + 1), line_bytes);
       stream_lines(end - past, pair + line_bytes - past, 1);
     } else {
-      __builtin_memcpy(end - past, carry.line(column) + line_bytes - past, static_cast<std::size_t>(past));
+      __builtin_memcpy(end - past, carry.line(column) + line_bytes - past,
+                       static_cast<std::size_t>(past));
     }
   }
 }
 
 /// The rows of a strip from row i on that make a panel. `next`: where reading goes on after it.
 template <int Bytes, Store Kind, int Squares, Ahead To>
-[[gnu::always_inline]] inline void panel(const Leaf& strip, index_t i, const std::byte* next, Carry* carry) {
+[[gnu::always_inline]] inline void panel(const Leaf& strip, index_t i, const std::byte* next,
+                                         Carry* carry) {
   const std::byte* const a = strip.a + i * strip.a_stride;
   std::byte* const b = strip.b + i * Bytes;
   if constexpr (Kind == Store::cached) {
     plain_panel<Bytes, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols);
   } else if constexpr (Kind == Store::carried) {
-    carried_panel<Bytes, Squares, To>(a, strip.a_stride, b, strip.b_stride, strip.cols, next, *carry, i == 0);
+    carried_panel<Bytes, Squares, To>(a, strip.a_stride, b, strip.b_stride, strip.cols, next,
+                                      *carry, i == 0);
   } else {
     staged_panel<Bytes, Squares, To>(a, strip.a_stride, b, strip.b_stride, strip.cols, next);
   }
 }
 
-/// A strip from top to bottom: panels, and what is left of those that are carried. `next`: where reading goes
-/// on after it.
+/// A strip from top to bottom: panels, and what is left of those that are carried. `next`: where
+/// reading goes on after it.
 template <int Bytes, Store Kind, int Squares, Ahead To>
 void walk_strip(const Leaf& strip, const std::byte* next, Carry* carry) {
   constexpr index_t side = line_bytes / Bytes, high = Squares * side;
@@ -272,7 +285,8 @@ void walk_strip(const Leaf& strip, const std::byte* next, Carry* carry) {
     return next == nullptr || i >= rows ? next : strip.a + i * strip.a_stride;
   };
   index_t i = 0;
-  for (; i + high <= end; i += high) panel<Bytes, Kind, Squares, To>(strip, i, from(i + high), carry);
+  for (; i + high <= end; i += high)
+    panel<Bytes, Kind, Squares, To>(strip, i, from(i + high), carry);
   for (; i < end; i += side) panel<Bytes, Kind, 1, To>(strip, i, from(i + side), carry);
   if constexpr (Kind == Store::cached) {  // the last panel tells rows of the one before again
     if (rows < strip.rows) panel<Bytes, Kind, 1, To>(strip, strip.rows - side, next, carry);
@@ -303,7 +317,8 @@ void walk_strips(const Leaf& leaf, index_t widest, Carry* carry) {
     strip.b = leaf.b + left * leaf.b_stride;
     const bool last = left + strip.cols == leaf.cols;
     const std::byte* const next = last ? leaf.a : strip.a + strip.cols * Bytes;
-    walk_strip<Bytes, Kind, Squares, To>(strip, leaf.ahead == Ahead::nothing ? nullptr : next, carry);
+    walk_strip<Bytes, Kind, Squares, To>(strip, leaf.ahead == Ahead::nothing ? nullptr : next,
+                                         carry);
   }
   if constexpr (Kind != Store::streaming) return;
   const index_t rows = leaf.rows / side * side;
@@ -349,18 +364,11 @@ void leaf_of(const Leaf& leaf) {
 /// f by the size of a record.
 template <class F>
 void with_size(index_t bytes, const F& f) {
-  switch (bytes) {
-    case 1:
-      return f.template operator()<1>();
-    case 2:
-      return f.template operator()<2>();
-    case 4:
-      return f.template operator()<4>();
-    case 8:
-      return f.template operator()<8>();
-    default:
-      return f.template operator()<16>();
-  }
+  if (bytes == 1) return f.template operator()<1>();
+  if (bytes == 2) return f.template operator()<2>();
+  if (bytes == 4) return f.template operator()<4>();
+  if (bytes == 8) return f.template operator()<8>();
+  f.template operator()<16>();
 }
 
 void leaf_sized(const Leaf& leaf) {
@@ -378,18 +386,15 @@ void stream_copy(std::byte* to, const std::byte* from, index_t count) {
   __builtin_memcpy(to, from, static_cast<std::size_t>(head));
   index_t done = head;
   for (; done + line_bytes <= count; done += line_bytes) {
-    for (int k = 0; k < vectors_in_line; ++k) {
+    for (int k = 0; k < vectors_in_line; ++k)
       stream(to + done + k * vector_bytes, load<lane_count>(from + done + k * vector_bytes));
-    }
   }
   __builtin_memcpy(to + done, from + done, static_cast<std::size_t>(count - done));
 }
 
-void fence() { fence_streams(); }
-
 }  // namespace
 
 extern const LeafSet leaf_set;
-const LeafSet leaf_set{leaf_sized, swap_sized, stream_copy, fence};
+const LeafSet leaf_set{leaf_sized, swap_sized, stream_copy, fence_streams};
 
 }  // namespace tessera::transpose::TESSERA_ISA

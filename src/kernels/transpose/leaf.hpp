@@ -18,10 +18,12 @@ enum class Store {
   joined,     ///< the same, where b has no gaps and rows that are whole and short (joins_rows)
 };
 
-/// Where lines of a are asked for ahead of their time; nothing: they are left to the processor's prefetchers.
+/// Where lines of a are asked for ahead of their time; nothing: they are left to the processor's
+/// prefetchers.
 enum class Ahead { nothing, first_level, second_level };
 
-/// b[0:cols, 0:rows] = transpose(a[0:rows, 0:cols]); strides in bytes; records of 1, 2, 4, 8 or 16 bytes.
+/// b[0:cols, 0:rows] = transpose(a[0:rows, 0:cols]); strides in bytes; records of 1, 2, 4, 8 or 16
+/// bytes.
 struct Leaf {
   const std::byte* a;
   index_t a_stride;
@@ -31,7 +33,8 @@ struct Leaf {
   index_t bytes;
   Store store;
   index_t strip =
-      index_t{1} << 40;  ///< columns of a that are walked together; a multiple of line_bytes / bytes
+      index_t{1}
+      << 40;  ///< columns of a that are walked together; a multiple of line_bytes / bytes
   Ahead ahead = Ahead::first_level;
 };
 
@@ -41,22 +44,24 @@ inline constexpr index_t most_carried_columns = 1024;
   return most_carried_columns - line_bytes / bytes;
 }
 
-/// Whether leaves of so many rows of a can be joined: at least a square, and at most what the first level
-/// holds of them beside an image of as much of b. Where rows of b have more than 320 bytes, most of their
-/// lines leave in runs anyway (one core, GB/s, joined and carried: Zen 5 f32 76 rows 31 and 28, 90 31 and 37,
-/// 100 30 and 37, f64 42 rows 37 and 45; Emerald Rapids f32 76 to 101 rows 14 to 22 either way); squares of
-/// single bytes are stored by lanes, of which every other one crosses a line (127 x 300000: 7 and 11).
+/// Whether leaves of so many rows of a can be joined: at least a square, and at most what the first
+/// level holds of them beside an image of as much of b. Where rows of b have more than 320 bytes,
+/// most of their lines leave in runs anyway (one core, GB/s, joined and carried: Zen 5 f32 76 rows
+/// 31 and 28, 90 31 and 37, 100 30 and 37, f64 42 rows 37 and 45; Emerald Rapids f32 76 to 101 rows
+/// 14 to 22 either way); squares of single bytes are stored by lanes, of which every other one
+/// crosses a line (127 x 300000: 7 and 11).
 inline constexpr index_t most_joined_rows = 128;
 [[nodiscard]] constexpr bool joins_rows(index_t rows, index_t bytes) {
   return bytes > 1 && rows <= most_joined_rows && rows * bytes >= line_bytes &&
          rows * bytes <= 5 * line_bytes;
 }
 
-/// Lines of which blocks are asked for ahead of their time; far: further ahead, into the second level.
+/// Lines of which blocks are asked for ahead of their time; far: further ahead, into the second
+/// level.
 enum class Asks { nothing, lower, both, both_far };
 
-/// upper[0:rows, 0:cols] and lower[0:cols, 0:rows] of one matrix; rows and cols are multiples of line_bytes /
-/// bytes. The same place: a block on the diagonal.
+/// upper[0:rows, 0:cols] and lower[0:cols, 0:rows] of one matrix; rows and cols are multiples of
+/// line_bytes / bytes. The same place: a block on the diagonal.
 struct Mirrored {
   std::byte* upper;
   std::byte* lower;

@@ -1,6 +1,6 @@
 #pragma once
-// Blocks too narrow for a square: what does not fill lines, and matrices of few rows or columns. For files
-// compiled per instruction set only, as lanes.hpp.
+// Blocks too narrow for a square: what does not fill lines, and matrices of few rows or columns.
+// For files compiled per instruction set only, as lanes.hpp.
 
 #include "kernels/transpose/squares.hpp"
 
@@ -9,28 +9,30 @@ namespace {
 
 /// Record by record.
 template <int Bytes>
-void edge_records(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows,
-                  index_t cols) {
+void edge_records(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride,
+                  index_t rows, index_t cols) {
   for (index_t j = 0; j < cols; ++j) {
     for (index_t i = 0; i < rows; ++i)
       copy_record<Bytes>(b + j * b_stride + i * Bytes, a + i * a_stride + j * Bytes);
   }
 }
 
-/// Fewer columns than a lane has: a lane from the beginning of each row on, of which the first ones count.
-/// The last rows, beyond which nothing may be read, by records.
+/// Fewer columns than a lane has: a lane from the beginning of each row on, of which the first ones
+/// count. The last rows, beyond which nothing may be read, by records.
 template <int Bytes>
 void few_columns(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows,
                  index_t cols) {
   using Word = typename WordOf<Bytes>::type;
   constexpr int words = words_in_lane<Word>;
-  const index_t beyond = (lane_bytes - cols * Bytes + a_stride - 1) / a_stride;  // rows that a lane reaches
+  const index_t beyond =
+      (lane_bytes - cols * Bytes + a_stride - 1) / a_stride;  // rows that a lane reaches
   index_t i = 0;
   for (; i + words * lane_count + beyond <= rows; i += words * lane_count) {
     Wide<lane_count> v[words];
     const std::byte* const from = a + i * a_stride;
 #pragma GCC unroll 16
-    for (int r = 0; r < words; ++r) v[r] = gather_lanes<lane_count>(from + r * a_stride, words * a_stride);
+    for (int r = 0; r < words; ++r)
+      v[r] = gather_lanes<lane_count>(from + r * a_stride, words * a_stride);
     finish_words<Word, lane_count>(v);
 #pragma GCC unroll 16
     for (int r = 0; r < words; ++r) {
@@ -40,8 +42,9 @@ void few_columns(const std::byte* a, index_t a_stride, std::byte* b, index_t b_s
   edge_records<Bytes>(a + i * a_stride, a_stride, b + i * Bytes, b_stride, rows - i, cols);
 }
 
-/// Fewer rows than a lane has, rows of b one right after the other: each leaves as a whole lane, whose rest
-/// the next ones overwrite. The last rows of b, beyond which nothing may be written, by records.
+/// Fewer rows than a lane has, rows of b one right after the other: each leaves as a whole lane,
+/// whose rest the next ones overwrite. The last rows of b, beyond which nothing may be written, by
+/// records.
 template <int Bytes>
 void few_rows(const std::byte* a, index_t a_stride, std::byte* b, index_t rows, index_t cols) {
   using Word = typename WordOf<Bytes>::type;
@@ -67,15 +70,16 @@ void few_rows(const std::byte* a, index_t a_stride, std::byte* b, index_t rows, 
 template <class Place, int Lanes, int... Q>
 Wide<Lanes> shuffle_in_lanes(Wide<Lanes> v, Ints<Q...>) {
   using Bytes = Vector<std::uint8_t, Lanes>;
-  return (Wide<Lanes>)__builtin_shufflevector((Bytes)v, (Bytes)v,
-                                              (Q / lane_bytes * lane_bytes + Place::of(Q % lane_bytes))...);
+  return (Wide<Lanes>)__builtin_shufflevector(
+      (Bytes)v, (Bytes)v, (Q / lane_bytes * lane_bytes + Place::of(Q % lane_bytes))...);
 }
 template <class Place, int Lanes>
 Wide<Lanes> shuffle_in_lanes(Wide<Lanes> v) {
   return shuffle_in_lanes<Place, Lanes>(v, typename IntsBelow<Lanes * lane_bytes>::type{});
 }
 
-/// A lane of up to four planes, 4 bytes of each, and the same records plane by plane within each column.
+/// A lane of up to four planes, 4 bytes of each, and the same records plane by plane within each
+/// column.
 template <int Bytes, int Planes>
 struct Woven {  // from planes
   static constexpr int of(int q) {
@@ -90,8 +94,8 @@ struct Parted {  // from columns
   }
 };
 
-/// b[0:cols, 0:Planes] = transpose(a[0:Planes, 0:cols]) for records of 1 and 2 bytes, rows of b one right
-/// after the other: lanes of b overlap as in few_rows.
+/// b[0:cols, 0:Planes] = transpose(a[0:Planes, 0:cols]) for records of 1 and 2 bytes, rows of b one
+/// right after the other: lanes of b overlap as in few_rows.
 template <int Bytes, int Planes>
 void weave(const std::byte* a, index_t a_stride, std::byte* b, index_t cols) {
   constexpr index_t in_lane = lane_bytes / Bytes, in_word = 4 / Bytes, column = Planes * Bytes;
@@ -100,7 +104,8 @@ void weave(const std::byte* a, index_t a_stride, std::byte* b, index_t cols) {
   for (; j + in_lane * lane_count + beyond <= cols; j += in_lane * lane_count) {
     Wide<lane_count> v[4];
 #pragma GCC unroll 4
-    for (int p = 0; p < 4; ++p) v[p] = load<lane_count>(a + (p < Planes ? p : 0) * a_stride + j * Bytes);
+    for (int p = 0; p < 4; ++p)
+      v[p] = load<lane_count>(a + (p < Planes ? p : 0) * a_stride + j * Bytes);
     transpose_words<std::uint32_t, lane_count>(v);
 #pragma GCC unroll 4
     for (int w = 0; w < 4; ++w) v[w] = shuffle_in_lanes<Woven<Bytes, Planes>, lane_count>(v[w]);
@@ -113,8 +118,8 @@ void weave(const std::byte* a, index_t a_stride, std::byte* b, index_t cols) {
   edge_records<Bytes>(a + j * Bytes, a_stride, b + j * column, column, Planes, cols - j);
 }
 
-/// b[0:Planes, 0:rows] = transpose(a[0:rows, 0:Planes]) for records of 1 and 2 bytes, rows of a one right
-/// after the other.
+/// b[0:Planes, 0:rows] = transpose(a[0:rows, 0:Planes]) for records of 1 and 2 bytes, rows of a one
+/// right after the other.
 template <int Bytes, int Planes>
 void part(const std::byte* a, std::byte* b, index_t b_stride, index_t rows) {
   constexpr index_t in_lane = lane_bytes / Bytes, in_word = 4 / Bytes, row = Planes * Bytes;
@@ -169,10 +174,11 @@ void narrow(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride
   }
 }
 
-/// What does not fill lines, by single lanes. The last ones of a row or column repeat records of those
-/// before.
+/// What does not fill lines, by single lanes. The last ones of a row or column repeat records of
+/// those before.
 template <int Bytes>
-void edge(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows, index_t cols) {
+void edge(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows,
+          index_t cols) {
   using Word = typename WordOf<Bytes>::type;
   constexpr index_t step = words_in_lane<Word>;
   if (rows < step || cols < step) return narrow<Bytes>(a, a_stride, b, b_stride, rows, cols);

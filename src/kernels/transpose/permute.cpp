@@ -47,7 +47,8 @@ Rearrangement rearrangement(const Merged& m) {
   return found;
 }
 
-/// Whether the matrices along the fastest axes of both sides have runs long enough to be turned one by one.
+/// Whether the matrices along the fastest axes of both sides have runs long enough to be turned one
+/// by one.
 [[nodiscard]] bool has_large_slices(const Rearrangement& task) {
   constexpr index_t long_side = 3 << 10;  // bytes
   return has_leaf(task.bytes) && task.axis[fast_from(task)].extent * task.bytes >= long_side &&
@@ -66,17 +67,18 @@ void turn_slices(const Rearrangement& task, const std::byte* from, std::byte* to
       b += number % task.axis[k].extent * task.axis[k].to;
       number /= task.axis[k].extent;
     }
-    transpose_past_caches({from + a, down.extent, across.extent, down.from / task.bytes, task.bytes},
-                          {to + b, across.extent, down.extent, across.to / task.bytes, task.bytes}, threads);
+    transpose_past_caches(
+        {from + a, down.extent, across.extent, down.from / task.bytes, task.bytes},
+        {to + b, across.extent, down.extent, across.to / task.bytes, task.bytes}, threads);
   });
 }
 
 }  // namespace
 
 void require_permutation(std::span<const index_t> shape, std::span<const int> axes) {
-  require(
-      axes.size() == shape.size() && axes.size() <= max_rank, ExitCode::usage,
-      fmt::format("axes: {} of them for an array of {}; at most {}", axes.size(), shape.size(), max_rank));
+  require(axes.size() == shape.size() && axes.size() <= max_rank, ExitCode::usage,
+          fmt::format("axes: {} of them for an array of {}; at most {}", axes.size(), shape.size(),
+                      max_rank));
   bool seen[max_rank] = {};
   for (const int axis : axes) {
     const bool once = axis >= 0 && axis < static_cast<int>(axes.size()) && !seen[axis];
@@ -90,7 +92,8 @@ void require_permutation(std::span<const index_t> shape, std::span<const int> ax
 }
 
 Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t bytes) {
-  // Runs of axes that stay neighbours, in the order of `to`: first axis of `from` and length of each.
+  // Runs of axes that stay neighbours, in the order of `to`: first axis of `from` and length of
+  // each.
   Merged m;
   m.bytes = bytes;
   int first[max_rank] = {};
@@ -100,7 +103,8 @@ Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t 
   for (const int axis : axes) {
     if (shape[static_cast<std::size_t>(axis)] == 1) continue;
     int expected = last + 1;
-    while (expected < axis && expected > 0 && shape[static_cast<std::size_t>(expected)] == 1) ++expected;
+    while (expected < axis && expected > 0 && shape[static_cast<std::size_t>(expected)] == 1)
+      ++expected;
     if (runs > 0 && axis == expected) {
       length[runs - 1] *= shape[static_cast<std::size_t>(axis)];
     } else {
@@ -124,10 +128,11 @@ Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t 
   return m;
 }
 
-void permute(std::span<const index_t> shape, std::span<const int> axes, index_t bytes, const std::byte* from,
-             std::byte* to, const Tuning& tuning) {
+void permute(std::span<const index_t> shape, std::span<const int> axes, index_t bytes,
+             const std::byte* from, std::byte* to, const Tuning& tuning) {
   require_permutation(shape, axes);
-  require(bytes >= 1, ExitCode::usage, fmt::format("bytes: a record has at least 1, not {}", bytes));
+  require(bytes >= 1, ExitCode::usage,
+          fmt::format("bytes: a record has at least 1, not {}", bytes));
   for (const index_t extent : shape) {
     if (extent == 0) return;
   }

@@ -29,10 +29,11 @@ struct Pieces {
   }
 };
 
-/// Pieces of at most most_bytes each way (but at least one record): the longer side halved, so that runs in
-/// both matrices are as long as they can be; multiples of 64 records, the tiles of kernels, while they are
-/// longer.
-[[nodiscard]] inline Pieces plan_pieces(index_t rows, index_t cols, index_t bytes, index_t most_bytes) {
+/// Pieces of at most most_bytes each way (but at least one record): the longer side halved, so that
+/// runs in both matrices are as long as they can be; multiples of 64 records, the tiles of kernels,
+/// while they are longer.
+[[nodiscard]] inline Pieces plan_pieces(index_t rows, index_t cols, index_t bytes,
+                                        index_t most_bytes) {
   Pieces p{rows, cols, {0, 0, rows, cols}, bytes};
   const auto half = [](index_t length) { return halve(length, length > 64 ? 64 : 1); };
   while (std::max(p.in_bytes(p.piece), p.out_bytes(p.piece)) > most_bytes &&

@@ -11,8 +11,8 @@ namespace tessera::transpose {
 
 inline constexpr index_t max_record_bytes = 64;
 
-/// Element (i, j) is the `bytes` bytes at data + (i * ld + j) * bytes; 1 <= bytes <= 64, ld >= cols (in
-/// elements).
+/// Element (i, j) is the `bytes` bytes at data + (i * ld + j) * bytes; 1 <= bytes <= 64, ld >= cols
+/// (in elements).
 template <class Byte>
 struct RecordView {
   Byte* data = nullptr;
@@ -44,7 +44,8 @@ using ConstRecords = RecordView<const std::byte>;
 template <class T>
 [[nodiscard]] auto records(MatrixView<T> m) {
   using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
-  return RecordView<Byte>{reinterpret_cast<Byte*>(m.data), m.rows, m.cols, m.ld, index_t{sizeof(T)}};
+  return RecordView<Byte>{reinterpret_cast<Byte*>(m.data), m.rows, m.cols, m.ld,
+                          index_t{sizeof(T)}};
 }
 
 /// The same matrix as bytes.
@@ -63,8 +64,8 @@ struct AnyRecord {
   void operator()(std::byte* to, const std::byte* from) const { std::memcpy(to, from, bytes); }
 };
 
-/// f(copy) with copy(to, from) for records of that size: the one place where the size becomes a template
-/// argument.
+/// f(copy) with copy(to, from) for records of that size: the one place where the size becomes a
+/// template argument.
 template <class F>
 void with_record(index_t bytes, F&& f) {
   switch (bytes) {

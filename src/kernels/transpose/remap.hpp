@@ -1,6 +1,7 @@
 #pragma once
-// Index remappings: which cell of a rows x cols grid (of elements, tiles or thread blocks) comes at a
-// position of the walk. Pure arithmetic, the same for CPU kernels, CUDA ladders and cache simulators.
+// Index remappings: which cell of a rows x cols grid (of elements, tiles or thread blocks) comes at
+// a position of the walk. Pure arithmetic, the same for CPU kernels, CUDA ladders and cache
+// simulators.
 
 #include "base/index.hpp"
 
@@ -23,9 +24,11 @@ struct Cell {
   return {i, i % 2 == 0 ? j : cols - 1 - j};
 }
 
-/// Along wrapped diagonals: up to min(rows, cols) consecutive cells share no row and no column, so that
-/// power-of-two strides do not meet in one memory partition or cache set (Ruetsch and Micikevicius 2009).
-[[nodiscard]] TESSERA_HD constexpr Cell diagonal_order(index_t position, index_t rows, index_t cols) {
+/// Along wrapped diagonals: up to min(rows, cols) consecutive cells share no row and no column, so
+/// that power-of-two strides do not meet in one memory partition or cache set (Ruetsch and
+/// Micikevicius 2009).
+[[nodiscard]] TESSERA_HD constexpr Cell diagonal_order(index_t position, index_t rows,
+                                                       index_t cols) {
   const index_t small = rows < cols ? rows : cols;
   const index_t large = rows < cols ? cols : rows;
   const index_t along = position % small;

@@ -1,9 +1,10 @@
 #pragma once
-// The unit is a square of one line by one line. It is built of squares of one vector by one vector: rows are
-// loaded whole, their 16-byte lanes exchanged, the words inside the lanes interleaved in log2 rounds, and
-// every vector leaves as a (part of a) line of b. Words of 1 and 2 bytes, whose squares exceed the registers,
-// are loaded by lanes instead, or stored by lanes where they go into a stage. The same code serves 1, 2 and 4
-// lanes and all record sizes. For files compiled per instruction set only, as lanes.hpp.
+// The unit is a square of one line by one line. It is built of squares of one vector by one vector:
+// rows are loaded whole, their 16-byte lanes exchanged, the words inside the lanes interleaved in
+// log2 rounds, and every vector leaves as a (part of a) line of b. Words of 1 and 2 bytes, whose
+// squares exceed the registers, are loaded by lanes instead, or stored by lanes where they go into
+// a stage. The same code serves 1, 2 and 4 lanes and all record sizes. For files compiled per
+// instruction set only, as lanes.hpp.
 
 #include "kernels/transpose/lanes.hpp"
 #include "kernels/transpose/leaf.hpp"
@@ -60,8 +61,8 @@ template <class Word, int Lanes>
 
 /// b[0:E, 0:Lanes*E] = transpose(a[0:Lanes*E, 0:E]), E words in a lane.
 template <class Word, Put To, int Lanes>
-[[gnu::always_inline]] inline void column_of_lanes(const std::byte* a, index_t a_stride, std::byte* b,
-                                                   index_t b_stride) {
+[[gnu::always_inline]] inline void column_of_lanes(const std::byte* a, index_t a_stride,
+                                                   std::byte* b, index_t b_stride) {
   constexpr int words = words_in_lane<Word>;
   if constexpr (To == Put::target) {
     a_stride = unknown(a_stride);
@@ -75,11 +76,11 @@ template <class Word, Put To, int Lanes>
   for (int r = 0; r < words; ++r) put<To, Lanes>(b + r * b_stride, v[r]);
 }
 
-/// b[0:Lanes*E, 0:E] = transpose(a[0:E, 0:Lanes*E]) into a stage, E words in a lane: every vector of a is
-/// loaded once.
+/// b[0:Lanes*E, 0:E] = transpose(a[0:E, 0:Lanes*E]) into a stage, E words in a lane: every vector
+/// of a is loaded once.
 template <class Word, int Lanes>
-[[gnu::always_inline]] inline void row_of_lanes(const std::byte* a, index_t a_stride, std::byte* stage,
-                                                index_t pitch) {
+[[gnu::always_inline]] inline void row_of_lanes(const std::byte* a, index_t a_stride,
+                                                std::byte* stage, index_t pitch) {
   constexpr int words = words_in_lane<Word>;
   Wide<Lanes> v[words];
 #pragma GCC unroll 16
@@ -94,8 +95,8 @@ template <class Word, int Lanes>
 
 /// b[0:V, 0:V] = transpose(a[0:V, 0:V]), V words in a vector.
 template <class Word, Put To>
-[[gnu::always_inline]] inline void square_of_vectors(const std::byte* a, index_t a_stride, std::byte* b,
-                                                     index_t b_stride) {
+[[gnu::always_inline]] inline void square_of_vectors(const std::byte* a, index_t a_stride,
+                                                     std::byte* b, index_t b_stride) {
   constexpr int words = words_in_lane<Word>;
   if constexpr (To == Put::target) {
     a_stride = unknown(a_stride);
@@ -106,7 +107,8 @@ template <class Word, Put To>
   for (int r = 0; r < words; ++r) {
     Wide<lane_count> rows[lane_count];
 #pragma GCC unroll 4
-    for (int k = 0; k < lane_count; ++k) rows[k] = keep(load<lane_count>(a + (k * words + r) * a_stride));
+    for (int k = 0; k < lane_count; ++k)
+      rows[k] = keep(load<lane_count>(a + (k * words + r) * a_stride));
     transpose_lanes<lane_count>(rows);
 #pragma GCC unroll 4
     for (int k = 0; k < lane_count; ++k) v[k][r] = rows[k];
@@ -129,29 +131,32 @@ template <int Bytes, Put To>
   if constexpr (Bytes >= 4) {
     for (int right = 0; right < vectors_in_line; ++right) {
       for (int down = 0; down < vectors_in_line; ++down) {
-        square_of_vectors<Word, To>(a + down * in_vector * a_stride + right * vector_bytes, a_stride,
-                                    b + right * in_vector * b_stride + down * vector_bytes, b_stride);
+        square_of_vectors<Word, To>(
+            a + down * in_vector * a_stride + right * vector_bytes, a_stride,
+            b + right * in_vector * b_stride + down * vector_bytes, b_stride);
       }
     }
   } else if constexpr (To == Put::stage) {
     for (int down = 0; down < static_cast<int>(line_bytes) / lane_bytes; ++down) {
       for (int right = 0; right < vectors_in_line; ++right) {
-        row_of_lanes<Word, lane_count>(a + down * in_lane * a_stride + right * vector_bytes, a_stride,
-                                       b + right * in_vector * b_stride + down * lane_bytes, b_stride);
+        row_of_lanes<Word, lane_count>(
+            a + down * in_lane * a_stride + right * vector_bytes, a_stride,
+            b + right * in_vector * b_stride + down * lane_bytes, b_stride);
       }
     }
   } else {
     for (int right = 0; right < static_cast<int>(line_bytes) / lane_bytes; ++right) {
       for (int down = 0; down < vectors_in_line; ++down) {
-        column_of_lanes<Word, To, lane_count>(a + down * in_vector * a_stride + right * lane_bytes, a_stride,
-                                              b + right * in_lane * b_stride + down * vector_bytes, b_stride);
+        column_of_lanes<Word, To, lane_count>(
+            a + down * in_vector * a_stride + right * lane_bytes, a_stride,
+            b + right * in_lane * b_stride + down * vector_bytes, b_stride);
       }
     }
   }
 }
 
-/// The column where the square at column j of a panel begins: the last one ends with the panel, and may
-/// repeat columns of the one before.
+/// The column where the square at column j of a panel begins: the last one ends with the panel, and
+/// may repeat columns of the one before.
 template <int Bytes>
 [[nodiscard]] inline index_t square_column(index_t j, index_t cols) {
   constexpr index_t side = line_bytes / Bytes;
@@ -159,7 +164,8 @@ template <int Bytes>
 }
 
 /// `lines` whole lines.
-[[gnu::always_inline]] inline void stream_lines(std::byte* to, const std::byte* from, index_t lines) {
+[[gnu::always_inline]] inline void stream_lines(std::byte* to, const std::byte* from,
+                                                index_t lines) {
   for (index_t k = 0; k < lines * line_bytes; k += vector_bytes) {
     stream(to + k, stage_vector(from + k));
   }

@@ -1,15 +1,15 @@
 #pragma once
-// Squares on both sides of the diagonal change places. For files compiled per instruction set only, as
-// lanes.hpp.
+// Squares on both sides of the diagonal change places. For files compiled per instruction set only,
+// as lanes.hpp.
 
 #include "kernels/transpose/squares.hpp"
 
 namespace tessera::transpose {
 namespace {
 
-/// Square by square: the upper one waits in a stage of whole lines while the lower one takes its place, so
-/// that every line is read once and written soon after. On the diagonal each pair once. (By value: what is
-/// stored as bytes could be a part of an object that others can see.)
+/// Square by square: the upper one waits in a stage of whole lines while the lower one takes its
+/// place, so that every line is read once and written soon after. On the diagonal each pair once.
+/// (By value: what is stored as bytes could be a part of an object that others can see.)
 template <int Bytes, Asks What>
 void swap_squares(const Mirrored m) {
   constexpr index_t side = line_bytes / Bytes;
@@ -28,7 +28,8 @@ void swap_squares(const Mirrored m) {
           store<lane_count>(lower + r * m.stride + k, stage_vector(stage + r * line_bytes + k));
         if (What == Asks::both || What == Asks::both_far)
           __builtin_prefetch(upper + r * m.stride + ahead * line_bytes, 0, keep_near);
-        if (What != Asks::nothing) __builtin_prefetch(lower + (ahead * side + r) * m.stride, 0, keep_near);
+        if (What != Asks::nothing)
+          __builtin_prefetch(lower + (ahead * side + r) * m.stride, 0, keep_near);
       }
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
-// The textbook variants for one size of record: `copy(to, from)` moves a record, or reports that it does.
+// The textbook variants for one size of record: `copy(to, from)` moves a record, or reports that it
+// does.
 
 #include "kernels/transpose/variants.hpp"
 #include "machine/fork_join.hpp"
@@ -28,7 +29,8 @@ template <class Copy>
 void tiled_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, int threads,
                 const Copy& copy) {
   const index_t tiles = ceil_div(a.rows, tuning.tile) * ceil_div(a.cols, tuning.tile);
-  const index_t share = ceil_div(std::max<index_t>(tiles, 1), 4 * threads);  // four pieces a thread even out
+  const index_t share =
+      ceil_div(std::max<index_t>(tiles, 1), 4 * threads);  // four pieces a thread even out
   machine::parallel(threads, [&] {
     machine::parallel_for(0, tiles, share, [&](index_t begin, index_t end) {
       for (index_t position = begin; position < end; ++position)
@@ -37,8 +39,8 @@ void tiled_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, i
   });
 }
 
-/// Column-based iteration: a strip writes only as many rows of b as it is wide, so their open lines fit the
-/// L1.
+/// Column-based iteration: a strip writes only as many rows of b as it is wide, so their open lines
+/// fit the L1.
 template <class Copy>
 void column_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, int threads,
                  const Copy& copy) {
@@ -58,8 +60,8 @@ void column_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, 
   });
 }
 
-/// The recursion of the theorem (Frigo et al. 1999): the longer side halved down to squares of the tile's
-/// edge. both(left, right) runs two halves.
+/// The recursion of the theorem (Frigo et al. 1999): the longer side halved down to squares of the
+/// tile's edge. both(left, right) runs two halves.
 template <class Copy, class Both>
 void recursive_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, const Copy& copy,
                     const Both& both) {

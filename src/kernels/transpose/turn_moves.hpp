@@ -1,9 +1,10 @@
 #pragma once
-// How a tile is read from a and written to b where rows begin anywhere. Reads: every row in the aligned
-// vectors of 16 bytes that hold it, so that its shift against 16 bytes is kept in the tile and undone where
-// columns are read. Writes: every row of b in windows that begin on whole sectors of memory, which are other
-// records of a for each row of b; the tile therefore has a few rows of a more than it writes.
-// All that touches memory goes through a `Move`: the device's, or that of a test which watches.
+// How a tile is read from a and written to b where rows begin anywhere. Reads: every row in the
+// aligned vectors of 16 bytes that hold it, so that its shift against 16 bytes is kept in the tile
+// and undone where columns are read. Writes: every row of b in windows that begin on whole sectors
+// of memory, which are other records of a for each row of b; the tile therefore has a few rows of a
+// more than it writes. All that touches memory goes through a `Move`: the device's, or that of a
+// test which watches.
 
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +52,8 @@ struct TurnTask {
   unsigned down;       ///< tiles in a column of them
 };
 
-/// One tile of it. Row 0 of the tile is `extra` rows above its place in the matrix, and may not exist.
+/// One tile of it. Row 0 of the tile is `extra` rows above its place in the matrix, and may not
+/// exist.
 struct TilePart {
   const std::byte* a;  ///< record (0, 0) of the tile
   index_t a_stride;
@@ -59,10 +61,11 @@ struct TilePart {
   index_t b_stride;
   int row_begin, row_end;  ///< rows of the tile that exist
   int cols;                ///< columns that exist
-  int left, right;         ///< bytes of a's rows from the first column on: those of others begin beyond
+  int left, right;  ///< bytes of a's rows from the first column on: those of others begin beyond
 };
 
-/// Rows of a that a tile needs beside its own, for windows of so many bytes; 0: rows of b begin on 16 bytes.
+/// Rows of a that a tile needs beside its own, for windows of so many bytes; 0: rows of b begin on
+/// 16 bytes.
 template <class Tile>
 TESSERA_HD constexpr int extra_rows(int window) {
   return window == 0 ? 0 : window / Tile::bytes - 1;
@@ -72,7 +75,8 @@ TESSERA_HD constexpr int extra_rows(int window) {
 template <class Tile, int window>
 [[nodiscard]] TESSERA_DEVICE TilePart part_of(const TurnTask& task, unsigned number) {
   constexpr int extra = extra_rows<Tile>(window);
-  const index_t i = index_t{number % task.down} * Tile::rows, j = index_t{number / task.down} * Tile::cols;
+  const index_t i = index_t{number % task.down} * Tile::rows,
+                j = index_t{number / task.down} * Tile::cols;
   const index_t above = i < extra ? i : extra;
   const index_t below = task.rows - i < Tile::rows ? task.rows - i : Tile::rows;
   const index_t right = task.cols - j < Tile::cols ? task.cols - j : Tile::cols;
@@ -84,9 +88,9 @@ template <class Tile, int window>
           extra + static_cast<int>(below),
           static_cast<int>(right),
           j == 0 ? 0 : -16,
-          static_cast<int>(
-              (task.cols - j < Tile::cols + Tile::vector ? task.cols - j : Tile::cols + Tile::vector) *
-              Tile::bytes)};
+          static_cast<int>((task.cols - j < Tile::cols + Tile::vector ? task.cols - j
+                                                                      : Tile::cols + Tile::vector) *
+                           Tile::bytes)};
 }
 
 /// Bytes of an address beyond a multiple of `unit`.
@@ -99,16 +103,18 @@ template <class Tile, int window>
   return (beyond(part.a, 16) + row * static_cast<int>(part.a_stride % 16)) % 16;
 }
 
-/// Rows of a into the tile, in vectors; those that hold others' bytes, too, are left out. A row is read by
-/// whole warps or even parts of one, so that a line is asked for once; the vector more of a row that begins
-/// off 16 bytes follows.
+/// Rows of a into the tile, in vectors; those that hold others' bytes, too, are left out. A row is
+/// read by whole warps or even parts of one, so that a line is asked for once; the vector more of a
+/// row that begins off 16 bytes follows.
 template <class Tile, bool on_vectors, int window, class Move>
 TESSERA_DEVICE void load_vectors(int thread, const TilePart& part, const Move& move) {
   constexpr int rows = Tile::rows + extra_rows<Tile>(window), lanes = Tile::in / 16;
   constexpr int rows_at_once = Tile::threads / lanes;
-  const int bytes = part.cols * Tile::bytes, last = bytes <= part.right - 16 ? bytes - 1 : part.right - 16;
+  const int bytes = part.cols * Tile::bytes,
+            last = bytes <= part.right - 16 ? bytes - 1 : part.right - 16;
   const auto load = [&](int row, int slot, const std::byte* from) {
-    const int at = 16 * slot - (on_vectors ? 0 : beyond(from, 16));  // from the first column of the tile
+    const int at =
+        16 * slot - (on_vectors ? 0 : beyond(from, 16));  // from the first column of the tile
     if (row >= part.row_begin && row < part.row_end && at >= part.left && at <= last)
       move.copy_vector(Tile::offset(row, 16 * slot), from + at);
   };
@@ -118,7 +124,8 @@ TESSERA_DEVICE void load_vectors(int thread, const TilePart& part, const Move& m
   for (int k = 0; k < rows; k += rows_at_once, from += rows_at_once * part.a_stride)
     load(first + k, thread % lanes, from);
   if constexpr (!on_vectors) {
-    for (int row = thread; row < rows; row += Tile::threads) load(row, lanes, part.a + row * part.a_stride);
+    for (int row = thread; row < rows; row += Tile::threads)
+      load(row, lanes, part.a + row * part.a_stride);
   }
 }
 
@@ -129,7 +136,9 @@ TESSERA_DEVICE void load_ends(int thread, const TilePart& part, const Move& move
   for (int row = part.row_begin + thread; row < part.row_end; row += Tile::threads) {
     const std::byte* const from = part.a + row * part.a_stride;
     const int shift = beyond(from, 16), to = Tile::offset(row, shift);
-    const int begins = part.left < 0 || shift == 0 ? 0 : 16 - shift < part.right ? 16 - shift : part.right;
+    const int begins = part.left < 0 || shift == 0 ? 0
+                       : 16 - shift < part.right   ? 16 - shift
+                                                   : part.right;
     const int ends = part.right - beyond(from + part.right, 16), cols = part.cols * Tile::bytes;
     const auto copy = [&](int first, int last) {
       TESSERA_UNROLL(1)
@@ -154,7 +163,8 @@ template <class Tile, bool on_vectors, class Move>
 
 /// Word r of a patch holds its row r: vector c of the result holds its column c.
 template <class Move>
-TESSERA_DEVICE void turn(const unsigned (&rows)[16], Vec16 (&columns)[4], const Move& move) {  // of bytes
+TESSERA_DEVICE void turn(const unsigned (&rows)[16], Vec16 (&columns)[4],
+                         const Move& move) {  // of bytes
   TESSERA_UNROLL(4)
   for (int q = 0; q < 4; ++q) {
     const unsigned low01 = move.pick(rows[4 * q], rows[4 * q + 1], 0x5140),
@@ -168,7 +178,8 @@ TESSERA_DEVICE void turn(const unsigned (&rows)[16], Vec16 (&columns)[4], const 
   }
 }
 template <class Move>
-TESSERA_DEVICE void turn(const unsigned (&rows)[8], Vec16 (&columns)[2], const Move& move) {  // of 2 bytes
+TESSERA_DEVICE void turn(const unsigned (&rows)[8], Vec16 (&columns)[2],
+                         const Move& move) {  // of 2 bytes
   TESSERA_UNROLL(4)
   for (int q = 0; q < 4; ++q) {
     columns[0].words[q] = move.pick(rows[2 * q], rows[2 * q + 1], 0x5410);
@@ -206,11 +217,13 @@ template <int bytes>
 
 /// Those records [begin, end) of a vector that it has.
 template <int bytes, class Move>
-TESSERA_DEVICE void store_vector(std::byte* to, const Vec16& v, int begin, int end, const Move& move) {
+TESSERA_DEVICE void store_vector(std::byte* to, const Vec16& v, int begin, int end,
+                                 const Move& move) {
   if (begin <= 0 && end >= 16 / bytes) return move.store_vector(to, v);
   TESSERA_UNROLL(16)
   for (int r = 0; r < 16 / bytes; ++r)
-    if (r >= begin && r < end) move.template store_record<bytes>(to + r * bytes, record_of<bytes>(v, r));
+    if (r >= begin && r < end)
+      move.template store_record<bytes>(to + r * bytes, record_of<bytes>(v, r));
 }
 
 /// Columns of the tile into rows of b, which begin on 16 bytes.
@@ -235,7 +248,8 @@ TESSERA_DEVICE void store_patches(int thread, const TilePart& part, const Move& 
     std::byte* to = part.b + col * part.b_stride + patch.group * 16;
     TESSERA_UNROLL(4)
     for (int c = 0; c < Tile::per_word; ++c, to += part.b_stride)
-      if (col + c < part.cols) store_vector<Tile::bytes>(to, columns[c], 0, part.row_end - row, move);
+      if (col + c < part.cols)
+        store_vector<Tile::bytes>(to, columns[c], 0, part.row_end - row, move);
   }
 }
 
@@ -253,7 +267,8 @@ TESSERA_DEVICE void store_windows(int thread, const TilePart& part, const Move& 
     TESSERA_UNROLL(16)
     for (int r = 0; r < Tile::vector; ++r) {
       const int shift = on_vectors ? 0 : shift_of(part, row + r);
-      records[r] = move.template read<Tile::bytes>(Tile::offset(row + r, col * Tile::bytes + shift));
+      records[r] =
+          move.template read<Tile::bytes>(Tile::offset(row + r, col * Tile::bytes + shift));
     }
     store_vector<Tile::bytes>(line - before + group * 16, joined(records), part.row_begin - row,
                               part.row_end - row, move);

@@ -14,7 +14,8 @@ constexpr index_t leaf_side = 64;
 void combine(const CombineSet& set, float alpha, const float* a, float beta, float* b, index_t n) {
   set.f32(alpha, a, beta, b, n);
 }
-void combine(const CombineSet& set, double alpha, const double* a, double beta, double* b, index_t n) {
+void combine(const CombineSet& set, double alpha, const double* a, double beta, double* b,
+             index_t n) {
   set.f64(alpha, a, beta, b, n);
 }
 
@@ -40,7 +41,8 @@ void conjugate_rows(T* scratch, const Block& block) {
 }
 
 template <class T>
-void update_leaf(const Update<T>& u, const Block& block, const CombineSet& combines, const LeafSet& leaves) {
+void update_leaf(const Update<T>& u, const Block& block, const CombineSet& combines,
+                 const LeafSet& leaves) {
   constexpr index_t parts = sizeof(T) / sizeof(Real<T>);
   alignas(64) T scratch[leaf_side * leaf_side];
   const bool conjugates = parts == 2 && u.conjugate == Conjugate::yes;
@@ -68,13 +70,14 @@ void update_any(const Update<T>& u, const Tuning& tuning) {
   }
   const CombineSet& combines = combine_set(machine::isa());
   const LeafSet& leaves = leaf_set(machine::isa());
-  const std::vector<Block> blocks = leaves_of({0, 0, u.b.rows, u.b.cols}, {leaf_side, 4 * leaf_side});
+  const std::vector<Block> blocks =
+      leaves_of({0, 0, u.b.rows, u.b.cols}, {leaf_side, 4 * leaf_side});
   machine::parallel(threads_of(tuning), [&] {
     machine::parallel_for(0, static_cast<index_t>(blocks.size()), 1, [&](index_t at, index_t) {
       const Block& block = blocks[static_cast<std::size_t>(at)];
       for (index_t j = 0; j < block.cols; j += leaf_side)
-        update_leaf(u, {block.i, block.j + j, block.rows, std::min(leaf_side, block.cols - j)}, combines,
-                    leaves);
+        update_leaf(u, {block.i, block.j + j, block.rows, std::min(leaf_side, block.cols - j)},
+                    combines, leaves);
     });
   });
 }

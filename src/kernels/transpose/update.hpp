@@ -23,9 +23,10 @@ using Real = typename RealOf<T>::Type;
 
 enum class Conjugate { no, yes };
 
-/// b = alpha * op(a) + beta * b, each product and the sum rounded once, the same on every instruction set; of
-/// complex numbers op(a) is conjugated where that is asked for, and the factors are real. beta == 0 never
-/// reads b (it may hold NaN), alpha == 0 never reads a; b does not overlap a.
+/// b = alpha * op(a) + beta * b, each product and the sum rounded once, the same on every
+/// instruction set; of complex numbers op(a) is conjugated where that is asked for, and the factors
+/// are real. beta == 0 never reads b (it may hold NaN), alpha == 0 never reads a; b does not
+/// overlap a.
 template <class T>
 struct Update {
   Real<T> alpha = 1;

@@ -11,7 +11,9 @@ namespace {
 std::vector<Variant> make_table() {
   std::vector<Variant> table{
       {{"naive", Space::host, "row by row: the textbook double loop"}, naive, nullptr},
-      {{"tiled", Space::host, "square tiles, walked by rows, zigzag or diagonally"}, tiled, nullptr},
+      {{"tiled", Space::host, "square tiles, walked by rows, zigzag or diagonally"},
+       tiled,
+       nullptr},
       {{"column", Space::host, "column-based iteration: strips of a few columns"}, column, nullptr},
       {{"recursive", Space::host,
         "halves the longer side down to --tile, plain loops; tasks (Frigo et al. 1999)"},

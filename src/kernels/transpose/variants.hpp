@@ -16,16 +16,16 @@ struct Tuning {
   index_t tile = 64;          ///< tiled: side of the square tiles; recursive: of the leaves
   Order order = Order::rows;  ///< tiled: walk over the tiles
   index_t column_width = 16;  ///< column: width of the strips of a
-  int threads = 0;            ///< 0: machine::default_threads(); ignored inside a caller's parallel region
-  index_t device_memory =
-      0;  ///< device: bytes that it may take there, through which larger ones go in pieces; 0: what is free
+  int threads = 0;  ///< 0: machine::default_threads(); ignored inside a caller's parallel region
+  index_t device_memory = 0;  ///< device: bytes that it may take there, through which larger ones
+                              ///< go in pieces; 0: what is free
 };
 
 /// Either out_of_place or in_place is set.
-/// out_of_place: b[0:n, 0:m] = transpose(a[0:m, 0:n]); equal record bytes; b does not overlap a; no alignment
-/// needed. in_place: the contiguous m x n matrix at data becomes the contiguous n x m matrix. on_device,
-/// where there is one: out_of_place for memory that the current device reaches, on a stream (cuda.hpp says
-/// more).
+/// out_of_place: b[0:n, 0:m] = transpose(a[0:m, 0:n]); equal record bytes; b does not overlap a; no
+/// alignment needed. in_place: the contiguous m x n matrix at data becomes the contiguous n x m
+/// matrix. on_device, where there is one: out_of_place for memory that the current device reaches,
+/// on a stream (cuda.hpp says more).
 struct Variant : VariantInfo {
   void (*out_of_place)(const ConstRecords& a, const Records& b, const Tuning& tuning) = nullptr;
   void (*in_place)(std::byte* data, index_t rows, index_t cols, index_t bytes,

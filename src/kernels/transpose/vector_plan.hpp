@@ -43,13 +43,14 @@ template <class Byte>
   return x.stride() % 16 == 0 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
 }
 
-/// Measured on an H200 in turn with a device copy, shares of it for f32 and f64. Rows of a on vectors: 256
-/// bytes both ways give 0.987 and 0.997 at 8192 x 8192, 0.982 and 0.972 at 12345 x 8000. Rows of a off
-/// vectors: each end of a tile's row reads a sector that the next tile reads, too, so 512 bytes a row are
-/// better: 0.965 and 0.972 at 8000 x 12345 (256 bytes: 0.954 and 0.948), 0.959 and 0.968 at 8001 x 12345.
-/// Records of 1 and 2 bytes: 0.941 and 0.955 at 8192 x 8192. Tiles follow down the columns, so that rows of b
-/// grow in one go.
-[[nodiscard]] inline VectorPlan vector_plan(const ConstRecords& a, const Records& b, int multiprocessors) {
+/// Measured on an H200 in turn with a device copy, shares of it for f32 and f64. Rows of a on
+/// vectors: 256 bytes both ways give 0.987 and 0.997 at 8192 x 8192, 0.982 and 0.972 at 12345 x
+/// 8000. Rows of a off vectors: each end of a tile's row reads a sector that the next tile reads,
+/// too, so 512 bytes a row are better: 0.965 and 0.972 at 8000 x 12345 (256 bytes: 0.954 and
+/// 0.948), 0.959 and 0.968 at 8001 x 12345. Records of 1 and 2 bytes: 0.941 and 0.955 at 8192 x
+/// 8192. Tiles follow down the columns, so that rows of b grow in one go.
+[[nodiscard]] inline VectorPlan vector_plan(const ConstRecords& a, const Records& b,
+                                            int multiprocessors) {
   // Fewer large tiles than a few for each multiprocessor leave some without work at the end.
   const index_t tiles = ceil_div(a.rows * a.bytes, 256) * ceil_div(a.cols * a.bytes, 256);
   const bool few = tiles < index_t{8} * multiprocessors, on_vectors = rows_on_vectors(a);

@@ -1,6 +1,6 @@
 #pragma once
-// The loops of the textbook variants, written once: a kernel passes a `move` that copies element (i, j), a
-// cache simulator one that reports its addresses.
+// The loops of the textbook variants, written once: a kernel passes a `move` that copies element
+// (i, j), a cache simulator one that reports its addresses.
 
 #include <algorithm>
 #include <vector>
@@ -32,7 +32,8 @@ void walk_columns(const Block& block, index_t width, const Move& move) {
 enum class Order { rows, zigzag, diagonal };
 
 /// The tile of side `tile` at a position of the walk over all tiles of a rows x cols matrix.
-[[nodiscard]] inline Block tile_at(index_t position, index_t rows, index_t cols, index_t tile, Order order) {
+[[nodiscard]] inline Block tile_at(index_t position, index_t rows, index_t cols, index_t tile,
+                                   Order order) {
   const index_t down = ceil_div(rows, tile);
   const index_t right = ceil_div(cols, tile);
   Cell cell{};
@@ -61,8 +62,9 @@ struct LeafShape {
   index_t rows = 0, cols = 0;
 };
 
-/// Cache-oblivious (Frigo et al. 1999): halve the side that is longer, in leaves, until one leaf remains,
-/// then visit(block); both(block, left, right) runs the halves of a block, in turn or as tasks.
+/// Cache-oblivious (Frigo et al. 1999): halve the side that is longer, in leaves, until one leaf
+/// remains, then visit(block); both(block, left, right) runs the halves of a block, in turn or as
+/// tasks.
 template <class Visit, class Both>
 void walk_halves(const Block& block, const LeafShape& leaf, const Visit& visit, const Both& both) {
   if (block.rows <= leaf.rows && block.cols <= leaf.cols) {
@@ -81,7 +83,8 @@ void walk_halves(const Block& block, const LeafShape& leaf, const Visit& visit, 
     second.cols -= first.cols;
   }
   both(
-      block, [&] { walk_halves(first, leaf, visit, both); }, [&] { walk_halves(second, leaf, visit, both); });
+      block, [&] { walk_halves(first, leaf, visit, both); },
+      [&] { walk_halves(second, leaf, visit, both); });
 }
 
 /// The blocks that walk_halves visits, in its order.

@@ -1,7 +1,7 @@
 #pragma once
-// Rows of b that follow each other in memory and are short: b is one run, so that an image of some of its
-// rows is made in the first level and leaves line by line. For files compiled per instruction set only, as
-// lanes.hpp.
+// Rows of b that follow each other in memory and are short: b is one run, so that an image of some
+// of its rows is made in the first level and leaves line by line. For files compiled per
+// instruction set only, as lanes.hpp.
 
 #include "kernels/transpose/narrow.hpp"
 
@@ -10,10 +10,12 @@ namespace {
 
 inline constexpr index_t lines_across = 2;  // of a row of a, that an image takes at once
 
-/// All rows of a, as many lines of each as an image takes from column j on, into the image of their rows of
-/// b. The lines after them are asked for meanwhile. Squares at the ends repeat what others have.
+/// All rows of a, as many lines of each as an image takes from column j on, into the image of their
+/// rows of b. The lines after them are asked for meanwhile. Squares at the ends repeat what others
+/// have.
 template <int Bytes>
-[[gnu::always_inline]] inline void draw(const Leaf& leaf, index_t j, index_t wide, std::byte* image) {
+[[gnu::always_inline]] inline void draw(const Leaf& leaf, index_t j, index_t wide,
+                                        std::byte* image) {
   constexpr index_t side = line_bytes / Bytes;
   const index_t row = leaf.rows * Bytes;
   for (index_t i = 0; i < leaf.rows; i += side) {
@@ -21,7 +23,8 @@ template <int Bytes>
     const std::byte* const from = leaf.a + down * leaf.a_stride + j * Bytes;
     for (index_t across = 0; across < wide; across += side) {
       const index_t at = square_column<Bytes>(across, wide);
-      line_square<Bytes, Put::stage>(from + at * Bytes, leaf.a_stride, image + at * row + down * Bytes, row);
+      line_square<Bytes, Put::stage>(from + at * Bytes, leaf.a_stride,
+                                     image + at * row + down * Bytes, row);
     }
     for (index_t r = 0; r < side; ++r) {
       for (index_t line = lines_across; line < 2 * lines_across; ++line)
@@ -30,23 +33,25 @@ template <int Bytes>
   }
 }
 
-/// b = transpose(a) where joins_rows and b has no gaps. (Emerald Rapids, one core, where a streaming copy has
-/// 35 GB/s: f32 100 x 100000 22 -> 27 GB/s, 50 x 100000 18 -> 29; two cores, 41 -> 53. One line across 22,
-/// three 26, four 23; lines further ahead are no better.)
+/// b = transpose(a) where joins_rows and b has no gaps. (Emerald Rapids, one core, where a
+/// streaming copy has 35 GB/s: f32 100 x 100000 22 -> 27 GB/s, 50 x 100000 18 -> 29; two cores, 41
+/// -> 53. One line across 22, three 26, four 23; lines further ahead are no better.)
 template <int Bytes>
 void whole_rows(const Leaf& leaf) {
   constexpr index_t side = line_bytes / Bytes;
   if (leaf.cols < side)
     return edge<Bytes>(leaf.a, leaf.a_stride, leaf.b, leaf.b_stride, leaf.rows, leaf.cols);
   // Rows of one square lie before the image: the last square may tell them again.
-  alignas(line_bytes) std::byte room[(1 + lines_across) * line_bytes * most_joined_rows + 2 * line_bytes];
+  alignas(line_bytes)
+      std::byte room[(1 + lines_across) * line_bytes * most_joined_rows + 2 * line_bytes];
   std::byte* const image = room + line_bytes * most_joined_rows;
   index_t past = bytes_past_line(leaf.b), skip = past > 0 ? line_bytes : 0;
   std::byte* line = leaf.b - past;  // that the image begins with
   for (index_t j = 0; j < leaf.cols; j += lines_across * side) {
     const index_t wide = leaf.cols - j < lines_across * side ? leaf.cols - j : lines_across * side;
     draw<Bytes>(leaf, j, wide, image + past);
-    if (skip > 0) __builtin_memcpy(leaf.b, image + past, static_cast<std::size_t>(line_bytes - past));
+    if (skip > 0)
+      __builtin_memcpy(leaf.b, image + past, static_cast<std::size_t>(line_bytes - past));
     const index_t end = past + wide * leaf.rows * Bytes, whole = end / line_bytes * line_bytes;
     stream_lines(line + skip, image + skip, (whole - skip) / line_bytes);
     __builtin_memcpy(image, image + whole, line_bytes);

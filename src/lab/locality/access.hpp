@@ -8,7 +8,8 @@
 
 namespace tessera::locality {
 
-/// One load or store of an element or a vector of them; or the start or end of a subproblem of a recursion.
+/// One load or store of an element or a vector of them; or the start or end of a subproblem of a
+/// recursion.
 class Access {
  public:
   enum class Kind : std::uint8_t { load = 0, store = 1, enter = 2, leave = 3 };
@@ -22,9 +23,15 @@ class Access {
   [[nodiscard]] constexpr Kind kind() const { return static_cast<Kind>(bits_ >> 56); }
   [[nodiscard]] constexpr bool is_touch() const { return bits_ >> 57 == 0; }
   [[nodiscard]] constexpr bool is_store() const { return kind() == Kind::store; }
-  [[nodiscard]] constexpr std::uint64_t address() const { return bits_ & ((std::uint64_t{1} << 40) - 1); }
-  [[nodiscard]] constexpr unsigned bytes() const { return static_cast<unsigned>(bits_ >> 40 & 0xff); }
-  [[nodiscard]] constexpr unsigned array() const { return static_cast<unsigned>(bits_ >> 48 & 0xff); }
+  [[nodiscard]] constexpr std::uint64_t address() const {
+    return bits_ & ((std::uint64_t{1} << 40) - 1);
+  }
+  [[nodiscard]] constexpr unsigned bytes() const {
+    return static_cast<unsigned>(bits_ >> 40 & 0xff);
+  }
+  [[nodiscard]] constexpr unsigned array() const {
+    return static_cast<unsigned>(bits_ >> 48 & 0xff);
+  }
   [[nodiscard]] constexpr Access in_array(unsigned array) const {
     return {kind(), address(), bytes(), array};
   }

@@ -98,7 +98,8 @@ Analysis analyse(const Request& request) {
   constexpr int copies = 3;  // of a cache: alone, behind the others, alone with random replacement
   require_memory(request.caches, copies);
   Laboratory lab(request, a.rate);
-  Tracer tracer(request.alignment);  // after what the caches take: it looks at the memory that is left
+  Tracer tracer(
+      request.alignment);  // after what the caches take: it looks at the memory that is left
   lab.attach_to(tracer, request);
   for (Sink* other : request.others) tracer.attach(*other);
   a.problem = kernel.run(tracer, request.problem);
@@ -110,7 +111,8 @@ Analysis analyse(const Request& request) {
   a.loads = lab.levels.loads();
   a.stores = lab.levels.stores();
   a.curve = lab.lru.curve();
-  for (unsigned array = 0; array < a.arrays.size(); ++array) a.array_curves.push_back(lab.lru.curve(array));
+  for (unsigned array = 0; array < a.arrays.size(); ++array)
+    a.array_curves.push_back(lab.lru.curve(array));
   for (std::size_t c = 0; c < request.caches.size(); ++c) a.caches.push_back(report_of(lab, c, a));
   add_ideal(lab.trace, a);
   a.theorem = theorem_of(a.problem, request.line_bytes);

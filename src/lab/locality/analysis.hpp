@@ -48,8 +48,9 @@ struct Analysis {
   double seconds = 0;
 };
 
-/// Runs the kernel once, into all the simulators. Throws Error(usage) for what is not traced, Error(memory)
-/// where the caches take more than there is, Error(internal) when the kernel computes a wrong result.
+/// Runs the kernel once, into all the simulators. Throws Error(usage) for what is not traced,
+/// Error(memory) where the caches take more than there is, Error(internal) when the kernel computes
+/// a wrong result.
 [[nodiscard]] Analysis analyse(const Request& request);
 
 }  // namespace tessera::locality

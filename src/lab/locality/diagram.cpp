@@ -27,15 +27,16 @@ void Diagram::take(std::span<const Access> accesses) {
       fetched = fetched || missed;
     }
     if (now_ < most_marks_)
-      marks_.push_back(
-          {now_, static_cast<index_t>(access.address()), access.array(), access.is_store(), fetched});
+      marks_.push_back({now_, static_cast<index_t>(access.address()), access.array(),
+                        access.is_store(), fetched});
     ++now_;
   }
 }
 
 /// Whether it was fetched.
 bool Diagram::touch(std::uint64_t line, unsigned array) {
-  auto at = std::find_if(cache_.begin(), cache_.end(), [&](const Resident& r) { return r.line == line; });
+  auto at =
+      std::find_if(cache_.begin(), cache_.end(), [&](const Resident& r) { return r.line == line; });
   const bool missed = at == cache_.end();
   if (missed && cache_.size() == room_) {
     const Resident& oldest = cache_.back();

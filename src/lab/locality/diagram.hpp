@@ -1,6 +1,6 @@
 #pragma once
-// Space-time diagrams: address against time, with what is loaded, stored, fetched and resident. Small runs
-// access by access, large ones as a density.
+// Space-time diagrams: address against time, with what is loaded, stored, fetched and resident.
+// Small runs access by access, large ones as a density.
 
 #include <vector>
 

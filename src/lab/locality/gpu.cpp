@@ -82,13 +82,13 @@ Program matmul_by_tiles(const Problem& p) {
                 }
               },
           .formula = "2mnk/(sL), s: the tile",
-          .predicted = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) /
-                       static_cast<double>(tile)};
+          .predicted = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) *
+                       static_cast<double>(p.k) / static_cast<double>(tile)};
 }
 
 /// The columns of an image that are `c` wide, each with its border, are fetched once (column-based
-/// iteration); the naive sweep is one column whose rows are fetched again for every row of the stencil unless
-/// they stay.
+/// iteration); the naive sweep is one column whose rows are fetched again for every row of the
+/// stencil unless they stay.
 Program stencil_by_points(const Problem& p, stencil::Order walk, index_t block) {
   const stencil::Stencil s = stencil::named_stencil(p.stencil.empty() ? "box9x9" : p.stencil, 2);
   const index_t points = p.m * p.n, size = p.element_bytes;
@@ -257,15 +257,18 @@ Program program_of(const Problem& p, index_t block, double line) {
 
 Gpu parse_gpu(std::string_view text) {
   const std::vector<std::string> parts = split(text, ':');
-  require(parts.size() == 4, ExitCode::usage,
-          fmt::format("'{}' is no GPU; write multiprocessors:L1:L2:threads, e.g. 48:32KiB:4MiB:1024", text));
+  require(
+      parts.size() == 4, ExitCode::usage,
+      fmt::format("'{}' is no GPU; write multiprocessors:L1:L2:threads, e.g. 48:32KiB:4MiB:1024",
+                  text));
   Gpu gpu;
   gpu.multiprocessors = parse_bytes(parts[0]);
   gpu.l1_bytes = round_up(parse_bytes(parts[1]), 8 * gpu.sector_bytes);
   gpu.l2_bytes = round_up(parse_bytes(parts[2]), 16 * gpu.sector_bytes);
   gpu.threads = parse_bytes(parts[3]);
   require(gpu.multiprocessors > 0 && gpu.l1_bytes > 0 && gpu.l2_bytes > 0 && gpu.threads >= lanes,
-          ExitCode::usage, "a GPU has multiprocessors, two levels of cache and warps of 32 threads");
+          ExitCode::usage,
+          "a GPU has multiprocessors, two levels of cache and warps of 32 threads");
   return gpu;
 }
 
@@ -283,7 +286,8 @@ void check(const Gpu& gpu, const Problem& p, index_t block) {
   if (p.workload == "stencil") {
     const stencil::Stencil s = stencil::named_stencil(p.stencil.empty() ? "box9x9" : p.stencil, 2);
     require(!s.two_levels() && s.rule == stencil::Rule::linear, ExitCode::usage,
-            fmt::format("stencils of one time level are simulated; '{}' has two, or is no sum", p.stencil));
+            fmt::format("stencils of one time level are simulated; '{}' has two, or is no sum",
+                        p.stencil));
   }
   require_memory({{.bytes = gpu.l1_bytes, .line_bytes = gpu.sector_bytes}}, gpu.multiprocessors);
   require_memory({{.bytes = gpu.l2_bytes, .line_bytes = gpu.sector_bytes}}, 1);
@@ -298,8 +302,8 @@ GpuReport simulate(const Gpu& gpu, const Problem& problem, index_t block) {
   const bool columns = p.kernel == "cuda_column" || p.kernel == "cuda_zigzag";
   p.column_width = !columns ? 0 : p.column_width == 0 ? 32 : p.column_width;
   p.tile = p.kernel != "cuda_tiled" ? 0 : p.tile <= 16 && p.tile > 0 ? 16 : 32;  // those it has
-  const Program program =
-      program_of(p, block, static_cast<double>(gpu.sector_bytes) / static_cast<double>(p.element_bytes));
+  const Program program = program_of(
+      p, block, static_cast<double>(gpu.sector_bytes) / static_cast<double>(p.element_bytes));
   report.block = program.block;
   report.arrays = program.arrays;
   report.counts = Machine(gpu, program).run();

@@ -1,7 +1,7 @@
 #pragma once
-// The order in which a GPU touches memory: blocks go to multiprocessors as they become free, the warps of the
-// resident blocks take turns instruction by instruction, the lanes of a warp together. Which element a thread
-// takes is said by the index functions of the CUDA kernels themselves.
+// The order in which a GPU touches memory: blocks go to multiprocessors as they become free, the
+// warps of the resident blocks take turns instruction by instruction, the lanes of a warp together.
+// Which element a thread takes is said by the index functions of the CUDA kernels themselves.
 
 #include <string>
 #include <vector>
@@ -19,7 +19,8 @@ struct Gpu {
   index_t sector_bytes = 32;             ///< what is fetched at once
 };
 
-/// "48:32KiB:4MiB:1024": multiprocessors, first level, second level, resident threads. Throws Error(usage).
+/// "48:32KiB:4MiB:1024": multiprocessors, first level, second level, resident threads. Throws
+/// Error(usage).
 [[nodiscard]] Gpu parse_gpu(std::string_view text);
 
 /// Sectors asked for by loads, of one array or of all.
@@ -53,8 +54,8 @@ struct GpuReport {
 /// Throws Error(usage) for what simulate() does not: kernels, stencils, blocks.
 void check(const Gpu& gpu, const Problem& problem, index_t block);
 
-/// Runs a kernel of gpu_kernels on the problem (matmul: m, n, k; stencil: n wide, m high), `block` threads a
-/// block.
+/// Runs a kernel of gpu_kernels on the problem (matmul: m, n, k; stencil: n wide, m high), `block`
+/// threads a block.
 [[nodiscard]] GpuReport simulate(const Gpu& gpu, const Problem& problem, index_t block);
 
 }  // namespace tessera::locality

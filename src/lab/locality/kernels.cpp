@@ -9,7 +9,8 @@ namespace tessera::locality {
 std::span<const TracedKernel> traced_kernels() {
   static const std::vector<TracedKernel> all = [] {
     std::vector<TracedKernel> rows;
-    for (const auto& part : {matmul_kernels(), transpose_kernels(), stencil_kernels(), sort_kernels()})
+    for (const auto& part :
+         {matmul_kernels(), transpose_kernels(), stencil_kernels(), sort_kernels()})
       rows.insert(rows.end(), part.begin(), part.end());
     return rows;
   }();
@@ -29,8 +30,8 @@ const TracedKernel& traced_kernel(std::string_view workload, std::string_view ke
     if (row.workload == workload && row.kernel == kernel) return row;
   }
   const std::vector<std::string> names = traced_kernels(workload);
-  throw Error(ExitCode::usage,
-              fmt::format("{} has no traced kernel '{}'{}", workload, kernel, suggestion(kernel, names)));
+  throw Error(ExitCode::usage, fmt::format("{} has no traced kernel '{}'{}", workload, kernel,
+                                           suggestion(kernel, names)));
 }
 
 void check(const Problem& problem) {

@@ -17,11 +17,12 @@ struct TracedKernel {
   std::string_view workload;
   std::string_view kernel;
   std::string_view leaf;  ///< what the innermost loop is: "scalar", "vectors of 64 B", ...
-  /// Makes the arrays, runs the kernel on them into the tracer's sinks and checks what it computed. Returns
-  /// the problem with what the kernel chose itself filled in. Throws Error(internal) when the result is
-  /// wrong.
+  /// Makes the arrays, runs the kernel on them into the tracer's sinks and checks what it computed.
+  /// Returns the problem with what the kernel chose itself filled in. Throws Error(internal) when
+  /// the result is wrong.
   Problem (*run)(Tracer& tracer, const Problem& problem);
-  /// Throws Error(usage) for problems on which the kernel is not traced; run() does so, too. None: on all.
+  /// Throws Error(usage) for problems on which the kernel is not traced; run() does so, too. None:
+  /// on all.
   void (*check)(const Problem& problem) = nullptr;
 };
 

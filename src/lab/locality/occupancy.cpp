@@ -25,14 +25,16 @@ void print_occupancy() {
   }
   machine::use_gpu(0);
   const machine::Gpu& gpu = gpus.devices.front();
-  Table table({"workload", "kernel", "of", "threads", "registers", "local", "shared", "blocks", "warps",
-               "of most", "limited by"});
-  const auto add = [&](const char* workload, const std::vector<machine::DeviceFunction>& functions) {
+  Table table({"workload", "kernel", "of", "threads", "registers", "local", "shared", "blocks",
+               "warps", "of most", "limited by"});
+  const auto add = [&](const char* workload,
+                       const std::vector<machine::DeviceFunction>& functions) {
     for (const machine::DeviceFunction& f : functions) {
       const machine::Occupancy found = machine::occupancy(f);
-      table.add({workload, f.kernel, f.of, std::to_string(f.threads), std::to_string(found.registers),
-                 fmt::format("{} B", found.local_bytes), fmt::format("{} B", found.shared_bytes),
-                 std::to_string(found.blocks), std::to_string(found.warps),
+      table.add({workload, f.kernel, f.of, std::to_string(f.threads),
+                 std::to_string(found.registers), fmt::format("{} B", found.local_bytes),
+                 fmt::format("{} B", found.shared_bytes), std::to_string(found.blocks),
+                 std::to_string(found.warps),
                  fmt::format("{:.0f} %", 100.0 * 32 * found.warps / gpu.threads), found.limit});
     }
   };
@@ -42,9 +44,11 @@ void print_occupancy() {
   add("sort", sort::device_functions());
   add("memory", memory::device_functions());
   fmt::print(
-      "{}on a multiprocessor of {}: {} threads, {} blocks, {} registers, {} B of shared memory ({} B of it "
+      "{}on a multiprocessor of {}: {} threads, {} blocks, {} registers, {} B of shared memory ({} "
+      "B of it "
       "taken of every block)\n",
-      table.text(), gpu.name, gpu.threads, gpu.blocks, gpu.registers, gpu.shared_bytes, gpu.reserved_bytes);
+      table.text(), gpu.name, gpu.threads, gpu.blocks, gpu.registers, gpu.shared_bytes,
+      gpu.reserved_bytes);
 }
 
 }  // namespace tessera::locality

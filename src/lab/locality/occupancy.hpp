@@ -3,8 +3,8 @@
 
 namespace tessera::locality {
 
-/// Prints registers, shared and local memory, blocks and warps a multiprocessor of every device function, and
-/// what limits them; why not, where there is no GPU.
+/// Prints registers, shared and local memory, blocks and warps a multiprocessor of every device
+/// function, and what limits them; why not, where there is no GPU.
 void print_occupancy();
 
 }  // namespace tessera::locality

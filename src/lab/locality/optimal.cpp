@@ -15,8 +15,8 @@ std::vector<std::uint32_t> next_uses(std::span<const std::uint32_t> lines, std::
   return next;
 }
 
-/// A heap of the resident lines by next use. An entry that a later touch has outdated lies in the past, so it
-/// never comes to the top.
+/// A heap of the resident lines by next use. An entry that a later touch has outdated lies in the
+/// past, so it never comes to the top.
 index_t misses_of(std::span<const std::uint32_t> lines, std::span<const std::uint32_t> next,
                   std::uint32_t largest, index_t size) {
   struct Entry {
@@ -72,7 +72,8 @@ void LineTrace::take(std::span<const Access> accesses) {
   }
 }
 
-std::vector<index_t> optimal_misses(std::span<const std::uint32_t> lines, std::span<const index_t> sizes) {
+std::vector<index_t> optimal_misses(std::span<const std::uint32_t> lines,
+                                    std::span<const index_t> sizes) {
   std::vector<index_t> result;
   if (lines.empty()) return std::vector<index_t>(sizes.size(), 0);
   const std::uint32_t largest = *std::max_element(lines.begin(), lines.end());

@@ -1,6 +1,6 @@
 #pragma once
-// The ideal cache: Belady's replacement (1966) throws out the line that is used again last. It needs the
-// future, so the lines touched are kept and gone through backwards, then forwards.
+// The ideal cache: Belady's replacement (1966) throws out the line that is used again last. It
+// needs the future, so the lines touched are kept and gone through backwards, then forwards.
 
 #include <cstdint>
 #include <span>
@@ -27,7 +27,8 @@ class LineTrace final : public Sink {
   std::vector<std::uint32_t> lines_;
 };
 
-/// Misses of the ideal cache with room for so many lines, first touches among them; one value a size.
+/// Misses of the ideal cache with room for so many lines, first touches among them; one value a
+/// size.
 [[nodiscard]] std::vector<index_t> optimal_misses(std::span<const std::uint32_t> lines,
                                                   std::span<const index_t> sizes);
 

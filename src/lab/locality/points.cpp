@@ -49,8 +49,8 @@ class Notebook {
   }
   void finish() const {
     if (skipped_ > 0)
-      fmt::print("{} already in {}: skipped (--again traces them once more)\n", counted(skipped_, "point"),
-                 file_);
+      fmt::print("{} already in {}: skipped (--again traces them once more)\n",
+                 counted(skipped_, "point"), file_);
     if (!run_.empty())
       fmt::print("results: {} (group {}); tessera report {} draws them\n", file_, run_, file_);
   }
@@ -64,9 +64,9 @@ class Notebook {
 
 }  // namespace
 
-ExitCode trace_points(
-    const TraceSweep& sweep, const std::string& first,
-    const std::function<std::vector<io::TableRows>(const std::string& key, const run::Values&)>& trace) {
+ExitCode trace_points(const TraceSweep& sweep, const std::string& first,
+                      const std::function<std::vector<io::TableRows>(const std::string& key,
+                                                                     const run::Values&)>& trace) {
   const run::OptionSet& set = sweep.set;
   Notebook notebook(sweep.comm, set, sweep.parsed, sweep.arguments);
   mpi::on_root(sweep.comm, "locality", [&] {

@@ -1,5 +1,6 @@
 #pragma once
-// The points of a request to trace, one after the other, and the results file that keeps what is found.
+// The points of a request to trace, one after the other, and the results file that keeps what is
+// found.
 
 #include <functional>
 #include <string>
@@ -18,10 +19,11 @@ struct TraceSweep {
   const std::vector<std::string>& arguments;
 };
 
-/// Prints `first`, then traces every point that the results file does not hold yet: one rank, while the
-/// others wait. Collective.
+/// Prints `first`, then traces every point that the results file does not hold yet: one rank, while
+/// the others wait. Collective.
 [[nodiscard]] ExitCode trace_points(
     const TraceSweep& sweep, const std::string& first,
-    const std::function<std::vector<io::TableRows>(const std::string& key, const run::Values&)>& trace);
+    const std::function<std::vector<io::TableRows>(const std::string& key, const run::Values&)>&
+        trace);
 
 }  // namespace tessera::locality

@@ -17,10 +17,11 @@ Geometry parse_geometry(std::string_view text, index_t line_bytes) {
   geometry.line_bytes = line_bytes;
   geometry.bytes = parse_bytes(parts[0]);
   const auto wrong = [&](const char* why) {
-    return Error(ExitCode::usage,
-                 fmt::format("'{}' is no cache ({}); write bytes:ways:line:replacement, e.g. 32KiB:8 or "
-                             "1MiB:16:64:random",
-                             text, why));
+    return Error(
+        ExitCode::usage,
+        fmt::format("'{}' is no cache ({}); write bytes:ways:line:replacement, e.g. 32KiB:8 or "
+                    "1MiB:16:64:random",
+                    text, why));
   };
   if (parts.size() > 4) throw wrong("more than four parts");
   if (parts.size() > 1) geometry.ways = parts[1] == "full" ? 0 : parse_bytes(parts[1]);
@@ -28,7 +29,8 @@ Geometry parse_geometry(std::string_view text, index_t line_bytes) {
   if (parts.size() > 3 && parts[3] != "lru" && parts[3] != "random") throw wrong("lru or random");
   if (parts.size() > 3 && parts[3] == "random") geometry.replacement = Replacement::random;
   (void)LineSize(geometry.line_bytes);
-  if (geometry.bytes < 1 || geometry.bytes % geometry.line_bytes != 0) throw wrong("not whole lines");
+  if (geometry.bytes < 1 || geometry.bytes % geometry.line_bytes != 0)
+    throw wrong("not whole lines");
   if (geometry.ways < 0 || geometry.lines() % geometry.ways_of_set() != 0)
     throw wrong("its lines do not fill whole sets");
   return geometry;
@@ -45,10 +47,12 @@ void require_memory(const std::vector<Geometry>& caches, index_t copies) {
   for (const Geometry& g : caches)
     bytes += static_cast<double>(copies) * static_cast<double>(g.lines()) * sizeof(std::uint64_t);
   const double room = 0.9 * static_cast<double>(machine::available_memory());
-  require(bytes <= room, ExitCode::memory,
-          fmt::format("the simulated caches would take {:.3g} GiB and 90 % of the free memory is {}; choose "
-                      "smaller ones",
-                      bytes / (1 << 30), human_bytes(static_cast<index_t>(room))));
+  require(
+      bytes <= room, ExitCode::memory,
+      fmt::format(
+          "the simulated caches would take {:.3g} GiB and 90 % of the free memory is {}; choose "
+          "smaller ones",
+          bytes / (1 << 30), human_bytes(static_cast<index_t>(room))));
 }
 
 Cache::Cache(const Geometry& geometry)
@@ -91,7 +95,8 @@ Hierarchy::Hierarchy(const std::vector<Geometry>& levels)
 
 void Hierarchy::take(std::span<const Access> accesses) {
   for (const Access access : accesses) {
-    if (access.is_touch()) touch(access.address(), access.bytes(), access.array(), access.is_store());
+    if (access.is_touch())
+      touch(access.address(), access.bytes(), access.array(), access.is_store());
   }
 }
 

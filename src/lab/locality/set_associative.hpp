@@ -1,6 +1,6 @@
 #pragma once
-// Caches of a given geometry, one behind the other: what the first misses is asked of the second. Stores
-// allocate, as loads do.
+// Caches of a given geometry, one behind the other: what the first misses is asked of the second.
+// Stores allocate, as loads do.
 
 #include <array>
 #include <string>
@@ -24,16 +24,16 @@ struct Geometry {
   [[nodiscard]] index_t sets() const { return lines() / ways_of_set(); }
 };
 
-/// "32KiB" (8-way), "1MiB:16:64:random", "4KiB:full": bytes, ways, bytes of a line, replacement. Throws
-/// Error(usage).
+/// "32KiB" (8-way), "1MiB:16:64:random", "4KiB:full": bytes, ways, bytes of a line, replacement.
+/// Throws Error(usage).
 [[nodiscard]] Geometry parse_geometry(std::string_view text, index_t line_bytes);
 [[nodiscard]] std::string name(const Geometry& geometry);
 
 /// Throws Error(memory) where so many simulated ones of each would take more memory than there is.
 void require_memory(const std::vector<Geometry>& caches, index_t copies);
 
-/// Touches of a level and how many of them missed: an access that crosses lines is one touch, and one miss if
-/// it misses any of them (as cachegrind counts).
+/// Touches of a level and how many of them missed: an access that crosses lines is one touch, and
+/// one miss if it misses any of them (as cachegrind counts).
 struct LevelCounts {
   index_t load_misses = 0, store_misses = 0;
   [[nodiscard]] index_t misses() const { return load_misses + store_misses; }
@@ -70,7 +70,9 @@ class Hierarchy final : public Sink {
   void touch(std::uint64_t address, unsigned bytes, unsigned array, bool is_store);
 
   [[nodiscard]] std::size_t levels() const { return caches_.size(); }
-  [[nodiscard]] const Geometry& geometry(std::size_t level) const { return caches_[level].geometry(); }
+  [[nodiscard]] const Geometry& geometry(std::size_t level) const {
+    return caches_[level].geometry();
+  }
   [[nodiscard]] LevelCounts counts(std::size_t level) const;
   [[nodiscard]] const LevelCounts& counts(std::size_t level, unsigned array) const {
     return counts_[level][array];

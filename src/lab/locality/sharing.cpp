@@ -24,7 +24,8 @@ SharingCaches::SharingCaches(int threads, index_t line_bytes)
 void SharingCaches::touch(int thread, const Access& access) {
   if (!access.is_touch()) return;
   const auto me = static_cast<std::size_t>(thread);
-  std::vector<Copy>& copies = lines_.try_emplace(line_.of(access.address()), threads_).first->second;
+  std::vector<Copy>& copies =
+      lines_.try_emplace(line_.of(access.address()), threads_).first->second;
   const std::uint64_t bytes = bytes_of(access, line_.bytes());
   Copy& mine = copies[me];
   ++counts_.touches;

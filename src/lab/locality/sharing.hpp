@@ -1,7 +1,8 @@
 #pragma once
-// Private caches that invalidation keeps coherent, large enough that nothing is ever replaced: every miss is
-// a first touch or the work of another thread. A miss after an invalidation is true sharing when a byte asked
-// for was written by another thread in the meantime, else false sharing (Torrellas et al. 1994).
+// Private caches that invalidation keeps coherent, large enough that nothing is ever replaced:
+// every miss is a first touch or the work of another thread. A miss after an invalidation is true
+// sharing when a byte asked for was written by another thread in the meantime, else false sharing
+// (Torrellas et al. 1994).
 
 #include <cstdint>
 #include <unordered_map>

@@ -111,7 +111,8 @@ Problem counting(Tracer& tracer, const Problem& problem) {
 
 void check_bucketed(const Problem& p) {
   require(p.element_bytes == 16, ExitCode::usage,
-          "counting_bucketed is traced on pairs (--type pair); keys alone go through vector kernels that are "
+          "counting_bucketed is traced on pairs (--type pair); keys alone go through vector "
+          "kernels that are "
           "not");
   check_counted(p);
 }
@@ -168,26 +169,27 @@ Problem probe_mergesort(Tracer& tracer, const Problem& problem) {
 
 Problem probe_quicksort(Tracer& tracer, const Problem& problem) {
   const Problem p = probe(problem);
-  return run_keys(tracer, p,
-                  [&](const auto& block) { forkjoin::quicksort_forked(block.data, block.n, p.tile); });
+  return run_keys(tracer, p, [&](const auto& block) {
+    forkjoin::quicksort_forked(block.data, block.n, p.tile);
+  });
 }
 
 }  // namespace
 
 std::vector<TracedKernel> sort_kernels() {
-  return {
-      {"sort", "std", "scalar", standard},
-      {"sort", "counting", "scalar", counting, check_counted},
-      {"sort", "counting_bucketed", "scalar", counting_bucketed, check_bucketed},
-      {"sort", "quicksort", "scalar", quicksort},
-      {"sort", "mergesort", "scalar", mergesort},
-      {"sort", "samplesort", "scalar", samplesort},
-      {"sort", "radix", "scalar", radix, check_radix},
-      {"sort", "cache_oblivious", "scalar", cache_oblivious},
-      {"forkjoin", "quicksort", "scalar", probe_quicksort, check_probe},
-      {"forkjoin", "mergesort_serial_merge", "scalar", probe_mergesort<forkjoin::Merge::serial>, check_probe},
-      {"forkjoin", "mergesort_parallel_merge", "scalar", probe_mergesort<forkjoin::Merge::forked>,
-       check_probe}};
+  return {{"sort", "std", "scalar", standard},
+          {"sort", "counting", "scalar", counting, check_counted},
+          {"sort", "counting_bucketed", "scalar", counting_bucketed, check_bucketed},
+          {"sort", "quicksort", "scalar", quicksort},
+          {"sort", "mergesort", "scalar", mergesort},
+          {"sort", "samplesort", "scalar", samplesort},
+          {"sort", "radix", "scalar", radix, check_radix},
+          {"sort", "cache_oblivious", "scalar", cache_oblivious},
+          {"forkjoin", "quicksort", "scalar", probe_quicksort, check_probe},
+          {"forkjoin", "mergesort_serial_merge", "scalar", probe_mergesort<forkjoin::Merge::serial>,
+           check_probe},
+          {"forkjoin", "mergesort_parallel_merge", "scalar",
+           probe_mergesort<forkjoin::Merge::forked>, check_probe}};
 }
 
 }  // namespace tessera::locality

@@ -175,7 +175,8 @@ void StackDistance::count_level(index_t distance, std::uint32_t before, std::uin
   }
 }
 
-/// Last touches keep their order and get the first times; there are at least as many free ones again.
+/// Last touches keep their order and get the first times; there are at least as many free ones
+/// again.
 void StackDistance::renumber() {
   std::vector<std::uint64_t> lines;
   lines.reserve(live_);
@@ -206,7 +207,8 @@ MissCurve StackDistance::curve(unsigned array) const {
   for (std::size_t d = 1; d < histogram.size(); ++d) {
     // A line touched again at once is so whatever part of the lines is followed.
     const double scaled = d == 1 ? 1 : static_cast<double>(d) * weight_;
-    distances[static_cast<std::size_t>(std::lround(scaled))] += static_cast<double>(histogram[d]) * weight_;
+    distances[static_cast<std::size_t>(std::lround(scaled))] +=
+        static_cast<double>(histogram[d]) * weight_;
   }
   return {std::move(distances), static_cast<double>(histogram[0]) * weight_};
 }

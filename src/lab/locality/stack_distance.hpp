@@ -1,9 +1,10 @@
 #pragma once
-// Exact LRU stack distances in one pass: the misses of every cache size at once (Mattson et al. 1970). An
-// access at distance d, the number of different lines touched since its line's last touch, itself among them,
-// misses in every fully associative LRU cache of fewer than d lines. A bit stands at the time of every line's
-// last touch (Bennett and Kruskal 1975); counts of bits in a tree of 16 children a node give the distance in
-// a few additions. Times are renumbered when they run out, so memory grows with the lines, not the accesses.
+// Exact LRU stack distances in one pass: the misses of every cache size at once (Mattson et al.
+// 1970). An access at distance d, the number of different lines touched since its line's last
+// touch, itself among them, misses in every fully associative LRU cache of fewer than d lines. A
+// bit stands at the time of every line's last touch (Bennett and Kruskal 1975); counts of bits in a
+// tree of 16 children a node give the distance in a few additions. Times are renumbered when they
+// run out, so memory grows with the lines, not the accesses.
 
 #include <array>
 #include <map>
@@ -47,7 +48,8 @@ class MissCurve {
   /// Misses with room for so many lines, first touches among them.
   [[nodiscard]] double misses(index_t lines) const;
   [[nodiscard]] double compulsory() const { return first_; }
-  /// The sizes at which the misses change: at lines[i] there are fewer than at any smaller size. From 1 up.
+  /// The sizes at which the misses change: at lines[i] there are fewer than at any smaller size.
+  /// From 1 up.
   [[nodiscard]] std::vector<index_t> steps() const;
   MissCurve& operator+=(const MissCurve& other);
 
@@ -63,7 +65,8 @@ class StackDistance final : public Sink {
     /// 1: exact. Less: that part of the lines is followed, chosen by a hash, and scaled up (SHARDS,
     /// Waldspurger et al. 2015).
     double rate = 1;
-    /// Caches that see the lines as well, each alone: their misses by array, and by level of the recursion.
+    /// Caches that see the lines as well, each alone: their misses by array, and by level of the
+    /// recursion.
     std::vector<Geometry> caches = {};
   };
   StackDistance() : StackDistance(Options{}) {}
@@ -77,8 +80,9 @@ class StackDistance final : public Sink {
   [[nodiscard]] index_t lines() const { return static_cast<index_t>(live_); }  ///< followed ones
   [[nodiscard]] MissCurve curve() const;
   [[nodiscard]] MissCurve curve(unsigned array) const;
-  /// Misses of cache i by level: [0] are those whose line was last touched outside every subproblem or never,
-  /// [l] those whose line was last touched within the same subproblem of level l but in none deeper.
+  /// Misses of cache i by level: [0] are those whose line was last touched outside every subproblem
+  /// or never, [l] those whose line was last touched within the same subproblem of level l but in
+  /// none deeper.
   [[nodiscard]] const std::vector<MissKinds>& by_level(std::size_t i) const { return by_level_[i]; }
   /// Misses of cache i, all lines followed.
   [[nodiscard]] index_t misses(std::size_t i, unsigned array) const { return misses_[i][array]; }
@@ -104,7 +108,7 @@ class StackDistance final : public Sink {
   std::uint64_t last_line_ = ~std::uint64_t{0};
   index_t accesses_ = 0;
   std::array<std::vector<index_t>, most_arrays> histogram_;  ///< [d]; [0] are first touches
-  std::vector<std::uint32_t> started_;                       ///< of every open subproblem: its first time
+  std::vector<std::uint32_t> started_;  ///< of every open subproblem: its first time
   std::vector<std::vector<MissKinds>> by_level_;
   std::vector<std::array<index_t, most_arrays>> misses_;
 };

@@ -13,8 +13,8 @@
 namespace tessera::locality {
 namespace {
 
-/// Loads of the packed kernel for each product: mr elements of A and the vectors of nr elements of B serve
-/// mr x nr of them.
+/// Loads of the packed kernel for each product: mr elements of A and the vectors of nr elements of
+/// B serve mr x nr of them.
 double loads_of_a_product(const Problem& p) {
   const auto of = [](const auto& leaf, double lanes) {
     const auto mr = static_cast<double>(leaf.mr), nr = static_cast<double>(leaf.nr);
@@ -64,19 +64,23 @@ std::vector<Geometry> machine_caches() {
 }
 
 double expected_accesses(const Problem& p) {
-  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
-  if (p.workload == "matmul") return m * n * k * (p.kernel == "cache_oblivious" ? loads_of_a_product(p) : 2);
+  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n),
+             k = static_cast<double>(p.k);
+  if (p.workload == "matmul")
+    return m * n * k * (p.kernel == "cache_oblivious" ? loads_of_a_product(p) : 2);
   if (p.workload == "transpose") return 2 * m * n;
   if (p.workload == "stencil") {
     const auto taps =
-        stencil::named_stencil(p.stencil.empty() ? "box3x3" : p.stencil, p.m == 1 ? 1 : 2).taps.size();
+        stencil::named_stencil(p.stencil.empty() ? "box3x3" : p.stencil, p.m == 1 ? 1 : 2)
+            .taps.size();
     return m * n * static_cast<double>(p.steps) * static_cast<double>(taps + 1);
   }
   if (p.kernel == "radix") return 35 * n;
   return p.kernel.starts_with("counting") ? 10 * n : 5 * n * std::log2(std::max(2.0, n));
 }
 
-LevelMisses misses_behind(const std::vector<Geometry>& caches, const Problem& problem, double most) {
+LevelMisses misses_behind(const std::vector<Geometry>& caches, const Problem& problem,
+                          double most) {
   const TracedKernel& kernel = traced_kernel(problem.workload, problem.kernel);
   LevelMisses result{.problem = problem, .misses = {}};
   while (expected_accesses(result.problem) > most) {
@@ -96,7 +100,8 @@ LevelMisses misses_behind(const std::vector<Geometry>& caches, const Problem& pr
 std::string sizes_text(const Problem& p) {
   if (p.workload == "sort" || p.workload == "forkjoin") return fmt::format("n {}", p.n);
   if (p.workload == "matmul") return fmt::format("m {} n {} k {}", p.m, p.n, p.k);
-  if (p.workload == "stencil") return fmt::format("{} on {} x {}, {} steps", p.stencil, p.m, p.n, p.steps);
+  if (p.workload == "stencil")
+    return fmt::format("{} on {} x {}, {} steps", p.stencil, p.m, p.n, p.steps);
   return fmt::format("{} x {}", p.m, p.n);
 }
 

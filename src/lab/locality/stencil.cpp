@@ -20,10 +20,12 @@ using Sweep = stencil::Sweep<Element>;
 using Kernel = void (*)(const Sweep&, const stencil::Tuning&);
 
 constexpr index_t line_bytes = 64;
-constexpr index_t margin = line_bytes / index_t{sizeof(double)};  // vector kernels read lines around a row
+constexpr index_t margin =
+    line_bytes / index_t{sizeof(double)};  // vector kernels read lines around a row
 
 /// Rows begin at lines; ghosts and a line around them.
-GridView<Element> level(Tracer& tracer, const char* name, const Problem& p, const stencil::Stencil& s) {
+GridView<Element> level(Tracer& tracer, const char* name, const Problem& p,
+                        const stencil::Stencil& s) {
   const index_t before = round_up(s.radius[2], margin) + margin;
   const index_t row = before + round_up(p.n + s.radius[2], margin) + margin + p.pad;
   const index_t rows = p.m + 2 * s.radius[1];
@@ -41,7 +43,8 @@ stencil::Tuning tuning_of(const Problem& p) {
 }
 
 /// One plain step by the definition, zero outside.
-std::vector<double> step(const std::vector<double>& u, const Problem& p, const stencil::Stencil& s) {
+std::vector<double> step(const std::vector<double>& u, const Problem& p,
+                         const stencil::Stencil& s) {
   std::vector<double> next(u.size());
   for (index_t y = 0; y < p.m; ++y) {
     for (index_t x = 0; x < p.n; ++x) {
@@ -63,7 +66,8 @@ void check(const GridView<Element>& got, std::vector<double> want, const Problem
   for (index_t y = 0; y < p.m; ++y) {
     for (index_t x = 0; x < p.n; ++x) {
       const double off = std::abs(got(y, x).raw() - want[static_cast<std::size_t>(y * p.n + x)]);
-      require(!(off > 1e-12), ExitCode::internal, "the traced kernel " + p.kernel + " swept wrongly");
+      require(!(off > 1e-12), ExitCode::internal,
+              "the traced kernel " + p.kernel + " swept wrongly");
     }
   }
 }
@@ -91,13 +95,15 @@ Problem run(Tracer& tracer, const Problem& problem) {
   std::vector<double> start;
   for (index_t y = 0; y < p.m; ++y) {
     for (index_t x = 0; x < p.n; ++x) {
-      start.push_back(static_cast<double>(hash_at(p.seed, static_cast<std::uint64_t>(y * p.n + x)) % 1024) /
-                      1024);
+      start.push_back(
+          static_cast<double>(hash_at(p.seed, static_cast<std::uint64_t>(y * p.n + x)) % 1024) /
+          1024);
       u(y, x).raw() = start.back();
     }
   }
   const machine::DefaultThreads alone(1);
-  const Sweep sweep{s, stencil::all_sides({stencil::Boundary::given, 0}), u.extent, {}, {u, v}, p.steps, 1};
+  const Sweep sweep{
+      s, stencil::all_sides({stencil::Boundary::given, 0}), u.extent, {}, {u, v}, p.steps, 1};
   tracer.run([&] { kernel(sweep, tuning_of(p)); });
   check(p.steps % 2 == 0 ? u : v, std::move(start), p, s);
   return p;
@@ -106,10 +112,14 @@ Problem run(Tracer& tracer, const Problem& problem) {
 }  // namespace
 
 std::vector<TracedKernel> stencil_kernels() {
-  return {{"stencil", "naive", "scalar, or vectors of 16 B", run<stencil::naive<Element>>, check_problem},
-          {"stencil", "tiled", "scalar, or vectors of 16 B", run<stencil::tiled<Element>>, check_problem},
-          {"stencil", "column", "scalar, or vectors of 16 B", run<stencil::column<Element>>, check_problem},
-          {"stencil", "zigzag", "scalar, or vectors of 16 B", run<stencil::zigzag<Element>>, check_problem},
+  return {{"stencil", "naive", "scalar, or vectors of 16 B", run<stencil::naive<Element>>,
+           check_problem},
+          {"stencil", "tiled", "scalar, or vectors of 16 B", run<stencil::tiled<Element>>,
+           check_problem},
+          {"stencil", "column", "scalar, or vectors of 16 B", run<stencil::column<Element>>,
+           check_problem},
+          {"stencil", "zigzag", "scalar, or vectors of 16 B", run<stencil::zigzag<Element>>,
+           check_problem},
           {"stencil", "cache_oblivious", "vectors of 16 B", run<stencil::cache_oblivious<Element>>,
            check_problem}};
 }

@@ -29,7 +29,8 @@ Theorem matmul_by_columns(const Sizes s, double width, const char* formula) {
             const auto room = static_cast<double>(lines);
             const double products = s.m * s.n * s.k, strips = std::ceil(s.n / width);
             const double wide = std::min(width, s.n);
-            const double kept = width < s.n ? s.m * (s.k + wide) + 2 * s.k * wide : s.k * s.n + s.k + s.n;
+            const double kept =
+                width < s.n ? s.m * (s.k + wide) + 2 * s.k * wide : s.k * s.n + s.k + s.n;
             if (room >= kept / s.line) return all_once(s);
             if (width < s.n && room >= (s.k * wide + s.k + wide) / s.line)
               return (s.k * s.n + s.m * s.k * strips + s.m * s.n) / s.line;
@@ -47,20 +48,24 @@ Theorem matmul_transposed(const Sizes s) {
             const double turned = s.k * s.n, products = s.m * s.n * s.k;
             const double turning = (room >= s.k + 1 ? turned / s.line : turned) + turned / s.line;
             if (room >= (turned + s.k + s.n) / s.line) return all_once(s) + turned / s.line;
-            if (room >= 2 * s.k / s.line + 1) return turning + (products + s.m * s.k + s.m * s.n) / s.line;
+            if (room >= 2 * s.k / s.line + 1)
+              return turning + (products + s.m * s.k + s.m * s.n) / s.line;
             return turning + 2 * products / s.line + s.m * s.n;
           }};
 }
 
-/// Tiles of s x s: B's tile is used again for every row of A's, A's row panel for every tile of C's row.
+/// Tiles of s x s: B's tile is used again for every row of A's, A's row panel for every tile of C's
+/// row.
 Theorem matmul_tiled(const Sizes s, double tile) {
-  return {.formula = "2n^3/(sL) + 2n^2/L if Z >= 4s^2, 3n^3/(sL) if Z > s^2, else n^3/L or n^3; s: --tile",
+  return {.formula =
+              "2n^3/(sL) + 2n^2/L if Z >= 4s^2, 3n^3/(sL) if Z > s^2, else n^3/L or n^3; s: --tile",
           .misses = [=](index_t lines) {
             const double room = static_cast<double>(lines) * s.line;
             const double products = s.m * s.n * s.k, by_tiles = products / (tile * s.line);
             const double scaling = s.m * s.n / s.line;  // C is set to zero before
             if (room >= s.k * s.n + s.m * s.n + 2 * tile * s.k) return all_once(s);
-            if (room >= 2 * tile * s.k + 3 * tile * tile) return by_tiles + s.m * s.k / s.line + 2 * scaling;
+            if (room >= 2 * tile * s.k + 3 * tile * tile)
+              return by_tiles + s.m * s.k / s.line + 2 * scaling;
             if (room >= 4 * tile * tile) return 2 * by_tiles + 2 * scaling;
             if (room >= tile * (tile + 3)) return 3 * by_tiles + scaling;
             if (room >= (tile + 1) * s.line) return products / s.line + 2 * by_tiles + scaling;
@@ -75,7 +80,9 @@ Theorem matmul_recursive(const Sizes s, double leaf) {
           .fitted =
               [=](index_t lines) {
                 const double z = static_cast<double>(lines) * s.line;
-                return z >= s.m * s.n + s.n * s.k + s.m * s.k ? 0 : s.m * s.n * s.k / (s.line * std::sqrt(z));
+                return z >= s.m * s.n + s.n * s.k + s.m * s.k
+                           ? 0
+                           : s.m * s.n * s.k / (s.line * std::sqrt(z));
               },
           .exponent = -0.5,
           .from_lines = static_cast<index_t>(4 * leaf * leaf / s.line),
@@ -85,19 +92,20 @@ Theorem matmul_recursive(const Sizes s, double leaf) {
 std::optional<Theorem> matmul_theorem(const Problem& p, const Sizes& s) {
   const auto tile = static_cast<double>(p.tile), width = static_cast<double>(p.column_width);
   if (p.kernel == "naive")
-    return matmul_by_columns(s, s.n, "n^3(1 + 1/L) + n^2 if Z < nL, n^3/L + 2n^2/L, 3n^2/L if all fits");
+    return matmul_by_columns(s, s.n,
+                             "n^3(1 + 1/L) + n^2 if Z < nL, n^3/L + 2n^2/L, 3n^2/L if all fits");
   if (p.kernel == "column" || p.kernel == "zigzag")
-    return matmul_by_columns(s, width,
-                             "2n^2/L + n^3/(wL) if Z >= n(w + 1), else as naive; w: --column-width");
+    return matmul_by_columns(
+        s, width, "2n^2/L + n^3/(wL) if Z >= n(w + 1), else as naive; w: --column-width");
   if (p.kernel == "transposed") return matmul_transposed(s);
   if (p.kernel == "tiled") return matmul_tiled(s, tile);
   if (p.kernel == "recursive") return matmul_recursive(s, tile);
   return std::nullopt;
 }
 
-/// Strips of w columns. Where they begin within lines, two of them fetch a line of a between them, until a
-/// strip stays for the next; so do rows of b. Of beginnings at the multiples of g, L - g more elements are
-/// fetched.
+/// Strips of w columns. Where they begin within lines, two of them fetch a line of a between them,
+/// until a strip stays for the next; so do rows of b. Of beginnings at the multiples of g, L - g
+/// more elements are fetched.
 Theorem transpose_by_columns(const Problem& p, const Sizes& s, double width) {
   const auto line = std::max<index_t>(1, static_cast<index_t>(s.line));
   const auto more = [&](index_t row, index_t each) {
@@ -106,12 +114,14 @@ Theorem transpose_by_columns(const Problem& p, const Sizes& s, double width) {
   const double from_a = s.m * (s.n + std::ceil(s.n / width) * more(p.n + p.pad, p.column_width));
   const double to_b = s.n * (s.m + more(p.m + p.pad, 0));
   return {.formula =
-              "2mn/L if Z >= w(L + 1) and L divides w, mn/L + mn(w + L - g)/(wL) if not, g: their divisor; "
+              "2mn/L if Z >= w(L + 1) and L divides w, mn/L + mn(w + L - g)/(wL) if not, g: their "
+              "divisor; "
               "else mn(1 + 1/L); w: --column-width",
           .misses = [=](index_t lines) {
             const auto room = static_cast<double>(lines);
             if (room < width * (1 + 1 / s.line) + 1) return s.m * s.n * (1 + 1 / s.line);
-            return (room < s.m * (1 + width / s.line) + width ? from_a + to_b : 2 * s.m * s.n) / s.line;
+            return (room < s.m * (1 + width / s.line) + width ? from_a + to_b : 2 * s.m * s.n) /
+                   s.line;
           }};
 }
 
@@ -124,12 +134,14 @@ std::optional<Theorem> transpose_theorem(const Problem& p, const Sizes& s) {
                    }};
   };
   const auto tile = static_cast<double>(p.tile), width = static_cast<double>(p.column_width);
-  if (p.kernel == "naive") return step(s.n * (1 + 1 / s.line), "2mn/L if Z >= n(L + 1), else mn(1 + 1/L)");
+  if (p.kernel == "naive")
+    return step(s.n * (1 + 1 / s.line), "2mn/L if Z >= n(L + 1), else mn(1 + 1/L)");
   if (p.kernel == "column") return transpose_by_columns(p, s, width);
   if (p.kernel == "tiled")
     return step(tile * (1 + 1 / s.line) + 1, "2mn/L if Z >= s(L + 1), else mn(1 + 1/L); s: --tile");
   const double leaf = p.kernel == "recursive" ? std::max(tile, s.line) : s.line;
-  return step(leaf * (1 + 1 / s.line) + 1, "2mn/L if Z >= L^2 + 2L: tall caches (rows of whole lines)");
+  return step(leaf * (1 + 1 / s.line) + 1,
+              "2mn/L if Z >= L^2 + 2L: tall caches (rows of whole lines)");
 }
 
 /// m x n points, t steps, radius r: (2r + 1) rows of one field and a row of the other have to stay.
@@ -137,7 +149,8 @@ std::optional<Theorem> stencil_theorem(const Problem& p, const Sizes& s) {
   const auto t = static_cast<double>(p.steps);
   const stencil::Stencil shape =
       stencil::named_stencil(p.stencil.empty() ? "box3x3" : p.stencil, p.m == 1 ? 1 : 2);
-  const auto rx = static_cast<double>(shape.radius[2]), rows = 2 * static_cast<double>(shape.radius[1]) + 1;
+  const auto rx = static_cast<double>(shape.radius[2]),
+             rows = 2 * static_cast<double>(shape.radius[1]) + 1;
   const double fields = (s.n + 2 * rx + s.line) * (s.m + rows - 1) / s.line + s.m * s.n / s.line;
   if (p.kernel == "cache_oblivious") {
     const double d = p.m == 1 ? 1 : 2;
@@ -146,7 +159,8 @@ std::optional<Theorem> stencil_theorem(const Problem& p, const Sizes& s) {
                    .fitted =
                        [=](index_t lines) {
                          const double z = static_cast<double>(lines) * s.line;
-                         return z >= 2 * s.m * s.n ? 0 : s.m * s.n * t / (s.line * std::pow(z, 1 / d));
+                         return z >= 2 * s.m * s.n ? 0
+                                                   : s.m * s.n * t / (s.line * std::pow(z, 1 / d));
                        },
                    .exponent = -1 / d,
                    .from_lines = 64,
@@ -159,17 +173,18 @@ std::optional<Theorem> stencil_theorem(const Problem& p, const Sizes& s) {
   const auto height = static_cast<double>(p.kernel == "tiled" ? std::min(p.tile, p.m) : p.m);
   const double blocks = std::ceil(s.n / width) * std::ceil(s.m / height);
   const double across = width / s.line + 2 * std::ceil(rx / s.line);  // a block begins at a line
-  const char* const formula =
-      p.kernel == "tiled"
-          ? "t (N/L + N(c + 2L)(c + 2r)/(c^2 L)), tiles of c x c, if Z >= (2r + 2)(c + 2L); 2N/L if all fits"
-          : "t (N/L + N(c + 2L)/(cL)), c columns at a time, if Z >= (2r + 2)(c + 2L); 2N/L if all fits";
-  return Theorem{
-      .formula = formula, .misses = [=](index_t lines) {
-        const auto room = static_cast<double>(lines);
-        if (room >= 2 * s.m * (s.n + 2 * rx) / s.line) return fields;
-        const bool rows_stay = room >= (rows + 1) * across;
-        return t * (s.m * s.n / s.line + blocks * across * (rows_stay ? height + rows - 1 : height * rows));
-      }};
+  const char* const formula = p.kernel == "tiled"
+                                  ? "t (N/L + N(c + 2L)(c + 2r)/(c^2 L)), tiles of c x c, if Z >= "
+                                    "(2r + 2)(c + 2L); 2N/L if all fits"
+                                  : "t (N/L + N(c + 2L)/(cL)), c columns at a time, if Z >= (2r + "
+                                    "2)(c + 2L); 2N/L if all fits";
+  return Theorem{.formula = formula, .misses = [=](index_t lines) {
+                   const auto room = static_cast<double>(lines);
+                   if (room >= 2 * s.m * (s.n + 2 * rx) / s.line) return fields;
+                   const bool rows_stay = room >= (rows + 1) * across;
+                   return t * (s.m * s.n / s.line +
+                               blocks * across * (rows_stay ? height + rows - 1 : height * rows));
+                 }};
 }
 
 }  // namespace
@@ -178,7 +193,8 @@ std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes) {
   const Sizes s = sizes(problem, line_bytes);
   if (problem.workload == "matmul") return matmul_theorem(problem, s);
   if (problem.workload == "stencil") return stencil_theorem(problem, s);
-  if (problem.workload == "sort" || problem.workload == "forkjoin") return sort_theorem(problem, line_bytes);
+  if (problem.workload == "sort" || problem.workload == "forkjoin")
+    return sort_theorem(problem, line_bytes);
   if (problem.workload == "transpose") return transpose_theorem(problem, s);
   return std::nullopt;
 }
@@ -208,7 +224,8 @@ double slope(const std::vector<double>& x, const std::vector<double>& y) {
 
 double median(std::vector<double> values) {
   if (values.empty()) return 1;
-  std::nth_element(values.begin(), values.begin() + static_cast<index_t>(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<index_t>(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
@@ -234,7 +251,8 @@ Fit fit(const Theorem& theorem, const MissCurve& curve) {
   result.constant = median(ratios);
   if (theorem.exponent != 0) result.exponent = slope(z, q);
   for (auto lines = all.rbegin(); lines != all.rend(); ++lines) {
-    if (theorem.fitted && *lines > theorem.to_lines) continue;  // levels come whole, the formula is smooth
+    if (theorem.fitted && *lines > theorem.to_lines)
+      continue;  // levels come whole, the formula is smooth
     const double ratio = curve.misses(*lines) / result.predicted(theorem, *lines);
     if (ratio > 1.25) break;
     result.tall_from = *lines;

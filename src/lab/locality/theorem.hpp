@@ -17,8 +17,8 @@ struct Theorem {
   /// The term with an unknown constant; none where all constants are known.
   std::function<double(index_t)> fitted = {};
   double exponent = 0;  ///< of Z in that term
-  /// The sizes at which that term rules: large enough for the recursion's leaf, too small for the whole
-  /// problem.
+  /// The sizes at which that term rules: large enough for the recursion's leaf, too small for the
+  /// whole problem.
   index_t from_lines = 1, to_lines = 1;
 };
 
@@ -29,12 +29,13 @@ struct Theorem {
 [[nodiscard]] std::optional<Theorem> sort_theorem(const Problem& problem, index_t line_bytes);
 
 struct Fit {
-  /// Of the fitted term, NAN where no size lies in the theorem's range; measured / predicted where all
-  /// constants are known.
+  /// Of the fitted term, NAN where no size lies in the theorem's range; measured / predicted where
+  /// all constants are known.
   double constant = 1;
-  double exponent = 0;  ///< of Z in the misses beyond those at any size, over the theorem's range; or NAN
-  index_t tall_from =
-      0;  ///< lines: from here up there are at most a quarter more misses than the theorem's; 0: nowhere
+  double exponent =
+      0;  ///< of Z in the misses beyond those at any size, over the theorem's range; or NAN
+  index_t tall_from = 0;  ///< lines: from here up there are at most a quarter more misses than the
+                          ///< theorem's; 0: nowhere
   [[nodiscard]] double predicted(const Theorem& theorem, index_t lines) const {
     return theorem.misses(lines) + (theorem.fitted ? constant * theorem.fitted(lines) : 0);
   }

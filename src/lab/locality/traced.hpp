@@ -33,7 +33,8 @@ class Traced {
     report(Access::Kind::store, this, sizeof(T));
     value_ = value;
   }
-  /// The number, unreported: for filling and checking arrays, and for vectors, which report themselves.
+  /// The number, unreported: for filling and checking arrays, and for vectors, which report
+  /// themselves.
   [[nodiscard]] const T& raw() const { return value_; }
   [[nodiscard]] T& raw() { return value_; }
 
@@ -47,8 +48,8 @@ class Traced {
     return before;
   }
 
-  // Sums and products of floating-point elements are elements again, as in the templates they stand in; those
-  // of integers are plain numbers.
+  // Sums and products of floating-point elements are elements again, as in the templates they stand
+  // in; those of integers are plain numbers.
   friend Traced operator+(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
     return a.load() + b.load();
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Vectors of TESSERA_TRACED_BYTES bytes that report their loads and stores. Only for matmul_leaf.hpp.
+// Vectors of TESSERA_TRACED_BYTES bytes that report their loads and stores. Only for
+// matmul_leaf.hpp.
 
 #ifndef TESSERA_TRACED_BYTES
 #define TESSERA_TRACED_BYTES 16
@@ -27,14 +28,16 @@ struct Simd<locality::Traced<T>> {
   }
   static vec load(const Element* p) { return load(p, lanes); }
   static vec load(const Element* p, index_t n) {
-    locality::report(locality::Access::Kind::load, p, static_cast<unsigned>(n * index_t{sizeof(T)}));
+    locality::report(locality::Access::Kind::load, p,
+                     static_cast<unsigned>(n * index_t{sizeof(T)}));
     vec v{};
     for (index_t i = 0; i < n; ++i) v.at[i] = p[i].raw();
     return v;
   }
   static void store(Element* p, const vec& v) { store(p, v, lanes); }
   static void store(Element* p, const vec& v, index_t n) {
-    locality::report(locality::Access::Kind::store, p, static_cast<unsigned>(n * index_t{sizeof(T)}));
+    locality::report(locality::Access::Kind::store, p,
+                     static_cast<unsigned>(n * index_t{sizeof(T)}));
     for (index_t i = 0; i < n; ++i) p[i].raw() = v.at[i];
   }
   static void stream(Element* p, const vec& v) { store(p, v); }

@@ -12,16 +12,18 @@ namespace tessera::locality {
 namespace {
 
 constexpr std::uint64_t page = 4096;
-constexpr std::size_t buffered = std::size_t{1} << 14;  // accesses: 128 KiB stay in a second-level cache
+constexpr std::size_t buffered = std::size_t{1}
+                                 << 14;  // accesses: 128 KiB stay in a second-level cache
 constexpr const char* workspace_name = "workspace";
 
 Tracer* current = nullptr;
-std::uint64_t affordable = 0;  // what the tracer can have of memory: the address space it reserves is larger
+std::uint64_t affordable =
+    0;  // what the tracer can have of memory: the address space it reserves is larger
 
 /// Address space, backed by memory where it is touched.
 std::byte* reserve(std::uint64_t bytes) {
-  void* const memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
 }
 
@@ -31,7 +33,8 @@ constinit Recorder recorder;
 
 void flush_recorder() { current->flush(); }
 
-Tracer::Tracer(index_t alignment) : alignment_(static_cast<std::uint64_t>(alignment)), buffer_(buffered) {
+Tracer::Tracer(index_t alignment)
+    : alignment_(static_cast<std::uint64_t>(alignment)), buffer_(buffered) {
   require(alignment > 0 && alignment % static_cast<index_t>(page) == 0, ExitCode::usage,
           "traced arrays begin at multiples of 4096 bytes");
   require(current == nullptr, ExitCode::internal, "one tracer at a time");
@@ -39,7 +42,8 @@ Tracer::Tracer(index_t alignment) : alignment_(static_cast<std::uint64_t>(alignm
   for (mapped_ = std::uint64_t{1} << 38; mapping_ == nullptr && mapped_ > page; mapped_ /= 2)
     mapping_ = reserve(mapped_);
   mapped_ *= 2;
-  require(mapping_ != nullptr, ExitCode::memory, "no address space for traced arrays; raise ulimit -v");
+  require(mapping_ != nullptr, ExitCode::memory,
+          "no address space for traced arrays; raise ulimit -v");
   const std::uint64_t skip =
       (alignment_ - reinterpret_cast<std::uintptr_t>(mapping_) % alignment_) % alignment_;
   memory_ = mapping_ + skip;
@@ -59,8 +63,9 @@ std::uint64_t Tracer::place(index_t bytes, unsigned array) {
   const std::uint64_t end = begin + static_cast<std::uint64_t>(bytes);
   require(
       end <= affordable, ExitCode::memory,
-      fmt::format("the traced arrays would take {} and 90 % of the free memory is {}; choose smaller sizes",
-                  human_bytes(end), human_bytes(affordable)));
+      fmt::format(
+          "the traced arrays would take {} and 90 % of the free memory is {}; choose smaller sizes",
+          human_bytes(end), human_bytes(affordable)));
   require(end <= reserved_, ExitCode::memory,
           "traced arrays do not fit the address space; choose smaller sizes");
   used_ = end;
@@ -91,7 +96,8 @@ void* Tracer::allocate_workspace(index_t bytes) {
     t.begins_.push_back(begin);
     t.bytes_.push_back(0);
   }
-  t.bytes_[array] = std::max(t.bytes_[array], begin + static_cast<std::uint64_t>(bytes) - t.begins_[array]);
+  t.bytes_[array] =
+      std::max(t.bytes_[array], begin + static_cast<std::uint64_t>(bytes) - t.begins_[array]);
   t.workspace_.push_back({begin, t.used_, true});
   return t.memory_ + begin;
 }

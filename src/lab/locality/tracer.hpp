@@ -1,6 +1,7 @@
 #pragma once
-// Traced memory: arrays whose elements report every load and store. Addresses in the stream are offsets in
-// this memory, so a trace is the same in every run. One tracer lives at a time, used by one thread.
+// Traced memory: arrays whose elements report every load and store. Addresses in the stream are
+// offsets in this memory, so a trace is the same in every run. One tracer lives at a time, used by
+// one thread.
 
 #include <memory>
 #include <string>

@@ -37,7 +37,9 @@ constexpr auto in_turn = [](const transpose::Block&, const auto& left, const aut
 };
 
 constexpr auto walk_in_turn = [](const transpose::Block& block, const transpose::LeafShape& leaf,
-                                 const auto& visit) { transpose::walk_halves(block, leaf, visit, in_turn); };
+                                 const auto& visit) {
+  transpose::walk_halves(block, leaf, visit, in_turn);
+};
 
 using Walk = void (*)(const ConstRecords& a, const Records& b, const transpose::Tuning& tuning);
 
@@ -56,10 +58,10 @@ void recursive(const ConstRecords& a, const Records& b, const transpose::Tuning&
   recursive_walk(a, b, t, copy_of(b), in_turn);
 }
 void check_staging(const ConstRecords& a, const Records& b) {
-  require(
-      stays_in_cache(a, b) || rows_meet_lines(b), ExitCode::usage,
-      "cache_oblivious copies through staging blocks here, which are not traced; choose rows of whole lines "
-      "(m a multiple of 64 bytes) or up to 1 MiB");
+  require(stays_in_cache(a, b) || rows_meet_lines(b), ExitCode::usage,
+          "cache_oblivious copies through staging blocks here, which are not traced; choose rows "
+          "of whole lines "
+          "(m a multiple of 64 bytes) or up to 1 MiB");
 }
 void cache_oblivious(const ConstRecords& a, const Records& b, const transpose::Tuning& t) {
   check_staging(a, b);
@@ -67,7 +69,9 @@ void cache_oblivious(const ConstRecords& a, const Records& b, const transpose::T
 }
 
 /// (i, j) of an m x n matrix as a record of 4 or 8 bytes.
-std::uint64_t value(index_t i, index_t j, index_t n) { return mix64(static_cast<std::uint64_t>(i * n + j)); }
+std::uint64_t value(index_t i, index_t j, index_t n) {
+  return mix64(static_cast<std::uint64_t>(i * n + j));
+}
 
 void check(const Records& b, const Problem& p) {
   for (index_t j = 0; j < p.n; ++j) {
@@ -107,7 +111,10 @@ Problem run(Tracer& tracer, const Problem& problem) {
   }
   tracer.run([&] {
     walk(a, b,
-         {.tile = p.tile, .order = transpose::Order::rows, .column_width = p.column_width, .threads = 1});
+         {.tile = p.tile,
+          .order = transpose::Order::rows,
+          .column_width = p.column_width,
+          .threads = 1});
   });
   check(b, p);
   return p;
@@ -116,11 +123,12 @@ Problem run(Tracer& tracer, const Problem& problem) {
 }  // namespace
 
 std::vector<TracedKernel> transpose_kernels() {
-  return {{"transpose", "naive", "scalar", run<naive, 32>},
-          {"transpose", "tiled", "scalar", run<tiled, 32>},
-          {"transpose", "column", "scalar", run<column, 32>},
-          {"transpose", "recursive", "scalar", run<recursive, 8>},
-          {"transpose", "cache_oblivious", "lanes of 16 B", run<cache_oblivious, 32>, check_problem}};
+  return {
+      {"transpose", "naive", "scalar", run<naive, 32>},
+      {"transpose", "tiled", "scalar", run<tiled, 32>},
+      {"transpose", "column", "scalar", run<column, 32>},
+      {"transpose", "recursive", "scalar", run<recursive, 8>},
+      {"transpose", "cache_oblivious", "lanes of 16 B", run<cache_oblivious, 32>, check_problem}};
 }
 
 }  // namespace tessera::locality

@@ -50,7 +50,8 @@ std::vector<const DeviceParameter*> columns_of(const run::Parsed& parsed) {
   std::vector<const DeviceParameter*> result;
   const auto kernels = named(parsed);
   for (const DeviceParameter& p : memory::device_parameters()) {
-    if (std::any_of(kernels.begin(), kernels.end(), [&](const auto& name) { return takes(row_of(name), p); }))
+    if (std::any_of(kernels.begin(), kernels.end(),
+                    [&](const auto& name) { return takes(row_of(name), p); }))
       result.push_back(&p);
   }
   return result;
@@ -67,7 +68,8 @@ std::vector<io::Row> timeline_of(const memory::DeviceProbe& probe) {
   return rows;
 }
 
-/// Times the probe by the device's own events: a launch from the host takes longer than many a kernel.
+/// Times the probe by the device's own events: a launch from the host takes longer than many a
+/// kernel.
 void measure(const mpi::Communicator& comm, const Values& point, memory::DeviceProbe& probe,
              run::Measured& measured) {
   const mpi::Computing computing;
@@ -86,26 +88,31 @@ void measure(const mpi::Communicator& comm, const Values& point, memory::DeviceP
 
 void sort_out(run::Parsed& parsed) {
   const std::vector<std::string> kernels = named(parsed);
-  const auto given = [&](const std::string& option) { return parsed.sources.at(option) != "default"; };
+  const auto given = [&](const std::string& option) {
+    return parsed.sources.at(option) != "default";
+  };
   if (kernels.empty()) {
     for (const DeviceParameter& p : memory::device_parameters())
-      require(!given(p.name), ExitCode::usage,
-              fmt::format("--{} is of probes of a GPU; name one with --kernel, or drop it", p.name));
+      require(
+          !given(p.name), ExitCode::usage,
+          fmt::format("--{} is of probes of a GPU; name one with --kernel, or drop it", p.name));
     return;
   }
   for (const char* option : {"probe", "stride"})
     require(
         !given(option), ExitCode::usage,
-        fmt::format("--{} is of walks on the CPU and --kernel of probes of a GPU; drop one of them", option));
+        fmt::format("--{} is of walks on the CPU and --kernel of probes of a GPU; drop one of them",
+                    option));
   const DeviceProbeVariant& first = row_of(kernels.front());
   for (const std::string& kernel : kernels) {
     const DeviceProbeVariant& row = row_of(kernel);
     require(std::string_view(row.units) == first.units, ExitCode::usage,
-            fmt::format("kernel {} is measured in {} and {} in {}: run them apart", first.name, first.units,
-                        row.name, row.units));
+            fmt::format("kernel {} is measured in {} and {} in {}: run them apart", first.name,
+                        first.units, row.name, row.units));
     for (const DeviceParameter& p : memory::device_parameters())
-      require(takes(row, p) || !given(p.name), ExitCode::usage,
-              fmt::format("kernel {} has no --{}; drop it, or run that kernel apart", kernel, p.name));
+      require(
+          takes(row, p) || !given(p.name), ExitCode::usage,
+          fmt::format("kernel {} has no --{}; drop it, or run that kernel apart", kernel, p.name));
   }
   parsed.lists["probe"] = {""};  // one point a kernel, not one a walk
 }
@@ -119,18 +126,21 @@ bool run_on_device(const mpi::Communicator& comm, const Values& point, const run
   mpi::together(comm, "options", [&] { walk = walk_of(point); });
   run::require_gpu(comm, point, row);
   const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "the arrays of a probe");
-  session.plan_memory(run::require_memory(comm, point, {on_host}, [&](index_t) { return on_host; }));
+  session.plan_memory(
+      run::require_memory(comm, point, {on_host}, [&](index_t) { return on_host; }));
   std::unique_ptr<memory::DeviceProbe> probe;
   mpi::together(comm, "allocate", [&] {
     const index_t needed = device_bytes(row, walk), free = machine::free_gpu_memory();
     require(needed <= free / 10 * 9, ExitCode::memory,
-            fmt::format("kernel {} needs {} of the device's memory and {} are free; give a smaller --size",
-                        row.name, human_bytes(needed), human_bytes(free)));
+            fmt::format(
+                "kernel {} needs {} of the device's memory and {} are free; give a smaller --size",
+                row.name, human_bytes(needed), human_bytes(free)));
     probe = make_probe(row, walk);
   });
   run::Measured measured;
   measure(comm, point, *probe, measured);
-  measured.columns = {{"kernel", std::string(row.name)}, {"size", walk.bytes, "B"}, {"rounds", walk.rounds}};
+  measured.columns = {
+      {"kernel", std::string(row.name)}, {"size", walk.bytes, "B"}, {"rounds", walk.rounds}};
   for (const DeviceParameter* p : columns_of(parsed)) {
     std::string column = p->name;
     std::replace(column.begin(), column.end(), '-', '_');
@@ -154,8 +164,8 @@ void plan_on_device(const mpi::Communicator& comm, const Values& point) {
   const DeviceProbeVariant& row = row_of(point.text("kernel"));
   const DeviceWalk walk = walk_of(point);
   const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "the arrays of a probe");
-  fmt::print("{}: {} on the device, {} on the host\n", row.name, human_bytes(device_bytes(row, walk)),
-             human_bytes(on_host));
+  fmt::print("{}: {} on the device, {} on the host\n", row.name,
+             human_bytes(device_bytes(row, walk)), human_bytes(on_host));
   run::require_gpu(comm, point, row);
   (void)run::require_memory(comm, point, {on_host}, [&](index_t) { return on_host; });
 }

@@ -60,7 +60,8 @@ Simulated simulate_sharing(const memory::ProbeVariant& row, memory::Walk walk) {
   caches.interleave(recorder.streams());
   const auto& counts = caches.counts();
   const double touches = static_cast<double>(std::max<index_t>(1, probe->touches()));
-  const double misses = static_cast<double>(counts.cold + counts.true_sharing + counts.false_sharing);
+  const double misses =
+      static_cast<double>(counts.cold + counts.true_sharing + counts.false_sharing);
   return {.l1_misses = misses / touches,
           .l2_misses = misses / touches,
           .llc_misses = misses / touches,
@@ -71,7 +72,8 @@ Simulated simulate_sharing(const memory::ProbeVariant& row, memory::Walk walk) {
 }  // namespace
 
 Simulated simulate(const memory::ProbeVariant& row, memory::Walk walk) {
-  const bool shares = row.kind == memory::Kind::true_sharing || row.kind == memory::Kind::false_sharing;
+  const bool shares =
+      row.kind == memory::Kind::true_sharing || row.kind == memory::Kind::false_sharing;
   if (shares) return simulate_sharing(row, walk);
   const auto levels = locality::machine_caches();
   locality::Hierarchy caches(levels);

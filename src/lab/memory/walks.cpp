@@ -47,8 +47,11 @@ run::Counted stand_in(const Simulated& s, double touches) {
   counts.l1_misses = s.l1_misses * touches;
   counts.l2_misses = s.l2_misses * touches;
   counts.llc_misses = s.llc_misses * touches;
-  return {
-      .source = "simulated", .reason = {}, .repetitions = {counts}, .accesses = touches, .what = "the walk"};
+  return {.source = "simulated",
+          .reason = {},
+          .repetitions = {counts},
+          .accesses = touches,
+          .what = "the walk"};
 }
 
 class Probes {
@@ -94,19 +97,20 @@ class Probes {
 
   void print() const {
     if (comm_.is_root() && !table_.empty())
-      fmt::print("\nsimulated misses per touch, caches of this machine's sizes:\n{}", table_.text());
+      fmt::print("\nsimulated misses per touch, caches of this machine's sizes:\n{}",
+                 table_.text());
   }
 
  private:
-  void add_simulated(const Values& point, run::Session& session, const ProbeVariant& row, const Walk& walk,
-                     const Simulated& s, double seconds) {
+  void add_simulated(const Values& point, run::Session& session, const ProbeVariant& row,
+                     const Walk& walk, const Simulated& s, double seconds) {
     const auto text = [](double value) {
       return fmt::format("{:.4f}", std::abs(value) < 5e-5 ? 0.0 : value);
     };
     table_.add({std::string(row.name), std::to_string(walk.bytes), std::to_string(walk.stride),
-                std::to_string(walk.threads), fmt::format("{:.2f}", seconds * 1e9), text(s.l1_misses),
-                text(s.l1_conflicts), text(s.l2_misses), text(s.llc_misses), text(s.true_sharing),
-                text(s.false_sharing)});
+                std::to_string(walk.threads), fmt::format("{:.2f}", seconds * 1e9),
+                text(s.l1_misses), text(s.l1_conflicts), text(s.l2_misses), text(s.llc_misses),
+                text(s.true_sharing), text(s.false_sharing)});
     session.record_tables({{io::schema::simulated,
                             {{{"point", session.key(point), ""},
                               {"probe", std::string(row.name), ""},
@@ -120,32 +124,32 @@ class Probes {
   }
 
   const mpi::Communicator& comm_;
-  Table table_{{"probe", "size", "stride", "threads", "ns a touch", "L1", "of them conflicts", "L2", "LLC",
-                "true sharing", "false sharing"}};
+  Table table_{{"probe", "size", "stride", "threads", "ns a touch", "L1", "of them conflicts", "L2",
+                "LLC", "true sharing", "false sharing"}};
 };
 
 }  // namespace
 
-ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
-                 const std::vector<std::string>& arguments) {
+ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set,
+                 const run::Parsed& parsed, const std::vector<std::string>& arguments) {
   mpi::together(comm, "start", [&] {
     require(comm.size() == 1, ExitCode::usage,
             "memory looks at the threads of one rank; run it without mpirun, or with -n 1");
   });
   Probes probes(comm);
-  const ExitCode code = workloads::run_points({comm, {.options = &set}, parsed, arguments},
-                                   {.plan =
-                                        [&](const Values& point, run::Session&) {
-                                          if (on_device(point))
-                                            return plan_on_device(comm, point);
-                                          probes.plan(point);
-                                        },
-                                    .run =
-                                        [&](const Values& point, run::Session& session) {
-                                          if (on_device(point))
-                                            return run_on_device(comm, point, parsed, session);
-                                          return probes.run(point, session);
-                                        }});
+  const ExitCode code =
+      workloads::run_points({comm, {.options = &set}, parsed, arguments},
+                            {.plan =
+                                 [&](const Values& point, run::Session&) {
+                                   if (on_device(point)) return plan_on_device(comm, point);
+                                   probes.plan(point);
+                                 },
+                             .run =
+                                 [&](const Values& point, run::Session& session) {
+                                   if (on_device(point))
+                                     return run_on_device(comm, point, parsed, session);
+                                   return probes.run(point, session);
+                                 }});
   probes.print();
   return code;
 }

@@ -1,20 +1,20 @@
-// Cores share memory, caches and clock, which work and span know nothing of. What that costs is measured with
-// the kernel itself: as many copies of it as cores, each serial on its part of the problem, at once and one
-// alone (work time inflation, Olivier et al. 2012).
+// Cores share memory, caches and clock, which work and span know nothing of. What that costs is
+// measured with the kernel itself: as many copies of it as cores, each serial on its part of the
+// problem, at once and one alone (work time inflation, Olivier et al. 2012).
 
 #include <algorithm>
 #include <barrier>
 #include <thread>
 
 #include "base/statistics.hpp"
-#include "mpi/watchdog.hpp"
 #include "lab/scalability/scalability.hpp"
+#include "mpi/watchdog.hpp"
 
 namespace tessera::scalability {
 namespace {
 
-/// Mean seconds of the programs, run at once on a thread each; what other processes take of a core is not
-/// counted.
+/// Mean seconds of the programs, run at once on a thread each; what other processes take of a core
+/// is not counted.
 double seconds_together(const std::vector<Program>& programs) {
   std::vector<double> seconds(programs.size());
   std::barrier start(static_cast<std::ptrdiff_t>(programs.size()));
@@ -35,8 +35,8 @@ double seconds_together(const std::vector<Program>& programs) {
   return sum / static_cast<double>(programs.size());
 }
 
-/// Some of them, of each some milliseconds at least: how much the cores are in each other's way differs from
-/// run to run.
+/// Some of them, of each some milliseconds at least: how much the cores are in each other's way
+/// differs from run to run.
 Summary several_together(const std::vector<Program>& programs, index_t repetitions) {
   constexpr double long_enough = 0.05;  // seconds
   constexpr index_t fewest = 5, most = 1000;

@@ -33,7 +33,8 @@ std::vector<int> doublings(int last) {
   return counts;
 }
 
-/// What the user asked to measure, with the one thread that speed-ups are against; or up to all cores.
+/// What the user asked to measure, with the one thread that speed-ups are against; or up to all
+/// cores.
 std::vector<std::string> thread_counts(const run::Parsed& parsed) {
   std::set<int> counts{1};
   for (const std::string& text : parsed.lists.at("threads")) {
@@ -67,13 +68,13 @@ class Costs {
   std::map<int, TaskCosts> measured_;
 };
 
-// Where strands are this long on average, in seconds, the system call that asks for the thread's own time is
-// not felt; on a busy machine it is the lesser evil well below that.
+// Where strands are this long on average, in seconds, the system call that asks for the thread's
+// own time is not felt; on a busy machine it is the lesser evil well below that.
 constexpr double long_strand = 20e-6, long_enough = 0.5e-6;
 constexpr double busy = 0.01;  // share of its time that the thread waited for a core
 
-/// The least work and the shortest spans of several recordings: noise only adds. The first one shows which
-/// clock serves.
+/// The least work and the shortest spans of several recordings: noise only adds. The first one
+/// shows which clock serves.
 WorkSpan record(const Program& program, int processors, double burden, index_t recordings) {
   const auto once = [&](machine::Recorder::Clock clock) {
     program.prepare();
@@ -89,8 +90,8 @@ WorkSpan record(const Program& program, int processors, double burden, index_t r
   const bool own_time = strand > (is_busy ? long_enough : long_strand);
   if (own_time) least = once(machine::Recorder::thread_nanoseconds);
   for (index_t r = 1; r < recordings; ++r) {
-    const WorkSpan found =
-        once(own_time ? machine::Recorder::thread_nanoseconds : machine::Recorder::steady_nanoseconds);
+    const WorkSpan found = once(own_time ? machine::Recorder::thread_nanoseconds
+                                         : machine::Recorder::steady_nanoseconds);
     least.work = std::min(least.work, found.work);
     least.span = std::min(least.span, found.span);
     least.burdened_span = std::min(least.burdened_span, found.burdened_span);
@@ -133,19 +134,23 @@ std::vector<io::Cell> columns_of(const Values& point) {
                                 {"kernel", point.text("kernel")},
                                 {"type", point.text("type")},
                                 {"n", point.integer("n")}};
-  columns.push_back({"threshold", point.has("threshold") ? point.integer("threshold") : index_t{-1}});
-  columns.push_back({"steps", point.text("workload") == "stencil" ? point.integer("steps") : index_t{-1}});
+  columns.push_back(
+      {"threshold", point.has("threshold") ? point.integer("threshold") : index_t{-1}});
+  columns.push_back(
+      {"steps", point.text("workload") == "stencil" ? point.integer("steps") : index_t{-1}});
   return columns;
 }
 
 /// The repetitions are the last of the runs, after the warm-ups.
-double share_waited(const std::vector<double>& waits, const std::vector<double>& seconds, int threads) {
+double share_waited(const std::vector<double>& waits, const std::vector<double>& seconds,
+                    int threads) {
   const auto count = static_cast<std::ptrdiff_t>(seconds.size());
   const double waited = std::accumulate(waits.end() - count, waits.end(), 0.0);
   return waited / (std::accumulate(seconds.begin(), seconds.end(), 0.0) * threads);
 }
 
-/// Times the program on every number of threads; the samples go to the results. False where a check failed.
+/// Times the program on every number of threads; the samples go to the results. False where a check
+/// failed.
 bool measure_group(const mpi::Communicator& comm, const Group& group, const Program& program,
                    run::Session& session, std::map<int, Times>& times) {
   bool right = true;
@@ -177,7 +182,8 @@ std::vector<Forecast> forecasts_of(const Values& point, const Program& program,
                                    const std::map<int, Times>& times,
                                    const std::map<int, double>& contentions, Costs& costs) {
   std::set<int> processors;
-  for (const int count : doublings(static_cast<int>(point.integer("processors")))) processors.insert(count);
+  for (const int count : doublings(static_cast<int>(point.integer("processors"))))
+    processors.insert(count);
   for (const auto& [threads, unused] : times) processors.insert(threads);
   if (processors.size() > 1) processors.erase(1);
   const bool oblivious = point.text("workload") == "forkjoin";  // the probes never ask for the team
@@ -186,7 +192,8 @@ std::vector<Forecast> forecasts_of(const Values& point, const Program& program,
     Forecast f{.processors = p, .found = {}, .costs = costs.at(p), .bounds = {}, .measured = {}};
     const double burden = f.costs.burden();
     const bool same = oblivious && !forecasts.empty() && forecasts.back().costs.burden() == burden;
-    f.found = same ? forecasts.back().found : record(program, p, burden, point.integer("recordings"));
+    f.found =
+        same ? forecasts.back().found : record(program, p, burden, point.integer("recordings"));
     f.bounds = machine::speedup_bounds(f.found, p, f.costs);
     if (times.contains(p)) f.measured = speedup_of(times.at(1), times.at(p));
     if (contentions.contains(p)) f.contention = contentions.at(p);
@@ -197,13 +204,15 @@ std::vector<Forecast> forecasts_of(const Values& point, const Program& program,
 
 bool run_group(const mpi::Communicator& comm, const Group& group, run::Session& session) {
   const auto bytes = static_cast<index_t>(bytes_of(group.first()));
-  session.plan_memory(run::require_memory(comm, group.first(), {bytes}, [&](index_t) { return bytes; }));
+  session.plan_memory(
+      run::require_memory(comm, group.first(), {bytes}, [&](index_t) { return bytes; }));
   std::map<int, double> contentions;
   mpi::together(comm, "contention", [&] {
     for (const Values& point : group.points) {
       const int threads = run::threads_of(point);
       if (threads > machine::default_threads()) continue;  // they would take turns
-      contentions[threads] = contention(group.first(), threads, group.first().integer("recordings"));
+      contentions[threads] =
+          contention(group.first(), threads, group.first().integer("recordings"));
     }
   });
   Program program;
@@ -260,7 +269,8 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, run::
     }
   }
   session.finish();
-  if (!right) mpi::print_error("the check found a result wrong. Please report this with the command line");
+  if (!right)
+    mpi::print_error("the check found a result wrong. Please report this with the command line");
   return right ? ExitCode::ok : ExitCode::verification;
 }
 

@@ -38,8 +38,8 @@ void complete_probe(run::Values& point, const forkjoin::Variant& probe) {
   if (!point.has("n")) point.set("n", std::to_string(probe.n));
   if (!point.has("threshold")) point.set("threshold", std::to_string(probe.threshold));
   require(point.integer("n") <= probe.most, ExitCode::usage,
-          fmt::format("--n {} is more than {} takes; give at most {}", point.integer("n"), probe.name,
-                      probe.most));
+          fmt::format("--n {} is more than {} takes; give at most {}", point.integer("n"),
+                      probe.name, probe.most));
 }
 
 }  // namespace
@@ -60,7 +60,8 @@ run::Values completed(const run::Values& point) {
     if (row.space == Space::host) names.emplace_back(row.name);
   }
   require(std::find(names.begin(), names.end(), kernel) != names.end(), ExitCode::usage,
-          fmt::format("{} has no kernel '{}' on the host{}", workload, kernel, suggestion(kernel, names)));
+          fmt::format("{} has no kernel '{}' on the host{}", workload, kernel,
+                      suggestion(kernel, names)));
   require_library(
       *std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == kernel; }));
   if (workload == "forkjoin") {
@@ -68,8 +69,9 @@ run::Values completed(const run::Values& point) {
     return result;
   }
   require(!point.has("threshold"), ExitCode::usage,
-          fmt::format("--threshold is an option of the forkjoin probes; the kernels of {} choose their own",
-                      workload));
+          fmt::format(
+              "--threshold is an option of the forkjoin probes; the kernels of {} choose their own",
+              workload));
   if (!point.has("n")) result.set("n", default_size(workload));
   if (point.text("type") == "auto") result.set("type", workload == "sort" ? "u64" : "f64");
   const std::string& type = result.text("type");

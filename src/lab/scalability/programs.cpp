@@ -13,9 +13,9 @@
 #include "kernels/stencil/verify.hpp"
 #include "kernels/transpose/checksum.hpp"
 #include "kernels/transpose/variants.hpp"
+#include "lab/scalability/scalability.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
-#include "lab/scalability/scalability.hpp"
 
 namespace tessera::scalability {
 namespace {
@@ -34,7 +34,8 @@ machine::Buffer<T> random_matrix(index_t n, std::uint64_t stream) {
 
 template <class T>
 struct Product {
-  explicit Product(index_t size) : n(size), a(random_matrix<T>(n, 1)), b(random_matrix<T>(n, 2)), c(n * n) {}
+  explicit Product(index_t size)
+      : n(size), a(random_matrix<T>(n, 1)), b(random_matrix<T>(n, 2)), c(n * n) {}
   [[nodiscard]] tessera::matmul::Gemm<T> gemm() {
     tessera::matmul::Gemm<T> g;
     g.a = matrix_view<const T>(a.data(), n, n);
@@ -141,13 +142,16 @@ Program sort_program(const Values& point) {
   };
   auto data = std::make_shared<Data>(point.integer("n"));
   const bool counts = point.text("kernel").starts_with("counting");
-  tessera::sort::generate<T>(tessera::sort::input(counts ? "dense" : "uniform"), seed, 0, data->input.size(),
-                             data->input.span());
+  tessera::sort::generate<T>(tessera::sort::input(counts ? "dense" : "uniform"), seed, 0,
+                             data->input.size(), data->input.span());
   Program program;
-  program.prepare = [data] { std::copy(data->input.begin(), data->input.end(), data->keys.begin()); };
+  program.prepare = [data] {
+    std::copy(data->input.begin(), data->input.end(), data->keys.begin());
+  };
   program.run = [data, kernel = point.text("kernel")](int threads) {
-    machine::parallel(threads,
-                      [&] { tessera::sort::sort_keys<T>(kernel, data->keys.span(), data->scratch.span()); });
+    machine::parallel(threads, [&] {
+      tessera::sort::sort_keys<T>(kernel, data->keys.span(), data->scratch.span());
+    });
   };
   program.check = [data] {
     const auto keys = std::span<const T>(data->keys.span());
@@ -192,16 +196,18 @@ Program stencil_program(const Values& point) {
   };
   program.run = [data, kernel, steps](int threads) {
     if (data->extent[1] == 0) return;
-    kernels::run(*kernel, kernels::whole_sweep(data->stencil, data->sides, data->field, steps, threads));
+    kernels::run(*kernel,
+                 kernels::whole_sweep(data->stencil, data->sides, data->field, steps, threads));
   };
   program.check = [data, value, n, steps] {
     constexpr index_t samples = 4;
     index_t wrong = 0;
     for (index_t s = 0; s < samples && n > 0; ++s) {
-      const Index3 at{{0, s * (n - 1) / (samples - 1), (samples - 1 - s) * (n - 1) / (samples - 1)}};
+      const Index3 at{
+          {0, s * (n - 1) / (samples - 1), (samples - 1 - s) * (n - 1) / (samples - 1)}};
       const T wanted = kernels::recompute<T>(
-          data->stencil, data->sides, data->extent, at, steps, [&](Index3 p) { return value(p, 0); },
-          [&](Index3 p) { return value(p, 1); });
+          data->stencil, data->sides, data->extent, at, steps,
+          [&](Index3 p) { return value(p, 0); }, [&](Index3 p) { return value(p, 1); });
       wrong += data->field.level(steps)(at) == wanted ? 0 : 1;
     }
     return Verdict{"recomputed points", static_cast<double>(wrong), 0};
@@ -219,7 +225,9 @@ Program probe_program(const Values& point) {
   Program program;
   program.prepare = [problem] { problem->prepare(); };
   program.run = [problem](int threads) { machine::parallel(threads, [&] { problem->run(); }); };
-  program.check = [problem] { return Verdict{"result", static_cast<double>(problem->mistakes()), 0}; };
+  program.check = [problem] {
+    return Verdict{"result", static_cast<double>(problem->mistakes()), 0};
+  };
   program.work = probe->work(n);
   program.rate_units = probe->rate_units;
   program.growth = probe->growth;
@@ -236,9 +244,12 @@ Values part_of(const Values& point, int parts) {
   const bool square = workload == "matmul" || workload == "transpose" || workload == "stencil" ||
                       kernel.starts_with("matmul");
   constexpr double log_golden = 0.4812118;
-  const double part = kernel == "fib" ? n - std::log(p) / log_golden : square ? n / std::sqrt(p) : n / p;
+  const double part = kernel == "fib" ? n - std::log(p) / log_golden
+                      : square        ? n / std::sqrt(p)
+                                      : n / p;
   Values result = point;
-  result.set("n", std::to_string(static_cast<index_t>(std::max(std::min(n, 1.0), std::round(part)))));
+  result.set("n",
+             std::to_string(static_cast<index_t>(std::max(std::min(n, 1.0), std::round(part)))));
   return result;
 }
 
@@ -250,17 +261,21 @@ double bytes_of(const Values& point) {
   if (workload == "transpose" || workload == "stencil") return 2 * element * n * n;
   if (workload == "sort") return 3 * element * n;
   const std::string& kernel = point.text("kernel");
-  return kernel.starts_with("matmul") ? 24 * n * n : kernel.find("sort") != std::string::npos ? 16 * n : 0;
+  return kernel.starts_with("matmul")               ? 24 * n * n
+         : kernel.find("sort") != std::string::npos ? 16 * n
+                                                    : 0;
 }
 
 Program make_program(const Values& point) {
   const std::string& workload = point.text("workload");
   const std::string& type = point.text("type");
   const bool single = type == "f32";
-  if (workload == "matmul") return single ? matmul_program<float>(point) : matmul_program<double>(point);
+  if (workload == "matmul")
+    return single ? matmul_program<float>(point) : matmul_program<double>(point);
   if (workload == "transpose")
     return single ? transpose_program<float>(point) : transpose_program<double>(point);
-  if (workload == "stencil") return single ? stencil_program<float>(point) : stencil_program<double>(point);
+  if (workload == "stencil")
+    return single ? stencil_program<float>(point) : stencil_program<double>(point);
   if (workload == "forkjoin") return probe_program(point);
   if (type == "u32") return sort_program<std::uint32_t>(point);
   if (type == "u64") return sort_program<std::uint64_t>(point);

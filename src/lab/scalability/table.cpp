@@ -19,37 +19,43 @@ std::string Forecast::place() const {
 
 std::string text_of(const run::Values& point, const Program& program,
                     const std::vector<Forecast>& forecasts) {
-  Table table({"processors", "forks", "work", "span", "parallelism", "burdened span", "burdened par.",
-               "ideal cores", "slowed", "at least", "at most", "measured", "95 % interval", "is",
-               "kept waiting"});
+  Table table({"processors", "forks", "work", "span", "parallelism", "burdened span",
+               "burdened par.", "ideal cores", "slowed", "at least", "at most", "measured",
+               "95 % interval", "is", "kept waiting"});
   for (const Forecast& f : forecasts) {
     const bool known = !std::isnan(f.measured.median);
-    table.add({std::to_string(f.processors), std::to_string(f.found.forks), human_seconds(f.found.work),
-               human_seconds(f.found.span), human_number(f.found.parallelism()),
-               human_seconds(f.found.burdened_span), human_number(f.found.burdened_parallelism()),
-               fmt::format("{:.2f}", f.bounds.lower),
-               std::isnan(f.contention) ? "-" : fmt::format("{:.2f}", f.contention),
-               fmt::format("{:.2f}", f.least()), fmt::format("{:.2f}", f.bounds.upper),
-               known ? fmt::format("{:.2f}", f.measured.median) : "-",
-               known ? fmt::format("{:.2f} .. {:.2f}", f.measured.low, f.measured.high) : "-",
-               known ? f.place() : "-",
-               std::isnan(f.measured.waited) ? "-" : fmt::format("{:.0f} %", 100 * f.measured.waited)});
+    table.add(
+        {std::to_string(f.processors), std::to_string(f.found.forks), human_seconds(f.found.work),
+         human_seconds(f.found.span), human_number(f.found.parallelism()),
+         human_seconds(f.found.burdened_span), human_number(f.found.burdened_parallelism()),
+         fmt::format("{:.2f}", f.bounds.lower),
+         std::isnan(f.contention) ? "-" : fmt::format("{:.2f}", f.contention),
+         fmt::format("{:.2f}", f.least()), fmt::format("{:.2f}", f.bounds.upper),
+         known ? fmt::format("{:.2f}", f.measured.median) : "-",
+         known ? fmt::format("{:.2f} .. {:.2f}", f.measured.low, f.measured.high) : "-",
+         known ? f.place() : "-",
+         std::isnan(f.measured.waited) ? "-" : fmt::format("{:.0f} %", 100 * f.measured.waited)});
   }
   const machine::TaskCosts& costs = forecasts.back().costs;
-  std::string out = fmt::format("{} {}, n {}", point.text("workload"), point.text("kernel"), point.text("n"));
+  std::string out =
+      fmt::format("{} {}, n {}", point.text("workload"), point.text("kernel"), point.text("n"));
   if (point.has("threshold")) out += fmt::format(", threshold {}", point.text("threshold"));
-  out += fmt::format(": speed-up by processors (fork {}, join {}, steal {})\n{}", human_seconds(costs.fork),
-                     human_seconds(costs.join), human_seconds(costs.steal), table.text());
+  out += fmt::format(": speed-up by processors (fork {}, join {}, steal {})\n{}",
+                     human_seconds(costs.fork), human_seconds(costs.join),
+                     human_seconds(costs.steal), table.text());
   if (program.theory > 0) {
-    out += fmt::format("parallelism in theory grows with n as {}: {} times that here\n", program.growth,
+    out += fmt::format("parallelism in theory grows with n as {}: {} times that here\n",
+                       program.growth,
                        human_number(forecasts.back().found.parallelism() / program.theory));
   }
   for (const Forecast& f : forecasts) {
     if (f.measured.waited > busy) {
-      out += fmt::format("the machine was busy: {} threads waited {:.0f} % of their time for a core\n",
-                         f.processors, 100 * f.measured.waited);
+      out +=
+          fmt::format("the machine was busy: {} threads waited {:.0f} % of their time for a core\n",
+                      f.processors, 100 * f.measured.waited);
     } else if (f.place() == "below") {
-      out += fmt::format("{} threads are slower than work, span and contention explain\n", f.processors);
+      out += fmt::format("{} threads are slower than work, span and contention explain\n",
+                         f.processors);
     }
   }
   const bool shared = std::any_of(forecasts.begin(), forecasts.end(), [](const Forecast& f) {
@@ -57,8 +63,10 @@ std::string text_of(const run::Values& point, const Program& program,
   });
   if (shared) {
     out +=
-        "slowed: the kernel on its part of the data, on all these cores at once against on one alone "
-        "(memory, caches, clock; upper end of the 95 % interval); at least: ideal cores' bound over it\n";
+        "slowed: the kernel on its part of the data, on all these cores at once against on one "
+        "alone "
+        "(memory, caches, clock; upper end of the 95 % interval); at least: ideal cores' bound "
+        "over it\n";
   }
   if (forecasts.back().found.forks == 0) out += "this kernel does not fork: one thread does all\n";
   return out;
@@ -72,7 +80,8 @@ io::TableRows rows_of(const run::Values& point, const Program& program,
     for (const char* name : {"workload", "kernel", "type", "stencil"})
       row.push_back({name, point.text(name), ""});
     row.push_back({"n", point.integer("n"), ""});
-    row.push_back({"threshold", point.has("threshold") ? point.integer("threshold") : index_t{-1}, ""});
+    row.push_back(
+        {"threshold", point.has("threshold") ? point.integer("threshold") : index_t{-1}, ""});
     row.push_back({"steps", point.integer("steps"), ""});
     row.push_back({"processors", index_t{f.processors}, ""});
     row.push_back({"forks", f.found.forks, ""});

@@ -25,14 +25,16 @@ Leaves leaves(const Workload& workload, const run::Parsed& parsed) {
   return workload.leaves ? workload.leaves(parsed) : Leaves::nothing;
 }
 
-/// Of the point that it is at, a run that is asked to stop keeps what it has, because that was asked for.
+/// Of the point that it is at, a run that is asked to stop keeps what it has, because that was
+/// asked for.
 bool keeps_the_point(const Workload& workload, const run::Parsed& parsed) {
   return (names(parsed, "resume") && leaves(workload, parsed) != Leaves::always) ||
          names(parsed, "checkpoint");
 }
 
-/// A run that is asked to stop keeps something on its way that a later one can go on from. Not runs: a sort
-/// looks for signals between points only, and ends at once without loss where these are all that it keeps.
+/// A run that is asked to stop keeps something on its way that a later one can go on from. Not
+/// runs: a sort looks for signals between points only, and ends at once without loss where these
+/// are all that it keeps.
 bool keeps_on_the_way(const Workload& workload, const run::Parsed& parsed) {
   return names(parsed, "results") || keeps_the_point(workload, parsed);
 }
@@ -94,13 +96,15 @@ bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& ses
   return actions.run(point, session);
 }
 
-/// Each point once: not what an axis names twice, nor --threads 0 where another says as many. Collective.
+/// Each point once: not what an axis names twice, nor --threads 0 where another says as many.
+/// Collective.
 std::vector<run::Values> each_once(const Sweep& sweep, const run::Session& session,
                                    const std::vector<run::Values>& points) {
   if (points.size() == 1) return points;
   std::string first;
   std::set<std::string> seen;
-  for (const run::Values& point : points) first += seen.insert(session.identity(point)).second ? '1' : '0';
+  for (const run::Values& point : points)
+    first += seen.insert(session.identity(point)).second ? '1' : '0';
   first = sweep.comm.broadcast(first, 0);
   std::vector<run::Values> kept;
   for (std::size_t p = 0; p < points.size(); ++p)
@@ -111,7 +115,8 @@ std::vector<run::Values> each_once(const Sweep& sweep, const run::Session& sessi
 /// The outputs that the command knows: "--out or --argsort".
 std::string known_outputs(const Workload& workload) {
   std::vector<std::string> known;
-  for (const OutputOption& output : workload.outputs) known.push_back(fmt::format("--{}", output.option));
+  for (const OutputOption& output : workload.outputs)
+    known.push_back(fmt::format("--{}", output.option));
   return fmt::format("{}", fmt::join(known, " or "));
 }
 
@@ -121,14 +126,17 @@ void check_outputs(const Workload& workload, const run::Parsed& parsed) {
   for (const NamedOutput& named : outputs) {
     const std::string& text = parsed.lists.at(named.output->option).front();
     (void)name_of(*named.output, text);
-    require(!text.ends_with(']'), ExitCode::usage,
-            fmt::format("--{} '{}' names a part of a dataset and an output is a whole one; drop the brackets",
-                        named.output->option, text));
+    require(
+        !text.ends_with(']'), ExitCode::usage,
+        fmt::format(
+            "--{} '{}' names a part of a dataset and an output is a whole one; drop the brackets",
+            named.output->option, text));
   }
   const std::string& amount = parsed.lists.at("verify-output").front();
   require(!outputs.empty() || (amount != "all" && amount != "sample"), ExitCode::usage,
-          fmt::format("--verify-output {} reads back what was written and nothing is; name a file with {}",
-                      amount, known_outputs(workload)));
+          fmt::format(
+              "--verify-output {} reads back what was written and nothing is; name a file with {}",
+              amount, known_outputs(workload)));
 }
 
 void check_resume(const Workload& workload, const run::Parsed& parsed) {
@@ -149,8 +157,8 @@ void check_resume(const Workload& workload, const run::Parsed& parsed) {
 
 /// That there is a place for what a request would leave, as the run itself finds out. Collective.
 void require_places(const Sweep& sweep) {
-  const auto existing =
-      overwrites(sweep.parsed) ? io::OutputFile::Existing::replace : io::OutputFile::Existing::refuse;
+  const auto existing = overwrites(sweep.parsed) ? io::OutputFile::Existing::replace
+                                                 : io::OutputFile::Existing::refuse;
   mpi::on_root(sweep.comm, "plan", [&] {
     if (names(sweep.parsed, "results"))
       io::require_place_for_results(sweep.parsed.lists.at("results").front());
@@ -214,13 +222,17 @@ ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
   run::Session session(sweep.comm, options, sweep.parsed, sweep.arguments);
   mpi::account().enter("plan");
   if (sweep.comm.is_root()) {
-    if (const std::string idle = run::idle_gpu_flags(sweep.parsed, sweep.workload.auto_takes_gpus); !idle.empty())
-      fmt::print(stderr, "{} without effect: no kernel for a GPU is taken (--device gpu asks for one)\n",
+    if (const std::string idle = run::idle_gpu_flags(sweep.parsed, sweep.workload.auto_takes_gpus);
+        !idle.empty())
+      fmt::print(stderr,
+                 "{} without effect: no kernel for a GPU is taken (--device gpu asks for one)\n",
                  idle);
-    for (const std::string& line : options.idle_flags(sweep.parsed)) fmt::print(stderr, "{}\n", line);
+    for (const std::string& line : options.idle_flags(sweep.parsed))
+      fmt::print(stderr, "{}\n", line);
   }
   bool right = true;
-  const auto points = part_of(sweep.parsed, each_once(sweep, session, options.points(sweep.parsed)));
+  const auto points =
+      part_of(sweep.parsed, each_once(sweep, session, options.points(sweep.parsed)));
   if (sweep.parsed.lists.at("plan").front() == "true") {
     plan_points(sweep, points, session, actions);
     return ExitCode::ok;
@@ -236,14 +248,16 @@ ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
     }
   } catch (const run::Stopped&) {
     session.finish();
-    throw mpi::AgreedError(ExitCode::stopped_early,
-                           fmt::format("stopped by a signal after {} of {} points; go on with --resume auto",
-                                       done, points.size()));
+    throw mpi::AgreedError(
+        ExitCode::stopped_early,
+        fmt::format("stopped by a signal after {} of {} points; go on with --resume auto", done,
+                    points.size()));
   }
   session.finish();
   if (!right && sweep.comm.is_root()) {
     mpi::print_error(
-        "the check found the result wrong; nothing was written. Please report this with the command line");
+        "the check found the result wrong; nothing was written. Please report this with the "
+        "command line");
   }
   return right ? ExitCode::ok : ExitCode::verification;
 }

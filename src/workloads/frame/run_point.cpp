@@ -31,8 +31,9 @@ bool run_point(const mpi::Communicator& comm, const run::Values& values, const P
                run::Session& session) {
   if (point.mode() == Mode::in_memory) {
     const auto most = [&](index_t ranks) { return point.most_memory(ranks); };
-    session.plan_memory(point.known_to_fit() ? run::planned_memory(comm, values, point.held())
-                                             : run::require_memory(comm, values, point.held(), most));
+    session.plan_memory(point.known_to_fit()
+                            ? run::planned_memory(comm, values, point.held())
+                            : run::require_memory(comm, values, point.held(), most));
   }
   return point.run(session);
 }

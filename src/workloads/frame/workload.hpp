@@ -71,9 +71,10 @@ class PlannedPoint {
   [[nodiscard]] virtual bool run(run::Session& session) const = 0;
 };
 
-/// Looks up and plans a point of the request. Collective; the communicator and the values outlive the result.
-using Resolve = std::function<std::unique_ptr<PlannedPoint>(const mpi::Communicator&, const run::Values&,
-                                                            const run::Ceilings&)>;
+/// Looks up and plans a point of the request. Collective; the communicator and the values outlive
+/// the result.
+using Resolve = std::function<std::unique_ptr<PlannedPoint>(
+    const mpi::Communicator&, const run::Values&, const run::Ceilings&)>;
 
 /// What the commands of the laboratory do with a point; a workload's are made of its Resolve.
 struct PointActions {
@@ -116,6 +117,7 @@ struct NamedOutput {
   std::vector<std::string> values;  ///< one a dataset
 };
 /// The outputs of the workload that the request names.
-[[nodiscard]] std::vector<NamedOutput> named_outputs(const Workload& workload, const run::Parsed& parsed);
+[[nodiscard]] std::vector<NamedOutput> named_outputs(const Workload& workload,
+                                                     const run::Parsed& parsed);
 
 }  // namespace tessera::workloads

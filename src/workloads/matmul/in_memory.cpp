@@ -19,11 +19,12 @@ using run::Values;
 
 namespace kernels = tessera::matmul;
 
-run::Outputs open_output(const mpi::Communicator& comm, const Values& point, const Request& request) {
+run::Outputs open_output(const mpi::Communicator& comm, const Values& point,
+                         const Request& request) {
   run::Outputs outputs;
   if (point.has("out")) {
-    outputs.add(io::parse_dataset_name(point.text("out"), "out"), {request.shape.m, request.shape.n},
-                request.element, {"row", "col"});
+    outputs.add(io::parse_dataset_name(point.text("out"), "out"),
+                {request.shape.m, request.shape.n}, request.element, {"row", "col"});
   }
   outputs.open(comm, point);
   return outputs;
@@ -35,8 +36,8 @@ std::vector<io::Cell> columns_of(const Values& point, const Request& request) {
   const auto& q = request.shape;
   return {{"kernel", request.kernels},
           {"algorithm", request.algorithm},
-          {"type",
-           point.text("precision") == "full" ? std::string(name(request.element)) : point.text("precision")},
+          {"type", point.text("precision") == "full" ? std::string(name(request.element))
+                                                     : point.text("precision")},
           {"op", point.text("trans-a") + point.text("trans-b")},
           {"m", q.m},
           {"n", q.n},
@@ -48,7 +49,8 @@ run::Counted stand_in(const Request& request) {
   const auto& q = request.shape;
   if (q.op_a != Op::none || q.op_b != Op::none)
     return run::not_simulated("transposed operands are not traced");
-  if (is_complex_element(request.element)) return run::not_simulated("complex elements are not traced");
+  if (is_complex_element(request.element))
+    return run::not_simulated("complex elements are not traced");
   const auto& tuning = request.method.tuning;
   return run::simulated({.workload = "matmul",
                          .kernel = std::string(request.method.kernel->name),
@@ -66,10 +68,11 @@ void describe(const Values& point, const Request& request, run::Measured& measur
   const auto& q = request.shape;
   measured.columns = columns_of(point, request);
   if (request.alpha != Complex<double>{0})  // else nothing is multiplied
-    measured.work =
-        q.flops_each * static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k);
+    measured.work = q.flops_each * static_cast<double>(q.m) * static_cast<double>(q.n) *
+                    static_cast<double>(q.k);
   measured.rate_units = "GFLOP/s";
-  if (request.kernels == request.method.kernel->name) measured.ceiling = ceiling_of(request);  // of all ranks
+  if (request.kernels == request.method.kernel->name)
+    measured.ceiling = ceiling_of(request);  // of all ranks
 }
 
 template <class T>
@@ -77,8 +80,8 @@ double tolerance_of(const Request& request) {
   constexpr double full = dist::matmul::Freivalds<T>::tolerance;
   const auto precision = request.method.tuning.precision;
   if (precision == kernels::Precision::full) return full;
-  return full +
-         4 * std::ldexp(1.0, std::numeric_limits<Real<T>>::digits - kernels::significant_bits(precision));
+  return full + 4 * std::ldexp(1.0, std::numeric_limits<Real<T>>::digits -
+                                        kernels::significant_bits(precision));
 }
 
 template double tolerance_of<float>(const Request&);
@@ -124,7 +127,8 @@ Matrices<T> allocate(const mpi::Communicator& comm, const Request& request) {
   return all;
 }
 
-/// A matrix that is filled as it passes by: from a file, or with random values on all threads at once.
+/// A matrix that is filled as it passes by: from a file, or with random values on all threads at
+/// once.
 template <class T>
 class Loading : public dist::matmul::Parts<T> {
  public:
@@ -147,7 +151,8 @@ class Loading : public dist::matmul::Parts<T> {
           strip(s * strip_rows(), body, part == 0);
       };
       if (source_.input != nullptr) return load(0, 1);
-      machine::parallel_parts(static_cast<int>(std::clamp<index_t>(count, 1, source_.threads)), load);
+      machine::parallel_parts(static_cast<int>(std::clamp<index_t>(count, 1, source_.threads)),
+                              load);
     };
     if (source_.input == nullptr) return load_all();  // which cannot fail
     mpi::together(comm_, "read", load_all);
@@ -155,10 +160,11 @@ class Loading : public dist::matmul::Parts<T> {
   void all() const { each({}); }
 
  private:
-  /// So many that a cache holds them: the second level, or the last one where a read costs more than its
-  /// bytes. Chunks are not to be read twice.
+  /// So many that a cache holds them: the second level, or the last one where a read costs more
+  /// than its bytes. Chunks are not to be read twice.
   [[nodiscard]] index_t strip_rows() const {
-    if (source_.input != nullptr && source_.in_chunks) return std::max<index_t>(1, matrix_.box().rows.size());
+    if (source_.input != nullptr && source_.in_chunks)
+      return std::max<index_t>(1, matrix_.box().rows.size());
     const index_t bytes = source_.input == nullptr ? index_t{1} << 19 : index_t{8} << 20;
     const index_t row = matrix_.box().cols.size() * static_cast<index_t>(sizeof(T));
     return std::max<index_t>(1, bytes / std::max<index_t>(1, row));
@@ -188,7 +194,8 @@ class Loading : public dist::matmul::Parts<T> {
   mpi::Phases& phases_;
 };
 
-/// Times the product where its matrices live: on the ranks, or on their GPUs, from where C comes back.
+/// Times the product where its matrices live: on the ranks, or on their GPUs, from where C comes
+/// back.
 template <class T>
 run::Measured measure_product(const Point& point, const dist::matmul::Product<T>& product,
                               const DistributedMatrix<T>& old_c, mpi::Phases& once) {
@@ -234,7 +241,8 @@ bool run_point(const Point& point) {
   mpi::Phases once;
   Matrices<T> matrices = allocate<T>(comm, request);
   auto &a = matrices.a, &b = matrices.b, &c = matrices.c, &old_c = matrices.old_c;
-  const Loading<T> loading_a(comm, {inputs.a.get(), !request.a_chunk.empty(), seed, 1, threads}, a, once),
+  const Loading<T> loading_a(comm, {inputs.a.get(), !request.a_chunk.empty(), seed, 1, threads}, a,
+                             once),
       loading_b(comm, {inputs.b.get(), !request.b_chunk.empty(), seed, 2, threads}, b, once);
   if (q.reads_c) Loading<T>(comm, {inputs.c.get(), true, seed, 3, threads}, old_c, once).all();
   std::fill_n(c.view().data, c.box().area(),
@@ -269,7 +277,8 @@ bool run_point(const Point& point) {
 }  // namespace
 
 bool run_in_memory(const Point& point) {
-  return dispatch_field(point.request.element, [&]<class T>(Type<T>) { return run_point<T>(point); });
+  return dispatch_field(point.request.element,
+                        [&]<class T>(Type<T>) { return run_point<T>(point); });
 }
 
 }  // namespace tessera::workloads::matmul

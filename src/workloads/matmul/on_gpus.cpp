@@ -27,22 +27,25 @@ class Held : public OnGpus<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<OnGpus<T>> on_gpus(const Request& request, const dist::matmul::Product<T>& product) {
+std::unique_ptr<OnGpus<T>> on_gpus(const Request& request,
+                                   const dist::matmul::Product<T>& product) {
   if constexpr (is_complex<T>) {
     throw Error(ExitCode::internal, "no GPU multiplies complex numbers");
   } else {
     const auto& q = request.shape;
     return std::make_unique<Held<T>>(
-        request,
-        typename Held<T>::Product::Problem{q.m, q.n, q.k, q.op_a, q.op_b, product.alpha, product.beta});
+        request, typename Held<T>::Product::Problem{q.m, q.n, q.k, q.op_a, q.op_b, product.alpha,
+                                                    product.beta});
   }
 }
 
-template std::unique_ptr<OnGpus<float>> on_gpus(const Request&, const dist::matmul::Product<float>&);
-template std::unique_ptr<OnGpus<double>> on_gpus(const Request&, const dist::matmul::Product<double>&);
-template std::unique_ptr<OnGpus<Complex<float>>> on_gpus(const Request&,
-                                                         const dist::matmul::Product<Complex<float>>&);
-template std::unique_ptr<OnGpus<Complex<double>>> on_gpus(const Request&,
-                                                          const dist::matmul::Product<Complex<double>>&);
+template std::unique_ptr<OnGpus<float>> on_gpus(const Request&,
+                                                const dist::matmul::Product<float>&);
+template std::unique_ptr<OnGpus<double>> on_gpus(const Request&,
+                                                 const dist::matmul::Product<double>&);
+template std::unique_ptr<OnGpus<Complex<float>>> on_gpus(
+    const Request&, const dist::matmul::Product<Complex<float>>&);
+template std::unique_ptr<OnGpus<Complex<double>>> on_gpus(
+    const Request&, const dist::matmul::Product<Complex<double>>&);
 
 }  // namespace tessera::workloads::matmul

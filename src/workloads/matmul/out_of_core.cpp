@@ -1,5 +1,5 @@
-// Out of core: C in tiles, from panels of A and B that are read as they are needed. A rank takes its share of
-// the tiles and needs no other rank.
+// Out of core: C in tiles, from panels of A and B that are read as they are needed. A rank takes
+// its share of the tiles and needs no other rank.
 
 #include <fmt/format.h>
 
@@ -8,20 +8,21 @@
 #include "dist/matmul/out_of_core.hpp"
 #include "io/async_file.hpp"
 #include "io/mapped.hpp"
-#include "workloads/matmul/problem.hpp"
 #include "mpi/agreement.hpp"
 #include "run/file_traffic.hpp"
 #include "run/stop.hpp"
+#include "workloads/matmul/problem.hpp"
 
 namespace tessera::workloads::matmul {
 namespace {
 
+using dist::matmul::OutOfCorePlan;
 using dist::matmul::plan_out_of_core;
 using dist::matmul::stored;
-using dist::matmul::OutOfCorePlan;
 using layout::Box;
 
-constexpr index_t longest_strip = index_t{32} << 20;  // of a matrix that is checked: bytes read at once
+constexpr index_t longest_strip = index_t{32}
+                                  << 20;  // of a matrix that is checked: bytes read at once
 
 /// A stored operand: of a file, or generated.
 struct Source {
@@ -72,13 +73,16 @@ Sources sources_of(const Point& point, const OutOfCorePlan& stream) {
     require(matrix != nullptr, ExitCode::io, "cannot map " + input->name().text() + " any more");
     return matrix;
   };
-  return {{point.inputs.a.get(), seed, 1, stored(q.op_a, q.m, q.k), mapped(point.inputs.a, stream.maps_a)},
-          {point.inputs.b.get(), seed, 2, stored(q.op_b, q.k, q.n), mapped(point.inputs.b, stream.maps_b)},
+  return {{point.inputs.a.get(), seed, 1, stored(q.op_a, q.m, q.k),
+           mapped(point.inputs.a, stream.maps_a)},
+          {point.inputs.b.get(), seed, 2, stored(q.op_b, q.k, q.n),
+           mapped(point.inputs.b, stream.maps_b)},
           {point.inputs.c.get(), seed, 3, {q.m, q.n}}};
 }
 
 /// Whether all ranks can have an operand mapped. Collective.
-bool can_map(const mpi::Communicator& comm, const std::unique_ptr<run::Input>& input, Element element) {
+bool can_map(const mpi::Communicator& comm, const std::unique_ptr<run::Input>& input,
+             Element element) {
   bool here = false;
   mpi::together(comm, "plan",
                 [&] { here = input && io::MappedMatrix::open(input->name(), element) != nullptr; });
@@ -178,19 +182,19 @@ class Strips : public dist::matmul::Parts<T> {
 
 /// The check, of A and B as they are read once more and of C as it lies in the file.
 template <class T>
-dist::matmul::PassingProduct<T> passing(const Point& point, const OutOfCorePlan& stream, const Sources& sources,
-                                        layout::Range share, const run::Outputs& outputs,
-                                        io::FileTraffic& traffic) {
+dist::matmul::PassingProduct<T> passing(const Point& point, const OutOfCorePlan& stream,
+                                        const Sources& sources, layout::Range share,
+                                        const run::Outputs& outputs, io::FileTraffic& traffic) {
   const auto& q = point.request.shape;
   const index_t most = std::min(longest_strip, stream.rank_bytes / 8);
   const auto of = [&](const Source& source) {
-    const auto rows = layout::BlockMap(source.extents.rows, point.comm.size()).range(point.comm.rank());
-    return std::make_shared<Strips<T>>(
-        std::vector{Box{rows, {0, source.extents.cols}}}, most, traffic,
-        [&source](const Box& box, MatrixView<T> to) {
-          source.read<T>(box, to);
-          return source.file_bytes<T>(box);
-        });
+    const auto rows =
+        layout::BlockMap(source.extents.rows, point.comm.size()).range(point.comm.rank());
+    return std::make_shared<Strips<T>>(std::vector{Box{rows, {0, source.extents.cols}}}, most,
+                                       traffic, [&source](const Box& box, MatrixView<T> to) {
+                                         source.read<T>(box, to);
+                                         return source.file_bytes<T>(box);
+                                       });
   };
   std::vector<Box> tiles;
   for (index_t t = share.begin; t < share.end; ++t) tiles.push_back(stream.tile(t));
@@ -224,8 +228,9 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
   index_t done = 0;
   run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
     mpi::together(comm, "stream", [&] {
-      done = multiply_out_of_core<T>(stream, share, {factor<T>(request.alpha), factor<T>(request.beta)},
-                                request.method, files, run::stop_asked_here, phases);
+      done = multiply_out_of_core<T>(stream, share,
+                                     {factor<T>(request.alpha), factor<T>(request.beta)},
+                                     request.method, files, run::stop_asked_here, phases);
     });
   });
   if (comm.sum(done) < stream.tiles()) throw run::Stopped();
@@ -254,20 +259,23 @@ bool may_go_out_of_core(const run::Values& values, const Request& request) {
   return values.has("out") && request.gpus == nullptr;
 }
 
-std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm, const run::Values& values,
-                                       const Request& request, const Inputs& inputs) {
+std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm,
+                                                   const run::Values& values,
+                                                   const Request& request, const Inputs& inputs) {
   const std::string& wanted = values.text("out-of-core");
-  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, request))) return std::nullopt;
+  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, request)))
+    return std::nullopt;
   mpi::alike("plan", [&] {
     require(may_go_out_of_core(values, request), ExitCode::usage,
-            "--out-of-core always goes with --out, and not with matrices that stay on GPUs (--gpu-exchange "
+            "--out-of-core always goes with --out, and not with matrices that stay on GPUs "
+            "(--gpu-exchange "
             "host)");
   });
   if (wanted == "auto" && request.fits) return std::nullopt;
   const index_t allowance = run::memory_allowance(comm, values);
   std::optional<OutOfCorePlan> stream;
-  // Of a file that is mapped the kernel keeps as much resident as it likes, and gives it back when somebody
-  // needs the room: but --memory is to be the most that is resident.
+  // Of a file that is mapped the kernel keeps as much resident as it likes, and gives it back when
+  // somebody needs the room: but --memory is to be the most that is resident.
   const bool maps = values.bytes("memory") == 0;
   const bool maps_a = maps && can_map(comm, inputs.a, request.element),
              maps_b = maps && can_map(comm, inputs.b, request.element);
@@ -275,7 +283,8 @@ std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm
   const bool on_device = comm.max(index_t{device_here ? 0 : 1}) == 0;  // one plan for all ranks
   const index_t cache = run::free_share(comm);
   mpi::together(comm, "plan", [&] {
-    stream = plan_out_of_core({request.shape, request.a_chunk, request.b_chunk, request.method.threads,
+    stream =
+        plan_out_of_core({request.shape, request.a_chunk, request.b_chunk, request.method.threads,
                           check_bytes(request), maps_a, maps_b, on_device, cache},
                          allowance);
   });
@@ -283,18 +292,20 @@ std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm
 }
 
 bool run_out_of_core(const Point& point, const OutOfCorePlan& stream) {
-  return dispatch_field(point.request.element, [&]<class T>(Type<T>) { return run<T>(point, stream); });
+  return dispatch_field(point.request.element,
+                        [&]<class T>(Type<T>) { return run<T>(point, stream); });
 }
 
 void print_out_of_core(const Request& request, const OutOfCorePlan& stream, index_t program) {
   const auto& q = request.shape;
   fmt::print(
-      "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along k; "
+      "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along "
+      "k; "
       "reads {} (A {}, B {}){}, writes {}, holds {} a rank{}\n",
       name(request.element), q.m, q.n, q.k, counted(q.ranks, "rank"),
-      counted(request.method.threads, "thread"), request.method.kernel->name, counted(stream.tiles(), "tile"),
-      stream.m, stream.n, stream.k, human_bytes(stream.read_bytes), counted(stream.tiles_n(), "time"),
-      counted(stream.tiles_m(), "time"),
+      counted(request.method.threads, "thread"), request.method.kernel->name,
+      counted(stream.tiles(), "tile"), stream.m, stream.n, stream.k, human_bytes(stream.read_bytes),
+      counted(stream.tiles_n(), "time"), counted(stream.tiles_m(), "time"),
       stream.maps_a || stream.maps_b ? " where the file cache holds them" : "",
       human_bytes(q.m * q.n * q.element_bytes), human_bytes(stream.rank_bytes + program),
       run::of_program_text(program));

@@ -7,20 +7,22 @@
 #include "kernels/matmul/pieces.hpp"
 #include "kernels/matmul/variants.hpp"
 #include "machine/gpu.hpp"
-#include "workloads/matmul/problem.hpp"
 #include "run/shares.hpp"
+#include "workloads/matmul/problem.hpp"
 
 namespace tessera::workloads::matmul {
 namespace {
 
 using dist::matmul::Forecast;
 
-/// Arithmetic at the measured peak, or at the rank's own speed where that was measured, then the messages
-/// that do not travel under it. -1 where the machine was never measured.
+/// Arithmetic at the measured peak, or at the rank's own speed where that was measured, then the
+/// messages that do not travel under it. -1 where the machine was never measured.
 double predicted_seconds(const Request& request, std::size_t rank, const Forecast& f,
                          const run::Ceilings& ceilings, index_t ranks_per_node,
                          const dist::matmul::ExchangeTime& exchange) {
-  const auto with_messages = [&](double arithmetic) { return arithmetic + exchange.beside(arithmetic); };
+  const auto with_messages = [&](double arithmetic) {
+    return arithmetic + exchange.beside(arithmetic);
+  };
   if (const auto& speeds = request.method.weights; !speeds.empty())
     return with_messages(f.flops / speeds[rank]);
   const auto flops = ceilings.at(ceiling_of(request), request.method.threads * ranks_per_node);
@@ -44,15 +46,18 @@ void print_pieces(const Request& request) {
   const auto& q = request.shape;
   const auto& tuning = request.method.tuning;
   const index_t limit = machine::gpu_memory_limit(tuning.device_memory);
-  const tessera::matmul::PiecesRequest wanted{
-      q.m, q.n, q.k, q.op_a, q.op_b, q.element_bytes, q.reads_c, rounded_bytes(tuning, q.element_bytes)};
+  const tessera::matmul::PiecesRequest wanted{q.m,       q.n,
+                                              q.k,       q.op_a,
+                                              q.op_b,    q.element_bytes,
+                                              q.reads_c, rounded_bytes(tuning, q.element_bytes)};
   if (limit == 0 || q.m == 0 || q.n == 0) return;
   const tessera::matmul::Pieces pieces = plan_pieces(wanted, limit);
   if (pieces.products() == 1) return;
-  fmt::print("through {} of device memory in {} pieces of {} x {} x {}{}; {} to the device, {} back\n",
-             human_bytes(pieces.device_bytes()), pieces.products(), pieces.m, pieces.n, pieces.k,
-             pieces.tiles_k() > 1 ? " (k is cut)" : "", human_bytes(pieces.sent_bytes),
-             human_bytes(pieces.brought_bytes));
+  fmt::print(
+      "through {} of device memory in {} pieces of {} x {} x {}{}; {} to the device, {} back\n",
+      human_bytes(pieces.device_bytes()), pieces.products(), pieces.m, pieces.n, pieces.k,
+      pieces.tiles_k() > 1 ? " (k is cut)" : "", human_bytes(pieces.sent_bytes),
+      human_bytes(pieces.brought_bytes));
 }
 
 }  // namespace
@@ -88,8 +93,8 @@ Need need_of(const Request& request, const run::Ceilings& ceilings, index_t rank
                                       run::network(ceilings, request.shape.ranks), request.planned);
   const auto& forecasts = request.planned.forecasts;
   for (std::size_t r = 0; r < forecasts.size(); ++r)
-    need.seconds = std::max(need.seconds,
-                            predicted_seconds(request, r, forecasts[r], ceilings, ranks_per_node, exchange));
+    need.seconds = std::max(need.seconds, predicted_seconds(request, r, forecasts[r], ceilings,
+                                                            ranks_per_node, exchange));
   return need;
 }
 
@@ -98,23 +103,27 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   const auto& q = request.shape;
   const auto& forecasts = request.planned.forecasts;
   fmt::print("plan: {} x {} x {} {} on {} x {}, algorithm {}, kernel {}\n", q.m, q.n, q.k,
-             name(request.element), counted(q.ranks, "rank"), counted(request.method.threads, "thread"),
-             request.algorithm, request.kernels);
+             name(request.element), counted(q.ranks, "rank"),
+             counted(request.method.threads, "thread"), request.algorithm, request.kernels);
   if (const auto& speeds = request.method.weights; !speeds.empty()) {
     fmt::print("shares by measured speed, GFLOP/s a rank: {}\n", run::text_of_weights(speeds, 1e9));
   }
   if (request.gpus != nullptr)
     fmt::print("operands and result stay on the GPUs; exchange: {}\n", request.gpus->text());
   if (request.method.rounds > 1)
-    fmt::print("in {} rounds, each a box of C, so that it fits into memory\n", request.method.rounds);
+    fmt::print("in {} rounds, each a box of C, so that it fits into memory\n",
+               request.method.rounds);
   if (request.method.slices > 1)
     fmt::print("k in about {} slices: the next one's operands travel while one is multiplied\n",
                request.method.slices);
   if (q.seen.all())
     fmt::print("the ranks share the memory of operands and result\n");
   else if (q.seen.any())
-    fmt::print("the ranks share the memory of {}\n", q.seen.a && q.seen.b ? "A and B" : q.seen.a ? "A" : "B");
-  Table table({"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
+    fmt::print("the ranks share the memory of {}\n", q.seen.a && q.seen.b ? "A and B"
+                                                     : q.seen.a           ? "A"
+                                                                          : "B");
+  Table table(
+      {"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
   const auto exchange =
       exchange_time(q, request.method, run::network(ceilings, q.ranks), request.planned);
   double slowest = 0;
@@ -132,12 +141,13 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   fmt::print("{}", table.text());
   if (ssize(forecasts) > most_rows)
     fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
-  const auto total =
-      static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) * q.flops_each * 1e-9;
-  fmt::print("in all {} GFLOP; a rank receives {}, the worst {}, and holds up to {}; predicted {}\n",
-             human_number(total), human_bytes(all_words / q.ranks), human_bytes(words),
-             run::held_text(most, program),
-             slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
+  const auto total = static_cast<double>(q.m) * static_cast<double>(q.n) *
+                     static_cast<double>(q.k) * q.flops_each * 1e-9;
+  fmt::print(
+      "in all {} GFLOP; a rank receives {}, the worst {}, and holds up to {}; predicted {}\n",
+      human_number(total), human_bytes(all_words / q.ranks), human_bytes(words),
+      run::held_text(most, program),
+      slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
   const bool through = request.gpus == nullptr && request.method.kernel->space == Space::device;
   if (q.ranks == 1 && through) print_pieces(request);
 }

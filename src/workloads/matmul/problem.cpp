@@ -7,13 +7,13 @@
 
 #include "base/text.hpp"
 #include "dist/matmul/on_devices.hpp"
-#include "workloads/matmul/problem.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/shared_memory.hpp"
 #include "run/device.hpp"
 #include "run/held.hpp"
 #include "run/session.hpp"
 #include "run/shares.hpp"
+#include "workloads/matmul/problem.hpp"
 
 namespace tessera::workloads::matmul {
 namespace {
@@ -25,7 +25,9 @@ using run::Values;
 
 namespace kernels = tessera::matmul;
 
-Extents logical_shape(const io::DatasetInfo& info, Op op) { return stored(op, info.shape[0], info.shape[1]); }
+Extents logical_shape(const io::DatasetInfo& info, Op op) {
+  return stored(op, info.shape[0], info.shape[1]);
+}
 
 /// Real elements know no conjugate: their H is T.
 Op op_of(const Values& point, const std::string& option, Element element) {
@@ -44,8 +46,9 @@ Element resolve_element(const Values& point, const std::vector<io::DatasetInfo>&
   bool single = !operands.empty(), complex = false;
   for (const io::DatasetInfo& info : operands) {
     complex = complex || info.kind == Kind::complex;
-    single = single && (info.kind == Kind::real ? info.element_bytes <= 4
-                                                : info.kind == Kind::complex && info.element_bytes <= 8);
+    single =
+        single && (info.kind == Kind::real ? info.element_bytes <= 4
+                                           : info.kind == Kind::complex && info.element_bytes <= 8);
   }
   if (complex) return single ? Element::c64 : Element::c128;
   return single ? Element::f32 : Element::f64;
@@ -56,8 +59,8 @@ void require_operand(const io::DatasetInfo& info, const io::DatasetName& name, E
   if (info.kind != io::DatasetInfo::Kind::complex || info.shape.size() != 2)
     return io::require_matrix(info, name);
   require(is_complex_element(element), ExitCode::bad_data,
-          fmt::format("{} holds complex numbers ({}), which {} cannot; take --type c64 or c128", name.text(),
-                      info.type_text(), tessera::name(element)));
+          fmt::format("{} holds complex numbers ({}), which {} cannot; take --type c64 or c128",
+                      name.text(), info.type_text(), tessera::name(element)));
 }
 
 /// Shape and element type from the files where they are given, else from the options. Collective.
@@ -80,12 +83,12 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
     require_operand(a, inputs.a->name(), request.element);
     require_operand(b, inputs.b->name(), request.element);
     const Extents left = logical_shape(a, q.op_a), right = logical_shape(b, q.op_b);
-    require(
-        left.cols == right.rows, ExitCode::bad_data,
-        fmt::format(
-            "the inner dimensions differ: op(A) of {} is {} x {}, op(B) of {} is {} x {}; transpose one with "
-            "--trans-a or --trans-b, or give other matrices",
-            inputs.a->name().text(), left.rows, left.cols, inputs.b->name().text(), right.rows, right.cols));
+    require(left.cols == right.rows, ExitCode::bad_data,
+            fmt::format("the inner dimensions differ: op(A) of {} is {} x {}, op(B) of {} is {} x "
+                        "{}; transpose one with "
+                        "--trans-a or --trans-b, or give other matrices",
+                        inputs.a->name().text(), left.rows, left.cols, inputs.b->name().text(),
+                        right.rows, right.cols));
   });
   q.m = logical_shape(a, q.op_a).rows;
   q.k = logical_shape(a, q.op_a).cols;
@@ -124,17 +127,20 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
                      Request& request) {
   const auto& q = request.shape;
   const auto bytes = [&]<class T>(Type<T>) {
-    return dist::matmul::DeviceProduct<T>::device_bytes({q.m, q.n, q.k, q.op_a, q.op_b}, comm.rank(),
-                                                        q.ranks);
+    return dist::matmul::DeviceProduct<T>::device_bytes({q.m, q.n, q.k, q.op_a, q.op_b},
+                                                        comm.rank(), q.ranks);
   };
   run::Residence residence{.ranks = q.ranks, .limit = point.bytes("device-memory")};
   const bool on_device = request.method.kernel->space == Space::device;
-  residence.possible = on_device && request.kernels == request.method.kernel->name &&  // on every rank
+  residence.possible = on_device &&
+                       request.kernels == request.method.kernel->name &&  // on every rank
                        !is_complex_element(request.element);
   if (residence.possible && q.ranks == comm.size())
-    residence.device_bytes = request.element == Element::f32 ? bytes(Type<float>{}) : bytes(Type<double>{});
+    residence.device_bytes =
+        request.element == Element::f32 ? bytes(Type<float>{}) : bytes(Type<double>{});
   request.gpus = inputs.gpus->at(comm, point, residence);
-  if (request.gpus != nullptr) request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
+  if (request.gpus != nullptr)
+    request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
 }
 
 void require_factors(const Values& point, const Request& request) {
@@ -142,8 +148,8 @@ void require_factors(const Values& point, const Request& request) {
     for (const double part : {value.re, value.im})
       run::require_held(request.element, part, fmt::format("--{} {}", option, point.text(option)));
     require(value.im == 0 || is_complex_element(request.element), ExitCode::usage,
-            fmt::format("--{} {} is not real and the product is in {}; take --type c64 or c128", option,
-                        point.text(option), tessera::name(request.element)));
+            fmt::format("--{} {} is not real and the product is in {}; take --type c64 or c128",
+                        option, point.text(option), tessera::name(request.element)));
   }
 }
 
@@ -158,15 +164,16 @@ void choose_kernel(const mpi::Communicator& comm, const Values& point, Request& 
   const bool complex = is_complex_element(request.element);
   const auto* const named = find_variant(kernels::variants(), point.text("kernel"));
   mpi::alike("plan", [&] {
-    require(
-        !complex || named == nullptr || named->space == Space::host, ExitCode::usage,
-        fmt::format("{} does not multiply complex numbers ({}), the CPU's kernels do; take one of those, or "
-                    "--kernel auto",
-                    point.text("kernel"), tessera::name(request.element)));
+    require(!complex || named == nullptr || named->space == Space::host, ExitCode::usage,
+            fmt::format("{} does not multiply complex numbers ({}), the CPU's kernels do; take one "
+                        "of those, or "
+                        "--kernel auto",
+                        point.text("kernel"), tessera::name(request.element)));
     require(
         !complex || named != nullptr || point.text("device") != "gpu", ExitCode::usage,
-        fmt::format("no kernel for a GPU multiplies complex numbers ({}), the CPU's do; drop --device gpu",
-                    tessera::name(request.element)));
+        fmt::format(
+            "no kernel for a GPU multiplies complex numbers ({}), the CPU's do; drop --device gpu",
+            tessera::name(request.element)));
   });
   request.kernels = method.kernel->name;
   if (complex && named == nullptr) return;
@@ -185,9 +192,11 @@ void weigh_ranks(const mpi::Communicator& comm, const Values& point, Request& re
   const bool on_gpu = request.method.kernel->space == Space::device;
   request.method.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
   mpi::alike("plan", [&] {
-    require(request.method.weights.empty() || request.method.algorithm == dist::matmul::Algorithm::recursive,
+    require(request.method.weights.empty() ||
+                request.method.algorithm == dist::matmul::Algorithm::recursive,
             ExitCode::usage,
-            "ranks take by their speed (--gpu-ranks, --shares measured) in --algorithm recursive alone; take "
+            "ranks take by their speed (--gpu-ranks, --shares measured) in --algorithm recursive "
+            "alone; take "
             "that, or --shares equal");
   });
 }
@@ -204,16 +213,16 @@ bool could_share(const mpi::Communicator& comm, const Request& request) {
          request.method.kernel->space == Space::host;
 }
 
-/// Whether operands and result may live in any boxes: chunks of files are not to be read by several ranks,
-/// and GPUs keep rows.
+/// Whether operands and result may live in any boxes: chunks of files are not to be read by several
+/// ranks, and GPUs keep rows.
 bool may_live_anywhere(const Request& request, const Inputs& inputs) {
   if (request.gpus != nullptr || request.shape.seen.any()) return false;
   return request.a_chunk.empty() && request.b_chunk.empty() && !inputs.c;
 }
 
-/// Where messages take long, slices of k, each fetched under the arithmetic of the one before; unless that
-/// does not fit into memory. Where memory does not suffice for all of c at a time, boxes of it one after the
-/// other. What does not fit then either goes out of core, or is refused.
+/// Where messages take long, slices of k, each fetched under the arithmetic of the one before;
+/// unless that does not fit into memory. Where memory does not suffice for all of c at a time,
+/// boxes of it one after the other. What does not fit then either goes out of core, or is refused.
 void choose_order(const run::Allowance& allowance, index_t wanted_slices, Request& request) {
   constexpr index_t most_rounds = 256;
   Method& method = request.method;

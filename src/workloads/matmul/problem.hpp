@@ -8,7 +8,6 @@
 #include "dist/matmul/multiply.hpp"
 #include "dist/matmul/out_of_core.hpp"
 #include "mpi/communicator.hpp"
-#include "workloads/frame/workload.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
@@ -16,6 +15,7 @@
 #include "run/options.hpp"
 #include "run/outputs.hpp"
 #include "run/session.hpp"
+#include "workloads/frame/workload.hpp"
 
 namespace tessera::workloads::matmul {
 
@@ -37,7 +37,8 @@ struct Request {
 /// The inputs that files hold, and what the first look found.
 struct Inputs {
   std::unique_ptr<run::Input> a, b, c;
-  std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
+  std::unique_ptr<run::GpuExchanges> gpus =
+      std::make_unique<run::GpuExchanges>();  ///< as they are found out
 };
 
 using dist::matmul::Extents;
@@ -46,7 +47,8 @@ using dist::matmul::Extents;
 [[nodiscard]] layout::ProcessGrid parse_grid(const std::string& text);
 
 /// Collective.
-[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs);
+[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point,
+                              const Inputs& inputs);
 
 /// alpha or beta among the elements.
 template <class T>
@@ -74,15 +76,15 @@ using Point = PointOf<Request, Inputs>;
 
 /// Whether the result has a file to go to, tile by tile.
 [[nodiscard]] bool may_go_out_of_core(const run::Values& values, const Request& request);
-/// How the product goes through memory where it is to go out of core: asked for, or more than the ranks may
-/// hold. Collective.
-[[nodiscard]] std::optional<dist::matmul::OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm,
-                                                                   const run::Values& values,
-                                                                   const Request& request,
-                                                                   const Inputs& inputs);
+/// How the product goes through memory where it is to go out of core: asked for, or more than the
+/// ranks may hold. Collective.
+[[nodiscard]] std::optional<dist::matmul::OutOfCorePlan> out_of_core_if_needed(
+    const mpi::Communicator& comm, const run::Values& values, const Request& request,
+    const Inputs& inputs);
 /// Whether the result is right. Collective.
 [[nodiscard]] bool run_out_of_core(const Point& point, const dist::matmul::OutOfCorePlan& stream);
-void print_out_of_core(const Request& request, const dist::matmul::OutOfCorePlan& stream, index_t program);
+void print_out_of_core(const Request& request, const dist::matmul::OutOfCorePlan& stream,
+                       index_t program);
 
 /// A product whose matrices stay on the ranks' GPUs.
 template <class T>
@@ -100,24 +102,27 @@ template <class T>
 [[nodiscard]] std::unique_ptr<OnGpus<T>> on_gpus(const Request& request,
                                                  const dist::matmul::Product<T>& product);
 
-/// What of the machine bounds the arithmetic: the CPU's fma, or the device's, in f64 by its tensor units.
+/// What of the machine bounds the arithmetic: the CPU's fma, or the device's, in f64 by its tensor
+/// units.
 [[nodiscard]] std::string ceiling_of(const Request& request);
 
 /// FLOP a second of this rank's kernel, by a short product like the one that is asked for.
 [[nodiscard]] double speed_of(const Request& request);
 
 /// What every rank holds if there were so many.
-[[nodiscard]] std::vector<dist::matmul::Forecast> forecasts_on(const Request& request, index_t ranks);
+[[nodiscard]] std::vector<dist::matmul::Forecast> forecasts_on(const Request& request,
+                                                               index_t ranks);
 /// Whether every rank may hold its part.
 [[nodiscard]] bool fits(const Request& request, const run::Allowance& allowance);
 /// The largest memory of any of them that is resident.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
 
 /// What the worst rank will hold, and the slowest take.
-[[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
+[[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings,
+                           index_t ranks_per_node);
 
-/// Prints what every rank will hold beside a program of so many bytes, send and take, and how long that
-/// should last on the measured machine.
+/// Prints what every rank will hold beside a program of so many bytes, send and take, and how long
+/// that should last on the measured machine.
 void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node,
                 index_t program);
 

@@ -20,7 +20,8 @@ class Probe {
  public:
   Probe(const dist::matmul::Method& method, index_t n) : method_(method) {
     const auto self = mpi::Communicator::self();
-    for (auto* x : {&a_, &b_, &c_}) *x = dist::DistributedMatrix<T>(self, layout::row_blocks(n, n, 1));
+    for (auto* x : {&a_, &b_, &c_})
+      *x = dist::DistributedMatrix<T>(self, layout::row_blocks(n, n, 1));
     fill_random(a_, 1, 1);
     fill_random(b_, 1, 2);
     method_.weights.clear();
@@ -29,9 +30,10 @@ class Probe {
   Sample run() {
     mpi::Phases phases;
     const Timer timer;
-    multiply(mpi::Communicator::self(), dist::matmul::Product<T>{T{1}, a_, {}, b_, {}, T{0}, c_}, method_,
-             phases);
-    return {timer.seconds(), phases.of("device kernels"), phases.of("to device"), phases.of("from device")};
+    multiply(mpi::Communicator::self(), dist::matmul::Product<T>{T{1}, a_, {}, b_, {}, T{0}, c_},
+             method_, phases);
+    return {timer.seconds(), phases.of("device kernels"), phases.of("to device"),
+            phases.of("from device")};
   }
 
  private:
@@ -58,9 +60,10 @@ double speed(const Request& request) {
   if (best.kernels == 0) return flops(n, n, n) / best.seconds;
   // A device computes while the operands of a larger product travel: what takes longest counts.
   const double square = static_cast<double>(n) * static_cast<double>(n);
-  const double there =
-                   static_cast<double>(q.m + q.n) * static_cast<double>(q.k) / (2 * square) * best.to_device,
-               back = static_cast<double>(q.m) * static_cast<double>(q.n) / square * best.from_device;
+  const double there = static_cast<double>(q.m + q.n) * static_cast<double>(q.k) / (2 * square) *
+                       best.to_device,
+               back =
+                   static_cast<double>(q.m) * static_cast<double>(q.n) / square * best.from_device;
   const double kernels = flops(q.m, q.n, q.k) / flops(n, n, n) * best.kernels;
   return flops(q.m, q.n, q.k) / std::max({kernels, there, back});
 }

@@ -13,7 +13,9 @@ class Planned final : public PlannedPoint {
         stream_(out_of_core_if_needed(comm, values, request_, inputs)) {}
 
   [[nodiscard]] Mode mode() const override { return stream_ ? Mode::out_of_core : Mode::in_memory; }
-  [[nodiscard]] bool may_go_out_of_core() const override { return matmul::may_go_out_of_core(values_, request_); }
+  [[nodiscard]] bool may_go_out_of_core() const override {
+    return matmul::may_go_out_of_core(values_, request_);
+  }
   [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
   [[nodiscard]] run::Held held() const override {
     const auto& mine = request_.planned.forecasts[static_cast<std::size_t>(comm_.rank())];

@@ -1,5 +1,5 @@
-// A permutation applied to rows that do not fit into memory: block by block of the result, each of which
-// takes one look at the input. Ranks share the blocks and send nothing.
+// A permutation applied to rows that do not fit into memory: block by block of the result, each of
+// which takes one look at the input. Ranks share the blocks and send nothing.
 
 #include <fmt/format.h>
 
@@ -34,8 +34,8 @@ class BlockwiseApply {
         mine_(layout::BlockMap(request_.n, comm_.size()).range(comm_.rank())) {
     index_t widest = 1;
     for (const io::Column& column : request_.carried) widest = std::max(widest, column.row_bytes());
-    // A row of a block: its source, that with its place twice, a column's element and hash. A quarter is for
-    // elements of the input, with their hashes.
+    // A row of a block: its source, that with its place twice, a column's element and hash. A
+    // quarter is for elements of the input, with their hashes.
     const index_t allowance = run::memory_allowance(comm_, values_);
     row_bytes_ = 8 + 2 * 16 + 8 + widest;
     piece_row_bytes_ = 8 + widest;
@@ -74,7 +74,8 @@ class BlockwiseApply {
 
   void print(index_t program) const {
     fmt::print(
-        "plan: out of core, {} in blocks of {}; a look at the input for each block; holds {} a rank{}\n",
+        "plan: out of core, {} in blocks of {}; a look at the input for each block; holds {} a "
+        "rank{}\n",
         counted(request_.n, "row"), most_rows(), human_bytes(held() + program),
         run::of_program_text(program));
   }
@@ -108,7 +109,8 @@ class BlockwiseApply {
       const mpi::PhaseScope scope(*phases_, "read");
       for (index_t at = mine_.begin; at < mine_.end; at += block_rows_) {
         const layout::Range rows{at, std::min(at + block_rows_, mine_.end)};
-        for (const std::uint64_t source : sources_of(rows)) difference += mix64(source ^ request_.seed);
+        for (const std::uint64_t source : sources_of(rows))
+          difference += mix64(source ^ request_.seed);
         for (index_t i = rows.begin; i < rows.end; ++i)
           difference -= mix64(static_cast<std::uint64_t>(i) ^ request_.seed);
         mpi::heartbeat();
@@ -138,18 +140,21 @@ class BlockwiseApply {
       fetch(column, std::as_const(order).span(), out.data());
       if (verify_) difference_ += hash_of({out.data(), bytes}, c, sources);
       const mpi::PhaseScope scope(*phases_, "write");
-      outputs_.write(places_[c], rows.begin * (bytes / column.info.element_bytes), std::as_const(out).span());
+      outputs_.write(places_[c], rows.begin * (bytes / column.info.element_bytes),
+                     std::as_const(out).span());
     }
   }
 
   /// to[pair.index] = element pair.key of the column, for pairs in the order of their keys.
   void fetch(const io::Column& column, std::span<const Pair> order, std::byte* to) {
     const index_t bytes = column.row_bytes();
-    machine::Buffer<std::byte> piece(checked_mul(std::min(piece_rows_, request_.n), bytes, "a column"));
+    machine::Buffer<std::byte> piece(
+        checked_mul(std::min(piece_rows_, request_.n), bytes, "a column"));
     for (std::size_t next = 0; next < order.size();) {
       const auto first = static_cast<index_t>(order[next].key);
       std::size_t end = next;
-      while (end < order.size() && static_cast<index_t>(order[end].key) < first + piece_rows_) ++end;
+      while (end < order.size() && static_cast<index_t>(order[end].key) < first + piece_rows_)
+        ++end;
       {
         const mpi::PhaseScope scope(*phases_, "read");
         io::read_stored(inputs_.data->name().file, column,
@@ -185,7 +190,8 @@ class BlockwiseApply {
       for (index_t at = mine_.begin; at < mine_.end; at += piece_rows_) {
         const layout::Range range{at, std::min(at + piece_rows_, mine_.end)};
         piece = {};
-        piece = machine::Buffer<std::byte>(checked_mul(range.size(), column.row_bytes(), "a column"));
+        piece =
+            machine::Buffer<std::byte>(checked_mul(range.size(), column.row_bytes(), "a column"));
         io::read_stored(inputs_.data->name().file, column, range, piece.data());
         rows.resize(static_cast<std::size_t>(range.size()));
         std::iota(rows.begin(), rows.end(), static_cast<std::uint64_t>(at));
@@ -211,7 +217,9 @@ class BlockwiseApply {
 
 }  // namespace
 
-bool run_apply_in_blocks(const Point& point) { return BlockwiseApply(point.asked()).run(point.session); }
+bool run_apply_in_blocks(const Point& point) {
+  return BlockwiseApply(point.asked()).run(point.session);
+}
 
 void print_apply_in_blocks(const Asked& asked) {
   const BlockwiseApply apply(asked);

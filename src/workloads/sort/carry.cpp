@@ -41,8 +41,8 @@ bool all_inside(std::span<const std::uint64_t> rows, index_t n) {
   return outside >> 63 == 0;
 }
 
-/// f(later): what is given to later() is done at once, or by another thread until this returns. Returns the
-/// seconds that this thread did not spend on anything else.
+/// f(later): what is given to later() is done at once, or by another thread until this returns.
+/// Returns the seconds that this thread did not spend on anything else.
 template <class F>
 double with_looks(int threads, const F& f) {
   double seconds = 0;
@@ -98,7 +98,8 @@ void Carrier::carry(std::size_t c, std::span<const SortColumn* const> keys, run:
   const Request& request = table_.request;
   Column column;
   if (c < request.carried.size()) column.stored = &request.carried[c];
-  column.bytes = column.stored != nullptr ? column.stored->row_bytes() : request.by.front().form.bytes;
+  column.bytes =
+      column.stored != nullptr ? column.stored->row_bytes() : request.by.front().form.bytes;
   column.threads = machine::team_for(std::max(mine_.size(), rows_here()) * column.bytes, threads());
   for (const SortColumn* key : keys)
     column.keys.push_back({key->form, key->order, *key_in_row(table_.inputs, request, *key)});
@@ -108,9 +109,10 @@ void Carrier::carry(std::size_t c, std::span<const SortColumn* const> keys, run:
   permute(column);
   if (table_.verify && !hashes_) {
     const mpi::PhaseScope scope(phases_, "verify");
-    const bool whole = dist::sort::carried_whole(comm_, table_.map, {column.before.data(), column.bytes},
-                                                 {column.after.data(), column.bytes}, table_.permutation,
-                                                 named_, request.seed, column.threads);
+    const bool whole =
+        dist::sort::carried_whole(comm_, table_.map, {column.before.data(), column.bytes},
+                                  {column.after.data(), column.bytes}, table_.permutation, named_,
+                                  request.seed, column.threads);
     faults_ += whole ? 0 : 1;
   }
   if (!keys.empty() && column.looks_as_written) {
@@ -133,8 +135,8 @@ void Carrier::read(Column& column) {
     const auto hash = [this, &column](layout::Range rows, int threads) {
       if (!hashes_) return;
       column.hash_before += dist::sort::hash_of_places(
-          {column.before.data() + (rows.begin - mine_.begin) * column.bytes, column.bytes}, rows.begin,
-          rows.size(), table_.request.seed, threads);
+          {column.before.data() + (rows.begin - mine_.begin) * column.bytes, column.bytes},
+          rows.begin, rows.size(), table_.request.seed, threads);
     };
     const std::string file = column.stored != nullptr ? table_.inputs.data->name().file : "";
     std::byte* const to = column.before.data();
@@ -169,7 +171,8 @@ void Carrier::read(Column& column) {
 
 /// Another thread looks at the rows while this one writes them, or this one does it on the way.
 void Carrier::write(Column& column, run::Outputs& outputs, std::size_t place) {
-  const index_t row = column.stored != nullptr ? column.bytes / column.stored->info.element_bytes : 1;
+  const index_t row =
+      column.stored != nullptr ? column.bytes / column.stored->info.element_bytes : 1;
   const std::byte* const rows = std::as_const(column.after).data();
   const auto look_at = [this, &column, rows](layout::Range some) {
     const std::byte* const here = rows + some.begin * column.bytes;
@@ -177,7 +180,8 @@ void Carrier::write(Column& column, run::Outputs& outputs, std::size_t place) {
   };
   const bool beside = column.looks_as_written && column.threads > 1;
   const double seconds = with_looks(beside ? column.threads : 1, [&](const auto& later) {
-    const index_t blocks = ceil_div(rows_here(), rows_at_once(column.bytes)), parts = column.threads - 1;
+    const index_t blocks = ceil_div(rows_here(), rows_at_once(column.bytes)),
+                  parts = column.threads - 1;
     for (index_t p = 0; beside && p < parts; ++p) {
       later([=, this, &column] {
         for (index_t block = blocks * p / parts; block < blocks * (p + 1) / parts; ++block)
@@ -188,7 +192,8 @@ void Carrier::write(Column& column, run::Outputs& outputs, std::size_t place) {
     index_t begin = 0;
     if (column.looks_as_written && !beside) {
       onlooker = {eight * row, [&](std::span<const std::byte> some) {
-                    const layout::Range here{begin, begin + static_cast<index_t>(some.size()) / column.bytes};
+                    const layout::Range here{
+                        begin, begin + static_cast<index_t>(some.size()) / column.bytes};
                     later([&] { look_at(here); });
                     begin = here.end;
                   }};
@@ -237,8 +242,8 @@ void Carrier::gather_and_look(Column& column) {
   machine::parallel(column.threads, [&] {
     machine::parallel_for(0, ceil_div(n, at_once), 1, [&](index_t block, index_t) {
       const layout::Range some = rows_at_once(column.bytes, block, n);
-      const auto from =
-          places.subspan(static_cast<std::size_t>(some.begin), static_cast<std::size_t>(some.size()));
+      const auto from = places.subspan(static_cast<std::size_t>(some.begin),
+                                       static_cast<std::size_t>(some.size()));
       const auto behind = places.subspan(static_cast<std::size_t>(some.end));
       std::byte* const to = column.after.data() + some.begin * column.bytes;
       if (!all_inside(from, rows)) {
@@ -258,13 +263,14 @@ void Carrier::gather_and_look(Column& column) {
 }
 
 /// Rows of the result, which lie there, beside the one before.
-void Carrier::look(Column& column, const std::byte* rows, const std::byte* row_before, layout::Range range) {
+void Carrier::look(Column& column, const std::byte* rows, const std::byte* row_before,
+                   layout::Range range) {
   if (hashes_) {
-    column.hash_after +=
-        dist::sort::hash_of_sources({rows, column.bytes},
-                                    table_.permutation.subspan(static_cast<std::size_t>(range.begin),
-                                                               static_cast<std::size_t>(range.size())),
-                                    table_.request.seed, 1);
+    column.hash_after += dist::sort::hash_of_sources(
+        {rows, column.bytes},
+        table_.permutation.subspan(static_cast<std::size_t>(range.begin),
+                                   static_cast<std::size_t>(range.size())),
+        table_.request.seed, 1);
   }
   if (!column.keys.empty()) table_.order->look_at(rows, row_before, range);
 }
@@ -275,7 +281,8 @@ void Carrier::set_apart(double seconds, const char* phase) {
   phases_.add(phase, -seconds);
 }
 
-std::optional<index_t> key_in_row(const Inputs& inputs, const Request& request, const SortColumn& key) {
+std::optional<index_t> key_in_row(const Inputs& inputs, const Request& request,
+                                  const SortColumn& key) {
   if (request.generated()) return 0;
   return key.in_rows(inputs.data->name().file).offset();
 }

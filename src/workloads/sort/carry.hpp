@@ -13,9 +13,9 @@
 
 namespace tessera::workloads::sort {
 
-/// Brings columns in order, one after the other, and looks at them where a cache holds them anyway: the hash
-/// of the input is taken as it is read, that of the result and the order of its rows as they are gathered, or
-/// as they are written where they were permuted in place.
+/// Brings columns in order, one after the other, and looks at them where a cache holds them anyway:
+/// the hash of the input is taken as it is read, that of the result and the order of its rows as
+/// they are gathered, or as they are written where they were permuted in place.
 class Carrier {
  public:
   /// What all columns have in common.
@@ -32,8 +32,8 @@ class Carrier {
   /// Collective.
   Carrier(const mpi::Communicator& comm, const Table& table, mpi::Phases& phases);
 
-  /// The column of that number to its place among the outputs; its order is told of those keys, which are
-  /// parts of it. Collective.
+  /// The column of that number to its place among the outputs; its order is told of those keys,
+  /// which are parts of it. Collective.
   void carry(std::size_t column, std::span<const SortColumn* const> keys, run::Outputs& outputs,
              std::size_t place);
 
@@ -44,13 +44,16 @@ class Carrier {
 
  private:
   struct Column;
-  [[nodiscard]] index_t rows_here() const { return static_cast<index_t>(table_.permutation.size()); }
+  [[nodiscard]] index_t rows_here() const {
+    return static_cast<index_t>(table_.permutation.size());
+  }
   [[nodiscard]] int threads() const { return table_.request.method.threads; }
   void read(Column& column);
   void permute(Column& column);
   void write(Column& column, run::Outputs& outputs, std::size_t place);
   void gather_and_look(Column& column);
-  void look(Column& column, const std::byte* rows, const std::byte* row_before, layout::Range range);
+  void look(Column& column, const std::byte* rows, const std::byte* row_before,
+            layout::Range range);
   /// Seconds that went to the check inside of another phase.
   void set_apart(double seconds, const char* phase);
 
@@ -65,7 +68,8 @@ class Carrier {
   double seconds_ = 0;
 };
 
-/// Where a key lies in the rows of a column as these are stored; nothing where it has to be converted.
+/// Where a key lies in the rows of a column as these are stored; nothing where it has to be
+/// converted.
 [[nodiscard]] std::optional<index_t> key_in_row(const Inputs& inputs, const Request& request,
                                                 const SortColumn& key);
 

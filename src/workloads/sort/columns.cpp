@@ -73,9 +73,10 @@ const Column* find_column(const Word& word, const io::TableInfo& table) {
 const Column& column_named(const Word& word, const io::TableInfo& table) {
   if (const Column* column = find_column(word, table)) return *column;
   std::vector<std::string> names;
-  for (const Column& column : table.is_group ? table.columns : table.members) names.push_back(column.name);
-  throw Error(ExitCode::usage,
-              fmt::format("--by: the table has no column '{}'{}", word.name, suggestion(word.name, names)));
+  for (const Column& column : table.is_group ? table.columns : table.members)
+    names.push_back(column.name);
+  throw Error(ExitCode::usage, fmt::format("--by: the table has no column '{}'{}", word.name,
+                                           suggestion(word.name, names)));
 }
 
 /// What stands between the commas of --by, but for commas that a column's name holds.
@@ -97,10 +98,11 @@ std::vector<Word> words_of(std::string_view by, const io::TableInfo& table) {
   return words;
 }
 
-SortColumn by_bytes(const Column& column, layout::Range bytes, Order order, const std::string& file) {
+SortColumn by_bytes(const Column& column, layout::Range bytes, Order order,
+                    const std::string& file) {
   require(!bytes.empty() && bytes.end <= column.row_bytes(), ExitCode::usage,
-          fmt::format("--by: bytes {}:{} of {}:{}, whose rows have {}; give first:last+1", bytes.begin,
-                      bytes.end, file, column.path, column.row_bytes()));
+          fmt::format("--by: bytes {}:{} of {}:{}, whose rows have {}; give first:last+1",
+                      bytes.begin, bytes.end, file, column.path, column.row_bytes()));
   return {column, KeyForm::string(bytes.size()), bytes, order};
 }
 
@@ -137,7 +139,8 @@ std::vector<SortColumn> missing_last(std::vector<SortColumn> columns, const std:
   return result;
 }
 
-void read_key(const std::string& file, const SortColumn& column, layout::Range rows, std::byte* to) {
+void read_key(const std::string& file, const SortColumn& column, layout::Range rows,
+              std::byte* to) {
   if (column.missing) {
     std::vector<std::uint32_t> missing(static_cast<std::size_t>(rows.size()));
     io::read_missing({file, column.column.path, {}, column.missing}, {&rows, 1}, missing);
@@ -148,8 +151,8 @@ void read_key(const std::string& file, const SortColumn& column, layout::Range r
     io::read_bytes(file, column.column, rows, column.bytes, to);
 }
 
-void load(const Inputs& inputs, const Request& request, const SortColumn& column, layout::Range rows,
-          std::byte* to) {
+void load(const Inputs& inputs, const Request& request, const SortColumn& column,
+          layout::Range rows, std::byte* to) {
   if (!request.generated()) {
     read_key(inputs.data->name().file, column, rows, to);
     return;
@@ -157,31 +160,34 @@ void load(const Inputs& inputs, const Request& request, const SortColumn& column
   dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
     const std::span<T> keys(reinterpret_cast<T*>(to), static_cast<std::size_t>(rows.size()));
     machine::parallel(request.method.threads, [&] {
-      tessera::sort::generate<T>(tessera::sort::input(request.input), request.seed, rows.begin, request.n,
-                                 keys);
+      tessera::sort::generate<T>(tessera::sort::input(request.input), request.seed, rows.begin,
+                                 request.n, keys);
     });
   });
 }
 
 template <class T>
-tessera::sort::Content load_and_hash(const Inputs& inputs, const Request& request, layout::Range rows,
-                                     T* to) {
+tessera::sort::Content load_and_hash(const Inputs& inputs, const Request& request,
+                                     layout::Range rows, T* to) {
   const SortColumn& column = request.by.front();
   constexpr index_t piece = (index_t{512} << 10) / index_t{sizeof(T)};
   std::atomic<std::uint64_t> hash = 0;
-  const auto add = [&](std::span<const T> keys) { hash += tessera::sort::content(keys, request.seed).hash; };
+  const auto add = [&](std::span<const T> keys) {
+    hash += tessera::sort::content(keys, request.seed).hash;
+  };
   if (request.generated()) {
     machine::parallel(request.method.threads, [&] {
       machine::parallel_for(0, rows.size(), piece, [&](index_t begin, index_t end) {
         const std::span<T> keys(to + begin, static_cast<std::size_t>(end - begin));
-        tessera::sort::generate<T>(tessera::sort::input(request.input), request.seed, rows.begin + begin,
-                                   request.n, keys);
+        tessera::sort::generate<T>(tessera::sort::input(request.input), request.seed,
+                                   rows.begin + begin, request.n, keys);
         add(keys);
       });
     });
   } else {
     // What is packed is read at once: parts of a chunk would unpack all of it again.
-    const index_t at_once = column.column.info.chunk.empty() ? piece : std::max<index_t>(1, rows.size());
+    const index_t at_once =
+        column.column.info.chunk.empty() ? piece : std::max<index_t>(1, rows.size());
     io::read_numbers(inputs.data->name().file, column.column, rows, *column.form.number,
                      reinterpret_cast<std::byte*>(to), at_once, [&](layout::Range some) {
                        add({to + (some.begin - rows.begin), static_cast<std::size_t>(some.size())});
@@ -195,8 +201,8 @@ TESSERA_FOR_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE
 
 std::string text_of(const SortColumn& column) {
-  const std::string type =
-      column.form.number ? std::string(name(*column.form.number)) : fmt::format("{}B", column.form.bytes);
+  const std::string type = column.form.number ? std::string(name(*column.form.number))
+                                              : fmt::format("{}B", column.form.bytes);
   return (column.order == Order::descending ? "-" : "") + type;
 }
 

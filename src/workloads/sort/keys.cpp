@@ -86,15 +86,17 @@ class KeySort {
   void open(const Values& point, run::Outputs& outputs, index_t rows) {
     if (!point.has("out")) return;
     mpi::together(comm_, "create output", [&] {
-      (void)add_keys(outputs, io::parse_dataset_name(point.text("out"), "out"), inputs_, request_, rows);
+      (void)add_keys(outputs, io::parse_dataset_name(point.text("out"), "out"), inputs_, request_,
+                     rows);
     });
     outputs.open(comm_, point);
   }
 
-  /// Whether the check may look at the result on its way to the file, of which a cache holds some then: where
-  /// the sort did not tell of it. The file gets its name after the check only.
+  /// Whether the check may look at the result on its way to the file, of which a cache holds some
+  /// then: where the sort did not tell of it. The file gets its name after the check only.
   [[nodiscard]] bool looks_as_written(const run::Outputs& outputs) const {
-    const bool all_of_it = verify_ && !request_.takes_first() && !request_.unique && !outputs.empty();
+    const bool all_of_it =
+        verify_ && !request_.takes_first() && !request_.unique && !outputs.empty();
     return comm_.sum(index_t{all_of_it && watch_ && !watch_->saw_any() ? 0 : 1}) == 0;
   }
   void write_and_look(run::Outputs& outputs, index_t first) {
@@ -152,9 +154,9 @@ class KeySort {
     }
     watch_.emplace(sorted(), order, request_.seed);
     if (!finds_order(phases)) {
-      const index_t n =
-          dist::sort::sort_keys(comm_, dist::sort::Room<T>{items_.data(), spare_.data(), comes_.size()},
-                                order, request_.method, phases);
+      const index_t n = dist::sort::sort_keys(
+          comm_, dist::sort::Room<T>{items_.data(), spare_.data(), comes_.size()}, order,
+          request_.method, phases);
       TESSERA_EXPECTS(n == share_);
     }
     result_ = sorted();
@@ -176,13 +178,14 @@ class KeySort {
     const dist::sort::Order order = request_.by.front().order;
     const int threads = request_.method.threads;
     if (request_.takes_first())
-      return dist::sort::faults_of_first(comm_, came(), *request_.top, result_, order, request_.seed,
-                                         threads);
+      return dist::sort::faults_of_first(comm_, came(), *request_.top, result_, order,
+                                         request_.seed, threads);
     if (!watch_) watch_.emplace(sorted(), order, request_.seed);
     tessera::sort::Inspection seen;
     machine::parallel(threads, [&] { seen = watch_->conclude(); });
     const index_t wrong = dist::sort::faults(comm_, sorted(), order, input, seen);
-    return request_.unique ? wrong + dist::sort::faults_of_distinct(comm_, sorted(), result_, order) : wrong;
+    return request_.unique ? wrong + dist::sort::faults_of_distinct(comm_, sorted(), result_, order)
+                           : wrong;
   }
 
   mpi::Communicator comm_;

@@ -1,7 +1,8 @@
-// Out of core: the rows become runs in files, and parts of all runs that follow each other in the sorted
-// order are brought together, sorted and written. Runs are divided by value where a sample of the input tells
-// how (and all rows are wanted), else sorted. Two reads and two writes; a third where each key is wanted
-// once, for only then is known how much is left. Runs and parts of an attempt before are not made again.
+// Out of core: the rows become runs in files, and parts of all runs that follow each other in the
+// sorted order are brought together, sorted and written. Runs are divided by value where a sample
+// of the input tells how (and all rows are wanted), else sorted. Two reads and two writes; a third
+// where each key is wanted once, for only then is known how much is left. Runs and parts of an
+// attempt before are not made again.
 
 #include <fmt/format.h>
 
@@ -42,36 +43,37 @@ class External {
     mpi::together(comm_, "plan", [&] {
       plan_ = dist::sort::plan_runs(request_.n, pieces_->row_bytes(), allowance, comm_.size());
     });
-    const fs::path out =
-        io::parse_table_name(values_.text(values_.has("out") ? "out" : "argsort"), "out").file;
-    const fs::path base = values_.has("scratch") ? fs::path(values_.text("scratch")) / out.filename() : out;
-    folder_ = base.string() + ".runs";
+    folder_ = folder_of_runs(values_);
   }
   ~External() { queue_.finish(); }  // before what its work uses
 
   bool run(run::Session& session) {
     session.plan_memory(held() + run::program_memory(comm_, values_));
     open(outputs_, request_.unique ? 0 : request_.rows_out());
-    run::Measured measured = run::measure_once(comm_, values_, [&](mpi::Phases& phases) { sort(phases); });
+    run::Measured measured =
+        run::measure_once(comm_, values_, [&](mpi::Phases& phases) { sort(phases); });
     run::note_traffic(comm_, pieces_->take_traffic() + queue_.take_traffic(), 0, measured);
-    if (verify_) measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(all_faults()), 0};
+    const auto faults = static_cast<double>(all_faults());
+    if (verify_) measured.verdict = run::Verdict{"order_and_hash", faults, 0};
     measured.columns = cells_of(request_, Mode::out_of_core);
     measured.work = static_cast<double>(request_.n);
     measured.rate_units = "Mkeys/s";
     const bool right = outputs_.conclude(comm_, values_, session, measured, [] {});
-    mpi::on_root(comm_, "remove runs", [&] { files_->remove_folder(); });  // of wrong ones none is used again
+    mpi::on_root(comm_, "remove runs",
+                 [&] { files_->remove_folder(); });  // of wrong ones none is used again
     return right;
   }
 
-  /// After an error: finished runs and parts stay for another attempt, a folder without any does not.
-  /// Collective.
+  /// After an error: finished runs and parts stay for another attempt, a folder without any does
+  /// not. Collective.
   void leave_runs() {
     queue_.cancel();
     if (files_) files_->drop_unfinished();
     comm_.barrier();
     if (files_ && comm_.is_root()) files_->remove_empty_folder();
     if (!files_ && comm_.is_root() && fs::exists(folder_))
-      fmt::print(stderr, "an earlier attempt left runs in '{}': --overwrite goes on with them\n", folder_);
+      fmt::print(stderr, "an earlier attempt left runs in '{}': --overwrite goes on with them\n",
+                 folder_);
   }
 
   /// Collective.
@@ -80,35 +82,36 @@ class External {
     if (!comm_.is_root()) return;
     index_t stored = 0;
     for (const PieceColumn& one : pieces_->columns()) stored += one.column.row_bytes();
-    fmt::print("plan: out of core, {} in {} of {} in '{}', holds {} a rank{}; reads and writes {} twice{}\n",
-               counted(plan_.rows, "row"), counted(plan_.runs, "run"), ceil_div(plan_.rows, plan_.runs),
-               folder_, human_bytes(held() + program), run::of_program_text(program),
-               human_bytes(stored * plan_.rows),
-               request_.unique ? " at most, and once more what is left" : "");
+    fmt::print(
+        "plan: out of core, {} in {} of {} in '{}', holds {} a rank{}; reads and writes {} "
+        "twice{}\n",
+        counted(plan_.rows, "row"), counted(plan_.runs, "run"), ceil_div(plan_.rows, plan_.runs),
+        folder_, human_bytes(held() + program), run::of_program_text(program),
+        human_bytes(stored * plan_.rows),
+        request_.unique ? " at most, and once more what is left" : "");
   }
 
-  [[nodiscard]] index_t held() const { return std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes(); }
+  [[nodiscard]] index_t held() const {
+    return std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes();
+  }
 
  private:
   /// All of it, from the input to what only has to be published. Collective.
   void sort(mpi::Phases& phases) {
-    mpi::together(comm_, "allocate", [&] { pieces_->prepare(std::min(plan_.at_once, plan_.rows)); });
+    mpi::together(comm_, "allocate",
+                  [&] { pieces_->prepare(std::min(plan_.at_once, plan_.rows)); });
     name_files(division(phases));
     make_runs(phases);
     std::optional<Parts> parts = cut_runs();
     if (!parts) {
-      if (comm_.is_root()) fmt::print("the input is not what its sample says: runs are made again, sorted\n");
+      if (comm_.is_root())
+        fmt::print("the input is not what its sample says: runs are made again, sorted\n");
       name_files(std::nullopt);
       make_runs(phases);
       parts = cut_runs();
     }
     merge(*parts, phases);
     if (request_.unique) copy_parts(phases);
-  }
-
-  /// Rows of a run's part of the input that others of it do not keep out of the result.
-  [[nodiscard]] index_t most_of(index_t run) const {
-    return std::min(plan_.run(run).size(), request_.rows_out());
   }
 
   /// Makes the output, of so many rows. Collective.
@@ -119,11 +122,13 @@ class External {
         const char* const option = one.is_index ? "argsort" : "out";
         const io::DatasetName name = io::parse_table_name(values_.text(option), option);
         if (one.is_index) return outputs.add(name, {rows}, Element::i64);
-        return request_.task == Task::keys ? add_keys(outputs, name, inputs_, request_, rows)
-                                           : add_column(outputs, name, inputs_, request_, one.column, rows);
+        return request_.task == Task::keys
+                   ? add_keys(outputs, name, inputs_, request_, rows)
+                   : add_column(outputs, name, inputs_, request_, one.column, rows);
       };
       for (const PieceColumn& one : pieces_->columns())
-        places_.push_back(one.is_index || values_.has("out") ? std::optional(add(one)) : std::nullopt);
+        places_.push_back(one.is_index || values_.has("out") ? std::optional(add(one))
+                                                             : std::nullopt);
     });
     outputs.open(comm_, values_);
   }
@@ -143,10 +148,12 @@ class External {
   void name_files(std::optional<std::uint64_t> division) {
     divided_ = division.has_value();
     std::string identity;
-    mpi::together(comm_, "plan", [&] { identity = identity_of(inputs_, request_, plan_, *pieces_); });
+    mpi::together(comm_, "plan",
+                  [&] { identity = identity_of(inputs_, request_, plan_, *pieces_); });
     if (divided_) identity += fmt::format("; divided {:016x}", *division);
-    files_.emplace(folder_, identity, *pieces_, queue_,
-                   values_.has("resume") ? SortedFiles::OnSignal::keep : SortedFiles::OnSignal::remove);
+    files_.emplace(
+        folder_, identity, *pieces_, queue_,
+        values_.has("resume") ? SortedFiles::OnSignal::keep : SortedFiles::OnSignal::remove);
     mpi::on_root(comm_, "create runs", [&] { files_->make_folder(); });
   }
 
@@ -178,8 +185,9 @@ class External {
   void make_run(index_t run, mpi::Phases& phases) {
     const Slice input{"", plan_.run(run), {}};
     faults_ += files_->make(files_->run(run), [&](const Pieces::Sink& sink) {
-      return divided_ ? pieces_->divide(input, sink, phases)
-                      : pieces_->sort({&input, 1}, most_of(run), plan_.step, sink, phases);
+      if (divided_) return pieces_->divide(input, sink, phases);
+      const index_t most = std::min(plan_.run(run).size(), request_.rows_out());
+      return pieces_->sort({&input, 1}, most, plan_.step, sink, phases);
     });
   }
 
@@ -219,14 +227,15 @@ class External {
         index_t number = 0, first = 0;  // row of the result
         std::vector<Slice> slices;
       };
-      std::vector<index_t> cut = parts_.empty() ? std::vector<index_t>() : parts.before(parts_.begin);
+      std::vector<index_t> cut =
+          parts_.empty() ? std::vector<index_t>() : parts.before(parts_.begin);
       index_t next = parts_.begin;
       const auto expected = [&]() -> std::optional<Part> {  // the next one that is not there
         const mpi::PhaseScope scope(phases, "split");
         while (next < parts_.end) {
           std::vector<index_t> to = parts.before(++next);
           Part part{next - 1, std::accumulate(cut.begin(), cut.end(), index_t{0}),
-                    slices_of(parts, next - 1, cut, to)};
+                    parts.slices(next - 1, cut, to, *files_)};
           cut = std::move(to);
           if (request_.unique && files_->has(files_->part(part.number))) {
             ++found;
@@ -252,17 +261,6 @@ class External {
     tell_found(found, parts.count(), "parts");
   }
 
-  [[nodiscard]] std::vector<Slice> slices_of(const Parts& parts, index_t part,
-                                             const std::vector<index_t>& from,
-                                             const std::vector<index_t>& to) const {
-    std::vector<Slice> slices;
-    for (std::size_t r = 0; r < from.size(); ++r) {
-      const auto run = static_cast<index_t>(r);
-      if (from[r] < to[r]) slices.push_back({files_->run(run), {from[r], to[r]}, parts.buckets(run, part)});
-    }
-    return slices;
-  }
-
   void make_part(index_t part, const std::vector<Slice>& slices, mpi::Phases& phases) {
     faults_ += files_->make(files_->part(part), [&](const Pieces::Sink& sink) {
       return pieces_->sort(slices, plan_.rows, std::max<index_t>(1, plan_.rows), sink, phases);
@@ -277,10 +275,11 @@ class External {
             const std::shared_ptr<const void>& memory) {
           if (!places_[column]) return;
           const io::Column& one = pieces_->columns()[column].column;
-          const index_t wanted = std::max<index_t>(0, request_.rows_out() - first) * one.row_bytes();
+          const index_t wanted =
+              std::max<index_t>(0, request_.rows_out() - first) * one.row_bytes();
           if (column == first_place()) queue_.wait(written_);
-          write_rows(column, first, data.first(std::min(data.size(), static_cast<std::size_t>(wanted))),
-                     memory);
+          write_rows(column, first,
+                     data.first(std::min(data.size(), static_cast<std::size_t>(wanted))), memory);
         },
         phases);
     faults_ += sorted.faults;
@@ -314,7 +313,8 @@ class External {
         rows.push_back(loaded.samples.rows);
         hash_ -= loaded.hash_before;
         if (rows.back() > 0)
-          order_.follow(loaded.samples.words, pieces_->words_of({file, {rows.back() - 1, rows.back()}}));
+          order_.follow(loaded.samples.words,
+                        pieces_->words_of({file, {rows.back() - 1, rows.back()}}));
       }
     });
     const index_t mine = std::accumulate(rows.begin(), rows.end(), index_t{0});
@@ -336,8 +336,8 @@ class External {
     for (std::size_t c = 0; c < places_.size(); ++c) {
       if (!places_[c]) continue;
       const io::Column& one = pieces_->columns()[c].column;
-      const auto data =
-          std::make_shared<machine::Buffer<std::byte>>(checked_mul(rows, one.row_bytes(), "a column"));
+      const auto data = std::make_shared<machine::Buffer<std::byte>>(
+          checked_mul(rows, one.row_bytes(), "a column"));
       const std::span<const std::byte> bytes = std::as_const(*data).span();
       {
         const mpi::PhaseScope scope(phases, "read");
@@ -354,7 +354,7 @@ class External {
     }
   }
 
-  /// Faults of runs and parts, borders between them, and whether the rows are those of the input. Collective.
+  /// Faults of runs and parts, borders between them, rows that are not the input's. Collective.
   [[nodiscard]] index_t all_faults() const {
     return comm_.sum(faults_) + order_.faults(comm_) + (comm_.sum(hash_) == 0 ? 0 : 1);
   }
@@ -374,7 +374,7 @@ class External {
   run::Outputs outputs_;
   std::vector<std::optional<std::size_t>> places_;  // of the columns in the output
   index_t faults_ = 0;
-  std::uint64_t hash_ = 0;  // of the runs, less that of the parts
+  std::uint64_t hash_ = 0;         // of the runs, less that of the parts
   OrderOfParts order_;             // of this rank
   io::FileQueue::Ticket written_;  // all that the result has got
 };

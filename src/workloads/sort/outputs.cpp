@@ -25,8 +25,8 @@ std::size_t add_keys(run::Outputs& outputs, const io::DatasetName& out, const In
   const SortColumn& key = request.by.front();
   if (request.generated()) return outputs.add(out, {rows}, *key.form.number);
   const io::DatasetName input = inputs.data->name(key.column);
-  const std::size_t place =
-      outputs.add(out, {rows}, request.form ? io::stored_type(input) : io::owned_type(*key.form.number));
+  const std::size_t place = outputs.add(
+      out, {rows}, request.form ? io::stored_type(input) : io::owned_type(*key.form.number));
   outputs.describe_as(place, input);
   return place;
 }
@@ -37,7 +37,8 @@ void write_keys(const Request& request, run::Outputs& outputs, std::size_t place
     outputs.write(place, first, keys, onlooker);
     return;
   }
-  constexpr index_t piece = index_t{1} << 18;  // keys: at most 4 MiB as they are held and as they are stored
+  constexpr index_t piece = index_t{1}
+                            << 18;  // keys: at most 4 MiB as they are held and as they are stored
   const io::NumberForm& form = *request.form;
   const index_t held = form.held_bytes(), n = static_cast<index_t>(keys.size()) / held;
   std::vector<std::byte> stored(static_cast<std::size_t>(std::min(piece, n) * form.bytes()));
@@ -47,7 +48,8 @@ void write_keys(const Request& request, run::Outputs& outputs, std::size_t place
         keys.subspan(static_cast<std::size_t>(at * held), static_cast<std::size_t>(some * held));
     if (onlooker.look) onlooker.look(bytes);
     form.convert(bytes.data(), some, stored.data());
-    outputs.write(place, first + at, std::span(stored).first(static_cast<std::size_t>(some * form.bytes())));
+    outputs.write(place, first + at,
+                  std::span(stored).first(static_cast<std::size_t>(some * form.bytes())));
   }
 }
 

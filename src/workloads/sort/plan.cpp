@@ -14,8 +14,8 @@ namespace {
 using dist::sort::Forecast;
 
 /// A key is read and written about six times while a rank sorts (twice to distribute, twice in the
-/// cache-sized rest, twice to merge), at the measured copy bandwidth of the node; then the messages. -1 where
-/// the machine was never measured.
+/// cache-sized rest, twice to merge), at the measured copy bandwidth of the node; then the
+/// messages. -1 where the machine was never measured.
 double predicted_seconds(const Request& request, const Forecast& f, const run::Ceilings& ceilings,
                          index_t ranks_per_node, double exchange) {
   const auto copy = ceilings.at("copy", request.method.threads * ranks_per_node);
@@ -44,7 +44,8 @@ dist::sort::ForecastRequest forecast_request(const Request& request, index_t ran
 }
 
 double exchange_of(const Request& request, const run::Ceilings& ceilings) {
-  return exchange_seconds(forecast_request(request, request.ranks), run::network(ceilings, request.ranks));
+  return exchange_seconds(forecast_request(request, request.ranks),
+                          run::network(ceilings, request.ranks));
 }
 
 }  // namespace
@@ -64,7 +65,8 @@ Need need_of(const Request& request, const run::Ceilings& ceilings, index_t rank
   const double exchange = exchange_of(request, ceilings);
   for (const Forecast& f : forecast_of(request, request.ranks)) {
     need.memory = std::max(need.memory, f.memory());
-    need.seconds = std::max(need.seconds, predicted_seconds(request, f, ceilings, ranks_per_node, exchange));
+    need.seconds =
+        std::max(need.seconds, predicted_seconds(request, f, ceilings, ranks_per_node, exchange));
   }
   return need;
 }
@@ -73,10 +75,13 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
                 index_t program) {
   const auto forecasts = forecast_of(request, request.ranks);
   fmt::print("plan: {} on {} x {}, algorithm {}, kernel {}\n",
-             counted(request.n, request.task == Task::keys ? "key" : "row"), counted(request.ranks, "rank"),
-             counted(request.method.threads, "thread"), request.algorithm, request.kernels);
-  if (request.gpus != nullptr) fmt::print("the keys stay on the GPUs; exchange: {}\n", request.gpus->text());
-  Table table({"rank", "items", "sent", "sent at most", "messages", "at home", "work space", "predicted"});
+             counted(request.n, request.task == Task::keys ? "key" : "row"),
+             counted(request.ranks, "rank"), counted(request.method.threads, "thread"),
+             request.algorithm, request.kernels);
+  if (request.gpus != nullptr)
+    fmt::print("the keys stay on the GPUs; exchange: {}\n", request.gpus->text());
+  Table table(
+      {"rank", "items", "sent", "sent at most", "messages", "at home", "work space", "predicted"});
   const double exchange = exchange_of(request, ceilings);
   double slowest = 0;
   constexpr index_t most_rows = 32;
@@ -86,8 +91,9 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     if (static_cast<index_t>(r) >= most_rows) continue;
     table.add({std::to_string(r), std::to_string(f.items), human_bytes(f.sent_bytes),
-               human_bytes(f.most_sent_bytes), std::to_string(f.messages), human_bytes(f.home_bytes),
-               human_bytes(f.work_bytes), seconds < 0 ? "unknown" : human_seconds(seconds)});
+               human_bytes(f.most_sent_bytes), std::to_string(f.messages),
+               human_bytes(f.home_bytes), human_bytes(f.work_bytes),
+               seconds < 0 ? "unknown" : human_seconds(seconds)});
   }
   fmt::print("{}", table.text());
   if (ssize(forecasts) > most_rows)

@@ -39,21 +39,25 @@ namespace {
 /// The key columns of --in. Throws Error(usage, bad_data).
 std::vector<SortColumn> keys_of(const Values& point, const io::TableInfo& table,
                                 const io::DatasetName& name) {
-  const auto usage = [](bool holds, const std::string& message) { require(holds, ExitCode::usage, message); };
-  const std::string first = table.members.empty() ? table.columns.front().name : table.members.front().name;
+  const auto usage = [](bool holds, const std::string& message) {
+    require(holds, ExitCode::usage, message);
+  };
+  const std::string first =
+      table.members.empty() ? table.columns.front().name : table.members.front().name;
   const bool by = point.has("by"), compound = !table.members.empty();
   usage(by || (!table.is_group && !compound),
         fmt::format("{} is a {}; name the columns to sort by, e.g. --by {}", name.text(),
                     table.is_group ? "group" : "dataset of compounds", first));
   if (!by) {
     return {whole_column(table.columns.front(),
-                         point.flag("descending") ? Order::descending : Order::ascending, name.file)};
+                         point.flag("descending") ? Order::descending : Order::ascending,
+                         name.file)};
   }
-  usage(
-      table.is_group || compound || point.text("by").find(':') != std::string::npos,
-      fmt::format("{} is a dataset; --by sorts the columns of a group or compound dataset, or here by bytes "
-                  "of the rows (--by 0:10)",
-                  name.text()));
+  usage(table.is_group || compound || point.text("by").find(':') != std::string::npos,
+        fmt::format("{} is a dataset; --by sorts the columns of a group or compound dataset, or "
+                    "here by bytes "
+                    "of the rows (--by 0:10)",
+                    name.text()));
   return columns_named(point.text("by"), table, name.file);
 }
 
@@ -94,13 +98,14 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
   if (request.task != Task::keys && point.has("out")) request.carried = table.columns;
 }
 
-/// Whether a second copy of the keys is more than a rank should hold beside them. Rows are permuted by pairs,
-/// which rounds do not serve, and kernels of a device want their keys together.
+/// Whether a second copy of the keys is more than a rank should hold beside them. Rows are permuted
+/// by pairs, which rounds do not serve, and kernels of a device want their keys together.
 bool copy_is_large(const Request& request) {
   constexpr index_t always = index_t{128} << 20;
   const auto* const row = find_variant(kernels::variants(), request.method.kernel);
-  if (request.task != Task::keys || request.takes_first() || request.unique || request.gpus != nullptr ||
-      (row != nullptr && row->space != Space::host) || request.kernels != request.method.kernel)
+  if (request.task != Task::keys || request.takes_first() || request.unique ||
+      request.gpus != nullptr || (row != nullptr && row->space != Space::host) ||
+      request.kernels != request.method.kernel)
     return false;  // all ranks say the same, also where some drive a GPU
   const index_t share = ceil_div(request.n, request.ranks) * request.by.front().form.bytes;
   return share - share / 100 * 15 > always;
@@ -118,18 +123,21 @@ void choose_exchange(const mpi::Communicator& comm, const run::Values& point, co
     residence.device_bytes =
         dist::sort::DeviceSort<std::uint64_t>::device_bytes(request.n, comm.size(), *there);
   request.gpus = inputs.gpus->at(comm, point, residence);
-  if (request.gpus != nullptr) request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
+  if (request.gpus != nullptr)
+    request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
 }
 
 /// What this rank runs, on how many threads; whether it drives a GPU.
 bool choose_kernel(const mpi::Communicator& comm, const Values& point, Request& request) {
   request.method.kernel = point.text("kernel");
-  const auto needed = [&] {  // what a device does not hold goes through it in runs: it needs room for some
-    constexpr index_t enough = index_t{256} << 20;
-    const index_t whole = checked_mul(4 * ceil_div(request.n, index_t{comm.size()}), 8, "the keys");
-    const index_t asked = point.bytes("device-memory");
-    return std::min(whole, asked > 0 ? asked : enough);
-  };
+  const auto needed =
+      [&] {  // what a device does not hold goes through it in runs: it needs room for some
+        constexpr index_t enough = index_t{256} << 20;
+        const index_t whole =
+            checked_mul(4 * ceil_div(request.n, index_t{comm.size()}), 8, "the keys");
+        const index_t asked = point.bytes("device-memory");
+        return std::min(whole, asked > 0 ? asked : enough);
+      };
   bool on_gpu = false;
   const auto* const row =
       run::asked_device_kernel(comm, point, kernels::variants(), kernels::best_device(), needed);
@@ -156,14 +164,16 @@ void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Re
   request.permutation = permutation.columns.front();
   mpi::alike("open input", [&] {
     const io::DatasetInfo& info = permutation.columns.front().info;
-    require(!permutation.is_group && info.kind == io::DatasetInfo::Kind::integer && info.shape.size() == 1,
-            ExitCode::bad_data,
-            fmt::format("{} is no permutation (a 1-D dataset of integers); give what --argsort wrote",
-                        inputs.permutation->name().text()));
     require(
-        info.shape[0] == request.n, ExitCode::bad_data,
-        fmt::format("{} has {} elements and {} has {} rows; give the permutation of this table",
-                    inputs.permutation->name().text(), info.shape[0], inputs.data->name().text(), request.n));
+        !permutation.is_group && info.kind == io::DatasetInfo::Kind::integer &&
+            info.shape.size() == 1,
+        ExitCode::bad_data,
+        fmt::format("{} is no permutation (a 1-D dataset of integers); give what --argsort wrote",
+                    inputs.permutation->name().text()));
+    require(info.shape[0] == request.n, ExitCode::bad_data,
+            fmt::format("{} has {} elements and {} has {} rows; give the permutation of this table",
+                        inputs.permutation->name().text(), info.shape[0],
+                        inputs.data->name().text(), request.n));
   });
 }
 
@@ -171,9 +181,10 @@ void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Re
 void require_name(const Values& point, const Request& request) {
   if (!point.has("out") || (request.is_group && !request.carried.empty())) return;
   require(io::parse_table_name(point.text("out"), "out").path != "/", ExitCode::usage,
-          fmt::format("--out '{}' is the root of a file, where only the columns of a group can lie; name a "
-                      "dataset in it",
-                      point.text("out")));
+          fmt::format(
+              "--out '{}' is the root of a file, where only the columns of a group can lie; name a "
+              "dataset in it",
+              point.text("out")));
 }
 
 }  // namespace
@@ -195,8 +206,10 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   } else {
     request.n = point.integer("n");
     request.input = point.text("input");
-    request.by = {
-        {{}, KeyForm::of(Element::u64), {}, point.flag("descending") ? Order::descending : Order::ascending}};
+    request.by = {{{},
+                   KeyForm::of(Element::u64),
+                   {},
+                   point.flag("descending") ? Order::descending : Order::ascending}};
   }
   for (const ElementInfo& row : elements) {
     if (row.name == point.text("type") && !request.by.empty())

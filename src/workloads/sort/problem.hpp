@@ -15,19 +15,20 @@
 #include "io/packed.hpp"
 #include "io/stored_key.hpp"
 #include "kernels/sort/verify.hpp"
-#include "workloads/frame/workload.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
 #include "run/outputs.hpp"
 #include "run/session.hpp"
+#include "workloads/frame/workload.hpp"
 
 namespace tessera::workloads::sort {
 
 /// The files that are read.
 struct Inputs {
   std::unique_ptr<run::TableInput> data, permutation;
-  std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
+  std::unique_ptr<run::GpuExchanges> gpus =
+      std::make_unique<run::GpuExchanges>();  ///< as they are found out
 };
 
 /// What a run makes of its input.
@@ -70,9 +71,10 @@ struct Request {
   bool unique = false;                        ///< only the first row of each key
   std::vector<double> quantiles;              ///< in [0, 1]
   const mpi::DeviceExchange* gpus = nullptr;  ///< the keys stay there, and travel so
-  std::string kernels;                        ///< of all ranks: "cuda_hybrid+auto" where they differ
-  std::vector<double> weights;                ///< plain keys: how fast each rank sorts; empty: all alike
-  std::optional<io::NumberForm> form;  ///< in which the input stores plain keys, where the output does, too
+  std::string kernels;          ///< of all ranks: "cuda_hybrid+auto" where they differ
+  std::vector<double> weights;  ///< plain keys: how fast each rank sorts; empty: all alike
+  std::optional<io::NumberForm>
+      form;  ///< in which the input stores plain keys, where the output does, too
 
   [[nodiscard]] bool takes_first() const { return top.has_value(); }
   /// Rows of the result, where they are known beforehand (not with unique).
@@ -87,7 +89,8 @@ using Asked = AskedOf<Request, Inputs>;
 [[nodiscard]] std::vector<double> parse_quantiles(const std::string& text);
 
 /// Collective.
-[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs);
+[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point,
+                              const Inputs& inputs);
 
 /// The keys that each rank starts with begin here, and the last one's end: ranks + 1 values.
 [[nodiscard]] std::vector<index_t> input_offsets(const Request& request, index_t ranks);
@@ -97,7 +100,8 @@ using Asked = AskedOf<Request, Inputs>;
 /// What a point's ranks will hold, send and take.
 [[nodiscard]] std::vector<dist::sort::Forecast> forecast_of(const Request& request, index_t ranks);
 /// What the worst rank will hold, and the slowest take.
-[[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
+[[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings,
+                           index_t ranks_per_node);
 /// Beside a program of so many bytes.
 void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node,
                 index_t program);
@@ -123,25 +127,30 @@ void require_whole(const mpi::Communicator& comm, const run::TableInput& permuta
 
 /// Where there are no hardware counters: random keys, pairs where rows are permuted.
 [[nodiscard]] run::Counted stand_in(const Request& request);
-/// Adds a column of the input, of so many rows, to what `out` names, with its attributes; returns its place.
-[[nodiscard]] std::size_t add_column(run::Outputs& outputs, const io::DatasetName& out, const Inputs& inputs,
-                                     const Request& request, const io::Column& column, index_t rows);
+/// Adds a column of the input, of so many rows, to what `out` names, with its attributes; returns
+/// its place.
+[[nodiscard]] std::size_t add_column(run::Outputs& outputs, const io::DatasetName& out,
+                                     const Inputs& inputs, const Request& request,
+                                     const io::Column& column, index_t rows);
 /// The same of the plain keys, in the type that they have in the input unless --type names another.
-[[nodiscard]] std::size_t add_keys(run::Outputs& outputs, const io::DatasetName& out, const Inputs& inputs,
-                                   const Request& request, index_t rows);
-/// Plain keys to where add_keys() made room, from its row `first` on; the onlooker sees them as they are
-/// held. No call of HDF5. Throws Error(io, cannot_create).
+[[nodiscard]] std::size_t add_keys(run::Outputs& outputs, const io::DatasetName& out,
+                                   const Inputs& inputs, const Request& request, index_t rows);
+/// Plain keys to where add_keys() made room, from its row `first` on; the onlooker sees them as
+/// they are held. No call of HDF5. Throws Error(io, cannot_create).
 void write_keys(const Request& request, run::Outputs& outputs, std::size_t place, index_t first,
                 std::span<const std::byte> keys, const io::Onlooker& onlooker = {});
 
 /// The columns of the results that name a point, and how it went through memory.
 [[nodiscard]] std::vector<io::Cell> cells_of(const Request& request, Mode mode = Mode::in_memory);
-/// The columns that --by names in a table; rows that have equal numbers in one are in the order of the next.
-/// Throws Error(usage, bad_data).
-[[nodiscard]] std::vector<SortColumn> columns_named(const std::string& by, const io::TableInfo& table,
+/// The columns that --by names in a table; rows that have equal numbers in one are in the order of
+/// the next. Throws Error(usage, bad_data).
+[[nodiscard]] std::vector<SortColumn> columns_named(const std::string& by,
+                                                    const io::TableInfo& table,
                                                     const std::string& file);
-/// Before each column in which numbers may be missing another one: whether they are. Throws Error(bad_data).
-[[nodiscard]] std::vector<SortColumn> missing_last(std::vector<SortColumn> columns, const std::string& file);
+/// Before each column in which numbers may be missing another one: whether they are. Throws
+/// Error(bad_data).
+[[nodiscard]] std::vector<SortColumn> missing_last(std::vector<SortColumn> columns,
+                                                   const std::string& file);
 /// A column of numbers or strings as a key. Throws Error(bad_data).
 [[nodiscard]] SortColumn whole_column(const io::Column& column, dist::sort::Order order,
                                       const std::string& file);
@@ -150,9 +159,10 @@ void write_keys(const Request& request, run::Outputs& outputs, std::size_t place
 /// Rows of a key column of the input's layout.
 void read_key(const std::string& file, const SortColumn& column, layout::Range rows, std::byte* to);
 /// Rows of a key column: from the input, or generated.
-void load(const Inputs& inputs, const Request& request, const SortColumn& column, layout::Range rows,
-          std::byte* to);
-/// Rows of the only key column, of type T, and their content, hashed piece by piece while a cache holds them.
+void load(const Inputs& inputs, const Request& request, const SortColumn& column,
+          layout::Range rows, std::byte* to);
+/// Rows of the only key column, of type T, and their content, hashed piece by piece while a cache
+/// holds them.
 template <class T>
 [[nodiscard]] tessera::sort::Content load_and_hash(const Inputs& inputs, const Request& request,
                                                    layout::Range rows, T* to);

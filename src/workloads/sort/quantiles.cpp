@@ -1,5 +1,5 @@
-// Quantiles of one column: its keys are told to the selection in pieces, from memory where they fit, else
-// from the file again in every pass.
+// Quantiles of one column: its keys are told to the selection in pieces, from memory where they
+// fit, else from the file again in every pass.
 
 #include <fmt/format.h>
 
@@ -42,7 +42,8 @@ KeyMemory key_memory(const SortColumn& column, index_t rows, index_t allowance) 
 
 class Keys {
  public:
-  Keys(const mpi::Communicator& comm, const Inputs& inputs, const Request& request, index_t allowance)
+  Keys(const mpi::Communicator& comm, const Inputs& inputs, const Request& request,
+       index_t allowance)
       : inputs_(inputs),
         request_(request),
         column_(request.by.front()),
@@ -62,8 +63,8 @@ class Keys {
         from += (at - mine_.begin) * column_.form.bytes;
       else
         load(inputs_, request_, column_, rows, from);
-      dist::sort::key_word({column_.form.by_number(), from, column_.order}, 0, rows.size(), bits_.data(),
-                           request_.method.threads);
+      dist::sort::key_word({column_.form.by_number(), from, column_.order}, 0, rows.size(),
+                           bits_.data(), request_.method.threads);
       piece(std::as_const(bits_).span().first(static_cast<std::size_t>(rows.size())));
       mpi::heartbeat();
     }
@@ -79,8 +80,8 @@ class Keys {
   mutable machine::Buffer<std::uint64_t> bits_;
 };
 
-/// What stands t of the way from one number to the next; beside an infinity that, for std::lerp goes from
-/// -inf to a negative number in one leap.
+/// What stands t of the way from one number to the next; beside an infinity that, for std::lerp
+/// goes from -inf to a negative number in one leap.
 double between(double below, double above, double t) {
   return std::isfinite(below) ? std::lerp(below, above, t) : (1 - t) * below + t * above;
 }
@@ -134,11 +135,13 @@ index_t quantiles_memory(const Request& request, index_t allowance) {
 void print_quantiles_plan(const Asked& asked) {
   const Request& request = asked.request;
   const index_t allowance = run::memory_allowance(asked.comm, asked.values);
-  const auto [held, bytes] = key_memory(request.by.front(), ceil_div(request.n, request.ranks), allowance);
+  const auto [held, bytes] =
+      key_memory(request.by.front(), ceil_div(request.n, request.ranks), allowance);
   const index_t program = run::program_memory(asked.comm, asked.values);
   if (!asked.comm.is_root()) return;
   fmt::print(
-      "plan: {} of {} on {}, by counting, three passes as a rule; holds {} a rank{}, the keys are {}\n",
+      "plan: {} of {} on {}, by counting, three passes as a rule; holds {} a rank{}, the keys are "
+      "{}\n",
       counted(ssize(request.quantiles), "quantile"), counted(request.n, "row"),
       counted(request.ranks, "rank"), human_bytes(bytes + program), run::of_program_text(program),
       held ? "in memory" : "read anew in each");
@@ -155,7 +158,8 @@ bool run_quantiles(const Point& point) {
   outputs.open(comm, values);
   mpi::Phases once;
   const index_t allowance = run::memory_allowance(comm, values);
-  point.session.plan_memory(quantiles_memory(request, allowance) + run::program_memory(comm, values));
+  point.session.plan_memory(quantiles_memory(request, allowance) +
+                            run::program_memory(comm, values));
   std::optional<Keys> keys;
   mpi::together(comm, "read", [&] {
     const mpi::PhaseScope scope(once, "read");
@@ -174,7 +178,8 @@ bool run_quantiles(const Point& point) {
       });
   if (!values.flag("no-verify")) {
     const mpi::PhaseScope scope(once, "verify");
-    measured.verdict = run::Verdict{"counts", static_cast<double>(faults(comm, *keys, positions, found)), 0};
+    measured.verdict =
+        run::Verdict{"counts", static_cast<double>(faults(comm, *keys, positions, found)), 0};
   }
   std::vector<double> quantiles;
   for (std::size_t q = 0; q < request.quantiles.size(); ++q) {
@@ -189,7 +194,8 @@ bool run_quantiles(const Point& point) {
   measured.rate_units = "Mkeys/s";
   measured.once = once;
   return outputs.conclude(comm, values, point.session, measured, [&] {
-    if (comm.is_root() && !outputs.empty()) outputs.write(0, 0, std::as_bytes(std::span(quantiles)));
+    if (comm.is_root() && !outputs.empty())
+      outputs.write(0, 0, std::as_bytes(std::span(quantiles)));
   });
 }
 

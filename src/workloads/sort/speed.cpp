@@ -19,7 +19,8 @@ double seconds_of(const Request& request, index_t n) {
   });
   mpi::Phases phases;
   const Timer timer;
-  (void)dist::sort::sort_keys(mpi::Communicator::self(), dist::sort::Room<T>{keys.data(), spare.data(), n},
+  (void)dist::sort::sort_keys(mpi::Communicator::self(),
+                              dist::sort::Room<T>{keys.data(), spare.data(), n},
                               request.by.front().order, request.method, phases);
   return timer.seconds();
 }

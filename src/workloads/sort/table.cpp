@@ -1,4 +1,5 @@
-// Permutations: made from columns or read from a file, checked, written, and applied to every column.
+// Permutations: made from columns or read from a file, checked, written, and applied to every
+// column.
 
 #include <fmt/format.h>
 
@@ -30,7 +31,8 @@ class TableSort {
     const bool verify = !point.flag("no-verify");
     run::Outputs outputs;
     open(point, outputs, request_.unique ? 0 : request_.rows_out());
-    run::Measured measured = request_.task == Task::apply ? read_permutation() : make_permutation(point);
+    run::Measured measured =
+        request_.task == Task::apply ? read_permutation() : make_permutation(point);
     index_t faults = 0;
     if (verify && request_.task == Task::permutation) {
       if (point.has("out") && !request_.unique && !request_.takes_first())
@@ -40,9 +42,10 @@ class TableSort {
     }
     if (request_.unique) {
       const mpi::PhaseScope scope(once_, "distinct");
-      permutation_ = sorted_.there && request_.by.back().form.goes_by_number()
-                         ? dist::sort::first_of_each(comm_, sorted_.pairs.span())
-                         : first_of_each(comm_, map_, key_columns(), permutation_, request_.method.threads);
+      permutation_ =
+          sorted_.there && request_.by.back().form.goes_by_number()
+              ? dist::sort::first_of_each(comm_, sorted_.pairs.span())
+              : first_of_each(comm_, map_, key_columns(), permutation_, request_.method.threads);
     }
     sorted_ = {};
     first_ = rows_here();
@@ -59,7 +62,8 @@ class TableSort {
     }
     if (request_.task == Task::apply) measured.seconds = {carried.seconds};
     if (verify)
-      measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults + carried.faults), 0};
+      measured.verdict =
+          run::Verdict{"order_and_hash", static_cast<double>(faults + carried.faults), 0};
     measured.columns = cells_of(request_);
     measured.stand_in = [this] { return stand_in(request_); };
     measured.work = static_cast<double>(request_.n);
@@ -86,8 +90,8 @@ class TableSort {
     return columns;
   }
 
-  /// With none of the rows where their number is not known yet: so that what cannot be written is known
-  /// before anything is computed.
+  /// With none of the rows where their number is not known yet: so that what cannot be written is
+  /// known before anything is computed.
   void open(const Values& point, run::Outputs& outputs, index_t rows) {
     column_places_.clear();
     mpi::together(comm_, "create output", [&] {
@@ -95,11 +99,12 @@ class TableSort {
         const io::DatasetName out = io::parse_table_name(point.text("out"), "out");
         for (const io::Column& column : request_.carried)
           column_places_.push_back(add_column(outputs, out, inputs_, request_, column, rows));
-        if (request_.generated()) column_places_.push_back(add_keys(outputs, out, inputs_, request_, rows));
+        if (request_.generated())
+          column_places_.push_back(add_keys(outputs, out, inputs_, request_, rows));
       }
       if (point.has("argsort"))
-        permutation_place_ =
-            outputs.add(io::parse_dataset_name(point.text("argsort"), "argsort"), {rows}, Element::i64);
+        permutation_place_ = outputs.add(io::parse_dataset_name(point.text("argsort"), "argsort"),
+                                         {rows}, Element::i64);
     });
     outputs.open(comm_, point);
   }
@@ -115,9 +120,9 @@ class TableSort {
     return holders;
   }
 
-  /// The columns of the result, those that hold keys first and in the order of these, so that the rows' order
-  /// can be seen as they come. Empty where a key does not lie in a column of the result as it is compared, or
-  /// one holds keys before and after another's.
+  /// The columns of the result, those that hold keys first and in the order of these, so that the
+  /// rows' order can be seen as they come. Empty where a key does not lie in a column of the result
+  /// as it is compared, or one holds keys before and after another's.
   [[nodiscard]] std::vector<std::size_t> keys_first() {
     std::vector<std::size_t> sequence;
     std::vector<bool> holds_key(column_places_.size(), false);
@@ -135,10 +140,12 @@ class TableSort {
     return sequence;
   }
 
-  /// Whether the columns are gathered here: the hash of the rows with their indices, of a key's column at
-  /// least, then tells whether each came once. What is permuted in place relies on it.
+  /// Whether the columns are gathered here: the hash of the rows with their indices, of a key's
+  /// column at least, then tells whether each came once. What is permuted in place relies on it.
   [[nodiscard]] bool hashes_say_all() const {
-    const auto in_place = [&](index_t bytes) { return dist::sort::permuted_in_place(comm_.size(), bytes); };
+    const auto in_place = [&](index_t bytes) {
+      return dist::sort::permuted_in_place(comm_.size(), bytes);
+    };
     return comm_.size() == 1 &&
            std::none_of(request_.carried.begin(), request_.carried.end(),
                         [&](const io::Column& column) { return in_place(column.row_bytes()); });
@@ -151,7 +158,8 @@ class TableSort {
         order_.emplace(comm_, permutation_, request_.by.size(), request_.method.threads);
       });
       if (hashes_say_all()) return 0;
-      return dist::sort::is_permutation(comm_, map_, permutation_, request_.seed, request_.method.threads)
+      return dist::sort::is_permutation(comm_, map_, permutation_, request_.seed,
+                                        request_.method.threads)
                  ? 0
                  : 1;
     }
@@ -165,7 +173,9 @@ class TableSort {
   }
 
   /// What brings the rows in order also tells of them what carried columns do not.
-  [[nodiscard]] bool keeps_digits(const Values& point) const { return !point.has("out") || request_.unique; }
+  [[nodiscard]] bool keeps_digits(const Values& point) const {
+    return !point.has("out") || request_.unique;
+  }
 
   run::Measured make_permutation(const Values& point) {
     mpi::together(comm_, "read", [&] {
@@ -180,7 +190,8 @@ class TableSort {
         comm_, point, [] {},
         [&](mpi::Phases& phases) {
           if (request_.takes_first()) {
-            permutation_ = argsort_first(comm_, map_, columns, *request_.top, request_.method, phases);
+            permutation_ =
+                argsort_first(comm_, map_, columns, *request_.top, request_.method, phases);
             return;
           }
           permutation_.resize(static_cast<std::size_t>(mine_.size()));
@@ -257,9 +268,10 @@ std::vector<std::uint64_t> read_indices(const run::TableInput& permutation, cons
   if (outside != indices.end()) {
     throw Error(
         ExitCode::bad_data,
-        fmt::format("{} is no permutation: element {} is {}, outside 0 to {}; give what --argsort wrote",
-                    name.text(), range.begin + (outside - indices.begin()), static_cast<index_t>(*outside),
-                    request.n - 1));
+        fmt::format(
+            "{} is no permutation: element {} is {}, outside 0 to {}; give what --argsort wrote",
+            name.text(), range.begin + (outside - indices.begin()), static_cast<index_t>(*outside),
+            request.n - 1));
   }
   return indices;
 }

@@ -15,13 +15,15 @@ using run::Values;
 
 index_t most_memory(const Request& request, index_t ranks) {
   index_t most = 0;
-  for (const dist::sort::Forecast& f : forecast_of(request, ranks)) most = std::max(most, f.memory());
+  for (const dist::sort::Forecast& f : forecast_of(request, ranks))
+    most = std::max(most, f.memory());
   return most;
 }
 
 /// From file to file through sorted runs, or block by block.
 bool may_go_out_of_core(const Values& point, const Request& request) {
-  const bool rows = request.task == Task::keys || (request.task == Task::permutation && !request.generated());
+  const bool rows =
+      request.task == Task::keys || (request.task == Task::permutation && !request.generated());
   if (request.task == Task::apply) return point.has("out");
   return rows && (point.has("out") || point.has("argsort"));
 }
@@ -35,13 +37,16 @@ bool goes_out_of_core(const mpi::Communicator& comm, const Values& point, const 
             "--out-of-core always goes with --out or --argsort of a file's rows");
   });
   if (wanted == "never" || !can) return false;
-  return wanted == "always" || most_memory(request, comm.size()) > run::memory_allowance(comm, point);
+  return wanted == "always" ||
+         most_memory(request, comm.size()) > run::memory_allowance(comm, point);
 }
 
-/// The point with everything looked up; in rounds where there is no memory for all at once. Collective.
+/// The point with everything looked up; in rounds where there is no memory for all at once.
+/// Collective.
 Request resolve_to_fit(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
   Request request = resolve(comm, point, inputs);
-  const bool may = request.task == Task::keys && request.algorithm == "exact" && !point.has("ranks");
+  const bool may =
+      request.task == Task::keys && request.algorithm == "exact" && !point.has("ranks");
   if (!may) return request;
   const index_t allowance = run::memory_allowance(comm, point);
   if (most_memory(request, comm.size()) <= allowance) return request;
@@ -51,7 +56,8 @@ Request resolve_to_fit(const mpi::Communicator& comm, const Values& point, const
   return most_memory(frugal, comm.size()) <= allowance ? frugal : request;
 }
 
-/// The file of the columns: what is known of one of its names is known of the next while it stays open.
+/// The file of the columns: what is known of one of its names is known of the next while it stays
+/// open.
 io::Handle hold_open(const mpi::Communicator& comm, const Inputs& inputs) {
   io::Handle file;
   mpi::together(comm, "open input", [&] {
@@ -71,8 +77,12 @@ class Planned final : public PlannedPoint {
         out_of_core_(request_.task == Task::quantiles ||
                      (!values.has("ranks") && goes_out_of_core(comm, values, request_))) {}
 
-  [[nodiscard]] Mode mode() const override { return out_of_core_ ? Mode::out_of_core : Mode::in_memory; }
-  [[nodiscard]] bool may_go_out_of_core() const override { return sort::may_go_out_of_core(values_, request_); }
+  [[nodiscard]] Mode mode() const override {
+    return out_of_core_ ? Mode::out_of_core : Mode::in_memory;
+  }
+  [[nodiscard]] bool may_go_out_of_core() const override {
+    return sort::may_go_out_of_core(values_, request_);
+  }
   [[nodiscard]] const VariantInfo* kernel() const override {
     return request_.task == Task::quantiles
                ? nullptr
@@ -92,7 +102,8 @@ class Planned final : public PlannedPoint {
     return most;
   }
   void print(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
-    if (request_.task == Task::quantiles) return print_quantiles_plan({comm_, values_, request_, inputs_});
+    if (request_.task == Task::quantiles)
+      return print_quantiles_plan({comm_, values_, request_, inputs_});
     if (out_of_core_) return print_out_of_core({comm_, values_, request_, inputs_});
     const index_t program = run::program_memory(comm_, values_);
     if (comm_.is_root()) print_plan(request_, ceilings, ranks_per_node, program);
@@ -103,7 +114,8 @@ class Planned final : public PlannedPoint {
     if (request_.task == Task::quantiles) return run_quantiles(point);
     if (out_of_core_) return run_out_of_core(point);
     if (values_.has("scratch") && comm_.is_root())
-      fmt::print("--scratch was not needed: all is in memory (--out-of-core always goes through files)\n");
+      fmt::print(
+          "--scratch was not needed: all is in memory (--out-of-core always goes through files)\n");
     return request_.task == Task::keys ? run_keys(point) : run_table(point);
   }
 
@@ -125,9 +137,10 @@ Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
 
 Workload workload(const run::OptionSet& options) {
   const auto leaves = [](const run::Parsed& parsed) {
-    const bool keeps_runs = parsed.lists.at("out-of-core").front() != "never" &&
-                            (names(parsed, "out") || (names(parsed, "argsort") && names(parsed, "in"))) &&
-                            !names(parsed, "apply") && !names(parsed, "quantiles");
+    const bool keeps_runs =
+        parsed.lists.at("out-of-core").front() != "never" &&
+        (names(parsed, "out") || (names(parsed, "argsort") && names(parsed, "in"))) &&
+        !names(parsed, "apply") && !names(parsed, "quantiles");
     return keeps_runs ? Leaves::always : Leaves::nothing;
   };
   return {.options = &options,

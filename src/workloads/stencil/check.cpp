@@ -6,8 +6,8 @@
 namespace tessera::workloads::stencil {
 namespace {
 
-/// How far a field's sum may drift in so many steps, as a share of its magnitude, and how far each of its
-/// values may, however small it is.
+/// How far a field's sum may drift in so many steps, as a share of its magnitude, and how far each
+/// of its values may, however small it is.
 struct Drift {
   double share, each;
 };
@@ -28,7 +28,8 @@ bool may_outgrow(const tessera::stencil::Sum& before, const tessera::stencil::St
   constexpr double largest =
       std::is_same_v<T, Half> ? 65504 : static_cast<double>(std::numeric_limits<T>::max());
   return !std::isfinite(before.magnitude) ||
-         (before.magnitude > 0 && std::log(before.magnitude) + steps * std::log(growth) > std::log(largest));
+         (before.magnitude > 0 &&
+          std::log(before.magnitude) + steps * std::log(growth) > std::log(largest));
 }
 
 }  // namespace
@@ -41,7 +42,8 @@ Check<T>::Check(const Point& point, const DistributedField<T>& u, index_t first,
       phases_(phases),
       conserves_(!u.problem().terms.any() && conserves(u.problem().stencil, u.problem().sides)) {
   const index_t steps = last - first;
-  const index_t followed = dist::stencil::sample_steps(u.problem(), steps, std::min(steps, u.halo_steps()));
+  const index_t followed =
+      dist::stencil::sample_steps(u.problem(), steps, std::min(steps, u.halo_steps()));
   const index_t late = std::min(followed, steps - followed);
   steps_ = {first, first + followed, last - late, last};
 }
@@ -87,9 +89,11 @@ run::Verdict Check<T>::verdict() const {
   double most = 0;
   bool looked = false;
   for (std::size_t field = 0; field < after.size(); ++field) {
-    if (!std::isfinite(after[field].magnitude) && may_outgrow<T>(before_[field], stencil, steps)) continue;
+    if (!std::isfinite(after[field].magnitude) && may_outgrow<T>(before_[field], stencil, steps))
+      continue;
     looked = true;
-    const double allowed = drift.share * std::max(before_[field].magnitude, after[field].magnitude) + small;
+    const double allowed =
+        drift.share * std::max(before_[field].magnitude, after[field].magnitude) + small;
     const double moved = std::abs(after[field].value - before_[field].value);
     const double ratio = moved == 0 ? 0 : moved / allowed;
     most = ratio <= most ? most : ratio;  // NaN stays
@@ -106,7 +110,8 @@ std::vector<tessera::stencil::Sum> Check<T>::sums() const {
   for (index_t field = 0; field < u_.fields(); ++field) {
     tessera::stencil::Sum mine;
     if (!u_.box().empty()) mine = tessera::stencil::sum<T>(u_.now(field));
-    all[static_cast<std::size_t>(field)] = {point_.comm.sum(mine.value), point_.comm.sum(mine.magnitude)};
+    all[static_cast<std::size_t>(field)] = {point_.comm.sum(mine.value),
+                                            point_.comm.sum(mine.magnitude)};
   }
   return all;
 }

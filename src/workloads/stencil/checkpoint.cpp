@@ -40,8 +40,9 @@ std::string problem_text(const Request& request) {
   }
   const index_t fields = request.shape.fields;
   return fmt::format("{} on {}{} ({}), {}, {:016x}", stencil.name,
-                     fields == 1 ? "" : fmt::format("{} times ", fields), fmt::join(request.extents(), "x"),
-                     name(request.element), fmt::join(sides, " "), hash);
+                     fields == 1 ? "" : fmt::format("{} times ", fields),
+                     fmt::join(request.extents(), "x"), name(request.element),
+                     fmt::join(sides, " "), hash);
 }
 
 /// The datasets of a checkpoint: every field and, with two time levels, the level before each.
@@ -66,8 +67,8 @@ auto levels_of(Field& u) {
   return levels;
 }
 
-/// Whether a checkpoint may take its place: none, nothing, a checkpoint or, where the run goes on from what
-/// is left, one that is damaged. Local.
+/// Whether a checkpoint may take its place: none, nothing, a checkpoint or, where the run goes on
+/// from what is left, one that is damaged. Local.
 bool may_be_replaced(const std::string& file, bool resumed) {
   std::error_code error;
   if (!io::file_exists(file) || std::filesystem::file_size(file, error) == 0) return true;
@@ -112,14 +113,16 @@ Found look_into(const mpi::Communicator& comm, const std::string& file, const Re
       const std::string problem = notes.text("checkpoint_problem");
       if (problem != wanted)
         throw Error(ExitCode::usage,
-                    fmt::format("'{}' is a checkpoint of another problem ({}) than this one ({})", file,
-                                problem, wanted));
+                    fmt::format("'{}' is a checkpoint of another problem ({}) than this one ({})",
+                                file, problem, wanted));
       require(
-          start.empty() || !notes.has("checkpoint_start") || notes.text("checkpoint_start") == start,
+          start.empty() || !notes.has("checkpoint_start") ||
+              notes.text("checkpoint_start") == start,
           ExitCode::usage,
-          fmt::format("'{}' is a checkpoint of a run from another field; name another --checkpoint, or go "
-                      "on from it all the same with --resume {}",
-                      file, file));
+          fmt::format(
+              "'{}' is a checkpoint of a run from another field; name another --checkpoint, or go "
+              "on from it all the same with --resume {}",
+              file, file));
       const auto names = level_names(request);
       for (std::size_t i = 0; i < names.size(); ++i) found.sums[i] = notes.checksum(names[i]);
       found.step = notes.integer("checkpoint_step");
@@ -150,8 +153,9 @@ bool load_checkpoint(const Point& point, const std::string& file, const Found& f
   if (point.comm.max(index_t{failure.empty() ? 0 : 1}) != 0) return false;
   bool same = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::uint64_t mine =
-        u.box().empty() ? 0 : tessera::stencil::field_hash<T>(levels[i], u.box().low, u.problem().global);
+    const std::uint64_t mine = u.box().empty() ? 0
+                                               : tessera::stencil::field_hash<T>(
+                                                     levels[i], u.box().low, u.problem().global);
     same = io::checksum_text(point.comm.sum(mine)) == found.sums[i] && same;
   }
   return same;
@@ -169,7 +173,8 @@ std::string start_of(const Point& point, const DistributedField<T>& u) {
   std::uint64_t all = 0;
   for (const auto& level : levels_of(u)) {
     const std::uint64_t mine =
-        u.box().empty() ? 0 : tessera::stencil::field_hash<T>(level, u.box().low, u.problem().global);
+        u.box().empty() ? 0
+                        : tessera::stencil::field_hash<T>(level, u.box().low, u.problem().global);
     all = mix64(all) + point.comm.sum(mine);
   }
   return io::checksum_text(all);
@@ -177,7 +182,8 @@ std::string start_of(const Point& point, const DistributedField<T>& u) {
 
 template <class T>
 Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, index_t first,
-                            std::string start, const Series<T>* series, Leave leave, mpi::Phases& phases)
+                            std::string start, const Series<T>* series, Leave leave,
+                            mpi::Phases& phases)
     : point_(point),
       u_(u),
       phases_(phases),
@@ -193,17 +199,19 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
       stretch_(u.halo_steps()) {
   mpi::on_root(point.comm, "checkpoint", [&] {
     const std::string folder = io::directory_of(file_);
-    require(std::filesystem::is_directory(folder) && !std::filesystem::is_directory(file_),
-            ExitCode::cannot_create,
-            fmt::format("cannot keep checkpoints in '{}': there is no folder '{}', or it is one itself",
-                        file_, folder));
-    const int reason = access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
     require(
-        reason == 0, ExitCode::cannot_create,  // the first is written in minutes or hours
-        fmt::format("cannot keep checkpoints in '{}' ({}); name another file", file_, std::strerror(reason)));
+        std::filesystem::is_directory(folder) && !std::filesystem::is_directory(file_),
+        ExitCode::cannot_create,
+        fmt::format("cannot keep checkpoints in '{}': there is no folder '{}', or it is one itself",
+                    file_, folder));
+    const int reason = access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+    require(reason == 0, ExitCode::cannot_create,  // the first is written in minutes or hours
+            fmt::format("cannot keep checkpoints in '{}' ({}); name another file", file_,
+                        std::strerror(reason)));
     for (const std::string& file : checkpoint_files(file_))
       require(may_be_replaced(file, resumes(point_.values)), ExitCode::cannot_create,
-              fmt::format("'{}' is no checkpoint and would be replaced by one; name another file", file));
+              fmt::format("'{}' is no checkpoint and would be replaced by one; name another file",
+                          file));
   });
 }
 
@@ -254,17 +262,21 @@ void Checkpoints<T>::write(index_t step) {
   mpi::together(point_.comm, "checkpoint", [&] {
     const auto levels = levels_of(u_);
     for (std::size_t i = 0; i < levels.size() && !u_.box().empty(); ++i) {
-      io::write_grid<T>(u_.box(), levels[i], [&](auto slab, auto bytes) { out.write_slab(i, slab, bytes); });
+      io::write_grid<T>(u_.box(), levels[i],
+                        [&](auto slab, auto bytes) { out.write_slab(i, slab, bytes); });
     }
     if (series_ != nullptr && point_.comm.is_root())
-      out.write(levels.size(), 0,
-                std::as_bytes(std::span(seen.data, static_cast<std::size_t>(seen.rows * seen.cols))));
+      out.write(
+          levels.size(), 0,
+          std::as_bytes(std::span(seen.data, static_cast<std::size_t>(seen.rows * seen.cols))));
     out.check_written(io::OutputFile::ReadBack::off);
   });
-  // The newest one gives way only when its successor is whole; at any time one of the two is there. Where the
-  // run went on from the one before, because the newest was damaged, that one stays instead.
+  // The newest one gives way only when its successor is whole; at any time one of the two is there.
+  // Where the run went on from the one before, because the newest was damaged, that one stays
+  // instead.
   mpi::on_root(point_.comm, "checkpoint", [&] {
-    const bool damaged = point_.values.text("resume") == "auto" && written_ > 0 && step_of(file_) != written_;
+    const bool damaged =
+        point_.values.text("resume") == "auto" && written_ > 0 && step_of(file_) != written_;
     if (!damaged && io::file_exists(file_)) io::publish_file(file_, previous_name(file_));
   });
   out.publish([&](hid_t group) {
@@ -294,7 +306,8 @@ Begin resume(const Point& point, DistributedField<T>& u, const std::string& star
   const auto& values = point.values;
   if (!resumes(values)) return {};
   const bool any = values.text("resume") == "auto";
-  const std::string named = any ? io::behind_links(values.text("checkpoint")) : values.text("resume");
+  const std::string named =
+      any ? io::behind_links(values.text("checkpoint")) : values.text("resume");
   std::vector<std::string> files{named};
   if (any) files.push_back(previous_name(named));
   const std::string problem = problem_of(point, u);
@@ -312,7 +325,8 @@ Begin resume(const Point& point, DistributedField<T>& u, const std::string& star
       return {found.step, file};
     }
     why = found.step >= 0 ? fmt::format("'{}' does not match its checksum", file) : found.why;
-    if (any && point.comm.is_root() && io::file_exists(file)) fmt::print(stderr, "not resumed: {}\n", why);
+    if (any && point.comm.is_root() && io::file_exists(file))
+      fmt::print(stderr, "not resumed: {}\n", why);
   }
   mpi::together(point.comm, "resume", [&] {
     if (!any)

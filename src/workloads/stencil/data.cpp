@@ -74,13 +74,14 @@ void generate(const Request& request, const Box3& box, const GridView<T>& to) {
   const Generator generator(request);
   const index_t rows = to.extent[0] * to.extent[1];
   machine::parallel(request.method.threads, [&] {
-    machine::parallel_for(
-        0, rows, std::max<index_t>(1, (index_t{1} << 14) / to.extent[2]), [&](index_t begin, index_t end) {
-          for (index_t i = begin; i < end; ++i) {
-            const index_t z = i / to.extent[1], y = i % to.extent[1];
-            generator.row(box.low[0] + z, box.low[1] + y, box.low[2], box.high[2], to.row(z, y));
-          }
-        });
+    machine::parallel_for(0, rows, std::max<index_t>(1, (index_t{1} << 14) / to.extent[2]),
+                          [&](index_t begin, index_t end) {
+                            for (index_t i = begin; i < end; ++i) {
+                              const index_t z = i / to.extent[1], y = i % to.extent[1];
+                              generator.row(box.low[0] + z, box.low[1] + y, box.low[2], box.high[2],
+                                            to.row(z, y));
+                            }
+                          });
   });
 }
 
@@ -114,8 +115,8 @@ class GivenSide {
   }
 
   [[nodiscard]] std::uint64_t hash() const {
-    return tessera::stencil::field_hash<T>(grid_view(values_.data(), box_.size(), problem_.stencil.dims), {},
-                                           box_.size());
+    return tessera::stencil::field_hash<T>(
+        grid_view(values_.data(), box_.size(), problem_.stencil.dims), {}, box_.size());
   }
 
   /// Writes what lies in the rank's ghost layers beyond this side.
@@ -140,7 +141,8 @@ class GivenSide {
   }
 
  private:
-  /// The value at a point in global indices, those of periodic dimensions unrolled; nullptr outside the side.
+  /// The value at a point in global indices, those of periodic dimensions unrolled; nullptr outside
+  /// the side.
   [[nodiscard]] const T* at(Index3 p) const {
     for (int k = 0; k < 3; ++k) {
       const index_t n = problem_.global[k];
@@ -183,7 +185,8 @@ void load(const Request& request, const Inputs& inputs, DistributedField<T>& u) 
     read_or_generate(request, in, u.box(), u.now(field));
     // Without a level before, the field is at rest.
     if (request.problem().stencil.two_levels())
-      read_or_generate(request, inputs.past.empty() ? in : inputs.past[i].get(), u.box(), u.past(field));
+      read_or_generate(request, inputs.past.empty() ? in : inputs.past[i].get(), u.box(),
+                       u.past(field));
   }
 }
 
@@ -197,10 +200,12 @@ void load_given(const Request& request, const Inputs& inputs, DistributedField<T
 }
 
 template <class T>
-std::shared_ptr<const TermFields<T>> load_terms(const Request& request, const Inputs& inputs, int rank) {
+std::shared_ptr<const TermFields<T>> load_terms(const Request& request, const Inputs& inputs,
+                                                int rank) {
   const Problem& problem = request.problem();
   if (!problem.terms.any()) return nullptr;
-  auto fields = std::make_shared<TermFields<T>>(problem, request.plan.grid, rank, request.plan.halo_steps);
+  auto fields =
+      std::make_shared<TermFields<T>>(problem, request.plan.grid, rank, request.plan.halo_steps);
   const Box3 box = fields->box();
   if (problem.terms.has(Term::walls)) load_walls(request, inputs, *fields);
   for (const Term term : terms_of_files) {
@@ -227,8 +232,9 @@ std::string identity_of(const Point& point, const DistributedField<T>& u) {
   std::string text;
   for (const Term term : dist::stencil::all_terms) {
     if (!problem.terms.has(term)) continue;
-    const std::uint64_t mine =
-        u.box().empty() ? 0 : tessera::stencil::field_hash<T>(u.terms()[term], u.box().low, problem.global);
+    const std::uint64_t mine = u.box().empty() ? 0
+                                               : tessera::stencil::field_hash<T>(
+                                                     u.terms()[term], u.box().low, problem.global);
     text += fmt::format(", {} {:016x}", name(term), point.comm.sum(mine));
     if (term == Term::source) text += fmt::format(" times {}", problem.terms.source_factor);
   }

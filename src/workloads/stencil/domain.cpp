@@ -72,10 +72,11 @@ void require_alike(const mpi::Communicator& comm, const Request& request, const 
   const index_t count = comm.sum(mine.count), at = -comm.max(-mine.first);
   mpi::on_root(comm, "open input", [&] {
     require(count == 0, ExitCode::bad_data,
-            fmt::format("{} and {} differ in which cells have a value, {} of {}, the first at [{}]; with "
-                        "--fill mask the first one's are the domain of all",
-                        first.name().text(), other.name().text(), count,
-                        request.problem().global.volume(), place_text(request, at)));
+            fmt::format(
+                "{} and {} differ in which cells have a value, {} of {}, the first at [{}]; with "
+                "--fill mask the first one's are the domain of all",
+                first.name().text(), other.name().text(), count, request.problem().global.volume(),
+                place_text(request, at)));
   });
 }
 
@@ -104,7 +105,8 @@ void find_domain(const mpi::Communicator& comm, const run::Values& point, const 
     const run::Input& first = *inputs.in.front();
     const Box3 part = part_of(request, comm);
     const int d = 3 - request.dims();
-    const index_t row = part.empty() ? 0 : part.volume() / part.size()[d], begin = part.low[d] * row;
+    const index_t row = part.empty() ? 0 : part.volume() / part.size()[d],
+                  begin = part.low[d] * row;
     Bytes mine;
     mpi::together(comm, "open input", [&] { mine = missing_in(first, part, request.dims()); });
     for (const Other& other : others_of(inputs)) {
@@ -158,8 +160,8 @@ void leave_out(const tessera::stencil::Terms<T>& terms, index_t z, index_t y, in
   }
 }
 
-#define TESSERA_INSTANTIATE(T)                                                         \
-  template void load_walls(const Request&, const Inputs&, TermFields<T>&);             \
+#define TESSERA_INSTANTIATE(T)                                             \
+  template void load_walls(const Request&, const Inputs&, TermFields<T>&); \
   template void leave_out(const tessera::stencil::Terms<T>&, index_t, index_t, index_t, T*);
 TESSERA_INSTANTIATE(Half)
 TESSERA_INSTANTIATE(float)

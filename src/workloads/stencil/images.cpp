@@ -1,5 +1,5 @@
-// What is said of outputs as pictures: the XDMF file beside each, and what readers of pictures would not
-// find.
+// What is said of outputs as pictures: the XDMF file beside each, and what readers of pictures
+// would not find.
 
 #include <fmt/format.h>
 
@@ -16,15 +16,16 @@ namespace {
 void describe_image(const std::string& file, const std::vector<io::DatasetSpec>& specs, bool xdmf) {
   const io::DatasetSpec& first = specs.front();
   if (first.dimensions.size() - (first.time.empty() ? 0 : 1) > 1 && !io::is_vtk_image(first))
-    fmt::print("no VTKHDF in {}: VTK finds no image of which a dimension before the last is 1{}\n", file,
-               xdmf ? "; use the XDMF file" : "; use --xdmf");
+    fmt::print("no VTKHDF in {}: VTK finds no image of which a dimension before the last is 1{}\n",
+               file, xdmf ? "; use the XDMF file" : "; use --xdmf");
   if (!xdmf) return;
   const bool readable = std::all_of(specs.begin(), specs.end(), [&](const io::DatasetSpec& spec) {
     return io::is_xdmf_name(file, spec.path);
   });
   if (!readable) {
     fmt::print(
-        "not written: {}: XDMF takes neither ':' nor what is not ASCII in names of files and datasets\n",
+        "not written: {}: XDMF takes neither ':' nor what is not ASCII in names of files and "
+        "datasets\n",
         io::xdmf_name(file));
     return;
   }
@@ -37,8 +38,8 @@ void describe_image(const std::string& file, const std::vector<io::DatasetSpec>&
 
 }  // namespace
 
-void describe_images(const Point& point, const char* option, const std::vector<io::DatasetSpec>& specs,
-                     bool xdmf) {
+void describe_images(const Point& point, const char* option,
+                     const std::vector<io::DatasetSpec>& specs, bool xdmf) {
   std::map<std::string, std::vector<io::DatasetSpec>> files;
   const auto names = io::split_names(point.values.text(option));
   for (std::size_t i = 0; i < specs.size(); ++i)

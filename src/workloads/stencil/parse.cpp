@@ -17,8 +17,8 @@ using tessera::stencil::Side;
 double parse_number(const std::string& word, const std::string& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  require(error == std::errc() && end == word.data() + word.size() && std::isfinite(value), ExitCode::usage,
-          fmt::format("{}: '{}' is not a finite number", where, word));
+  require(error == std::errc() && end == word.data() + word.size() && std::isfinite(value),
+          ExitCode::usage, fmt::format("{}: '{}' is not a finite number", where, word));
   return value;
 }
 
@@ -28,7 +28,8 @@ Side parse_side(const std::string& text) {
   Side side{tessera::stencil::parse_boundary(parts[0]), 0};
   const bool has_value = parts.size() == 2;
   require(parts.size() <= 2 && has_value == (side.kind == Boundary::constant), ExitCode::usage,
-          fmt::format("--boundary '{}': a value goes with constant, and only there: constant:1.5", text));
+          fmt::format("--boundary '{}': a value goes with constant, and only there: constant:1.5",
+                      text));
   if (has_value) side.value = parse_number(parts[1], "--boundary");
   return side;
 }
@@ -44,18 +45,19 @@ void set_sides(Sides& sides, Named& named, const std::string& text, int dims) {
   const bool known = !name.empty() && std::string("xyz").find(name[0]) != std::string::npos &&
                      (name.size() == 1 || (name.size() == 2 && (name[1] == '-' || name[1] == '+')));
   require(known && d >= 3 - dims, ExitCode::usage,
-          fmt::format(
-              "--boundary '{}': the sides of a field of {} dimension(s) are {}, each with - or + for one end",
-              text, dims,
-              dims == 1   ? "x"
-              : dims == 2 ? "x and y"
-                          : "x, y and z"));
+          fmt::format("--boundary '{}': the sides of a field of {} dimension(s) are {}, each with "
+                      "- or + for one end",
+                      text, dims,
+                      dims == 1   ? "x"
+                      : dims == 2 ? "x and y"
+                                  : "x, y and z"));
   const Side side = parse_side(text.substr(equals + 1));
   for (std::size_t end = 0; end < 2; ++end) {
     if (name.size() == 2 && name[1] != "-+"[end]) continue;
     bool& before = named[static_cast<std::size_t>(d)][end];
-    require(!before, ExitCode::usage,
-            fmt::format("--boundary '{}' names a side that was named before; name each once", text));
+    require(
+        !before, ExitCode::usage,
+        fmt::format("--boundary '{}' names a side that was named before; name each once", text));
     before = true;
     sides[static_cast<std::size_t>(d)][end] = side;
   }
@@ -87,9 +89,10 @@ Sides parse_sides(const std::string& text, int dims) {
       set_sides(sides, named, word, dims);
     } else {
       require(&part == &parts.front(), ExitCode::usage,
-              fmt::format("--boundary '{}': what is for all sides stands first, and the sides that differ "
-                          "after it: {},x=periodic",
-                          text, word));
+              fmt::format(
+                  "--boundary '{}': what is for all sides stands first, and the sides that differ "
+                  "after it: {},x=periodic",
+                  text, word));
       const Side side = parse_side(word);
       for (int d = 3 - dims; d < 3; ++d) sides[static_cast<std::size_t>(d)] = {side, side};
     }
@@ -108,10 +111,11 @@ Weights parse_weights(const std::string& text) {
       if (words.empty()) continue;
       ++row_count;
       require(cols < 0 || cols == static_cast<index_t>(words.size()), ExitCode::usage,
-              fmt::format("--weights '{}': its rows have {} and {} weights; make them equal", text, cols,
-                          words.size()));
+              fmt::format("--weights '{}': its rows have {} and {} weights; make them equal", text,
+                          cols, words.size()));
       cols = static_cast<index_t>(words.size());
-      for (const std::string& word : words) weights.values.push_back(parse_number(word, "--weights"));
+      for (const std::string& word : words)
+        weights.values.push_back(parse_number(word, "--weights"));
     }
     require(row_count > 0 && (rows < 0 || rows == row_count), ExitCode::usage,
             fmt::format("--weights '{}': its planes are empty or of different size", text));
@@ -119,7 +123,8 @@ Weights parse_weights(const std::string& text) {
   }
   weights.shape = {cols};
   if (rows > 1 || planes.size() > 1) weights.shape.insert(weights.shape.begin(), rows);
-  if (planes.size() > 1) weights.shape.insert(weights.shape.begin(), static_cast<index_t>(planes.size()));
+  if (planes.size() > 1)
+    weights.shape.insert(weights.shape.begin(), static_cast<index_t>(planes.size()));
   return weights;
 }
 
@@ -127,23 +132,25 @@ Interval parse_interval(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool in_steps = end == text.data() + text.size();
-  require(error == std::errc() && value > 0 && value < 1e15 && (in_steps || std::string(end) == "s"),
-          ExitCode::usage,
-          fmt::format("--checkpoint-every '{}' is neither seconds (600s) nor steps (1000)", text));
+  require(
+      error == std::errc() && value > 0 && value < 1e15 && (in_steps || std::string(end) == "s"),
+      ExitCode::usage,
+      fmt::format("--checkpoint-every '{}' is neither seconds (600s) nor steps (1000)", text));
   if (!in_steps) return {value, 0};
   return {0, std::max<index_t>(1, static_cast<index_t>(value))};
 }
 
 Weights read_weights(const io::DatasetName& name, const io::DatasetInfo& info) {
-  require(!info.shape.empty() && info.shape.size() <= 3 && info.reads_as_number(), ExitCode::bad_data,
-          fmt::format("{} ({}, {}) is no box of weights; give 1 to 3 dimensions of numbers", name.text(),
-                      info.shape_text(), info.type_text()));
+  require(!info.shape.empty() && info.shape.size() <= 3 && info.reads_as_number(),
+          ExitCode::bad_data,
+          fmt::format("{} ({}, {}) is no box of weights; give 1 to 3 dimensions of numbers",
+                      name.text(), info.shape_text(), info.type_text()));
   index_t count = 1;
   std::vector<layout::Range> slab;
   for (const index_t extent : info.shape) {
     require(extent >= 1 && extent <= 1024, ExitCode::bad_data,
-            fmt::format("{} is {}: a box of weights has 1 to 1024 points in each dimension", name.text(),
-                        info.shape_text()));
+            fmt::format("{} is {}: a box of weights has 1 to 1024 points in each dimension",
+                        name.text(), info.shape_text()));
     slab.push_back({0, extent});
     count *= extent;
   }
@@ -151,7 +158,8 @@ Weights read_weights(const io::DatasetName& name, const io::DatasetInfo& info) {
   if (name.packing)
     io::read_values<double>(name, slab, weights.values);
   else
-    io::read_slab(name, slab, {io::native_type(Element::f64), weights.values.data(), 8, info.shape.back()});
+    io::read_slab(name, slab,
+                  {io::native_type(Element::f64), weights.values.data(), 8, info.shape.back()});
   return weights;
 }
 

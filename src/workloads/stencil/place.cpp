@@ -16,24 +16,27 @@ namespace {
 
 using run::Values;
 
-/// What the plan knows of GPUs before one is looked at: the memory of any, some launches an exchange, and a
-/// link between two of them.
+/// What the plan knows of GPUs before one is looked at: the memory of any, some launches an
+/// exchange, and a link between two of them.
 dist::stencil::Rates gpu_rates(mpi::DeviceWay way) {
   const auto& devices = machine::gpus().devices;
   const double memory = devices.empty() ? 2e12 : 0.85 * devices.front().bus_bandwidth();
   const double link = way == mpi::DeviceWay::staged ? 5e9 : 100e9;
-  return {memory, {.latency = 40e-6, .message = 5e-6, .bandwidth = link, .crowd_bandwidth = link}, true};
+  return {memory,
+          {.latency = 40e-6, .message = 5e-6, .bandwidth = link, .crowd_bandwidth = link},
+          true};
 }
 
-/// The kernels of a device, and whether this rank runs them: where --gpu-ranks says so, only some of a node
-/// do.
+/// The kernels of a device, and whether this rank runs them: where --gpu-ranks says so, only some
+/// of a node do.
 struct Place {
   const tessera::stencil::Variant* row = nullptr;  ///< nullptr: none does
   bool drives = false;                             ///< this rank
   bool all = false;                                ///< all of them
 };
 
-/// Whether the fields stay on the GPUs, how their halos travel then, and the steps between two exchanges.
+/// Whether the fields stay on the GPUs, how their halos travel then, and the steps between two
+/// exchanges.
 template <class T>
 void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                      const Place& place, Request& request) {
@@ -48,9 +51,9 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
   if (residence.possible && shape.ranks == comm.size()) {
     shape.pass_steps =
         dist::stencil::steps_of_a_pass<T>(request.problem(), request.plan.grid, request.method);
-    residence.device_bytes =
-        dist::stencil::DeviceStencil<T>::device_bytes(request.problem(), request.plan.grid, comm.rank(),
-                                                      plan(mpi::DeviceWay::ipc).halo_steps, shape.fields);
+    residence.device_bytes = dist::stencil::DeviceStencil<T>::device_bytes(
+        request.problem(), request.plan.grid, comm.rank(), plan(mpi::DeviceWay::ipc).halo_steps,
+        shape.fields);
   }
   request.gpus = inputs.gpus->at(comm, point, residence);
   if (request.gpus == nullptr) return;
@@ -65,15 +68,16 @@ void cut_slabs(const mpi::Communicator& comm, const Place& place, Request& reque
   const auto& shape = request.shape;
   if (!place.drives || shape.device_memory == 0) return;
   const index_t steps = std::min(request.plan.halo_steps, std::max<index_t>(1, shape.steps));
-  request.slabs =
-      dist::stencil::slabs_of<T>(request.problem(), request.plan.grid,
-                                 std::min<index_t>(comm.rank(), shape.ranks - 1), steps, request.method);
+  request.slabs = dist::stencil::slabs_of<T>(request.problem(), request.plan.grid,
+                                             std::min<index_t>(comm.rank(), shape.ranks - 1), steps,
+                                             request.method);
 }
 
-/// How fields that stay on the host go through the GPUs between two exchanges, and the steps between those:
-/// the more, the less crosses the bus.
+/// How fields that stay on the host go through the GPUs between two exchanges, and the steps
+/// between those: the more, the less crosses the bus.
 template <class T>
-void choose_slabs(const mpi::Communicator& comm, const Values& point, const Place& place, Request& request) {
+void choose_slabs(const mpi::Communicator& comm, const Values& point, const Place& place,
+                  Request& request) {
   auto& shape = request.shape;
   const index_t room = run::device_room(comm, point);
   if (room == 0) return;  // a plan where there is no GPU
@@ -95,15 +99,16 @@ void choose_slabs(const mpi::Communicator& comm, const Values& point, const Plac
 
 /// Boxes by the speed that each rank shows in a stretch between two exchanges of the plan so far.
 template <class T>
-void choose_shares(const mpi::Communicator& comm, const Values& point, const Place& place, Request& request) {
+void choose_shares(const mpi::Communicator& comm, const Values& point, const Place& place,
+                   Request& request) {
   auto& shape = request.shape;
   shape.weights = run::weights_of(comm, point, place.drives, [&] { return speed_of(request); });
   if (shape.weights.empty()) return;
   mpi::together(comm, "plan", [&] {
-    require(
-        !shape.parts, ExitCode::usage,
-        "boxes go by the ranks' speed (--gpu-ranks, --shares measured) along one dimension; drop --grid, or "
-        "take --shares equal");
+    require(!shape.parts, ExitCode::usage,
+            "boxes go by the ranks' speed (--gpu-ranks, --shares measured) along one dimension; "
+            "drop --grid, or "
+            "take --shares equal");
     shape.halo_steps = request.plan.halo_steps;
     request.plan = make_plan(shape);
     cut_slabs<T>(comm, place, request);

@@ -26,11 +26,13 @@ index_t domain_bytes(const Request& request, index_t rank) {
 
 /// What the check and the files take beside the field.
 index_t beside(const Request& request, index_t rank) {
-  constexpr index_t samples = 16, longest_sample = 200000;  // values; one step of weights may need more
+  constexpr index_t samples = 16,
+                    longest_sample = 200000;  // values; one step of weights may need more
   const auto& stencil = request.problem().stencil;
   index_t points = 1;
   for (int d = 0; d < 3; ++d)
-    points *= 2 * stencil.radius[d] * dist::stencil::sample_steps(stencil, request.plan.halo_steps) + 1;
+    points *=
+        2 * stencil.radius[d] * dist::stencil::sample_steps(stencil, request.plan.halo_steps) + 1;
   const index_t field = request.plan.grid.of(rank).volume() * request.shape.element_bytes;
   const index_t copy = request.snapshots ? request.shape.fields * field : 0;
   const index_t values = (16 + 8 * request.problem().terms.count()) * request.shape.fields;
@@ -74,10 +76,11 @@ void print_slabs(const Request& request) {
   std::vector<std::string> extents;
   for (int d = 3 - request.dims(); d < 3; ++d)
     extents.push_back(std::to_string(d == slabs.d ? ceil_div(size[d], slabs.slabs) : size[d]));
-  fmt::print("through {} of device memory in {} of {}, {} at a time; {} to the device, {} back in {}\n",
-             human_bytes(slabs.device_bytes), counted(slabs.slabs, "slab"), fmt::join(extents, " x "),
-             counted(slabs.longest(), "step"), human_bytes(slabs.sent_bytes),
-             human_bytes(slabs.brought_bytes), counted(slabs.steps(), "step"));
+  fmt::print(
+      "through {} of device memory in {} of {}, {} at a time; {} to the device, {} back in {}\n",
+      human_bytes(slabs.device_bytes), counted(slabs.slabs, "slab"), fmt::join(extents, " x "),
+      counted(slabs.longest(), "step"), human_bytes(slabs.sent_bytes),
+      human_bytes(slabs.brought_bytes), counted(slabs.steps(), "step"));
 }
 
 }  // namespace
@@ -91,9 +94,11 @@ void print_plan(const Request& request, index_t program) {
       with += fmt::format("{}{}", with.empty() ? " with " : ", ", name(term));
   }
   if (request.shape.fields > 1) with += fmt::format(" on {} fields", request.shape.fields);
-  fmt::print("plan: stencil {}{} on {} ({}), {}, {} x {}, kernel {}\n", request.problem().stencil.name, with,
-             fmt::join(request.extents(), " x "), name(request.element), counted(request.shape.steps, "step"),
-             counted(request.shape.ranks, "rank"), counted(request.method.threads, "thread"), request.kernel);
+  fmt::print("plan: stencil {}{} on {} ({}), {}, {} x {}, kernel {}\n",
+             request.problem().stencil.name, with, fmt::join(request.extents(), " x "),
+             name(request.element), counted(request.shape.steps, "step"),
+             counted(request.shape.ranks, "rank"), counted(request.method.threads, "thread"),
+             request.kernel);
   if (request.outside > 0)
     fmt::print("{} of {} cells have no value and are no part of the domain\n", request.outside,
                request.problem().global.volume());
@@ -109,7 +114,8 @@ void print_plan(const Request& request, index_t program) {
                run::text_of_weights(request.shape.weights, 1e6));
   }
   print_slabs(request);
-  Table table({"rank", "box", "updates", "received", "messages", "field", "work space", "predicted"});
+  Table table(
+      {"rank", "box", "updates", "received", "messages", "field", "work space", "predicted"});
   constexpr index_t most_rows = 32;
   double slowest = 0, all = 0;
   index_t words = 0, most = 0;
@@ -122,20 +128,23 @@ void print_plan(const Request& request, index_t program) {
     if (rank >= most_rows) continue;
     std::vector<index_t> box;
     for (int d = 3 - dims; d < 3; ++d) box.push_back(grid.of(rank).size()[d]);
-    table.add({std::to_string(rank), fmt::format("{}", fmt::join(box, " x ")), human_number(f.updates),
-               human_bytes(f.received_bytes), std::to_string(f.messages), human_bytes(f.field_bytes),
-               human_bytes(f.buffer_bytes + beside(request, rank)), human_seconds(f.seconds)});
+    table.add({std::to_string(rank), fmt::format("{}", fmt::join(box, " x ")),
+               human_number(f.updates), human_bytes(f.received_bytes), std::to_string(f.messages),
+               human_bytes(f.field_bytes), human_bytes(f.buffer_bytes + beside(request, rank)),
+               human_seconds(f.seconds)});
   }
   fmt::print("{}", table.text());
   if (request.shape.ranks > most_rows)
     fmt::print("... and {} more\n", counted(request.shape.ranks - most_rows, "rank"));
   const double needed = request.updates();
   fmt::print(
-      "in all {} updates, {} of them for halos; the worst rank receives {} and holds {}; predicted {}{}\n",
-      human_number(all), human_number(all - needed), human_bytes(words), run::held_text(most, program),
-      human_seconds(slowest),
-      request.shape.rates.measured ? ""
-                                   : " on a common machine (run `tessera machine` once to know this one)");
+      "in all {} updates, {} of them for halos; the worst rank receives {} and holds {}; predicted "
+      "{}{}\n",
+      human_number(all), human_number(all - needed), human_bytes(words),
+      run::held_text(most, program), human_seconds(slowest),
+      request.shape.rates.measured
+          ? ""
+          : " on a common machine (run `tessera machine` once to know this one)");
 }
 
 }  // namespace tessera::workloads::stencil

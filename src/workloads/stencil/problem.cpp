@@ -24,13 +24,15 @@ std::vector<index_t> parse_extents(const std::string& text, const char* option) 
   std::vector<index_t> extents;
   for (const std::string& word : split(text, 'x')) {
     const std::string digits(trim(word));
-    require(
-        !digits.empty() && digits.size() < 19 && digits.find_first_not_of("0123456789") == std::string::npos,
-        ExitCode::usage, fmt::format("--{} '{}' is no list of sizes; write 512x512", option, text));
+    require(!digits.empty() && digits.size() < 19 &&
+                digits.find_first_not_of("0123456789") == std::string::npos,
+            ExitCode::usage,
+            fmt::format("--{} '{}' is no list of sizes; write 512x512", option, text));
     extents.push_back(std::stoll(digits));
   }
-  require(extents.size() <= 3, ExitCode::usage,
-          fmt::format("--{} '{}' has {} dimensions; 1 to 3 are known", option, text, extents.size()));
+  require(
+      extents.size() <= 3, ExitCode::usage,
+      fmt::format("--{} '{}' has {} dimensions; 1 to 3 are known", option, text, extents.size()));
   return extents;
 }
 
@@ -52,7 +54,8 @@ std::vector<std::string> names_of(const Inputs& inputs) {
 /// infos: of --in, none where the field is generated.
 void resolve_field(const Values& point, const Inputs& inputs, const std::vector<DatasetInfo>& infos,
                    Request& request, int& dims) {
-  std::vector<index_t> extents = infos.empty() ? parse_extents(point.text("shape"), "shape") : infos[0].shape;
+  std::vector<index_t> extents =
+      infos.empty() ? parse_extents(point.text("shape"), "shape") : infos[0].shape;
   dims = static_cast<int>(extents.size());
   require(dims >= 1 && dims <= 3, ExitCode::bad_data,
           fmt::format("{} is {}-dimensional; fields have 1 to 3 dimensions",
@@ -67,8 +70,9 @@ void resolve_field(const Values& point, const Inputs& inputs, const std::vector<
   request.fields = names_of(inputs);
   request.shape.fields = static_cast<index_t>(request.fields.size());
   request.shape.problem.global = padded(extents);
-  (void)checked_mul(checked_mul(request.problem().global[0], request.problem().global[1], "the field"),
-                    checked_mul(request.problem().global[2], 16, "the field"), "the field");
+  (void)checked_mul(
+      checked_mul(request.problem().global[0], request.problem().global[1], "the field"),
+      checked_mul(request.problem().global[2], 16, "the field"), "the field");
   const std::string type = point.text("type");
   request.element = type == "f16"                                ? Element::f16
                     : type == "f32" || (type == "auto" && small) ? Element::f32
@@ -81,8 +85,8 @@ void check_counts(const Values& point, const Inputs& inputs, const Request& requ
   const auto fields = static_cast<std::size_t>(request.shape.fields);
   const auto check = [&](const char* option, std::size_t count, bool right) {
     require(right, ExitCode::usage,
-            fmt::format("--{} names {} dataset(s) for {} field(s); name one a field, file.h5:/u,/v", option,
-                        count, fields));
+            fmt::format("--{} names {} dataset(s) for {} field(s); name one a field, file.h5:/u,/v",
+                        option, count, fields));
   };
   const std::size_t given = inputs.given.size(), past = inputs.past.size();
   check("past", past, past == 0 || past == fields);
@@ -103,20 +107,21 @@ void require_bounded(Element element, double value, const char* option) {
   if (std::abs(value) > 1) run::require_held(element, value, fmt::format("{} {}", option, value));
 }
 
-void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInfo& weights_info, int dims,
-                     Request& request) {
+void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInfo& weights_info,
+                     int dims, Request& request) {
   Problem& problem = request.shape.problem;
   const Element computed = request.element == Element::f16 ? Element::f32 : request.element;
   if (point.has("weights")) {
     const Weights weights = inputs.weights ? read_weights(inputs.weights->name(), weights_info)
                                            : parse_weights(point.text("weights"));
     require(static_cast<int>(weights.shape.size()) <= dims, ExitCode::usage,
-            fmt::format("--weights has {} dimensions ({}) and the field {}; give a box of as many at most",
-                        weights.shape.size(), fmt::join(weights.shape, " x "), dims));
+            fmt::format(
+                "--weights has {} dimensions ({}) and the field {}; give a box of as many at most",
+                weights.shape.size(), fmt::join(weights.shape, " x "), dims));
     for (const double weight : weights.values) require_bounded(computed, weight, "--weights");
     run::require_held(computed, point.real("previous"), "--previous " + point.text("previous"));
-    problem.stencil = tessera::stencil::make_stencil("weights", dims, padded(weights.shape), weights.values,
-                                                     point.real("previous"));
+    problem.stencil = tessera::stencil::make_stencil("weights", dims, padded(weights.shape),
+                                                     weights.values, point.real("previous"));
   } else {
     problem.stencil = tessera::stencil::named_stencil(point.text("stencil"), dims);
   }
@@ -128,19 +133,20 @@ void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInf
           fmt::format("--past is for stencils of two time levels and '{}' has one; drop it",
                       problem.stencil.name));
   require(problem.any_given() == !inputs.given.empty(), ExitCode::usage,
-          problem.any_given() ? "--boundary given takes its values from a dataset; name it with --given"
-                              : "--given has no effect unless --boundary says given; say which side");
+          problem.any_given()
+              ? "--boundary given takes its values from a dataset; name it with --given"
+              : "--given has no effect unless --boundary says given; say which side");
 }
 
-void check_same_shape(const run::Input* input, const DatasetInfo& info, const std::vector<index_t>& wanted,
-                      const char* what) {
+void check_same_shape(const run::Input* input, const DatasetInfo& info,
+                      const std::vector<index_t>& wanted, const char* what) {
   if (input == nullptr) return;
   require(info.reads_as_number(), ExitCode::bad_data,
-          fmt::format("{} holds elements of {}; real or integer numbers are needed", input->name().text(),
-                      info.type_text()));
+          fmt::format("{} holds elements of {}; real or integer numbers are needed",
+                      input->name().text(), info.type_text()));
   require(info.shape == wanted, ExitCode::bad_data,
-          fmt::format("{} ({}) is not {}, which has {} numbers", input->name().text(), info.shape_text(),
-                      what, fmt::join(wanted, " x ")));
+          fmt::format("{} ({}) is not {}, which has {} numbers", input->name().text(),
+                      info.shape_text(), what, fmt::join(wanted, " x ")));
 }
 
 void resolve_terms(const Values& point, const Inputs& inputs, Request& request) {
@@ -148,7 +154,8 @@ void resolve_terms(const Values& point, const Inputs& inputs, Request& request) 
   for (std::size_t k = 0; k < inputs.terms.size(); ++k)
     terms.present[k] = inputs.terms[k] != nullptr;
   terms.source_factor = point.real("source-factor");
-  run::require_held(request.element, terms.source_factor, "--source-factor " + point.text("source-factor"));
+  run::require_held(request.element, terms.source_factor,
+                    "--source-factor " + point.text("source-factor"));
 }
 
 /// As the field, in its dimensions.
@@ -179,7 +186,8 @@ void resolve_method(const Values& point, Request& request) {
   if (point.has("grid")) {
     const auto parts = parse_extents(point.text("grid"), "grid");
     require(static_cast<int>(parts.size()) == request.dims() &&
-                std::all_of(parts.begin(), parts.end(), [](index_t n) { return n >= 1 && n <= 1 << 20; }),
+                std::all_of(parts.begin(), parts.end(),
+                            [](index_t n) { return n >= 1 && n <= 1 << 20; }),
             ExitCode::usage,
             fmt::format("--grid '{}' is no grid for a field of {} dimension(s)", point.text("grid"),
                         request.dims()));
@@ -192,19 +200,22 @@ void resolve_method(const Values& point, Request& request) {
 void check_place(const Values& point, const Request& request) {
   check_terms(request.problem().stencil, request.problem().terms);
   const auto* const kernel = request.method.kernel;
-  const bool device = kernel != nullptr ? kernel->space == Space::device : point.text("device") == "gpu";
+  const bool device =
+      kernel != nullptr ? kernel->space == Space::device : point.text("device") == "gpu";
   const bool half = request.element == Element::f16;
-  require(!half || !request.problem().terms.any(), ExitCode::usage,
-          "fields in f16 take no --coefficients, --source, --mask or --fill mask; take --type f32 or "
-          "f64");
-  require(!device || !request.problem().terms.any(), ExitCode::usage,
-          "no GPU kernel takes --coefficients, --source, --mask or --fill mask; take --device cpu or "
-          "a kernel of the CPU");
+  require(
+      !half || !request.problem().terms.any(), ExitCode::usage,
+      "fields in f16 take no --coefficients, --source, --mask or --fill mask; take --type f32 or "
+      "f64");
+  require(
+      !device || !request.problem().terms.any(), ExitCode::usage,
+      "no GPU kernel takes --coefficients, --source, --mask or --fill mask; take --device cpu or "
+      "a kernel of the CPU");
 }
 
 /// What the plan knows of the machine, the same on every rank.
-void resolve_machine(const mpi::Communicator& comm, const Values& point, const run::Ceilings& ceilings,
-                     Request& request) {
+void resolve_machine(const mpi::Communicator& comm, const Values& point,
+                     const run::Ceilings& ceilings, Request& request) {
   auto& shape = request.shape;
   const bool other_ranks = point.flag("plan") && point.has("ranks");
   shape.ranks = other_ranks ? point.integer("ranks") : comm.size();
@@ -217,10 +228,12 @@ void resolve_machine(const mpi::Communicator& comm, const Values& point, const r
   const std::size_t most = all.largest(on_node), any_crowded = all.largest(crowded ? 1 : 0);
   all.settle();
   index_t per_node = all.value(most);
-  if (other_ranks) per_node = std::min<index_t>(shape.ranks, std::max(1, machine::default_threads()));
+  if (other_ranks)
+    per_node = std::min<index_t>(shape.ranks, std::max(1, machine::default_threads()));
   const auto copy = ceilings.at("copy", shape.threads * per_node);
   const auto share = static_cast<double>(per_node);
-  const double usual = std::min(10.0 * shape.threads * share, 100.0);  // GB/s, where nobody measured
+  const double usual =
+      std::min(10.0 * shape.threads * share, 100.0);  // GB/s, where nobody measured
   const mpi::Network network = run::network(ceilings, shape.ranks);
   std::vector<double> known{copy.value_or(usual) * 1e9 / share,
                             copy ? 1.0 : 0.0,
@@ -270,7 +283,8 @@ Found share_all(const mpi::Communicator& comm, const Inputs& inputs) {
 void check_shapes(const std::vector<std::unique_ptr<run::Input>>& inputs,
                   const std::vector<DatasetInfo>& infos, const std::vector<index_t>& wanted,
                   const char* what) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) check_same_shape(inputs[i].get(), infos[i], wanted, what);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    check_same_shape(inputs[i].get(), infos[i], wanted, what);
 }
 
 }  // namespace
@@ -288,10 +302,10 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   Request request;
   request.init = point.text("init");
   request.snapshots = point.has("snapshots");
-  request.files =
-      request.snapshots || point.has("out") || point.has("checkpoint") || !inputs.in.empty() ||
-      !inputs.given.empty() ||
-      std::any_of(inputs.terms.begin(), inputs.terms.end(), [](const auto& t) { return t != nullptr; });
+  request.files = request.snapshots || point.has("out") || point.has("checkpoint") ||
+                  !inputs.in.empty() || !inputs.given.empty() ||
+                  std::any_of(inputs.terms.begin(), inputs.terms.end(),
+                              [](const auto& t) { return t != nullptr; });
   request.every = point.integer("every");
   request.seed = static_cast<std::uint64_t>(point.integer("seed"));
   const Found found = share_all(comm, inputs);

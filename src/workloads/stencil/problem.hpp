@@ -11,12 +11,12 @@
 #include "dist/stencil/advance.hpp"
 #include "dist/stencil/plan.hpp"
 #include "io/output_file.hpp"
-#include "workloads/frame/workload.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
 #include "run/options.hpp"
 #include "run/session.hpp"
+#include "workloads/frame/workload.hpp"
 
 namespace tessera::workloads::stencil {
 
@@ -38,7 +38,8 @@ struct Inputs {
   std::unique_ptr<run::Input> weights;
   std::array<std::unique_ptr<run::Input>, terms_of_files.size()> terms;  ///< by Term
   std::unique_ptr<Domain> domain = std::make_unique<Domain>();
-  std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
+  std::unique_ptr<run::GpuExchanges> gpus =
+      std::make_unique<run::GpuExchanges>();  ///< as they are found out
 };
 
 /// One point of the sweep with everything looked up.
@@ -48,7 +49,7 @@ struct Request {
   dist::stencil::Method method;
   Element element = Element::f64;
   std::string kernel;
-  const mpi::DeviceExchange* gpus = nullptr;        ///< the fields stay there, and their halos travel so
+  const mpi::DeviceExchange* gpus = nullptr;  ///< the fields stay there, and their halos travel so
   std::optional<tessera::stencil::SlabPlan> slabs;  ///< or they come there between two exchanges
   std::string init;
   std::vector<std::string> fields{"u"};  ///< their names
@@ -69,9 +70,11 @@ struct Request {
   [[nodiscard]] double updates() const;  ///< points times steps, of all fields
 };
 
-/// "clamp", "x=periodic,y-=constant:1.5,y+=mirror"; sides not named are clamped. Throws Error(usage).
+/// "clamp", "x=periodic,y-=constant:1.5,y+=mirror"; sides not named are clamped. Throws
+/// Error(usage).
 [[nodiscard]] dist::stencil::Sides parse_sides(const std::string& text, int dims);
-/// Weights written as "0 1 0; 1 -4 1; 0 1 0" (rows end with ;, planes with /), or the values of a dataset.
+/// Weights written as "0 1 0; 1 -4 1; 0 1 0" (rows end with ;, planes with /), or the values of a
+/// dataset.
 struct Weights {
   std::vector<index_t> shape;  ///< as many as dimensions
   std::vector<double> values;
@@ -90,25 +93,25 @@ struct Interval {
 };
 [[nodiscard]] Interval parse_interval(const std::string& text);
 
-/// Collective: shape and element type from the files where they are given, else from the options; then the
-/// plan.
-[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
-                              const run::Ceilings& ceilings);
+/// Collective: shape and element type from the files where they are given, else from the options;
+/// then the plan.
+[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point,
+                              const Inputs& inputs, const run::Ceilings& ceilings);
 
-/// The device sweeps where it is asked to. Where fields stay on the host they go there and back between two
-/// exchanges. Boxes go by the ranks' speed where those differ. Collective.
+/// The device sweeps where it is asked to. Where fields stay on the host they go there and back
+/// between two exchanges. Boxes go by the ranks' speed where those differ. Collective.
 void choose_place(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
                   Request& request);
-/// Points times steps a second that this rank's kernel does on its own, between two exchanges as far apart as
-/// the plan's: for shares by speed.
+/// Points times steps a second that this rank's kernel does on its own, between two exchanges as
+/// far apart as the plan's: for shares by speed.
 [[nodiscard]] double speed_of(const Request& request);
 
 /// What a rank plans to hold, of everything.
 [[nodiscard]] index_t memory_of(const Request& request, index_t rank);
 /// The largest memory of any rank if there were so many.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
-/// Prints what every rank will hold, send and compute, and how long that should last on the measured machine.
-/// Beside a program of so many bytes.
+/// Prints what every rank will hold, send and compute, and how long that should last on the
+/// measured machine. Beside a program of so many bytes.
 void print_plan(const Request& request, index_t program);
 /// What the worst rank will hold, and the slowest take.
 [[nodiscard]] Need need_of(const Request& request);
@@ -118,21 +121,23 @@ using Point = PointOf<Request, Inputs>;
 /// Whether the result is right. Collective.
 [[nodiscard]] bool run_steps(const Point& point);
 
-/// Describes the outputs of an option, one a field, in XDMF files beside theirs where that is asked for; says
-/// what readers of pictures do not find. Collective.
-void describe_images(const Point& point, const char* option, const std::vector<io::DatasetSpec>& specs,
-                     bool xdmf);
+/// Describes the outputs of an option, one a field, in XDMF files beside theirs where that is asked
+/// for; says what readers of pictures do not find. Collective.
+void describe_images(const Point& point, const char* option,
+                     const std::vector<io::DatasetSpec>& specs, bool xdmf);
 
 /// The initial field of this rank, read or generated from the global position. Local.
 template <class T>
 void load(const Request& request, const Inputs& inputs, dist::stencil::DistributedField<T>& u);
 /// What lies beyond given sides. Local.
 template <class T>
-void load_given(const Request& request, const Inputs& inputs, dist::stencil::DistributedField<T>& u);
+void load_given(const Request& request, const Inputs& inputs,
+                dist::stencil::DistributedField<T>& u);
 /// The terms of this rank with their ghost layers; nullptr where there are none. Local.
 template <class T>
 [[nodiscard]] std::shared_ptr<const dist::stencil::TermFields<T>> load_terms(const Request& request,
-                                                                             const Inputs& inputs, int rank);
+                                                                             const Inputs& inputs,
+                                                                             int rank);
 /// Gives the problem walls where --fill mask leaves cells of the first field out. Every other input
 /// has to have values in the domain, and further fields nowhere else. Collective; throws
 /// AgreedError(bad_data).
@@ -144,9 +149,10 @@ void load_walls(const Request& request, const Inputs& inputs, dist::stencil::Ter
 /// Writes NaN into a row of values from (z, y, 0) on where a point is no cell of the domain.
 template <class T>
 void leave_out(const tessera::stencil::Terms<T>& terms, index_t z, index_t y, index_t n, T* row);
-/// Names and hashes of what a step reads beside the field: the terms and what lies beyond given sides.
-/// Collective.
+/// Names and hashes of what a step reads beside the field: the terms and what lies beyond given
+/// sides. Collective.
 template <class T>
-[[nodiscard]] std::string identity_of(const Point& point, const dist::stencil::DistributedField<T>& u);
+[[nodiscard]] std::string identity_of(const Point& point,
+                                      const dist::stencil::DistributedField<T>& u);
 
 }  // namespace tessera::workloads::stencil

@@ -24,10 +24,10 @@ template <class T>
 std::string hashes_of(const Point& point, const DistributedField<T>& u) {
   std::vector<std::string> hashes;
   for (index_t field = 0; field < u.fields(); ++field) {
-    const auto mine = u.box().empty()
-                          ? 0
-                          : tessera::stencil::field_hash<T>(u.now(field), u.box().low, u.problem().global,
-                                                            point.request.method.threads);
+    const auto mine = u.box().empty() ? 0
+                                      : tessera::stencil::field_hash<T>(
+                                            u.now(field), u.box().low, u.problem().global,
+                                            point.request.method.threads);
     hashes.push_back(fmt::format("{:016x}", point.comm.sum(std::uint64_t{mine})));
   }
   return fmt::format("{}", fmt::join(hashes, ","));
@@ -52,8 +52,8 @@ run::Counted stand_in(const Request& request) {
 }
 
 /// halos: how they travel where the fields lie on the host.
-void describe(const Point& point, const std::string& hashes, index_t messages, const std::string& halos,
-              run::Measured& measured) {
+void describe(const Point& point, const std::string& hashes, index_t messages,
+              const std::string& halos, run::Measured& measured) {
   const Request& request = point.request;
   measured.stand_in = [&request] { return stand_in(request); };
   measured.columns = {
@@ -65,7 +65,8 @@ void describe(const Point& point, const std::string& hashes, index_t messages, c
       {"grid", layout::parts_text(request.plan.grid.parts, request.dims())},
       {"halo_steps", request.plan.halo_steps},
       {"messages", point.comm.sum(messages)},
-      {"exchange", request.gpus == nullptr ? halos : fmt::format("gpu_{}", mpi::name(request.gpus->way()))},
+      {"exchange",
+       request.gpus == nullptr ? halos : fmt::format("gpu_{}", mpi::name(request.gpus->way()))},
       {"slabs", request.slabs ? request.slabs->slabs : 0},
       {"slab_steps", request.slabs ? request.slabs->longest() : 0},
       {"hash", hashes}};
@@ -82,8 +83,8 @@ struct Datasets {
   std::vector<std::size_t> out, snapshots;
 };
 
-std::vector<std::size_t> add_output(const Point& point, const char* option, const std::vector<index_t>& time,
-                                    run::Outputs& outputs) {
+std::vector<std::size_t> add_output(const Point& point, const char* option,
+                                    const std::vector<index_t>& time, run::Outputs& outputs) {
   const auto& [values, request, inputs] = std::tie(point.values, point.request, point.inputs);
   std::vector<std::size_t> datasets;
   if (!values.has(option)) return datasets;
@@ -95,7 +96,8 @@ std::vector<std::size_t> add_output(const Point& point, const char* option, cons
     dimensions.insert(dimensions.begin(), "time");
   }
   for (const std::string& name : io::split_names(values.text(option))) {
-    datasets.push_back(outputs.add(io::parse_dataset_name(name, option), shape, request.element, dimensions));
+    datasets.push_back(
+        outputs.add(io::parse_dataset_name(name, option), shape, request.element, dimensions));
     outputs.spec(datasets.back()).time = time;
     outputs.spec(datasets.back()).image = true;
     if (const std::size_t field = datasets.size() - 1; field < inputs.in.size())
@@ -189,9 +191,12 @@ class Run {
       measured.verdict = stops.check->verdict();
     }
     if (stops.series) measured.tables.push_back({io::schema::series, stops.series->rows()});
-    describe(point_, hashes_of(point_, u_), traffic.messages, u_.window() ? "shared" : "messages", measured);
-    measured.work *= steps > 0 ? static_cast<double>(steps - begin_.step) / static_cast<double>(steps) : 0;
-    const bool right = outputs_.conclude(point_.comm, values, point_.session, measured, [&] { write(); });
+    describe(point_, hashes_of(point_, u_), traffic.messages, u_.window() ? "shared" : "messages",
+             measured);
+    measured.work *=
+        steps > 0 ? static_cast<double>(steps - begin_.step) / static_cast<double>(steps) : 0;
+    const bool right =
+        outputs_.conclude(point_.comm, values, point_.session, measured, [&] { write(); });
     if (right) {
       describe_images(point_, "snapshots", specs_of(datasets_.snapshots), true);
       describe_images(point_, "out", specs_of(datasets_.out), values.flag("xdmf"));
@@ -221,7 +226,9 @@ class Run {
   }
 
   /// Runs with checkpoints have no repetitions.
-  [[nodiscard]] bool begins_once() const { return resumes(point_.values) || point_.values.has("checkpoint"); }
+  [[nodiscard]] bool begins_once() const {
+    return resumes(point_.values) || point_.values.has("checkpoint");
+  }
 
   /// The field before the first step.
   void begin() {
@@ -251,8 +258,8 @@ class Run {
       if (stops.snapshots) stops.snapshots->leave(step);
     };
     if (values.has("checkpoint"))
-      stops.checkpoints.emplace(point_, u_, begin_.step, start_, stops.series ? &*stops.series : nullptr,
-                                leave, phases);
+      stops.checkpoints.emplace(point_, u_, begin_.step, start_,
+                                stops.series ? &*stops.series : nullptr, leave, phases);
   }
 
   void write() {
@@ -264,8 +271,9 @@ class Run {
       }
     }
     for (std::size_t i = 0; i < datasets_.out.size() && !u_.box().empty(); ++i) {
-      io::write_grid<T>(u_.box(), std::as_const(u_).now(static_cast<index_t>(i)),
-                        [&](auto slab, auto bytes) { outputs_.write_slab(datasets_.out[i], slab, bytes); });
+      io::write_grid<T>(
+          u_.box(), std::as_const(u_).now(static_cast<index_t>(i)),
+          [&](auto slab, auto bytes) { outputs_.write_slab(datasets_.out[i], slab, bytes); });
     }
   }
 
@@ -284,7 +292,8 @@ class Run {
 }  // namespace
 
 bool run_steps(const Point& point) {
-  return dispatch_kept(point.request.element, [&]<class T>(Type<T>) { return Run<T>(point).run(); });
+  return dispatch_kept(point.request.element,
+                       [&]<class T>(Type<T>) { return Run<T>(point).run(); });
 }
 
 }  // namespace tessera::workloads::stencil

@@ -39,13 +39,14 @@ template <class T>
 Norms norms_of(const GridView<const T>& u, const tessera::stencil::Terms<T>& terms, int threads) {
   std::vector<Norms> rows(static_cast<std::size_t>(u.extent[0] * u.extent[1]));
   machine::parallel(threads, [&] {
-    machine::parallel_for(0, static_cast<index_t>(rows.size()), 16, [&](index_t begin, index_t end) {
-      for (index_t i = begin; i < end; ++i) {
-        const index_t z = i / u.extent[1], y = i % u.extent[1];
-        rows[static_cast<std::size_t>(i)] =
-            norms_of_row(u.row(z, y), terms.row(dist::stencil::Term::walls, z, y, 0), u.extent[2]);
-      }
-    });
+    machine::parallel_for(
+        0, static_cast<index_t>(rows.size()), 16, [&](index_t begin, index_t end) {
+          for (index_t i = begin; i < end; ++i) {
+            const index_t z = i / u.extent[1], y = i % u.extent[1];
+            rows[static_cast<std::size_t>(i)] = norms_of_row(
+                u.row(z, y), terms.row(dist::stencil::Term::walls, z, y, 0), u.extent[2]);
+          }
+        });
   });
   Norms all;
   for (const Norms& row : rows) {
@@ -74,12 +75,13 @@ std::vector<Index3> parse_probes(const std::string& text, const dist::stencil::P
       if (inside) point[2 - k] = std::stoll(digits);  // x first
       inside = inside && point[2 - k] < problem.global[2 - k];
     }
-    require(
-        inside, ExitCode::usage,
-        fmt::format("--probe '{}' is no point of the field; write {}, from 0 on, points separated by ;", word,
-                    dims == 1   ? "x"
-                    : dims == 2 ? "x,y"
-                                : "x,y,z"));
+    require(inside, ExitCode::usage,
+            fmt::format(
+                "--probe '{}' is no point of the field; write {}, from 0 on, points separated by ;",
+                word,
+                dims == 1   ? "x"
+                : dims == 2 ? "x,y"
+                            : "x,y,z"));
     points.push_back(point);
   }
   return points;
@@ -96,7 +98,8 @@ Series<T>::Series(const Point& point, const DistributedField<T>& u, mpi::Phases&
       quantities_.push_back(request.prefix(field) + where);
     }
     if (!point.values.flag("norms")) continue;
-    for (const char* norm : {"min", "max", "sum", "l2"}) quantities_.push_back(request.prefix(field) + norm);
+    for (const char* norm : {"min", "max", "sum", "l2"})
+      quantities_.push_back(request.prefix(field) + norm);
   }
 }
 
@@ -140,8 +143,7 @@ void Series<T>::measure(index_t field) {
   const auto& comm = point_.comm;
   u_.bring();
   const int threads = point_.request.method.threads;
-  const Norms mine =
-      u_.box().empty() ? Norms{} : norms_of<T>(u_.now(field), u_.terms(), threads);
+  const Norms mine = u_.box().empty() ? Norms{} : norms_of<T>(u_.now(field), u_.terms(), threads);
   seen_.push_back(comm.min(mine.low));
   seen_.push_back(comm.max(mine.high));
   seen_.push_back(comm.sum(mine.sum));

@@ -13,20 +13,23 @@ namespace tessera::workloads::stencil {
 
 template <class T>
 Snapshots<T>::Snapshots(const Point& point, const DistributedField<T>& u, run::Outputs& outputs,
-                        std::vector<std::size_t> datasets, const FramePlan& frames, mpi::Phases& phases)
+                        std::vector<std::size_t> datasets, const FramePlan& frames,
+                        mpi::Phases& phases)
     : point_(point),
       u_(u),
       outputs_(outputs),
       datasets_(std::move(datasets)),
       frames_(frames),
       phases_(phases) {
-  mpi::together(point.comm, "allocate", [&] { copy_ = machine::Buffer<T>(u.fields() * u.box().volume()); });
+  mpi::together(point.comm, "allocate",
+                [&] { copy_ = machine::Buffer<T>(u.fields() * u.box().volume()); });
 }
 
 template <class T>
 index_t Snapshots<T>::next(index_t step) const {
   const auto& steps = frames_.steps;
-  const auto frame = std::lower_bound(steps.begin(), steps.end(), std::max(step, frames_.written + 1));
+  const auto frame =
+      std::lower_bound(steps.begin(), steps.end(), std::max(step, frames_.written + 1));
   return frame == steps.end() ? dist::stencil::never : *frame;
 }
 
@@ -84,7 +87,8 @@ void Snapshots<T>::leave(index_t step) {
 
 namespace {
 
-/// The first step and the last one that an attempt left of all files; -1 where there is none. Local.
+/// The first step and the last one that an attempt left of all files; -1 where there is none.
+/// Local.
 std::pair<index_t, index_t> left_of(const Point& point, const std::string& problem) {
   std::string state;
   for (const std::string& name : io::split_names(point.values.text("snapshots"))) {
@@ -109,15 +113,18 @@ index_t first_frame_of(const std::string& file, index_t otherwise) {
   return static_cast<index_t>(step);
 }
 
-/// A run that goes on without the frames before its first step must not replace a file that has them. Local.
+/// A run that goes on without the frames before its first step must not replace a file that has
+/// them. Local.
 void require_no_frames_before(const Point& point, index_t first) {
   for (const std::string& name : io::split_names(point.values.text("snapshots"))) {
     const std::string file = io::parse_dataset_name(name, "snapshots").file;
     const index_t there = first_frame_of(file, first);
-    require(there >= first, ExitCode::cannot_create,
-            fmt::format("'{}' holds frames from step {} on and would be replaced by those of a run that goes "
-                        "on after step {}; name other --snapshots, or leave --resume out to make all",
-                        file, there, first));
+    require(
+        there >= first, ExitCode::cannot_create,
+        fmt::format(
+            "'{}' holds frames from step {} on and would be replaced by those of a run that goes "
+            "on after step {}; name other --snapshots, or leave --resume out to make all",
+            file, there, first));
   }
 }
 
@@ -127,11 +134,13 @@ FramePlan plan_frames(const Point& point, const std::string& problem, index_t fi
   const auto& [comm, values, request, inputs, session] = point;
   FramePlan plan;
   if (values.has("checkpoint"))
-    plan.problem = fmt::format("{}, {} steps, a frame every {} in {}, {}", problem, request.shape.steps,
-                               request.every, values.text("snapshots"), values.text("out"));
+    plan.problem =
+        fmt::format("{}, {} steps, a frame every {} in {}, {}", problem, request.shape.steps,
+                    request.every, values.text("snapshots"), values.text("out"));
   std::array<index_t, 2> left{-1, -1};
   if (resumes(values) && !plan.problem.empty())
-    mpi::on_root(comm, "resume", [&] { std::tie(left[0], left[1]) = left_of(point, plan.problem); });
+    mpi::on_root(comm, "resume",
+                 [&] { std::tie(left[0], left[1]) = left_of(point, plan.problem); });
   comm.broadcast(std::span<index_t>(left), 0);
   const bool goes_on = left[1] >= first;
   if (!goes_on && values.has("overwrite"))
@@ -140,7 +149,8 @@ FramePlan plan_frames(const Point& point, const std::string& problem, index_t fi
   plan.written = goes_on ? left[1] : -1;
   if (goes_on && comm.is_root()) {
     const auto there = std::upper_bound(plan.steps.begin(), plan.steps.end(), plan.written);
-    fmt::print("resumed: {} of {} frames are there\n", there - plan.steps.begin(), plan.steps.size());
+    fmt::print("resumed: {} of {} frames are there\n", there - plan.steps.begin(),
+               plan.steps.size());
   }
   return plan;
 }

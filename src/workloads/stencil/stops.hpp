@@ -22,7 +22,8 @@ using dist::stencil::Stop;
 template <class T>
 class Check : public Stop {
  public:
-  Check(const Point& point, const DistributedField<T>& u, index_t first, index_t last, mpi::Phases& phases);
+  Check(const Point& point, const DistributedField<T>& u, index_t first, index_t last,
+        mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override;
   void at(index_t step) override;
   /// A sample that differs by a bit is wrong; a sum may drift by what rounding allows. Collective.
@@ -44,12 +45,12 @@ class Check : public Stop {
 /// The frames of the snapshots, and those of them that a stopped attempt left.
 struct FramePlan {
   std::vector<index_t> steps;  ///< of each, ascending
-  std::string problem;         ///< everything that they depend on; empty: of no use to another attempt
-  index_t written = -1;        ///< up to this step they are there
+  std::string problem;   ///< everything that they depend on; empty: of no use to another attempt
+  index_t written = -1;  ///< up to this step they are there
 };
 
-/// From the step `first` on, or from where a stopped attempt at the same problem began, if what it left
-/// reaches that far. Collective.
+/// From the step `first` on, or from where a stopped attempt at the same problem began, if what it
+/// left reaches that far. Collective.
 [[nodiscard]] FramePlan plan_frames(const Point& point, const std::string& problem, index_t first);
 
 /// Frames to a dataset of the outputs for every field, written while the next steps are computed.
@@ -109,15 +110,15 @@ class Series : public Stop {
   std::vector<double> seen_;
 };
 
-/// Writes checkpoints of the field from time to time, and when a signal asks for one: after that all ranks
-/// throw AgreedError(stopped_early). The one before is kept beside it.
+/// Writes checkpoints of the field from time to time, and when a signal asks for one: after that
+/// all ranks throw AgreedError(stopped_early). The one before is kept beside it.
 template <class T>
 class Checkpoints : public Stop {
  public:
   /// What else is to be left where a signal ends the run after a step.
   using Leave = std::function<void(index_t step)>;
-  /// Checks that the files can be made. start: of the run's field before its first step; series: goes along,
-  /// if there is one. Collective.
+  /// Checks that the files can be made. start: of the run's field before its first step; series:
+  /// goes along, if there is one. Collective.
   Checkpoints(const Point& point, const DistributedField<T>& u, index_t first, std::string start,
               const Series<T>* series, Leave leave, mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override { return std::max(step, next_); }
@@ -159,9 +160,9 @@ struct Begin {
   std::string checkpoint;  ///< empty: none
 };
 
-/// Loads the newest whole checkpoint of this problem into u; does not touch u where none is to be looked for,
-/// or --resume is auto and there is none. One that is found, not named, must be of a run from this start.
-/// Collective.
+/// Loads the newest whole checkpoint of this problem into u; does not touch u where none is to be
+/// looked for, or --resume is auto and there is none. One that is found, not named, must be of a
+/// run from this start. Collective.
 template <class T>
 [[nodiscard]] Begin resume(const Point& point, DistributedField<T>& u, const std::string& start);
 

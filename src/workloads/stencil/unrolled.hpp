@@ -9,8 +9,8 @@
 
 namespace tessera::workloads::stencil {
 
-/// body(part, shift) for the parts of a box that lie in the field, periodic dimensions unrolled, each
-/// with the way from there to its place in the field.
+/// body(part, shift) for the parts of a box that lie in the field, periodic dimensions unrolled,
+/// each with the way from there to its place in the field.
 template <class Body>
 void each_unrolled(const dist::stencil::Problem& problem, const Box3& box, const Body& body) {
   struct Stretch {

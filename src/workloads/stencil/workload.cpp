@@ -18,7 +18,9 @@ class Planned final : public PlannedPoint {
   [[nodiscard]] index_t most_memory(index_t ranks) const override {
     return stencil::most_memory(request_, ranks);
   }
-  [[nodiscard]] Need need(const run::Ceilings&, index_t) const override { return need_of(request_); }
+  [[nodiscard]] Need need(const run::Ceilings&, index_t) const override {
+    return need_of(request_);
+  }
   void print(const run::Ceilings&, index_t) const override {
     const index_t program = run::program_memory(comm_, values_);
     if (comm_.is_root()) print_plan(request_, program);
@@ -37,14 +39,16 @@ class Planned final : public PlannedPoint {
 }  // namespace
 
 Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
-  return [inputs](const mpi::Communicator& comm, const run::Values& values, const run::Ceilings& ceilings) {
+  return [inputs](const mpi::Communicator& comm, const run::Values& values,
+                  const run::Ceilings& ceilings) {
     return std::make_unique<Planned>(comm, values, *inputs, ceilings);
   };
 }
 
 Workload workload(const run::OptionSet& options) {
   using Names = OutputOption::Names;
-  return {.options = &options, .outputs = {{"out", Names::datasets}, {"snapshots", Names::datasets}}};
+  return {.options = &options,
+          .outputs = {{"out", Names::datasets}, {"snapshots", Names::datasets}}};
 }
 
 }  // namespace tessera::workloads::stencil

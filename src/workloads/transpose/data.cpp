@@ -22,7 +22,8 @@ T element_at(std::uint64_t seed, std::uint64_t stream, index_t position) {
 
 /// to[0:count] = the elements at consecutive positions.
 template <class T>
-void generate_run(std::uint64_t seed, std::uint64_t stream, index_t first, index_t count, std::byte* to) {
+void generate_run(std::uint64_t seed, std::uint64_t stream, index_t first, index_t count,
+                  std::byte* to) {
   for (index_t i = 0; i < count; ++i) {
     const T value = element_at<T>(seed, stream, first + i);
     std::memcpy(to + i * index_t{sizeof(T)}, &value, sizeof(T));
@@ -31,7 +32,8 @@ void generate_run(std::uint64_t seed, std::uint64_t stream, index_t first, index
 
 /// Real and imaginary parts at positions of their own.
 template <class T>
-void generate_complex(std::uint64_t seed, std::uint64_t stream, index_t first, index_t count, std::byte* to) {
+void generate_complex(std::uint64_t seed, std::uint64_t stream, index_t first, index_t count,
+                      std::byte* to) {
   generate_run<T>(seed, stream, 2 * first, 2 * count, to);
 }
 
@@ -89,7 +91,8 @@ io::Handle type_of(const Request& request, const run::Input* input) {
 }
 
 void load(const Request& request, const run::Input* input, std::uint64_t stream,
-          const std::vector<index_t>& extents, const std::vector<layout::Range>& slab, std::byte* to) {
+          const std::vector<index_t>& extents, const std::vector<layout::Range>& slab,
+          std::byte* to) {
   if (input == nullptr) {
     generate(request, stream, extents, slab, to);
     return;
@@ -103,8 +106,9 @@ run::Outputs open_output(const Point& point, const std::string& problem) {
   if (point.values.has("out")) {
     mpi::together(point.comm, "create output", [&] {
       const run::Input* const input = point.inputs.in.get();
-      const std::size_t place = outputs.add(io::parse_dataset_name(point.values.text("out"), "out"),
-                                            point.request.result_extents(), type_of(point.request, input));
+      const std::size_t place =
+          outputs.add(io::parse_dataset_name(point.values.text("out"), "out"),
+                      point.request.result_extents(), type_of(point.request, input));
       if (input != nullptr) outputs.describe_as(place, input->name());
     });
   }

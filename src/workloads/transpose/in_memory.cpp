@@ -63,7 +63,8 @@ DistributedRecords make_result(const Point& point) {
   if (request.method.algorithm == Algorithm::shared && comm.size() > 1) {
     b = DistributedRecords(comm, home, request.shape.element_bytes, comm.node());
   } else {
-    mpi::together(comm, "allocate", [&] { b = DistributedRecords(comm, home, request.shape.element_bytes); });
+    mpi::together(comm, "allocate",
+                  [&] { b = DistributedRecords(comm, home, request.shape.element_bytes); });
   }
   const auto bytes = bytes_of(b);
   if (!bytes.empty()) std::memset(b.view().data, poison, bytes.size());
@@ -80,7 +81,8 @@ bool run_in_place(const Point& point) {
   const auto& inputs = point.inputs;
   run::Outputs outputs = open_output(point);
   mpi::Phases once;
-  auto matrix = load_matrix(point, inputs.in.get(), 1, request.shape.rows, request.shape.cols, once);
+  auto matrix =
+      load_matrix(point, inputs.in.get(), 1, request.shape.rows, request.shape.cols, once);
   const bool verify = !values.flag("no-verify");
   const int threads = request.method.tuning.threads;
   const auto checksum = [&](Indices indices) {
@@ -109,7 +111,8 @@ bool run_in_place(const Point& point) {
 /// Where there are no hardware counters.
 run::Counted stand_in(const Request& request) {
   const auto& q = request.shape;
-  if (request.permutes() || !q.scale.plain()) return run::not_simulated("only plain transposes are traced");
+  if (request.permutes() || !q.scale.plain())
+    return run::not_simulated("only plain transposes are traced");
   const auto& tuning = request.method.tuning;
   return run::simulated({.workload = "transpose",
                          .kernel = request.kernel,
@@ -150,7 +153,8 @@ bool run_matrix(const Point& point) {
   const dist::transpose::Task task{a, q.op, b, q.scale};
   std::optional<dist::transpose::DeviceTranspose> there;
   if (request.gpus != nullptr) {
-    there.emplace(*request.gpus, dist::transpose::DeviceTask{a.layout(), q.op, b.layout(), a.bytes()},
+    there.emplace(*request.gpus,
+                  dist::transpose::DeviceTask{a.layout(), q.op, b.layout(), a.bytes()},
                   request.method);
     mpi::together(comm, "to device", [&] {
       const mpi::PhaseScope scope(once, "to device");
@@ -177,8 +181,9 @@ bool run_matrix(const Point& point) {
     const int threads = request.method.tuning.threads;
     if (q.scale.plain()) {
       const auto indices = q.op == Op::transpose ? Indices::swapped : Indices::as_stored;
-      measured.verdict = verdict_of(matrix_checksum(comm, b, indices, request.seed, threads) ==
-                                    matrix_checksum(comm, a, Indices::as_stored, request.seed, threads));
+      measured.verdict =
+          verdict_of(matrix_checksum(comm, b, indices, request.seed, threads) ==
+                     matrix_checksum(comm, a, Indices::as_stored, request.seed, threads));
     } else {
       measured.verdict = verdict_of(is_update(comm, task, old_b, request.seed, threads));
     }
@@ -193,7 +198,8 @@ bool run_axes(const Point& point) {
   const auto& request = point.request;
   const auto& inputs = point.inputs;
   run::Outputs outputs = open_output(point);
-  const auto part = dist::transpose::axes_part(request.extents, request.axes, comm.rank(), comm.size());
+  const auto part =
+      dist::transpose::axes_part(request.extents, request.axes, comm.rank(), comm.size());
   const index_t bytes = request.shape.element_bytes;
   machine::Buffer<std::byte> from, to;
   mpi::Phases once;
@@ -222,8 +228,10 @@ bool run_axes(const Point& point) {
       to_ranges.push_back(part.from[static_cast<std::size_t>(axis)]);
     }
     const int threads = request.method.tuning.threads;
-    const auto before = slab_checksum({from.data(), part.from, own_names, bytes}, request.seed, threads);
-    const auto after = slab_checksum({to.data(), to_ranges, request.axes, bytes}, request.seed, threads);
+    const auto before =
+        slab_checksum({from.data(), part.from, own_names, bytes}, request.seed, threads);
+    const auto after =
+        slab_checksum({to.data(), to_ranges, request.axes, bytes}, request.seed, threads);
     measured.verdict = verdict_of(comm.sum(before) == comm.sum(after));
   }
   return outputs.conclude(comm, values, point.session, measured,

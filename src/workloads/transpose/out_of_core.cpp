@@ -1,5 +1,5 @@
-// Out of core: from file to file in tiles, each read, permuted and written once. A rank takes its share of
-// the tiles and needs no other rank.
+// Out of core: from file to file in tiles, each read, permuted and written once. A rank takes its
+// share of the tiles and needs no other rank.
 
 #include <fmt/format.h>
 
@@ -25,8 +25,10 @@ using dist::transpose::Permutation;
 using dist::transpose::Tiles;
 using Slab = std::vector<layout::Range>;
 
-constexpr index_t tiles_held = 4;  // one that is read, one permuted into another, one that is written
-constexpr index_t largest_tile = index_t{512} << 20;  // larger ones have no longer runs worth having
+constexpr index_t tiles_held =
+    4;  // one that is read, one permuted into another, one that is written
+constexpr index_t largest_tile = index_t{512}
+                                 << 20;  // larger ones have no longer runs worth having
 
 std::vector<int> axes_of(const Request& request) {
   if (request.permutes()) return request.axes;
@@ -46,7 +48,8 @@ struct Done {
 
   [[nodiscard]] std::string text() const {
     std::string words = fmt::format("{:x},{:x}", before, after);
-    for (const layout::Range& range : tiles) words += fmt::format(",{:x},{:x}", range.begin, range.end);
+    for (const layout::Range& range : tiles)
+      words += fmt::format(",{:x},{:x}", range.begin, range.end);
     return words;
   }
 };
@@ -55,7 +58,8 @@ Done parse_done(const std::string& text) {
   Done done;
   if (text.empty()) return done;
   std::vector<std::uint64_t> numbers;
-  for (const std::string& word : split(text, ',')) numbers.push_back(std::stoull(word, nullptr, 16));
+  for (const std::string& word : split(text, ','))
+    numbers.push_back(std::stoull(word, nullptr, 16));
   done.before = numbers.at(0);
   done.after = numbers.at(1);
   for (std::size_t n = 2; n + 1 < numbers.size(); n += 2)
@@ -81,21 +85,23 @@ std::string problem_text(const Point& point, const Tiles& tiles) {
   if (point.inputs.in) {
     const std::string& file = point.inputs.in->name().file;
     mpi::on_root(point.comm, "read", [&] {
-      input = fmt::format("{} of {} bytes, changed at {}", point.values.text("in"),  // with the part of it
+      input = fmt::format("{} of {} bytes, changed at {}",
+                          point.values.text("in"),  // with the part of it
                           std::filesystem::file_size(file),
                           std::filesystem::last_write_time(file).time_since_epoch().count());
     });
   }
-  return fmt::format("{} {} x {} B, {}, axes {}, tiles {}, {}", input, fmt::join(request.extents, " x "),
-                     request.shape.element_bytes,
+  return fmt::format("{} {} x {} B, {}, axes {}, tiles {}, {}", input,
+                     fmt::join(request.extents, " x "), request.shape.element_bytes,
                      request.as_stored ? "as stored" : request.element.type_text(),
                      fmt::join(axes_of(request), ","), fmt::join(tiles.tile, " x "),
                      point.values.flag("no-verify") ? "unchecked" : "checked");
 }
 
-/// Threads that leave a core each to the one that reads and the one that writes: a team as wide as the cores
-/// waits, spinning, for the member whose core they take (6144 x 6144 f64 from file to file on two cores of
-/// Emerald Rapids with a quarter of it as memory, cold, in turns: 1.00 -> 0.70 s).
+/// Threads that leave a core each to the one that reads and the one that writes: a team as wide as
+/// the cores waits, spinning, for the member whose core they take (6144 x 6144 f64 from file to
+/// file on two cores of Emerald Rapids with a quarter of it as memory, cold, in turns: 1.00 -> 0.70
+/// s).
 Method beside_files(Method method) {
   method.tuning.threads = std::max(1, method.tuning.threads - 2);
   return method;
@@ -193,8 +199,8 @@ class Pass {
     load(request, point_.inputs.in.get(), 1, request.extents, slab, buffer(in_, t).data());
   }
 
-  /// Asks for the tiles up to the next few after the t-th, those side by side as one slab: its runs are
-  /// longer (1.0 instead of 1.5 s a GB where a tile's are 22 KiB).
+  /// Asks for the tiles up to the next few after the t-th, those side by side as one slab: its runs
+  /// are longer (1.0 instead of 1.5 s a GB where a tile's are 22 KiB).
   void read_ahead(const run::Input& input, std::span<const index_t> mine, std::size_t t) {
     const index_t beside = tiles_.count.back();
     const auto at_once = static_cast<std::size_t>(std::min(beside, tiles_held));
@@ -231,8 +237,8 @@ class Pass {
   [[nodiscard]] std::uint64_t checksum(const std::byte* data, const Slab& slab,
                                        const std::vector<int>& names) const {
     const auto& request = point_.request;
-    return dist::transpose::slab_checksum({data, slab, names, request.shape.element_bytes}, request.seed,
-                                          method_.tuning.threads);
+    return dist::transpose::slab_checksum({data, slab, names, request.shape.element_bytes},
+                                          request.seed, method_.tuning.threads);
   }
 
   const Point& point_;
@@ -263,7 +269,8 @@ Tiles tiles_of(const Request& request, index_t allowance) {
 namespace {
 
 /// Adds what every rank has done: `done` tiles of its share of those that were left. Collective.
-void add_done(const mpi::Communicator& comm, const std::vector<index_t>& left, index_t done, Done& all) {
+void add_done(const mpi::Communicator& comm, const std::vector<index_t>& left, index_t done,
+              Done& all) {
   const layout::BlockMap shares(static_cast<index_t>(left.size()), comm.size());
   const std::vector<index_t> counts = comm.all_gather(done);
   for (int rank = 0; rank < comm.size(); ++rank) {
@@ -288,12 +295,12 @@ bool run_out_of_core(const Point& point, const Tiles& tiles) {
   Done all = parse_done(outputs.kept());
   const std::vector<index_t> left = without(tiles.total(), all.tiles);
   if (comm.is_root() && !outputs.kept().empty())
-    fmt::print("resumed: {} of {} tiles are there\n", tiles.total() - static_cast<index_t>(left.size()),
-               tiles.total());
+    fmt::print("resumed: {} of {} tiles are there\n",
+               tiles.total() - static_cast<index_t>(left.size()), tiles.total());
   const layout::Range share =
       layout::BlockMap(static_cast<index_t>(left.size()), comm.size()).range(comm.rank());
-  const auto mine =
-      std::span(left).subspan(static_cast<std::size_t>(share.begin), static_cast<std::size_t>(share.size()));
+  const auto mine = std::span(left).subspan(static_cast<std::size_t>(share.begin),
+                                            static_cast<std::size_t>(share.size()));
   Pass pass(point, tiles, outputs);
   index_t done = 0;
   run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
@@ -314,7 +321,8 @@ bool run_out_of_core(const Point& point, const Tiles& tiles) {
       static_cast<double>(left.size()) / static_cast<double>(std::max<index_t>(1, tiles.total()));
   measured.ceiling.clear();  // the file's rate, not the memory's
   // 0 where what was read and what was written hold the same elements at the right places, else 1.
-  if (pass.verifies()) measured.verdict = run::Verdict{"hash", all.before == all.after ? 0.0 : 1.0, 0};
+  if (pass.verifies())
+    measured.verdict = run::Verdict{"hash", all.before == all.after ? 0.0 : 1.0, 0};
   return outputs.conclude(comm, point.values, point.session, measured, [] {});
 }
 
@@ -322,12 +330,14 @@ index_t held_of(const Tiles& tiles) { return tiles_held * tiles.bytes; }
 
 void print_out_of_core(const Request& request, const Tiles& tiles, index_t program) {
   fmt::print(
-      "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of {}, "
+      "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of "
+      "{}, "
       "holds {} a rank{}\n",
       request.element.type_text(), fmt::join(request.extents, " x "),
       fmt::join(request.result_extents(), " x "), counted(tiles.total(), "tile"),
-      fmt::join(tiles.tile, " x "), counted(request.shape.ranks, "rank"), human_bytes(tiles.read_run),
-      human_bytes(tiles.write_run), human_bytes(held_of(tiles) + program), run::of_program_text(program));
+      fmt::join(tiles.tile, " x "), counted(request.shape.ranks, "rank"),
+      human_bytes(tiles.read_run), human_bytes(tiles.write_run),
+      human_bytes(held_of(tiles) + program), run::of_program_text(program));
 }
 
 }  // namespace tessera::workloads::transpose

@@ -18,14 +18,16 @@ std::vector<Forecast> axes_forecast(const Request& request) {
   std::vector<Forecast> result;
   for (index_t rank = 0; rank < request.shape.ranks; ++rank) {
     const index_t bytes =
-        dist::transpose::axes_part(request.extents, request.axes, rank, request.shape.ranks).elements *
+        dist::transpose::axes_part(request.extents, request.axes, rank, request.shape.ranks)
+            .elements *
         request.shape.element_bytes;
     result.push_back({.touched_bytes = 2 * bytes, .home_bytes = 2 * bytes});
   }
   return result;
 }
 
-/// With what the check of a scaled update holds beside it: the old C, another result, and its exchange.
+/// With what the check of a scaled update holds beside it: the old C, another result, and its
+/// exchange.
 std::vector<Forecast> matrix_forecast(const Request& request) {
   auto result = forecast(request.shape, request.method);
   const auto& q = request.shape;
@@ -47,8 +49,8 @@ std::vector<Forecast> forecast_of(const Request& request) {
   return request.permutes() ? axes_forecast(request) : matrix_forecast(request);
 }
 
-/// Memory at the measured rate of copies, then the messages; nothing overlaps. -1 where the machine was never
-/// measured.
+/// Memory at the measured rate of copies, then the messages; nothing overlaps. -1 where the machine
+/// was never measured.
 double predicted_seconds(const Request& request, const Forecast& f, std::size_t rank,
                          const run::Ceilings& ceilings, double exchange) {
   if (const auto& speeds = request.shape.weights; !speeds.empty())
@@ -56,12 +58,14 @@ double predicted_seconds(const Request& request, const Forecast& f, std::size_t 
   const index_t per_node = request.shape.ranks_per_node;
   const auto copy = ceilings.at("copy", request.method.tuning.threads * per_node);
   if (!copy) return -1;
-  return static_cast<double>(f.touched_bytes) / (*copy * 1e9 / static_cast<double>(per_node)) + exchange;
+  return static_cast<double>(f.touched_bytes) / (*copy * 1e9 / static_cast<double>(per_node)) +
+         exchange;
 }
 
 double exchange_of(const Request& request, const run::Ceilings& ceilings) {
   if (request.permutes()) return 0;
-  return exchange_seconds(request.shape, request.method, run::network(ceilings, request.shape.ranks));
+  return exchange_seconds(request.shape, request.method,
+                          run::network(ceilings, request.shape.ranks));
 }
 
 }  // namespace
@@ -93,7 +97,8 @@ Need need_of(const Request& request, const run::Ceilings& ceilings) {
   const auto forecasts = forecast_of(request);
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     need.memory = std::max(need.memory, forecasts[r].memory());
-    need.seconds = std::max(need.seconds, predicted_seconds(request, forecasts[r], r, ceilings, exchange));
+    need.seconds =
+        std::max(need.seconds, predicted_seconds(request, forecasts[r], r, ceilings, exchange));
   }
   return need;
 }
@@ -107,10 +112,11 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t p
   if (request.gpus != nullptr)
     fmt::print("the matrices stay on the GPUs; exchange: {}\n", request.gpus->text());
   if (!request.shape.weights.empty()) {
-    fmt::print("rows by measured speed, GB/s a rank: {}\n", run::text_of_weights(request.shape.weights, 1e9));
+    fmt::print("rows by measured speed, GB/s a rank: {}\n",
+               run::text_of_weights(request.shape.weights, 1e9));
   }
-  Table table(
-      {"rank", "memory traffic", "received", "sent", "messages", "at home", "work space", "predicted"});
+  Table table({"rank", "memory traffic", "received", "sent", "messages", "at home", "work space",
+               "predicted"});
   const double exchange = exchange_of(request, ceilings);
   double slowest = 0;
   index_t words = 0, most = 0;
@@ -129,9 +135,11 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t p
   fmt::print("{}", table.text());
   if (ssize(forecasts) > most_rows)
     fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
-  fmt::print("in all {} read once and written once; the worst rank receives {} and holds {}; predicted {}\n",
-             human_bytes(request.moved_bytes()), human_bytes(words), run::held_text(most, program),
-             slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
+  fmt::print(
+      "in all {} read once and written once; the worst rank receives {} and holds {}; predicted "
+      "{}\n",
+      human_bytes(request.moved_bytes()), human_bytes(words), run::held_text(most, program),
+      slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 
 }  // namespace tessera::workloads::transpose

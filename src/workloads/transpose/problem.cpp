@@ -27,9 +27,10 @@ std::vector<index_t> parse_list(const std::string& text, const char* option) {
   std::vector<index_t> values;
   for (const std::string& word : split(text, ',')) {
     const std::string digits(trim(word));
-    require(
-        !digits.empty() && digits.size() < 19 && digits.find_first_not_of("0123456789") == std::string::npos,
-        ExitCode::usage, fmt::format("--{} '{}' is no list of numbers; write 2,0,1", option, text));
+    require(!digits.empty() && digits.size() < 19 &&
+                digits.find_first_not_of("0123456789") == std::string::npos,
+            ExitCode::usage,
+            fmt::format("--{} '{}' is no list of numbers; write 2,0,1", option, text));
     values.push_back(std::stoll(digits));
   }
   return values;
@@ -46,8 +47,9 @@ std::vector<int> parse_axes(const std::string& text, std::size_t rank) {
   for (std::size_t k = 0; k < sorted.size(); ++k)
     permutation = permutation && sorted[k] == static_cast<int>(k);
   require(permutation, ExitCode::usage,
-          fmt::format("--axes {} is no permutation of the {} axes of the input; name each of 0 to {} once",
-                      text, rank, static_cast<index_t>(rank) - 1));
+          fmt::format(
+              "--axes {} is no permutation of the {} axes of the input; name each of 0 to {} once",
+              text, rank, static_cast<index_t>(rank) - 1));
   return axes;
 }
 
@@ -59,7 +61,8 @@ void resolve_extents(const Values& point, const io::DatasetInfo* info, const std
   } else if (point.has("shape")) {
     request.extents = parse_list(point.text("shape"), "shape");
   } else {
-    request.extents = {point.has("m") ? point.integer("m") : point.integer("n"), point.integer("n")};
+    request.extents = {point.has("m") ? point.integer("m") : point.integer("n"),
+                       point.integer("n")};
   }
   const std::size_t rank = request.extents.size();
   require(rank >= 1 && rank <= tessera::transpose::max_rank, ExitCode::bad_data,
@@ -70,8 +73,9 @@ void resolve_extents(const Values& point, const io::DatasetInfo* info, const std
   } else {
     require(
         rank == 2, ExitCode::bad_data,
-        fmt::format("{} is {}-dimensional where a matrix is needed; name the order of its axes with --axes",
-                    name, rank));
+        fmt::format(
+            "{} is {}-dimensional where a matrix is needed; name the order of its axes with --axes",
+            name, rank));
   }
   if (rank == 2) {  // a matrix has the faster ways
     request.shape.rows = request.extents[0];
@@ -112,19 +116,19 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
   const bool named = type != "auto";
   if (info == nullptr || named) {
     request.element = io::number_type(named ? type : "f64");
-    const bool complex = request.element.kind == io::DatasetInfo::Kind::complex;  // which HDF5 makes of none
+    const bool complex =
+        request.element.kind == io::DatasetInfo::Kind::complex;  // which HDF5 makes of none
     require(info == nullptr || (info->reads_as_number() && !complex) || info->type_text() == type,
             ExitCode::bad_data,
             fmt::format("{} holds {}, which --type {} cannot be made of; leave --type out", name,
                         info == nullptr ? "" : info->type_text(), type));
   } else {
-    require(
-        info->self_contained && info->element_bytes <= tessera::transpose::max_record_bytes,
-        ExitCode::bad_data,
-        fmt::format(
-            "the elements of {} ({}) have parts of variable length, references or more than {} bytes; give "
-            "numbers or plain records",
-            name, info->type_text(), tessera::transpose::max_record_bytes));
+    require(info->self_contained && info->element_bytes <= tessera::transpose::max_record_bytes,
+            ExitCode::bad_data,
+            fmt::format("the elements of {} ({}) have parts of variable length, references or more "
+                        "than {} bytes; give "
+                        "numbers or plain records",
+                        name, info->type_text(), tessera::transpose::max_record_bytes));
     request.element = *info;
     request.as_stored = true;
   }
@@ -135,30 +139,35 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
     scale.conjugate = tessera::transpose::Conjugate::yes;
   if (!scale.plain()) {
     scale.number = number_of(request.element);
-    require(scale.number != Number::opaque, ExitCode::usage,
-            fmt::format("--alpha and --beta compute in f32, f64, c64 or c128 and {} holds {}; add --type f64",
-                        name, request.element.type_text()));
+    require(
+        scale.number != Number::opaque, ExitCode::usage,
+        fmt::format(
+            "--alpha and --beta compute in f32, f64, c64 or c128 and {} holds {}; add --type f64",
+            name, request.element.type_text()));
     for (const auto& [option, value] : {std::pair{"alpha", scale.alpha}, {"beta", scale.beta}})
-      run::require_held(element_of(scale.number), value, fmt::format("--{} {}", option, point.text(option)));
-    request.as_stored = false;  // computing needs the machine's own byte order
+      run::require_held(element_of(scale.number), value,
+                        fmt::format("--{} {}", option, point.text(option)));
+    request.as_stored = false;                  // computing needs the machine's own byte order
     if (request.element.kind == Kind::complex)  // and parts that it has
       request.element.element_bytes = scale.number == Number::c64 ? 8 : 16;
   }
   request.shape.element_bytes = request.element.element_bytes;
 }
 
-void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node, const Values& point,
-                    Request& request) {
+void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node,
+                    const Values& point, Request& request) {
   auto& q = request.shape;
   auto& method = request.method;
   request.kernel = point.text("kernel");
   request.algorithm = point.text("algorithm");
   method.kernel = find_variant(tessera::transpose::variants(), request.kernel);
-  q.in_place = point.flag("in-place") || (method.kernel != nullptr && method.kernel->in_place != nullptr);
+  q.in_place =
+      point.flag("in-place") || (method.kernel != nullptr && method.kernel->in_place != nullptr);
   method.tuning.tile = point.integer("tile");
-  method.tuning.order = point.text("tile-order") == "rows"     ? tessera::transpose::Order::rows
-                        : point.text("tile-order") == "zigzag" ? tessera::transpose::Order::zigzag
-                                                               : tessera::transpose::Order::diagonal;
+  method.tuning.order = point.text("tile-order") == "rows" ? tessera::transpose::Order::rows
+                        : point.text("tile-order") == "zigzag"
+                            ? tessera::transpose::Order::zigzag
+                            : tessera::transpose::Order::diagonal;
   method.tuning.column_width = point.integer("column-width");
   method.tuning.threads = run::threads_of(point);
   method.tuning.device_memory = point.bytes("device-memory");
@@ -202,42 +211,54 @@ void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node
 void check_request(const Values& point, const Request& request) {
   const auto& q = request.shape;
   index_t elements = 1;
-  for (const index_t extent : request.extents) elements = checked_mul(elements, extent, "the input");
+  for (const index_t extent : request.extents)
+    elements = checked_mul(elements, extent, "the input");
   (void)checked_mul(elements, 2 * q.element_bytes, "the input");
   const std::string kernel = point.text("kernel");
-  require(!point.flag("in-place") || kernel == "auto" || kernel == "in_place", ExitCode::usage,
-          fmt::format("--in-place has a kernel of its own and {} needs a second matrix; drop one of the two",
-                      kernel));
+  require(
+      !point.flag("in-place") || kernel == "auto" || kernel == "in_place", ExitCode::usage,
+      fmt::format(
+          "--in-place has a kernel of its own and {} needs a second matrix; drop one of the two",
+          kernel));
   const char* const in_place = point.flag("in-place") ? "--in-place" : "--kernel in_place";
-  require(!q.in_place || (q.op == Op::transpose && q.scale.plain() && !request.permutes()), ExitCode::usage,
-          fmt::format("in place there is the plain transpose of a matrix only; drop {}, or --op, --axes, "
-                      "--alpha and --beta",
-                      in_place));
-  require(!q.in_place || q.ranks == 1 || q.rows == q.cols, ExitCode::usage,
+  require(!q.in_place || (q.op == Op::transpose && q.scale.plain() && !request.permutes()),
+          ExitCode::usage,
           fmt::format(
-              "in place, several ranks transpose square matrices only and this one is {} x {}; use one rank, "
-              "or drop {}",
-              q.rows, q.cols, in_place));
-  require(!q.in_place || q.ranks == 1 || request.method.algorithm == Algorithm::pairwise, ExitCode::usage,
-          fmt::format("in place, ranks exchange pairwise, not by {}; drop --algorithm", request.algorithm));
+              "in place there is the plain transpose of a matrix only; drop {}, or --op, --axes, "
+              "--alpha and --beta",
+              in_place));
+  require(!q.in_place || q.ranks == 1 || q.rows == q.cols, ExitCode::usage,
+          fmt::format("in place, several ranks transpose square matrices only and this one is {} x "
+                      "{}; use one rank, "
+                      "or drop {}",
+                      q.rows, q.cols, in_place));
+  require(!q.in_place || q.ranks == 1 || request.method.algorithm == Algorithm::pairwise,
+          ExitCode::usage,
+          fmt::format("in place, ranks exchange pairwise, not by {}; drop --algorithm",
+                      request.algorithm));
   require(
       !point.has("axes") || point.text("op") == "T", ExitCode::usage,
-      fmt::format("--axes says where every axis goes, so that --op {} has no place beside it; drop one of "
-                  "the two",
-                  point.text("op")));
+      fmt::format(
+          "--axes says where every axis goes, so that --op {} has no place beside it; drop one of "
+          "the two",
+          point.text("op")));
   require(!request.permutes() || q.scale.plain(), ExitCode::usage,
           "--alpha and --beta go with matrices; permute the axes first and scale then");
   require(!request.permutes() || kernel == "auto" || kernel == "cache_oblivious", ExitCode::usage,
-          fmt::format("--axes of more than a matrix runs cache_oblivious, not {}; drop --kernel", kernel));
+          fmt::format("--axes of more than a matrix runs cache_oblivious, not {}; drop --kernel",
+                      kernel));
 }
 
-/// The device takes a transpose only where it is asked for: the bus to it is slower than the host's own
-/// memory.
+/// The device takes a transpose only where it is asked for: the bus to it is slower than the host's
+/// own memory.
 void choose_place(const mpi::Communicator& comm, const Values& point, Request& request) {
   const tessera::transpose::Variant* const best =
       request.shape.in_place || request.permutes() ? nullptr : tessera::transpose::best_device();
-  const auto needed = [] { return index_t{0}; };  // what has no room there goes through it in pieces
-  const auto* const row = run::asked_device_kernel(comm, point, tessera::transpose::variants(), best, needed);
+  const auto needed = [] {
+    return index_t{0};
+  };  // what has no room there goes through it in pieces
+  const auto* const row =
+      run::asked_device_kernel(comm, point, tessera::transpose::variants(), best, needed);
   if (row == nullptr) return;
   request.method.kernel = row;
   request.kernel = row->name;
@@ -279,7 +300,8 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
 
 /// Memory that ranks share is resident with each of them, which --memory may not allow.
 void share_if_it_fits(const mpi::Communicator& comm, const Values& point, Request& request) {
-  const bool chosen = point.text("algorithm") == "auto" && request.method.algorithm == Algorithm::shared;
+  const bool chosen =
+      point.text("algorithm") == "auto" && request.method.algorithm == Algorithm::shared;
   if (!chosen || point.bytes("memory") == 0 || fits(request, run::Allowance(comm, point))) return;
   request.algorithm = "pairwise";
   request.method.algorithm = Algorithm::pairwise;
@@ -336,11 +358,12 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     const bool complex = request.element.kind == io::DatasetInfo::Kind::complex;
     if (!complex) io::require_matrix(c, inputs.c->name());
     require(!complex || c.type_text() == request.element.type_text(), ExitCode::bad_data,
-            fmt::format("{} holds {} and the result {}; give a C of that type", inputs.c->name().text(),
-                        c.type_text(), request.element.type_text()));
+            fmt::format("{} holds {} and the result {}; give a C of that type",
+                        inputs.c->name().text(), c.type_text(), request.element.type_text()));
     require(c.shape == request.result_extents(), ExitCode::bad_data,
-            fmt::format("{} is {} and the result is {}; give a C of that shape", inputs.c->name().text(),
-                        c.shape_text(), fmt::join(request.result_extents(), " x ")));
+            fmt::format("{} is {} and the result is {}; give a C of that shape",
+                        inputs.c->name().text(), c.shape_text(),
+                        fmt::join(request.result_extents(), " x ")));
   });
   choose_place(comm, point, request);
   choose_exchange(comm, point, inputs, request);

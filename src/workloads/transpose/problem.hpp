@@ -7,20 +7,21 @@
 
 #include "dist/transpose/tiles.hpp"
 #include "dist/transpose/transpose.hpp"
-#include "workloads/frame/workload.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
 #include "run/memory_plan.hpp"
 #include "run/options.hpp"
 #include "run/outputs.hpp"
+#include "workloads/frame/workload.hpp"
 
 namespace tessera::workloads::transpose {
 
 /// The inputs that files hold.
 struct Inputs {
   std::unique_ptr<run::Input> in, c;
-  std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
+  std::unique_ptr<run::GpuExchanges> gpus =
+      std::make_unique<run::GpuExchanges>();  ///< as they are found out
 };
 
 /// One point of the sweep with everything looked up.
@@ -41,11 +42,13 @@ struct Request {
   [[nodiscard]] double moved_bytes() const;  ///< what is read once, and the result written once
 };
 
-/// How fast this rank transposes on its own memory, bytes read and written a second: for shares by speed.
+/// How fast this rank transposes on its own memory, bytes read and written a second: for shares by
+/// speed.
 [[nodiscard]] double speed_of(const Request& request);
 
 /// Collective: shape and element type from the files where they are given, else from the options.
-[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs);
+[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point,
+                              const Inputs& inputs);
 
 /// What a rank plans to hold, of everything.
 [[nodiscard]] run::Held held_by(const Request& request, index_t rank);
@@ -55,34 +58,38 @@ struct Request {
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
 /// What the worst rank will hold, and the slowest take.
 [[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings);
-/// Prints what every rank will hold, send and take, and how long that should last on the measured machine.
-/// Beside a program of so many bytes.
+/// Prints what every rank will hold, send and take, and how long that should last on the measured
+/// machine. Beside a program of so many bytes.
 void print_plan(const Request& request, const run::Ceilings& ceilings, index_t program);
 
 /// The elements of a slab of an array of those extents, read or generated from the global position;
 /// contiguous.
 void load(const Request& request, const run::Input* input, std::uint64_t stream,
-          const std::vector<index_t>& extents, const std::vector<layout::Range>& slab, std::byte* to);
+          const std::vector<index_t>& extents, const std::vector<layout::Range>& slab,
+          std::byte* to);
 /// The type of the elements in files.
 [[nodiscard]] io::Handle type_of(const Request& request, const run::Input* input);
 
 using Point = PointOf<Request, Inputs>;
 
-/// Where --out goes, made before anything is computed; with a problem what a stopped run of it left.
-/// Collective.
+/// Where --out goes, made before anything is computed; with a problem what a stopped run of it
+/// left. Collective.
 [[nodiscard]] run::Outputs open_output(const Point& point, const std::string& problem = "");
 
-/// A matrix between two layouts, or in place; an array whose axes are permuted. Whether the check passed.
+/// A matrix between two layouts, or in place; an array whose axes are permuted. Whether the check
+/// passed.
 bool run_matrix(const Point& point);
 bool run_axes(const Point& point);
 /// What was computed, and how it is rated.
 void describe(const Request& request, run::Measured& measured);
 
-/// Out of core: whether a request can be, its tiles within so many bytes a rank, and the pass over them.
+/// Out of core: whether a request can be, its tiles within so many bytes a rank, and the pass over
+/// them.
 [[nodiscard]] bool may_go_out_of_core(const run::Values& values, const Request& request);
 [[nodiscard]] dist::transpose::Tiles tiles_of(const Request& request, index_t allowance);
 bool run_out_of_core(const Point& point, const dist::transpose::Tiles& tiles);
-void print_out_of_core(const Request& request, const dist::transpose::Tiles& tiles, index_t program);
+void print_out_of_core(const Request& request, const dist::transpose::Tiles& tiles,
+                       index_t program);
 /// Bytes that a rank holds of them.
 [[nodiscard]] index_t held_of(const dist::transpose::Tiles& tiles);
 

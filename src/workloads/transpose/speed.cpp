@@ -13,14 +13,16 @@ double speed_of(const Request& request) {
   constexpr double long_enough = 0.05;               // seconds
   constexpr index_t most_bytes = index_t{32} << 20;  // of a matrix: beyond the caches of one core
   const auto& q = request.shape;
-  const auto edge = static_cast<index_t>(std::sqrt(static_cast<double>(most_bytes / q.element_bytes)));
+  const auto edge =
+      static_cast<index_t>(std::sqrt(static_cast<double>(most_bytes / q.element_bytes)));
   const index_t rows = std::min(ceil_div(q.rows, q.ranks), edge), cols = std::min(q.cols, edge);
   if (rows == 0 || cols == 0) return 1;
   const auto self = mpi::Communicator::self();
   dist::DistributedRecords a(self, layout::row_blocks(rows, cols, 1), q.element_bytes);
   const bool turns = q.op == dist::transpose::Op::transpose;
   dist::DistributedRecords b(
-      self, turns ? layout::row_blocks(cols, rows, 1) : layout::row_blocks(rows, cols, 1), q.element_bytes);
+      self, turns ? layout::row_blocks(cols, rows, 1) : layout::row_blocks(rows, cols, 1),
+      q.element_bytes);
   for (auto* const matrix : {&a, &b})
     std::memset(matrix->view().data, 0, static_cast<std::size_t>(rows * cols * q.element_bytes));
   auto method = request.method;

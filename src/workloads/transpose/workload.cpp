@@ -7,14 +7,18 @@
 namespace tessera::workloads::transpose {
 namespace {
 
-/// The tiles where the request is to go out of core: asked for, or more than the ranks may hold. Collective.
+/// The tiles where the request is to go out of core: asked for, or more than the ranks may hold.
+/// Collective.
 std::optional<dist::transpose::Tiles> out_of_core_if_needed(const mpi::Communicator& comm,
-                                                      const run::Values& values, const Request& request) {
+                                                            const run::Values& values,
+                                                            const Request& request) {
   const std::string& wanted = values.text("out-of-core");
-  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, request))) return std::nullopt;
+  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, request)))
+    return std::nullopt;
   mpi::alike("plan", [&] {
     require(may_go_out_of_core(values, request), ExitCode::usage,
-            "--out-of-core always goes with --out, and not with --in-place, --alpha, --beta, or --op H of "
+            "--out-of-core always goes with --out, and not with --in-place, --alpha, --beta, or "
+            "--op H of "
             "complex numbers");
   });
   if (wanted == "auto" && fits(request, run::Allowance(comm, values))) return std::nullopt;
@@ -31,7 +35,9 @@ class Planned final : public PlannedPoint {
         tiles_(out_of_core_if_needed(comm, values, request_)) {}
 
   [[nodiscard]] Mode mode() const override { return tiles_ ? Mode::out_of_core : Mode::in_memory; }
-  [[nodiscard]] bool may_go_out_of_core() const override { return transpose::may_go_out_of_core(values_, request_); }
+  [[nodiscard]] bool may_go_out_of_core() const override {
+    return transpose::may_go_out_of_core(values_, request_);
+  }
   [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
   [[nodiscard]] run::Held held() const override { return held_by(request_, comm_.rank()); }
   [[nodiscard]] index_t most_memory(index_t ranks) const override {

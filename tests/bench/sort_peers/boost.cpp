@@ -24,8 +24,9 @@ void spread(T* data, std::size_t n, int) {
 
 void add_boost(std::vector<Peer>& peers) {
   peers.push_back(peer_of_all<Pdq>("pdqsort", false));
-  peers.push_back({"spreadsort", false, spread<std::uint32_t>, spread<std::uint64_t>, spread<double>, nullptr,
-                   nullptr, spread<std::int32_t>, spread<std::int64_t>, spread<float>});
+  peers.push_back({"spreadsort", false, spread<std::uint32_t>, spread<std::uint64_t>,
+                   spread<double>, nullptr, nullptr, spread<std::int32_t>, spread<std::int64_t>,
+                   spread<float>});
   peers.push_back(peer_of_all<BlockIndirect>("block_indirect", true));
 }
 

@@ -24,8 +24,8 @@ void psort(std::vector<std::uint64_t>& keys) {
   vpsort::STLSort sort;
   vpsort::MedianSplit split;
   vpsort::OOPTreeMerge merge;
-  vpsort::parallel_sort(keys.data(), keys.data() + keys.size(), std::less<std::uint64_t>(), sizes.data(),
-                        sort, split, merge, MPI_COMM_WORLD);
+  vpsort::parallel_sort(keys.data(), keys.data() + keys.size(), std::less<std::uint64_t>(),
+                        sizes.data(), sort, split, merge, MPI_COMM_WORLD);
 }
 
 void hyksort(std::vector<std::uint64_t>& keys) { par::HyperQuickSort_kway(keys, MPI_COMM_WORLD); }

@@ -17,7 +17,9 @@ struct KeyValue {
 /// The record of sorting contests: 100 bytes, the first ten are the key.
 struct Record {
   unsigned char bytes[100];
-  friend bool operator<(const Record& a, const Record& b) { return std::memcmp(a.bytes, b.bytes, 10) < 0; }
+  friend bool operator<(const Record& a, const Record& b) {
+    return std::memcmp(a.bytes, b.bytes, 10) < 0;
+  }
 };
 
 template <class T>

@@ -11,7 +11,8 @@ void vqsort(T* data, std::size_t n, int) {
   sorter(data, n, hwy::SortAscending());
 }
 void vqsort_pairs(KeyValue* data, std::size_t n, int threads) {
-  static_assert(sizeof(KeyValue) == sizeof(hwy::K64V64));  // value below key there: the copy below swaps them
+  static_assert(sizeof(KeyValue) ==
+                sizeof(hwy::K64V64));  // value below key there: the copy below swaps them
   auto* pairs = reinterpret_cast<hwy::K64V64*>(data);
   vqsort(pairs, n, threads);
 }
@@ -20,7 +21,8 @@ void vqsort_pairs(KeyValue* data, std::size_t n, int threads) {
 
 void add_vqsort(std::vector<Peer>& peers) {
   peers.push_back({"vqsort", false, vqsort<std::uint32_t>, vqsort<std::uint64_t>, vqsort<double>,
-                   vqsort_pairs, nullptr, vqsort<std::int32_t>, vqsort<std::int64_t>, vqsort<float>});
+                   vqsort_pairs, nullptr, vqsort<std::int32_t>, vqsort<std::int64_t>,
+                   vqsort<float>});
 }
 
 }  // namespace tessera::bench

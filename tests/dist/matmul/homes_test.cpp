@@ -11,7 +11,9 @@ namespace {
 using layout::Box;
 using layout::MatrixLayout;
 
-Shape shape_of(index_t m, index_t n, index_t k) { return {m, n, tessera::matmul::leaves<double>(k)}; }
+Shape shape_of(index_t m, index_t n, index_t k) {
+  return {m, n, tessera::matmul::leaves<double>(k)};
+}
 
 /// Disjoint boxes that cover the matrix.
 void expect_home(const MatrixLayout& home) {
@@ -21,7 +23,8 @@ void expect_home(const MatrixLayout& home) {
     EXPECT_GE(home.boxes[a].rows.begin, 0);
     EXPECT_LE(home.boxes[a].rows.end, home.rows);
     EXPECT_LE(home.boxes[a].cols.end, home.cols);
-    for (std::size_t b = 0; b < a; ++b) EXPECT_TRUE(intersect(home.boxes[a], home.boxes[b]).empty());
+    for (std::size_t b = 0; b < a; ++b)
+      EXPECT_TRUE(intersect(home.boxes[a], home.boxes[b]).empty());
   }
   EXPECT_EQ(area, home.rows * home.cols);
 }
@@ -44,7 +47,8 @@ TEST(HomesInside, LieInWhatTheirRanksNeedWhereThatIsAGrid) {
   for (const index_t ranks : {2, 4, 8, 64}) {
     const Plan plan = recursive_plan(shape_of(8192, 8192, 8192), ranks);
     const Homes homes = homes_inside(plan, Op::none, Op::none);
-    const MatrixLayout a = a_layout(plan, Op::none), b = b_layout(plan, Op::none), c = c_layout(plan);
+    const MatrixLayout a = a_layout(plan, Op::none), b = b_layout(plan, Op::none),
+                       c = c_layout(plan);
     for (index_t r = 0; r < ranks; ++r) {
       EXPECT_EQ(intersect(homes.a.of(r), a.of(r)), homes.a.of(r)) << ranks;
       EXPECT_EQ(intersect(homes.b.of(r), b.of(r)), homes.b.of(r)) << ranks;
@@ -59,16 +63,17 @@ TEST(HomesInside, AreAsLargeOnEveryRank) {
     const Homes homes = homes_inside(recursive_plan(shape_of(n, n, n), ranks), Op::none, Op::none);
     for (index_t r = 0; r < ranks; ++r) {
       const index_t held = homes.a.of(r).area() + homes.b.of(r).area() + homes.c.of(r).area();
-      EXPECT_NEAR(static_cast<double>(held * ranks) / static_cast<double>(3 * n * n), 1, 0.04) << ranks;
+      EXPECT_NEAR(static_cast<double>(held * ranks) / static_cast<double>(3 * n * n), 1, 0.04)
+          << ranks;
     }
   }
 }
 
-// Counted element by element, from where it lives to where it is needed: what a split of the rows alone makes
-// a rank send, over what the plan does. The mean is what was asked for. The worst ranks are those that hold
-// all of k where an odd number of ranks is cut in two; here stands what was counted when it was written, of
-// receiving and of sending alike. In row blocks the means were 1.35, 1.94, 2.23, 3.22, 5.20, 8.24, the worst
-// 1.13, 1.64, 1.60, 2.07, 4.05, 6.16.
+// Counted element by element, from where it lives to where it is needed: what a split of the rows
+// alone makes a rank send, over what the plan does. The mean is what was asked for. The worst ranks
+// are those that hold all of k where an odd number of ranks is cut in two; here stands what was
+// counted when it was written, of receiving and of sending alike. In row blocks the means
+// were 1.35, 1.94, 2.23, 3.22, 5.20, 8.24, the worst 1.13, 1.64, 1.60, 2.07, 4.05, 6.16.
 TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAlsoOnPrimes) {
   struct Floor {
     index_t ranks;
@@ -101,9 +106,9 @@ TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAlsoOnPrimes) {
   }
 }
 
-// Means where n is no power of two. While the leaves of k were as many as chunks gave, ranks that share k
-// evenly had several nodes of the summation tree each, or no k was cut: at n = 100000 1.71, 2.11, 2.24, 3.31,
-// 5.56, 8.29.
+// Means where n is no power of two. While the leaves of k were as many as chunks gave, ranks that
+// share k evenly had several nodes of the summation tree each, or no k was cut: at n =
+// 100000 1.71, 2.11, 2.24, 3.31, 5.56, 8.29.
 TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAtAnySize) {
   const std::pair<index_t, double> floors[] = {{7, 1.6}, {13, 2.6}, {17, 2.8},
                                                {31, 4},  {61, 6.2}, {127, 9.4}};
@@ -111,7 +116,8 @@ TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAtAnySize) {
     for (const index_t n : {20000, 50000, 100000}) {
       const Plan plan = recursive_plan(shape_of(n, n, n), ranks);
       index_t in = 0;
-      for (const Traffic& t : traffic(plan, Op::none, Op::none, homes_inside(plan, Op::none, Op::none)))
+      for (const Traffic& t :
+           traffic(plan, Op::none, Op::none, homes_inside(plan, Op::none, Op::none)))
         in += t.in();
       const double one_d = static_cast<double>(n * (n - n / ranks));
       EXPECT_GT(one_d * static_cast<double>(ranks) / static_cast<double>(in), floor)
@@ -127,8 +133,9 @@ TEST(ChooseHomes, LeaveALargeResultOfAShortKWhereItIsComputed) {
     const Plan plan = choose_plan(shape, Op::none, Op::none, homes);
     EXPECT_TRUE(grows_at_home(plan, homes.c)) << ranks;
     const Homes rows = homes_in_rows(shape, Op::none, Op::none, ranks);
-    EXPECT_LE(worst_cost(plan, Op::none, Op::none, homes, {}),
-              worst_cost(choose_plan(shape, Op::none, Op::none, rows), Op::none, Op::none, rows, {}));
+    EXPECT_LE(
+        worst_cost(plan, Op::none, Op::none, homes, {}),
+        worst_cost(choose_plan(shape, Op::none, Op::none, rows), Op::none, Op::none, rows, {}));
   }
 }
 

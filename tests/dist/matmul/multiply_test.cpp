@@ -39,7 +39,8 @@ const Case cases[] = {{40, 50, 60},
 template <class T>
 DistributedMatrix<T> random_matrix(const mpi::Communicator& comm, const layout::MatrixLayout& homes,
                                    std::uint64_t stream, bool shared = false) {
-  auto matrix = shared ? DistributedMatrix<T>(comm, homes, comm) : DistributedMatrix<T>(comm, homes);
+  auto matrix =
+      shared ? DistributedMatrix<T>(comm, homes, comm) : DistributedMatrix<T>(comm, homes);
   fill_random(matrix, 42, stream);
   return matrix;
 }
@@ -53,9 +54,10 @@ DistributedMatrix<T> random_matrix(const mpi::Communicator& comm, index_t rows, 
 template <class T>
 std::vector<T> everywhere(const mpi::Communicator& comm, const DistributedMatrix<T>& matrix) {
   std::vector<T> all(static_cast<std::size_t>(matrix.rows() * matrix.cols()));
-  const layout::MatrixLayout need{matrix.rows(), matrix.cols(),
-                                  std::vector<layout::Box>(static_cast<std::size_t>(comm.size()),
-                                                           {{0, matrix.rows()}, {0, matrix.cols()}})};
+  const layout::MatrixLayout need{
+      matrix.rows(), matrix.cols(),
+      std::vector<layout::Box>(static_cast<std::size_t>(comm.size()),
+                               {{0, matrix.rows()}, {0, matrix.cols()}})};
   mpi::redistribute<T>(comm, matrix.layout(), matrix.view(), need,
                        matrix_view(all.data(), matrix.rows(), matrix.cols()));
   return all;
@@ -97,12 +99,16 @@ class Strips : public Parts<T> {
 
 /// The ratio is the worse of two checks': one reads the operands before the product, one after.
 template <class T>
-Outcome<T> run_at(const Homes& homes, const mpi::Communicator& comm, const Case& x, const Method& method) {
-  const auto op = [](Op wanted) { return turns(wanted) && !is_complex<T> ? Op::transpose : wanted; };
+Outcome<T> run_at(const Homes& homes, const mpi::Communicator& comm, const Case& x,
+                  const Method& method) {
+  const auto op = [](Op wanted) {
+    return turns(wanted) && !is_complex<T> ? Op::transpose : wanted;
+  };
   const auto a = random_matrix<T>(comm, homes.a, 1, homes.seen.a);
   const auto b = random_matrix<T>(comm, homes.b, 2, homes.seen.b);
   auto c = random_matrix<T>(comm, homes.c, 3, homes.seen.c);
-  if (x.beta == 0) std::fill_n(c.view().data, c.box().area(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
+  if (x.beta == 0)
+    std::fill_n(c.view().data, c.box().area(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
   const Product<T> product{scalar<T>(x.alpha), a, op(x.op_a), b, op(x.op_b), scalar<T>(x.beta), c};
   const Freivalds<T> check(comm, product, 5, 2);
   const Freivalds<T> early(comm, product, 5, 2, Strips<T>(a), Strips<T>(b));
@@ -113,7 +119,8 @@ Outcome<T> run_at(const Homes& homes, const mpi::Communicator& comm, const Case&
 }
 template <class T>
 Outcome<T> run(const mpi::Communicator& comm, const Case& x, const Method& method, Seen seen = {}) {
-  Homes rows = homes_in_rows({x.m, x.n, tessera::matmul::leaves<T>(x.k)}, x.op_a, x.op_b, comm.size());
+  Homes rows =
+      homes_in_rows({x.m, x.n, tessera::matmul::leaves<T>(x.k)}, x.op_a, x.op_b, comm.size());
   rows.seen = seen;
   return run_at<T>(rows, comm, x, method);
 }
@@ -126,7 +133,8 @@ std::vector<T> one_rank(const Case& x) {
 template <class T>
 void same_bits(const std::vector<T>& got, const std::vector<T>& want, const std::string& what) {
   ASSERT_EQ(got.size(), want.size());
-  EXPECT_TRUE(got.empty() || std::memcmp(got.data(), want.data(), got.size() * sizeof(T)) == 0) << what;
+  EXPECT_TRUE(got.empty() || std::memcmp(got.data(), want.data(), got.size() * sizeof(T)) == 0)
+      << what;
 }
 
 template <class T>
@@ -151,8 +159,8 @@ TYPED_TEST(Multiply, SlicesGiveTheBitsOfOneRank) {
   for (const Case& x : cases) {
     for (const index_t slices : {2, 3, 64}) {
       const index_t rounds = slices == 3 ? 2 : 1;
-      const auto got =
-          run<TypeParam>(comm, x, {.threads = 2, .rounds = rounds, .slices = slices}, {.b = slices == 64});
+      const auto got = run<TypeParam>(comm, x, {.threads = 2, .rounds = rounds, .slices = slices},
+                                      {.b = slices == 64});
       same_bits(got.c, one_rank<TypeParam>(x), std::to_string(slices) + " slices");
     }
   }
@@ -212,7 +220,8 @@ TYPED_TEST(Multiply, RefusesThePlanOfAnother) {
 TYPED_TEST(Multiply, HomesInsideOfWhatRanksNeedGiveTheBitsOfOneRank) {
   const auto comm = mpi::Communicator::world();
   for (const Case& x : cases) {
-    const Plan plan = recursive_plan({x.m, x.n, tessera::matmul::leaves<TypeParam>(x.k)}, comm.size());
+    const Plan plan =
+        recursive_plan({x.m, x.n, tessera::matmul::leaves<TypeParam>(x.k)}, comm.size());
     const Homes homes = homes_inside(plan, x.op_a, x.op_b);
     for (const index_t slices : {1, 3}) {
       const auto got = run_at<TypeParam>(homes, comm, x, {.threads = 2, .slices = slices});
@@ -228,8 +237,10 @@ TYPED_TEST(Multiply, SummaGivesTheBitsOfOneRankOnEveryGrid) {
   for (const Case& x : cases) {
     for (index_t rows = 1; rows <= comm.size(); ++rows) {
       if (comm.size() % rows != 0) continue;
-      const Method method{
-          .algorithm = Algorithm::summa, .threads = 2, .grid = {rows, comm.size() / rows}, .panel = 300};
+      const Method method{.algorithm = Algorithm::summa,
+                          .threads = 2,
+                          .grid = {rows, comm.size() / rows},
+                          .panel = 300};
       const auto got = run<TypeParam>(comm, x, method);
       same_bits(got.c, one_rank<TypeParam>(x), "grid rows " + std::to_string(rows));
       EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance);
@@ -240,10 +251,12 @@ TYPED_TEST(Multiply, SummaGivesTheBitsOfOneRankOnEveryGrid) {
 TYPED_TEST(Multiply, EveryKernelPassesTheCheck) {
   const auto comm = mpi::Communicator::world();
   for (const auto& kernel : tessera::matmul::variants()) {
-    if (kernel.space != Space::host || (kernel.missing != nullptr && !kernel.missing().empty())) continue;
+    if (kernel.space != Space::host || (kernel.missing != nullptr && !kernel.missing().empty()))
+      continue;
     for (const Algorithm algorithm : {Algorithm::recursive, Algorithm::summa}) {
       const Case x{70, 45, 3000, Op::none, Op::transpose, 2, -1};
-      const auto got = run<TypeParam>(comm, x, {.algorithm = algorithm, .kernel = &kernel, .grid = {0, 0}});
+      const auto got =
+          run<TypeParam>(comm, x, {.algorithm = algorithm, .kernel = &kernel, .grid = {0, 0}});
       EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance) << kernel.name;
     }
   }
@@ -371,9 +384,9 @@ TEST(Freivalds, CopesWithNanAndInfinityInTheOperands) {
     return op == Op::none ? random_matrix<double>(comm, rows, cols, stream)
                           : random_matrix<double>(comm, cols, rows, stream);
   };
-  for (const Case& x :
-       {Case{90, 90, 90, Op::none, Op::none, 1, 0}, Case{90, 80, 70, Op::transpose, Op::transpose, 1, 1},
-        Case{12, 8, 40000, Op::none, Op::transpose, 1, 1}}) {
+  for (const Case& x : {Case{90, 90, 90, Op::none, Op::none, 1, 0},
+                        Case{90, 80, 70, Op::transpose, Op::transpose, 1, 1},
+                        Case{12, 8, 40000, Op::none, Op::transpose, 1, 1}}) {
     for (const double poison : {std::nan(""), HUGE_VAL}) {
       auto a = stored(x.m, x.k, x.op_a, 1), b = stored(x.k, x.n, x.op_b, 2);
       x.op_a == Op::none ? put(a, 7, 5, poison) : put(a, 5, 7, poison);

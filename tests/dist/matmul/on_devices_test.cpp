@@ -34,7 +34,8 @@ const Case cases[] = {{40, 50, 60},
                       {5, 7, 6, Op::none, Op::none, 0, 3},
                       {9, 7, 6, Op::transpose, Op::transpose, 0, 0}};
 
-/// The kernels of the table that run on devices; in a build without CUDA one of the host in their place.
+/// The kernels of the table that run on devices; in a build without CUDA one of the host in their
+/// place.
 std::vector<tessera::matmul::Variant> kernels() {
   std::vector<tessera::matmul::Variant> all;
   for (const auto& row : tessera::matmul::variants())
@@ -64,17 +65,19 @@ struct ProductOnDevices : ::testing::Test {
 
   /// Freivalds' ratio of the product.
   template <class T>
-  double ratio(const mpi::DeviceExchange& exchange, const Case& x, const tessera::matmul::Variant& kernel,
-               index_t panel_bytes, int runs = 1) {
+  double ratio(const mpi::DeviceExchange& exchange, const Case& x,
+               const tessera::matmul::Variant& kernel, index_t panel_bytes, int runs = 1) {
     const auto a = x.op_a == Op::none ? matrix<T>(x.m, x.k, 1) : matrix<T>(x.k, x.m, 1);
     const auto b = x.op_b == Op::none ? matrix<T>(x.k, x.n, 2) : matrix<T>(x.n, x.k, 2);
     auto c = matrix<T>(x.m, x.n, 3);
-    if (x.beta == 0) std::fill_n(c.view().data, c.box().area(), std::numeric_limits<T>::quiet_NaN());
-    const Product<T> product{static_cast<T>(x.alpha), a, x.op_a, b, x.op_b, static_cast<T>(x.beta), c};
+    if (x.beta == 0)
+      std::fill_n(c.view().data, c.box().area(), std::numeric_limits<T>::quiet_NaN());
+    const Product<T> product{static_cast<T>(x.alpha), a, x.op_a, b, x.op_b,
+                             static_cast<T>(x.beta),  c};
     const Freivalds<T> check(comm, product, 5, 2);
-    DeviceProduct<T> there(exchange,
-                           {x.m, x.n, x.k, x.op_a, x.op_b, static_cast<T>(x.alpha), static_cast<T>(x.beta)},
-                           {.kernel = &kernel, .threads = 2}, panel_bytes);
+    DeviceProduct<T> there(
+        exchange, {x.m, x.n, x.k, x.op_a, x.op_b, static_cast<T>(x.alpha), static_cast<T>(x.beta)},
+        {.kernel = &kernel, .threads = 2}, panel_bytes);
     mpi::Phases phases;
     for (int r = 0; r < runs; ++r) {
       there.put_a(a.view());
@@ -92,9 +95,11 @@ TEST_F(ProductOnDevices, IsRightForEveryWayShapeAndOp) {
     for (const auto& kernel : kernels()) {
       for (const Case& x : cases) {
         EXPECT_LE(ratio<double>(exchange, x, kernel, 1000), Freivalds<double>::tolerance)
-            << name(exchange.way()) << ' ' << kernel.name << ' ' << x.m << " x " << x.n << " x " << x.k;
+            << name(exchange.way()) << ' ' << kernel.name << ' ' << x.m << " x " << x.n << " x "
+            << x.k;
         EXPECT_LE(ratio<float>(exchange, x, kernel, 0), Freivalds<float>::tolerance)
-            << name(exchange.way()) << ' ' << kernel.name << ' ' << x.m << " x " << x.n << " x " << x.k;
+            << name(exchange.way()) << ' ' << kernel.name << ' ' << x.m << " x " << x.n << " x "
+            << x.k;
       }
     }
   }
@@ -103,7 +108,8 @@ TEST_F(ProductOnDevices, IsRightForEveryWayShapeAndOp) {
 TEST_F(ProductOnDevices, RepeatedRunsDoNotRace) {
   const auto all = kernels();
   for (const auto& exchange : mpi::ways_here())
-    EXPECT_LE(ratio<double>(exchange, {300, 280, 310}, all.back(), 20000, 10), Freivalds<double>::tolerance)
+    EXPECT_LE(ratio<double>(exchange, {300, 280, 310}, all.back(), 20000, 10),
+              Freivalds<double>::tolerance)
         << name(exchange.way());
 }
 
@@ -123,13 +129,13 @@ TEST_F(ProductOnDevices, HasTheBitsOfTheHostOnWholeNumbers) {
   const auto a = block(1, k, mine), b = block(2, n, mine_of_b), whole_b = block(2, n, {0, k});
   machine::Buffer<double> want(mine.size() * n), got(mine.size() * n);
   tessera::matmul::naive<double>(
-      {1.0, matrix_view(a.data(), mine.size(), k), Op::none, matrix_view(whole_b.data(), k, n), Op::none, 0.0,
-       matrix_view(want.data(), mine.size(), n)},
+      {1.0, matrix_view(a.data(), mine.size(), k), Op::none, matrix_view(whole_b.data(), k, n),
+       Op::none, 0.0, matrix_view(want.data(), mine.size(), n)},
       {});
   for (const auto& exchange : mpi::ways_here()) {
     for (const auto& kernel : kernels()) {
-      DeviceProduct<double> there(exchange, {.m = m, .n = n, .k = k}, {.kernel = &kernel, .threads = 1},
-                                  8000);
+      DeviceProduct<double> there(exchange, {.m = m, .n = n, .k = k},
+                                  {.kernel = &kernel, .threads = 1}, 8000);
       there.put_a(matrix_view(a.data(), mine.size(), k));
       there.put_b(matrix_view(b.data(), mine_of_b.size(), n));
       mpi::Phases phases;

@@ -27,9 +27,11 @@ ForecastRequest shape(index_t m, index_t n, index_t k, index_t ranks = 1) {
 TEST(OutOfCorePlan, CoversEveryElementOnceWithinTheLimit) {
   for (index_t c = 0; c < 300; ++c) {
     const auto draw = [&](std::uint64_t what, index_t low, index_t high) {
-      return low + static_cast<index_t>(random_bits(3, what, c) % static_cast<std::uint64_t>(high - low + 1));
+      return low + static_cast<index_t>(random_bits(3, what, c) %
+                                        static_cast<std::uint64_t>(high - low + 1));
     };
-    OutOfCoreRequest request{.shape = shape(draw(0, 0, 700), draw(1, 0, 700), draw(2, 0, 3000), draw(3, 1, 7))};
+    OutOfCoreRequest request{
+        .shape = shape(draw(0, 0, 700), draw(1, 0, 700), draw(2, 0, 3000), draw(3, 1, 7))};
     if (c % 2 == 0) request.a_chunk = {draw(4, 1, 200), draw(5, 1, 200)};
     if (c % 3 == 0) request.b_chunk = {draw(6, 1, 200), draw(7, 1, 200)};
     const index_t limit = draw(8, 3'000'000, 20'000'000);
@@ -50,7 +52,8 @@ TEST(OutOfCorePlan, CoversEveryElementOnceWithinTheLimit) {
 }
 
 TEST(OutOfCorePlan, ReadsAsMuchAsItSays) {
-  const OutOfCorePlan stream = plan_out_of_core({.shape = shape(8192, 8192, 8192)}, index_t{384} << 20);
+  const OutOfCorePlan stream =
+      plan_out_of_core({.shape = shape(8192, 8192, 8192)}, index_t{384} << 20);
   EXPECT_EQ(stream.read_bytes, (stream.tiles_m() + stream.tiles_n()) * 8192 * 8192 * 8);
   EXPECT_LE(stream.tiles(), 16) << "tiles are as large as there is room for";
 }
@@ -80,7 +83,8 @@ TEST(OutOfCorePlan, HasLongPanelsForADevice) {
 
 TEST(OutOfCorePlan, GivesEveryRankWork) {
   for (const index_t ranks : {2, 4, 7}) {
-    const OutOfCorePlan stream = plan_out_of_core({.shape = shape(20000, 20000, 20000, ranks)}, index_t{1} << 30);
+    const OutOfCorePlan stream =
+        plan_out_of_core({.shape = shape(20000, 20000, 20000, ranks)}, index_t{1} << 30);
     EXPECT_GE(stream.tiles(), ranks);
     EXPECT_LE(static_cast<double>(ceil_div(stream.tiles(), ranks) * ranks),
               1.35 * static_cast<double>(stream.tiles()));
@@ -107,12 +111,16 @@ class Held : public OutOfCoreFiles<T> {
     shapes_[1] = b;
     shapes_[2] = {m, n};
   }
-  MatrixView<const T> read_a(const Box& box, MatrixView<T> room) override { return read(a_, 0, box, room); }
-  MatrixView<const T> read_b(const Box& box, MatrixView<T> room) override { return read(b_, 1, box, room); }
+  MatrixView<const T> read_a(const Box& box, MatrixView<T> room) override {
+    return read(a_, 0, box, room);
+  }
+  MatrixView<const T> read_b(const Box& box, MatrixView<T> room) override {
+    return read(b_, 1, box, room);
+  }
   void read_c(const Box& box, MatrixView<T> to) override { copy(c_, 2, box, to); }
   void write(const Box& box, MatrixView<const T> c) override {
-    mpi::copy_block<T>(c,
-                       view(out_, 2).block(box.rows.begin, box.cols.begin, box.rows.size(), box.cols.size()));
+    mpi::copy_block<T>(
+        c, view(out_, 2).block(box.rows.begin, box.cols.begin, box.rows.size(), box.cols.size()));
   }
   void begin(std::function<void()> step) override {
     EXPECT_FALSE(begun_.valid()) << "one after the other";
@@ -136,7 +144,8 @@ class Held : public OutOfCoreFiles<T> {
 
  private:
   /// What is mapped has no room.
-  MatrixView<const T> read(machine::Buffer<T>& x, std::size_t which, const Box& box, MatrixView<T> room) {
+  MatrixView<const T> read(machine::Buffer<T>& x, std::size_t which, const Box& box,
+                           MatrixView<T> room) {
     if (room.data == nullptr)
       return view(x, which).block(box.rows.begin, box.cols.begin, box.rows.size(), box.cols.size());
     copy(x, which, box, room);
@@ -179,7 +188,8 @@ TYPED_TEST(StreamedProduct, HasTheBitsOfOneInMemory) {
           q.op_b = op_b;
           q.element_bytes = sizeof(T);
           q.reads_c = beta != T{0};
-          OutOfCorePlan stream{.shape = q, .m = std::min<index_t>(m, 64), .n = std::min<index_t>(n, 72), .k = 1024};
+          OutOfCorePlan stream{
+              .shape = q, .m = std::min<index_t>(m, 64), .n = std::min<index_t>(n, 72), .k = 1024};
           stream.maps_a = turns(op_b);
           stream.maps_b = beta != T{0};
           Held<T> files(stored(op_a, m, k), stored(op_b, k, n), m, n);

@@ -14,7 +14,9 @@ namespace {
 
 using layout::Range;
 
-Shape shape_of(index_t m, index_t n, index_t k) { return {m, n, tessera::matmul::leaves<double>(k)}; }
+Shape shape_of(index_t m, index_t n, index_t k) {
+  return {m, n, tessera::matmul::leaves<double>(k)};
+}
 
 double volume(const Plan& plan, const Cuboid& c) {
   return c.empty() ? 0
@@ -39,7 +41,8 @@ TEST(RecursivePlan, CoversTheProductExactlyOnceOnAnyNumberOfRanks) {
         sum += volume(plan, plan.cuboids[a]);
         for (std::size_t b = 0; b < a; ++b) EXPECT_FALSE(overlap(plan.cuboids[a], plan.cuboids[b]));
       }
-      EXPECT_EQ(sum, static_cast<double>(s[0]) * static_cast<double>(s[1]) * static_cast<double>(s[2]));
+      EXPECT_EQ(sum,
+                static_cast<double>(s[0]) * static_cast<double>(s[1]) * static_cast<double>(s[2]));
     }
   }
 }
@@ -105,8 +108,9 @@ struct Words {
   double worst = 0, mean = 0;  // of the ranks
 };
 
-/// Elements that a rank sends, and as many that it receives, when it has at home that share of every matrix
-/// that its share of the product is: the rest of the operands comes, and the parts of c that others keep go.
+/// Elements that a rank sends, and as many that it receives, when it has at home that share of
+/// every matrix that its share of the product is: the rest of the operands comes, and the parts of
+/// c that others keep go.
 Words words_of(const Plan& plan) {
   const auto share = [](index_t part, index_t all) {
     return static_cast<double>(part) / static_cast<double>(all);
@@ -115,25 +119,28 @@ Words words_of(const Plan& plan) {
   for (const Cuboid& c : plan.cuboids) {
     if (c.empty()) continue;
     const index_t k = plan.k_range(c).size();
-    const auto area = [](index_t x, index_t y) { return static_cast<double>(x) * static_cast<double>(y); };
-    const double mine =
-        area(c.m.size(), k) * (1 - share(c.n.size(), plan.shape.n)) +
-        area(k, c.n.size()) * (1 - share(c.m.size(), plan.shape.m)) +
-        area(c.m.size(), c.n.size()) * (static_cast<double>(plan.nodes(c).size()) - share(k, plan.shape.k()));
+    const auto area = [](index_t x, index_t y) {
+      return static_cast<double>(x) * static_cast<double>(y);
+    };
+    const double mine = area(c.m.size(), k) * (1 - share(c.n.size(), plan.shape.n)) +
+                        area(k, c.n.size()) * (1 - share(c.m.size(), plan.shape.m)) +
+                        area(c.m.size(), c.n.size()) *
+                            (static_cast<double>(plan.nodes(c).size()) - share(k, plan.shape.k()));
     words.worst = std::max(words.worst, mine);
     words.mean += mine / static_cast<double>(plan.cuboids.size());
   }
   return words;
 }
 
-// Counted, not timed: what a split of the rows alone makes a rank send, over what the plan does. A rank of an
-// odd number of equal ranks has all of k, or two nodes of the summation tree: for the worst rank those few
-// count, for the network all. Ranks with many cores give up some balance for fewer words.
+// Counted, not timed: what a split of the rows alone makes a rank send, over what the plan does. A
+// rank of an odd number of equal ranks has all of k, or two nodes of the summation tree: for the
+// worst rank those few count, for the network all. Ranks with many cores give up some balance for
+// fewer words.
 TEST(RecursivePlan, MovesFarLessThanA1DSplitAlsoOnPrimes) {
   struct Floor {
     index_t ranks;
-    double mean;             // as was asked for
-    double worst_of_wide;    // ranks of 16 cores; here and there what was counted when it was written
+    double mean;           // as was asked for
+    double worst_of_wide;  // ranks of 16 cores; here and there what was counted when it was written
     double worst_of_narrow;  // ranks of one
   };
   const Floor floors[] = {{7, 1.6, 1.6, 1.6}, {13, 2.7, 2.6, 2.2}, {17, 2.8, 2.8, 2.4},
@@ -145,8 +152,8 @@ TEST(RecursivePlan, MovesFarLessThanA1DSplitAlsoOnPrimes) {
       const Words narrow = words_of(recursive_plan(shape, floor.ranks));
       EXPECT_GT(one_d / narrow.mean, floor.mean) << floor.ranks << " ranks, n = " << n;
       EXPECT_GT(one_d / narrow.worst, floor.worst_of_narrow) << floor.ranks << " ranks, n = " << n;
-      const Words wide =
-          words_of(recursive_plan(shape, floor.ranks, {}, {.flops_per_word = 16 * core_flops_per_word}));
+      const Words wide = words_of(
+          recursive_plan(shape, floor.ranks, {}, {.flops_per_word = 16 * core_flops_per_word}));
       EXPECT_GT(one_d / wide.mean, floor.mean) << floor.ranks << " ranks, n = " << n;
       if (n == 8192) {
         EXPECT_GT(one_d / wide.worst, floor.worst_of_wide) << floor.ranks << " ranks, n = " << n;
@@ -176,7 +183,8 @@ TEST(HomePlan, ComputesEveryBoxOfCWhereItLives) {
 }
 
 Homes homes_of(index_t m, index_t n, index_t k, index_t ranks) {
-  return {layout::row_blocks(m, k, ranks), layout::row_blocks(k, n, ranks), layout::row_blocks(m, n, ranks)};
+  return {layout::row_blocks(m, k, ranks), layout::row_blocks(k, n, ranks),
+          layout::row_blocks(m, n, ranks)};
 }
 
 TEST(ChoosePlan, LeavesALargeResultOfAShortKAtHome) {
@@ -222,11 +230,13 @@ TEST(ChoosePlans, MakeAllOfCInRoundsForLessMemory) {
   index_t before = std::numeric_limits<index_t>::max();
   for (const index_t rounds : {1, 2, 8, 32}) {
     double sum = 0;
-    for (const Plan& plan : choose_plans(shape_of(m, n, k), Op::none, Op::none, homes, {}, 80, rounds))
+    for (const Plan& plan :
+         choose_plans(shape_of(m, n, k), Op::none, Op::none, homes, {}, 80, rounds))
       for (const Cuboid& c : plan.cuboids) sum += volume(plan, c);
     EXPECT_EQ(sum, 1000.0 * 1500 * 9000);
     index_t work = 0, sent = 0, received = 0;
-    for (const Forecast& f : forecast({.m = m, .n = n, .k = k, .ranks = ranks}, {.rounds = rounds})) {
+    for (const Forecast& f :
+         forecast({.m = m, .n = n, .k = k, .ranks = ranks}, {.rounds = rounds})) {
       work = std::max(work, f.work_bytes);
       sent += f.sent_bytes;
       received += f.received_bytes;
@@ -242,7 +252,8 @@ TEST(MovedElements, AreWhatTheForecastSends) {
   const Homes homes = homes_of(m, n, k, ranks);
   const Plan plan = choose_plan(shape_of(m, n, k), Op::none, Op::none, homes);
   index_t moved = 0, received = 0;
-  for (index_t rank = 0; rank < ranks; ++rank) moved += moved_elements(plan, Op::none, Op::none, homes, rank);
+  for (index_t rank = 0; rank < ranks; ++rank)
+    moved += moved_elements(plan, Op::none, Op::none, homes, rank);
   for (const Forecast& f : forecast({.m = m, .n = n, .k = k, .ranks = ranks}, {}))
     received += f.received_bytes;
   EXPECT_EQ(8 * moved, received);
@@ -302,8 +313,10 @@ TEST(Slices, MoveTheSameInMoreMessagesAndLessMemory) {
   EXPECT_EQ(all.beside_arithmetic, 0);
   EXPECT_LT(parts.beside(10), 0.5 * all.beside(10));
   EXPECT_EQ(slices_that_pay(request, {}), 8);
-  EXPECT_EQ(slices_that_pay({.m = 100, .n = 100, .k = 1000000, .ranks = 4}, {}), 1);  // threads share k
-  EXPECT_EQ(slices_that_pay({.m = 4000, .n = 4000, .k = 4000, .ranks = 4, .seen = all_seen}, {}), 1);
+  EXPECT_EQ(slices_that_pay({.m = 100, .n = 100, .k = 1000000, .ranks = 4}, {}),
+            1);  // threads share k
+  EXPECT_EQ(slices_that_pay({.m = 4000, .n = 4000, .k = 4000, .ranks = 4, .seen = all_seen}, {}),
+            1);
 }
 
 TEST(Layouts, FollowTheOps) {
@@ -410,12 +423,14 @@ TEST(Forecast, OperandsThatAllSeeDoNotMove) {
 
 TEST(Forecast, SharedMemoryMovesOnlySumsAlongASplitK) {
   index_t sent = 0;
-  for (const Forecast& f : forecast({.m = 800, .n = 900, .k = 700, .ranks = 6, .seen = all_seen}, {})) {
+  for (const Forecast& f :
+       forecast({.m = 800, .n = 900, .k = 700, .ranks = 6, .seen = all_seen}, {})) {
     sent += f.sent_bytes;
     EXPECT_LT(f.work_bytes, 8 * 512 * (800 + 900));  // what the kernel packs
   }
   EXPECT_EQ(sent, 0);
-  for (const Forecast& f : forecast({.m = 8, .n = 8, .k = 131072, .ranks = 2, .seen = all_seen}, {}))
+  for (const Forecast& f :
+       forecast({.m = 8, .n = 8, .k = 131072, .ranks = 2, .seen = all_seen}, {}))
     sent += f.sent_bytes;
   EXPECT_EQ(sent, 8 * 8 * 8);  // half of either value
 }
@@ -424,7 +439,8 @@ TEST(Forecast, FollowsTheWeights) {
   const ForecastRequest request{.m = 4096, .n = 4096, .k = 4096, .ranks = 4};
   const auto all = forecast(request, {.weights = {30, 1, 1, 1}});
   EXPECT_GT(all[0].flops, 20 * all[1].flops);
-  EXPECT_EQ(forecast({.m = 64, .n = 64, .k = 64, .ranks = 2}, {.weights = {30, 1, 1, 1}}).size(), 2U);
+  EXPECT_EQ(forecast({.m = 64, .n = 64, .k = 64, .ranks = 2}, {.weights = {30, 1, 1, 1}}).size(),
+            2U);
 }
 
 TEST(Forecast, OneRankMovesNothing) {

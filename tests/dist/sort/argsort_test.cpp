@@ -24,8 +24,8 @@ TEST(Argsort, IsStableAndTheSameOnAnyNumberOfRanks) {
     for (const auto& algorithm : algorithms()) {
       std::vector<std::uint64_t> permutation(static_cast<std::size_t>(mine.size()) + 1, 99999);
       mpi::Phases phases;
-      argsort(comm, map, columns, {.algorithm = algorithm.algorithm, .threads = 2}, permutation.data(),
-              phases);
+      argsort(comm, map, columns, {.algorithm = algorithm.algorithm, .threads = 2},
+              permutation.data(), phases);
       EXPECT_EQ(permutation.back(), 99999U);
       permutation.pop_back();
       EXPECT_EQ(faults(comm, map, columns, permutation, 5, 2), 0);
@@ -41,7 +41,8 @@ TEST(Argsort, OrdersZerosAndNansAsASortOfTheKeysDoes) {
   const layout::BlockMap map(n, comm.size());
   const layout::Range mine = map.range(comm.rank());
   for (const Order order : {Order::ascending, Order::descending}) {
-    std::vector<double> keys(table.a.begin() + mine.begin, table.a.begin() + mine.end), spare(keys.size());
+    std::vector<double> keys(table.a.begin() + mine.begin, table.a.begin() + mine.end),
+        spare(keys.size());
     const std::vector<KeyColumn> columns{{KeyForm::of(Element::f64), Table::part(keys, 0), order}};
     std::vector<std::uint64_t> permutation(keys.size()), want, got;
     mpi::Phases phases;
@@ -53,7 +54,8 @@ TEST(Argsort, OrdersZerosAndNansAsASortOfTheKeysDoes) {
       EXPECT_TRUE(j == 0 || got[j] != got[j - 1] || all[j - 1] < all[j]);
     }
     (void)sort_keys(comm, Room<double>{keys.data(), spare.data(), mine.size()}, order, {}, phases);
-    for (const double key : everywhere<double>(comm, keys)) want.push_back(std::bit_cast<std::uint64_t>(key));
+    for (const double key : everywhere<double>(comm, keys))
+      want.push_back(std::bit_cast<std::uint64_t>(key));
     EXPECT_EQ(got, want);
   }
 }
@@ -71,8 +73,8 @@ TEST(Argsort, IsStableOfMoreRowsThanATaskTakes) {
   EXPECT_EQ(faults(comm, map, table.columns(0), permutation, 5, 2), 0);
 }
 
-/// Texts that differ in their first words but for one pair, if any, which the last byte decides against the
-/// order of rows.
+/// Texts that differ in their first words but for one pair, if any, which the last byte decides
+/// against the order of rows.
 TEST(Argsort, SortsByTheFirstWordWhereItDecidesAndByAllWhereNot) {
   const auto comm = Communicator::world();
   for (const index_t n : {3, 5000}) {
@@ -97,7 +99,8 @@ TEST(Argsort, SortsByTheFirstWordWhereItDecidesAndByAllWhereNot) {
       }
       std::vector<std::uint64_t> expected(text.size());
       std::iota(expected.begin(), expected.end(), std::uint64_t{0});
-      std::stable_sort(expected.begin(), expected.end(), [&](auto p, auto q) { return text[p] < text[q]; });
+      std::stable_sort(expected.begin(), expected.end(),
+                       [&](auto p, auto q) { return text[p] < text[q]; });
       const layout::Range mine = map.range(comm.rank());
       std::vector<std::uint64_t> permutation(static_cast<std::size_t>(mine.size()));
       mpi::Phases phases;
@@ -120,8 +123,9 @@ TEST(Argsort, TakesPassesWhereTiesAreTooLong) {
     low.push_back(random_bits(8, 2, first + i));
   }
   mpi::Phases phases;
-  const std::vector<KeyColumn> columns{{KeyForm::of(Element::u64), Table::part(high, 0), Order::ascending},
-                                       {KeyForm::of(Element::u64), Table::part(low, 0), Order::ascending}};
+  const std::vector<KeyColumn> columns{
+      {KeyForm::of(Element::u64), Table::part(high, 0), Order::ascending},
+      {KeyForm::of(Element::u64), Table::part(low, 0), Order::ascending}};
   argsort(comm, map, columns, {.threads = 2}, permutation.data(), phases);
   EXPECT_EQ(faults(comm, map, columns, permutation, 5, 2), 0);
 }
@@ -149,7 +153,8 @@ TEST(Gather, BringsElementsOfAnySize) {
   const layout::BlockMap map(211, comm.size());
   const layout::Range mine = map.range(comm.rank());
   const auto value = [](index_t i, index_t b) { return static_cast<std::byte>(i * 31 + b * 7); };
-  for (const index_t most : {index_t{50}, requests_at_once(8) + 3}) {  // of a rank; with repetitions
+  for (const index_t most :
+       {index_t{50}, requests_at_once(8) + 3}) {  // of a rank; with repetitions
     std::vector<std::uint64_t> indices;
     for (index_t j = 0; j < std::min(most, 50 * comm.rank() + (comm.rank() == 1 ? most : 0)); ++j)
       indices.push_back(random_bits(4, static_cast<std::uint64_t>(comm.rank()), j) % 211);
@@ -158,7 +163,8 @@ TEST(Gather, BringsElementsOfAnySize) {
       std::vector<std::byte> column(static_cast<std::size_t>(mine.size() * bytes) + 1);
       for (index_t i = 0; i < mine.size() * bytes; ++i)
         column[static_cast<std::size_t>(i)] = value(mine.begin + i / bytes, i % bytes);
-      std::vector<std::byte> to(indices.size() * static_cast<std::size_t>(bytes) + 1, std::byte{0xEE});
+      std::vector<std::byte> to(indices.size() * static_cast<std::size_t>(bytes) + 1,
+                                std::byte{0xEE});
       gather({column.data(), bytes}, to.data());
       index_t wrong = 0;
       for (std::size_t j = 0; j < indices.size(); ++j) {
@@ -216,7 +222,8 @@ TEST(FirstOfEach, KeepsTheFirstRowOfEveryKey) {
       }
     }
   }
-  EXPECT_EQ(everywhere<std::uint64_t>(comm, first_of_each(comm, map, columns, permutation, 2)), want);
+  EXPECT_EQ(everywhere<std::uint64_t>(comm, first_of_each(comm, map, columns, permutation, 2)),
+            want);
   EXPECT_EQ(everywhere<std::uint64_t>(comm, first_of_each(comm, kept.pairs.span())), want);
 }
 

@@ -67,7 +67,9 @@ struct SortedTable {
   void swap_rows(std::size_t x, std::size_t y) {
     for (auto& column : data) {
       const auto bytes = static_cast<std::ptrdiff_t>(column.size() / permutation.size());
-      const auto row = [&](std::size_t j) { return column.begin() + static_cast<std::ptrdiff_t>(j) * bytes; };
+      const auto row = [&](std::size_t j) {
+        return column.begin() + static_cast<std::ptrdiff_t>(j) * bytes;
+      };
       std::swap_ranges(row(x), row(x) + bytes, row(y));
     }
   }
@@ -81,7 +83,8 @@ TEST(OrderOfRows, SeesEveryPairOutOfOrder) {
     for (const std::size_t at : {std::size_t{0}, std::size_t{40}, rows.permutation.size() - 2}) {
       const bool here = comm.rank() == guilty;
       if (here) std::swap(rows.permutation[at], rows.permutation[at + 1]);
-      if (here) rows.swap_rows(at, at + 1);  // rows that are equal are then against the order they came in
+      if (here)
+        rows.swap_rows(at, at + 1);  // rows that are equal are then against the order they came in
       EXPECT_GT(rows.faults(comm), 0) << "rank " << guilty << " row " << at;
       if (here) rows.swap_rows(at, at + 1);
       if (here) std::swap(rows.permutation[at], rows.permutation[at + 1]);
@@ -102,8 +105,9 @@ TEST(OrderOfRows, SeesRowsOutOfOrderPieceByPiece) {
   std::vector<std::uint64_t> permutation(n);
   for (std::size_t j = 0; j < rows.size();
        ++j) {  // by (first, -second), eight of each; as many on every rank
-    rows[j] = {
-        static_cast<std::uint32_t>(j / 400 + 10 * static_cast<std::size_t>(comm.rank())), {}, mix64(j)};
+    rows[j] = {static_cast<std::uint32_t>(j / 400 + 10 * static_cast<std::size_t>(comm.rank())),
+               {},
+               mix64(j)};
     rows[j].second[11] = static_cast<char>(100 - j % 400 / 8);
     permutation[j] = static_cast<std::uint64_t>(n * comm.rank()) + j;
   }
@@ -115,7 +119,8 @@ TEST(OrderOfRows, SeesRowsOutOfOrderPieceByPiece) {
                  sizeof(Row), data + (n - 1) * static_cast<index_t>(sizeof(Row)));
     for (index_t begin = (n - 1) / piece * piece; begin >= 0; begin -= piece) {
       const std::byte* const here = data + begin * static_cast<index_t>(sizeof(Row));
-      order.look_at(here, here - (begin > 0 ? sizeof(Row) : 0), {begin, std::min(begin + piece, n)});
+      order.look_at(here, here - (begin > 0 ? sizeof(Row) : 0),
+                    {begin, std::min(begin + piece, n)});
     }
     return order.faults();
   };
@@ -140,7 +145,8 @@ TEST(OrderOfRows, SeesRowsOutOfOrderPieceByPiece) {
 TEST(OrderOfRows, SeesABorderBetweenRanksOutOfOrder) {
   const auto comm = Communicator::world();
   std::vector<std::uint64_t> permutation, values;  // the middle rank has none
-  if (comm.size() < 3 || comm.rank() != 1) permutation = {static_cast<std::uint64_t>(10 * comm.rank())};
+  if (comm.size() < 3 || comm.rank() != 1)
+    permutation = {static_cast<std::uint64_t>(10 * comm.rank())};
   const auto faults = [&](std::uint64_t value) {
     values = {value};
     OrderOfRows order(comm, permutation, 1, 1);
@@ -172,7 +178,8 @@ TEST(OrderOfRows, SeesTheOrderBetweenItsTasks) {
   rows[n / 2] = rows[0];
   EXPECT_EQ(faults(), comm.size());
   std::fill(rows.begin(), rows.end(), std::uint64_t{7});
-  std::swap(permutation[n / 2 - 1], permutation[n / 2]);  // equal, and not in the order they came in
+  std::swap(permutation[n / 2 - 1],
+            permutation[n / 2]);  // equal, and not in the order they came in
   EXPECT_EQ(faults(), comm.size());
   const layout::BlockMap map(static_cast<index_t>(n) * comm.size(), comm.size());
   EXPECT_TRUE(is_permutation(comm, map, permutation, 1));

@@ -23,7 +23,8 @@ TEST(DivisionOf, MakesPartsThatABlockSortsOfAsManyKeysAsOneDeviceHolds) {
       EXPECT_LE(into.buckets * ranks, buckets::most_buckets) << n;
       EXPECT_LE(into.subs, buckets::most_buckets) << n;
       EXPECT_LE(n / (index_t{into.buckets} * into.subs), buckets::usual_keys) << n << ' ' << ranks;
-      EXPECT_GE(n / (index_t{into.buckets} * into.subs), buckets::usual_keys / 4) << n << ' ' << ranks;
+      EXPECT_GE(n / (index_t{into.buckets} * into.subs), buckets::usual_keys / 4)
+          << n << ' ' << ranks;
     }
   }
 }
@@ -57,7 +58,8 @@ TEST(CommonState, KeepsTheBitsThatTheKeysOfAllRanksAgreeIn) {
   EXPECT_EQ(common({state_of(3, 5), state_of(3, 5)}), std::tuple(1U, 3, 5U));
   EXPECT_EQ(common({state_of(3, 5), state_of(3, 4)}), std::tuple(1U, 2, 2U));
   EXPECT_EQ(common({state_of(1, 0), state_of(1, 1)}), std::tuple(1U, 0, 0U));
-  EXPECT_EQ(common({state_of(4, 0b1011), state_of(2, 0b10), state_of(0, 0)}), std::tuple(1U, 0, 0U));
+  EXPECT_EQ(common({state_of(4, 0b1011), state_of(2, 0b10), state_of(0, 0)}),
+            std::tuple(1U, 0, 0U));
   EXPECT_EQ(common({state_of(4, 0b1011), state_of(2, 0b10)}), std::tuple(1U, 2, 2U));
   EXPECT_EQ(std::get<0>(common({state_of(3, 5), state_of(64, 0, 0)})), 0U);
 }
@@ -110,7 +112,8 @@ TEST(DivideEvenly, MakesRangesThatHoldTheKeysOfTheirBins) {
     const auto fine = counts_of(2, 1000, 5, 2000);
     const index_t total = std::accumulate(fine.begin(), fine.end(), index_t{0});
     const State state = state_of(known, known == 0 ? 0 : (std::uint64_t{1} << known) - 1);
-    const KeyDivision division = divide_evenly(state, fine, BlockMap(total, 2), total / 1024, {48, 100});
+    const KeyDivision division =
+        divide_evenly(state, fine, BlockMap(total, 2), total / 1024, {48, 100});
     ASSERT_EQ(division.ranks, 2);
     const int rest = 64 - buckets::fine_bits - known;
     const std::uint64_t base = known == 0 ? 0 : state.prefix << (64 - known);

@@ -30,7 +30,8 @@ Runs made(const RunPlan& plan, std::size_t words, std::uint64_t mask, EqualRows 
       rows.push_back(row);
     }
     std::sort(rows.begin(), rows.end());
-    if (equal == EqualRows::stay_together) rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    if (equal == EqualRows::stay_together)
+      rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     RunSamples samples{static_cast<index_t>(rows.size()), {}};
     for (index_t j = 0; j < samples.rows; j += plan.step)
       samples.words.insert(samples.words.end(), rows[static_cast<std::size_t>(j)].begin(),
@@ -43,7 +44,8 @@ Runs made(const RunPlan& plan, std::size_t words, std::uint64_t mask, EqualRows 
 
 index_t cut_of(const Runs& runs, index_t run, const Border& border) {
   const auto& rows = runs.rows[static_cast<std::size_t>(run)];
-  const layout::Range range = bracket(runs.plan, runs.samples[static_cast<std::size_t>(run)], run, border);
+  const layout::Range range =
+      bracket(runs.plan, runs.samples[static_cast<std::size_t>(run)], run, border);
   std::vector<std::uint64_t> words;
   for (index_t j = range.begin; j < range.end; ++j)
     words.insert(words.end(), rows[static_cast<std::size_t>(j)].begin(),
@@ -80,8 +82,8 @@ void check(index_t n, std::size_t words, std::uint64_t mask, index_t at_once, in
 }
 
 void check_all(EqualRows equal) {
-  for (const std::uint64_t mask :
-       {~std::uint64_t{0}, std::uint64_t{0xffff}, std::uint64_t{1023}, std::uint64_t{3}, std::uint64_t{0}}) {
+  for (const std::uint64_t mask : {~std::uint64_t{0}, std::uint64_t{0xffff}, std::uint64_t{1023},
+                                   std::uint64_t{3}, std::uint64_t{0}}) {
     for (const std::size_t words : {std::size_t{1}, std::size_t{2}}) {
       check(10000, words, mask, 1000, 1, equal);
       check(10007, words, mask, 3000, 3, equal);
@@ -101,7 +103,9 @@ TEST(External, NeedsMemoryForMoreThanOneRowOfEachRun) {
 }
 
 TEST(GroupBuckets, TakesNeighboursThatFitTogether) {
-  const auto groups = [](std::vector<index_t> sizes, index_t most) { return group_buckets(sizes, most); };
+  const auto groups = [](std::vector<index_t> sizes, index_t most) {
+    return group_buckets(sizes, most);
+  };
   using Firsts = std::vector<index_t>;
   EXPECT_EQ(groups({3, 3, 3, 3}, 6), (Firsts{0, 2}));
   EXPECT_EQ(groups({3, 3, 3, 3}, 5), (Firsts{0, 1, 2, 3}));

@@ -40,7 +40,8 @@ TEST(Forecast, CountsBytesAndMessages) {
 
 TEST(Forecast, RoundsNeedAnEighthOfTheKeysBesideThem) {
   for (const index_t ranks : {1, 4}) {
-    const auto f = forecast({.n = index_t{1} << 26, .ranks = ranks, .algorithm = Algorithm::rounds}).front();
+    const auto f =
+        forecast({.n = index_t{1} << 26, .ranks = ranks, .algorithm = Algorithm::rounds}).front();
     EXPECT_LE(static_cast<double>(f.memory()), 1.13 * 8 * static_cast<double>(f.items));
   }
 }

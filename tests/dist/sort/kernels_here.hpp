@@ -1,5 +1,6 @@
 #pragma once
-// What runs on devices for a sort of ranks, in a build without CUDA on the host's memory in their place.
+// What runs on devices for a sort of ranks, in a build without CUDA on the host's memory in their
+// place.
 
 #include <gtest/gtest.h>
 
@@ -73,8 +74,8 @@ inline void count_fine_here(const std::uint64_t* keys, index_t n, const KeyMap<s
   }
 }
 
-inline void divide_here(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map, int count,
-                        buckets::Plan* plan, CUstream_st*) {
+inline void divide_here(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map,
+                        int count, buckets::Plan* plan, CUstream_st*) {
   for (index_t i = 0; i < n; ++i) {
     const std::uint64_t bits = map.to_bits(keys[i]);
     const int bucket = plan->bucket_of[buckets::fine_bin(bits, plan->known)];
@@ -85,9 +86,10 @@ inline void divide_here(const std::uint64_t* keys, index_t n, const KeyMap<std::
 }
 
 /// Sorts them at once, after a look at whether they lie where the plan says.
-inline void sort_buckets_here(const std::uint64_t* bits, std::uint64_t*, std::uint64_t* to, index_t n,
-                              const KeyMap<std::uint64_t>& map, const buckets::Division& into,
-                              buckets::Plan* plan, std::byte*, CUstream_st*) {
+inline void sort_buckets_here(const std::uint64_t* bits, std::uint64_t*, std::uint64_t* to,
+                              index_t n, const KeyMap<std::uint64_t>& map,
+                              const buckets::Division& into, buckets::Plan* plan, std::byte*,
+                              CUstream_st*) {
   constexpr index_t most_keys = 340;  // tests have some 240, and 100 to 400 that are equal
   ASSERT_NE(plan->going, 0U);
   index_t end = 0;
@@ -129,8 +131,12 @@ inline const buckets::Kernels* bucket_kernels_here() {
 
 template <class B>
 ResidentKernels<B> kernels_here() {
-  return {count_here<B>, find_descent_here<B>, partition_here<B>, sort_here<B>,
-          [](index_t) { return index_t{64}; }, sizeof(B) == 8 ? bucket_kernels_here() : nullptr};
+  return {count_here<B>,
+          find_descent_here<B>,
+          partition_here<B>,
+          sort_here<B>,
+          [](index_t) { return index_t{64}; },
+          sizeof(B) == 8 ? bucket_kernels_here() : nullptr};
 }
 
 }  // namespace tessera::dist::sort

@@ -56,9 +56,10 @@ B key(const std::string& input, index_t i, index_t total) {
   if (input == "one apart") return static_cast<B>(i == 12345 ? ~std::uint64_t{0} : random >> 8);
   return static_cast<B>(random);
 }
-const char* const inputs[] = {"random",     "equal",  "largest",    "sorted",   "reversed",      "few bits",
-                              "two values", "rising", "some equal", "low bits", "alike at first",
-                              "nearly rising", "steps", "steps down"};
+const char* const inputs[] = {"random",     "equal",     "largest",        "sorted",
+                              "reversed",   "few bits",  "two values",     "rising",
+                              "some equal", "low bits",  "alike at first", "nearly rising",
+                              "steps",      "steps down"};
 
 struct SortOnDevices : ::testing::Test {
   void SetUp() override {
@@ -97,10 +98,14 @@ TEST_F(SortOnDevices, GivesEveryRankItsShareToTheKeyForAnyInput) {
   for (const auto& exchange : mpi::ways_here()) {
     for (const char* const input : inputs) {
       for (const index_t total : {0, 1, 3, 64, 1000, 30011}) {
-        EXPECT_EQ(wrong<std::uint64_t>(exchange, input, total, key_map<std::uint64_t>(Order::ascending)), 0)
+        EXPECT_EQ(
+            wrong<std::uint64_t>(exchange, input, total, key_map<std::uint64_t>(Order::ascending)),
+            0)
             << name(exchange.way()) << ' ' << input << ' ' << total;
       }
-      EXPECT_EQ(wrong<std::uint32_t>(exchange, input, 20011, key_map<std::uint32_t>(Order::descending)), 0)
+      EXPECT_EQ(
+          wrong<std::uint32_t>(exchange, input, 20011, key_map<std::uint32_t>(Order::descending)),
+          0)
           << name(exchange.way()) << ' ' << input;
     }
   }
@@ -110,15 +115,19 @@ TEST_F(SortOnDevices, OrdersByTheMapOfTheType) {
   for (const auto& exchange : mpi::ways_here()) {
     EXPECT_EQ(wrong<std::uint64_t>(exchange, "random", 5000, key_map<double>(Order::ascending)), 0);
     EXPECT_EQ(wrong<std::uint32_t>(exchange, "random", 5000, key_map<float>(Order::descending)), 0);
-    EXPECT_EQ(wrong<std::uint32_t>(exchange, "few bits", 5000, key_map<std::int32_t>(Order::ascending)), 0);
+    EXPECT_EQ(
+        wrong<std::uint32_t>(exchange, "few bits", 5000, key_map<std::int32_t>(Order::ascending)),
+        0);
   }
 }
 
 TEST_F(SortOnDevices, RepeatedRunsDoNotRace) {
   for (const auto& exchange : mpi::ways_here()) {
-    EXPECT_EQ(wrong<std::uint64_t>(exchange, "random", 300007, key_map<std::uint64_t>(Order::ascending), 4),
+    EXPECT_EQ(wrong<std::uint64_t>(exchange, "random", 300007,
+                                   key_map<std::uint64_t>(Order::ascending), 4),
               0);
-    EXPECT_EQ(wrong<std::uint32_t>(exchange, "low bits", 300007, key_map<std::uint32_t>(Order::ascending), 4),
+    EXPECT_EQ(wrong<std::uint32_t>(exchange, "low bits", 300007,
+                                   key_map<std::uint32_t>(Order::ascending), 4),
               0);
   }
 }
@@ -149,8 +158,9 @@ TEST_F(SortOnDevices, DividesManyKeysThatLieEvenly) {
 }
 
 /// Counts told from keys in memory until all bounds are found.
-std::vector<index_t> found_below(const std::vector<std::uint32_t>& keys, const std::vector<index_t>& targets,
-                                 index_t tolerance, Bounds<std::uint32_t>& bounds) {
+std::vector<index_t> found_below(const std::vector<std::uint32_t>& keys,
+                                 const std::vector<index_t>& targets, index_t tolerance,
+                                 Bounds<std::uint32_t>& bounds) {
   const auto total = static_cast<index_t>(keys.size());
   BoundSearch<std::uint32_t> search(targets, total, tolerance);
   while (!search.done()) {

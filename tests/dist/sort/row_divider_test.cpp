@@ -32,18 +32,23 @@ struct Table {
       row = {};
       row.kind = static_cast<std::int32_t>(random_bits(1, 0, i) % kinds) - 2;
       row.value = static_cast<double>(random_bits(1, 1, i) % values) / 3 - 5;
-      if (values > 1 && random_bits(1, 3, i) % 50 == 0) row.value = std::numeric_limits<double>::quiet_NaN();
-      for (unsigned b = 0; b < 11; ++b) row.name[b] = static_cast<char>('a' + random_bits(2, b, i) % 2);
+      if (values > 1 && random_bits(1, 3, i) % 50 == 0)
+        row.value = std::numeric_limits<double>::quiet_NaN();
+      for (unsigned b = 0; b < 11; ++b)
+        row.name[b] = static_cast<char>('a' + random_bits(2, b, i) % 2);
     }
     const auto at = [&](std::size_t offset) {
       return reinterpret_cast<const std::byte*>(rows.data()) + offset;
     };
-    columns = {{KeyForm::of(Element::i32), at(offsetof(Stored, kind)), Order::ascending, sizeof(Stored)},
-               {KeyForm::of(Element::f64), at(offsetof(Stored, value)), Order::descending, sizeof(Stored)},
-               {KeyForm::string(11), at(offsetof(Stored, name)), Order::ascending, sizeof(Stored)}};
+    columns = {
+        {KeyForm::of(Element::i32), at(offsetof(Stored, kind)), Order::ascending, sizeof(Stored)},
+        {KeyForm::of(Element::f64), at(offsetof(Stored, value)), Order::descending, sizeof(Stored)},
+        {KeyForm::string(11), at(offsetof(Stored, name)), Order::ascending, sizeof(Stored)}};
   }
   [[nodiscard]] index_t size() const { return static_cast<index_t>(rows.size()); }
-  [[nodiscard]] Row words(index_t row) const { return row_words(columns, {row, row + 1}, words_of(columns)); }
+  [[nodiscard]] Row words(index_t row) const {
+    return row_words(columns, {row, row + 1}, words_of(columns));
+  }
   [[nodiscard]] std::vector<std::uint64_t> stable_order() const {
     std::vector<Row> all;
     for (index_t j = 0; j < size(); ++j) all.push_back(words(j));
@@ -58,8 +63,8 @@ TEST(KeyWords, AreTheSameInRowsAndAlone) {
   const Table table(100, 5, 40);
   std::vector<double> alone;
   for (const Stored& row : table.rows) alone.push_back(row.value);
-  const KeyColumn column{KeyForm::of(Element::f64), reinterpret_cast<const std::byte*>(alone.data()),
-                         Order::descending};
+  const KeyColumn column{KeyForm::of(Element::f64),
+                         reinterpret_cast<const std::byte*>(alone.data()), Order::descending};
   Row in_rows(90), of_column(90), of_places(3);
   key_word(table.columns[1], 0, {10, 100}, in_rows.data());
   key_word(column, 0, {10, 100}, of_column.data());
@@ -70,7 +75,8 @@ TEST(KeyWords, AreTheSameInRowsAndAlone) {
 }
 
 TEST(RowDivider, BucketsFollowEachOther) {
-  for (const auto& [kinds, values] : {std::pair<std::uint64_t, std::uint64_t>{5, 1000}, {1, 1}, {1000, 2}}) {
+  for (const auto& [kinds, values] :
+       {std::pair<std::uint64_t, std::uint64_t>{5, 1000}, {1, 1}, {1000, 2}}) {
     const Table table(5000, kinds, values);
     for (const index_t seen : {1, 10, 1000, 5000}) {  // rows beyond what the sample has too
       const Row sample = row_words(table.columns, {0, seen}, words_of(table.columns));
@@ -101,9 +107,12 @@ TEST(RowDivider, IsKnownByItsFingerprint) {
   const Row sample = row_words(table.columns, {0, 1000}, words_of(table.columns)),
             other = row_words(wider.columns, {0, 1000}, words_of(table.columns));
   const std::size_t words = words_of(table.columns);
-  EXPECT_EQ(RowDivider(sample, words, 64).fingerprint(), RowDivider(sample, words, 64).fingerprint());
-  EXPECT_NE(RowDivider(sample, words, 64).fingerprint(), RowDivider(sample, words, 65).fingerprint());
-  EXPECT_NE(RowDivider(sample, words, 64).fingerprint(), RowDivider(other, words, 64).fingerprint());
+  EXPECT_EQ(RowDivider(sample, words, 64).fingerprint(),
+            RowDivider(sample, words, 64).fingerprint());
+  EXPECT_NE(RowDivider(sample, words, 64).fingerprint(),
+            RowDivider(sample, words, 65).fingerprint());
+  EXPECT_NE(RowDivider(sample, words, 64).fingerprint(),
+            RowDivider(other, words, 64).fingerprint());
 }
 
 /// By ByWords, the rows in that order.
@@ -112,8 +121,8 @@ std::vector<std::uint64_t> sorted(const Table& table, std::vector<layout::Range>
   std::vector<tessera::sort::Pair> pairs(static_cast<std::size_t>(n)), spare(pairs.size());
   std::vector<std::uint64_t> places(pairs.size());
   machine::parallel(threads, [&] {
-    tessera::sort::ByWords(ColumnWords(table.columns, std::move(ranges)), std::span(pairs), std::span(spare),
-                           kernel)
+    tessera::sort::ByWords(ColumnWords(table.columns, std::move(ranges)), std::span(pairs),
+                           std::span(spare), kernel)
         .sort();
   });
   for (std::size_t j = 0; j < places.size(); ++j) places[j] = pairs[j].index;
@@ -127,20 +136,24 @@ TEST(ByWords, SortsRowsStablyByAllColumns) {
       const Table table(n, kinds, values);
       for (const int threads : {1, 3}) {
         for (const char* kernel : {"auto", "mergesort"})
-          ASSERT_EQ(sorted(table, {{0, n}}, n, threads, kernel), table.stable_order()) << n << " " << kinds;
+          ASSERT_EQ(sorted(table, {{0, n}}, n, threads, kernel), table.stable_order())
+              << n << " " << kinds;
       }
     }
   }
 }
 
 TEST(ByWords, SortsTheRowsOfSomeRangesAlone) {
-  for (const std::uint64_t kinds : {std::uint64_t{3}, std::uint64_t{100000}, std::uint64_t{1} << 31}) {
+  for (const std::uint64_t kinds :
+       {std::uint64_t{3}, std::uint64_t{100000}, std::uint64_t{1} << 31}) {
     const Table table(5000, kinds, 5);
     std::vector<std::uint64_t> want = table.stable_order();
-    std::erase_if(want,
-                  [](std::uint64_t row) { return row < 7 || (row >= 1000 && row < 4000) || row >= 4990; });
-    EXPECT_EQ(sorted(table, {{7, 7}, {7, 500}, {500, 1000}, {4000, 4990}, {4990, 4990}}, 1983, 2, "auto"),
-              want);
+    std::erase_if(want, [](std::uint64_t row) {
+      return row < 7 || (row >= 1000 && row < 4000) || row >= 4990;
+    });
+    EXPECT_EQ(
+        sorted(table, {{7, 7}, {7, 500}, {500, 1000}, {4000, 4990}, {4990, 4990}}, 1983, 2, "auto"),
+        want);
   }
 }
 
@@ -153,8 +166,8 @@ TEST(LookAtRows, CountsWhatIsOutOfOrderAndSaysWhatIsEqual) {
   EXPECT_FALSE(is_set(equal.data(), 0));
   std::size_t at = 0;
   for (std::size_t j = 1; j < 3000; ++j) {
-    const bool same =
-        table.words(static_cast<index_t>(places[j - 1])) == table.words(static_cast<index_t>(places[j]));
+    const bool same = table.words(static_cast<index_t>(places[j - 1])) ==
+                      table.words(static_cast<index_t>(places[j]));
     ASSERT_EQ(is_set(equal.data(), static_cast<index_t>(j)), same);
     if (same && j > 2000) at = j;
   }

@@ -22,7 +22,8 @@ void check(const Words& keys, const std::vector<index_t>& positions) {
   const auto comm = mpi::Communicator::world();
   const layout::Range mine =
       layout::BlockMap(static_cast<index_t>(keys.size()), comm.size()).range(comm.rank());
-  const std::span<const std::uint64_t> held(keys.data() + mine.begin, static_cast<std::size_t>(mine.size()));
+  const std::span<const std::uint64_t> held(keys.data() + mine.begin,
+                                            static_cast<std::size_t>(mine.size()));
   const BitsPass pass = [&](const BitsPiece& piece) {  // in two unequal pieces
     piece(held.first(held.size() / 3));
     piece(held.subspan(held.size() / 3));
@@ -34,14 +35,15 @@ void check(const Words& keys, const std::vector<index_t>& positions) {
   for (std::size_t p = 0; p < positions.size(); ++p) {
     const std::uint64_t want = sorted[static_cast<std::size_t>(positions[p])];
     EXPECT_EQ(found[p].bits, want) << positions[p];
-    EXPECT_EQ(found[p].below, std::lower_bound(sorted.begin(), sorted.end(), want) - sorted.begin());
+    EXPECT_EQ(found[p].below,
+              std::lower_bound(sorted.begin(), sorted.end(), want) - sorted.begin());
   }
 }
 
 TEST(Select, FindsWhatStandsInTheSortedOrder) {
   for (const index_t n : {1, 2, 3, 1000, 40009}) {
-    for (const std::uint64_t mask :
-         {~std::uint64_t{0}, std::uint64_t{0xFF}, std::uint64_t{0}, std::uint64_t{0x8000000000000001}})
+    for (const std::uint64_t mask : {~std::uint64_t{0}, std::uint64_t{0xFF}, std::uint64_t{0},
+                                     std::uint64_t{0x8000000000000001}})
       check(made(n, mask), {0, n / 2, n - 1, n / 3, n / 2});
   }
 }
@@ -53,7 +55,8 @@ TEST(Select, NarrowsDownWhateverLiesFarAway) {
 }
 
 TEST(Select, TellsMoreKeysThanAreKeptAgain) {
-  if (mpi::Communicator::world().size() != 4) return;  // one number of ranks for all: it takes its time
+  if (mpi::Communicator::world().size() != 4)
+    return;  // one number of ranks for all: it takes its time
   check(made((1 << 20) + 77, ~std::uint64_t{0}), {0, 1 << 19, (1 << 19) + 1, (1 << 20) + 76});
 }
 

@@ -23,7 +23,8 @@ using mpi::Communicator;
 template <class T>
 void same_bytes(const std::vector<T>& got, const std::vector<T>& want, const std::string& what) {
   ASSERT_EQ(got.size(), want.size()) << what;
-  EXPECT_TRUE(got.empty() || std::memcmp(got.data(), want.data(), got.size() * sizeof(T)) == 0) << what;
+  EXPECT_TRUE(got.empty() || std::memcmp(got.data(), want.data(), got.size() * sizeof(T)) == 0)
+      << what;
 }
 
 /// Keys as every rank holds them before and after, with sentinels around both rooms.
@@ -31,8 +32,8 @@ template <class T>
 class Held {
  public:
   Held(const Communicator& comm, index_t n, std::span<const T> mine)
-      : room_(
-            std::max(layout::BlockMap(n, comm.size()).size(comm.rank()), static_cast<index_t>(mine.size()))) {
+      : room_(std::max(layout::BlockMap(n, comm.size()).size(comm.rank()),
+                       static_cast<index_t>(mine.size()))) {
     for (auto* buffer : {&items_, &spare_}) {
       buffer->resize(static_cast<std::size_t>(room_ + 2));
       std::memset(buffer->data(), 0xA5, buffer->size() * sizeof(T));
@@ -94,14 +95,16 @@ std::vector<T> with_special_values(std::vector<T> keys) {
     using limits = std::numeric_limits<T>;
     const T special[] = {limits::quiet_NaN(), -limits::quiet_NaN(), T{0}, -T{0}, limits::infinity(),
                          -limits::infinity(), limits::denorm_min()};
-    for (std::size_t i = 0; i < keys.size(); i += 5) keys[i] = special[(i / 5) % std::size(special)];
+    for (std::size_t i = 0; i < keys.size(); i += 5)
+      keys[i] = special[(i / 5) % std::size(special)];
   }
   return keys;
 }
 
 template <class T>
 class SortKeys : public testing::Test {};
-using Types = testing::Types<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double>;
+using Types =
+    testing::Types<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double>;
 TYPED_TEST_SUITE(SortKeys, Types);
 
 TYPED_TEST(SortKeys, GivesTheBytesOfOneRankForEveryInput) {
@@ -120,13 +123,15 @@ TYPED_TEST(SortKeys, GivesTheBytesOfOneRankForEveryInput) {
 TYPED_TEST(SortKeys, ServesAnyNumberOfKeys) {
   const auto comm = Communicator::world();
   const index_t p = comm.size();
-  for (const index_t n : {index_t{0}, index_t{1}, index_t{2}, p - 1, p, p + 1, 3 * p + 2, index_t{997}}) {
+  for (const index_t n :
+       {index_t{0}, index_t{1}, index_t{2}, p - 1, p, p + 1, 3 * p + 2, index_t{997}}) {
     const auto keys = with_special_values(made<TypeParam>(kernels::input("dense"), n));
     const layout::BlockMap map(n, p);
     for (const auto& algorithm : algorithms()) {
       for (const Order order : {Order::ascending, Order::descending}) {
         same_bytes(sorted_by(comm, keys, map.offsets(), order, {.algorithm = algorithm.algorithm}),
-                   sorted_alone(keys, order), std::string(algorithm.name) + " " + std::to_string(n));
+                   sorted_alone(keys, order),
+                   std::string(algorithm.name) + " " + std::to_string(n));
       }
     }
   }
@@ -137,14 +142,17 @@ TYPED_TEST(SortKeys, BalancesWhateverTheRanksStartWith) {
   const index_t p = comm.size(), n = 1500;
   for (const char* name : {"uniform", "all_equal", "root_dup", "reverse"}) {
     const auto keys = with_special_values(made<TypeParam>(kernels::input(name), n));
-    for (const index_t owner : {index_t{0}, p - 1, p / 2}) {  // one holds all, and one all but a few
+    for (const index_t owner :
+         {index_t{0}, p - 1, p / 2}) {  // one holds all, and one all but a few
       for (const index_t others : {0, 3}) {
         std::vector<index_t> offsets{0};
         for (index_t r = 0; r < p; ++r)
-          offsets.push_back(r == p - 1 ? n : offsets.back() + (r == owner ? n - (p - 1) * others : others));
+          offsets.push_back(
+              r == p - 1 ? n : offsets.back() + (r == owner ? n - (p - 1) * others : others));
         for (const auto& algorithm : algorithms()) {
-          same_bytes(sorted_by(comm, keys, offsets, Order::descending, {.algorithm = algorithm.algorithm}),
-                     sorted_alone(keys, Order::descending), name);
+          same_bytes(
+              sorted_by(comm, keys, offsets, Order::descending, {.algorithm = algorithm.algorithm}),
+              sorted_alone(keys, Order::descending), name);
         }
       }
     }
@@ -170,8 +178,8 @@ TEST(SortKeys, WhatOneRankRefusesAllRefuse) {
   if (comm.rank() == comm.size() - 1) keys[1] = ~std::uint64_t{0};
   keys.push_back(0);
   mpi::Phases phases;
-  EXPECT_THROW((void)sort_keys<std::uint64_t>(comm, {keys.data(), spare.data(), 2}, Order::ascending,
-                                              {.kernel = "counting"}, phases),
+  EXPECT_THROW((void)sort_keys<std::uint64_t>(comm, {keys.data(), spare.data(), 2},
+                                              Order::ascending, {.kernel = "counting"}, phases),
                Error);
 }
 
@@ -182,14 +190,16 @@ TEST(ExactCuts, SplitTiesByRankAndIndex) {
   run.front() = 1;
   run.back() = 9;
   const index_t total = comm.sum(static_cast<index_t>(run.size()));
-  for (const index_t position : {index_t{0}, index_t{1}, p, p + 1, p + 5, total / 2, total - p, total}) {
+  for (const index_t position :
+       {index_t{0}, index_t{1}, p, p + 1, p + 5, total / 2, total - p, total}) {
     const std::vector<index_t> positions{0, position, position, total};
     const auto cuts =
         exact_cuts<std::uint64_t>(comm, {run.data(), static_cast<index_t>(run.size())}, positions);
     EXPECT_EQ(cuts[1], cuts[2]);
     EXPECT_EQ(comm.sum(cuts[1]), position);
     const auto all = comm.all_gather(cuts[1]);
-    if (position >= p && position <= total - p) {  // the ones first, then fives of lower ranks first
+    if (position >= p &&
+        position <= total - p) {  // the ones first, then fives of lower ranks first
       index_t fives = position - p;
       for (index_t r = 0; r < p; ++r) {
         const index_t taken = std::min<index_t>(fives, 8 + r);
@@ -205,7 +215,8 @@ TEST(ExactCuts, FindEveryPositionOfClusteredKeys) {
   std::vector<std::uint64_t> run(3000);
   for (std::size_t i = 0; i < run.size(); ++i) {
     const auto bits = random_bits(9, 1, static_cast<index_t>(i) * comm.size() + comm.rank());
-    run[i] = bits % 3 == 0 ? bits : (std::uint64_t{1} << 40) + bits % 50;  // a few values hold most keys
+    run[i] =
+        bits % 3 == 0 ? bits : (std::uint64_t{1} << 40) + bits % 50;  // a few values hold most keys
   }
   std::sort(run.begin(), run.end());
   const index_t total = comm.sum(index_t{3000});
@@ -247,7 +258,8 @@ TEST(Faults, FindWhatIsWrong) {
     std::vector<std::int64_t> uneven(keys);
     if (comm.rank() == 0) uneven.push_back(uneven.back() + 1);
     if (comm.rank() == 1) uneven.erase(uneven.begin());
-    EXPECT_EQ(faults(comm, std::span<const std::int64_t>(uneven), Order::ascending, input, 1, 1), 2);
+    EXPECT_EQ(faults(comm, std::span<const std::int64_t>(uneven), Order::ascending, input, 1, 1),
+              2);
   }
   if (comm.size() > 1) {  // every rank in order, but not one after the other
     for (auto& key : keys) key -= 1000 * comm.rank();
@@ -263,7 +275,8 @@ TYPED_TEST(SortKeys, FirstOnesAndDistinctOnes) {
       const index_t n = 611;
       auto keys = with_special_values(made<T>(kernels::input(name), n));
       const layout::Range mine = layout::BlockMap(n, comm.size()).range(comm.rank());
-      const std::span<const T> held(keys.data() + mine.begin, static_cast<std::size_t>(mine.size()));
+      const std::span<const T> held(keys.data() + mine.begin,
+                                    static_cast<std::size_t>(mine.size()));
       const auto sorted = sorted_alone(keys, order);
       mpi::Phases phases;
       for (const index_t count : {index_t{0}, index_t{1}, index_t{77}, n, n + 1}) {

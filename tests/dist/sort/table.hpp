@@ -30,7 +30,8 @@ struct Table {
       b.push_back(static_cast<std::int32_t>(random_bits(1, 2, i) % 3) - 1);
       c.push_back(random_bits(1, 3, i) % 4);
       Text word{};  // differing in the first word, in the second, or not at all
-      word[random_bits(1, 4, i) % 2 * 8] = static_cast<unsigned char>(random_bits(1, 5, i) % 2 * 200);
+      word[random_bits(1, 4, i) % 2 * 8] =
+          static_cast<unsigned char>(random_bits(1, 5, i) % 2 * 200);
       text.push_back(word);
     }
   }

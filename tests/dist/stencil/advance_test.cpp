@@ -1,5 +1,5 @@
-// The ranks together against the oracle on one: to the last bit, whatever the grid, the steps between two
-// exchanges, the boundary and the kernel.
+// The ranks together against the oracle on one: to the last bit, whatever the grid, the steps
+// between two exchanges, the boundary and the kernel.
 
 #include "dist/stencil/advance.hpp"
 
@@ -43,8 +43,8 @@ std::shared_ptr<const TermFields<T>> terms_of(const Problem& problem, const Plan
               p[d] = kernels::oracle::outside_source(Boundary::periodic, p[d], problem.global[d]);
           }
           view(z - box.low[0], y - box.low[1], x - box.low[2]) =
-              static_cast<T>(kernels::oracle::term_of<Arithmetic<T>>(
-                  problem.stencil, problem.sides, problem.global, term, p));
+              static_cast<T>(kernels::oracle::term_of<Arithmetic<T>>(problem.stencil, problem.sides,
+                                                                     problem.global, term, p));
         }
       }
     }
@@ -67,7 +67,8 @@ struct How {
 template <class T>
 void expect_oracle(const Problem& problem, const How& how) {
   const auto comm = Communicator::world();
-  PlanRequest request{problem, sizeof(T), how.steps, comm.size(), how.threads, how.halo_steps, how.parts};
+  PlanRequest request{problem,     sizeof(T),      how.steps, comm.size(),
+                      how.threads, how.halo_steps, how.parts};
   request.weights = how.weights;
   const Plan plan = make_plan(request);
   DistributedField<T> u(problem, plan.grid, comm.rank(), plan.halo_steps, how.fields);
@@ -91,8 +92,8 @@ void expect_oracle(const Problem& problem, const How& how) {
     EXPECT_EQ(comm.sum(differing(u, want, field)), 0)
         << problem.stencil.name << " " << problem.stencil.dims << "-D grid "
         << layout::parts_text(plan.grid.parts, 3) << " T " << plan.halo_steps << " "
-        << name(problem.sides[2][0].kind) << " kernel " << (how.kernel != nullptr ? how.kernel : "auto")
-        << " field " << field;
+        << name(problem.sides[2][0].kind) << " kernel "
+        << (how.kernel != nullptr ? how.kernel : "auto") << " field " << field;
   }
   EXPECT_EQ(traffic.exchanges, ceil_div(checked, plan.halo_steps));
 }
@@ -205,13 +206,17 @@ TEST(Advance, ReadsTermsAtTheSamePointsOnEveryRank) {
     for (const index_t halo_steps : {1, 3, 16}) {
       for (const Overlap overlap : {Overlap::no, Overlap::yes}) {
         const How how{.steps = 7, .halo_steps = halo_steps, .overlap = overlap};
-        expect_oracle<double>(problem_of(named_stencil("heat", 2), sides, {{1, 57, 61}}, which), how);
-        expect_oracle<float>(problem_of(named_stencil("wave", 3), sides, {{17, 16, 18}}, which), how);
+        expect_oracle<double>(problem_of(named_stencil("heat", 2), sides, {{1, 57, 61}}, which),
+                              how);
+        expect_oracle<float>(problem_of(named_stencil("wave", 3), sides, {{17, 16, 18}}, which),
+                             how);
         which = which % 15 + 1;
       }
     }
-    expect_oracle<float>(problem_of(named_stencil("box5x5", 2), sides, {{1, 40, 29}}, 15), {.halo_steps = 2});
-    expect_oracle<float>(problem_of(named_stencil("life", 2), sides, {{1, 40, 29}}, 4), {.halo_steps = 2});
+    expect_oracle<float>(problem_of(named_stencil("box5x5", 2), sides, {{1, 40, 29}}, 15),
+                         {.halo_steps = 2});
+    expect_oracle<float>(problem_of(named_stencil("life", 2), sides, {{1, 40, 29}}, 4),
+                         {.halo_steps = 2});
   }
 }
 
@@ -220,7 +225,8 @@ TEST(Advance, IsFoundWrongWhereWallsAreNotThoseOfTheDomain) {
   const Problem problem =
       problem_of(named_stencil("heat", 2), all_sides({Boundary::clamp}), {{1, 40, 41}}, 8);
   const Plan plan = make_plan({problem, sizeof(double), 2, comm.size(), 1, 2});
-  auto open = std::make_shared<TermFields<double>>(problem, plan.grid, comm.rank(), plan.halo_steps);
+  auto open =
+      std::make_shared<TermFields<double>>(problem, plan.grid, comm.rank(), plan.halo_steps);
   const Box3 box = open->box();
   for (index_t y = box.low[1]; y < box.high[1]; ++y) {
     for (index_t x = box.low[2]; x < box.high[2]; ++x)
@@ -247,7 +253,8 @@ TEST(Advance, TakesSeveralFieldsInOneMessageANeighbour) {
     }
   }
   const auto comm = Communicator::world();
-  const Problem problem = problem_of(named_stencil("heat", 2), all_sides({Boundary::clamp}), {{1, 60, 60}});
+  const Problem problem =
+      problem_of(named_stencil("heat", 2), all_sides({Boundary::clamp}), {{1, 60, 60}});
   PlanRequest request{problem, 8, 4, comm.size(), 1, 2};
   request.fields = 2;
   const Plan plan = make_plan(request);
@@ -297,8 +304,9 @@ TEST(Advance, WorksWithoutPointsStepsOrEnoughRowsForEveryRank) {
   expect_oracle<double>(problem_of(named_stencil("heat", 2), sides, {{1, 1, 1}}), {.steps = 4});
   expect_oracle<double>(problem_of(named_stencil("star4", 2), sides, {{1, 5, 6}}),
                         {.steps = 4, .halo_steps = 9});
-  expect_oracle<float>(problem_of(named_stencil("life", 2), all_sides({Boundary::periodic, 0}), {{1, 3, 2}}),
-                       {.steps = 4});
+  expect_oracle<float>(
+      problem_of(named_stencil("life", 2), all_sides({Boundary::periodic, 0}), {{1, 3, 2}}),
+      {.steps = 4});
 }
 
 TEST(Advance, SendsOneMessageANeighbourForManySteps) {

@@ -33,7 +33,8 @@ void fill(DistributedField<T>& u, int field = 0) {
           beyond = beyond && p[d] >= frame.low[d] && p[d] < frame.high[d];
         }
         const T nan = static_cast<T>(std::numeric_limits<Arithmetic<T>>::quiet_NaN());
-        const T value = own || beyond ? oracle::initial<T>(problem.stencil, p, own ? 2 * field : 0) : nan;
+        const T value =
+            own || beyond ? oracle::initial<T>(problem.stencil, p, own ? 2 * field : 0) : nan;
         u.now(field)(local) = value;
         u.past(field)(local) = own ? oracle::initial<T>(problem.stencil, p, 2 * field + 1) : value;
       }
@@ -43,7 +44,8 @@ void fill(DistributedField<T>& u, int field = 0) {
 
 /// Points of this rank's box whose bits are not the oracle's.
 template <class T>
-[[nodiscard]] index_t differing(const DistributedField<T>& u, const oracle::Grid<T>& want, int field = 0) {
+[[nodiscard]] index_t differing(const DistributedField<T>& u, const oracle::Grid<T>& want,
+                                int field = 0) {
   const Box3 box = u.box();
   index_t wrong = 0;
   for (index_t z = box.low[0]; z < box.high[0]; ++z) {

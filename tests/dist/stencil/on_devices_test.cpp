@@ -1,5 +1,5 @@
-// Fields that stay on the devices against the oracle on the host: to the last bit, whatever the way, the
-// grid, the steps between two exchanges, the boundary and the kernel.
+// Fields that stay on the devices against the oracle on the host: to the last bit, whatever the
+// way, the grid, the steps between two exchanges, the boundary and the kernel.
 
 #include "dist/stencil/on_devices.hpp"
 
@@ -33,7 +33,8 @@ std::vector<Variant> device_variants() {
 }
 template <class T>
 const ResidentKernels<T>* resident() {
-  return machine::gpus().built ? kernels::resident_kernels<T>() : kernels::standing_in::kernels<T>();
+  return machine::gpus().built ? kernels::resident_kernels<T>()
+                               : kernels::standing_in::kernels<T>();
 }
 
 struct How {
@@ -52,7 +53,8 @@ struct StencilOnDevices : ::testing::Test {
   const mpi::Communicator comm = mpi::Communicator::world();
 
   template <class T>
-  void expect_oracle(const Stencil& stencil, const Sides& sides, Index3 global, const How& how = {}) {
+  void expect_oracle(const Stencil& stencil, const Sides& sides, Index3 global,
+                     const How& how = {}) {
     const Problem problem{stencil, sides, global};
     index_t steps = 0;
     for (const index_t call : how.calls) steps += call;
@@ -77,10 +79,11 @@ struct StencilOnDevices : ::testing::Test {
           there.get(u, {{}, u.box().size()});
           for (int field = 0; field < how.fields; ++field)
             EXPECT_EQ(comm.sum(differing(u, want[static_cast<std::size_t>(field)], field)), 0)
-                << stencil.name << " " << global[0] << "x" << global[1] << "x" << global[2] << " grid "
-                << layout::parts_text(plan.grid.parts, 3) << " T " << plan.halo_steps << " "
-                << name(sides[2][0].kind) << " kernel " << rows[v].name << " by " << name(exchange.way())
-                << (overlap == Overlap::yes ? " overlapped" : "") << " field " << field;
+                << stencil.name << " " << global[0] << "x" << global[1] << "x" << global[2]
+                << " grid " << layout::parts_text(plan.grid.parts, 3) << " T " << plan.halo_steps
+                << " " << name(sides[2][0].kind) << " kernel " << rows[v].name << " by "
+                << name(exchange.way()) << (overlap == Overlap::yes ? " overlapped" : "")
+                << " field " << field;
         }
       }
     }
@@ -97,7 +100,8 @@ TEST_F(StencilOnDevices, HasTheBitsOfTheHostForEveryBoundaryAndDepth) {
       const How how{.halo_steps = halo_steps, .calls = {9}};
       expect_oracle<float>(named_stencil("heat", 2), sides, {{1, 67, 41}}, how);
       expect_oracle<double>(named_stencil("wave", 2), sides, {{1, 51, 33}}, how);
-      expect_oracle<double>(named_stencil("heat", 3), sides, {{23, 22, 17}}, {.halo_steps = halo_steps});
+      expect_oracle<double>(named_stencil("heat", 3), sides, {{23, 22, 17}},
+                            {.halo_steps = halo_steps});
     }
     expect_oracle<float>(named_stencil("advection", 1), sides, {{1, 1, 113}});
     expect_oracle<float>(named_stencil("box5x5", 2), sides, {{1, 40, 29}});
@@ -106,13 +110,15 @@ TEST_F(StencilOnDevices, HasTheBitsOfTheHostForEveryBoundaryAndDepth) {
 
 TEST_F(StencilOnDevices, KeepsHalvesWithTheBitsOfTheHost) {
   std::vector<double> weights(15);
-  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 0.01 * static_cast<double>(i + 1) / 3;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    weights[i] = 0.01 * static_cast<double>(i + 1) / 3;
   for (const Boundary kind : boundaries) {
     const Sides sides = all_sides({kind, 0.7});
     for (const index_t halo_steps : {1, 3, 8}) {
       const How how{.halo_steps = halo_steps, .calls = {9}, .variants = 6};
       expect_oracle<Half>(named_stencil("heat", 2), sides, {{1, 67, 41}}, how);
-      expect_oracle<Half>(named_stencil("wave", 3), sides, {{23, 22, 17}}, {.halo_steps = halo_steps});
+      expect_oracle<Half>(named_stencil("wave", 3), sides, {{23, 22, 17}},
+                          {.halo_steps = halo_steps});
     }
     expect_oracle<Half>(named_stencil("box5x5", 2), sides, {{1, 40, 29}}, {.fields = 2});
     for (const index_t base_steps : {2, 3, 4})
@@ -121,8 +127,8 @@ TEST_F(StencilOnDevices, KeepsHalvesWithTheBitsOfTheHost) {
     expect_oracle<Half>(
         named_stencil("heat", 3), sides, {{17, 22, 24 * comm.size() + 5}},
         {.halo_steps = 4, .calls = {4, 7}, .parts = Index3{{1, 1, comm.size()}}, .base_steps = 4});
-    expect_oracle<Half>(make_stencil("weights", 2, {{1, 3, 5}}, weights, -0.5), sides, {{1, 40, 37}},
-                        {.calls = {1, 3}});
+    expect_oracle<Half>(make_stencil("weights", 2, {{1, 3, 5}}, weights, -0.5), sides,
+                        {{1, 40, 37}}, {.calls = {1, 3}});
   }
 }
 
@@ -133,14 +139,16 @@ TEST_F(StencilOnDevices, HasTheBitsOfTheHostForEveryStencil) {
       const Index3 shape = dims == 1   ? Index3{{1, 1, 131}}
                            : dims == 2 ? Index3{{1, 47, 61}}
                                        : Index3{{19, 17, 21}};
-      expect_oracle<float>(named_stencil(info.name, dims), all_sides({boundaries[turn++ % 6], 0.75}), shape,
+      expect_oracle<float>(named_stencil(info.name, dims),
+                           all_sides({boundaries[turn++ % 6], 0.75}), shape,
                            {.calls = {4}, .variants = 6});
     }
   }
   std::vector<double> weights(15);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 0.01 * static_cast<double>(i + 1);
-  expect_oracle<double>(make_stencil("weights", 2, {{1, 3, 5}}, weights, -0.5), all_sides({Boundary::mirror}),
-                        {{1, 40, 37}}, {.calls = {4}, .variants = 6});
+  expect_oracle<double>(make_stencil("weights", 2, {{1, 3, 5}}, weights, -0.5),
+                        all_sides({Boundary::mirror}), {{1, 40, 37}},
+                        {.calls = {4}, .variants = 6});
 }
 
 TEST_F(StencilOnDevices, HasTheBitsOfTheHostOnEveryGrid) {
@@ -154,8 +162,8 @@ TEST_F(StencilOnDevices, HasTheBitsOfTheHostOnEveryGrid) {
       const Index3 parts{{z, y, comm.size() / z / y}};
       expect_oracle<float>(named_stencil("heat", 3), sides, {{25, 26, 27}},
                            {.halo_steps = 2, .calls = {6}, .parts = parts});
-      expect_oracle<double>(named_stencil("wave", 3), all_sides({Boundary::periodic, 0}), {{25, 23, 22}},
-                            {.halo_steps = 1, .calls = {3}, .parts = parts});
+      expect_oracle<double>(named_stencil("wave", 3), all_sides({Boundary::periodic, 0}),
+                            {{25, 23, 22}}, {.halo_steps = 1, .calls = {3}, .parts = parts});
     }
   }
 }
@@ -168,7 +176,8 @@ TEST_F(StencilOnDevices, HasTheBitsOfTheHostForAnyShape) {
     };
     const Side side{boundaries[turn % 6], 0.5};
     const How how{.halo_steps = random(0, 6), .calls = {random(1, 5), random(2, 9)}};
-    expect_oracle<float>(named_stencil("heat", 2), all_sides(side), {{1, random(3, 90), random(4, 70)}}, how);
+    expect_oracle<float>(named_stencil("heat", 2), all_sides(side),
+                         {{1, random(3, 90), random(4, 70)}}, how);
     expect_oracle<double>(named_stencil("star2", 3), all_sides(side),
                           {{random(5, 30), random(6, 12), random(7, 14)}}, how);
   }
@@ -180,7 +189,8 @@ TEST_F(StencilOnDevices, HasTheBitsOfTheHostForAnyShape) {
                             {{1, 1, 97}},
                             {{1, 96, 5}},
                             {{1, 3, 200}}}) {
-    expect_oracle<double>(named_stencil("heat", 2), sides, thin, {.halo_steps = 3, .calls = {4, 3}});
+    expect_oracle<double>(named_stencil("heat", 2), sides, thin,
+                          {.halo_steps = 3, .calls = {4, 3}});
   }
 }
 
@@ -217,7 +227,8 @@ TEST_F(StencilOnDevices, BringsBackPartsAndNothingElse) {
   DistributedField<double> u(problem, plan.grid, comm.rank(), plan.halo_steps);
   fill(u);
   const auto rows = device_variants<double>();
-  DeviceStencil<double> there(mpi::ways_here().back(), u, {.kernel = &rows.front()}, resident<double>());
+  DeviceStencil<double> there(mpi::ways_here().back(), u, {.kernel = &rows.front()},
+                              resident<double>());
   there.put(u);
   const Index3 size = u.box().size();
   std::vector<double> before;
@@ -245,13 +256,14 @@ TEST_F(StencilOnDevices, NeedsAKernelForThemAndNoTerms) {
   with_terms.terms = oracle::terms_of(1);
   const DistributedField<double> v(with_terms, plan.grid, comm.rank(), plan.halo_steps);
   const auto rows = device_variants<double>();
-  EXPECT_THROW(
-      DeviceStencil<double>(mpi::ways_here().back(), v, {.kernel = &rows.front()}, resident<double>()),
-      Error);
+  EXPECT_THROW(DeviceStencil<double>(mpi::ways_here().back(), v, {.kernel = &rows.front()},
+                                     resident<double>()),
+               Error);
 }
 
 /// Every point of every step is computed by one part, after what it needs and before that is gone.
-void expect_parts_right(Index3 size, const Edges& edges, Index3 radius, const std::vector<index_t>& passes) {
+void expect_parts_right(Index3 size, const Edges& edges, Index3 radius,
+                        const std::vector<index_t>& passes) {
   index_t steps = 0;
   for (const index_t pass : passes) steps += pass;
   const Index3 depth{{radius[0] * steps, radius[1] * steps, radius[2] * steps}};
@@ -266,8 +278,8 @@ void expect_parts_right(Index3 size, const Edges& edges, Index3 radius, const st
   std::vector<index_t> levels[2];
   for (auto& level : levels) level.assign(static_cast<std::size_t>(around.volume()), -1);
   const auto cell = [&](Index3 p) {
-    return static_cast<std::size_t>(((p[0] + depth[0]) * around[1] + p[1] + depth[1]) * around[2] + p[2] +
-                                    depth[2]);
+    return static_cast<std::size_t>(((p[0] + depth[0]) * around[1] + p[1] + depth[1]) * around[2] +
+                                    p[2] + depth[2]);
   };
   const auto exchanged = [&](int d, int side) {
     return edges[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)] == Edge::exchanged;
@@ -297,7 +309,8 @@ void expect_parts_right(Index3 size, const Edges& edges, Index3 radius, const st
     }
   }
   const auto& last = levels[passes.size() % 2];
-  kernels::standing_in::each_point({}, size, [&](Index3 p) { wrong += last[cell(p)] == steps ? 0 : 1; });
+  kernels::standing_in::each_point({}, size,
+                                   [&](Index3 p) { wrong += last[cell(p)] == steps ? 0 : 1; });
   EXPECT_EQ(wrong, 0) << size[0] << 'x' << size[1] << 'x' << size[2] << " passes " << passes.size();
 }
 
@@ -308,9 +321,10 @@ TEST(DeviceParts, ComputeEveryPointOfEveryStepOnceFromWhatIsThere) {
       if ((which >> k & 1) != 0)
         edges[static_cast<std::size_t>(k / 2)][static_cast<std::size_t>(k % 2)] = Edge::exchanged;
     }
-    for (const std::vector<index_t>& passes :
-         std::vector<std::vector<index_t>>{{1}, {2}, {1, 1}, {1, 1, 1}, {1, 2}, {2, 2, 3}, {1, 1, 1, 1}}) {
-      for (const index_t n : {9, 15, 16}) expect_parts_right({{n, 15, 17}}, edges, {{1, 1, 1}}, passes);
+    for (const std::vector<index_t>& passes : std::vector<std::vector<index_t>>{
+             {1}, {2}, {1, 1}, {1, 1, 1}, {1, 2}, {2, 2, 3}, {1, 1, 1, 1}}) {
+      for (const index_t n : {9, 15, 16})
+        expect_parts_right({{n, 15, 17}}, edges, {{1, 1, 1}}, passes);
       expect_parts_right({{1, 29, 30}}, edges, {{0, 2, 1}}, passes);
     }
   }

@@ -31,9 +31,11 @@ TEST(MakePlan, GivesBlocksInTimeStepsEnoughAlsoWhereMessagesCostNothing) {
   PlanRequest request = request_of({{1, 8192, 8192}}, 2, 64);
   request.rates.memory = 27e9;
   request.rates.network.latency = 1e-7;
-  EXPECT_GE(make_plan(request).halo_steps, 16) << "2 steps were measured to take twice as long as 32";
+  EXPECT_GE(make_plan(request).halo_steps, 16)
+      << "2 steps were measured to take twice as long as 32";
   request.blocks_time = false;
-  EXPECT_LE(make_plan(request).halo_steps, 8) << "plain sweeps read all of memory every step anyway";
+  EXPECT_LE(make_plan(request).halo_steps, 8)
+      << "plain sweeps read all of memory every step anyway";
 }
 
 TEST(MakePlan, KeepsTheHaloWithinTheBoxes) {

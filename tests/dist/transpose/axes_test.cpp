@@ -66,7 +66,8 @@ TEST(SlabChecksum, IsThatOfEverySplitAndOfThePermutation) {
     const auto* const from = reinterpret_cast<const std::byte*>(data.data());
     const auto all = whole(c.extents);
     const std::uint64_t want = slab_checksum({from, all, own, 8}, 3, 2);
-    tessera::transpose::permute(c.extents, c.axes, 8, from, reinterpret_cast<std::byte*>(turned.data()), {});
+    tessera::transpose::permute(c.extents, c.axes, 8, from,
+                                reinterpret_cast<std::byte*>(turned.data()), {});
     const auto turned_ranges = whole(permuted(c.extents, c.axes));
     const auto* const to = reinterpret_cast<const std::byte*>(turned.data());
     EXPECT_EQ(slab_checksum({to, turned_ranges, c.axes, 8}, 3, 1), want);

@@ -14,11 +14,12 @@ using layout::MatrixLayout;
 
 /// Byte k of the record at (i, j): a code of its place.
 std::byte code(index_t i, index_t j, index_t k, index_t salt) {
-  return static_cast<std::byte>(mix64(static_cast<std::uint64_t>(((i * 100003 + j) * 67 + k) * 3 + salt)) >>
-                                56);
+  return static_cast<std::byte>(
+      mix64(static_cast<std::uint64_t>(((i * 100003 + j) * 67 + k) * 3 + salt)) >> 56);
 }
 
-/// The kernels of the table that run on devices; in a build without CUDA one of the host in their place.
+/// The kernels of the table that run on devices; in a build without CUDA one of the host in their
+/// place.
 std::vector<Variant> kernels() {
   std::vector<Variant> all;
   for (const Variant& row : tessera::transpose::variants())
@@ -26,7 +27,9 @@ std::vector<Variant> kernels() {
   if (machine::gpus().built) return all;
   Variant stand_in{{"naive", Space::host, "in the place of a device's"}};
   stand_in.on_device = [](const ConstRecords& a, const Records& b, const Tuning& tuning,
-                          tessera::transpose::DeviceStream) { tessera::transpose::naive(a, b, tuning); };
+                          tessera::transpose::DeviceStream) {
+    tessera::transpose::naive(a, b, tuning);
+  };
   return {stand_in};
 }
 
@@ -56,7 +59,8 @@ struct TransposeOnDevices : ::testing::Test {
       for (index_t j = 0; j < to.cols; ++j) {
         index_t row = b.box().rows.begin + i, col = b.box().cols.begin + j;
         if (task.op == Op::transpose) std::swap(row, col);
-        for (index_t k = 0; k < to.bytes; ++k) count += to.at(i, j)[k] == code(row, col, k, salt) ? 0 : 1;
+        for (index_t k = 0; k < to.bytes; ++k)
+          count += to.at(i, j)[k] == code(row, col, k, salt) ? 0 : 1;
       }
     }
     return comm.sum(count);
@@ -112,7 +116,8 @@ TEST_F(TransposeOnDevices, OverlaysAnyTwoLayouts) {
     on_last.boxes.back() = {{0, rows}, {0, cols}};
     return std::vector<MatrixLayout>{
         layout::row_blocks(rows, cols, p),
-        layout::grid_blocks(BlockMap(rows, grid.rows, 8), BlockMap(cols, grid.cols, 4), grid), on_last};
+        layout::grid_blocks(BlockMap(rows, grid.rows, 8), BlockMap(cols, grid.cols, 4), grid),
+        on_last};
   };
   const auto all = kernels();
   for (const auto& exchange : mpi::ways_here())
@@ -136,8 +141,9 @@ TEST_F(TransposeOnDevices, RepeatedRunsDoNotRaceWheneverTheOwnPartIsMoved) {
 
 TEST_F(TransposeOnDevices, NeedsAKernelForThem) {
   const Variant* const host = find_variant(tessera::transpose::variants(), "naive");
-  EXPECT_THROW(DeviceTranspose(mpi::ways_here().back(), rows_of(4, 4, Op::transpose, 8), {.kernel = host}),
-               Error);
+  EXPECT_THROW(
+      DeviceTranspose(mpi::ways_here().back(), rows_of(4, 4, Op::transpose, 8), {.kernel = host}),
+      Error);
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ TEST(Strips, CoverTheBoxInSmallPieces) {
   }
 }
 
-/// Lets every rank take its steps with two receives posted at most and two sends under way, a send being done
-/// when its receive is posted; true if all come to their end.
+/// Lets every rank take its steps with two receives posted at most and two sends under way, a send
+/// being done when its receive is posted; true if all come to their end.
 bool comes_to_an_end(const std::vector<std::vector<Step>>& all) {
   const std::size_t ranks = all.size();
   const auto pair = [&](std::size_t from, std::size_t to) { return from * ranks + to; };
@@ -68,8 +68,8 @@ bool comes_to_an_end(const std::vector<std::vector<Step>>& all) {
     }
   }
   if (in_count != out_count) return false;
-  std::vector<std::size_t> posted(ranks * ranks), started(ranks * ranks), at(ranks), half(ranks), sent(ranks),
-      received(ranks);
+  std::vector<std::size_t> posted(ranks * ranks), started(ranks * ranks), at(ranks), half(ranks),
+      sent(ranks), received(ranks);
   const auto post = [&](std::size_t r, std::size_t k) {
     if (k < receives[r].size()) ++posted[receives[r][k].first];
   };
@@ -162,8 +162,8 @@ TEST(SwapSteps, ReceiveWhereTheySentFrom) {
 
 TEST(Forecast, CountsWhatIsSentAsReceivedByOthers) {
   for (const Algorithm algorithm : {Algorithm::alltoall, Algorithm::pairwise, Algorithm::shared}) {
-    const auto all =
-        forecast({.rows = 500, .cols = 300, .ranks = 6, .ranks_per_node = 2}, {.algorithm = algorithm});
+    const auto all = forecast({.rows = 500, .cols = 300, .ranks = 6, .ranks_per_node = 2},
+                              {.algorithm = algorithm});
     index_t sent = 0, received = 0, home = 0;
     for (const Forecast& f : all) {
       sent += f.sent_bytes;
@@ -173,7 +173,8 @@ TEST(Forecast, CountsWhatIsSentAsReceivedByOthers) {
     EXPECT_EQ(sent, received);
     EXPECT_EQ(home, 2 * 500 * 300 * 8);
     const index_t of_six = algorithm == Algorithm::shared ? 4 : 5;  // peers that need messages
-    EXPECT_NEAR(static_cast<double>(received), 500 * 300 * 8.0 * static_cast<double>(of_six) / 6, 2000);
+    EXPECT_NEAR(static_cast<double>(received), 500 * 300 * 8.0 * static_cast<double>(of_six) / 6,
+                2000);
   }
 }
 
@@ -183,7 +184,8 @@ TEST(Home, HasBlocksThatBeginAtWholeLinesWhereTheyAreLong) {
     for (const layout::Box& box : request.home(rows, 10).boxes) found.push_back(box.rows.begin);
     return found;
   };
-  EXPECT_EQ(starts({.ranks = 3}, 1000), (std::vector<index_t>{0, 336, 672}));  // 125 lines of 8 doubles
+  EXPECT_EQ(starts({.ranks = 3}, 1000),
+            (std::vector<index_t>{0, 336, 672}));  // 125 lines of 8 doubles
   EXPECT_EQ(starts({.element_bytes = 16, .ranks = 3}, 1000), (std::vector<index_t>{0, 336, 668}));
   EXPECT_EQ(starts({.element_bytes = 12, .ranks = 3}, 1000), (std::vector<index_t>{0, 334, 667}));
   EXPECT_EQ(starts({.ranks = 3}, 100), (std::vector<index_t>{0, 34, 67}));
@@ -202,7 +204,8 @@ TEST(Forecast, OnOneNodeTheSharedAlgorithmSendsNothingAndReadsAndWritesOnce) {
 
 TEST(Forecast, InPlaceHoldsOneMatrixAndFourPieces) {
   const Method method{.piece_bytes = 4096};
-  for (const Forecast& f : forecast({.rows = 1024, .cols = 1024, .ranks = 4, .in_place = true}, method)) {
+  for (const Forecast& f :
+       forecast({.rows = 1024, .cols = 1024, .ranks = 4, .in_place = true}, method)) {
     EXPECT_EQ(f.home_bytes, 256 * 1024 * 8);
     EXPECT_LE(f.work_bytes, 4 * 4096);
     EXPECT_GT(f.messages, 0);

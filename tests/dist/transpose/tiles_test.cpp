@@ -10,8 +10,9 @@ namespace tessera::dist::transpose {
 namespace {
 
 index_t volume(const std::vector<layout::Range>& ranges) {
-  return std::accumulate(ranges.begin(), ranges.end(), index_t{1},
-                         [](index_t product, layout::Range range) { return product * range.size(); });
+  return std::accumulate(
+      ranges.begin(), ranges.end(), index_t{1},
+      [](index_t product, layout::Range range) { return product * range.size(); });
 }
 
 TEST(Tiles, CoverEveryElementOnceWithinTheLimit) {
@@ -28,7 +29,8 @@ TEST(Tiles, CoverEveryElementOnceWithinTheLimit) {
       if (c % 2 == 0) p.chunk.push_back(draw(20 + static_cast<std::uint64_t>(a), 1, 12));
     }
     for (std::size_t a = p.axes.size(); a-- > 1;)
-      std::swap(p.axes[a], p.axes[static_cast<std::size_t>(draw(30 + a, 0, static_cast<index_t>(a)))]);
+      std::swap(p.axes[a],
+                p.axes[static_cast<std::size_t>(draw(30 + a, 0, static_cast<index_t>(a)))]);
     p.bytes = draw(1, 1, 16);
     const index_t most = draw(2, 1, 4000);
     const Tiles tiles = plan_tiles(p, most);

@@ -35,7 +35,8 @@ void fill(DistributedRecords& matrix) {
 
 void poison(DistributedRecords& matrix) {
   if (matrix.box().area() > 0)
-    std::memset(matrix.view().data, 0xa5, static_cast<std::size_t>(matrix.box().area() * matrix.bytes()));
+    std::memset(matrix.view().data, 0xa5,
+                static_cast<std::size_t>(matrix.box().area() * matrix.bytes()));
 }
 
 /// The places where matrix is not op of what fill() makes.
@@ -46,7 +47,9 @@ index_t wrong(const DistributedRecords& matrix, Op op) {
     for (index_t j = 0; j < view.cols; ++j) {
       const index_t row = matrix.box().rows.begin + i, col = matrix.box().cols.begin + j;
       for (index_t k = 0; k < view.bytes; ++k)
-        count += view.at(i, j)[k] == (op == Op::transpose ? code(col, row, k) : code(row, col, k)) ? 0 : 1;
+        count += view.at(i, j)[k] == (op == Op::transpose ? code(col, row, k) : code(row, col, k))
+                     ? 0
+                     : 1;
     }
   }
   return count;
@@ -109,7 +112,8 @@ TEST(TransposeMatrix, MovesEveryByteWhereRowsGoBySpeed) {
       for (const Op op : {Op::transpose, Op::none}) {
         DistributedRecords a(comm, q.home(q.rows, q.cols), 8);
         fill(a);
-        const MatrixLayout home = op == Op::transpose ? q.home(q.cols, q.rows) : q.home(q.rows, q.cols);
+        const MatrixLayout home =
+            op == Op::transpose ? q.home(q.cols, q.rows) : q.home(q.rows, q.cols);
         auto b = target(comm, home, 8, info.algorithm);
         poison(b);
         mpi::Phases phases;
@@ -148,9 +152,10 @@ TEST(TransposeMatrix, OverlaysAnyTwoLayouts) {
     MatrixLayout on_last{rows, cols, std::vector<layout::Box>(static_cast<std::size_t>(p))};
     on_last.boxes.back() = {{0, rows}, {0, cols}};
     return std::vector<MatrixLayout>{
-        layout::row_blocks(rows, cols, p), layout::grid_blocks(BlockMap(rows, 1), BlockMap(cols, p), {1, p}),
-        layout::grid_blocks(BlockMap(rows, grid.rows, 8), BlockMap(cols, grid.cols, 4), grid), reversed,
-        on_last};
+        layout::row_blocks(rows, cols, p),
+        layout::grid_blocks(BlockMap(rows, 1), BlockMap(cols, p), {1, p}),
+        layout::grid_blocks(BlockMap(rows, grid.rows, 8), BlockMap(cols, grid.cols, 4), grid),
+        reversed, on_last};
   };
   for (const auto& info : algorithms()) {
     for (const Op op : {Op::transpose, Op::none}) {
@@ -218,7 +223,9 @@ TEST(TransposeMatrix, EveryKernelServes) {
 template <class T>
 T value(index_t i, index_t j, index_t stream) {
   return static_cast<T>(
-      static_cast<double>(mix64(static_cast<std::uint64_t>(stream * 1000003 + i * 1009 + j)) >> 40) / 1e6 -
+      static_cast<double>(mix64(static_cast<std::uint64_t>(stream * 1000003 + i * 1009 + j)) >>
+                          40) /
+          1e6 -
       8);
 }
 
@@ -240,12 +247,15 @@ void check_scaled(Number number, Nodes nodes) {
       for (const Op op : {Op::transpose, Op::none}) {
         DistributedRecords a(comm, layout::row_blocks(rows, cols, comm.size()), sizeof(T));
         set(a, 1);
-        auto b = target(comm, result_home(comm, {rows, cols}, op), sizeof(T), info.algorithm, nodes);
+        auto b =
+            target(comm, result_home(comm, {rows, cols}, op), sizeof(T), info.algorithm, nodes);
         if (beta != 0) set(b, 2);
         if (beta == 0)
-          std::memset(b.view().data, 0xff, static_cast<std::size_t>(b.box().area()) * sizeof(T));  // NaN
+          std::memset(b.view().data, 0xff,
+                      static_cast<std::size_t>(b.box().area()) * sizeof(T));  // NaN
         mpi::Phases phases;
-        transpose_matrix(comm, {a, op, b, {number, alpha, beta}}, method_of(info.algorithm), phases);
+        transpose_matrix(comm, {a, op, b, {number, alpha, beta}}, method_of(info.algorithm),
+                         phases);
         for (index_t i = 0; i < b.view().rows; ++i) {
           for (index_t j = 0; j < b.view().cols; ++j) {
             const index_t row = b.box().rows.begin + i, col = b.box().cols.begin + j;
@@ -254,7 +264,8 @@ void check_scaled(Number number, Nodes nodes) {
             if (beta != 0) want = want + static_cast<T>(beta) * value<T>(row, col, 2);
             T got;
             std::memcpy(&got, b.view().at(i, j), sizeof got);
-            ASSERT_EQ(got, want) << info.name << ' ' << alpha << ' ' << beta << " at " << row << ", " << col;
+            ASSERT_EQ(got, want) << info.name << ' ' << alpha << ' ' << beta << " at " << row
+                                 << ", " << col;
           }
         }
       }
@@ -272,7 +283,8 @@ TEST(TransposeMatrix, RefusesSharedWithoutSharedMemory) {
   if (comm.size() == 1) GTEST_SKIP() << "one rank reaches everything";
   DistributedRecords a(comm, layout::row_blocks(4, 4, comm.size()), 8), b(comm, a.layout(), 8);
   mpi::Phases phases;
-  EXPECT_THROW(transpose_matrix(comm, {a, Op::transpose, b}, method_of(Algorithm::shared), phases), Error);
+  EXPECT_THROW(transpose_matrix(comm, {a, Op::transpose, b}, method_of(Algorithm::shared), phases),
+               Error);
 }
 
 TEST(TransposeInPlace, SwapsSquaresOnAnyNumberOfRanks) {

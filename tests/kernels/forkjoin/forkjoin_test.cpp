@@ -35,7 +35,8 @@ TEST(Probes, AreRightForEverySizeThresholdAndTeam) {
         for (const int threads : {1, 2, 4}) {
           problem->prepare();
           machine::parallel(threads, [&] { problem->run(); });
-          ASSERT_EQ(problem->mistakes(), 0) << variant.name << " n " << n << " threshold " << threshold;
+          ASSERT_EQ(problem->mistakes(), 0)
+              << variant.name << " n " << n << " threshold " << threshold;
         }
       }
     }
@@ -92,7 +93,8 @@ TEST(Loops, BurdenTakesTheParallelismOfTheInnerLoopButNotOfTheOuter) {
   };
   const double outside = burdened("loops_parallel_outside");
   EXPECT_GT(outside, 1);
-  EXPECT_LT(burdened("loops_parallel_inside"), outside / 3);  // in a slow build a task has more to do
+  EXPECT_LT(burdened("loops_parallel_inside"),
+            outside / 3);  // in a slow build a task has more to do
 }
 
 TEST(Matmul, ForksAsTheRecursionSays) {
@@ -105,9 +107,11 @@ TEST(Matmul, ForksAsTheRecursionSays) {
 
 TEST(Mergesort, ParallelismGrowsLikeLgNWithASerialMergeAndFasterWithAForkedOne) {
   const auto growth = [](const char* name) {
-    return recorded(name, 1 << 19, 4096).parallelism() / recorded(name, 1 << 15, 4096).parallelism();
+    return recorded(name, 1 << 19, 4096).parallelism() /
+           recorded(name, 1 << 15, 4096).parallelism();
   };
-  const double serial = growth("mergesort_serial_merge"), forked = growth("mergesort_parallel_merge");
+  const double serial = growth("mergesort_serial_merge"),
+               forked = growth("mergesort_parallel_merge");
   EXPECT_GT(serial, 1.1);
   EXPECT_LT(serial, 3);  // 4 doublings add half a unit each to 2.6
   EXPECT_GT(forked, 2 * serial);

@@ -15,7 +15,8 @@ TYPED_TEST_SUITE(Checksum, Types);
 template <class T, class Run>
 void check(index_t m, index_t k, index_t count, index_t bounds, Op op, const Run& run) {
   SCOPED_TRACE(text({m, count, k}, op, Op::none) + " bounds " + std::to_string(bounds));
-  const Matrix<T> a = stored<T>(m, k, op, [](index_t r, index_t c) { return Matrix<T>::random(r, c, 1); });
+  const Matrix<T> a =
+      stored<T>(m, k, op, [](index_t r, index_t c) { return Matrix<T>::random(r, c, 1); });
   const auto x = Matrix<double>::random(count, k, 2);
   auto abs_x = Matrix<double>::random(count, k, 3);
   for (index_t v = 0; v < count; ++v) {
@@ -26,7 +27,8 @@ void check(index_t m, index_t k, index_t count, index_t bounds, Op op, const Run
   const auto y0 = y;
   const auto bound0 = bound;
   run(a.view(), op,
-      Vectors{x.view(), abs_x.view().rows_range(0, bounds), y.view(), bound.view().rows_range(0, bounds)});
+      Vectors{x.view(), abs_x.view().rows_range(0, bounds), y.view(),
+              bound.view().rows_range(0, bounds)});
   const auto element = operand(a.view(), op);
   for (index_t v = 0; v < count; ++v) {
     for (index_t i = 0; i < m; ++i) {
@@ -61,7 +63,8 @@ TYPED_TEST(Checksum, AddsTheProductsWithAllVectorsAndTheirBounds) {
                                {37, 601},
                                {5, 40000}}) {
       for (index_t count = 1; count <= max_vectors; ++count) {
-        for (const index_t bounds : {index_t{0}, count}) check<TypeParam>(m, k, count, bounds, op, run);
+        for (const index_t bounds : {index_t{0}, count})
+          check<TypeParam>(m, k, count, bounds, op, run);
       }
     }
   }
@@ -105,8 +108,8 @@ Matrix<double> embedded(const Matrix<Complex<T>>& a, Op op, index_t m, index_t k
 template <class T>
 void check_complex(index_t m, index_t k, Op op) {
   SCOPED_TRACE(text({m, 1, k}, op, Op::none));
-  const auto a =
-      stored<Complex<T>>(m, k, op, [](index_t r, index_t c) { return Matrix<Complex<T>>::random(r, c, 1); });
+  const auto a = stored<Complex<T>>(
+      m, k, op, [](index_t r, index_t c) { return Matrix<Complex<T>>::random(r, c, 1); });
   const auto x = Matrix<double>::random(2, k, 2);
   auto abs_x = Matrix<double>::random(2, k, 3);
   for (index_t v = 0; v < 2; ++v) {
@@ -115,7 +118,8 @@ void check_complex(index_t m, index_t k, Op op) {
   auto y = Matrix<double>::random(2, m, 4), bound = Matrix<double>::random(2, m, 5);
   const auto y0 = y, bound0 = bound;
   machine::parallel(2, [&] {
-    multiply_vectors<Complex<T>>(a.view(), op, Vectors{x.view(), abs_x.view(), y.view(), bound.view()});
+    multiply_vectors<Complex<T>>(a.view(), op,
+                                 Vectors{x.view(), abs_x.view(), y.view(), bound.view()});
   });
   const auto real = embedded(a, op, m, k);
   for (index_t i = 0; i < 2 * m; ++i) {

@@ -1,5 +1,5 @@
-// Device kernels on data that lies on the device: strides and first elements as the staged rows of the table
-// never have them, and sizes that keep every multiprocessor busy for many rounds.
+// Device kernels on data that lies on the device: strides and first elements as the staged rows of
+// the table never have them, and sizes that keep every multiprocessor busy for many rounds.
 
 #include <cmath>
 
@@ -26,8 +26,8 @@ struct Strides {
   index_t multiple = 1;  // of elements, that a row of an operand takes
 };
 
-/// Integers of at most 8 on the device, so that products are exact; rows begin `lead` elements into the
-/// buffer and take `ld` elements.
+/// Integers of at most 8 on the device, so that products are exact; rows begin `lead` elements into
+/// the buffer and take `ld` elements.
 template <class T>
 class OnDevice {
  public:
@@ -36,8 +36,8 @@ class OnDevice {
         device_(static_cast<index_t>(host_.size())),
         view_{device_.data() + lead, rows, cols, ld} {
     for (std::size_t at = 0; at < host_.size(); ++at)
-      host_[at] = static_cast<T>(
-          static_cast<float>(static_cast<int>(random_bits(3, stream, static_cast<index_t>(at)) % 17) - 8));
+      host_[at] = static_cast<T>(static_cast<float>(
+          static_cast<int>(random_bits(3, stream, static_cast<index_t>(at)) % 17) - 8));
     put();
   }
   [[nodiscard]] const MatrixView<T>& view() const { return view_; }
@@ -45,8 +45,9 @@ class OnDevice {
   /// All of the buffer, what lies around the matrix too.
   [[nodiscard]] std::vector<T> bytes() const {
     std::vector<T> all(host_.size());
-    cuda::check(cudaMemcpy(all.data(), device_.data(), all.size() * sizeof(T), cudaMemcpyDeviceToHost),
-                "cudaMemcpy");
+    cuda::check(
+        cudaMemcpy(all.data(), device_.data(), all.size() * sizeof(T), cudaMemcpyDeviceToHost),
+        "cudaMemcpy");
     return all;
   }
 
@@ -68,9 +69,11 @@ struct Operands {
         c(s.m, s.n, 3, strides.lead, s.n + strides.pad) {}
 
  private:
-  static OnDevice<T> stored_as(index_t rows, index_t cols, Op op, std::uint64_t number, Strides strides) {
+  static OnDevice<T> stored_as(index_t rows, index_t cols, Op op, std::uint64_t number,
+                               Strides strides) {
     if (op == Op::transpose) std::swap(rows, cols);
-    return OnDevice<T>(rows, cols, number, strides.lead, round_up(cols + strides.pad, strides.multiple));
+    return OnDevice<T>(rows, cols, number, strides.lead,
+                       round_up(cols + strides.pad, strides.multiple));
   }
 };
 
@@ -145,7 +148,8 @@ class DeviceKernels : public ::testing::Test {
 };
 
 TEST_F(DeviceKernels, TakeRowsThatBeginAnywhere) {
-  for (const Strides strides : {Strides{0, 0}, Strides{1, 0}, Strides{0, 1}, Strides{3, 5}, Strides{4, 4}}) {
+  for (const Strides strides :
+       {Strides{0, 0}, Strides{1, 0}, Strides{0, 1}, Strides{3, 5}, Strides{4, 4}}) {
     for (const Shape3 s : {Shape3{130, 131, 67}, Shape3{257, 65, 33}, Shape3{1, 300, 16}}) {
       compare(f32, s, strides, -3.0F, 1);
       compare(f64, s, strides, 0.0, 1);
@@ -184,21 +188,25 @@ TEST_F(DeviceKernels, RoundOperandsToFewerBitsWhereAsked) {
       cuda_tensor(Gemm<float>{1, one(0), Op::none, one(1), Op::none, 0, one(2)}, tuning, stream);
       stream.wait();
       float got = 0;
-      cuda::check(cudaMemcpy(&got, numbers.data() + 2, sizeof(got), cudaMemcpyDeviceToHost), "cudaMemcpy");
+      cuda::check(cudaMemcpy(&got, numbers.data() + 2, sizeof(got), cudaMemcpyDeviceToHost),
+                  "cudaMemcpy");
       EXPECT_EQ(got, 1 + want);
     }
   }
 }
 
-/// In pieces within `limit` bytes, whose bits are those of the product at once: sums of integers are exact.
+/// In pieces within `limit` bytes, whose bits are those of the product at once: sums of integers
+/// are exact.
 void expect_pieces_equal(Shape3 s, index_t limit, double beta, const Passage& passage) {
   for_ops(s, [&](Op op_a, Op op_b) {
     const auto make = [](std::uint64_t stream) {
       return [stream](index_t r, index_t c) { return Matrix<double>::integers(r, c, stream); };
     };
-    const auto a = stored<double>(s.m, s.k, op_a, make(1)), b = stored<double>(s.k, s.n, op_b, make(2));
-    auto want = beta == 0 ? Matrix<double>::filled(s.m, s.n, std::numeric_limits<double>::quiet_NaN())
-                          : Matrix<double>::integers(s.m, s.n, 3);
+    const auto a = stored<double>(s.m, s.k, op_a, make(1)),
+               b = stored<double>(s.k, s.n, op_b, make(2));
+    auto want = beta == 0
+                    ? Matrix<double>::filled(s.m, s.n, std::numeric_limits<double>::quiet_NaN())
+                    : Matrix<double>::integers(s.m, s.n, 3);
     auto got = want;
     Gemm<double> g{2, a.view(), op_a, b.view(), op_b, beta, want.view()};
     variants().front()(g);
@@ -215,7 +223,8 @@ TEST_F(DeviceKernels, GiveTheSameBitsInPiecesHoweverTheyTravel) {
     for (const auto overlap : {Passage::Overlap::yes, Passage::Overlap::no}) {
       for (const index_t chunk : {1000, 100'000}) {
         const Passage passage{
-            {.way = way, .chunk_bytes = chunk, .chunks_there = 3, .chunks_back = 2, .threads = 2}, overlap};
+            {.way = way, .chunk_bytes = chunk, .chunks_there = 3, .chunks_back = 2, .threads = 2},
+            overlap};
         for (const double beta : {0.0, -3.0}) {
           expect_pieces_equal({97, 101, 103}, 60'000, beta, passage);
           expect_pieces_equal({130, 71, 300}, 200'000, beta, passage);
@@ -231,9 +240,13 @@ using MixedTypes = ::testing::Types<__nv_bfloat16, __half, float>;
 TYPED_TEST_SUITE(MixedKernels, MixedTypes);
 
 TYPED_TEST(MixedKernels, OfGroupsOfWarpsAreExactOnSmallIntegersEveryTime) {
-  if (machine::gpus().devices.front().major != 9) GTEST_SKIP() << "written for compute capability 9";
-  const auto run = [](const MixedGemm<TypeParam>& g, DeviceStream stream) { return cuda_wgmma(g, stream); };
-  for (const Shape3 s : {Shape3{8, 8, 8}, Shape3{128, 256, 64}, Shape3{200, 304, 72}, Shape3{136, 264, 1000}})
+  if (machine::gpus().devices.front().major != 9)
+    GTEST_SKIP() << "written for compute capability 9";
+  const auto run = [](const MixedGemm<TypeParam>& g, DeviceStream stream) {
+    return cuda_wgmma(g, stream);
+  };
+  for (const Shape3 s :
+       {Shape3{8, 8, 8}, Shape3{128, 256, 64}, Shape3{200, 304, 72}, Shape3{136, 264, 1000}})
     compare_mixed<TypeParam>(run, s, {0, 0}, 0, 1);
   compare_mixed<TypeParam>(run, {200, 304, 72}, {8, 8}, -3, 1);
   compare_mixed<TypeParam>(run, {2304, 2176, 1000}, {0, 0}, 0, 10);
@@ -250,8 +263,9 @@ void for_mma_tiles(const F& f) {
 
 TYPED_TEST(MixedKernels, OfSingleWarpsTakeShapesThatEndAnywhere) {
   for_mma_tiles<TypeParam>([](const auto& run) {
-    for (const Shape3 s : {Shape3{1, 1, 1}, Shape3{128, 256, 32}, Shape3{127, 255, 31}, Shape3{129, 257, 33},
-                           Shape3{65, 63, 67}, Shape3{1, 300, 16}, Shape3{300, 1, 100}}) {
+    for (const Shape3 s :
+         {Shape3{1, 1, 1}, Shape3{128, 256, 32}, Shape3{127, 255, 31}, Shape3{129, 257, 33},
+          Shape3{65, 63, 67}, Shape3{1, 300, 16}, Shape3{300, 1, 100}}) {
       compare_mixed<TypeParam>(run, s, {0, 0, 8}, 0, 1);
       compare_mixed<TypeParam>(run, s, {8, 3, 8}, -3, 1);
     }
@@ -270,7 +284,8 @@ TYPED_TEST(MixedKernels, OfSingleWarpsScaleWhereThereIsNothingToMultiply) {
   const std::vector<float> before = c.bytes();
   const MatrixView<const TypeParam> a{nullptr, 130, 0, 0}, b{nullptr, 71, 0, 0};
   const cuda::Stream stream;
-  ASSERT_TRUE(cuda_mma(MixedGemm<TypeParam>{1, a, Op::none, b, Op::transpose, -2, c.view()}, stream));
+  ASSERT_TRUE(
+      cuda_mma(MixedGemm<TypeParam>{1, a, Op::none, b, Op::transpose, -2, c.view()}, stream));
   stream.wait();
   const std::vector<float> after = c.bytes();
   for (std::size_t at = 0; at < after.size(); ++at) ASSERT_EQ(after[at], -2 * before[at]);
@@ -280,8 +295,8 @@ TYPED_TEST(MixedKernels, OfSingleWarpsRefuseRowsThatBeginElsewhere) {
   OnDevice<TypeParam> x(40, 40, 1, 1, 48);
   OnDevice<float> c(40, 40, 3, 0, 40);
   const cuda::Stream stream;
-  EXPECT_FALSE(
-      cuda_mma(MixedGemm<TypeParam>{1, x.view(), Op::none, x.view(), Op::transpose, 0, c.view()}, stream));
+  EXPECT_FALSE(cuda_mma(
+      MixedGemm<TypeParam>{1, x.view(), Op::none, x.view(), Op::transpose, 0, c.view()}, stream));
 }
 
 }  // namespace

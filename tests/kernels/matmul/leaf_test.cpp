@@ -29,8 +29,9 @@ struct Packed {
 
 /// c = 1.5 a b + beta c with each operand packed or read where it lies.
 template <class T>
-void multiply_into(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matrix<T>& b, MatrixView<T> c,
-                   index_t k, T beta, Packed packed, MatrixView<T> onto, Store store) {
+void multiply_into(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matrix<T>& b,
+                   MatrixView<T> c, index_t k, T beta, Packed packed, MatrixView<T> onto,
+                   Store store) {
   const index_t m = c.rows;
   const index_t n = c.cols;
   std::vector<T> a_packed(static_cast<std::size_t>(round_up(m, leaf.mr) * k), not_a_number<T>());
@@ -57,8 +58,8 @@ void multiply_into(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matrix<
 }
 
 template <class T>
-Matrix<T> multiplied(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matrix<T>& b, Matrix<T> c,
-                     index_t k, T beta, Packed packed, MatrixView<T> onto = {}) {
+Matrix<T> multiplied(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matrix<T>& b,
+                     Matrix<T> c, index_t k, T beta, Packed packed, MatrixView<T> onto = {}) {
   multiply_into(leaf, a, b, c.view(), k, beta, packed, onto, Store::cached);
   return c;
 }
@@ -73,9 +74,11 @@ TYPED_TEST(Leaf, MultipliesEveryEdgeOfTheMicroTileOnEverySet) {
         const auto a = Matrix<T>::random(m, k, 1);
         const auto b = Matrix<T>::random(k, n, 2);
         const T beta = n % 2 == 0 ? T(0) : T(0.5);
-        const auto c0 = n % 2 == 0 ? Matrix<T>::filled(m, n, not_a_number<T>()) : Matrix<T>::random(m, n, 3);
+        const auto c0 =
+            n % 2 == 0 ? Matrix<T>::filled(m, n, not_a_number<T>()) : Matrix<T>::random(m, n, 3);
         auto c = multiplied(leaf, a, b, c0, k, beta, {true, true});
-        ASSERT_TRUE(is_product({T(1.5), a.view(), Op::none, b.view(), Op::none, beta, c.view()}, c0))
+        ASSERT_TRUE(
+            is_product({T(1.5), a.view(), Op::none, b.view(), Op::none, beta, c.view()}, c0))
             << machine::name(isa) << " " << m << " " << n;
         ASSERT_TRUE(c.sentinels_stand()) << machine::name(isa) << " " << m << " " << n;
         if (is_complex<T>) {  // B's parts lie apart, which packing does
@@ -83,8 +86,8 @@ TYPED_TEST(Leaf, MultipliesEveryEdgeOfTheMicroTileOnEverySet) {
               << machine::name(isa) << " " << m << " " << n;
           continue;
         }
-        for (const Packed other :
-             {Packed{false, false}, Packed{false, false, 9}, Packed{false, true}, Packed{true, false}}) {
+        for (const Packed other : {Packed{false, false}, Packed{false, false, 9},
+                                   Packed{false, true}, Packed{true, false}}) {
           ASSERT_TRUE(same_bits(multiplied(leaf, a, b, c0, k, beta, other), c))
               << machine::name(isa) << " " << m << " " << n << " " << other.a << other.b;
         }
@@ -170,7 +173,8 @@ TYPED_TEST(Leaf, AddsOntoASiblingInsteadOfStoring) {
   }
 }
 
-/// Element `at` of a packed row of `width` that begins at `row`: complex ones have their parts apart.
+/// Element `at` of a packed row of `width` that begins at `row`: complex ones have their parts
+/// apart.
 template <class T>
 T element_of(const std::vector<T>& packed, index_t row, index_t at, index_t width) {
   if constexpr (is_complex<T>) {

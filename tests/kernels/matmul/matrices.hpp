@@ -1,5 +1,6 @@
 #pragma once
-// Matrices for tests: with a leading dimension larger than the row, sentinels all around, values from a seed.
+// Matrices for tests: with a leading dimension larger than the row, sentinels all around, values
+// from a seed.
 
 #include <gtest/gtest.h>
 
@@ -15,8 +16,8 @@
 
 namespace tessera::matmul {
 
-/// rows x cols with `pad` more elements a row, a row before and one after. What is not the matrix holds a
-/// sentinel.
+/// rows x cols with `pad` more elements a row, a row before and one after. What is not the matrix
+/// holds a sentinel.
 template <class T>
 class Matrix {
  public:
@@ -68,7 +69,8 @@ class Matrix {
   /// The same bits everywhere, around the matrix too.
   friend bool same_bits(const Matrix& x, const Matrix& y) {
     return x.data_.size() == y.data_.size() &&
-           (x.data_.empty() || std::memcmp(x.data_.data(), y.data_.data(), x.data_.size() * sizeof(T)) == 0);
+           (x.data_.empty() ||
+            std::memcmp(x.data_.data(), y.data_.data(), x.data_.size() * sizeof(T)) == 0);
   }
 
  private:

@@ -11,8 +11,8 @@
 namespace tessera::matmul {
 namespace {
 
-/// Every step of every tile is done once, whole tiles by one block, and the sums of a cut tile meet at the
-/// block with its first part, which waits for the blocks that follow it and for no other.
+/// Every step of every tile is done once, whole tiles by one block, and the sums of a cut tile meet
+/// at the block with its first part, which waits for the blocks that follow it and for no other.
 void check(const Shares& shares) {
   const auto at = [&](int tile, int step) {
     return static_cast<std::size_t>(tile) * static_cast<std::size_t>(shares.steps) +
@@ -50,7 +50,8 @@ void check(const Shares& shares) {
       }
     }
   }
-  for (std::size_t block = 0; block < sent.size(); ++block) ASSERT_EQ(taken[block], sent[block] >= 0);
+  for (std::size_t block = 0; block < sent.size(); ++block)
+    ASSERT_EQ(taken[block], sent[block] >= 0);
 }
 
 TEST(Parts, CoverEveryTileOnce) {
@@ -59,7 +60,8 @@ TEST(Parts, CoverEveryTileOnce) {
       return static_cast<int>(random_bits(5, stream, number) % below);
     };
     const int blocks = 1 + draw(0, 140), tiles = 1 + draw(1, 700), steps = draw(2, 200);
-    SCOPED_TRACE(testing::Message() << tiles << " tiles of " << steps << " steps on " << blocks << " blocks");
+    SCOPED_TRACE(testing::Message()
+                 << tiles << " tiles of " << steps << " steps on " << blocks << " blocks");
     ASSERT_NO_FATAL_FAILURE(check(shares_of(tiles, steps, blocks)));
     for (const int whole : {0, tiles / blocks * blocks}) {  // few tiles, all of them cut
       if ((tiles - whole) * steps < blocks) continue;
@@ -72,7 +74,8 @@ TEST(Parts, EqualSharesWhereTheLastRoundWouldIdle) {
   const Shares shares = shares_of(1024, 256, 132);  // 7.76 rounds
   EXPECT_EQ(shares.whole, 6 * 132);
   for (int block = 0; block < shares.blocks; ++block) {
-    const double share = static_cast<double>(shares.share_begin(block + 1) - shares.share_begin(block));
+    const double share =
+        static_cast<double>(shares.share_begin(block + 1) - shares.share_begin(block));
     EXPECT_NEAR(share, 1024.0 * 256 / 132 - 6 * 256, 1);
   }
   EXPECT_EQ(shares_of(264, 256, 132).whole, 264) << "even rounds stay whole";

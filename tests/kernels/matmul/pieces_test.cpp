@@ -1,4 +1,5 @@
-// Products larger than the device: the plan, and what a host makes of it that follows it to the letter.
+// Products larger than the device: the plan, and what a host makes of it that follows it to the
+// letter.
 
 #include "kernels/matmul/pieces.hpp"
 
@@ -40,11 +41,14 @@ class Followed {
   }
 
   void follow(const PieceStep& x) {
-    const Part i = part(x.i, p_.m, g_.m()), j = part(x.j, p_.n, g_.n()), p = part(x.p, p_.k, g_.k());
+    const Part i = part(x.i, p_.m, g_.m()), j = part(x.j, p_.n, g_.n()),
+               p = part(x.p, p_.k, g_.k());
     ASSERT_GT(i.size, 0);
     ASSERT_GT(j.size, 0);
-    if (x.does == Does::send_a) return take(operands_.at(static_cast<std::size_t>(x.a)), x.i, x.p, a(i, p));
-    if (x.does == Does::send_b) return take(operands_.at(static_cast<std::size_t>(x.b)), x.p, x.j, b(p, j));
+    if (x.does == Does::send_a)
+      return take(operands_.at(static_cast<std::size_t>(x.a)), x.i, x.p, a(i, p));
+    if (x.does == Does::send_b)
+      return take(operands_.at(static_cast<std::size_t>(x.b)), x.p, x.j, b(p, j));
     Held& c = results_.at(static_cast<std::size_t>(x.c));
     const MatrixView<double> home = g_.c.block(i.begin, j.begin, i.size, j.size);
     const bool begins = x.does == Does::send_c || (x.p == 0 && g_.beta == 0);
@@ -55,14 +59,16 @@ class Followed {
     if (x.does == Does::send_c) return;
     const Held &left = operands_.at(static_cast<std::size_t>(x.a)),
                &right = operands_.at(static_cast<std::size_t>(x.b));
-    ASSERT_TRUE(left.first == x.i && left.second == x.p && right.first == x.p && right.second == x.j);
+    ASSERT_TRUE(left.first == x.i && left.second == x.p && right.first == x.p &&
+                right.second == x.j);
     ASSERT_TRUE(c.first == x.i && c.second == x.j) << "C is not there";
     const auto view = [](const std::vector<double>& values, const MatrixView<const double>& like) {
       return MatrixView<const double>{values.data(), like.rows, like.cols, like.cols};
     };
     const MatrixView<double> sum{c.values.data(), i.size, j.size, j.size};
     variants().front()(Gemm<double>{g_.alpha, view(left.values, a(i, p)), g_.op_a,
-                                    view(right.values, b(p, j)), g_.op_b, x.p == 0 ? g_.beta : 1.0, sum});
+                                    view(right.values, b(p, j)), g_.op_b, x.p == 0 ? g_.beta : 1.0,
+                                    sum});
     if (x.p + 1 < p_.tiles_k()) return;
     for (index_t row = 0; row < i.size; ++row)
       for (index_t col = 0; col < j.size; ++col) home(row, col) = sum(row, col);
@@ -77,7 +83,8 @@ class Followed {
     return g_.op_b == Op::none ? g_.b.block(p.begin, j.begin, p.size, j.size)
                                : g_.b.block(j.begin, p.begin, j.size, p.size);
   }
-  static void take(Held& place, index_t first, index_t second, const MatrixView<const double>& from) {
+  static void take(Held& place, index_t first, index_t second,
+                   const MatrixView<const double>& from) {
     place.first = first;
     place.second = second;
     place.values.clear();
@@ -94,12 +101,13 @@ void expect_followed_is_the_product(Shape3 s, index_t limit, double beta) {
   for (const Op op_a : ops) {
     for (const Op op_b : ops) {
       SCOPED_TRACE(text(s, op_a, op_b) + " within " + std::to_string(limit));
-      const auto a = stored<double>(s.m, s.k, op_a,
-                                    [](index_t r, index_t c) { return Matrix<double>::integers(r, c, 1); });
-      const auto b = stored<double>(s.k, s.n, op_b,
-                                    [](index_t r, index_t c) { return Matrix<double>::integers(r, c, 2); });
-      auto want = beta == 0 ? Matrix<double>::filled(s.m, s.n, std::numeric_limits<double>::quiet_NaN())
-                            : Matrix<double>::integers(s.m, s.n, 3);
+      const auto a = stored<double>(
+          s.m, s.k, op_a, [](index_t r, index_t c) { return Matrix<double>::integers(r, c, 1); });
+      const auto b = stored<double>(
+          s.k, s.n, op_b, [](index_t r, index_t c) { return Matrix<double>::integers(r, c, 2); });
+      auto want = beta == 0
+                      ? Matrix<double>::filled(s.m, s.n, std::numeric_limits<double>::quiet_NaN())
+                      : Matrix<double>::integers(s.m, s.n, 3);
       auto got = want;
       Gemm<double> g{2, a.view(), op_a, b.view(), op_b, beta, want.view()};
       variants().front()(g);
@@ -113,8 +121,9 @@ void expect_followed_is_the_product(Shape3 s, index_t limit, double beta) {
 }
 
 TEST(Pieces, FollowedToTheLetterMakeTheProduct) {
-  for (const Shape3 s : {Shape3{1, 1, 1}, Shape3{40, 33, 50}, Shape3{97, 101, 103}, Shape3{300, 20, 7},
-                         Shape3{5, 211, 64}, Shape3{30, 30, 1000}, Shape3{20, 24, 0}}) {
+  for (const Shape3 s :
+       {Shape3{1, 1, 1}, Shape3{40, 33, 50}, Shape3{97, 101, 103}, Shape3{300, 20, 7},
+        Shape3{5, 211, 64}, Shape3{30, 30, 1000}, Shape3{20, 24, 0}}) {
     for (const index_t limit : {20'000, 30'000, 60'000, 150'000}) {
       for (const double beta : {0.0, -3.0}) expect_followed_is_the_product(s, limit, beta);
     }
@@ -140,13 +149,15 @@ TEST(Pieces, StayInTheLimitAndCrossTheLinkFasterThanTheyAreMultiplied) {
       const Pieces pieces = plan_pieces(square(n), gibs * gib);
       EXPECT_LE(pieces.device_bytes(), gibs * gib);
       const double link = static_cast<double>(pieces.sent_bytes) / 5e10;
-      EXPECT_LE(link, 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / 6e13);
+      EXPECT_LE(link, 2.0 * static_cast<double>(n) * static_cast<double>(n) *
+                          static_cast<double>(n) / 6e13);
     }
   }
 }
 
 TEST(Pieces, CutAnInnerDimensionThatIsTooLong) {
-  const Pieces pieces = plan_pieces({8192, 8192, index_t{1} << 22, Op::none, Op::transpose, 8}, 8 * gib);
+  const Pieces pieces =
+      plan_pieces({8192, 8192, index_t{1} << 22, Op::none, Op::transpose, 8}, 8 * gib);
   EXPECT_GT(pieces.tiles_k(), 1);
   EXPECT_LE(pieces.device_bytes(), 8 * gib);
   EXPECT_LE(pieces.sent_bytes, 2 * 8 * 8192 * (index_t{1} << 22));  // C stays: each operand once
@@ -178,14 +189,15 @@ TEST(Pieces, AreSentEarlyButNeverWhereAnotherIsStillNeeded) {
   };
   for (int round = 0; round < 300; ++round) {
     const Shape3 s{draw(1, 600), draw(1, 600), draw(0, 600)};
-    PiecesRequest request{s.m,           s.n, s.k, ops[round % 2], ops[round / 2 % 2], round % 3 == 0 ? 4 : 8,
-                          round % 5 == 0};
+    PiecesRequest request{
+        s.m, s.n, s.k, ops[round % 2], ops[round / 2 % 2], round % 3 == 0 ? 4 : 8, round % 5 == 0};
     const index_t limit = draw(16'000, 900'000);
     SCOPED_TRACE(text(s, request.op_a, request.op_b) + " within " + std::to_string(limit));
     const Pieces pieces = plan_pieces(request, limit);
     ASSERT_LE(pieces.device_bytes(), limit);
     index_t products = 0;
-    for (const PieceStep& step : pieces.steps) products += step.does == PieceStep::Does::multiply ? 1 : 0;
+    for (const PieceStep& step : pieces.steps)
+      products += step.does == PieceStep::Does::multiply ? 1 : 0;
     ASSERT_EQ(products, pieces.products());
   }
 }

@@ -14,7 +14,8 @@ namespace tessera::matmul {
 namespace {
 
 TEST(Leaves, CoverKInWholeChunks) {
-  for (const index_t k : {0, 1, 255, 256, 257, 1024, 2047, 2048, 5000, 16384, 65536, 100000, 1000000}) {
+  for (const index_t k :
+       {0, 1, 255, 256, 257, 1024, 2047, 2048, 5000, 16384, 65536, 100000, 1000000}) {
     const Leaves all = leaves<double>(k);
     EXPECT_EQ(all.begin(0), 0);
     EXPECT_EQ(all.begin(all.count()), k);
@@ -23,7 +24,8 @@ TEST(Leaves, CoverKInWholeChunks) {
     for (index_t leaf = 0; leaf < all.count(); ++leaf) {
       EXPECT_EQ(all.begin(leaf) % chunk_length<double>, 0);
       EXPECT_EQ(all.at(all.begin(leaf)), leaf);
-      EXPECT_TRUE(all.count() == 1 || all.begin(leaf + 1) - all.begin(leaf) > 3 * chunk_length<double>);
+      EXPECT_TRUE(all.count() == 1 ||
+                  all.begin(leaf + 1) - all.begin(leaf) > 3 * chunk_length<double>);
     }
   }
   EXPECT_EQ(leaves<double>(5000).at(1), -1);
@@ -65,20 +67,25 @@ struct Operands {
       : s(shape),
         op_a(opa),
         op_b(opb),
-        a(stored<T>(s.m, s.k, opa, [](index_t r, index_t c) { return Matrix<T>::random(r, c, 1); })),
-        b(stored<T>(s.k, s.n, opb, [](index_t r, index_t c) { return Matrix<T>::random(r, c, 2); })),
+        a(stored<T>(s.m, s.k, opa,
+                    [](index_t r, index_t c) { return Matrix<T>::random(r, c, 1); })),
+        b(stored<T>(s.k, s.n, opb,
+                    [](index_t r, index_t c) { return Matrix<T>::random(r, c, 2); })),
         c0(Matrix<T>::random(s.m, s.n, 3)) {}
 
   /// The slices for rows [i, i+m), columns [j, j+n) and k in [p, q), into c.
   Gemm<T> slice(index_t i, index_t m, index_t j, index_t n, index_t p, index_t q, T beta,
                 MatrixView<T> c) const {
-    const auto a_slice = op_a == Op::none ? a.view().block(i, p, m, q - p) : a.view().block(p, i, q - p, m);
-    const auto b_slice = op_b == Op::none ? b.view().block(p, j, q - p, n) : b.view().block(j, p, n, q - p);
+    const auto a_slice =
+        op_a == Op::none ? a.view().block(i, p, m, q - p) : a.view().block(p, i, q - p, m);
+    const auto b_slice =
+        op_b == Op::none ? b.view().block(p, j, q - p, n) : b.view().block(j, p, n, q - p);
     return {T(1.25), a_slice, op_a, b_slice, op_b, beta, c};
   }
   Matrix<T> product(int threads, T beta = T(-0.5)) const {
     Matrix<T> c = c0;
-    machine::parallel(threads, [&] { cache_oblivious(slice(0, s.m, 0, s.n, 0, s.k, beta, c.view())); });
+    machine::parallel(threads,
+                      [&] { cache_oblivious(slice(0, s.m, 0, s.n, 0, s.k, beta, c.view())); });
     return c;
   }
 };
@@ -105,7 +112,8 @@ TYPED_TEST(Summation, GivesTheSameBitsOnAnyNumberOfThreads) {
       const Operands<TypeParam> x(s, op_a, op_b);
       const auto want = x.product(1);
       EXPECT_TRUE(want.sentinels_stand());
-      for (const int threads : {2, 3, 4}) EXPECT_TRUE(same_bits(x.product(threads), want)) << threads;
+      for (const int threads : {2, 3, 4})
+        EXPECT_TRUE(same_bits(x.product(threads), want)) << threads;
     });
   }
 }
@@ -147,7 +155,9 @@ TYPED_TEST(Summation, OperandsThatArePackedGiveTheBitsOfThoseReadWhereTheyLie) {
       for (index_t j = 0; j < n; ++j) turned.b.view()(j, p) = x.b(p, j);
     }
     for (const int threads : {1, 3}) {
-      EXPECT_TRUE(same_bits(x.product(threads, TypeParam(0)), turned.product(threads, TypeParam(0)))) << n;
+      EXPECT_TRUE(
+          same_bits(x.product(threads, TypeParam(0)), turned.product(threads, TypeParam(0))))
+          << n;
       EXPECT_TRUE(same_bits(x.product(threads), turned.product(threads))) << n;
     }
   }
@@ -167,8 +177,8 @@ TYPED_TEST(Summation, GivesTheSameBitsForAnySplitOfMAndN) {
       Matrix<TypeParam> c = x.c0;
       for (const auto& [row, rows] : {std::pair{index_t{0}, i}, std::pair{i, s.m - i}}) {
         for (const auto& [col, cols] : {std::pair{index_t{0}, j}, std::pair{j, s.n - j}}) {
-          cache_oblivious(
-              x.slice(row, rows, col, cols, 0, s.k, TypeParam(-0.5), c.view().block(row, col, rows, cols)));
+          cache_oblivious(x.slice(row, rows, col, cols, 0, s.k, TypeParam(-0.5),
+                                  c.view().block(row, col, rows, cols)));
         }
       }
       EXPECT_TRUE(same_bits(c, want)) << i << " " << j;
@@ -207,7 +217,8 @@ TYPED_TEST(Summation, GivesTheSameBitsForEverySplitOfKAtLeaves) {
     const auto want = x.product(1);
     const index_t count = leaves<TypeParam>(s.k).count();
     ASSERT_EQ(count, 8);
-    for (index_t cut = 0; cut <= count; ++cut) EXPECT_TRUE(same_bits(split_at(x, cut), want)) << cut;
+    for (index_t cut = 0; cut <= count; ++cut)
+      EXPECT_TRUE(same_bits(split_at(x, cut), want)) << cut;
   });
 }
 
@@ -222,8 +233,8 @@ TYPED_TEST(Summation, GivesTheSameBitsPanelByPanelInsideALeaf) {
     for (const index_t panel : {chunk, 2 * chunk, 5 * chunk}) {
       Matrix<TypeParam> c = x.c0;
       for (index_t p = 0; p < s.k; p += panel) {
-        chain(x.slice(0, s.m, 0, s.n, p, std::min(s.k, p + panel), p == 0 ? TypeParam(-0.5) : TypeParam(1),
-                      c.view()));
+        chain(x.slice(0, s.m, 0, s.n, p, std::min(s.k, p + panel),
+                      p == 0 ? TypeParam(-0.5) : TypeParam(1), c.view()));
       }
       EXPECT_TRUE(same_bits(c, want)) << panel;
     }
@@ -249,9 +260,9 @@ TYPED_TEST(Summation, KeepsNegativeZeroWhenAlphaIsZeroAndKIsSplit) {
   TypeParam c[2] = {TypeParam(Real<TypeParam>(-0.0)), TypeParam(9)};
   for (const index_t node : {0, 1}) {
     subtree<TypeParam>(
-        {TypeParam(0), a.view().cols_range(all.begin(node), all.begin(node + 1) - all.begin(node)), Op::none,
-         a.view().cols_range(all.begin(node), all.begin(node + 1) - all.begin(node)), Op::transpose,
-         node == 0 ? TypeParam(1) : TypeParam(0), matrix_view(c + node, 1, 1)},
+        {TypeParam(0), a.view().cols_range(all.begin(node), all.begin(node + 1) - all.begin(node)),
+         Op::none, a.view().cols_range(all.begin(node), all.begin(node + 1) - all.begin(node)),
+         Op::transpose, node == 0 ? TypeParam(1) : TypeParam(0), matrix_view(c + node, 1, 1)},
         all, {node, 1});
   }
   EXPECT_TRUE(minus_zero(c[0] + c[1]));
@@ -263,7 +274,8 @@ TEST(Summation, GivesLargeResultsThatGoPastTheCachesTheBitsOfSmallOnes) {
   machine::Buffer<double> large(m * n), small(part * n);
   const MatrixView<double> c{large.data(), m, n, n}, rows{small.data(), part, n, n};
   std::fill(large.begin(), large.end(), not_a_number<double>());
-  machine::parallel(2, [&] { cache_oblivious(Gemm<double>{.a = a.view(), .b = b.view(), .c = c}); });
+  machine::parallel(2,
+                    [&] { cache_oblivious(Gemm<double>{.a = a.view(), .b = b.view(), .c = c}); });
   for (index_t i = 0; i < m; i += part) {
     cache_oblivious(Gemm<double>{.a = a.view().rows_range(i, part), .b = b.view(), .c = rows});
     for (index_t r = 0; r < part; ++r)

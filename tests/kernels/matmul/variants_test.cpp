@@ -12,9 +12,10 @@ namespace tessera::matmul {
 namespace {
 
 constexpr Shape3 shapes[] = {
-    {0, 0, 0},      {0, 5, 3},      {5, 0, 3},    {4, 6, 0},    {1, 1, 1},    {1, 7, 5},    {9, 1, 4},
-    {3, 5, 1},      {7, 23, 11},    {8, 24, 16},  {9, 25, 17},  {6, 48, 31},  {13, 49, 64}, {64, 33, 65},
-    {33, 100, 257}, {101, 97, 103}, {5, 200, 30}, {200, 5, 30}, {2, 3, 2100}, {1300, 7, 5}, {1234, 16, 20}};
+    {0, 0, 0},    {0, 5, 3},    {5, 0, 3},      {4, 6, 0},      {1, 1, 1},    {1, 7, 5},
+    {9, 1, 4},    {3, 5, 1},    {7, 23, 11},    {8, 24, 16},    {9, 25, 17},  {6, 48, 31},
+    {13, 49, 64}, {64, 33, 65}, {33, 100, 257}, {101, 97, 103}, {5, 200, 30}, {200, 5, 30},
+    {2, 3, 2100}, {1300, 7, 5}, {1234, 16, 20}};
 
 /// The rows that this machine can run in elements of type T.
 template <class T>
@@ -39,13 +40,17 @@ T scalar(double re, double im) {
 }
 
 template <class T, class Make>
-void check(const Variant& variant, Shape3 s, T alpha, T beta, const Make& make, const Tuning& tuning = {}) {
+void check(const Variant& variant, Shape3 s, T alpha, T beta, const Make& make,
+           const Tuning& tuning = {}) {
   for (const Op op_a : ops_of<T>()) {
     for (const Op op_b : ops_of<T>()) {
       SCOPED_TRACE(std::string(variant.name) + " " + text(s, op_a, op_b));
-      const Matrix<T> a = stored<T>(s.m, s.k, op_a, [&](index_t r, index_t c) { return make(r, c, 1); });
-      const Matrix<T> b = stored<T>(s.k, s.n, op_b, [&](index_t r, index_t c) { return make(r, c, 2); });
-      const Matrix<T> c0 = beta == T{0} ? Matrix<T>::filled(s.m, s.n, not_a_number<T>()) : make(s.m, s.n, 3);
+      const Matrix<T> a =
+          stored<T>(s.m, s.k, op_a, [&](index_t r, index_t c) { return make(r, c, 1); });
+      const Matrix<T> b =
+          stored<T>(s.k, s.n, op_b, [&](index_t r, index_t c) { return make(r, c, 2); });
+      const Matrix<T> c0 =
+          beta == T{0} ? Matrix<T>::filled(s.m, s.n, not_a_number<T>()) : make(s.m, s.n, 3);
       Matrix<T> c = c0;
       const Gemm<T> g{alpha, a.view(), op_a, b.view(), op_b, beta, c.view()};
       machine::parallel(3, [&] { variant(g, tuning); });
@@ -72,7 +77,8 @@ TYPED_TEST_SUITE(Variants, Types);
 
 TEST(DeviceVariants, AreAmongTheRowsTestedHere) {
   if (devices_left_out<double>() > 0)
-    GTEST_SKIP() << devices_left_out<double>() << " device variants are not run: " << machine::gpus().reason;
+    GTEST_SKIP() << devices_left_out<double>()
+                 << " device variants are not run: " << machine::gpus().reason;
 }
 
 TEST(Blas, IsAmongTheRowsTestedHere) {
@@ -89,7 +95,8 @@ TYPED_TEST(Variants, MultiplyEveryShapeWithEveryOp) {
 
 TYPED_TEST(Variants, ScaleByAlphaAndBeta) {
   for (const Variant& variant : usable<TypeParam>()) {
-    for (const Shape3 s : {Shape3{1, 1, 1}, Shape3{9, 25, 17}, Shape3{50, 70, 300}, Shape3{4, 6, 0}}) {
+    for (const Shape3 s :
+         {Shape3{1, 1, 1}, Shape3{9, 25, 17}, Shape3{50, 70, 300}, Shape3{4, 6, 0}}) {
       for (const double beta : {0.0, 1.0, -0.75}) {
         for (const double alpha : {1.0, 0.5, 0.0}) {
           check<TypeParam>(variant, s, scalar<TypeParam>(alpha, 0), scalar<TypeParam>(beta, 0),
@@ -105,7 +112,8 @@ TYPED_TEST(Variants, ScaleByComplexNumbers) {
   const auto number = scalar<TypeParam>;
   for (const Variant& variant : usable<TypeParam>()) {
     for (const Shape3 s : {Shape3{9, 25, 17}, Shape3{13, 70, 520}}) {
-      check<TypeParam>(variant, s, number(0.5, 0.25), number(-0.75, -1.5), Matrix<TypeParam>::random);
+      check<TypeParam>(variant, s, number(0.5, 0.25), number(-0.75, -1.5),
+                       Matrix<TypeParam>::random);
       check<TypeParam>(variant, s, number(0, 2), number(0, -1), Matrix<TypeParam>::random);
       check<TypeParam>(variant, s, number(1, 0), number(0, 1), Matrix<TypeParam>::random);
       check<TypeParam>(variant, s, number(0, 1), number(0, 0), Matrix<TypeParam>::random);
@@ -119,7 +127,8 @@ TYPED_TEST(Variants, AreExactOnIntegersSoEqualBitForBit) {
   const auto b = Matrix<TypeParam>::integers(s.k, s.n, 2);
   Matrix<TypeParam> want = Matrix<TypeParam>::integers(s.m, s.n, 3);
   Matrix<TypeParam> start = want;
-  Gemm<TypeParam> g{TypeParam{2}, a.view(), Op::none, b.view(), Op::none, TypeParam{-3}, want.view()};
+  Gemm<TypeParam> g{TypeParam{2}, a.view(),      Op::none,   b.view(),
+                    Op::none,     TypeParam{-3}, want.view()};
   variants().front()(g);
   for (const Variant& variant : usable<TypeParam>()) {
     Matrix<TypeParam> got = start;
@@ -153,7 +162,8 @@ TYPED_TEST(Variants, OfTheDeviceMultiplyWhatItDoesNotHold) {
       for (const index_t memory : {30'000, 150'000}) {
         const Tuning tuning{.device_memory = memory};
         check<TypeParam>(variant, s, TypeParam{1}, TypeParam{0}, Matrix<TypeParam>::random, tuning);
-        check<TypeParam>(variant, s, TypeParam{-0.5}, TypeParam{2}, Matrix<TypeParam>::random, tuning);
+        check<TypeParam>(variant, s, TypeParam{-0.5}, TypeParam{2}, Matrix<TypeParam>::random,
+                         tuning);
       }
     }
   }
@@ -165,7 +175,8 @@ TYPED_TEST(Variants, ReadNeitherOperandWhenAlphaIsZero) {
   for (const Variant& variant : usable<TypeParam>()) {
     Matrix<TypeParam> c = Matrix<TypeParam>::random(20, 20, 5);
     const Matrix<TypeParam> c0 = c;
-    variant({TypeParam{0}, poison.view(), Op::none, poison.view(), Op::none, TypeParam{1}, c.view()});
+    variant(
+        {TypeParam{0}, poison.view(), Op::none, poison.view(), Op::none, TypeParam{1}, c.view()});
     EXPECT_TRUE(same_bits(c, c0)) << variant.name;
   }
 }
@@ -185,7 +196,8 @@ TYPED_TEST(Variants, CarryANanOfAnOperandToItsRowOnly) {
 
 TEST(VariantTable, StartsWithTheReferenceAndNamesEachOnce) {
   EXPECT_EQ(variants().front().name, "naive");
-  for (const Variant& variant : variants()) EXPECT_EQ(find_variant(variants(), variant.name), &variant);
+  for (const Variant& variant : variants())
+    EXPECT_EQ(find_variant(variants(), variant.name), &variant);
   EXPECT_EQ(best().name, "cache_oblivious");
 }
 

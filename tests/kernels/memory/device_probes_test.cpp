@@ -1,4 +1,5 @@
-// The probes of a GPU: their table and arithmetic everywhere, every one of them run where there is a device.
+// The probes of a GPU: their table and arithmetic everywhere, every one of them run where there is
+// a device.
 
 #include "kernels/memory/device_probes.hpp"
 
@@ -14,7 +15,9 @@
 namespace tessera::memory {
 namespace {
 
-const DeviceProbeVariant& row(std::string_view name) { return *find_variant(device_probes(), name); }
+const DeviceProbeVariant& row(std::string_view name) {
+  return *find_variant(device_probes(), name);
+}
 
 TEST(DeviceProbes, HaveNamesOfTheirOwnAndAreMadeWhereCudaIsBuilt) {
   std::set<std::string_view> names;
@@ -122,7 +125,8 @@ TEST(DeviceWords, ExponentialsForgetWhereTheyBegan) {
   EXPECT_NEAR(once, weight_of(word_at(7)) * std::exp(-once), 1e-15);
 }
 
-/// Small sizes: less than a block, a block, odd ones, several waves; all parameters that a probe takes.
+/// Small sizes: less than a block, a block, odd ones, several waves; all parameters that a probe
+/// takes.
 std::vector<DeviceWalk> walks_of(const DeviceProbeVariant& probe) {
   std::vector<DeviceWalk> walks;
   for (const index_t bytes : {16, 4096, 4112, 1 << 20, (4 << 20) + 48}) {
@@ -162,7 +166,8 @@ TEST(DeviceProbes, KeepTheTimelineOfTheirStreams) {
   if (machine::gpus().devices.empty()) GTEST_SKIP() << "not run: " << machine::gpus().reason;
   machine::use_gpu(0);
   const auto& streams = row("cuda_streams");
-  const auto probe = make_probe(streams, completed(streams, {.bytes = 16 << 20, .rounds = 64, .streams = 4}));
+  const auto probe =
+      make_probe(streams, completed(streams, {.bytes = 16 << 20, .rounds = 64, .streams = 4}));
   const double seconds = probe->run();
   const auto spans = probe->spans();
   ASSERT_EQ(spans.size(), 3u * 16u);

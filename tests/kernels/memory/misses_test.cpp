@@ -37,7 +37,8 @@ struct Seen final : Touches {
 };
 
 Walk small(const ProbeVariant& probe, index_t bytes, index_t stride, int threads) {
-  return completed(probe, {.bytes = bytes, .stride = stride, .rounds = 3, .threads = threads, .cache = 256});
+  return completed(
+      probe, {.bytes = bytes, .stride = stride, .rounds = 3, .threads = threads, .cache = 256});
 }
 
 TEST(Misses, EveryKindStandsBeforeItsCure) {
@@ -64,7 +65,8 @@ TEST(Misses, CureAndProbeDoTheSameWorkAtEverySize) {
             (*one)->prepare();
             (*one)->run();
           }
-          ASSERT_EQ(suffers->result(), cured->result()) << probe.name << " " << bytes << " " << stride;
+          ASSERT_EQ(suffers->result(), cured->result())
+              << probe.name << " " << bytes << " " << stride;
           ASSERT_EQ(suffers->touches(), cured->touches());
         }
       }

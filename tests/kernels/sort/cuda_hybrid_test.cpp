@@ -42,7 +42,8 @@ class CudaHybrid : public testing::Test {
   template <class KeyOf>
   static std::vector<Key> keys_of(const KeyOf& key_of, index_t count = n) {
     std::vector<Key> keys(static_cast<std::size_t>(count));
-    for (index_t i = 0; i < count; ++i) keys[static_cast<std::size_t>(i)] = key_of(random_bits(8, 1, i), i);
+    for (index_t i = 0; i < count; ++i)
+      keys[static_cast<std::size_t>(i)] = key_of(random_bits(8, 1, i), i);
     return keys;
   }
   /// Sorts, checks, and says whether the keys were divided.
@@ -52,8 +53,11 @@ class CudaHybrid : public testing::Test {
     Guarded<std::byte> work(cuda_hybrid_bytes<Key, NoValue>(std::max(count, n)));
     keys.put(raw);
     const cuda::Stream stream;
-    const DeviceBlock<Key, NoValue> block{
-        .keys = keys.data(), .spare_keys = spare.data(), .n = count, .map = map, .work = work.data()};
+    const DeviceBlock<Key, NoValue> block{.keys = keys.data(),
+                                          .spare_keys = spare.data(),
+                                          .n = count,
+                                          .map = map,
+                                          .work = work.data()};
     (count < n ? cuda_divide : cuda_hybrid<Key, NoValue>)(block, stream);
     stream.wait();
     for (Key& key : raw) key = map.to_bits(key);
@@ -67,8 +71,8 @@ class CudaHybrid : public testing::Test {
 
 TEST_F(CudaHybrid, DividesWhatIsSpreadEvenly) {
   EXPECT_TRUE(divided(keys_of([](Key random, index_t) { return random; })));
-  EXPECT_TRUE(
-      divided(keys_of([](Key random, index_t) { return random; }), key_map<std::int64_t>(Order::descending)));
+  EXPECT_TRUE(divided(keys_of([](Key random, index_t) { return random; }),
+                      key_map<std::int64_t>(Order::descending)));
   EXPECT_TRUE(divided(keys_of([](Key random, index_t) { return random >> 20 | Key{5} << 50; })));
   EXPECT_TRUE(divided(keys_of([](Key, index_t i) { return static_cast<Key>(n - i) << 39; })));
   std::vector<Key> doubles = keys_of([](Key random, index_t) {
@@ -80,18 +84,25 @@ TEST_F(CudaHybrid, DividesWhatIsSpreadEvenly) {
 /// Parts in which many keys share the bits that they go to bins by: equal ones, and others.
 TEST_F(CudaHybrid, SortsPartsWhoseKeysLieTogether) {
   EXPECT_TRUE(divided(keys_of([](Key random, index_t) { return random >> 48 << 48; })));
-  EXPECT_TRUE(divided(keys_of([](Key random, index_t) { return random >> 48 << 48 | (random & 0xfff); })));
-  EXPECT_TRUE(divided(keys_of(
-      [](Key random, index_t i) { return i % 3 == 0 ? random >> 50 << 50 | (random & 0x3f) : random; })));
+  EXPECT_TRUE(
+      divided(keys_of([](Key random, index_t) { return random >> 48 << 48 | (random & 0xfff); })));
+  EXPECT_TRUE(divided(keys_of([](Key random, index_t i) {
+    return i % 3 == 0 ? random >> 50 << 50 | (random & 0x3f) : random;
+  })));
 }
 
 TEST_F(CudaHybrid, SweepsWhatIsNot) {
-  EXPECT_FALSE(divided(keys_of([](Key random, index_t i) { return random & random_bits(8, 2, i); })));
+  EXPECT_FALSE(
+      divided(keys_of([](Key random, index_t i) { return random & random_bits(8, 2, i); })));
   EXPECT_FALSE(divided(keys_of([](Key random, index_t) { return random >> 40; })));
-  // One value more often than a block has room; one key that begins otherwise, where no sample is taken.
-  EXPECT_FALSE(divided(keys_of([](Key random, index_t i) { return i % 1000 == 1 ? Key{1} << 63 : random; })));
-  EXPECT_FALSE(divided(keys_of([](Key random, index_t i) { return i == 12345 ? ~Key{0} : random >> 8; })));
-  EXPECT_FALSE(divided(keys_of([](Key, index_t i) { return static_cast<Key>(i) << 30; })));  // in order
+  // One value more often than a block has room; one key that begins otherwise, where no sample is
+  // taken.
+  EXPECT_FALSE(divided(
+      keys_of([](Key random, index_t i) { return i % 1000 == 1 ? Key{1} << 63 : random; })));
+  EXPECT_FALSE(
+      divided(keys_of([](Key random, index_t i) { return i == 12345 ? ~Key{0} : random >> 8; })));
+  EXPECT_FALSE(
+      divided(keys_of([](Key, index_t i) { return static_cast<Key>(i) << 30; })));  // in order
   std::vector<Key> gaussian(static_cast<std::size_t>(n));
   generate<Key>(input("gaussian"), 3, 0, n, gaussian);
   (void)divided(gaussian);
@@ -101,10 +112,11 @@ TEST_F(CudaHybrid, SweepsWhatIsNot) {
 TEST_F(CudaHybrid, DividesUnderACheck) {
   constexpr index_t few = (1 << 18) + 4321;
   EXPECT_TRUE(divided(keys_of([](Key random, index_t) { return random; }, few)));
-  EXPECT_TRUE(divided(keys_of([](Key random, index_t) { return random >> 52 << 52 | (random & 0xfff); }, few),
-                      key_map<std::int64_t>(Order::descending)));
-  EXPECT_FALSE(
-      divided(keys_of([](Key random, index_t i) { return i == 12345 ? ~Key{0} : random >> 8; }, few)));
+  EXPECT_TRUE(divided(
+      keys_of([](Key random, index_t) { return random >> 52 << 52 | (random & 0xfff); }, few),
+      key_map<std::int64_t>(Order::descending)));
+  EXPECT_FALSE(divided(
+      keys_of([](Key random, index_t i) { return i == 12345 ? ~Key{0} : random >> 8; }, few)));
 }
 
 /// As many buckets and parts as there may be.
@@ -136,13 +148,14 @@ TEST_F(CudaHybrid, DividesAsManyKeysAsItServes) {
   const cuda::DeviceBuffer<Key> keys(many), spare(many);
   const cuda::DeviceBuffer<std::byte> work(cuda_hybrid_bytes<Key, NoValue>(many));
   const auto copy = [&](Key* to, const Key* from, cudaMemcpyKind kind) {
-    cuda::check(cudaMemcpy(to, from, static_cast<std::size_t>(many) * sizeof(Key), kind), "cudaMemcpy");
+    cuda::check(cudaMemcpy(to, from, static_cast<std::size_t>(many) * sizeof(Key), kind),
+                "cudaMemcpy");
     cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   };
   copy(keys.data(), raw.data(), cudaMemcpyHostToDevice);
   const cuda::Stream stream;
-  cuda_hybrid<Key, NoValue>({.keys = keys.data(), .spare_keys = spare.data(), .n = many, .work = work.data()},
-                            stream);
+  cuda_hybrid<Key, NoValue>(
+      {.keys = keys.data(), .spare_keys = spare.data(), .n = many, .work = work.data()}, stream);
   stream.wait();
   EXPECT_TRUE(cuda_divided(work.data()));
   copy(raw.data(), keys.data(), cudaMemcpyDeviceToHost);

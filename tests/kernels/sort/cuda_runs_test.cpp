@@ -1,4 +1,5 @@
-// The rows of the table for devices, allowed so little memory that the items pass through the device in runs.
+// The rows of the table for devices, allowed so little memory that the items pass through the
+// device in runs.
 
 #include <gtest/gtest.h>
 
@@ -49,7 +50,8 @@ class CudaRuns : public testing::Test {
     std::vector<T> want = made;
     std::sort(want.begin(), want.end(), [&](T a, T b) { return bits(a) < bits(b); });
     for_rows(sizeof(T), [&](const Variant& row, const Tuning& tuning) {
-      if (row.name == "cuda_counting" && (name == "uniform" || name == "reverse")) return;  // too wide
+      if (row.name == "cuda_counting" && (name == "uniform" || name == "reverse"))
+        return;  // too wide
       std::vector<T> keys = made, scratch(keys.size());
       sort_keys(row.name, std::span(keys), std::span(scratch), order, tuning);
       ASSERT_EQ(std::memcmp(keys.data(), want.data(), keys.size() * sizeof(T)), 0)

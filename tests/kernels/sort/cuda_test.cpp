@@ -1,5 +1,6 @@
-// The device sorts on data that lies on the device: keys alone, with values, with positions. The rows of the
-// table, which copy from the host and back, are tested with all others in sort_test.cpp.
+// The device sorts on data that lies on the device: keys alone, with values, with positions. The
+// rows of the table, which copy from the host and back, are tested with all others in
+// sort_test.cpp.
 
 #include "kernels/sort/cuda.hpp"
 
@@ -104,20 +105,24 @@ class CudaSort : public testing::Test {
     stream.wait();
     std::vector<std::size_t> order(raw.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin() + skipped, order.end(),
-                     [&](std::size_t a, std::size_t b) { return map.to_bits(raw[a]) < map.to_bits(raw[b]); });
+    std::stable_sort(order.begin() + skipped, order.end(), [&](std::size_t a, std::size_t b) {
+      return map.to_bits(raw[a]) < map.to_bits(raw[b]);
+    });
     const std::vector<Key> got_keys = keys.take();
     const std::vector<Stored> got_values = values.take();
     const auto first = static_cast<std::size_t>(skipped);
     for (std::size_t i = 0; i < order.size(); ++i) {
-      ASSERT_EQ(got_keys[i], raw[order[i]]) << variant.name << " key " << i << " of " << n << " " << what;
+      ASSERT_EQ(got_keys[i], raw[order[i]])
+          << variant.name << " key " << i << " of " << n << " " << what;
       if (!K::valued || i < first) continue;
-      const Stored want =
-          K::payload == Payload::positions ? static_cast<Stored>(order[i] - first) : before[order[i]];
-      ASSERT_EQ(got_values[i], want) << variant.name << " value " << i << " of " << n << " " << what;
+      const Stored want = K::payload == Payload::positions ? static_cast<Stored>(order[i] - first)
+                                                           : before[order[i]];
+      ASSERT_EQ(got_values[i], want)
+          << variant.name << " value " << i << " of " << n << " " << what;
     }
-    ASSERT_TRUE(keys.sentinels_stand() && spare_keys.sentinels_stand() && values.sentinels_stand() &&
-                spare_values.sentinels_stand() && work.sentinels_stand())
+    ASSERT_TRUE(keys.sentinels_stand() && spare_keys.sentinels_stand() &&
+                values.sentinels_stand() && spare_values.sentinels_stand() &&
+                work.sentinels_stand())
         << variant.name << " wrote outside its memory, n " << n << " " << what;
   }
 
@@ -135,11 +140,11 @@ class CudaSort : public testing::Test {
     }
   }
 };
-using Kinds =
-    testing::Types<Kind<std::uint32_t, NoValue>, Kind<std::uint64_t, NoValue>,
-                   Kind<std::uint32_t, std::uint32_t>, Kind<std::uint64_t, std::uint32_t>,
-                   Kind<std::uint64_t, std::uint64_t>, Kind<std::uint32_t, std::uint32_t, Payload::positions>,
-                   Kind<std::uint64_t, std::uint64_t, Payload::positions>>;
+using Kinds = testing::Types<Kind<std::uint32_t, NoValue>, Kind<std::uint64_t, NoValue>,
+                             Kind<std::uint32_t, std::uint32_t>, Kind<std::uint64_t, std::uint32_t>,
+                             Kind<std::uint64_t, std::uint64_t>,
+                             Kind<std::uint32_t, std::uint32_t, Payload::positions>,
+                             Kind<std::uint64_t, std::uint64_t, Payload::positions>>;
 TYPED_TEST_SUITE(CudaSort, Kinds);
 
 /// Tiles are multiples of 128 items.
@@ -170,9 +175,10 @@ TYPED_TEST(CudaSort, SeesOneDescentAmongKeysInOrder) {
   std::vector<Word> ordered(n);
   for (std::size_t i = 0; i < n; ++i) ordered[i] = static_cast<Word>(i / 3 + 5);
   this->check(radix, ordered, {}, "in order");
-  for (const std::size_t at : {std::size_t{1}, std::size_t{31}, std::size_t{32}, std::size_t{33},
-                               std::size_t{511}, std::size_t{512}, std::size_t{513}, std::size_t{4095},
-                               std::size_t{4096}, std::size_t{4097}, std::size_t{123456}, n - 1}) {
+  for (const std::size_t at :
+       {std::size_t{1}, std::size_t{31}, std::size_t{32}, std::size_t{33}, std::size_t{511},
+        std::size_t{512}, std::size_t{513}, std::size_t{4095}, std::size_t{4096}, std::size_t{4097},
+        std::size_t{123456}, n - 1}) {
     std::vector<Word> keys = ordered;
     keys[at] = static_cast<Word>(keys[at - 1] - 1);
     this->check(radix, keys, {}, "one descent at " + std::to_string(at));
@@ -184,8 +190,8 @@ TYPED_TEST(CudaSort, ServesArraysThatBeginAnywhere) {
   for (const auto& variant : device_sorts<typename TypeParam::Key, typename TypeParam::Value>()) {
     if (variant.small_range_only || variant.name == "cub") continue;
     for (const index_t skipped : {1, 2, 3}) {
-      this->check(variant, made<typename TypeParam::Key>("uniform", 40009), {}, "not from the start",
-                  skipped);
+      this->check(variant, made<typename TypeParam::Key>("uniform", 40009), {},
+                  "not from the start", skipped);
       if (this->HasFatalFailure()) return;
     }
   }
@@ -196,7 +202,8 @@ TYPED_TEST(CudaSort, SweepsOnlyTheDigitsThatVary) {
   constexpr int digits = static_cast<int>(sizeof(Word));
   for (unsigned varying = 0; varying < 1U << digits; varying += digits == 4 ? 1 : 11) {
     Word mask = 0;
-    for (int d = 0; d < digits; ++d) mask |= static_cast<Word>(varying >> d & 1) * (Word{0xff} << (8 * d));
+    for (int d = 0; d < digits; ++d)
+      mask |= static_cast<Word>(varying >> d & 1) * (Word{0xff} << (8 * d));
     std::vector<Word> keys = made<Word>("uniform", 9001);
     for (Word& key : keys)
       key = static_cast<Word>((key & mask) | (static_cast<Word>(0x1234567812345678) & ~mask));
@@ -210,9 +217,10 @@ TYPED_TEST(CudaSort, OrdersByTheMapAndKeepsTheBits) {
   using Word = typename TypeParam::Key;
   using Float = std::conditional_t<sizeof(Word) == 4, float, double>;
   using L = std::numeric_limits<Float>;
-  const std::vector<Float> values{L::infinity(),   -L::infinity(),   Float{0}, Float{-0.0}, L::quiet_NaN(),
-                                  -L::quiet_NaN(), L::denorm_min(),  L::max(), L::lowest(), Float{1},
-                                  Float{-1},       -L::denorm_min(), Float{2}};
+  const std::vector<Float> values{
+      L::infinity(),   -L::infinity(),   Float{0}, Float{-0.0}, L::quiet_NaN(),
+      -L::quiet_NaN(), L::denorm_min(),  L::max(), L::lowest(), Float{1},
+      Float{-1},       -L::denorm_min(), Float{2}};
   for (const index_t n : {13, 20011}) {
     std::vector<Word> raw;
     for (index_t i = 0; i < n; ++i)
@@ -236,16 +244,18 @@ TEST(CudaCounting, RefusesTooWideARange) {
   Guarded<std::byte> work(cuda_counting_bytes<std::uint64_t, NoValue>(3));
   keys.put({1, ~std::uint64_t{0}, 3});
   const cuda::Stream stream;
-  EXPECT_THROW((cuda_counting<std::uint64_t, NoValue>(
-                   {.keys = keys.data(), .spare_keys = spare.data(), .n = 3, .work = work.data()}, stream)),
-               Error);
+  EXPECT_THROW(
+      (cuda_counting<std::uint64_t, NoValue>(
+          {.keys = keys.data(), .spare_keys = spare.data(), .n = 3, .work = work.data()}, stream)),
+      Error);
 }
 
 /// More keys than one launch sorts: each goes on where the one before stopped.
 TEST(CudaRadix, JoinsThePortionsOfManyKeys) {
   const machine::Gpus gpus = machine::gpus();
   if (gpus.devices.empty()) GTEST_SKIP() << "no device: " << gpus.reason;
-  if (gpus.devices.front().memory_bytes < index_t{12} << 30) GTEST_SKIP() << "needs 12 GiB of device memory";
+  if (gpus.devices.front().memory_bytes < index_t{12} << 30)
+    GTEST_SKIP() << "needs 12 GiB of device memory";
   const index_t n = (index_t{1} << 28) + 12345;
   machine::Buffer<std::uint32_t> raw(n), sorted(n), from(n);
   machine::parallel(machine::default_threads(),
@@ -274,7 +284,8 @@ TEST(CudaRadix, JoinsThePortionsOfManyKeys) {
       0;  // strictly ascending (key, position), the right key: a permutation, stable, sorted
   const auto is_wrong = [&](index_t i) {
     if (static_cast<index_t>(from[i]) >= n || raw[from[i]] != sorted[i]) return true;
-    return i > 0 && (sorted[i - 1] > sorted[i] || (sorted[i - 1] == sorted[i] && from[i - 1] >= from[i]));
+    return i > 0 &&
+           (sorted[i - 1] > sorted[i] || (sorted[i - 1] == sorted[i] && from[i - 1] >= from[i]));
   };
   machine::parallel(machine::default_threads(), [&] {
     machine::parallel_for(0, n, 1 << 20, [&](index_t begin, index_t end) {

@@ -1,5 +1,5 @@
-// Sorting in runs through a device, with memory of the host in its place whose streams go on in any order
-// that their events allow.
+// Sorting in runs through a device, with memory of the host in its place whose streams go on in any
+// order that their events allow.
 
 #include "kernels/sort/device_runs.hpp"
 
@@ -16,8 +16,8 @@
 namespace tessera::sort {
 namespace {
 
-/// Work that is asked for in order and done later, a stream's in its order, streams one after another at
-/// random where none waits for another.
+/// Work that is asked for in order and done later, a stream's in its order, streams one after
+/// another at random where none waits for another.
 class Streams {
  public:
   enum Name : std::size_t { sending, sorting, bringing, count };
@@ -53,7 +53,9 @@ class Streams {
     std::optional<Event> waits;
     std::function<void()> work;
   };
-  [[nodiscard]] bool idle() const { return asked_[0].empty() && asked_[1].empty() && asked_[2].empty(); }
+  [[nodiscard]] bool idle() const {
+    return asked_[0].empty() && asked_[1].empty() && asked_[2].empty();
+  }
   std::array<std::deque<Asked>, count> asked_;
   std::array<std::size_t, count> asked_ever_{}, done_{};
 };
@@ -62,7 +64,8 @@ class Streams {
 template <class Item>
 class Passage {
  public:
-  Passage(const DeviceRuns& runs, const std::vector<Item>& from, std::vector<Item>& to, Streams& streams)
+  Passage(const DeviceRuns& runs, const std::vector<Item>& from, std::vector<Item>& to,
+          Streams& streams)
       : runs_(runs), from_(from), to_(to), streams_(streams) {
     for (Place& place : places_) place.items.assign(static_cast<std::size_t>(runs.run), Item{});
   }
@@ -171,7 +174,8 @@ TEST(DeviceRuns, AreAsFewAsTheDeviceHolds) {
   EXPECT_EQ(plan(n, bytes(n, 1) - 1).count(), 2);
   EXPECT_EQ(plan(n, bytes(n / 2, 2) - 1).count(), 3);
   EXPECT_EQ(plan(n, passing(ceil_div(n, index_t{3})) - 1).count(), 4);
-  for (const index_t limit : {passing(1 << 16), index_t{5000000}, index_t{33333333}, index_t{100000000}}) {
+  for (const index_t limit :
+       {passing(1 << 16), index_t{5000000}, index_t{33333333}, index_t{100000000}}) {
     const DeviceRuns runs = plan(n, limit);
     EXPECT_LE(passing(runs.run), limit);
     EXPECT_GT(passing(ceil_div(n, runs.count() - 1)), limit) << "fewer runs would do";

@@ -1,5 +1,5 @@
-// Nearly sorted input: what is out of place is put back, whatever it is; what is not nearly sorted stays as
-// it is.
+// Nearly sorted input: what is out of place is put back, whatever it is; what is not nearly sorted
+// stays as it is.
 
 #include "kernels/sort/displaced.hpp"
 
@@ -47,8 +47,8 @@ void expect_sorted(const Keys& keys, const std::string& what) {
 
 void expect_left(const Keys& keys, const std::string& what) {
   Keys after = keys;
-  EXPECT_FALSE(
-      put_back_displaced(Block<std::uint64_t>{after.data(), nullptr, static_cast<index_t>(after.size())}))
+  EXPECT_FALSE(put_back_displaced(
+      Block<std::uint64_t>{after.data(), nullptr, static_cast<index_t>(after.size())}))
       << what;
   EXPECT_EQ(after, keys) << what;
 }
@@ -94,7 +94,8 @@ TEST(Displaced, ServesRandomExchangesInsertionsAndBlocks) {
       const std::size_t from = below(n - few), to = below(n - few);
       const Keys block(keys.begin() + static_cast<index_t>(from),
                        keys.begin() + static_cast<index_t>(from + few));
-      keys.erase(keys.begin() + static_cast<index_t>(from), keys.begin() + static_cast<index_t>(from + few));
+      keys.erase(keys.begin() + static_cast<index_t>(from),
+                 keys.begin() + static_cast<index_t>(from + few));
       keys.insert(keys.begin() + static_cast<index_t>(to), block.begin(), block.end());
     }
     expect_sorted(keys, "round " + std::to_string(round));
@@ -119,7 +120,8 @@ TEST(Displaced, KeepsPairsStable) {
   std::swap(pairs[100].key, pairs[4000].key);
   std::swap(pairs[2222].key, pairs[2223].key);
   auto right = pairs;
-  std::stable_sort(right.begin(), right.end(), [](const Pair& a, const Pair& b) { return a.key < b.key; });
+  std::stable_sort(right.begin(), right.end(),
+                   [](const Pair& a, const Pair& b) { return a.key < b.key; });
   ASSERT_TRUE(put_back_displaced(Block<Pair>{pairs.data(), nullptr, 5000}));
   EXPECT_EQ(pairs, right);
 }
@@ -136,7 +138,8 @@ TEST(Displaced, GoesByTheMapOfRawKeys) {
   std::swap(bits[3001], bits[3002]);
   std::swap(bits[5000], bits.back());
   const auto map = key_map<double>(Order::descending);
-  EXPECT_TRUE(in_order(Block<std::uint64_t>{want.data(), nullptr, static_cast<index_t>(want.size()), map}));
+  EXPECT_TRUE(
+      in_order(Block<std::uint64_t>{want.data(), nullptr, static_cast<index_t>(want.size()), map}));
   const Block<std::uint64_t> block{bits.data(), nullptr, static_cast<index_t>(bits.size()), map};
   EXPECT_FALSE(in_order(block));
   ASSERT_TRUE(put_back_displaced(block));
@@ -157,15 +160,16 @@ void expect_order_is_seen(std::vector<T> keys, Order order, const std::string& w
   if (order == Order::descending)
     for (Pair& pair : pairs) pair.key = 1000000 - pair.key;
   for (const int threads : {1, 3}) {
-    machine::parallel(threads,
-                      [&] { EXPECT_TRUE(in_order(block, order) && in_order(paired, order)) << what; });
+    machine::parallel(
+        threads, [&] { EXPECT_TRUE(in_order(block, order) && in_order(paired, order)) << what; });
     for (const std::size_t at :
          std::initializer_list<std::size_t>{std::size_t{1}, keys.size() / 2, keys.size() - 1}) {
       if (at == 0) continue;
       std::swap(keys[at], keys[at - 1]);
       std::swap(pairs[at], pairs[at - 1]);
       machine::parallel(threads, [&] {
-        EXPECT_FALSE(in_order(block, order) || in_order(paired, order)) << what << " of " << n << " " << at;
+        EXPECT_FALSE(in_order(block, order) || in_order(paired, order))
+            << what << " of " << n << " " << at;
       });
       std::swap(keys[at], keys[at - 1]);
       std::swap(pairs[at], pairs[at - 1]);
@@ -175,11 +179,12 @@ void expect_order_is_seen(std::vector<T> keys, Order order, const std::string& w
 
 /// The last number of keys has its middle where one task ends and the next begins.
 TEST(Displaced, OrderIsSeenAtEveryPlace) {
-  for (const std::size_t n : std::initializer_list<std::size_t>{2, 3, 9, 17, 63, 64, 65, 66, 129, 511, 512,
-                                                                513, 514, 5000, 16 * task_grain}) {
+  for (const std::size_t n : std::initializer_list<std::size_t>{
+           2, 3, 9, 17, 63, 64, 65, 66, 129, 511, 512, 513, 514, 5000, 16 * task_grain}) {
     Keys up = ramp(n);
     std::vector<float> numbers(n);  // of both signs
-    for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<float>(i) - static_cast<float>(n / 3);
+    for (std::size_t i = 0; i < n; ++i)
+      numbers[i] = static_cast<float>(i) - static_cast<float>(n / 3);
     expect_order_is_seen(up, Order::ascending, "keys");
     expect_order_is_seen(numbers, Order::ascending, "numbers");
     std::reverse(up.begin(), up.end());
@@ -189,13 +194,14 @@ TEST(Displaced, OrderIsSeenAtEveryPlace) {
   }
 }
 
-/// Keys of both signs and of either type that leave one line of the cache and one block of the look behind,
-/// from begins that lie and do not lie on a line's border.
+/// Keys of both signs and of either type that leave one line of the cache and one block of the look
+/// behind, from begins that lie and do not lie on a line's border.
 template <class B>
 void expect_every_fault_is_seen(const KeyMap<B>& map, std::size_t n) {
   constexpr std::size_t from = 17;
   std::vector<B> keys(n + from);
-  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = map.to_raw(static_cast<B>(~B{0} / 2 - 900 + i / 2));
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    keys[i] = map.to_raw(static_cast<B>(~B{0} / 2 - 900 + i / 2));
   for (const std::size_t begin : {std::size_t{0}, std::size_t{1}, from}) {
     const Block<B> block{keys.data() + begin, nullptr, static_cast<index_t>(n), map};
     ASSERT_TRUE(in_order(block));
@@ -222,7 +228,8 @@ TEST(Displaced, EveryFaultAmongPairsIsSeen) {
   for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = {i / 3, i};
   for (const Order order : {Order::ascending, Order::descending}) {
     for (const std::size_t begin : {0U, 1U, 2U, 5U}) {
-      const Block<Pair> block{pairs.data() + begin, nullptr, static_cast<index_t>(pairs.size() - begin)};
+      const Block<Pair> block{pairs.data() + begin, nullptr,
+                              static_cast<index_t>(pairs.size() - begin)};
       ASSERT_TRUE(in_order(block, order));
       for (std::size_t at = begin + 1; at < pairs.size(); ++at) {
         std::swap(pairs[at], pairs[at - 1]);

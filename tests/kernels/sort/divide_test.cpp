@@ -27,7 +27,8 @@ std::vector<T> sample_of(const std::vector<T>& keys, std::size_t step) {
   return sample;
 }
 
-/// Every bucket holds what its bounds say, all together what came, and nothing beside `to` is touched.
+/// Every bucket holds what its bounds say, all together what came, and nothing beside `to` is
+/// touched.
 template <class T>
 void expect_divided(const Divider<T>& divider, const std::vector<T>& keys, Order order, int threads,
                     index_t shift) {
@@ -40,12 +41,14 @@ void expect_divided(const Divider<T>& divider, const std::vector<T>& keys, Order
   machine::parallel(threads, [&] { divider.divide(keys, to, begin); });
   ASSERT_EQ(begin.front(), 0);
   ASSERT_EQ(begin.back(), n);
-  auto bits = bits_of(std::span<const T>(to), order), want = bits_of(std::span<const T>(keys), order);
+  auto bits = bits_of(std::span<const T>(to), order),
+       want = bits_of(std::span<const T>(keys), order);
   Bits<T> before = 0;  // the last of the buckets so far
   for (std::size_t b = 0; b + 1 < begin.size(); ++b) {
     ASSERT_LE(begin[b], begin[b + 1]);
     if (begin[b] == begin[b + 1]) continue;
-    const auto [low, high] = std::minmax_element(bits.begin() + begin[b], bits.begin() + begin[b + 1]);
+    const auto [low, high] =
+        std::minmax_element(bits.begin() + begin[b], bits.begin() + begin[b + 1]);
     EXPECT_LE(before, *low) << "bucket " << b;
     before = *high;
   }
@@ -79,7 +82,8 @@ TYPED_TEST(Keys, AreDividedAlsoWhereTheSampleSawOthers) {
   const auto keys = make<TypeParam>("uniform", 5003);
   const std::vector<TypeParam> sample = specials<TypeParam>();
   for (const index_t wanted : {1, 7, 2047})
-    expect_divided(Divider<TypeParam>(sample, wanted, Order::ascending), keys, Order::ascending, 2, 3);
+    expect_divided(Divider<TypeParam>(sample, wanted, Order::ascending), keys, Order::ascending, 2,
+                   3);
 }
 
 TYPED_TEST(Keys, FewOrNoneAreDivided) {
@@ -87,7 +91,8 @@ TYPED_TEST(Keys, FewOrNoneAreDivided) {
   const Divider<TypeParam> divider(keys, 16, Order::ascending);
   for (const std::size_t n : {0U, 1U, 2U, 63U, 64U, 65U, 127U, 130U}) {
     const std::vector<TypeParam> some(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(n));
-    for (index_t shift = 0; shift < 9; ++shift) expect_divided(divider, some, Order::ascending, 2, shift);
+    for (index_t shift = 0; shift < 9; ++shift)
+      expect_divided(divider, some, Order::ascending, 2, shift);
   }
 }
 
@@ -95,7 +100,8 @@ TYPED_TEST(Keys, AreClassifiedAsTheyAreDivided) {
   const auto keys = make<TypeParam>("uniform", 5003);
   const Divider<TypeParam> divider(sample_of(keys, 7), 100, Order::descending);
   std::vector<TypeParam> to(keys.size());
-  std::vector<index_t> begin(static_cast<std::size_t>(divider.buckets()) + 1), count(begin.size(), 0);
+  std::vector<index_t> begin(static_cast<std::size_t>(divider.buckets()) + 1),
+      count(begin.size(), 0);
   divider.divide(keys, to, begin);
   std::vector<std::uint16_t> bucket(keys.size() + 1, 54321);
   divider.classify(keys, bucket.data());

@@ -19,7 +19,8 @@ template <class B>
 std::vector<B> keys_of(index_t n, index_t values) {
   std::vector<B> keys;
   for (index_t i = 0; i < n; ++i) {
-    const auto value = static_cast<index_t>(random_bits(seed, 0, i) % static_cast<std::uint64_t>(values));
+    const auto value =
+        static_cast<index_t>(random_bits(seed, 0, i) % static_cast<std::uint64_t>(values));
     keys.push_back(static_cast<B>(random_bits(seed, 1, value)));
   }
   return keys;
@@ -40,8 +41,8 @@ TYPED_TEST(FewValues, AreCountedInBothOrders) {
                   [&](TypeParam a, TypeParam b) { return map.to_bits(a) < map.to_bits(b); });
         bool done = false;
         machine::parallel(threads, [&] {
-          done =
-              sort_few_values(Block<TypeParam>{keys.data(), nullptr, static_cast<index_t>(keys.size()), map});
+          done = sort_few_values(
+              Block<TypeParam>{keys.data(), nullptr, static_cast<index_t>(keys.size()), map});
         });
         EXPECT_TRUE(done && keys == want) << values << " values, " << threads << " threads";
       }
@@ -52,14 +53,15 @@ TYPED_TEST(FewValues, AreCountedInBothOrders) {
 TYPED_TEST(FewValues, OthersAreLeftAsTheyAre) {
   auto keys = keys_of<TypeParam>(100000, 9000);
   const auto before = keys;
-  EXPECT_FALSE(
-      sort_few_values(Block<TypeParam>{keys.data(), nullptr, static_cast<index_t>(keys.size()), {}}));
+  EXPECT_FALSE(sort_few_values(
+      Block<TypeParam>{keys.data(), nullptr, static_cast<index_t>(keys.size()), {}}));
   EXPECT_TRUE(keys == before);
 }
 
 TYPED_TEST(FewValues, AreToldFromManyByASample) {
   const auto share = [](std::vector<TypeParam> keys) {
-    return glance_at_repeats(Block<TypeParam>{keys.data(), nullptr, static_cast<index_t>(keys.size()), {}})
+    return glance_at_repeats(
+               Block<TypeParam>{keys.data(), nullptr, static_cast<index_t>(keys.size()), {}})
         .once;
   };
   EXPECT_LT(share(keys_of<TypeParam>(200000, 500)), 0.01);
@@ -85,8 +87,9 @@ TYPED_TEST(FewValues, AreSortedByAutoWhereverTheyLie) {
       for (const TypeParam apart : {TypeParam{1}, TypeParam{700}, TypeParam{1000003}}) {
         std::vector<TypeParam> keys;
         for (index_t i = 0; i < n; ++i)
-          keys.push_back(static_cast<TypeParam>(random_bits(seed, 3, i) % static_cast<unsigned>(values)) *
-                         apart);
+          keys.push_back(
+              static_cast<TypeParam>(random_bits(seed, 3, i) % static_cast<unsigned>(values)) *
+              apart);
         for (const int threads : {1, 3}) {
           auto got = keys, want = keys;
           std::sort(want.begin(), want.end());

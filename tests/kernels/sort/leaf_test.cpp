@@ -12,15 +12,17 @@ namespace {
 
 template <class T>
 class FewKeys : public testing::Test {};
-using Types = testing::Types<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double>;
+using Types =
+    testing::Types<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double>;
 TYPED_TEST_SUITE(FewKeys, Types);
 
-/// Ranges about the places where the way back to raw keys bends, of the widths where it changes how rows are
-/// compared.
+/// Ranges about the places where the way back to raw keys bends, of the widths where it changes how
+/// rows are compared.
 template <class B>
 std::vector<Bounds<B>> ranges(const KeyMap<B>& map) {
   constexpr B all = static_cast<B>(~B{0}), sign = B{1} << (8 * sizeof(B) - 1);
-  constexpr B widest = sizeof(B) == 8 ? static_cast<B>(0x7fdfffffffffffff) : static_cast<B>(0x7effffff);
+  constexpr B widest =
+      sizeof(B) == 8 ? static_cast<B>(0x7fdfffffffffffff) : static_cast<B>(0x7effffff);
   std::vector<Bounds<B>> them;
   for (const B place :
        {B{0}, all, sign, static_cast<B>(sign - 1), map.top, map.to_bits(B{0}), map.to_bits(sign)}) {
@@ -41,8 +43,8 @@ TYPED_TEST(FewKeys, AreSortedInAllBounds) {
   for (const Order order : {Order::ascending, Order::descending}) {
     const auto map = key_map<TypeParam>(order);
     for (const auto& [low, high] : ranges(map)) {
-      for (const index_t n :
-           {index_t{1}, index_t{2}, index_t{17}, kernels.few / 2 + 1, kernels.few - 1, kernels.few}) {
+      for (const index_t n : {index_t{1}, index_t{2}, index_t{17}, kernels.few / 2 + 1,
+                              kernels.few - 1, kernels.few}) {
         std::vector<B> bits;
         for (index_t i = 0; i < n; ++i) {
           const auto any = static_cast<B>(mix64(static_cast<std::uint64_t>(i)));
@@ -63,8 +65,8 @@ TYPED_TEST(FewKeys, AreSortedInAllBounds) {
   }
 }
 
-/// Keys of two sorted runs: any, a few with the greatest there is, every one of a below those of b, and the
-/// other way round.
+/// Keys of two sorted runs: any, a few with the greatest there is, every one of a below those of b,
+/// and the other way round.
 template <class B>
 B merged_key(int kind, bool of_b, index_t i) {
   const auto any = static_cast<B>(mix64(static_cast<std::uint64_t>(2 * i + (of_b ? 1 : 0))));
@@ -81,12 +83,15 @@ void expect_merges() {
     for (const std::size_t nb : {0, 1, 15, 16, 17, 100, 1000, 2999}) {
       for (const int kind : {0, 1, 2, 3}) {
         std::vector<B> a(na), b(nb), want(na + nb), got(na + nb + 32, B{77});
-        for (std::size_t i = 0; i < na; ++i) a[i] = merged_key<B>(kind, false, static_cast<index_t>(i));
-        for (std::size_t i = 0; i < nb; ++i) b[i] = merged_key<B>(kind, true, static_cast<index_t>(i));
+        for (std::size_t i = 0; i < na; ++i)
+          a[i] = merged_key<B>(kind, false, static_cast<index_t>(i));
+        for (std::size_t i = 0; i < nb; ++i)
+          b[i] = merged_key<B>(kind, true, static_cast<index_t>(i));
         std::sort(a.begin(), a.end());
         std::sort(b.begin(), b.end());
         std::merge(a.begin(), a.end(), b.begin(), b.end(), want.begin());
-        merge(a.data(), static_cast<index_t>(na), b.data(), static_cast<index_t>(nb), got.data() + 16);
+        merge(a.data(), static_cast<index_t>(na), b.data(), static_cast<index_t>(nb),
+              got.data() + 16);
         want.insert(want.begin(), 16, B{77});
         want.insert(want.end(), 16, B{77});
         ASSERT_EQ(got, want) << na << " and " << nb << " keys of kind " << kind;

@@ -33,11 +33,13 @@ void expect_bounds_hold(const RadixPlan<B>& plan, std::vector<B> keys, const std
   constexpr B all = static_cast<B>(~B{0});
   for (int bit = 0; bit < 8 * static_cast<int>(sizeof(B)); ++bit) {
     const B power = static_cast<B>(B{1} << bit);
-    for (const B key : {static_cast<B>(power - 1), power, static_cast<B>(power + 1)}) keys.push_back(key);
+    for (const B key : {static_cast<B>(power - 1), power, static_cast<B>(power + 1)})
+      keys.push_back(key);
   }
   for (const B key : {B{0}, all, static_cast<B>(all - 1)}) keys.push_back(key);
   for (std::size_t i = 0; i < keys.size(); i += static_cast<std::size_t>(classify_batch)) {
-    const auto n = static_cast<index_t>(std::min(keys.size() - i, static_cast<std::size_t>(classify_batch)));
+    const auto n =
+        static_cast<index_t>(std::min(keys.size() - i, static_cast<std::size_t>(classify_batch)));
     std::vector<B> bits(static_cast<std::size_t>(n));
     std::vector<std::uint16_t> bucket(static_cast<std::size_t>(classify_batch));
     leaf_kernels<B>().classify(plan.division(), keys.data() + i, n, keys.data() + i, bits.data(),
@@ -46,8 +48,8 @@ void expect_bounds_hold(const RadixPlan<B>& plan, std::vector<B> keys, const std
       ASSERT_LT(bucket[j], plan.buckets()) << what << " key " << bits[j];
       const Bounds<B> bounds = plan.bounds(bucket[j]);
       ASSERT_TRUE(bounds.low <= bits[j] && bits[j] <= bounds.high)
-          << what << " key " << bits[j] << " in bucket " << bucket[j] << " of " << plan.buckets() << ": ["
-          << bounds.low << ", " << bounds.high << "]";
+          << what << " key " << bits[j] << " in bucket " << bucket[j] << " of " << plan.buckets()
+          << ": [" << bounds.low << ", " << bounds.high << "]";
     }
   }
 }
@@ -65,19 +67,21 @@ TYPED_TEST(Plans, BoundsHoldEveryKeyOfTheBucket) {
   }
 }
 
-/// Doubles that lie evenly as numbers have even buckets as such, and bounds tell the truth of them: of any
-/// double, in both orders.
+/// Doubles that lie evenly as numbers have even buckets as such, and bounds tell the truth of them:
+/// of any double, in both orders.
 TEST(Plan, EvenDoublesAreDividedByValue) {
   using L = std::numeric_limits<double>;
   std::vector<double> rare{
       0.0,      -0.0,        L::infinity(), -L::infinity(),  L::quiet_NaN(),  -L::quiet_NaN(),
       L::max(), L::lowest(), L::min(),      L::denorm_min(), -L::denorm_min()};
-  for (int e = -1074; e < 1024; e += 3) rare.insert(rare.end(), {std::ldexp(1.0, e), -std::ldexp(1.5, e)});
+  for (int e = -1074; e < 1024; e += 3)
+    rare.insert(rare.end(), {std::ldexp(1.0, e), -std::ldexp(1.5, e)});
   constexpr index_t n = 1 << 20;
   const auto plan = std::make_unique<RadixPlan<std::uint64_t>>();
   for (const Order order : {Order::ascending, Order::descending}) {
     const auto map = key_map<double>(order);
-    for (const auto& [scale, shift] : {std::pair{1.0, 0.0}, {2e300, -1e300}, {1e-310, 0.0}, {-5.0, 3.0}}) {
+    for (const auto& [scale, shift] :
+         {std::pair{1.0, 0.0}, {2e300, -1e300}, {1e-310, 0.0}, {-5.0, 3.0}}) {
       std::vector<double> keys(n);
       generate<double>(input("uniform"), 3, 0, n, keys);
       for (double& key : keys) key = key * scale + shift;

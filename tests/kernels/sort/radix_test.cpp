@@ -27,13 +27,15 @@ TEST(ChunkCycles, TakesEveryChunkToItsSlot) {
     std::vector<Sources> orders{identity(n), identity(n), identity(n), identity(n)};
     std::reverse(orders[1].begin(), orders[1].end());
     for (std::size_t i = n; i > 1; --i) std::swap(orders[2][i - 1], orders[2][mix64(i) % i]);
-    std::rotate(orders[3].begin(), orders[3].begin() + static_cast<std::ptrdiff_t>(n / 3), orders[3].end());
+    std::rotate(orders[3].begin(), orders[3].begin() + static_cast<std::ptrdiff_t>(n / 3),
+                orders[3].end());
     for (const Sources& order : orders) {
       for (const int threads : {1, 3}) {
         machine::Buffer<std::uint64_t> data(static_cast<index_t>(n) * chunk);
         std::iota(data.begin(), data.end(), 0u);
         Sources source = order;
-        machine::parallel(threads, [&] { ChunkCycles<std::uint64_t>(data.data(), chunk, source).permute(); });
+        machine::parallel(
+            threads, [&] { ChunkCycles<std::uint64_t>(data.data(), chunk, source).permute(); });
         for (index_t i = 0; i < data.size(); ++i)
           ASSERT_EQ(data[i], order[static_cast<std::size_t>(i / chunk)] * chunk +
                                  static_cast<std::uint64_t>(i % chunk))
@@ -86,7 +88,9 @@ TEST(Radix, SortsInPlaceHoweverBucketsFillTheirChunks) {
           std::fill(scratch.begin(), scratch.end(), untouched);
           std::uint64_t* const first = data.data() + offset;
           std::copy(keys.begin(), keys.end(), first);
-          machine::parallel(threads, [&] { radix(Block<std::uint64_t>{first, scratch.data(), n}); });
+          machine::parallel(threads, [&] {
+            radix(Block<std::uint64_t>{first, scratch.data(), n});
+          });
           ASSERT_TRUE(std::equal(want.begin(), want.end(), first)) << "kind " << kind << " n " << n;
           ASSERT_EQ(first[n], untouched);
           ASSERT_TRUE(offset == 0 || data[0] == untouched);
@@ -108,14 +112,15 @@ TEST(Radix, KeepsPairsInOrderHoweverBucketsFillTheirChunks) {
         machine::Buffer<Pair> data(n), scratch(n);
         std::copy(pairs.begin(), pairs.end(), data.begin());
         machine::parallel(threads, [&] { radix(Block<Pair>{data.data(), scratch.data(), n}); });
-        ASSERT_TRUE(std::equal(want.begin(), want.end(), data.begin())) << "kind " << kind << " n " << n;
+        ASSERT_TRUE(std::equal(want.begin(), want.end(), data.begin()))
+            << "kind " << kind << " n " << n;
       }
     }
   }
 }
 
-/// Buckets of more keys than a worker's memory holds: half of the keys differ far below what a sample's
-/// slices tell apart, or nine tenths, or but one, which no sample meets.
+/// Buckets of more keys than a worker's memory holds: half of the keys differ far below what a
+/// sample's slices tell apart, or nine tenths, or but one, which no sample meets.
 TEST(Radix, DistributesHeavyBucketsAgainOrSortsThemAlone) {
   constexpr index_t n = 600011;
   constexpr std::uint64_t middle = 1ull << 62;

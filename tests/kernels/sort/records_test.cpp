@@ -70,7 +70,9 @@ TEST(PermuteInPlace, TakesEveryRowToItsPlace) {
           Order64 words = orders[o];
           for (std::uint64_t& word : words) word |= mix64(word) << 20;
           rows = before;
-          machine::parallel(threads, [&] { permute_in_place({rows.data(), bytes, n}, words, 0xfffff); });
+          machine::parallel(threads, [&] {
+            permute_in_place({rows.data(), bytes, n}, words, 0xfffff);
+          });
           ASSERT_EQ(rows, gathered(before, bytes, orders[o])) << "of words";
         }
       }
@@ -85,11 +87,13 @@ TEST(PermuteInPlace, ClosesCyclesThatNoLeaderIsOn) {
     const auto at = static_cast<index_t>(row);
     return leader_of(at / leader_step, n) == at;
   });
-  for (const std::size_t length : {std::size_t{7}, std::size_t{8192}, std::size_t{8193}, others.size()}) {
+  for (const std::size_t length :
+       {std::size_t{7}, std::size_t{8192}, std::size_t{8193}, others.size()}) {
     Order64 order = identity(n);
     for (std::size_t begin = 0; begin < others.size(); begin += length) {
       const std::size_t end = std::min(others.size(), begin + length);
-      for (std::size_t j = begin; j < end; ++j) order[others[j]] = others[j + 1 < end ? j + 1 : begin];
+      for (std::size_t j = begin; j < end; ++j)
+        order[others[j]] = others[j + 1 < end ? j + 1 : begin];
     }
     const Bytes before = make_rows(n, bytes);
     for (const int threads : {1, 3}) {
@@ -168,7 +172,8 @@ TEST(SortRecords, GoesOnWhereManyBeginAlike) {
 
 TEST(SortRecords, SeesWhatASampleDoesNot) {
   constexpr index_t n = 30000, bytes = 16;  // of which every seventh row is looked at first
-  for (const RowKey key : {RowKey{0, 10}, RowKey{0, 10, Order::descending}, RowKey{0, 8}, RowKey{0, 7}}) {
+  for (const RowKey key :
+       {RowKey{0, 10}, RowKey{0, 10, Order::descending}, RowKey{0, 8}, RowKey{0, 7}}) {
     for (const bool first_bits_differ : {false, true}) {
       Bytes before = make_rows(n, bytes);
       const auto byte = [&](index_t row, index_t b) -> std::byte& {

@@ -54,13 +54,14 @@ TEST(GroupRows, KeepTheirOrderInsideOfABucket) {
           to.emplace_back(from.back().size() + 16, sentinel);
         }
         for (std::size_t c = 0; c < from.size(); ++c)
-          columns.push_back(
-              {from[c].data(), to[c].data(), n == 0 ? 4 : static_cast<index_t>(from[c].size()) / n});
+          columns.push_back({from[c].data(), to[c].data(),
+                             n == 0 ? 4 : static_cast<index_t>(from[c].size()) / n});
         std::vector<index_t> begin(buckets + 1);
         machine::parallel(threads, [&] { group_rows(group, columns, begin); });
         std::vector<std::uint64_t> order(group.size());
         for (std::size_t j = 0; j < order.size(); ++j) order[j] = j;
-        std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return group[a] < group[b]; });
+        std::stable_sort(order.begin(), order.end(),
+                         [&](auto a, auto b) { return group[a] < group[b]; });
         ASSERT_EQ(begin.front(), 0);
         ASSERT_EQ(begin.back(), n);
         for (std::size_t b = 0; b < buckets; ++b)

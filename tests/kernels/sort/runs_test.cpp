@@ -25,18 +25,21 @@ struct Runs : testing::Test {
   std::vector<sort::Run<Item>> runs;
   std::vector<Item> all;
 
-  /// k sorted runs of differing lengths, some empty, keys below `range`; indices ascend from run to run.
+  /// k sorted runs of differing lengths, some empty, keys below `range`; indices ascend from run to
+  /// run.
   void make(std::size_t k, index_t n, std::uint64_t range) {
     memory.clear();
     runs.clear();
     all.clear();
     std::uint64_t index = 0;
     for (std::size_t r = 0; r < k; ++r) {
-      const auto length =
-          r % 5 == 3 ? 0 : random_bits(k, 1, static_cast<index_t>(r)) % static_cast<std::uint64_t>(n + 1);
+      const auto length = r % 5 == 3 ? 0
+                                     : random_bits(k, 1, static_cast<index_t>(r)) %
+                                           static_cast<std::uint64_t>(n + 1);
       memory.emplace_back();
       for (std::uint64_t i = 0; i < length; ++i) {
-        memory.back().push_back(item<Item>(random_bits(k, 2, static_cast<index_t>(index)) % range, index));
+        memory.back().push_back(
+            item<Item>(random_bits(k, 2, static_cast<index_t>(index)) % range, index));
         ++index;
       }
       std::sort(memory.back().begin(), memory.back().end());
@@ -79,7 +82,8 @@ TYPED_TEST(Runs, CutsTakeExactlyTheSmallest) {
           taken.insert(taken.end(), this->memory[r].begin(), this->memory[r].begin() + cuts[r]);
           if (rank == 0) continue;
           const auto& last = this->all[static_cast<std::size_t>(rank - 1)];
-          const auto [first, end] = std::equal_range(this->memory[r].begin(), this->memory[r].end(), last);
+          const auto [first, end] =
+              std::equal_range(this->memory[r].begin(), this->memory[r].end(), last);
           const auto cut = this->memory[r].begin() + cuts[r];
           ASSERT_TRUE(!later_must_be_full || cut == end);
           later_must_be_full |= cut > first;
@@ -98,9 +102,10 @@ TYPED_TEST(Runs, RanksCountBelowAndEqual) {
   std::vector<Rank> ranks(splitters.size());
   ranks_of<TypeParam>(this->runs[0], splitters, ranks);
   for (std::size_t i = 0; i < splitters.size(); ++i) {
-    const auto below =
-        std::count_if(this->all.begin(), this->all.end(), [&](const auto& x) { return x < splitters[i]; });
-    EXPECT_EQ(ranks[i], (Rank{below, std::count(this->all.begin(), this->all.end(), splitters[i])}));
+    const auto below = std::count_if(this->all.begin(), this->all.end(),
+                                     [&](const auto& x) { return x < splitters[i]; });
+    EXPECT_EQ(ranks[i],
+              (Rank{below, std::count(this->all.begin(), this->all.end(), splitters[i])}));
   }
 }
 

@@ -39,16 +39,19 @@ void expect_sorted(std::string_view variant, const std::vector<T>& keys, Order o
   std::vector<T> data(n + 2 * guard, T{77}), scratch(n + 2 * guard, T{77});
   std::copy(keys.begin(), keys.end(), data.begin() + guard);
   machine::parallel(threads, [&] {
-    sort_keys(variant, std::span<T>(data).subspan(guard, n), std::span<T>(scratch).subspan(guard, n), order);
+    sort_keys(variant, std::span<T>(data).subspan(guard, n),
+              std::span<T>(scratch).subspan(guard, n), order);
   });
   auto want = bits_of(keys, order);
   std::sort(want.begin(), want.end());
-  const std::vector<T> result(data.begin() + guard, data.begin() + guard + static_cast<std::ptrdiff_t>(n));
+  const std::vector<T> result(data.begin() + guard,
+                              data.begin() + guard + static_cast<std::ptrdiff_t>(n));
   ASSERT_TRUE(bits_of(result, order) == want)
       << variant << " " << what << " n " << n << " threads " << threads;
   for (std::size_t i = 0; i < guard; ++i) {
     for (const auto* memory : {&data, &scratch}) {
-      ASSERT_EQ((*memory)[i], T{77}) << variant << " wrote before its block, " << what << " n " << n;
+      ASSERT_EQ((*memory)[i], T{77})
+          << variant << " wrote before its block, " << what << " n " << n;
       ASSERT_EQ((*memory)[guard + n + i], T{77})
           << variant << " wrote behind its block, " << what << " n " << n;
     }
@@ -125,7 +128,8 @@ TYPED_TEST(Keys, OrderedOnesNeedNoScratchMemory) {
         std::swap(keys[last], keys[0]);
       }
       if (n < beyond_one_look) continue;
-      constexpr std::size_t border = (std::size_t{16} << 20) / sizeof(T);  // where the first look ends
+      constexpr std::size_t border =
+          (std::size_t{16} << 20) / sizeof(T);  // where the first look ends
       std::swap(keys[border - 1], keys[border]);
       EXPECT_FALSE(sort_ordered(std::span<T>(keys), threads));
       keys = want;
@@ -139,7 +143,8 @@ TYPED_TEST(Keys, EveryVariantSortsEveryInput) {
       const auto keys = make<TypeParam>(in.name, n);
       const auto range = range_of(keys);
       for (const auto& [variant, widest] : all_variants()) {
-        if (range > std::min<std::uint64_t>(widest, widest == any_range ? widest : 1 << 18)) continue;
+        if (range > std::min<std::uint64_t>(widest, widest == any_range ? widest : 1 << 18))
+          continue;
         const Order order = n % 2 == 0 ? Order::descending : Order::ascending;
         expect_sorted(variant, keys, order, n % 3 == 0 ? 1 : 3, std::string(in.name));
         if (this->HasFatalFailure()) return;
@@ -149,8 +154,8 @@ TYPED_TEST(Keys, EveryVariantSortsEveryInput) {
 }
 
 TYPED_TEST(Keys, LargeInputsOnManyThreads) {
-  for (const auto name :
-       {"uniform", "exponential", "zipf", "almost_sorted", "eight_dup", "entropy_0.544", "entropy_0.201"}) {
+  for (const auto name : {"uniform", "exponential", "zipf", "almost_sorted", "eight_dup",
+                          "entropy_0.544", "entropy_0.201"}) {
     const auto keys = make<TypeParam>(name, 600011);
     const auto range = range_of(keys);
     for (const auto& [variant, widest] : all_variants()) {
@@ -170,7 +175,8 @@ TYPED_TEST(Keys, BucketsOfOftenAndSeldomKeysAreCounted) {
   const auto range = range_of(keys);
   for (const auto& [variant, widest] : all_variants()) {
     if (range > widest || !variant.starts_with("counting")) continue;
-    for (const int threads : {1, 4}) expect_sorted(variant, keys, Order::descending, threads, "often");
+    for (const int threads : {1, 4})
+      expect_sorted(variant, keys, Order::descending, threads, "often");
   }
 }
 
@@ -218,7 +224,8 @@ TYPED_TEST(Keys, MapIsABijectionThatKeepsTheOrder) {
       const auto raw = std::bit_cast<Bits<TypeParam>>(a);
       ASSERT_EQ(map.to_raw(map.to_bits(raw)), raw);
       for (const TypeParam b : keys) {
-        const auto bits_a = map.to_bits(raw), bits_b = map.to_bits(std::bit_cast<Bits<TypeParam>>(b));
+        const auto bits_a = map.to_bits(raw),
+                   bits_b = map.to_bits(std::bit_cast<Bits<TypeParam>>(b));
         if (order == Order::ascending ? a < b : b < a) {
           ASSERT_LT(bits_a, bits_b) << a << " " << b;
         }
@@ -232,7 +239,8 @@ TYPED_TEST(Keys, MapIsABijectionThatKeepsTheOrder) {
 
 TEST(KeyMap, PutsMinusZeroBeforeZero) {
   const auto map = key_map<double>(Order::ascending);
-  EXPECT_LT(map.to_bits(std::bit_cast<std::uint64_t>(-0.0)), map.to_bits(std::bit_cast<std::uint64_t>(0.0)));
+  EXPECT_LT(map.to_bits(std::bit_cast<std::uint64_t>(-0.0)),
+            map.to_bits(std::bit_cast<std::uint64_t>(0.0)));
 }
 
 TEST(SortPairs, IsStableForEveryVariantAndInput) {
@@ -242,7 +250,8 @@ TEST(SortPairs, IsStableForEveryVariantAndInput) {
       std::vector<Pair> pairs;
       for (const auto key : keys) pairs.push_back({key, 5 + pairs.size()});
       auto want = pairs;
-      std::stable_sort(want.begin(), want.end(), [](const Pair& a, const Pair& b) { return a.key < b.key; });
+      std::stable_sort(want.begin(), want.end(),
+                       [](const Pair& a, const Pair& b) { return a.key < b.key; });
       for (const auto& [variant, widest] : all_variants()) {
         if (widest != any_range && range_of(keys) > 1 << 18) continue;
         auto data = pairs;
@@ -275,7 +284,8 @@ TYPED_TEST(Keys, QuicksortOfOneThreadSortsEverything) {
     ASSERT_EQ(bits_of(keys, order), want) << what;
   };
   for (const Order order : {Order::ascending, Order::descending}) {
-    for (index_t n = 1024; n < 1100; ++n) expect_sorted(make<T>("uniform", n), order, std::to_string(n));
+    for (index_t n = 1024; n < 1100; ++n)
+      expect_sorted(make<T>("uniform", n), order, std::to_string(n));
     for (const Input& in : inputs()) {
       auto keys = make<T>(in.name, 100003);
       expect_sorted(keys, order, std::string(in.name));
@@ -305,7 +315,8 @@ TEST(Inputs, AreTheSameInPiecesAndNamedOnce) {
 TEST(Choose, KnowsTheShapes) {
   const auto plan = [](std::string_view name) {
     auto keys = make<std::uint64_t>(name, 10000);
-    return tessera::sort::name(choose(survey(Block<std::uint64_t>{keys.data(), nullptr, 10000, {}}), 10000));
+    return tessera::sort::name(
+        choose(survey(Block<std::uint64_t>{keys.data(), nullptr, 10000, {}}), 10000));
   };
   EXPECT_EQ(plan("almost_sorted"), "displaced");
   EXPECT_EQ(plan("staggered"), "radix");

@@ -1,5 +1,6 @@
-// Every kernel of the sorts that runs in tasks, once, on inputs just large enough for all of them to be
-// split. It is what ThreadSanitizer looks at: the complete sort_test takes it more than five minutes.
+// Every kernel of the sorts that runs in tasks, once, on inputs just large enough for all of them
+// to be split. It is what ThreadSanitizer looks at: the complete sort_test takes it more than five
+// minutes.
 
 #include <gtest/gtest.h>
 
@@ -21,8 +22,9 @@ namespace tessera::sort {
 namespace {
 
 constexpr std::uint64_t seed = 5;
-constexpr index_t n = 8 * task_grain + 7;  // the longest grain there is (survey, common), and a remainder
-constexpr int threads = 4;                 // fewer show fewer races
+constexpr index_t n =
+    8 * task_grain + 7;     // the longest grain there is (survey, common), and a remainder
+constexpr int threads = 4;  // fewer show fewer races
 
 enum class Kind { wide, few_values, almost_sorted };
 
@@ -33,7 +35,8 @@ std::vector<T> make(Kind kind) {
     generate<T>(input(kind == Kind::almost_sorted ? "almost_sorted" : "uniform"), seed, 0, n,
                 std::span(keys));
   });
-  if (kind == Kind::few_values) std::for_each(keys.begin(), keys.end(), [](T& key) { key %= 1000; });
+  if (kind == Kind::few_values)
+    std::for_each(keys.begin(), keys.end(), [](T& key) { key %= 1000; });
   return keys;
 }
 
@@ -41,7 +44,8 @@ std::vector<T> make(Kind kind) {
 std::vector<std::string_view> names_for(Kind kind) {
   std::vector<std::string_view> names{"auto"};
   for (const Variant& row : variants()) {
-    if (row.space == Space::host && (row.widest_range == ~std::uint64_t{0} || kind == Kind::few_values))
+    if (row.space == Space::host &&
+        (row.widest_range == ~std::uint64_t{0} || kind == Kind::few_values))
       names.push_back(row.name);
   }
   return names;
@@ -74,7 +78,8 @@ TYPED_TEST(Teams, SurveyTheOrderBetweenTheirParts) {
   using T = TypeParam;
   std::vector<T> keys(n);
   std::iota(keys.begin(), keys.end(), T{0});
-  std::rotate(keys.begin(), keys.begin() + n % task_grain, keys.end());  // down where the last part begins
+  std::rotate(keys.begin(), keys.begin() + n % task_grain,
+              keys.end());  // down where the last part begins
   Survey seen;
   machine::parallel(threads, [&] { seen = survey(Block<T>{keys.data(), nullptr, n}); });
   EXPECT_EQ(seen.descents, 1);

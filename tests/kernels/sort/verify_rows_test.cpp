@@ -24,7 +24,8 @@ std::uint64_t hash_of(std::uint64_t key, std::uint64_t seed) {
   return ((mixed ^ high) & 0xffffffff) * high;
 }
 
-/// Rows of 64 to 1024 bytes as the 16 that are hashed in their place: products without carries, bit by bit.
+/// Rows of 64 to 1024 bytes as the 16 that are hashed in their place: products without carries, bit
+/// by bit.
 std::vector<std::uint64_t> digests_of(const IndexedRows& rows, std::uint64_t seed) {
   const std::uint64_t of_keys = mix64(mix64(mix64(seed)));
   std::vector<std::uint64_t> digests;
@@ -83,8 +84,8 @@ std::uint64_t hash_of(const IndexedRows& rows, std::uint64_t seed) {
 }
 
 TEST(HashIndexed, IsOfEveryWordWithItsRowAndPlace) {
-  for (const index_t bytes :
-       {0, 1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 40, 63, 64, 65, 72, 100, 120, 128, 136, 200, 1024, 1030}) {
+  for (const index_t bytes : {0,  1,  2,  3,  4,   7,   8,   12,  16,  20,   24,  40,
+                              63, 64, 65, 72, 100, 120, 128, 136, 200, 1024, 1030}) {
     for (const index_t n : {0, 1, 3, 6, 7, 8, 1000, bytes < 64 ? 30001 : 5001}) {
       std::vector<std::byte> data(static_cast<std::size_t>(n * bytes));
       std::vector<std::uint64_t> order(static_cast<std::size_t>(n));
@@ -109,7 +110,8 @@ TEST(HashIndexed, HasTheSameDigestsOnEveryInstructionSet) {
       for (std::size_t k = 0; k < keys.size(); ++k) keys[k] = mix64(k);
       const IndexedRows rows{data.data(), bytes, n, nullptr, 0};
       const auto digested = [&](const auto& digest) {
-        std::vector<std::uint64_t> digests(static_cast<std::size_t>(2 * n + 1), 7);  // and one beside them
+        std::vector<std::uint64_t> digests(static_cast<std::size_t>(2 * n + 1),
+                                           7);  // and one beside them
         digest(rows, keys.data(), digests.data());
         EXPECT_EQ(digests.back(), 7U);
         return digests;
@@ -190,7 +192,8 @@ TEST(HashOfRows, IsOfEveryWordWithItsPlaceInTheRow) {
   constexpr std::uint64_t seed = 3;
   const std::uint64_t flip = mix64(seed), factor = mix64(~seed) | 1;
   const std::uint64_t of_place = (factor << 32 | factor >> 32 | 1) + (flip << 1);
-  for (const index_t width : {1, 2, 3, 4, 7, 8, 9, 12, 16, 24, 31, 32, 33, 40, 63, 64, 65, 72, 100, 136}) {
+  for (const index_t width :
+       {1, 2, 3, 4, 7, 8, 9, 12, 16, 24, 31, 32, 33, 40, 63, 64, 65, 72, 100, 136}) {
     for (const std::size_t n : std::initializer_list<std::size_t>{1, 7, 8, 9, 600}) {
       std::vector<std::uint64_t> numbers(n);
       std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
@@ -200,8 +203,9 @@ TEST(HashOfRows, IsOfEveryWordWithItsPlaceInTheRow) {
       std::vector<std::vector<std::uint64_t>> digests;
       for (RowColumn& column : columns) {
         if (!is_digested(column.bytes)) continue;
-        digests.push_back(digests_of({column.data, column.bytes, static_cast<index_t>(n), nullptr, 0},
-                                     hash_at(seed, digests.size())));
+        digests.push_back(
+            digests_of({column.data, column.bytes, static_cast<index_t>(n), nullptr, 0},
+                       hash_at(seed, digests.size())));
         column = {std::as_bytes(std::span(digests.back())).data(), 16};
       }
       for (std::size_t j = 0; j < n; ++j) {

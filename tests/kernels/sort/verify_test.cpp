@@ -26,7 +26,8 @@ std::uint64_t hash_of(std::uint64_t key, std::uint64_t seed) {
 }
 std::uint64_t hash_of(std::uint32_t key, std::uint64_t seed) {
   const auto flip = static_cast<std::uint32_t>(mix64(seed));
-  const std::uint32_t mixed = (key ^ (key >> 16) ^ flip) * (static_cast<std::uint32_t>(mix64(~seed)) | 1);
+  const std::uint32_t mixed =
+      (key ^ (key >> 16) ^ flip) * (static_cast<std::uint32_t>(mix64(~seed)) | 1);
   const std::uint64_t word = mixed ^ (mixed >> 16);
   return word * word;
 }
@@ -52,7 +53,8 @@ TYPED_TEST(Keys, InspectionIsHashAndOrderOfEveryKey) {
         for (const std::size_t at : {n - 2, n / 2}) {  // one pair of neighbours
           if (at + 1 >= n || bits(some[at]) == bits(some[at + 1])) continue;
           std::swap(some[at], some[at + 1]);
-          EXPECT_FALSE(inspect(std::span<const T>(some), order, 5).sorted) << "n " << n << " at " << at;
+          EXPECT_FALSE(inspect(std::span<const T>(some), order, 5).sorted)
+              << "n " << n << " at " << at;
           std::swap(some[at], some[at + 1]);
         }
       }
@@ -95,7 +97,9 @@ TYPED_TEST(Keys, HashSeesKeysOfOneSum) {
   constexpr int width = 8 * sizeof(B);
   for (std::uint64_t s = 0; s < 1000; ++s) {
     for (const int shift : {0, width / 2 - 2, width - 11}) {
-      const auto hash = [&](std::vector<T> keys) { return content(std::span<const T>(keys), s).hash; };
+      const auto hash = [&](std::vector<T> keys) {
+        return content(std::span<const T>(keys), s).hash;
+      };
       EXPECT_NE(hash({key(1, shift), key(4, shift)}), hash({key(2, shift), key(3, shift)}));
       EXPECT_NE(hash({key(0, shift), key(4, shift), key(5, shift)}),  // and of one sum of squares
                 hash({key(1, shift), key(2, shift), key(6, shift)}));
@@ -169,7 +173,8 @@ TYPED_TEST(Keys, WatchIsToldOfReversedKeys) {
 TYPED_TEST(Keys, WatchMindsBordersGapsAndOverlaps) {
   using T = TypeParam;
   auto keys = make<T>("sorted", 10000);
-  const auto look = [&](std::vector<std::pair<index_t, index_t>> parts, const std::function<void()>& then) {
+  const auto look = [&](std::vector<std::pair<index_t, index_t>> parts,
+                        const std::function<void()>& then) {
     Watch<T> watch(keys, Order::ascending, 3);
     for (const auto& [begin, end] : parts) watch.saw(keys.data() + begin, end - begin);
     then();

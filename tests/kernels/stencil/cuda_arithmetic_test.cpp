@@ -1,4 +1,5 @@
-// The arithmetic of places that device kernels share with the host: ghosts, memory, tiles of passes.
+// The arithmetic of places that device kernels share with the host: ghosts, memory, tiles of
+// passes.
 
 #include <gtest/gtest.h>
 
@@ -10,10 +11,11 @@
 namespace tessera::stencil {
 namespace {
 
-constexpr Boundary repeating[] = {Boundary::clamp, Boundary::mirror, Boundary::reflect, Boundary::periodic};
+constexpr Boundary repeating[] = {Boundary::clamp, Boundary::mirror, Boundary::reflect,
+                                  Boundary::periodic};
 
-Sweep<float> shaped(const Stencil& stencil, const Sides& sides, Index3 global, Index3 origin, Index3 extent,
-                    index_t steps) {
+Sweep<float> shaped(const Stencil& stencil, const Sides& sides, Index3 global, Index3 origin,
+                    Index3 extent, index_t steps) {
   Sweep<float> sweep{stencil, sides, global, origin, {}, steps, 1};
   sweep.level[0].extent = sweep.level[1].extent = extent;
   sweep.level[0].dims = stencil.dims;
@@ -23,8 +25,8 @@ Sweep<float> shaped(const Stencil& stencil, const Sides& sides, Index3 global, I
 TEST(DeviceLine, AGhostRepeatsThePointThatTheBoundarySays) {
   for (const Boundary kind : repeating) {
     for (const index_t n : {1, 2, 3, 4, 5, 17}) {
-      const auto device =
-          device_sweep(shaped(named_stencil("star4", 1), all_sides({kind}), {{1, 1, n}}, {}, {{1, 1, n}}, 3));
+      const auto device = device_sweep(
+          shaped(named_stencil("star4", 1), all_sides({kind}), {{1, 1, n}}, {}, {{1, 1, n}}, 3));
       const Line& line = device.line[2];
       for (index_t ghost = -4; ghost < n + 4; ++ghost) {
         if (line.inside(ghost)) continue;
@@ -38,8 +40,8 @@ TEST(DeviceLine, AGhostRepeatsThePointThatTheBoundarySays) {
 TEST(DeviceLine, EveryGhostIsPublishedByExactlyItsPoint) {
   for (const Boundary kind : repeating) {
     for (const index_t n : {1, 2, 3, 7, 20}) {
-      const auto device =
-          device_sweep(shaped(named_stencil("star3", 1), all_sides({kind}), {{1, 1, n}}, {}, {{1, 1, n}}, 1));
+      const auto device = device_sweep(
+          shaped(named_stencil("star3", 1), all_sides({kind}), {{1, 1, n}}, {}, {{1, 1, n}}, 1));
       const Line& line = device.line[2];
       std::vector<int> written(static_cast<std::size_t>(n + 6));
       for (index_t p = 0; p < n; ++p) {
@@ -51,18 +53,20 @@ TEST(DeviceLine, EveryGhostIsPublishedByExactlyItsPoint) {
         }
       }
       for (index_t i = -3; i < n + 3; ++i)
-        EXPECT_EQ(written[static_cast<std::size_t>(i + 3)], line.inside(i) ? 0 : 1) << name(kind) << n << i;
+        EXPECT_EQ(written[static_cast<std::size_t>(i + 3)], line.inside(i) ? 0 : 1)
+            << name(kind) << n << i;
     }
   }
 }
 
 TEST(DeviceLine, FixedAndExchangedSidesPublishNothing) {
   const Sides sides = all_sides({Boundary::constant, 2});
-  const auto fixed = device_sweep(shaped(named_stencil("star2", 1), sides, {{1, 1, 9}}, {}, {{1, 1, 9}}, 2));
+  const auto fixed =
+      device_sweep(shaped(named_stencil("star2", 1), sides, {{1, 1, 9}}, {}, {{1, 1, 9}}, 2));
   EXPECT_EQ(fixed.line[2].plain_begin, 0);
   EXPECT_EQ(fixed.line[2].plain_end, 9);
-  const auto part = device_sweep(
-      shaped(named_stencil("star2", 1), all_sides({}), {{1, 1, 90}}, {{0, 0, 30}}, {{1, 1, 30}}, 2));
+  const auto part = device_sweep(shaped(named_stencil("star2", 1), all_sides({}), {{1, 1, 90}},
+                                        {{0, 0, 30}}, {{1, 1, 30}}, 2));
   EXPECT_EQ(part.line[2].begin, -4);
   EXPECT_EQ(part.line[2].end, 34);
   EXPECT_EQ(part.line[2].before + part.line[2].after, 0);
@@ -76,7 +80,8 @@ TEST(DeviceGhosts, AtCornersTheRuleOfTheSlowestDimensionComesFirst) {
   Sides sides = all_sides({Boundary::mirror});
   sides[1][0] = {Boundary::constant, 5};
   sides[2][1] = {Boundary::given};
-  const auto s = device_sweep(shaped(named_stencil("star1", 3), sides, {{4, 5, 6}}, {}, {{4, 5, 6}}, 1));
+  const auto s =
+      device_sweep(shaped(named_stencil("star1", 3), sides, {{4, 5, 6}}, {}, {{4, 5, 6}}, 1));
   const auto constant = ghost_of<float>(s.line, {{-1, -1, 6}});
   EXPECT_EQ(constant.from, Ghost<float>::From::constant);
   EXPECT_EQ(constant.value, 5);
@@ -108,21 +113,27 @@ TEST(DeviceShape, HoldsEveryGhostAndAlignsTheFirstPoint) {
 }
 
 TEST(DeviceStar, WeightsLieWhereTheFullStarHasThem) {
-  const auto laplace = device_sweep(shaped(named_stencil("laplace", 3), {}, {{4, 4, 4}}, {}, {{4, 4, 4}}, 1));
+  const auto laplace =
+      device_sweep(shaped(named_stencil("laplace", 3), {}, {{4, 4, 4}}, {}, {{4, 4, 4}}, 1));
   EXPECT_EQ(laplace.star, 1);
   EXPECT_TRUE(laplace.hollow);
-  for (int k = 0; k < 7; ++k) EXPECT_EQ(laplace.weight[k], k == 3 ? 0.0F : static_cast<float>(0.5 / 3));
-  const auto heat = device_sweep(shaped(named_stencil("heat", 2), {}, {{1, 4, 4}}, {}, {{1, 4, 4}}, 1));
+  for (int k = 0; k < 7; ++k)
+    EXPECT_EQ(laplace.weight[k], k == 3 ? 0.0F : static_cast<float>(0.5 / 3));
+  const auto heat =
+      device_sweep(shaped(named_stencil("heat", 2), {}, {{1, 4, 4}}, {}, {{1, 4, 4}}, 1));
   EXPECT_EQ(heat.star, 1);
   EXPECT_FALSE(heat.hollow);
   EXPECT_EQ(heat.weight[2], 0.5F);
   for (const char* other : {"advection", "life"}) {
-    EXPECT_EQ(device_sweep(shaped(named_stencil(other, 2), {}, {{1, 4, 4}}, {}, {{1, 4, 4}}, 1)).star, 0);
+    EXPECT_EQ(
+        device_sweep(shaped(named_stencil(other, 2), {}, {{1, 4, 4}}, {}, {{1, 4, 4}}, 1)).star, 0);
   }
 }
 
-/// What a pass over tiles computes: each point of the output once, from points that nothing spoiled.
-void expect_tiles_right(const Axis& axis, index_t span, index_t halo, index_t steps, index_t alignment) {
+/// What a pass over tiles computes: each point of the output once, from points that nothing
+/// spoiled.
+void expect_tiles_right(const Axis& axis, index_t span, index_t halo, index_t steps,
+                        index_t alignment) {
   const Tiles tiles = tiles_of(axis, span, halo, alignment);
   index_t next = axis.out_begin;
   for (index_t i = 0; i < tiles.count; ++i) {
@@ -153,7 +164,8 @@ TEST(DeviceTiles, ComputeEveryPointOnceFromPointsThatAreRight) {
           Axis low{0, n + deep, 0, n + deep - steps, false, {true, false}, {}};
           Axis high{-deep, n, steps - deep, n, false, {false, true}, {}};
           Axis inner{-deep, n + deep, steps - deep, n + deep - steps, false, {false, false}, {}};
-          for (const Axis& axis : {low, high, inner}) expect_tiles_right(axis, 48, halo, steps, alignment);
+          for (const Axis& axis : {low, high, inner})
+            expect_tiles_right(axis, 48, halo, steps, alignment);
         }
       }
     }

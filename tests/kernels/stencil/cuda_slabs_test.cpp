@@ -48,18 +48,20 @@ TYPED_TEST(DeviceParts, LargerFieldsThanItsMemoryHaveTheHostsBits) {
 
 /// Slabs of more than a chunk, rows of it in both ways at once.
 TYPED_TEST(DeviceParts, SlabsOfManyChunksHaveTheHostsBits) {
-  const Case<TypeParam> c{named_stencil("heat", 2), sides_of(Boundary::periodic), {{1, 6007, 3001}}, 12};
+  const Case<TypeParam> c{
+      named_stencil("heat", 2), sides_of(Boundary::periodic), {{1, 6007, 3001}}, 12};
   expect_host_bits<TypeParam>(c, {{.device_memory = index_t{60} << 20}});
-  expect_host_bits<TypeParam>({named_stencil("wave", 3), sides_of(Boundary::mirror), {{300, 200, 211}}, 5},
-                              {{.device_memory = index_t{60} << 20}});
+  expect_host_bits<TypeParam>(
+      {named_stencil("wave", 3), sides_of(Boundary::mirror), {{300, 200, 211}}, 5},
+      {{.device_memory = index_t{60} << 20}});
 }
 
-/// Boxes of a process grid, `deep` steps between two exchanges, as copies from the oracle; at once or in
-/// slabs.
+/// Boxes of a process grid, `deep` steps between two exchanges, as copies from the oracle; at once
+/// or in slabs.
 enum class Through { at_once, slabs };
 template <class T>
-void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep, Through through = Through::at_once,
-                        const Tuning& asked = {}) {
+void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep,
+                        Through through = Through::at_once, const Tuning& asked = {}) {
   const Grid<T> before(c);
   Grid<T> want = before;
   for (index_t s = 0; s < deep; ++s) want.step();
@@ -70,7 +72,8 @@ void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep, Through thr
       origin[d] = c.extent[d] * at[d] / grid[d];
       extent[d] = c.extent[d] * (at[d] + 1) / grid[d] - origin[d];
     }
-    Sweep<T> sweep{c.stencil, c.sides, c.extent, origin, {{nullptr, extent}, {nullptr, extent}}, deep, 2};
+    Sweep<T> sweep{c.stencil, c.sides, c.extent, origin, {{nullptr, extent}, {nullptr, extent}},
+                   deep,      2};
     std::array<std::array<Edge, 2>, 3> edges{};
     for (int d = 0; d < 3; ++d) {
       for (int side = 0; side < 2; ++side)
@@ -104,24 +107,28 @@ TYPED_TEST(DeviceParts, BoxesWithDeepHalosHaveTheBitsOfTheWhole) {
   std::vector<Sides> all = mixed_sides();
   for (const Boundary kind : kinds) all.push_back(sides_of(kind));
   for (const Sides& sides : all) {
-    expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 61, 190}}, 0}, {{1, 2, 3}}, 9);
-    expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 30, 40}}, 0}, {{1, 3, 1}}, 3);
+    expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 61, 190}}, 0}, {{1, 2, 3}},
+                                  9);
+    expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 30, 40}}, 0}, {{1, 3, 1}},
+                                  3);
     for (const Tuning& passes : solid_passes)
-      expect_boxes_right<TypeParam>({named_stencil("heat", 3), sides, {{23, 66, 70}}, 0}, {{2, 2, 2}}, 5,
-                                    Through::at_once, passes);
-    expect_boxes_right<TypeParam>({named_stencil("star2", 3), sides, {{13, 16, 33}}, 0}, {{2, 2, 2}}, 2);
-    expect_boxes_right<TypeParam>({named_stencil("box7x7", 2), sides, {{1, 41, 90}}, 0}, {{1, 1, 4}}, 2);
+      expect_boxes_right<TypeParam>({named_stencil("heat", 3), sides, {{23, 66, 70}}, 0},
+                                    {{2, 2, 2}}, 5, Through::at_once, passes);
+    expect_boxes_right<TypeParam>({named_stencil("star2", 3), sides, {{13, 16, 33}}, 0},
+                                  {{2, 2, 2}}, 2);
+    expect_boxes_right<TypeParam>({named_stencil("box7x7", 2), sides, {{1, 41, 90}}, 0},
+                                  {{1, 1, 4}}, 2);
   }
 }
 
 TYPED_TEST(DeviceParts, BoxesWithDeepHalosGoThroughInSlabs) {
   for (const Sides& sides : mixed_sides()) {
-    expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 601, 190}}, 0}, {{1, 2, 3}}, 9,
-                                  Through::slabs);
-    expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 1200, 40}}, 0}, {{1, 3, 1}}, 3,
-                                  Through::slabs);
-    expect_boxes_right<TypeParam>({named_stencil("heat", 3), sides, {{240, 26, 30}}, 0}, {{2, 2, 2}}, 5,
-                                  Through::slabs);
+    expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 601, 190}}, 0},
+                                  {{1, 2, 3}}, 9, Through::slabs);
+    expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 1200, 40}}, 0},
+                                  {{1, 3, 1}}, 3, Through::slabs);
+    expect_boxes_right<TypeParam>({named_stencil("heat", 3), sides, {{240, 26, 30}}, 0},
+                                  {{2, 2, 2}}, 5, Through::slabs);
   }
 }
 

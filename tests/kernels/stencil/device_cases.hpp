@@ -1,6 +1,6 @@
 #pragma once
-// The device's variants against the host's naive one, bit for bit: skipped, visibly, where there is no
-// device.
+// The device's variants against the host's naive one, bit for bit: skipped, visibly, where there is
+// no device.
 
 #include <gtest/gtest.h>
 
@@ -17,10 +17,11 @@ using oracle::Grid;
 
 inline constexpr double sentinel = 12345.5;
 
-inline std::string describe(const Variant& v, const Stencil& s, const Sides& sides, Index3 n, index_t steps) {
+inline std::string describe(const Variant& v, const Stencil& s, const Sides& sides, Index3 n,
+                            index_t steps) {
   std::string text = std::string(v.name) + " " + s.name + " " + std::to_string(s.dims) + "-D " +
-                     std::to_string(n[0]) + "x" + std::to_string(n[1]) + "x" + std::to_string(n[2]) +
-                     " steps " + std::to_string(steps);
+                     std::to_string(n[0]) + "x" + std::to_string(n[1]) + "x" +
+                     std::to_string(n[2]) + " steps " + std::to_string(steps);
   for (const auto& d : sides) {
     for (const Side& side : d) text += " " + std::string(name(side.kind));
   }
@@ -44,8 +45,8 @@ class Device : public testing::Test {
 };
 using Types = testing::Types<float, double, Half>;
 
-/// Level 0 (with two time levels also 1) random, their ghosts NaN but for what is given; all else, that is
-/// the padding of rows and level 1, holds the sentinel.
+/// Level 0 (with two time levels also 1) random, their ghosts NaN but for what is given; all else,
+/// that is the padding of rows and level 1, holds the sentinel.
 template <class T>
 struct Problem {
   Field<T> field;
@@ -56,7 +57,8 @@ struct Problem {
       : field(whole_field<T>(c.stencil, c.extent)),
         sweep(whole_sweep(c.stencil, c.sides, field, c.steps, 2)),
         ghosts(ghosts_for(c.stencil, 1, {})) {
-    each_row([](T* row, index_t count) { std::fill_n(row, count, static_cast<T>(sentinel)); }, sweep);
+    each_row([](T* row, index_t count) { std::fill_n(row, count, static_cast<T>(sentinel)); },
+             sweep);
     oracle::load(Grid<T>(c), sweep, ghosts, c);
   }
   /// What another problem of this shape holds.
@@ -90,7 +92,8 @@ index_t differences(const Problem<T>& want, const Problem<T>& got) {
           &b = got.sweep.level[(want.sweep.steps + back) % 2];
     for (index_t z = 0; z < n[0]; ++z) {
       for (index_t y = 0; y < n[1]; ++y) {
-        for (index_t x = 0; x < n[2]; ++x) wrong += oracle::bits(a(z, y, x)) != oracle::bits(b(z, y, x));
+        for (index_t x = 0; x < n[2]; ++x)
+          wrong += oracle::bits(a(z, y, x)) != oracle::bits(b(z, y, x));
         const index_t radius = want.sweep.stencil.radius[2];
         for (index_t x = n[2] + radius; x < b.stride[1] - radius; ++x)
           wrong += oracle::bits(b(z, y, x)) != oracle::bits(static_cast<T>(sentinel));
@@ -110,9 +113,9 @@ void expect_host_bits(const Case<T>& c, const std::vector<Tuning>& tunings = {{}
       got.load(start);
       run(variant, got.sweep, tuning);
       EXPECT_EQ(differences(want, got), 0)
-          << describe(variant, c.stencil, c.sides, c.extent, c.steps) << " base_steps " << tuning.base_steps
-          << " march " << tuning.march << " block " << tuning.block << " column " << tuning.column
-          << " memory " << tuning.device_memory;
+          << describe(variant, c.stencil, c.sides, c.extent, c.steps) << " base_steps "
+          << tuning.base_steps << " march " << tuning.march << " block " << tuning.block
+          << " column " << tuning.column << " memory " << tuning.device_memory;
     }
   }
 }
@@ -136,6 +139,7 @@ inline std::vector<Sides> mixed_sides() {
 }
 
 /// Single steps, and every length of passes over solids.
-inline const std::vector<Tuning> solid_passes{{}, {.base_steps = 2}, {.base_steps = 3}, {.base_steps = 4}};
+inline const std::vector<Tuning> solid_passes{
+    {}, {.base_steps = 2}, {.base_steps = 3}, {.base_steps = 4}};
 
 }  // namespace tessera::stencil

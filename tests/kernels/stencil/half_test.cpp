@@ -15,12 +15,12 @@ namespace {
 using oracle::Case;
 using oracle::Grid;
 
-/// The oracle's steps, which the device's have the bits of, from the exact ones. Weights whose magnitudes add
-/// up to at most 1 do not make an error larger; every step adds half a unit of 2^-10 of the largest value,
-/// and little for its sums in f32.
+/// The oracle's steps, which the device's have the bits of, from the exact ones. Weights whose
+/// magnitudes add up to at most 1 do not make an error larger; every step adds half a unit of 2^-10
+/// of the largest value, and little for its sums in f32.
 TEST(HalfSteps, StayNearTheExactOnes) {
-  constexpr Boundary kinds[] = {Boundary::clamp, Boundary::mirror, Boundary::reflect, Boundary::periodic,
-                                Boundary::constant};
+  constexpr Boundary kinds[] = {Boundary::clamp, Boundary::mirror, Boundary::reflect,
+                                Boundary::periodic, Boundary::constant};
   for (const char* name : {"heat", "advection", "box3x3", "box5x5", "box7x7", "box9x9", "star4"}) {
     for (const Boundary kind : kinds) {
       const Stencil stencil = named_stencil(name, 2);
@@ -30,8 +30,9 @@ TEST(HalfSteps, StayNearTheExactOnes) {
       Grid<double> exact(Case<double>{stencil, all_sides({kind, 0.75}), extent, steps});
       const auto farthest = [&] {
         double far = 0;
-        exact.each(
-            [&](Index3 p) { far = std::max(far, std::abs(exact(p) - static_cast<double>(rounded(p)))); });
+        exact.each([&](Index3 p) {
+          far = std::max(far, std::abs(exact(p) - static_cast<double>(rounded(p))));
+        });
         return far;
       };
       rounded.each([&](Index3 p) { exact.set(p, static_cast<double>(rounded(p))); });
@@ -55,8 +56,8 @@ TEST(HalfVariants, AreAll) {
   EXPECT_NE(device->on_device.f16.run, nullptr);
 }
 
-/// The rounding of processors and that of base/half.hpp: every half and what lies around it, by a stencil
-/// that copies, on every instruction set.
+/// The rounding of processors and that of base/half.hpp: every half and what lies around it, by a
+/// stencil that copies, on every instruction set.
 TEST(HalfVariants, RoundAlikeOnEverySet) {
   const Stencil copy = make_stencil("copy", 1, {{1, 1, 1}}, std::vector<double>{1});
   const Stencil scaled = make_stencil("scaled", 1, {{1, 1, 1}}, std::vector<double>{1.0 / 3});

@@ -1,6 +1,6 @@
 #pragma once
-// An independent stencil sweep for the tests: one point at a time, every neighbour looked up through the
-// boundary.
+// An independent stencil sweep for the tests: one point at a time, every neighbour looked up
+// through the boundary.
 
 #include <bit>
 #include <cmath>
@@ -39,7 +39,8 @@ T term_at(Term term, Index3 p) {
   return term == Term::coefficients ? T{0.75} + value / 2 : value;
 }
 
-/// The field at the start: random in space (0 or 1 for life), also outside of it (for Boundary::given).
+/// The field at the start: random in space (0 or 1 for life), also outside of it (for
+/// Boundary::given).
 template <class T>
 T initial(const Stencil& stencil, Index3 p, int level = 0) {
   const index_t key = ((p[0] + 50) * 4096 + p[1] + 50) * 4096 + p[2] + 50;
@@ -80,7 +81,8 @@ inline bool is_hidden(Index3 p) {
 inline bool is_hidden(const Sides& sides, Index3 extent, Index3 p) {
   for (int d = 0; d < 3; ++d) {
     const auto& both = sides[static_cast<std::size_t>(d)];
-    if (p[d] < 0 || p[d] >= extent[d]) p[d] = outside_source(both[p[d] < 0 ? 0 : 1].kind, p[d], extent[d]);
+    if (p[d] < 0 || p[d] >= extent[d])
+      p[d] = outside_source(both[p[d] < 0 ? 0 : 1].kind, p[d], extent[d]);
     if (p[d] < 0 || p[d] >= extent[d]) return false;
   }
   return is_hidden(p);
@@ -109,7 +111,8 @@ class Grid {
   using A = Arithmetic<T>;
 
  public:
-  explicit Grid(const Case<T>& c) : c_(c), now_(static_cast<std::size_t>(c.extent.volume())), past_(now_) {
+  explicit Grid(const Case<T>& c)
+      : c_(c), now_(static_cast<std::size_t>(c.extent.volume())), past_(now_) {
     each([&](Index3 p) {
       now_[at(p)] = initial<T>(c.stencil, p, 2 * c.field);
       past_[at(p)] = initial<T>(c.stencil, p, 2 * c.field + 1);
@@ -189,7 +192,8 @@ class Grid {
       const A all = static_cast<A>(s.tap_sum());
       sum = std::fma(term_at<A>(Term::coefficients, p), std::fma(-all, u, sum), all * u);
     }
-    if (s.previous != 0) sum = std::fma(static_cast<A>(s.previous), static_cast<A>(past_[at(p)]), sum);
+    if (s.previous != 0)
+      sum = std::fma(static_cast<A>(s.previous), static_cast<A>(past_[at(p)]), sum);
     if (s.rule == Rule::life) sum = sum == 3 || sum == 11 || sum == 12 ? A{1} : A{0};
     if (c_.terms.has(Term::source))
       sum = std::fma(static_cast<A>(c_.terms.source_factor), term_at<A>(Term::source, p), sum);
@@ -221,8 +225,8 @@ class Grid {
   std::vector<A> walls_;  ///< where there are any
 };
 
-/// Writes level 0 (and the level before it) of the box [origin, origin + extent) of a grid, ghost layers and
-/// padding NaN but for what a caller has to give: exchanged sides and Boundary::given.
+/// Writes level 0 (and the level before it) of the box [origin, origin + extent) of a grid, ghost
+/// layers and padding NaN but for what a caller has to give: exchanged sides and Boundary::given.
 template <class T>
 void load(const Grid<T>& grid, const Sweep<T>& sweep, const Ghosts& ghosts, const Case<T>& c) {
   const Index3 n = sweep.extent();
@@ -275,9 +279,11 @@ class TermData {
     const Index3 n = sweep.extent();
     for (const Term term : all_terms) {
       if (!c.terms.has(term)) continue;
-      const Ghosts around{
-          {{right[0][0], right[0][1]}, {right[1][0], right[1][1]}, {right[2][0] + 1, right[2][1] + 1}}};
-      auto& field = storage_[static_cast<std::size_t>(term)] = Field<T>(c.stencil.dims, n, around, 1);
+      const Ghosts around{{{right[0][0], right[0][1]},
+                           {right[1][0], right[1][1]},
+                           {right[2][0] + 1, right[2][1] + 1}}};
+      auto& field = storage_[static_cast<std::size_t>(term)] =
+          Field<T>(c.stencil.dims, n, around, 1);
       const GridView<T> view = field.level(0);
       for (index_t z = -around[0][0]; z < n[0] + around[0][1]; ++z) {
         for (index_t y = -around[1][0]; y < n[1] + around[1][1]; ++y) {
@@ -289,8 +295,9 @@ class TermData {
             }
             const bool inside = x >= -right[2][0] && x < n[2] + right[2][1];
             using A = Arithmetic<T>;
-            view(z, y, x) = static_cast<T>(inside ? term_of<A>(c.stencil, c.sides, c.extent, term, p)
-                                                  : std::numeric_limits<A>::quiet_NaN());
+            view(z, y, x) =
+                static_cast<T>(inside ? term_of<A>(c.stencil, c.sides, c.extent, term, p)
+                                      : std::numeric_limits<A>::quiet_NaN());
           }
         }
       }

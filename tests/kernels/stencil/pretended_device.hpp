@@ -1,5 +1,6 @@
 #pragma once
-// A device of the host's memory whose three ways go on whenever they like, in any order that events allow.
+// A device of the host's memory whose three ways go on whenever they like, in any order that events
+// allow.
 
 #include <deque>
 #include <functional>
@@ -15,7 +16,8 @@ namespace tessera::stencil {
 /// When the ways go on, and when the host's memory is read and written.
 struct Temper {
   enum class Pace { at_once, as_late_as_possible, random } pace = Pace::random;
-  bool straight = false;  ///< by the device itself; else by the host: read at once, written when it looks
+  bool straight =
+      false;  ///< by the device itself; else by the host: read at once, written when it looks
   std::uint64_t seed = 1;
 };
 
@@ -29,14 +31,16 @@ class PretendedDevice {
   };
   using Asked = std::size_t;
 
-  PretendedDevice(const Stencil& stencil, const SlabPlan& plan, const DeviceKernel<T>& kernel, Temper temper)
+  PretendedDevice(const Stencil& stencil, const SlabPlan& plan, const DeviceKernel<T>& kernel,
+                  Temper temper)
       : kernel_(kernel), temper_(temper) {
     for (const Tap& tap : stencil.taps) {
       weights_.push_back(static_cast<T>(tap.weight));
       places_.push_back(tap.offset);
     }
     for (index_t level = 0; level < 2 * plan.places; ++level)
-      memory_.emplace_back(static_cast<std::size_t>(plan.elements), std::numeric_limits<T>::quiet_NaN());
+      memory_.emplace_back(static_cast<std::size_t>(plan.elements),
+                           std::numeric_limits<T>::quiet_NaN());
   }
 
   void mark(Way way, Event& event) { event = {way, begun_[index(way)]}; }
@@ -110,7 +114,8 @@ class PretendedDevice {
     for (const auto& level : memory_) {
       const auto* const begin = reinterpret_cast<const std::byte*>(level.data());
       const auto* const end = begin + level.size() * sizeof(T);
-      if (there.data >= begin && there.data < end && end - there.data >= there.rows * there.ld) return;
+      if (there.data >= begin && there.data < end && end - there.data >= there.rows * there.ld)
+        return;
     }
     throw std::logic_error("rows that reach beyond the device's memory");
   }

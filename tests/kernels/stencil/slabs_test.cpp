@@ -1,4 +1,5 @@
-// Sweeps in slabs: the plans, and the order of what goes to the device and comes back, on a pretended one.
+// Sweeps in slabs: the plans, and the order of what goes to the device and comes back, on a
+// pretended one.
 
 #include "kernels/stencil/slabs.hpp"
 
@@ -27,7 +28,8 @@ struct Part {
   Ghosts ghosts{};
 
   Part(const Case<T>& c, Index3 origin, Index3 extent) {
-    sweep = {c.stencil, c.sides, c.extent, origin, {{nullptr, extent}, {nullptr, extent}}, c.steps, 1};
+    sweep = {c.stencil, c.sides, c.extent, origin, {{nullptr, extent}, {nullptr, extent}},
+             c.steps,   1};
     std::array<std::array<Edge, 2>, 3> edges{};
     for (int d = 0; d < 3; ++d) {
       for (int side = 0; side < 2; ++side)
@@ -44,12 +46,15 @@ struct Part {
 };
 
 DeviceKernel<float> kernel(int which, float) {
-  return which == 0 ? DeviceKernel<float>{standing_in::by_steps<float>, standing_in::single_steps<float>}
-                    : DeviceKernel<float>{standing_in::by_passes<float>, standing_in::some_passes<float>};
+  return which == 0
+             ? DeviceKernel<float>{standing_in::by_steps<float>, standing_in::single_steps<float>}
+             : DeviceKernel<float>{standing_in::by_passes<float>, standing_in::some_passes<float>};
 }
 DeviceKernel<double> kernel(int which, double) {
-  return which == 0 ? DeviceKernel<double>{standing_in::by_steps<double>, standing_in::single_steps<double>}
-                    : DeviceKernel<double>{standing_in::by_passes<double>, standing_in::some_passes<double>};
+  return which == 0 ? DeviceKernel<double>{standing_in::by_steps<double>,
+                                           standing_in::single_steps<double>}
+                    : DeviceKernel<double>{standing_in::by_passes<double>,
+                                           standing_in::some_passes<double>};
 }
 
 constexpr Temper tempers[] = {{Temper::Pace::at_once},
@@ -78,10 +83,11 @@ void expect_bits(const Case<T>& c, const SlabPlan& plan, Index3 origin, Index3 e
       if (c.stencil.two_levels())
         wrong += oracle::bits(part.sweep.level[(c.steps + 1) % 2](p)) != oracle::bits(want.past(q));
     });
-    EXPECT_EQ(wrong, 0) << c.stencil.name << " " << c.extent[0] << "x" << c.extent[1] << "x" << c.extent[2]
-                        << " from " << origin[0] << "," << origin[1] << "," << origin[2] << " "
-                        << name(c.sides[2][0].kind) << " steps " << c.steps << " in " << plan.slabs
-                        << " slabs along " << plan.d << ", rounds " << plan.rounds.size() << " temper " << t;
+    EXPECT_EQ(wrong, 0) << c.stencil.name << " " << c.extent[0] << "x" << c.extent[1] << "x"
+                        << c.extent[2] << " from " << origin[0] << "," << origin[1] << ","
+                        << origin[2] << " " << name(c.sides[2][0].kind) << " steps " << c.steps
+                        << " in " << plan.slabs << " slabs along " << plan.d << ", rounds "
+                        << plan.rounds.size() << " temper " << t;
   }
 }
 
@@ -128,9 +134,9 @@ TEST(SlabPlan, HasRoomForItsSlabs) {
   index_t planned = 0;
   for (int i = 0; i < 2000; ++i) {
     const int dims = static_cast<int>(any(2, 3));
-    const Case<float> c{named_stencil(any(0, 1) == 0 ? "heat" : "wave", dims),
-                        all_sides({kinds[any(0, 5)], 1}),
-                        Index3{{dims == 3 ? any(30, 90) : 1, any(60, 400), any(40, 300)}}, any(1, 12)};
+    const Case<float> c{
+        named_stencil(any(0, 1) == 0 ? "heat" : "wave", dims), all_sides({kinds[any(0, 5)], 1}),
+        Index3{{dims == 3 ? any(30, 90) : 1, any(60, 400), any(40, 300)}}, any(1, 12)};
     Index3 origin{}, extent = c.extent;
     for (int d = 3 - dims; d < 3; ++d) {
       extent[d] = any(c.extent[d] / 3, c.extent[d]);
@@ -168,8 +174,10 @@ TEST(SlabMarch, EveryNumberOfSlabsAndRounds) {
            std::vector<std::vector<index_t>>{{1}, {1, 1}, {2}, {2, 2, 2}, {1, 2, 1, 2, 1}}) {
         index_t steps = 0;
         for (const index_t some : rounds) steps += some;
-        expect_whole<float>({named_stencil("heat", 2), sides, {{1, 24, 11}}, steps}, 1, slabs, rounds);
-        expect_whole<double>({named_stencil("wave", 2), sides, {{1, 25, 6}}, steps}, 1, slabs, rounds);
+        expect_whole<float>({named_stencil("heat", 2), sides, {{1, 24, 11}}, steps}, 1, slabs,
+                            rounds);
+        expect_whole<double>({named_stencil("wave", 2), sides, {{1, 25, 6}}, steps}, 1, slabs,
+                             rounds);
       }
     }
   }
@@ -179,7 +187,8 @@ TEST(SlabMarch, BoxesWithDeepHalosHaveTheBitsOfTheWhole) {
   const Sides mixed{{{{{Boundary::clamp, 0}, {Boundary::reflect, 0}}},
                      {{{Boundary::periodic, 0}, {Boundary::periodic, 0}}},
                      {{{Boundary::given, 0}, {Boundary::mirror, 0}}}}};
-  for (const Sides& sides : {mixed, all_sides({Boundary::periodic}), all_sides({Boundary::given})}) {
+  for (const Sides& sides :
+       {mixed, all_sides({Boundary::periodic}), all_sides({Boundary::given})}) {
     const Case<float> heat{named_stencil("heat", 3), sides, {{24, 22, 20}}, 5};
     const Case<double> wave{named_stencil("wave", 2), sides, {{1, 42, 40}}, 6};
     for (index_t rank = 0; rank < 8; ++rank) {
@@ -206,13 +215,15 @@ void expect_sound(const Sweep<T>& sweep, const SlabPlan& plan, index_t limit) {
   EXPECT_LE(plan.device_bytes, limit);
   EXPECT_EQ(plan.device_bytes, 2 * plan.places * plan.elements * static_cast<index_t>(sizeof(T)));
   index_t steps = 0, sent = 0, brought = 0;
-  const index_t plane = sweep.extent().volume() / sweep.extent()[plan.d] * static_cast<index_t>(sizeof(T));
+  const index_t plane =
+      sweep.extent().volume() / sweep.extent()[plan.d] * static_cast<index_t>(sizeof(T));
   for (const index_t some : plan.rounds) steps += some;
   EXPECT_EQ(steps, sweep.steps);
   for (const SlabTask& task : tasks_of(sweep, plan)) {
     const auto slab = device_sweep(slab_sweep(sweep, task));
     EXPECT_LE(device_shape(slab.line, sizeof(T)).count, plan.elements);
-    EXPECT_GE(task.out.size()[plan.d], std::max<index_t>(1, sweep.stencil.radius[plan.d] * task.steps));
+    EXPECT_GE(task.out.size()[plan.d],
+              std::max<index_t>(1, sweep.stencil.radius[plan.d] * task.steps));
     const Line& along = slab.line[plan.d];
     sent += (along.end - along.begin) * plane;
     brought += task.out.volume() * static_cast<index_t>(sizeof(T));
@@ -263,7 +274,8 @@ TEST(SlabPlan, CutsTheNextDimensionWhereTheSlowestIsTooShort) {
 }
 
 Sweep<float> shape(const Stencil& stencil, Index3 extent, index_t steps) {
-  Sweep<float> sweep{stencil, all_sides({}), extent, {}, {{nullptr, extent}, {nullptr, extent}}, steps, 1};
+  Sweep<float> sweep{
+      stencil, all_sides({}), extent, {}, {{nullptr, extent}, {nullptr, extent}}, steps, 1};
   sweep.level[0].dims = sweep.level[1].dims = stencil.dims;
   return sweep;
 }

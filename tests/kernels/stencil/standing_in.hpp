@@ -1,5 +1,6 @@
 #pragma once
-// What runs on devices, on the host's memory in their place: point by point, in the order of the stencil.
+// What runs on devices, on the host's memory in their place: point by point, in the order of the
+// stencil.
 
 #include <cmath>
 #include <vector>
@@ -29,7 +30,9 @@ T value(const DeviceSweep<T>& s, Index3 p, const At& at, T past) {
   A sum = 0;
   if (s.form == Form::box) {
     const int r = static_cast<int>(s.radius[2]);
-    const auto column = [&](int x) { return doubled_sum<A>(r, [&](int y) { return near({{0, y, x}}); }); };
+    const auto column = [&](int x) {
+      return doubled_sum<A>(r, [&](int y) { return near({{0, y, x}}); });
+    };
     sum = doubled_sum<A>(r, column) * s.weight[0];
   } else {
     sum = s.tap_weight[0] * near(s.tap_place[0]);
@@ -60,7 +63,8 @@ void publish(const DeviceSweep<T>& s, const Region& region, T* level) {
     if (s.line[0].inside(p[0]) && s.line[1].inside(p[1]) && s.line[2].inside(p[2])) return;
     const Ghost<T> ghost = ghost_of<T>(s.line, p);
     bool own = ghost.from == Ghost<T>::From::point;
-    for (int d = 0; d < 3; ++d) own = own && ghost.at[d] >= region.low[d] && ghost.at[d] < region.high[d];
+    for (int d = 0; d < 3; ++d)
+      own = own && ghost.at[d] >= region.low[d] && ghost.at[d] < region.high[d];
     if (own) level[s.place(p)] = level[s.place(ghost.at)];
   });
 }
@@ -93,15 +97,15 @@ std::vector<index_t> passes_of(const DeviceSweep<T>& s, const Tuning& tuning) {
   return pass_lengths(s.steps, most, lengths);
 }
 
-/// Several steps a pass from one level to the other, with no ghosts but those that are constant or given, as
-/// cuda_temporal does.
+/// Several steps a pass from one level to the other, with no ghosts but those that are constant or
+/// given, as cuda_temporal does.
 template <class T>
 int by_passes(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream) {
   const Box3 all = s.all();
   const Index3 size = all.size();
   const auto cell = [&](Index3 p) {
-    return static_cast<std::size_t>(((p[0] - all.low[0]) * size[1] + p[1] - all.low[1]) * size[2] + p[2] -
-                                    all.low[2]);
+    return static_cast<std::size_t>(((p[0] - all.low[0]) * size[1] + p[1] - all.low[1]) * size[2] +
+                                    p[2] - all.low[2]);
   };
   index_t done = 0;
   int from = 0;
@@ -111,7 +115,8 @@ int by_passes(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream) {
     std::vector<T> now(static_cast<std::size_t>(all.volume())), next;
     each_point(all.low, all.high, [&](Index3 p) { now[cell(p)] = in[s.place(p)]; });
     const auto at = [&](Index3 p) {
-      if (s.line[0].inside(p[0]) && s.line[1].inside(p[1]) && s.line[2].inside(p[2])) return now[cell(p)];
+      if (s.line[0].inside(p[0]) && s.line[1].inside(p[1]) && s.line[2].inside(p[2]))
+        return now[cell(p)];
       const Ghost<T> ghost = ghost_of<T>(s.line, p);
       return ghost.from == Ghost<T>::From::constant ? ghost.value : now[cell(ghost.at)];
     };
@@ -124,8 +129,9 @@ int by_passes(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream) {
         region.low[d] -= s.part.front[d][0] == Front::stays ? 0 : reach;
         region.high[d] += s.part.front[d][1] == Front::stays ? 0 : reach;
       }
-      each_point(region.low, region.high,
-                 [&](Index3 p) { next[cell(p)] = value(s, p, at, s.two_levels ? out[s.place(p)] : T{}); });
+      each_point(region.low, region.high, [&](Index3 p) {
+        next[cell(p)] = value(s, p, at, s.two_levels ? out[s.place(p)] : T{});
+      });
       now = next;
     }
     const Region region = s.valid(done + steps);

@@ -136,13 +136,16 @@ TEST(Best, SweepsPlainlyWhereNothingIsToGain) {
   const Stencil heat = named_stencil("heat", 2);
   Field<double> small = whole_field<double>(heat, {{1, 64, 64}});
   EXPECT_EQ(best(whole_sweep(heat, {}, small, 100, 1)).name, "streaming");
+  EXPECT_EQ(best(Sweep<double>{
+                     heat, {}, {{1, 8192, 8192}}, {}, {{nullptr, {{1, 8192, 8192}}}, {}}, 96, 2})
+                .name,
+            "cache_oblivious");
   EXPECT_EQ(
-      best(Sweep<double>{heat, {}, {{1, 8192, 8192}}, {}, {{nullptr, {{1, 8192, 8192}}}, {}}, 96, 2}).name,
-      "cache_oblivious");
-  EXPECT_EQ(
-      best(Sweep<double>{heat, {}, {{1, 8192, 8192}}, {}, {{nullptr, {{1, 8192, 8192}}}, {}}, 1, 2}).name,
+      best(Sweep<double>{heat, {}, {{1, 8192, 8192}}, {}, {{nullptr, {{1, 8192, 8192}}}, {}}, 1, 2})
+          .name,
       "streaming");
-  const Index3 last_cache{{1, 2000, 1000}};  // 32 MB: one thread's second level is smaller everywhere
+  const Index3 last_cache{
+      {1, 2000, 1000}};  // 32 MB: one thread's second level is smaller everywhere
   EXPECT_EQ(best(Sweep<double>{heat, {}, last_cache, {}, {{nullptr, last_cache}, {}}, 50, 1}).name,
             "cache_oblivious");
 }

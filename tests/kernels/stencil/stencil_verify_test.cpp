@@ -60,7 +60,8 @@ TEST(Sum, OfAConservingSweepStays) {
   Field<double> field = whole_field<double>(heat, {{1, 40, 50}});
   const auto sweep = whole_sweep(heat, wrap, field, 20, 1);
   for (index_t y = 0; y < 40; ++y) {
-    for (index_t x = 0; x < 50; ++x) sweep.level[0](y, x) = random_symmetric<double>(1, 0, y * 50 + x);
+    for (index_t x = 0; x < 50; ++x)
+      sweep.level[0](y, x) = random_symmetric<double>(1, 0, y * 50 + x);
   }
   const Sum before = sum<double>(sweep.level[0]);
   run(best(sweep), sweep);
@@ -146,14 +147,16 @@ TEST(Sweeps, PeriodicEigenmodeDecaysByItsEigenvalue) {
     run(variant, sweep);
     for (index_t y = 0; y < n; ++y) {
       for (index_t x = 0; x < n; ++x) {
-        ASSERT_NEAR(sweep.level[0](y, x), std::pow(lambda, steps) * mode(y, x), 1e-14) << variant.name;
+        ASSERT_NEAR(sweep.level[0](y, x), std::pow(lambda, steps) * mode(y, x), 1e-14)
+            << variant.name;
       }
     }
   }
 }
 
 TEST(Sweeps, IntegerImpulseGivesBinomials) {
-  const double weights[] = {1, 2, 1};  // (1 + x)^2 a step: binomial coefficients of 2 * steps, exact
+  const double weights[] = {1, 2,
+                            1};  // (1 + x)^2 a step: binomial coefficients of 2 * steps, exact
   const Stencil s = make_stencil("binomial", 1, {{1, 1, 3}}, weights);
   constexpr index_t steps = 20, n = 101, middle = 50;
   for (const Variant& variant : usable_variants()) {

@@ -30,14 +30,15 @@ Tuning small_leaves(machine::Isa isa) {
 
 std::vector<machine::Isa> sets() {
   std::vector<machine::Isa> here;
-  for (int i = 0; i <= static_cast<int>(machine::isa()); ++i) here.push_back(static_cast<machine::Isa>(i));
+  for (int i = 0; i <= static_cast<int>(machine::isa()); ++i)
+    here.push_back(static_cast<machine::Isa>(i));
   return here;
 }
 
 std::string describe(const Stencil& s, const Sides& sides, Index3 n, index_t steps) {
-  return s.name + " " + std::to_string(s.dims) + "-D " + std::to_string(n[0]) + "x" + std::to_string(n[1]) +
-         "x" + std::to_string(n[2]) + " steps " + std::to_string(steps) + " " +
-         std::string(name(sides[2][0].kind)) + "/" + std::string(name(sides[2][1].kind));
+  return s.name + " " + std::to_string(s.dims) + "-D " + std::to_string(n[0]) + "x" +
+         std::to_string(n[1]) + "x" + std::to_string(n[2]) + " steps " + std::to_string(steps) +
+         " " + std::string(name(sides[2][0].kind)) + "/" + std::string(name(sides[2][1].kind));
 }
 
 template <class T>
@@ -68,7 +69,8 @@ void each_pad(const Sweep<T>& sweep, const Ghosts& ghosts, const F& f) {
   for (auto level : sweep.level) {
     for (index_t z = 0; z < n[0]; ++z) {
       for (index_t y = 0; y < n[1]; ++y) {
-        for (index_t x = n[2] + ghosts[2][1]; x < level.stride[1] - ghosts[2][0]; ++x) f(level(z, y, x));
+        for (index_t x = n[2] + ghosts[2][1]; x < level.stride[1] - ghosts[2][0]; ++x)
+          f(level(z, y, x));
       }
     }
   }
@@ -96,8 +98,8 @@ void expect_all_variants_right(const Case<T>& c, const std::vector<machine::Isa>
       each_pad(sweep, ghosts, [](T& pad) { pad = static_cast<T>(sentinel); });
       oracle::load(start, sweep, ghosts, c);
       run(variant, sweep, small_leaves(isa));
-      const std::string what = std::string(variant.name) + " " + std::string(machine::name(isa)) + " " +
-                               describe(c.stencil, c.sides, c.extent, c.steps);
+      const std::string what = std::string(variant.name) + " " + std::string(machine::name(isa)) +
+                               " " + describe(c.stencil, c.sides, c.extent, c.steps);
       expect_equal(want, sweep, what);
       index_t changed = 0;
       each_pad(sweep, ghosts, [&](const T& pad) {
@@ -118,7 +120,8 @@ std::vector<Index3> shapes(int dims) {
 
 TEST(DeviceVariants, AreAmongTheRowsTestedHere) {
   const std::size_t left_out = variants().size() - usable_variants().size();
-  if (left_out > 0) GTEST_SKIP() << left_out << " device variants are not run: " << machine::gpus().reason;
+  if (left_out > 0)
+    GTEST_SKIP() << left_out << " device variants are not run: " << machine::gpus().reason;
 }
 
 template <class T>
@@ -130,12 +133,14 @@ class SweepsWithTerms : public testing::Test {};
 using TypesWithTerms = testing::Types<float, double>;
 TYPED_TEST_SUITE(SweepsWithTerms, TypesWithTerms);
 
-/// A line of noise after some steps by that variant, with its own tuning; `seconds`: the least of five.
+/// A line of noise after some steps by that variant, with its own tuning; `seconds`: the least of
+/// five.
 struct Swept {
   Field<double> field;
   double seconds = 0;
 };
-Swept sweep_line(const char* variant, const Stencil& stencil, Boundary kind, index_t n, index_t steps) {
+Swept sweep_line(const char* variant, const Stencil& stencil, Boundary kind, index_t n,
+                 index_t steps) {
   Swept result{whole_field<double>(stencil, {{1, 1, n}})};
   for (int turn = 0; turn < 5; ++turn) {
     for (index_t level = 0; level < 2; ++level)
@@ -143,7 +148,8 @@ Swept sweep_line(const char* variant, const Stencil& stencil, Boundary kind, ind
         result.field.level(level)(0, 0, x) =
             random_symmetric<double>(7, static_cast<std::uint64_t>(level), x);
     const Timer timer;
-    run(*find_variant(variants(), variant), whole_sweep(stencil, sides_of(kind), result.field, steps, 1));
+    run(*find_variant(variants(), variant),
+        whole_sweep(stencil, sides_of(kind), result.field, steps, 1));
     result.seconds = turn == 0 ? timer.seconds() : std::min(result.seconds, timer.seconds());
   }
   return result;
@@ -173,9 +179,11 @@ TYPED_TEST(Sweeps, EveryStencilInEveryShapeIsRight) {
       for (const Index3 shape : shapes(dims)) {
         const auto kind = static_cast<Boundary>(turn % 6);
         const index_t steps = shape.volume() > 5000 ? 5 : 7;
-        // One set a case, in turn: every set meets every stencil; the next test runs all sets on fewer cases.
-        expect_all_variants_right<TypeParam>({named_stencil(info.name, dims), sides_of(kind), shape, steps},
-                                             {sets()[static_cast<std::size_t>(turn) % sets().size()]});
+        // One set a case, in turn: every set meets every stencil; the next test runs all sets on
+        // fewer cases.
+        expect_all_variants_right<TypeParam>(
+            {named_stencil(info.name, dims), sides_of(kind), shape, steps},
+            {sets()[static_cast<std::size_t>(turn) % sets().size()]});
         ++turn;
       }
     }
@@ -186,7 +194,8 @@ TYPED_TEST(Sweeps, EveryBoundaryOnEverySetIsRight) {
   for (const char* name : {"heat", "box5x5", "life", "wave"}) {
     for (int kind = 0; kind < 6; ++kind) {
       expect_all_variants_right<TypeParam>(
-          {named_stencil(name, 2), sides_of(static_cast<Boundary>(kind)), {{1, 19, 83}}, 6}, sets());
+          {named_stencil(name, 2), sides_of(static_cast<Boundary>(kind)), {{1, 19, 83}}, 6},
+          sets());
     }
   }
 }
@@ -196,8 +205,10 @@ TYPED_TEST(Sweeps, EachSideMayHaveItsOwnBoundary) {
       wrap{Boundary::periodic}, one{Boundary::constant, 1}, two{Boundary::constant, -2},
       given{Boundary::given};
   const std::vector<Sides> all{
-      {{{clamp, mirror}, {reflect, one}, {wrap, wrap}}},   {{{wrap, wrap}, {mirror, clamp}, {two, given}}},
-      {{{given, one}, {wrap, wrap}, {mirror, reflect}}},   {{{one, two}, {given, reflect}, {clamp, one}}},
+      {{{clamp, mirror}, {reflect, one}, {wrap, wrap}}},
+      {{{wrap, wrap}, {mirror, clamp}, {two, given}}},
+      {{{given, one}, {wrap, wrap}, {mirror, reflect}}},
+      {{{one, two}, {given, reflect}, {clamp, one}}},
       {{{reflect, given}, {one, mirror}, {given, clamp}}},
   };
   std::vector<double> weights(27);
@@ -207,16 +218,17 @@ TYPED_TEST(Sweeps, EachSideMayHaveItsOwnBoundary) {
     const auto isa = machine::isa();
     expect_all_variants_right<TypeParam>(
         {make_stencil("dense", 3, {{3, 3, 3}}, weights), sides, {{11, 13, 70}}, 5}, {isa});
-    expect_all_variants_right<TypeParam>({named_stencil("star2", 3), sides, {{12, 17, 70}}, 5}, {isa});
+    expect_all_variants_right<TypeParam>({named_stencil("star2", 3), sides, {{12, 17, 70}}, 5},
+                                         {isa});
   }
 }
 
 TYPED_TEST(Sweeps, ManyStepsOnANarrowFieldAreRight) {
   for (const Boundary kind : {Boundary::clamp, Boundary::periodic}) {
-    expect_all_variants_right<TypeParam>({named_stencil("heat", 1), sides_of(kind), {{1, 1, 600}}, 50},
-                                         {machine::isa()});
-    expect_all_variants_right<TypeParam>({named_stencil("heat", 2), sides_of(kind), {{1, 90, 130}}, 33},
-                                         {machine::isa()});
+    expect_all_variants_right<TypeParam>(
+        {named_stencil("heat", 1), sides_of(kind), {{1, 1, 600}}, 50}, {machine::isa()});
+    expect_all_variants_right<TypeParam>(
+        {named_stencil("heat", 2), sides_of(kind), {{1, 90, 130}}, 33}, {machine::isa()});
   }
 }
 
@@ -226,8 +238,8 @@ TYPED_TEST(Sweeps, NoStepsAndNoPointsDoNothing) {
   expect_all_variants_right<TypeParam>({named_stencil("heat", 2), {}, {{1, 4, 0}}, 3}, sets());
 }
 
-/// The boxes of a process grid compute `deep` steps between exchanges; the exchange is a copy from the
-/// oracle.
+/// The boxes of a process grid compute `deep` steps between exchanges; the exchange is a copy from
+/// the oracle.
 template <class T>
 void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep) {
   Grid<T> want(c);
@@ -241,7 +253,8 @@ void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep) {
         origin[d] = c.extent[d] * at[d] / grid[d];
         extent[d] = c.extent[d] * (at[d] + 1) / grid[d] - origin[d];
       }
-      Sweep<T> sweep{c.stencil, c.sides, c.extent, origin, {{nullptr, extent}, {nullptr, extent}}, deep, 2};
+      Sweep<T> sweep{c.stencil, c.sides, c.extent, origin, {{nullptr, extent}, {nullptr, extent}},
+                     deep,      2};
       std::array<std::array<Edge, 2>, 3> edges{};
       for (int d = 0; d < 3; ++d) {
         for (int side = 0; side < 2; ++side) {
@@ -269,17 +282,21 @@ void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep) {
 TYPED_TEST(Sweeps, BoxesWithDeepHalosGiveTheBitsOfTheWhole) {
   for (int kind = 0; kind < 6; ++kind) {
     const Sides sides = sides_of(static_cast<Boundary>(kind));
-    expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 41, 90}}, 8}, {{1, 2, 3}}, 4);
-    expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 30, 40}}, 3}, {{1, 3, 1}}, 3);
-    expect_boxes_right<TypeParam>({named_stencil("star2", 3), sides, {{13, 16, 33}}, 2}, {{2, 2, 2}}, 2);
+    expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 41, 90}}, 8}, {{1, 2, 3}},
+                                  4);
+    expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 30, 40}}, 3}, {{1, 3, 1}},
+                                  3);
+    expect_boxes_right<TypeParam>({named_stencil("star2", 3), sides, {{13, 16, 33}}, 2},
+                                  {{2, 2, 2}}, 2);
   }
-  expect_boxes_right<TypeParam>({named_stencil("box7x7", 2), sides_of(Boundary::reflect), {{1, 41, 90}}, 4},
-                                {{1, 1, 4}}, 2);
+  expect_boxes_right<TypeParam>(
+      {named_stencil("box7x7", 2), sides_of(Boundary::reflect), {{1, 41, 90}}, 4}, {{1, 1, 4}}, 2);
 }
 
 TYPED_TEST(SweepsWithTerms, TermsAreRightWithEveryStencilBoundaryAndSet) {
   int turn = 0;
-  for (const char* name : {"heat", "box3x3", "box7x7", "wave", "laplace", "advection", "star3", "life"}) {
+  for (const char* name :
+       {"heat", "box3x3", "box7x7", "wave", "laplace", "advection", "star3", "life"}) {
     for (int k = 0; k < 4; ++k, ++turn) {  // all sets of terms in four rounds of stencils
       const Stencil s = named_stencil(name, 2);
       const int known = s.rule == Rule::life ? 4 : 1 + turn % 15;
@@ -300,13 +317,16 @@ TYPED_TEST(SweepsWithTerms, TermsAreRightInOneAndThreeDimensionsAndLongRows) {
     const auto kind = static_cast<Boundary>(which % 6);
     expect_all_variants_right<TypeParam>(
         {named_stencil("star2", 1), sides_of(kind), {{1, 1, 2500}}, 9, terms}, sets());
-    expect_all_variants_right<TypeParam>({named_stencil("wave", 3), sides_of(kind), {{13, 11, 70}}, 5, terms},
+    expect_all_variants_right<TypeParam>(
+        {named_stencil("wave", 3), sides_of(kind), {{13, 11, 70}}, 5, terms}, sets());
+    expect_all_variants_right<TypeParam>({make_stencil("dense", 3, {{3, 5, 5}}, weights, 0.25),
+                                          sides_of(kind),
+                                          {{7, 9, 40}},
+                                          4,
+                                          terms},
                                          sets());
     expect_all_variants_right<TypeParam>(
-        {make_stencil("dense", 3, {{3, 5, 5}}, weights, 0.25), sides_of(kind), {{7, 9, 40}}, 4, terms},
-        sets());
-    expect_all_variants_right<TypeParam>({named_stencil("heat", 2), sides_of(kind), {{1, 6, 1300}}, 6, terms},
-                                         {machine::isa()});
+        {named_stencil("heat", 2), sides_of(kind), {{1, 6, 1300}}, 6, terms}, {machine::isa()});
   }
 }
 
@@ -314,9 +334,12 @@ TYPED_TEST(SweepsWithTerms, BoxesReadTheirTermsAroundThem) {
   for (int kind = 0; kind < 6; ++kind) {
     const Sides sides = sides_of(static_cast<Boundary>(kind));
     const TermSet all = oracle::terms_of(15);
-    expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 41, 90}}, 8, all}, {{1, 2, 3}}, 4);
-    expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 30, 40}}, 3, all}, {{1, 3, 1}}, 3);
-    expect_boxes_right<TypeParam>({named_stencil("star2", 3), sides, {{13, 16, 33}}, 2, all}, {{2, 2, 2}}, 2);
+    expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 41, 90}}, 8, all},
+                                  {{1, 2, 3}}, 4);
+    expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 30, 40}}, 3, all},
+                                  {{1, 3, 1}}, 3);
+    expect_boxes_right<TypeParam>({named_stencil("star2", 3), sides, {{13, 16, 33}}, 2, all},
+                                  {{2, 2, 2}}, 2);
   }
 }
 

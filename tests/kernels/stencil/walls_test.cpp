@@ -41,8 +41,9 @@ class Outside {
   [[nodiscard]] const Box3& box() const { return box_; }
   [[nodiscard]] GridView<std::uint8_t> view() { return grid_view(bytes_.data(), box_.size(), 3); }
   [[nodiscard]] GridView<const std::uint8_t> around(const Box3& box) {
-    return view().box({{box.low[0] - box_.low[0], box.low[1] - box_.low[1], box.low[2] - box_.low[2]}},
-                      box.size());
+    return view().box(
+        {{box.low[0] - box_.low[0], box.low[1] - box_.low[1], box.low[2] - box_.low[2]}},
+        box.size());
   }
 
  private:
@@ -108,7 +109,8 @@ TEST(Walls, LetNothingThrough) {
   fill_walls<double>(heat, outside.around(box), grid_view(walls.data(), n, 2), 1);
   Field<double> field = whole_field<double>(heat, n);
   auto sweep = whole_sweep(heat, sides, field, 40, 1);
-  sweep.terms.field[static_cast<std::size_t>(Term::walls)] = grid_view<const double>(walls.data(), n, 2);
+  sweep.terms.field[static_cast<std::size_t>(Term::walls)] =
+      grid_view<const double>(walls.data(), n, 2);
   double before = 0, after = 0;
   for (index_t y = 0; y < n[1]; ++y) {
     for (index_t x = 0; x < n[2]; ++x) {

@@ -12,7 +12,8 @@ namespace tessera::transpose {
 namespace {
 
 /// An array of that shape, its axes in the order of `axes` in the result.
-Rearrangement rearrangement(const std::vector<index_t>& shape, const std::vector<int>& axes, index_t bytes) {
+Rearrangement rearrangement(const std::vector<index_t>& shape, const std::vector<int>& axes,
+                            index_t bytes) {
   Rearrangement task;
   task.rank = static_cast<int>(shape.size());
   task.bytes = bytes;
@@ -33,17 +34,19 @@ Rearrangement rearrangement(const std::vector<index_t>& shape, const std::vector
 }
 
 /// Records that are not where the definition puts them.
-index_t misplaced(const Rearrangement& task, const std::byte* from, const std::byte* to, int axis = 0) {
+index_t misplaced(const Rearrangement& task, const std::byte* from, const std::byte* to,
+                  int axis = 0) {
   if (axis == std::min(task.rank, max_rank))
     return std::memcmp(from, to, static_cast<std::size_t>(task.bytes)) == 0 ? 0 : 1;
   index_t wrong = 0;
   const Axis& a = std::data(task.axis)[axis];
-  for (index_t i = 0; i < a.extent; ++i) wrong += misplaced(task, from + i * a.from, to + i * a.to, axis + 1);
+  for (index_t i = 0; i < a.extent; ++i)
+    wrong += misplaced(task, from + i * a.from, to + i * a.to, axis + 1);
   return wrong;
 }
 
-void expect_rearranged(const std::vector<index_t>& shape, const std::vector<int>& axes, index_t bytes,
-                       index_t skew) {
+void expect_rearranged(const std::vector<index_t>& shape, const std::vector<int>& axes,
+                       index_t bytes, index_t skew) {
   const Rearrangement task = rearrangement(shape, axes, bytes);
   const index_t count = task.total() / bytes;
   for (const Store store : {Store::cached, Store::streaming}) {
@@ -52,8 +55,8 @@ void expect_rearranged(const std::vector<index_t>& shape, const std::vector<int>
     a.fill(3);
     machine::parallel(2, [&] { rearrange(task, a.view().data, b.view().data, store); });
     EXPECT_EQ(misplaced(task, a.view().data, b.view().data), 0)
-        << "bytes " << bytes << " skew " << skew << " axes " << testing::PrintToString(axes) << " shape "
-        << testing::PrintToString(shape);
+        << "bytes " << bytes << " skew " << skew << " axes " << testing::PrintToString(axes)
+        << " shape " << testing::PrintToString(shape);
     EXPECT_EQ(b.spoiled(), 0);
   }
 }

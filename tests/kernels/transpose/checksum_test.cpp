@@ -19,7 +19,8 @@ std::uint64_t by_definition(const ConstRecords& m, const Position& position) {
       std::uint64_t word = 0;
       for (index_t done = 0; done < m.bytes; done += 8) {
         std::uint64_t next = 0;
-        std::memcpy(&next, m.at(i, j) + done, static_cast<std::size_t>(std::min<index_t>(8, m.bytes - done)));
+        std::memcpy(&next, m.at(i, j) + done,
+                    static_cast<std::size_t>(std::min<index_t>(8, m.bytes - done)));
         word = done == 0 ? next : fold(word, next);
       }
       const index_t row = position.row + i;
@@ -34,13 +35,19 @@ std::uint64_t by_definition(const ConstRecords& m, const Position& position) {
 
 TEST(Checksum, MatchesItsDefinitionForEveryShapeAndRecordSize) {
   for (const index_t bytes : {1, 2, 3, 4, 8, 12, 16, 24, 64}) {
-    for (const auto& [rows, cols] :
-         {std::pair<index_t, index_t>{0, 4}, {1, 1}, {7, 9}, {33, 65}, {2, 8195}, {1, 70001}, {300, 301}}) {
+    for (const auto& [rows, cols] : {std::pair<index_t, index_t>{0, 4},
+                                     {1, 1},
+                                     {7, 9},
+                                     {33, 65},
+                                     {2, 8195},
+                                     {1, 70001},
+                                     {300, 301}}) {
       Fenced a(rows, cols, cols + 2, bytes, 1);
       a.fill(11);
       for (const Indices indices : {Indices::as_stored, Indices::swapped}) {
         const Position position{1000003, 17, indices};
-        EXPECT_EQ(checksum(a.view(), position, seed, 2), by_definition(a.view(), position)) << bytes;
+        EXPECT_EQ(checksum(a.view(), position, seed, 2), by_definition(a.view(), position))
+            << bytes;
       }
     }
   }
@@ -53,8 +60,8 @@ TEST(Checksum, RowsAreTheSameOnEveryInstructionSetHere) {
   for (index_t j = 0; j < 131; ++j) keys[static_cast<std::size_t>(j)] = col_key(seed, j);
   for (int which = 0; which <= static_cast<int>(machine::isa()); ++which) {
     for (const index_t bytes : {1, 2, 4, 8, 16, 40}) {
-      EXPECT_EQ(checksum_row(static_cast<machine::Isa>(which))(a.view().data, 131, bytes, row_key(seed, 3),
-                                                               keys.data()),
+      EXPECT_EQ(checksum_row(static_cast<machine::Isa>(which))(a.view().data, 131, bytes,
+                                                               row_key(seed, 3), keys.data()),
                 by_definition({a.view().data, 1, 131, 131, bytes}, {3, 0}));
     }
   }

@@ -1,4 +1,5 @@
-// The device kernels on data that lies on the device: strides, alignments and walks that staging never makes.
+// The device kernels on data that lies on the device: strides, alignments and walks that staging
+// never makes.
 
 #include "kernels/transpose/cuda.hpp"
 
@@ -23,7 +24,8 @@ class Device : public ::testing::Test {
 /// A fenced matrix, fences and all, on the device.
 class There {
  public:
-  explicit There(Fenced& host) : host_(host), storage_(static_cast<index_t>(host.storage().size())) {
+  explicit There(Fenced& host)
+      : host_(host), storage_(static_cast<index_t>(host.storage().size())) {
     cuda::upload(storage_.data(), host.storage().data(), host.storage().size());
   }
   [[nodiscard]] Records view() const {
@@ -32,9 +34,9 @@ class There {
     return there;
   }
   void bring_back() {
-    cuda::check(
-        cudaMemcpy(host_.storage().data(), storage_.data(), host_.storage().size(), cudaMemcpyDeviceToHost),
-        "cudaMemcpy");
+    cuda::check(cudaMemcpy(host_.storage().data(), storage_.data(), host_.storage().size(),
+                           cudaMemcpyDeviceToHost),
+                "cudaMemcpy");
   }
 
  private:
@@ -57,8 +59,8 @@ void expect_right(const Case& c, Makes makes, const Run& run, const std::string&
                std::to_string(c.skew_b));
   Fenced a(c.rows, c.cols, c.cols + c.pad_a, c.bytes, c.skew_a);
   const bool copies = makes == Makes::copy;
-  Fenced b(copies ? c.rows : c.cols, copies ? c.cols : c.rows, (copies ? c.cols : c.rows) + c.pad_b, c.bytes,
-           c.skew_b);
+  Fenced b(copies ? c.rows : c.cols, copies ? c.cols : c.rows, (copies ? c.cols : c.rows) + c.pad_b,
+           c.bytes, c.skew_b);
   a.fill(7);
   b.fill(8);
   There from(a), to(b);
@@ -72,7 +74,8 @@ void expect_right(const Case& c, Makes makes, const Run& run, const std::string&
     return;
   }
   for (index_t i = 0; i < c.rows; ++i) {
-    EXPECT_EQ(std::memcmp(a.view().at(i, 0), b.view().at(i, 0), static_cast<std::size_t>(c.cols * c.bytes)),
+    EXPECT_EQ(std::memcmp(a.view().at(i, 0), b.view().at(i, 0),
+                          static_cast<std::size_t>(c.cols * c.bytes)),
               0);
   }
 }
@@ -138,8 +141,8 @@ TEST_F(Device, VectorizedMovesAnyStrideAndAlignmentInEveryPlan) {
                                        {r, c},
                                        {3 * r + 2, 2 * c - 1}}) {
         for (const Case& one :
-             {Case{rows, cols, bytes, 16 - cols % 16, 16 - rows % 16}, Case{rows, cols, bytes, 1, 1},
-              Case{rows, cols, bytes, 3, 16 - rows % 16, bytes, 0},
+             {Case{rows, cols, bytes, 16 - cols % 16, 16 - rows % 16},
+              Case{rows, cols, bytes, 1, 1}, Case{rows, cols, bytes, 3, 16 - rows % 16, bytes, 0},
               Case{rows, cols, bytes, 16 - cols % 16, 5, 16, 3 * bytes}}) {
           for (const int repeats : {1, 2}) expect_right_by({tiling, repeats}, one);
         }
@@ -151,17 +154,18 @@ TEST_F(Device, VectorizedMovesAnyStrideAndAlignmentInEveryPlan) {
 TEST_F(Device, VectorizedMovesEveryAlignmentOfRowsAndBeginnings) {
   for (const index_t bytes : {1, 2, 4, 8}) {
     const index_t vector = 16 / bytes;
-    const std::vector<index_t> offs =
-        vector <= 4 ? std::vector<index_t>{0, 1, 2, 3} : std::vector<index_t>{0, 1, vector / 2, vector - 3};
+    const std::vector<index_t> offs = vector <= 4
+                                          ? std::vector<index_t>{0, 1, 2, 3}
+                                          : std::vector<index_t>{0, 1, vector / 2, vector - 3};
     for_tilings(bytes, [&](const Tiling& tiling) {
       const index_t rows = tiling.out / bytes + 3, cols = tiling.in / bytes - 3;
       for (const index_t pad_a : offs) {
         for (const index_t pad_b : offs) {
           for (const index_t skew_a : offs) {
             for (const index_t skew_b : offs) {
-              expect_right_by({tiling},
-                              {rows, cols, bytes, round_up(cols, vector) - cols + pad_a,
-                               round_up(rows, vector) - rows + pad_b, skew_a * bytes, skew_b * bytes});
+              expect_right_by({tiling}, {rows, cols, bytes, round_up(cols, vector) - cols + pad_a,
+                                         round_up(rows, vector) - rows + pad_b, skew_a * bytes,
+                                         skew_b * bytes});
             }
           }
         }
@@ -179,23 +183,24 @@ TEST_F(Device, VectorizedStaysInsideAllocationsThatEndWithTheLastRecord) {
       const cuda::DeviceBuffer<std::byte> from(size), to(size);
       cuda::upload(from.data(), a.view().data, static_cast<std::size_t>(size));
       const cuda::Stream stream;
-      cuda_vectorized({from.data(), rows, cols, cols, bytes}, {to.data(), cols, rows, rows, bytes}, {},
-                      stream);
+      cuda_vectorized({from.data(), rows, cols, cols, bytes}, {to.data(), cols, rows, rows, bytes},
+                      {}, stream);
       stream.wait();
-      cuda::check(
-          cudaMemcpy(b.view().data, to.data(), static_cast<std::size_t>(size), cudaMemcpyDeviceToHost),
-          "cudaMemcpy");
+      cuda::check(cudaMemcpy(b.view().data, to.data(), static_cast<std::size_t>(size),
+                             cudaMemcpyDeviceToHost),
+                  "cudaMemcpy");
       EXPECT_EQ(differences(a.view(), b.view()), 0) << rows << " x " << cols << " of " << bytes;
     }
   }
 }
 
 TEST_F(Device, KernelsMoveAnyStrideAndAlignment) {
-  const std::pair<const char*, DeviceKernel*> kernels[] = {{"cuda_naive", cuda_naive},
-                                                           {"cuda_coalesced", cuda_coalesced},
-                                                           {"cuda_conflict_free", cuda_conflict_free},
-                                                           {"cuda_diagonal", cuda_diagonal},
-                                                           {"cuda_vectorized", cuda_vectorized}};
+  const std::pair<const char*, DeviceKernel*> kernels[] = {
+      {"cuda_naive", cuda_naive},
+      {"cuda_coalesced", cuda_coalesced},
+      {"cuda_conflict_free", cuda_conflict_free},
+      {"cuda_diagonal", cuda_diagonal},
+      {"cuda_vectorized", cuda_vectorized}};
   auto all = cases();
   for (const index_t bytes : {3, 6, 12, 24, 48, 64}) all.push_back({61, 47, bytes, 3, 1, 16, 48});
   for (const Case& c : all) {
@@ -212,7 +217,8 @@ TEST_F(Device, KernelsMoveAnyStrideAndAlignment) {
 
 TEST_F(Device, StepsOfTheLadderMakeWhatTheySayOnceAndAgain) {
   for (const LadderRow& row : ladder()) {
-    for (const Case& c : {Case{64, 96, 4}, Case{65, 97, 8, 1, 2}, Case{5, 100, 1}, Case{33, 1, 16}}) {
+    for (const Case& c :
+         {Case{64, 96, 4}, Case{65, 97, 8, 1, 2}, Case{5, 100, 1}, Case{33, 1, 16}}) {
       if (row.makes == Makes::part) continue;  // the next test
       for (const Repeats& repeats : {Repeats{1, 0}, Repeats{3, 0}, Repeats{4, 5}}) {
         expect_right(

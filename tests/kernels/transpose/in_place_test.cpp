@@ -56,7 +56,8 @@ void expect_rectangle(index_t rows, index_t cols, index_t bytes, int threads) {
   expect("three passes", 0, 0);
   for (const index_t run : {1, 24, 100}) {
     for (const index_t chunk : {1, 1000, 1 << 20}) {
-      in_place_chunks(m.data, rows, cols, bytes, {.threads = threads}, {.run = run, .chunk = chunk});
+      in_place_chunks(m.data, rows, cols, bytes, {.threads = threads},
+                      {.run = run, .chunk = chunk});
       expect("chunks", run, chunk);
     }
   }

@@ -15,7 +15,8 @@ namespace {
 index_t misplaced(const std::vector<index_t>& shape, const std::vector<int>& axes, index_t bytes,
                   const std::byte* from, const std::byte* to) {
   const std::size_t rank = shape.size();
-  const index_t count = std::accumulate(shape.begin(), shape.end(), index_t{1}, std::multiplies<>());
+  const index_t count =
+      std::accumulate(shape.begin(), shape.end(), index_t{1}, std::multiplies<>());
   index_t wrong = 0;
   std::vector<index_t> index(rank);
   for (index_t p = 0; p < count; ++p) {
@@ -24,13 +25,16 @@ index_t misplaced(const std::vector<index_t>& shape, const std::vector<int>& axe
     index_t q = 0;
     for (const int axis : axes)
       q = q * shape[static_cast<std::size_t>(axis)] + index[static_cast<std::size_t>(axis)];
-    if (std::memcmp(from + p * bytes, to + q * bytes, static_cast<std::size_t>(bytes)) != 0) ++wrong;
+    if (std::memcmp(from + p * bytes, to + q * bytes, static_cast<std::size_t>(bytes)) != 0)
+      ++wrong;
   }
   return wrong;
 }
 
-void expect_permuted(const std::vector<index_t>& shape, const std::vector<int>& axes, index_t bytes) {
-  const index_t count = std::accumulate(shape.begin(), shape.end(), index_t{1}, std::multiplies<>());
+void expect_permuted(const std::vector<index_t>& shape, const std::vector<int>& axes,
+                     index_t bytes) {
+  const index_t count =
+      std::accumulate(shape.begin(), shape.end(), index_t{1}, std::multiplies<>());
   Fenced a(1, count, count, bytes);
   Fenced b(1, count, count, bytes);
   a.fill(9);
@@ -48,7 +52,8 @@ TEST(Permute, EveryPermutationUpToRankFive) {
     std::iota(axes.begin(), axes.end(), 0);
     do {
       for (const index_t bytes : {1, 4, 8}) {
-        expect_permuted({extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(rank)}, axes, bytes);
+        expect_permuted({extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(rank)},
+                        axes, bytes);
       }
     } while (std::next_permutation(axes.begin(), axes.end()));
   }
@@ -65,7 +70,8 @@ TEST(Permute, RankSixAndLongRecords) {
 }
 
 TEST(Permute, WhatExceedsTheCaches) {
-  const index_t slices = std::max<index_t>(4'500'000, machine::caches().l3 / 4) / (400 * 450 * 8) + 2;
+  const index_t slices =
+      std::max<index_t>(4'500'000, machine::caches().l3 / 4) / (400 * 450 * 8) + 2;
   expect_permuted({slices, 400, 450}, {0, 2, 1}, 8);  // large slices
   expect_permuted({400, slices, 451}, {2, 1, 0}, 8);
   expect_permuted({slices, 400, 450}, {1, 0, 2}, 8);  // long records

@@ -18,7 +18,8 @@ TEST(Pieces, CoverTheMatrixWithinTheirBytes) {
           const Block block = pieces.of(number);
           EXPECT_TRUE(block.i + block.rows <= rows && block.j + block.cols <= cols);
           EXPECT_GT(block.rows * block.cols, 0);
-          EXPECT_LE(std::max(pieces.in_bytes(block), pieces.out_bytes(block)), std::max<index_t>(most, 64));
+          EXPECT_LE(std::max(pieces.in_bytes(block), pieces.out_bytes(block)),
+                    std::max<index_t>(most, 64));
           records += block.rows * block.cols;
         }
         EXPECT_EQ(records, rows * cols);
@@ -31,7 +32,8 @@ TEST(Pieces, HaveSidesOfWholeTiles) {
   const Pieces pieces = plan_pieces(50'000, 30'000, 8, index_t{64} << 20);
   EXPECT_EQ(pieces.piece.rows % 64, 0);
   EXPECT_EQ(pieces.piece.cols % 64, 0);
-  EXPECT_GE(std::min(pieces.piece.rows, pieces.piece.cols) * 8, 8192);  // bytes of a run on either side
+  EXPECT_GE(std::min(pieces.piece.rows, pieces.piece.cols) * 8,
+            8192);  // bytes of a run on either side
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
-// Matrices of records with sentinels around and between the rows, and the definition to compare with.
+// Matrices of records with sentinels around and between the rows, and the definition to compare
+// with.
 
 #include <algorithm>
 #include <span>
@@ -10,8 +11,8 @@
 
 namespace tessera::transpose {
 
-/// A rows x cols matrix in a larger array that is filled with a pattern; `skew` bytes before it spoil
-/// alignment.
+/// A rows x cols matrix in a larger array that is filled with a pattern; `skew` bytes before it
+/// spoil alignment.
 class Fenced {
  public:
   static constexpr std::byte pattern{0xA5};
@@ -24,7 +25,9 @@ class Fenced {
   }
 
   [[nodiscard]] Records view() { return {data() + fence + skew_, rows_, cols_, ld_, bytes_}; }
-  [[nodiscard]] ConstRecords view() const { return {data() + fence + skew_, rows_, cols_, ld_, bytes_}; }
+  [[nodiscard]] ConstRecords view() const {
+    return {data() + fence + skew_, rows_, cols_, ld_, bytes_};
+  }
 
   /// The whole array, to be moved elsewhere and back.
   [[nodiscard]] std::span<std::byte> storage() { return {data(), 64 * storage_.size()}; }
@@ -35,7 +38,8 @@ class Fenced {
       std::byte* const row = view().at(i, 0);
       for (index_t k = 0; k < cols_ * bytes_; k += 8) {
         const std::uint64_t bits = random_bits(seed, static_cast<std::uint64_t>(i), k);
-        std::memcpy(row + k, &bits, static_cast<std::size_t>(std::min<index_t>(8, cols_ * bytes_ - k)));
+        std::memcpy(row + k, &bits,
+                    static_cast<std::size_t>(std::min<index_t>(8, cols_ * bytes_ - k)));
       }
     }
   }

@@ -19,10 +19,11 @@ namespace {
 struct Shape {
   index_t rows, cols;
 };
-constexpr Shape shapes[] = {
-    {0, 0},     {0, 5},     {5, 0},    {1, 1},    {1, 7},      {7, 1},      {2, 3},    {8, 8},     {15, 16},
-    {16, 15},   {17, 16},   {31, 33},  {63, 64},  {64, 64},    {65, 64},    {64, 65},  {127, 129}, {128, 128},
-    {129, 127}, {131, 257}, {3, 1009}, {1009, 3}, {100, 1000}, {1000, 100}, {300, 511}};
+constexpr Shape shapes[] = {{0, 0},    {0, 5},     {5, 0},      {1, 1},      {1, 7},
+                            {7, 1},    {2, 3},     {8, 8},      {15, 16},    {16, 15},
+                            {17, 16},  {31, 33},   {63, 64},    {64, 64},    {65, 64},
+                            {64, 65},  {127, 129}, {128, 128},  {129, 127},  {131, 257},
+                            {3, 1009}, {1009, 3},  {100, 1000}, {1000, 100}, {300, 511}};
 
 /// The rows out of place that this machine can run.
 std::vector<Variant> usable() {
@@ -34,20 +35,24 @@ std::vector<Variant> usable() {
   return rows;
 }
 
-void expect_transposed(const Variant& variant, const Shape& shape, index_t bytes, index_t pad, index_t skew,
-                       const Tuning& tuning) {
+void expect_transposed(const Variant& variant, const Shape& shape, index_t bytes, index_t pad,
+                       index_t skew, const Tuning& tuning) {
   Fenced a(shape.rows, shape.cols, shape.cols + pad, bytes, skew);
   Fenced b(shape.cols, shape.rows, shape.rows + pad, bytes, skew);
   a.fill(7);
   b.fill(8);
   const Fenced before = a;
   variant.out_of_place(a.view(), b.view(), tuning);
-  EXPECT_EQ(differences(a.view(), b.view()), 0) << variant.name << " " << shape.rows << "x" << shape.cols
-                                                << " bytes " << bytes << " pad " << pad << " skew " << skew;
-  EXPECT_EQ(b.spoiled(), 0) << variant.name << " " << shape.rows << "x" << shape.cols << " bytes " << bytes;
+  EXPECT_EQ(differences(a.view(), b.view()), 0)
+      << variant.name << " " << shape.rows << "x" << shape.cols << " bytes " << bytes << " pad "
+      << pad << " skew " << skew;
+  EXPECT_EQ(b.spoiled(), 0) << variant.name << " " << shape.rows << "x" << shape.cols << " bytes "
+                            << bytes;
   const ConstRecords old = before.view();
   for (index_t i = 0; i < shape.rows; ++i) {
-    ASSERT_EQ(std::memcmp(old.at(i, 0), a.view().at(i, 0), static_cast<std::size_t>(shape.cols * bytes)), 0);
+    ASSERT_EQ(
+        std::memcmp(old.at(i, 0), a.view().at(i, 0), static_cast<std::size_t>(shape.cols * bytes)),
+        0);
   }
 }
 
@@ -90,15 +95,17 @@ TEST(Variants, TransposeWhatTheLastCacheHolds) {
   const Variant& variant = *find_variant(variants(), "cache_oblivious");
   for (const index_t bytes : {1, 2, 4, 8, 16}) {
     for (const int threads : {1, 2, 3}) {
-      expect_transposed(variant, {1001, 1'500'000 / 1000 / bytes}, bytes, 0, 0, {.threads = threads});
-      expect_transposed(variant, {1'500'000 / 70 / bytes, 71}, bytes, 1, bytes, {.threads = threads});
+      expect_transposed(variant, {1001, 1'500'000 / 1000 / bytes}, bytes, 0, 0,
+                        {.threads = threads});
+      expect_transposed(variant, {1'500'000 / 70 / bytes, 71}, bytes, 1, bytes,
+                        {.threads = threads});
     }
   }
 }
 
 TEST(Variants, TransposeWhatExceedsTheCaches) {
-  // Results that are streamed: rows of b on lines, off lines by the same amount, off lines by any amount,
-  // short and contiguous, and not even aligned to records.
+  // Results that are streamed: rows of b on lines, off lines by the same amount, off lines by any
+  // amount, short and contiguous, and not even aligned to records.
   const Variant& variant = *find_variant(variants(), "cache_oblivious");
   for (const index_t bytes : {1, 2, 4, 8, 16}) {
     const index_t cols = std::max<index_t>(4'500'000, machine::caches().l3 / 4) / 1024 / bytes + 7;
@@ -161,11 +168,12 @@ void expect_leaf_right(const Shape& shape, index_t bytes, Store store, index_t l
       a.fill(3);
       const ConstRecords from = a.view();
       const Records to = b.view();
-      set.transpose({from.data, from.stride(), to.data, to.stride(), shape.rows, shape.cols, bytes, store,
-                     strip, ahead});
+      set.transpose({from.data, from.stride(), to.data, to.stride(), shape.rows, shape.cols, bytes,
+                     store, strip, ahead});
       set.fence();
-      EXPECT_EQ(differences(from, to), 0) << which << " " << shape.rows << "x" << shape.cols << " of "
-                                          << bytes << " strips of " << strip << " skew " << skew;
+      EXPECT_EQ(differences(from, to), 0)
+          << which << " " << shape.rows << "x" << shape.cols << " of " << bytes << " strips of "
+          << strip << " skew " << skew;
       EXPECT_EQ(b.spoiled(), 0);
     }
   }
@@ -198,7 +206,8 @@ void expect_swap_right(index_t bytes, index_t down, index_t right, bool diagonal
         const bool upper = row < rows && col >= j && col < j + cols,
                    lower = col < rows && row >= j && row < j + cols;
         const std::byte* const want = upper || lower ? a.at(col, row) : a.at(row, col);
-        ASSERT_EQ(std::memcmp(b.at(row, col), want, static_cast<std::size_t>(bytes)), 0) << row << " " << col;
+        ASSERT_EQ(std::memcmp(b.at(row, col), want, static_cast<std::size_t>(bytes)), 0)
+            << row << " " << col;
       }
     }
     EXPECT_EQ(after.spoiled(), 0);
@@ -249,8 +258,10 @@ TEST(Leaf, CarriesWhatFillsNoLine) {
       }
     }
   }
-  for (const index_t cols : {1007, 1008, 1023, 1024, 1071, 1072, 2300})  // about what is carried at a time
-    for (const index_t bytes : {1, 8}) expect_leaf_right({131, cols}, bytes, Store::carried, 133, 8);
+  for (const index_t cols :
+       {1007, 1008, 1023, 1024, 1071, 1072, 2300})  // about what is carried at a time
+    for (const index_t bytes : {1, 8})
+      expect_leaf_right({131, cols}, bytes, Store::carried, 133, 8);
 }
 
 TEST(Leaf, StreamsBytesFromAnywhereToAnywhere) {
@@ -277,7 +288,8 @@ TEST(Remap, OrdersVisitEveryCellOnce) {
       const Cell cells[] = {row_order(p, shape.cols), zigzag_order(p, shape.cols),
                             diagonal_order(p, shape.rows, shape.cols)};
       for (int k = 0; k < 3; ++k) {
-        EXPECT_TRUE(cells[k].i >= 0 && cells[k].i < shape.rows && cells[k].j >= 0 && cells[k].j < shape.cols);
+        EXPECT_TRUE(cells[k].i >= 0 && cells[k].i < shape.rows && cells[k].j >= 0 &&
+                    cells[k].j < shape.cols);
         EXPECT_TRUE(seen[k].insert({cells[k].i, cells[k].j}).second) << k;
       }
     }

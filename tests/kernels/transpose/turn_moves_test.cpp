@@ -1,5 +1,6 @@
-// The vectorised device kernel's own loops, walked on the CPU tile by tile and thread by thread: what they
-// read lies in rows of a, what they write are the records of b, once each, in vectors on 16 bytes.
+// The vectorised device kernel's own loops, walked on the CPU tile by tile and thread by thread:
+// what they read lies in rows of a, what they write are the records of b, once each, in vectors on
+// 16 bytes.
 
 #include "kernels/transpose/turn_moves.hpp"
 
@@ -22,7 +23,8 @@ class Watch {
     const index_t at = from - view_.data, row_bytes = view_.cols * view_.bytes;
     const index_t row = at < 0 ? -1 : at / view_.stride(), inside = at - row * view_.stride();
     if (row < 0 || row >= view_.rows || inside + bytes > row_bytes) return false;
-    for (index_t b = 0; b < bytes; ++b) ++counts_[static_cast<std::size_t>(row * row_bytes + inside + b)];
+    for (index_t b = 0; b < bytes; ++b)
+      ++counts_[static_cast<std::size_t>(row * row_bytes + inside + b)];
     return true;
   }
   [[nodiscard]] bool all_once() const {
@@ -92,9 +94,15 @@ void expect_right(Fenced& a, Fenced& b) {
   constexpr int extra = extra_rows<Tile>(window), size = Tile::size(extra);
   const ConstRecords from = a.view();
   const Records to = b.view();
-  const index_t down = ceil_div(from.rows + extra, Tile::rows), right = ceil_div(from.cols, Tile::cols);
-  const TurnTask task{
-      from.data, from.stride(), to.data, to.stride(), from.rows, from.cols, static_cast<unsigned>(down)};
+  const index_t down = ceil_div(from.rows + extra, Tile::rows),
+                right = ceil_div(from.cols, Tile::cols);
+  const TurnTask task{from.data,
+                      from.stride(),
+                      to.data,
+                      to.stride(),
+                      from.rows,
+                      from.cols,
+                      static_cast<unsigned>(down)};
   Watch read(from), written(to);
   int faults = 0, singles = 0;
   std::vector<Vec16> tile(static_cast<std::size_t>(ceil_div(size, 16)));
@@ -149,8 +157,10 @@ TYPED_TEST(Moves, WriteEveryRecordOnceWhereverRowsBegin) {
   if constexpr (bytes < 16) {
     for (const auto& [rows, cols] : shapes<Tile>()) {
       for (index_t off = 0; off < vector; off += std::max<index_t>(1, vector / 4)) {
-        SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols) + ", " + std::to_string(off));
-        Fenced a(rows, cols, cols + off, bytes, off * bytes), on(rows, cols, round_up(cols, vector), bytes);
+        SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols) + ", " +
+                     std::to_string(off));
+        Fenced a(rows, cols, cols + off, bytes, off * bytes),
+            on(rows, cols, round_up(cols, vector), bytes);
         a.fill(7), on.fill(7);
         Fenced b(cols, rows, round_up(rows, vector), bytes, 16);
         expect_right<Tile, false, 0>(a, b);

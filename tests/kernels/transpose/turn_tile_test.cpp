@@ -15,8 +15,8 @@
 namespace tessera::transpose {
 namespace {
 
-/// Passes that shared memory needs to serve a warp of accesses to words of so many bytes: 32 banks of 4
-/// bytes, served 128 bytes at a time.
+/// Passes that shared memory needs to serve a warp of accesses to words of so many bytes: 32 banks
+/// of 4 bytes, served 128 bytes at a time.
 int passes(const std::function<int(int lane)>& address, int word) {
   const int lanes = std::min(32, 128 / word);
   int worst = 0;
@@ -76,8 +76,8 @@ TYPED_TEST(Tiles, MeetNoBankTwiceWhereRowsOfTheResultBeginOnVectors) {
           const auto patch = Tile::patch(first + lane);
           const int shift =
               row * stride % 16 / Tile::word * Tile::word;  // shorter records: two words are read
-          return Tile::offset(patch.group * Tile::vector, patch.word * Tile::word) + row * Tile::pitch +
-                 shift;
+          return Tile::offset(patch.group * Tile::vector, patch.word * Tile::word) +
+                 row * Tile::pitch + shift;
         };
         EXPECT_EQ(passes(word, Tile::word), 1);
       }
@@ -94,7 +94,8 @@ TYPED_TEST(Tiles, MeetBanksFewTimesInWindows) {
       for (int first = 0; first < std::min(Tile::vectors, 1024); first += 32) {
         const auto word = [&](int lane) {
           const int group = (first + lane) % Tile::groups, col = (first + lane) / Tile::groups;
-          const int row = extra_rows<Tile>(32) - col * stride_b % 32 / Tile::bytes + group * Tile::vector;
+          const int row =
+              extra_rows<Tile>(32) - col * stride_b % 32 / Tile::bytes + group * Tile::vector;
           return Tile::offset(row, col * Tile::bytes + row * stride_a % 16);
         };
         EXPECT_LE(passes(word, Tile::bytes), 4);
@@ -104,7 +105,8 @@ TYPED_TEST(Tiles, MeetBanksFewTimesInWindows) {
 }
 
 Tiling tiling(index_t rows, index_t cols, index_t bytes) {
-  return vector_plan({nullptr, rows, cols, cols, bytes}, {nullptr, cols, rows, rows, bytes}, 132).tiling;
+  return vector_plan({nullptr, rows, cols, cols, bytes}, {nullptr, cols, rows, rows, bytes}, 132)
+      .tiling;
 }
 
 TEST(VectorPlan, TakesSmallTilesForSmallMatricesAndLargeOnesWhereRowsBeginOffVectors) {
@@ -123,7 +125,8 @@ TEST(VectorPlan, OfShortRecordsTakesSmallTiles) {
   EXPECT_EQ(tiling(8192, 8192, 1), small_tiles);
   EXPECT_EQ(tiling(8001, 12345, 1), small_tiles);
   EXPECT_EQ(tiling(8192, 8192, 2), small_tiles);
-  for (const auto& [rows, cols] : {std::pair<index_t, index_t>{8000, 12345}, {12345, 8000}, {8001, 12345}})
+  for (const auto& [rows, cols] :
+       {std::pair<index_t, index_t>{8000, 12345}, {12345, 8000}, {8001, 12345}})
     EXPECT_EQ(tiling(rows, cols, 2), square_tiles) << rows;
 }
 

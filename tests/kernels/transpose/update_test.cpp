@@ -54,12 +54,15 @@ void expect_update(index_t rows, index_t cols, Op op, T alpha, T beta) {
   }
 }
 
-/// Complex numbers, element by element by the definition; the column behind the last stays as it is.
+/// Complex numbers, element by element by the definition; the column behind the last stays as it
+/// is.
 template <class T>
-void expect_complex_update(index_t rows, index_t cols, Op op, T alpha, T beta, Conjugate conjugate) {
+void expect_complex_update(index_t rows, index_t cols, Op op, T alpha, T beta,
+                           Conjugate conjugate) {
   using Number = std::complex<T>;
   const auto number = [](std::uint64_t stream, index_t at) {
-    return Number{random_symmetric<T>(3, stream, 2 * at), random_symmetric<T>(3, stream, 2 * at + 1)};
+    return Number{random_symmetric<T>(3, stream, 2 * at),
+                  random_symmetric<T>(3, stream, 2 * at + 1)};
   };
   const index_t ld = (op == Op::none ? cols : rows) + 1;
   std::vector<Number> a(static_cast<std::size_t>((op == Op::none ? rows : cols) * ld));
@@ -67,9 +70,10 @@ void expect_complex_update(index_t rows, index_t cols, Op op, T alpha, T beta, C
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = number(1, static_cast<index_t>(i));
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = number(2, static_cast<index_t>(i));
   const auto old = b;
-  const MatrixView<const Number> from{a.data(), op == Op::none ? rows : cols, op == Op::none ? cols : rows,
-                                      ld};
-  update(Update<Number>{alpha, from, op, beta, {b.data(), rows, cols, cols + 1}, conjugate}, {.threads = 2});
+  const MatrixView<const Number> from{a.data(), op == Op::none ? rows : cols,
+                                      op == Op::none ? cols : rows, ld};
+  update(Update<Number>{alpha, from, op, beta, {b.data(), rows, cols, cols + 1}, conjugate},
+         {.threads = 2});
   for (index_t i = 0; i < rows; ++i) {
     for (index_t j = 0; j <= cols; ++j) {
       const Number was = old[static_cast<std::size_t>(i * (cols + 1) + j)];
@@ -79,7 +83,8 @@ void expect_complex_update(index_t rows, index_t cols, Op op, T alpha, T beta, C
       const auto part = [&](T value, T before) {
         return beta == 0 ? alpha * value : alpha * value + beta * before;
       };
-      const Number want = j == cols ? was : Number{part(x.real(), was.real()), part(x.imag(), was.imag())};
+      const Number want =
+          j == cols ? was : Number{part(x.real(), was.real()), part(x.imag(), was.imag())};
       ASSERT_EQ(is, want) << rows << "x" << cols << " at " << i << "," << j;
     }
   }
@@ -87,7 +92,8 @@ void expect_complex_update(index_t rows, index_t cols, Op op, T alpha, T beta, C
 
 TYPED_TEST(UpdateOf, ComplexNumbersAreScaledAndConjugated) {
   using T = TypeParam;
-  for (const auto& [rows, cols] : {std::pair<index_t, index_t>{1, 1}, {63, 65}, {67, 131}, {200, 3}}) {
+  for (const auto& [rows, cols] :
+       {std::pair<index_t, index_t>{1, 1}, {63, 65}, {67, 131}, {200, 3}}) {
     for (const Op op : {Op::none, Op::transpose}) {
       for (const Conjugate conjugate : {Conjugate::no, Conjugate::yes}) {
         expect_complex_update<T>(rows, cols, op, T{1}, T{0}, conjugate);

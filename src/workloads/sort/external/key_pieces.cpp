@@ -1,5 +1,5 @@
-// Plain keys out of core: read ahead where they lie as memory holds them, sorted as they are, by their total
-// order, or divided by value.
+// Plain keys out of core: read ahead where they lie as memory holds them, sorted as they are, by
+// their total order, or divided by value.
 
 #include "dist/sort/some_keys.hpp"
 #include "kernels/sort/divide.hpp"
@@ -18,15 +18,15 @@ class KeyPieces final : public Pieces {
       : inputs_(inputs),
         request_(request),
         verify_(verify),
-        rows_(
-            {static_cast<index_t>(sizeof(T))}, queue,
-            {[this](const std::string& file) { return find_place(file); },
-             [this](std::span<const Slice> slices, const ReadAhead::Pointers& to) {
-               return read(slices, reinterpret_cast<T*>(to[0]));
-             },
-             [this](const Slice& slice, layout::Range rows, const ReadAhead::Pointers& at) {
-               return look(slice, {reinterpret_cast<const T*>(at[0]), static_cast<std::size_t>(rows.size())});
-             }}) {
+        rows_({static_cast<index_t>(sizeof(T))}, queue,
+              {[this](const std::string& file) { return find_place(file); },
+               [this](std::span<const Slice> slices, const ReadAhead::Pointers& to) {
+                 return read(slices, reinterpret_cast<T*>(to[0]));
+               },
+               [this](const Slice& slice, layout::Range rows, const ReadAhead::Pointers& at) {
+                 return look(slice, {reinterpret_cast<const T*>(at[0]),
+                                     static_cast<std::size_t>(rows.size())});
+               }}) {
     io::DatasetInfo info;
     info.shape = {0};
     info.element_bytes = sizeof(T);
@@ -44,8 +44,8 @@ class KeyPieces final : public Pieces {
   void expect(std::span<const Slice> slices) override { rows_.expect(slices); }
   [[nodiscard]] io::FileTraffic take_traffic() override { return rows_.take_traffic(); }
 
-  [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step, const Sink& sink,
-                            mpi::Phases& phases) override {
+  [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step,
+                            const Sink& sink, mpi::Phases& phases) override {
     const ReadAhead::Taken now = taken(slices, phases);
     Sorted result{.came = rows_of(slices), .hash_before = now.look};
     const std::span<T> items = keys_of(now.room, result.came);
@@ -81,12 +81,14 @@ class KeyPieces final : public Pieces {
     const std::optional<io::PlainRows> place = find_place("");
     if (!place) return {};
     const layout::BlockMap map(request_.n, pages);
-    const auto rows = [&](index_t p) { return layout::Range{map.begin(p), map.begin(p) + in_page}; };
+    const auto rows = [&](index_t p) {
+      return layout::Range{map.begin(p), map.begin(p) + in_page};
+    };
     for (index_t p = 0; p < pages; ++p) place->will_read(rows(p));
     std::string sample(static_cast<std::size_t>(pages * in_page) * sizeof(T), '\0');
     for (index_t p = 0; p < pages; ++p) {
-      std::byte* const to =
-          reinterpret_cast<std::byte*>(sample.data()) + p * in_page * static_cast<index_t>(sizeof(T));
+      std::byte* const to = reinterpret_cast<std::byte*>(sample.data()) +
+                            p * in_page * static_cast<index_t>(sizeof(T));
       place->read(rows(p), {&to, 1}, in_page, [](layout::Range) {});
     }
     return sample;
@@ -167,8 +169,9 @@ class KeyPieces final : public Pieces {
       const mpi::PhaseScope scope(phases, "sort");
       const mpi::Computing computing;
       machine::parallel(threads(), [&] {
-        tessera::sort::sort_keys(request_.method.kernel, keys, spare_keys(static_cast<index_t>(keys.size())),
-                                 order(), request_.method.tuning, done);
+        tessera::sort::sort_keys(request_.method.kernel, keys,
+                                 spare_keys(static_cast<index_t>(keys.size())), order(),
+                                 request_.method.tuning, done);
       });
     }
     if (!verify_) return;
@@ -240,9 +243,10 @@ class KeyPieces final : public Pieces {
 
 std::unique_ptr<Pieces> make_key_pieces(const Inputs& inputs, const Request& request, bool verify,
                                         io::FileQueue& queue) {
-  return dispatch_element(*request.by.front().form.number, [&]<class T>(Type<T>) -> std::unique_ptr<Pieces> {
-    return std::make_unique<KeyPieces<T>>(inputs, request, verify, queue);
-  });
+  return dispatch_element(*request.by.front().form.number,
+                          [&]<class T>(Type<T>) -> std::unique_ptr<Pieces> {
+                            return std::make_unique<KeyPieces<T>>(inputs, request, verify, queue);
+                          });
 }
 
 }  // namespace tessera::workloads::sort

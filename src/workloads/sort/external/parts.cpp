@@ -7,20 +7,23 @@ namespace tessera::workloads::sort {
 using dist::sort::Border;
 using dist::sort::RunSamples;
 
-Parts::Parts(const dist::sort::RunPlan& plan, std::vector<RunSamples> runs, dist::sort::EqualRows equal,
-             const Pieces& pieces, const SortedFiles& files)
+Parts::Parts(const dist::sort::RunPlan& plan, std::vector<RunSamples> runs,
+             dist::sort::EqualRows equal, const Pieces& pieces, const SortedFiles& files)
     : runs_(std::move(runs)) {
   auto borders = part_borders(plan, runs_, pieces.words(), equal);
   count_ = static_cast<index_t>(borders.size()) + 1;
-  cut_ = [&plan, &pieces, &files, samples = runs_, borders = std::move(borders)](index_t run, index_t part) {
+  cut_ = [&plan, &pieces, &files, samples = runs_, borders = std::move(borders)](index_t run,
+                                                                                 index_t part) {
     const Border& border = borders[static_cast<std::size_t>(part - 1)];
-    const layout::Range rows = dist::sort::bracket(plan, samples[static_cast<std::size_t>(run)], run, border);
+    const layout::Range rows =
+        dist::sort::bracket(plan, samples[static_cast<std::size_t>(run)], run, border);
     const auto words = pieces.words_of({files.run(run), rows});
     return rows.begin + dist::sort::rows_before(words, run, rows.begin, border);
   };
 }
 
-std::optional<Parts> Parts::of_buckets(const dist::sort::RunPlan& plan, std::vector<RunSamples> runs) {
+std::optional<Parts> Parts::of_buckets(const dist::sort::RunPlan& plan,
+                                       std::vector<RunSamples> runs) {
   std::vector<index_t> sizes(runs.front().words.size() - 1, 0);
   for (const RunSamples& run : runs) {
     for (std::size_t b = 0; b < sizes.size(); ++b)
@@ -48,6 +51,17 @@ std::vector<index_t> Parts::before(index_t part) const {
   return rows;
 }
 
+std::vector<Slice> Parts::slices(index_t part, const std::vector<index_t>& from,
+                                 const std::vector<index_t>& to, const SortedFiles& files) const {
+  std::vector<Slice> slices;
+  for (std::size_t r = 0; r < from.size(); ++r) {
+    const auto run = static_cast<index_t>(r);
+    if (from[r] < to[r])
+      slices.push_back({files.run(run), {from[r], to[r]}, buckets(run, part)});
+  }
+  return slices;
+}
+
 std::vector<index_t> Parts::buckets(index_t run, index_t part) const {
   if (firsts_.empty()) return {};
   const std::vector<std::uint64_t>& begin = runs_[static_cast<std::size_t>(run)].words;
@@ -55,7 +69,8 @@ std::vector<index_t> Parts::buckets(index_t run, index_t part) const {
   return {first, begin.begin() + firsts_[static_cast<std::size_t>(part) + 1] + 1};
 }
 
-void OrderOfParts::follow(const std::vector<std::uint64_t>& first, const std::vector<std::uint64_t>& last) {
+void OrderOfParts::follow(const std::vector<std::uint64_t>& first,
+                          const std::vector<std::uint64_t>& last) {
   if (last_.empty())
     first_ = first;
   else if (!may_follow(last_, first))
@@ -65,9 +80,10 @@ void OrderOfParts::follow(const std::vector<std::uint64_t>& first, const std::ve
 
 bool OrderOfParts::may_follow(std::span<const std::uint64_t> before,
                               std::span<const std::uint64_t> after) const {
-  return equal_ == EqualRows::wrong
-             ? std::lexicographical_compare(before.begin(), before.end(), after.begin(), after.end())
-             : !std::lexicographical_compare(after.begin(), after.end(), before.begin(), before.end());
+  return equal_ == EqualRows::wrong ? std::lexicographical_compare(before.begin(), before.end(),
+                                                                   after.begin(), after.end())
+                                    : !std::lexicographical_compare(after.begin(), after.end(),
+                                                                    before.begin(), before.end());
 }
 
 index_t OrderOfParts::faults(const mpi::Communicator& comm) const {

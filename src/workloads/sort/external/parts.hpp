@@ -1,5 +1,6 @@
 #pragma once
-// Where the runs of an out-of-core sort are cut into parts that follow each other in the sorted order.
+// Where the runs of an out-of-core sort are cut into parts that follow each other in the sorted
+// order.
 
 #include <functional>
 #include <optional>
@@ -25,17 +26,24 @@ class Parts {
   /// The first rows of a part's buckets in a run, and the end of the last one; none of sorted runs.
   [[nodiscard]] std::vector<index_t> buckets(index_t run, index_t part) const;
 
+  /// A part's rows in every run, between these of before(). Local.
+  [[nodiscard]] std::vector<Slice> slices(index_t part, const std::vector<index_t>& from,
+                                          const std::vector<index_t>& to,
+                                          const SortedFiles& files) const;
+
  private:
   using Cut = std::function<index_t(index_t run, index_t part)>;
   Parts() = default;
 
   std::vector<dist::sort::RunSamples> runs_;
-  std::vector<index_t> firsts_;  // of divided runs: the buckets that parts begin with, and how many there are
+  std::vector<index_t>
+      firsts_;  // of divided runs: the buckets that parts begin with, and how many there are
   index_t count_ = 0;
   Cut cut_;  // for 0 < part < count
 };
 
-/// Whether the parts of all ranks follow each other in order, by the words of their first and last rows.
+/// Whether the parts of all ranks follow each other in order, by the words of their first and last
+/// rows.
 class OrderOfParts {
  public:
   enum class EqualRows { allowed, wrong };

@@ -16,7 +16,8 @@ std::vector<RoomRows> buckets_of(std::span<const Slice> slices) {
     if (divided) buckets.resize(slice.buckets.size() - 1);
     for (std::size_t b = 0; b < buckets.size(); ++b) {
       const index_t to_room = first - slice.rows.begin;
-      const layout::Range rows = divided ? layout::Range{slice.buckets[b], slice.buckets[b + 1]} : slice.rows;
+      const layout::Range rows =
+          divided ? layout::Range{slice.buckets[b], slice.buckets[b + 1]} : slice.rows;
       if (!rows.empty()) buckets[b].push_back({rows.begin + to_room, rows.end + to_room});
     }
     first += slice.rows.size();
@@ -26,7 +27,8 @@ std::vector<RoomRows> buckets_of(std::span<const Slice> slices) {
 
 std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Request& request, bool verify,
                                     bool with_index, io::FileQueue& queue) {
-  if (request.task == Task::permutation) return make_table_pieces(inputs, request, verify, with_index, queue);
+  if (request.task == Task::permutation)
+    return make_table_pieces(inputs, request, verify, with_index, queue);
   return make_key_pieces(inputs, request, verify, queue);
 }
 

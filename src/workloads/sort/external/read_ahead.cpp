@@ -43,7 +43,8 @@ void ReadAhead::expect(std::span<const Slice> slices) {
 
 const std::optional<io::PlainRows>& ReadAhead::place_of(const std::string& file) {
   const auto known = places_.find(file);
-  return known != places_.end() ? known->second : places_.emplace(file, source_.find(file)).first->second;
+  return known != places_.end() ? known->second
+                                : places_.emplace(file, source_.find(file)).first->second;
 }
 
 /// In blocks that a cache holds where they are looked at.
@@ -55,10 +56,11 @@ void ReadAhead::read(Coming& coming) {
   index_t first = 0;
   for (std::size_t s = 0; s < coming.slices.size(); ++s) {
     const Slice& slice = coming.slices[s];
-    coming.places[s]->read(slice.rows, columns_of(coming.room, first), block, [&](layout::Range some) {
-      coming.look +=
-          source_.look(slice, some, columns_of(coming.room, first + some.begin - slice.rows.begin));
-    });
+    coming.places[s]->read(
+        slice.rows, columns_of(coming.room, first), block, [&](layout::Range some) {
+          coming.look += source_.look(
+              slice, some, columns_of(coming.room, first + some.begin - slice.rows.begin));
+        });
     first += slice.rows.size();
   }
   reading_.count_read(first * row);

@@ -17,8 +17,8 @@
 
 namespace tessera::workloads::sort {
 
-/// Rooms for rows, column by column: one is being worked on with a spare one, the third is written and then
-/// read into. What lies in files as it is held in memory is read by a thread of its own.
+/// Rooms for rows, column by column: one is being worked on with a spare one, the third is written
+/// and then read into. What lies in files as it is held in memory is read by a thread of its own.
 class ReadAhead {
  public:
   using Pointers = std::vector<std::byte*>;  // of the columns

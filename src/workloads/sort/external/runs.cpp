@@ -32,7 +32,8 @@ constexpr const char* samples_note = "sort_samples";
 constexpr const char* hash_before_note = "sort_hash_before";
 constexpr const char* hash_after_note = "sort_hash_after";
 
-/// Whether a file has a name as a run, a part, or one that is being written or was when it was killed.
+/// Whether a file has a name as a run, a part, or one that is being written or was when it was
+/// killed.
 bool is_of_runs(std::string_view name) {
   const bool hidden = name.starts_with('.');
   if (hidden) name.remove_prefix(1);
@@ -53,16 +54,17 @@ bool is_of_others(const std::string& file) {
 
 }  // namespace
 
-std::string identity_of(const Inputs& inputs, const Request& request, const dist::sort::RunPlan& plan,
-                        const Pieces& pieces) {
-  std::string text = request.generated() ? fmt::format("{} of {}", request.input, request.n) : std::string();
+std::string identity_of(const Inputs& inputs, const Request& request,
+                        const dist::sort::RunPlan& plan, const Pieces& pieces) {
+  std::string text =
+      request.generated() ? fmt::format("{} of {}", request.input, request.n) : std::string();
   if (inputs.data) {
     const std::string& file = inputs.data->name().file;
     text = fmt::format("{} of {} bytes, {}", inputs.data->name().text(), fs::file_size(file),
                        fs::last_write_time(file).time_since_epoch().count());
   }
-  text += fmt::format("; seed {}; {} runs of {} rows, sampled every {};", request.seed, plan.runs, plan.rows,
-                      plan.step);
+  text += fmt::format("; seed {}; {} runs of {} rows, sampled every {};", request.seed, plan.runs,
+                      plan.rows, plan.step);
   if (request.unique) text += " each key once;";
   if (request.takes_first()) text += fmt::format(" the first {};", *request.top);
   for (const SortColumn& key : request.by) {
@@ -73,9 +75,19 @@ std::string identity_of(const Inputs& inputs, const Request& request, const dist
   return text;
 }
 
-std::string SortedFiles::run(index_t number) const { return fmt::format("{}/{:06}.h5", folder_, number); }
+std::string SortedFiles::run(index_t number) const {
+  return fmt::format("{}/{:06}.h5", folder_, number);
+}
 std::string SortedFiles::part(index_t number) const {
   return fmt::format("{}/part_{:06}.h5", folder_, number);
+}
+
+std::string folder_of_runs(const run::Values& values) {
+  const fs::path out =
+      io::parse_table_name(values.text(values.has("out") ? "out" : "argsort"), "out").file;
+  const fs::path base =
+      values.has("scratch") ? fs::path(values.text("scratch")) / out.filename() : out;
+  return base.string() + ".runs";
 }
 
 FolderLock::~FolderLock() {
@@ -94,27 +106,33 @@ void SortedFiles::make_folder() {
   std::error_code error;
   fs::create_directories(folder_, error);
   bool alone = lock_.take(folder_);
-  while (alone && fs::create_directories(folder_, error))  // the sort that had it has just removed it
+  while (alone &&
+         fs::create_directories(folder_, error))  // the sort that had it has just removed it
     alone = lock_.take(folder_);
-  require(alone, ExitCode::cannot_create,
-          fmt::format("another sort that runs has its runs in '{}'; wait for it, or name another folder with "
-                      "--scratch",
-                      folder_));
+  require(
+      alone, ExitCode::cannot_create,
+      fmt::format(
+          "another sort that runs has its runs in '{}'; wait for it, or name another folder with "
+          "--scratch",
+          folder_));
   require(!error, ExitCode::cannot_create,
-          fmt::format("cannot create '{}' for the runs ({}); name another folder with --scratch", folder_,
-                      error.message()));
+          fmt::format("cannot create '{}' for the runs ({}); name another folder with --scratch",
+                      folder_, error.message()));
   for (const auto& entry : fs::directory_iterator(folder_, error)) {
     const std::string name = entry.path().filename().string();
     require(
         !is_of_runs(name) || !entry.is_regular_file(error) || !is_of_others(entry.path().string()),
         ExitCode::cannot_create,
-        fmt::format("'{}' in the folder of the runs is no run of a sort and would be replaced by one; name "
-                    "another folder with --scratch",
-                    entry.path().string()));
+        fmt::format(
+            "'{}' in the folder of the runs is no run of a sort and would be replaced by one; name "
+            "another folder with --scratch",
+            entry.path().string()));
   }
-  require(io::is_own_folder(folder_), ExitCode::cannot_create,
-          fmt::format("'{}', where the runs would be, is another user's; name another folder with --scratch",
-                      folder_));
+  require(
+      io::is_own_folder(folder_), ExitCode::cannot_create,
+      fmt::format(
+          "'{}', where the runs would be, is another user's; name another folder with --scratch",
+          folder_));
 }
 
 SortedFiles::~SortedFiles() {
@@ -133,10 +151,11 @@ void SortedFiles::remove_folder() const {
   std::vector<fs::path> ours;
   for (fs::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored))
     if (is_of_runs(entry->path().filename().string())) ours.push_back(entry->path());
-  for_each_beside(2, ssize(ours), [&](index_t i, int) {  // each waits until its pages are given back
-    std::error_code one;
-    fs::remove(ours[static_cast<std::size_t>(i)], one);
-  });
+  for_each_beside(2, ssize(ours),
+                  [&](index_t i, int) {  // each waits until its pages are given back
+                    std::error_code one;
+                    fs::remove(ours[static_cast<std::size_t>(i)], one);
+                  });
   fs::remove(folder_, ignored);  // it stays where somebody keeps other files in it
 }
 
@@ -156,12 +175,14 @@ bool SortedFiles::has(const std::string& file) const {
   }
 }
 
-std::unique_ptr<io::OutputFile> SortedFiles::create(const std::string& file, const Sorted& rows) const {
+std::unique_ptr<io::OutputFile> SortedFiles::create(const std::string& file,
+                                                    const Sorted& rows) const {
   std::vector<io::Handle> types;
   std::vector<io::DatasetSpec> specs;
   const auto add = [&](const char* path, std::vector<index_t> shape, io::Handle type) {
     types.push_back(std::move(type));
-    specs.push_back({.path = path, .shape = std::move(shape), .type = types.back(), .dimensions = {}});
+    specs.push_back(
+        {.path = path, .shape = std::move(shape), .type = types.back(), .dimensions = {}});
   };
   for (const PieceColumn& one : pieces_.columns()) {
     std::vector<index_t> shape = one.column.info.shape;
@@ -170,7 +191,8 @@ std::unique_ptr<io::OutputFile> SortedFiles::create(const std::string& file, con
   }
   add(samples_path, {static_cast<index_t>(rows.samples.size())}, io::owned_type(Element::u64));
   return std::make_unique<io::OutputFile>(mpi::Communicator::self(), file, specs,
-                                          io::OutputFile::Existing::known, io::OutputFile::Sync::off);
+                                          io::OutputFile::Existing::known,
+                                          io::OutputFile::Sync::off);
 }
 
 /// The memory, if it has an owner, is kept until then.

@@ -1,8 +1,9 @@
 #pragma once
-// Rows in scratch files that another attempt of the same sort finds: the runs of an out-of-core sort, sorted
-// or divided, and its parts where each key is wanted once. They are not brought to the device: what is wanted
-// of them is that the next attempt, or the next minute, finds them in the file cache. Whoever finds them at
-// the start compares them with their checksums, for the machine may have gone down in between.
+// Rows in scratch files that another attempt of the same sort finds: the runs of an out-of-core
+// sort, sorted or divided, and its parts where each key is wanted once. They are not brought to the
+// device: what is wanted of them is that the next attempt, or the next minute, finds them in the
+// file cache. Whoever finds them at the start compares them with their checksums, for the machine
+// may have gone down in between.
 
 #include "dist/sort/external.hpp"
 #include "io/output_file.hpp"
@@ -13,6 +14,9 @@ namespace tessera::workloads::sort {
 /// What a file is a part of: another attempt may use it if this is the same.
 [[nodiscard]] std::string identity_of(const Inputs& inputs, const Request& request,
                                       const dist::sort::RunPlan& plan, const Pieces& pieces);
+
+/// The folder of a sort's runs: in --scratch, or beside its output.
+[[nodiscard]] std::string folder_of_runs(const run::Values& values);
 
 /// What a finished file tells of its rows.
 struct SortedFile {
@@ -54,8 +58,8 @@ class SortedFiles {
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::string run(index_t number) const;
   [[nodiscard]] std::string part(index_t number) const;
-  /// Makes the folder and keeps other sorts out of it while this object lives, or its process. Throws
-  /// Error(cannot_create), also where another sort has it.
+  /// Makes the folder and keeps other sorts out of it while this object lives, or its process.
+  /// Throws Error(cannot_create), also where another sort has it.
   void make_folder();
   /// With the runs and parts in it, and nothing else.
   void remove_folder() const;
@@ -66,15 +70,16 @@ class SortedFiles {
 
   /// Whether a finished file of the same sort is there, undamaged.
   [[nodiscard]] bool has(const std::string& file) const;
-  /// Writes rows to a file, those that `rows` makes and hands on. It has its name when the next one is made,
-  /// or at finish(). Returns its faults.
+  /// Writes rows to a file, those that `rows` makes and hands on. It has its name when the next one
+  /// is made, or at finish(). Returns its faults.
   using Rows = std::function<Sorted(const Pieces::Sink&)>;
   index_t make(const std::string& file, const Rows& rows);
   void finish();
   [[nodiscard]] SortedFile load(const std::string& file) const;
 
  private:
-  [[nodiscard]] std::unique_ptr<io::OutputFile> create(const std::string& file, const Sorted& rows) const;
+  [[nodiscard]] std::unique_ptr<io::OutputFile> create(const std::string& file,
+                                                       const Sorted& rows) const;
 
   void note(const std::string& path);
   void write_later(std::size_t dataset, std::span<const std::byte> data,

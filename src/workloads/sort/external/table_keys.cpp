@@ -55,8 +55,9 @@ std::vector<std::uint64_t> TableKeys::sample(index_t n, index_t pages, index_t i
     holders.back().member.clear();
     holders.back().info.element_bytes = key.in_row.element_bytes();
     to.push_back(stored.emplace_back(in_page * key.in_row.row_bytes()).data());
-    columns.push_back(
-        {key.by->form, converted.emplace_back(in_page * key.in_row.key_bytes()).data(), key.by->order});
+    columns.push_back({key.by->form,
+                       converted.emplace_back(in_page * key.in_row.key_bytes()).data(),
+                       key.by->order});
   }
   const std::optional<io::PlainRows> place = io::PlainRows::stored(file_, holders);
   for (index_t p = 0; place && p < pages; ++p) place->will_read(rows(p));

@@ -26,7 +26,8 @@ class TableKeys {
   /// No call will be for more rows than these.
   void prepare(index_t rows);
   /// The keys of n rows, whose columns begin there; until the next call.
-  [[nodiscard]] std::vector<dist::sort::KeyColumn> of_rows(const std::vector<std::byte*>& columns, index_t n);
+  [[nodiscard]] std::vector<dist::sort::KeyColumn> of_rows(const std::vector<std::byte*>& columns,
+                                                           index_t n);
   /// The first `most` words of a few rows of pages all over a table of n rows, page by page.
   [[nodiscard]] std::vector<std::uint64_t> sample(index_t n, index_t pages, index_t in_page,
                                                   std::size_t most) const;

@@ -1,5 +1,5 @@
-// Rows of a table out of core: read ahead as they are stored, divided by the leading words of their keys, or
-// brought in order by the permutation that sorts these. Keys are looked at where they lie in the rows.
+// Rows of a table out of core: read ahead as they are stored, divided by the leading words of their
+// keys, or brought in order by the permutation that sorts these keys, which lie in the rows.
 
 #include <algorithm>
 #include <atomic>
@@ -26,8 +26,7 @@ using machine::Buffer;
 using tessera::sort::Pair;
 
 constexpr index_t grain = 1 << 14;  // rows of one task
-constexpr index_t at_once =
-    1 << 10;  // rows that a second-level cache holds while they are looked at and moved
+constexpr index_t at_once = 1 << 10;  // rows in a second-level cache while they are moved
 
 class TablePieces final : public Pieces {
  public:
@@ -37,14 +36,14 @@ class TablePieces final : public Pieces {
     choose_columns(with_index);
     std::vector<index_t> row_bytes;
     for (const PieceColumn& one : columns_) row_bytes.push_back(one.column.row_bytes());
-    rows_.emplace(
-        row_bytes, queue,
-        ReadAhead::Source{
-            [this](const std::string& file) { return find_place(file); },
-            [this](std::span<const Slice> slices, const ReadAhead::Pointers& to) { return read(slices, to); },
-            [this](const Slice& slice, layout::Range rows, const ReadAhead::Pointers& at) {
-              return arrived(slice, rows, at);
-            }});
+    rows_.emplace(row_bytes, queue,
+                  ReadAhead::Source{
+                      [this](const std::string& file) { return find_place(file); },
+                      [this](std::span<const Slice> slices, const ReadAhead::Pointers& to) {
+                        return read(slices, to);
+                      },
+                      [this](const Slice& slice, layout::Range rows,
+                             const ReadAhead::Pointers& at) { return arrived(slice, rows, at); }});
   }
 
   [[nodiscard]] const std::vector<PieceColumn>& columns() const override { return columns_; }
@@ -57,7 +56,7 @@ class TablePieces final : public Pieces {
     for (const SortColumn& key : request_.by) words += key.form.words();
     return static_cast<std::size_t>(words);
   }
-  /// Three rooms, the pairs that are sorted with their spare ones, and keys that had to be converted.
+  /// Three rooms, the pairs that are sorted with their spare ones, and converted keys.
   [[nodiscard]] index_t row_bytes() const override {
     index_t bytes = index_t{2 * sizeof(Pair)} + keys_->row_bytes();
     for (const PieceColumn& one : columns_) bytes += 3 * one.column.row_bytes();
@@ -73,8 +72,8 @@ class TablePieces final : public Pieces {
   void expect(std::span<const Slice> slices) override { rows_->expect(slices); }
   [[nodiscard]] io::FileTraffic take_traffic() override { return rows_->take_traffic(); }
 
-  [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step, const Sink& sink,
-                            mpi::Phases& phases) override {
+  [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step,
+                            const Sink& sink, mpi::Phases& phases) override {
     ReadAhead::Taken now = taken(slices, phases);
     Sorted result{.came = rows_of(slices), .hash_before = now.look};
     const std::vector<KeyColumn> keys = keys_->of_rows(rows_->columns_of(now.room), result.came);
@@ -88,7 +87,8 @@ class TablePieces final : public Pieces {
       result.hash_before = result.hash_after;  // runs are not hashed as they are read
     }
     std::vector<std::uint64_t> some;
-    for (index_t j = 0; j < result.rows; j += step) some.push_back(places[static_cast<std::size_t>(j)]);
+    for (auto j = std::size_t{0}; j < places.size(); j += static_cast<std::size_t>(step))
+      some.push_back(places[j]);
     const std::vector<KeyColumn> told = as_told(keys);
     result.samples = row_words(told, some, words());
     if (result.rows > 0) {
@@ -120,7 +120,8 @@ class TablePieces final : public Pieces {
   }
   [[nodiscard]] std::optional<std::uint64_t> divide_by(const std::string& sample, index_t buckets,
                                                        index_t most) override {
-    constexpr index_t in_cache = 40000;  // rows whose words a second-level cache holds while they are sorted
+    constexpr index_t in_cache =
+        40000;  // rows whose words a second-level cache holds while they are sorted
     std::vector<std::uint64_t> words(sample.size() / sizeof(std::uint64_t));
     std::copy_n(sample.data(), sample.size(), reinterpret_cast<char*>(words.data()));
     divider_.emplace(words, leading_words(), std::max(buckets, request_.n / in_cache));
@@ -186,7 +187,9 @@ class TablePieces final : public Pieces {
   /// Whether rows are left out.
   [[nodiscard]] bool takes_some() const { return request_.unique || request_.takes_first(); }
   [[nodiscard]] int threads() const { return request_.method.threads; }
-  [[nodiscard]] std::size_t leading_words() const { return std::min(words(), RowDivider::most_words); }
+  [[nodiscard]] std::size_t leading_words() const {
+    return std::min(words(), RowDivider::most_words);
+  }
   [[nodiscard]] bool has_index() const { return columns_.back().is_index; }
 
   [[nodiscard]] std::optional<io::PlainRows> find_place(const std::string& file) const {
@@ -197,7 +200,8 @@ class TablePieces final : public Pieces {
   }
 
   /// The hash of rows that have come; gives those of the input their numbers.
-  std::uint64_t arrived(const Slice& slice, layout::Range rows, const ReadAhead::Pointers& at) const {
+  std::uint64_t arrived(const Slice& slice, layout::Range rows,
+                        const ReadAhead::Pointers& at) const {
     const bool from_input = slice.file.empty();
     if (from_input && has_index()) {
       auto* const index = reinterpret_cast<index_t*>(at.back());
@@ -212,7 +216,8 @@ class TablePieces final : public Pieces {
     return tessera::sort::hash_of_rows(columns, n, request_.seed);
   }
   [[nodiscard]] ReadAhead::Pointers from(ReadAhead::Pointers columns, index_t row) const {
-    for (std::size_t c = 0; c < columns.size(); ++c) columns[c] += row * columns_[c].column.row_bytes();
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      columns[c] += row * columns_[c].column.row_bytes();
     return columns;
   }
 
@@ -224,13 +229,14 @@ class TablePieces final : public Pieces {
       const ReadAhead::Pointers here = from(to, first);
       for (std::size_t c = 0; c < columns_.size(); ++c) {
         if (columns_[c].is_index && slice.file.empty()) continue;
-        io::read_stored(slice.file.empty() ? inputs_.data->name().file : slice.file, columns_[c].column,
-                        slice.rows, here[c]);
+        io::read_stored(slice.file.empty() ? inputs_.data->name().file : slice.file,
+                        columns_[c].column, slice.rows, here[c]);
         mpi::heartbeat();
       }
       machine::parallel(threads(), [&] {
         machine::parallel_for(0, slice.rows.size(), grain, [&](index_t begin, index_t end) {
-          sum += arrived(slice, {slice.rows.begin + begin, slice.rows.begin + end}, from(here, begin));
+          sum +=
+              arrived(slice, {slice.rows.begin + begin, slice.rows.begin + end}, from(here, begin));
         });
       });
       first += slice.rows.size();
@@ -261,7 +267,8 @@ class TablePieces final : public Pieces {
     return columns;
   }
 
-  /// The stable permutation of the rows, in the spare pairs' memory. A second-level cache holds a bucket.
+  /// The stable permutation of the rows, in the spare pairs' memory. A second-level cache holds a
+  /// bucket.
   std::span<const std::uint64_t> sorted_places(const std::vector<KeyColumn>& keys,
                                                std::vector<RoomRows> buckets, index_t n,
                                                mpi::Phases& phases) {
@@ -281,8 +288,8 @@ class TablePieces final : public Pieces {
       const auto some = [&](std::span<Pair> all) {
         return all.subspan(first[bucket], first[bucket + 1] - first[bucket]);
       };
-      tessera::sort::ByWords(words[bucket], some(pairs_.span()), some(spare_.span()), request_.method.kernel,
-                             request_.method.tuning)
+      tessera::sort::ByWords(words[bucket], some(pairs_.span()), some(spare_.span()),
+                             request_.method.kernel, request_.method.tuning)
           .sort();
     };
     auto* const places = reinterpret_cast<std::uint64_t*>(spare_.data());
@@ -304,10 +311,11 @@ class TablePieces final : public Pieces {
   /// Of each row a bit, whether it is equal to the one before, in the pairs' memory.
   [[nodiscard]] unsigned char* flags() { return reinterpret_cast<unsigned char*>(pairs_.data()); }
 
-  /// The places of those that stay: the first ones, or the first of each key. Checks the permutation.
+  /// The places of those that stay: the first ones, or the first of each key. Checks the
+  /// permutation.
   std::span<const std::uint64_t> chosen(const std::vector<KeyColumn>& keys,
-                                        std::span<const std::uint64_t> places, index_t most, Sorted& result,
-                                        mpi::Phases& phases) {
+                                        std::span<const std::uint64_t> places, index_t most,
+                                        Sorted& result, mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "distinct");
     std::atomic<index_t> wrong = 0;
     machine::parallel(threads(), [&] {
@@ -317,21 +325,23 @@ class TablePieces final : public Pieces {
       });
     });
     if (verify_) {
-      const bool whole = dist::sort::is_permutation(mpi::Communicator::self(),
-                                                    layout::BlockMap(result.came, 1), places, request_.seed);
+      const bool whole = dist::sort::is_permutation(
+          mpi::Communicator::self(), layout::BlockMap(result.came, 1), places, request_.seed);
       result.faults += wrong + (whole ? 0 : 1);
     }
     auto* const kept = reinterpret_cast<std::uint64_t*>(spare_.data());
     std::size_t n = 0;
     for (std::size_t j = 0; j < places.size(); ++j) {
-      if (!request_.unique || !dist::sort::is_set(flags(), static_cast<index_t>(j))) kept[n++] = places[j];
+      if (!request_.unique || !dist::sort::is_set(flags(), static_cast<index_t>(j)))
+        kept[n++] = places[j];
     }
     return places.first(std::min(n, static_cast<std::size_t>(most)));
   }
 
-  /// Rows places[0], places[1], ... of this room to the spare one; checks them while a cache holds them.
-  void move(const std::vector<KeyColumn>& keys, std::span<const std::uint64_t> places, std::size_t room,
-            Sorted& result, mpi::Phases& phases) {
+  /// Rows places[0], places[1], ... of this room to the spare one; checks them while a cache holds
+  /// them.
+  void move(const std::vector<KeyColumn>& keys, std::span<const std::uint64_t> places,
+            std::size_t room, Sorted& result, mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "permute");
     const mpi::Computing computing;
     const std::vector<tessera::sort::MovedColumn> columns = moved(room);
@@ -344,7 +354,8 @@ class TablePieces final : public Pieces {
             places.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
         if (verify_ && !takes_some()) wrong += look_at_rows(keys, places, {begin, end}, flags());
         for (const auto& column : columns)
-          tessera::sort::gather_rows(column.from, column.bytes, some, column.to + begin * column.bytes);
+          tessera::sort::gather_rows(column.from, column.bytes, some,
+                                     column.to + begin * column.bytes);
         if (!verify_) return;
         sum += hash(from(to, begin), end - begin);
         if (takes_some()) wrong += differ(columns, some, begin);
@@ -360,9 +371,8 @@ class TablePieces final : public Pieces {
     for (const auto& column : columns) {
       const std::byte* to = column.to + first * column.bytes;
       for (const std::uint64_t place : places) {
-        wrong += std::equal(to, to + column.bytes, column.from + static_cast<index_t>(place) * column.bytes)
-                     ? 0
-                     : 1;
+        const std::byte* const from = column.from + static_cast<index_t>(place) * column.bytes;
+        if (!std::equal(to, to + column.bytes, from)) ++wrong;
         to += column.bytes;
       }
     }

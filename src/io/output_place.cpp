@@ -1,0 +1,45 @@
+// Whether there is a place for an output, as its making finds out.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/beside.hpp"
+#include "io/output_file.hpp"
+#include "io/partials.hpp"
+#include "io/raw_file.hpp"
+#include "io/standing.hpp"
+
+namespace tessera::io {
+namespace {
+
+constexpr auto failed = ExitCode::cannot_create;
+
+}  // namespace
+
+void require_place_for_output(const DatasetName& output, OutputFile::Existing existing) {
+  const std::string& file = output.file;
+  require_file_or_nothing(file, "output");
+  const std::string target = behind_links(file), directory = directory_of(target);
+  require(std::filesystem::is_directory(directory), failed,
+          fmt::format("cannot create '{}': there is no directory '{}'; make it first", file,
+                      directory));
+  require(access(directory.c_str(), W_OK | X_OK) == 0, failed,
+          fmt::format("cannot create '{}': '{}': {}; write elsewhere", file, directory,
+                      std::strerror(errno)));
+  const bool replaces = existing == OutputFile::Existing::replace;
+  const Standing standing = standing_of(target);
+  require(
+      standing != Standing::ours || replaces, failed,
+      fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name",
+                  file));
+  if (standing != Standing::others) return;
+  const DatasetSpec spec{.path = output.path, .shape = {}, .type = -1, .dimensions = {}};
+  (void)Guest(target, file, std::span(&spec, 1),
+              replaces ? Guest::Existing::replace : Guest::Existing::refuse);
+}
+
+}  // namespace tessera::io
