@@ -95,7 +95,6 @@ void check_interval(const std::string& text) {
 void check_stencil_text(const std::string& text) {
   attempt([&] { check_weights(text); });
   attempt([&] { check_interval(text); });
-  attempt([&] { workloads::stencil::check_color_range(text); });
   for (int dims = 1; dims <= 3; ++dims) {
     attempt([&] { check_sides(text, dims); });
     attempt([&] { check_probes(text, dims); });

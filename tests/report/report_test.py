@@ -195,7 +195,7 @@ class Report(made.Case):
         count = 0
         for name, points in cases.items():
             path = write(self.fresh(f"words_{name}.h5"), points)
-            for section in report.sections_of(*report.read([path])):
+            for section in report.sections_of(*report.read([path]), []):
                 for one, _ in section.pictures():
                     with self.subTest(name, picture=one.title):
                         self.assertEqual(troubles(style.figure_of(one)), [])

@@ -41,6 +41,8 @@ const run::OptionSet& options() {
     run::OptionSet made("sum", "a workload of a test", {"tessera sum"});
     made.add({.name = "n", .kind = run::Kind::integer, .fallback = "1,2,3", .axis = true});
     made.add({.name = "out"});
+    run::add_plan_ranks(made);
+    run::add_job_options(made, "go on");
     run::add_output_options(made);
     run::add_common_options(made);
     return made;
