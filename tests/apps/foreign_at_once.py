@@ -58,7 +58,7 @@ class AtOnce(Foreign):
         """Where the file is still the one that was copied; else all is made anew, in a copy of what it is now."""
         words = ("transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "mine.h5:/T", "--resume", "auto")
         for changes in (False, True):
-            for n in (2000, 4000, 8000):  # a machine may be done before it hears of it
+            for n in (2000, 4000, 8000, 16000):  # a machine may be done before it hears of it
                 write_six(self.mine)
                 job = tessera.Job((*words, "--n", n, "--m", n // 2), folder=self.folder)
 

@@ -104,6 +104,7 @@ bool FolderLock::take(const std::string& folder) {
 
 void SortedFiles::make_folder() {
   std::error_code error;
+  note(folder_);  // before it is there: a signal removes it only where nothing is in it
   fs::create_directories(folder_, error);
   bool alone = lock_.take(folder_);
   while (alone &&
