@@ -21,22 +21,16 @@ using run::Runs;
 [[nodiscard]] Command workload_command(const workloads::Workload& workload,
                                        std::function<workloads::Resolve(run::Parsed&)> look);
 
-[[nodiscard]] Command matmul_command();
-[[nodiscard]] Command transpose_command();
-[[nodiscard]] Command stencil_command();
-[[nodiscard]] Command sort_command();
-[[nodiscard]] Command locality_command();
-[[nodiscard]] Command scalability_command();
-[[nodiscard]] Command memory_command();
-[[nodiscard]] Command list_command();
-[[nodiscard]] Command machine_command();
-[[nodiscard]] Command verify_command();
-[[nodiscard]] Command report_command();
-[[nodiscard]] Command slurm_command();
-[[nodiscard]] Command compare_command();
-[[nodiscard]] Command rerun_command();
-[[nodiscard]] Command export_command();
-[[nodiscard]] Command doctor_command();
+/// The sub-commands, in the order of the help; NAME_command() makes each.
+#define TESSERA_COMMANDS(COMMAND)                                                          \
+  COMMAND(matmul)                                                                          \
+  COMMAND(transpose) COMMAND(stencil) COMMAND(sort) COMMAND(locality) COMMAND(scalability) \
+      COMMAND(memory) COMMAND(list) COMMAND(machine) COMMAND(verify) COMMAND(report)       \
+          COMMAND(compare) COMMAND(rerun) COMMAND(export) COMMAND(doctor) COMMAND(slurm)
+
+#define TESSERA_DECLARE(name) [[nodiscard]] Command name##_command();
+TESSERA_COMMANDS(TESSERA_DECLARE)
+#undef TESSERA_DECLARE
 
 /// $TESSERA_PYTHON, the python3 of the PATH, or the system's: the first that has the modules ("h5py
 /// numpy"). Throws Error(usage).

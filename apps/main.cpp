@@ -8,22 +8,9 @@ namespace {
 
 using namespace tessera::apps;
 
-constexpr std::array<tessera::run::CommandRow, 16> rows{{{"matmul", matmul_command},
-                                                         {"transpose", transpose_command},
-                                                         {"stencil", stencil_command},
-                                                         {"sort", sort_command},
-                                                         {"locality", locality_command},
-                                                         {"scalability", scalability_command},
-                                                         {"memory", memory_command},
-                                                         {"list", list_command},
-                                                         {"machine", machine_command},
-                                                         {"verify", verify_command},
-                                                         {"report", report_command},
-                                                         {"compare", compare_command},
-                                                         {"rerun", rerun_command},
-                                                         {"export", export_command},
-                                                         {"doctor", doctor_command},
-                                                         {"slurm", slurm_command}}};
+#define TESSERA_ROW(name) tessera::run::CommandRow{#name, name##_command},
+constexpr std::array rows{TESSERA_COMMANDS(TESSERA_ROW)};
+#undef TESSERA_ROW
 
 }  // namespace
 
