@@ -132,12 +132,11 @@ Interval parse_interval(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool in_steps = end == text.data() + text.size();
-  require(
-      error == std::errc() && value > 0 && value < 1e15 && (in_steps || std::string(end) == "s"),
-      ExitCode::usage,
-      fmt::format("--checkpoint-every '{}' is neither seconds (600s) nor steps (1000)", text));
-  if (!in_steps) return {value, 0};
-  return {0, std::max<index_t>(1, static_cast<index_t>(value))};
+  const bool known = in_steps ? value == std::floor(value) : std::string(end) == "s";
+  require(error == std::errc() && value > 0 && value < 1e15 && known, ExitCode::usage,
+          fmt::format("--checkpoint-every '{}' is neither seconds (600s) nor whole steps (1000)",
+                      text));
+  return in_steps ? Interval{0, static_cast<index_t>(value)} : Interval{value, 0};
 }
 
 Weights read_weights(const io::DatasetName& name, const io::DatasetInfo& info) {
