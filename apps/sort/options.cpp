@@ -45,7 +45,7 @@ void add_rows(run::OptionSet& set) {
            .group = "Data"});
   set.add({.name = "top",
            .kind = Kind::integer,
-           .help = "only so many rows from the beginning of the sorted order; the others are not "
+           .help = "only so many of the first rows in the sorted order; the others are not "
                    "sorted (with "
                    "--descending or --by=-name: the largest)",
            .group = "Data",

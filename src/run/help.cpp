@@ -136,8 +136,9 @@ std::string OptionSet::help(const std::string& what) const {
   }
   if (brief) {
     return out +
-           fmt::format("\n`tessera {} --help` lists all {} options, `--help GROUP` those of {}.\n",
-                       command_, options_.size(), join(known, ", "));
+           fmt::format(
+               "\n`tessera {} --help` lists all {} options, `--help GROUP` those of one of\n{}.\n",
+               command_, options_.size(), join(known, ", "));
   }
   out += '\n';
   if (std::any_of(options_.begin(), options_.end(),
