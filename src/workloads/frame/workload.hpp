@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/variant.hpp"
@@ -71,10 +72,39 @@ class PlannedPoint {
   [[nodiscard]] virtual bool run(run::Session& session) const = 0;
 };
 
+/// What the planned points of a workload have in common: everything that they are planned with.
+template <class Request, class Inputs>
+class PlannedOf : public PlannedPoint {
+ protected:
+  PlannedOf(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs,
+            Request request)
+      : comm_(comm), values_(values), inputs_(inputs), request_(std::move(request)) {}
+  [[nodiscard]] AskedOf<Request, Inputs> asked() const {
+    return {comm_, values_, request_, inputs_};
+  }
+  [[nodiscard]] PointOf<Request, Inputs> in(run::Session& session) const {
+    return {comm_, values_, request_, inputs_, session};
+  }
+
+  const mpi::Communicator& comm_;
+  const run::Values& values_;
+  const Inputs& inputs_;
+  Request request_;
+};
+
 /// Looks up and plans a point of the request. Collective; the communicator and the values outlive
 /// the result.
 using Resolve = std::function<std::unique_ptr<PlannedPoint>(
     const mpi::Communicator&, const run::Values&, const run::Ceilings&)>;
+
+/// A Resolve that makes Planned(comm, values, inputs, ceilings).
+template <class Planned, class Inputs>
+[[nodiscard]] Resolve resolve_by(std::shared_ptr<const Inputs> inputs) {
+  return [inputs](const mpi::Communicator& comm, const run::Values& values,
+                  const run::Ceilings& ceilings) {
+    return std::make_unique<Planned>(comm, values, *inputs, ceilings);
+  };
+}
 
 /// What the commands of the laboratory do with a point; a workload's are made of its Resolve.
 struct PointActions {

@@ -1,15 +1,15 @@
 #include "workloads/matmul/workload.hpp"
 
+#include <utility>
+
 namespace tessera::workloads::matmul {
 namespace {
 
-class Planned final : public PlannedPoint {
+class Planned final : public PlannedOf<Request, Inputs> {
  public:
-  Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs)
-      : comm_(comm),
-        values_(values),
-        inputs_(inputs),
-        request_(resolve(comm, values, inputs)),
+  Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs,
+          const run::Ceilings&)
+      : PlannedOf(comm, values, inputs, resolve(comm, values, inputs)),
         stream_(out_of_core_if_needed(comm, values, request_, inputs)) {}
 
   [[nodiscard]] Mode mode() const override { return stream_ ? Mode::out_of_core : Mode::in_memory; }
@@ -35,24 +35,18 @@ class Planned final : public PlannedPoint {
     print_plan(request_, ceilings, ranks_per_node, program);
   }
   [[nodiscard]] bool run(run::Session& session) const override {
-    const Point point{comm_, values_, request_, inputs_, session};
+    const Point point = in(session);
     return stream_ ? run_out_of_core(point, *stream_) : run_in_memory(point);
   }
 
  private:
-  const mpi::Communicator& comm_;
-  const run::Values& values_;
-  const Inputs& inputs_;
-  Request request_;
   std::optional<dist::matmul::OutOfCorePlan> stream_;
 };
 
 }  // namespace
 
 Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
-  return [inputs](const mpi::Communicator& comm, const run::Values& values, const run::Ceilings&) {
-    return std::make_unique<Planned>(comm, values, *inputs);
-  };
+  return resolve_by<Planned>(std::move(inputs));
 }
 
 Workload workload(const run::OptionSet& options) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
@@ -66,13 +68,11 @@ io::Handle hold_open(const mpi::Communicator& comm, const Inputs& inputs) {
   return file;
 }
 
-class Planned final : public PlannedPoint {
+class Planned final : public PlannedOf<Request, Inputs> {
  public:
-  Planned(const mpi::Communicator& comm, const Values& values, const Inputs& inputs)
-      : comm_(comm),
-        values_(values),
-        inputs_(inputs),
-        request_(resolve_to_fit(comm, values, inputs)),
+  Planned(const mpi::Communicator& comm, const Values& values, const Inputs& inputs,
+          const run::Ceilings&)
+      : PlannedOf(comm, values, inputs, resolve_to_fit(comm, values, inputs)),
         // Quantiles keep no rows: they read them anew where they do not fit.
         out_of_core_(request_.task == Task::quantiles ||
                      (!values.has("ranks") && goes_out_of_core(comm, values, request_))) {}
@@ -102,14 +102,13 @@ class Planned final : public PlannedPoint {
     return most;
   }
   void print(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
-    if (request_.task == Task::quantiles)
-      return print_quantiles_plan({comm_, values_, request_, inputs_});
-    if (out_of_core_) return print_out_of_core({comm_, values_, request_, inputs_});
+    if (request_.task == Task::quantiles) return print_quantiles_plan(asked());
+    if (out_of_core_) return print_out_of_core(asked());
     const index_t program = run::program_memory(comm_, values_);
     if (comm_.is_root()) print_plan(request_, ceilings, ranks_per_node, program);
   }
   [[nodiscard]] bool run(run::Session& session) const override {
-    const Point point{comm_, values_, request_, inputs_, session};
+    const Point point = in(session);
     const io::Handle held = hold_open(comm_, inputs_);
     if (request_.task == Task::quantiles) return run_quantiles(point);
     if (out_of_core_) return run_out_of_core(point);
@@ -120,19 +119,13 @@ class Planned final : public PlannedPoint {
   }
 
  private:
-  const mpi::Communicator& comm_;
-  const Values& values_;
-  const Inputs& inputs_;
-  Request request_;
   bool out_of_core_;
 };
 
 }  // namespace
 
 Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
-  return [inputs](const mpi::Communicator& comm, const Values& values, const run::Ceilings&) {
-    return std::make_unique<Planned>(comm, values, *inputs);
-  };
+  return resolve_by<Planned>(std::move(inputs));
 }
 
 Workload workload(const run::OptionSet& options) {

@@ -1,16 +1,15 @@
 #include "workloads/stencil/workload.hpp"
 
+#include <utility>
+
 namespace tessera::workloads::stencil {
 namespace {
 
-class Planned final : public PlannedPoint {
+class Planned final : public PlannedOf<Request, Inputs> {
  public:
   Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs,
           const run::Ceilings& ceilings)
-      : comm_(comm),
-        values_(values),
-        inputs_(inputs),
-        request_(resolve(comm, values, inputs, ceilings)) {}
+      : PlannedOf(comm, values, inputs, resolve(comm, values, inputs, ceilings)) {}
 
   [[nodiscard]] Mode mode() const override { return Mode::in_memory; }
   [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
@@ -25,24 +24,13 @@ class Planned final : public PlannedPoint {
     const index_t program = run::program_memory(comm_, values_);
     if (comm_.is_root()) print_plan(request_, program);
   }
-  [[nodiscard]] bool run(run::Session& session) const override {
-    return run_steps({comm_, values_, request_, inputs_, session});
-  }
-
- private:
-  const mpi::Communicator& comm_;
-  const run::Values& values_;
-  const Inputs& inputs_;
-  Request request_;
+  [[nodiscard]] bool run(run::Session& session) const override { return run_steps(in(session)); }
 };
 
 }  // namespace
 
 Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
-  return [inputs](const mpi::Communicator& comm, const run::Values& values,
-                  const run::Ceilings& ceilings) {
-    return std::make_unique<Planned>(comm, values, *inputs, ceilings);
-  };
+  return resolve_by<Planned>(std::move(inputs));
 }
 
 Workload workload(const run::OptionSet& options) {

@@ -1,6 +1,7 @@
 #include "workloads/transpose/workload.hpp"
 
 #include <optional>
+#include <utility>
 
 #include "mpi/agreement.hpp"
 
@@ -25,13 +26,11 @@ std::optional<dist::transpose::Tiles> out_of_core_if_needed(const mpi::Communica
   return tiles_of(request, run::memory_allowance(comm, values));
 }
 
-class Planned final : public PlannedPoint {
+class Planned final : public PlannedOf<Request, Inputs> {
  public:
-  Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs)
-      : comm_(comm),
-        values_(values),
-        inputs_(inputs),
-        request_(resolve(comm, values, inputs)),
+  Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs,
+          const run::Ceilings&)
+      : PlannedOf(comm, values, inputs, resolve(comm, values, inputs)),
         tiles_(out_of_core_if_needed(comm, values, request_)) {}
 
   [[nodiscard]] Mode mode() const override { return tiles_ ? Mode::out_of_core : Mode::in_memory; }
@@ -55,25 +54,19 @@ class Planned final : public PlannedPoint {
     print_plan(request_, ceilings, program);
   }
   [[nodiscard]] bool run(run::Session& session) const override {
-    const Point point{comm_, values_, request_, inputs_, session};
+    const Point point = in(session);
     if (tiles_) return run_out_of_core(point, *tiles_);
     return request_.permutes() ? run_axes(point) : run_matrix(point);
   }
 
  private:
-  const mpi::Communicator& comm_;
-  const run::Values& values_;
-  const Inputs& inputs_;
-  Request request_;
   std::optional<dist::transpose::Tiles> tiles_;
 };
 
 }  // namespace
 
 Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
-  return [inputs](const mpi::Communicator& comm, const run::Values& values, const run::Ceilings&) {
-    return std::make_unique<Planned>(comm, values, *inputs);
-  };
+  return resolve_by<Planned>(std::move(inputs));
 }
 
 Workload workload(const run::OptionSet& options) {
