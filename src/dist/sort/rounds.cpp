@@ -59,7 +59,7 @@ void sort_here(const mpi::Communicator& comm, const Room<Item>& room, const Meth
 
 index_t parts_scratch(index_t n) {
   constexpr index_t least = 1 << 16;  // smaller parts would be no faster
-  return std::min(n, std::max(least, ceil_div(n, pieces_of_share)));
+  return std::min(n, std::max(least, ceil_div(n, pieces_of_share / 2)));
 }
 
 template <class Item>

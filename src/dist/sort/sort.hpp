@@ -21,7 +21,7 @@ enum class Algorithm {
   exact,       ///< sort, cut exactly at the borders of the shares, exchange once, merge
   samplesort,  ///< sort, cut at sampled pivots, exchange, merge, then move the borders (Shi and
                ///< Schaeffer 1992)
-  rounds,  ///< as exact, with an eighth of the keys as work space
+  rounds,      ///< as exact, in rounds, with an eighth of the keys as work space
 };
 struct AlgorithmInfo {
   std::string_view name;
@@ -38,7 +38,7 @@ struct Method {
 };
 
 /// Into so many pieces rounds cuts a share; its work space is two of them.
-inline constexpr index_t pieces_of_share = 32;
+inline constexpr index_t pieces_of_share = 16;
 /// Keys that rounds needs as scratch to sort n.
 [[nodiscard]] index_t parts_scratch(index_t n);
 

@@ -141,7 +141,7 @@ struct DeviceSweep {
   int square = 0;       ///< radius of a chain over a whole square in two dimensions; else 0
   Arithmetic<T> weight[most_weights]{};  ///< of a star, a square: (z, y, x) ascending, zero in a
                                          ///< missing middle; a box: [0]
-  index_t taps = 0;  ///< of any stencil, in device memory
+  index_t taps = 0;                      ///< of any stencil, in device memory
   const Arithmetic<T>* tap_weight = nullptr;
   const Index3* tap_place = nullptr;
 

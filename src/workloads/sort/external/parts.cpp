@@ -56,8 +56,7 @@ std::vector<Slice> Parts::slices(index_t part, const std::vector<index_t>& from,
   std::vector<Slice> slices;
   for (std::size_t r = 0; r < from.size(); ++r) {
     const auto run = static_cast<index_t>(r);
-    if (from[r] < to[r])
-      slices.push_back({files.run(run), {from[r], to[r]}, buckets(run, part)});
+    if (from[r] < to[r]) slices.push_back({files.run(run), {from[r], to[r]}, buckets(run, part)});
   }
   return slices;
 }

@@ -25,7 +25,7 @@ using dist::sort::RowDivider;
 using machine::Buffer;
 using tessera::sort::Pair;
 
-constexpr index_t grain = 1 << 14;  // rows of one task
+constexpr index_t grain = 1 << 14;    // rows of one task
 constexpr index_t at_once = 1 << 10;  // rows in a second-level cache while they are moved
 
 class TablePieces final : public Pieces {
