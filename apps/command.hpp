@@ -22,12 +22,13 @@ using run::Runs;
                                        std::function<workloads::Resolve(run::Parsed&)> look);
 
 /// The sub-commands, in the order of the help; NAME_command() makes each.
-#define TESSERA_COMMANDS(COMMAND)                                                       \
-  COMMAND(matmul)                                                                       \
-  COMMAND(transpose)                                                                    \
-  COMMAND(stencil) COMMAND(sort) COMMAND(locality) COMMAND(scalability) COMMAND(memory) \
-      COMMAND(list) COMMAND(machine) COMMAND(verify) COMMAND(report) COMMAND(compare)   \
-          COMMAND(rerun) COMMAND(export) COMMAND(doctor) COMMAND(slurm)
+// clang-format off
+#define TESSERA_COMMANDS(COMMAND) \
+  COMMAND(matmul) COMMAND(transpose) COMMAND(stencil) COMMAND(sort) \
+  COMMAND(locality) COMMAND(scalability) COMMAND(memory) COMMAND(list) \
+  COMMAND(machine) COMMAND(verify) COMMAND(report) COMMAND(compare) \
+  COMMAND(rerun) COMMAND(export) COMMAND(doctor) COMMAND(slurm)
+// clang-format on
 
 #define TESSERA_DECLARE(name) [[nodiscard]] Command name##_command();
 TESSERA_COMMANDS(TESSERA_DECLARE)
