@@ -1,12 +1,19 @@
-"""make_input.py FOLDER SPECTRA CHANNELS: the input of the main job, gamma-ray spectra and a detector's response.
+"""make_input.py FOLDER SPECTRA CHANNELS: the input of the main job, gamma-ray spectra and a
+detector's response.
 
-spectra.h5:/counts      SPECTRA x CHANNELS, 32-bit integers, chunked, gzip: what an ideal detector would count, channel by
-                        channel (1.5 keV each at 2048): Poisson counts of the lines of K-40, Cs-137 and Co-60 and of
-                        natural radium, in mixtures that differ from row to row, on a falling background.
-response.h5:/smearing   CHANNELS x CHANNELS, f32: the chance that a quantum of one channel is counted in another, for a
-                        scintillator whose resolution is 7 % at 662 keV and goes with the square root of the energy.
+spectra.h5:/counts      SPECTRA x CHANNELS, 32-bit integers, chunked, gzip: what an ideal detector
+would count, channel by
+                        channel (1.5 keV each at 2048): Poisson counts of the lines of K-40, Cs-137
+                        and Co-60 and of
+                        natural radium, in mixtures that differ from row to row, on a falling
+                        background.
+response.h5:/smearing   CHANNELS x CHANNELS, f32: the chance that a quantum of one channel is
+counted in another, for a
+                        scintillator whose resolution is 7 % at 662 keV and goes with the square
+                        root of the energy.
 
-Their product is what the real detector counts. Every row of the response adds up to 1, so that a row of the product
+Their product is what the real detector counts. Every row of the response adds up to 1, so that a
+row of the product
 holds as many counts as the row of the spectra: a check that knows nothing of how it was computed.
 """
 import os
@@ -61,10 +68,13 @@ def main():
     os.makedirs(folder, exist_ok=True)
     counts, smearing = os.path.join(folder, "spectra.h5"), os.path.join(folder, "response.h5")
     if not has_shape(counts, "counts", (count, channels)):
-        write(counts, "counts", spectra(count, energy, np.random.default_rng(1)), "ideal gamma-ray spectra, counts",
-              chunks=(min(count, 128), min(channels, 512)), compression="gzip", compression_opts=1, shuffle=True)
+        write(counts, "counts", spectra(count, energy, np.random.default_rng(1)),
+              "ideal gamma-ray spectra, counts",
+              chunks=(min(count, 128), min(channels, 512)), compression="gzip", compression_opts=1,
+              shuffle=True)
     if not has_shape(smearing, "smearing", (channels, channels)):
-        write(smearing, "smearing", response(energy), "response of a scintillation detector, rows add up to 1")
+        write(smearing, "smearing", response(energy),
+              "response of a scintillation detector, rows add up to 1")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,20 @@
-"""compare.py [--tolerance X] [--text] BEFORE.h5[#run] AFTER.h5[#run]: is the second as fast as the first?
+"""compare.py [--tolerance X] [--text] BEFORE.h5[#run] AFTER.h5[#run]: is the second as fast as the
+first?
 
-Every point gets a verdict from the 95 % confidence intervals of the two medians, which are order statistics (David and Nagaraja
-2003, 7.1). They give one interval of the ratio after / before on a logarithmic scale by the method of variance estimates recovery
-(Zou and Donner 2008): the distances of the two limits from their medians are added in squares. The whole interval within
-1 / (1 + tolerance) .. 1 + tolerance: SAME, an equivalence test (Schuirmann 1987); wholly below: FASTER; wholly above: SLOWER; across
-a border, or fewer than five repetitions on a side: AMBIGUOUS. A result that is no longer right: WRONG. Traced points are exact: SAME,
+Every point gets a verdict from the 95 % confidence intervals of the two medians, which are order
+statistics (David and Nagaraja
+2003, 7.1). They give one interval of the ratio after / before on a logarithmic scale by the method
+of variance estimates recovery
+(Zou and Donner 2008): the distances of the two limits from their medians are added in squares. The
+whole interval within
+1 / (1 + tolerance) .. 1 + tolerance: SAME, an equivalence test (Schuirmann 1987); wholly below:
+FASTER; wholly above: SLOWER; across
+a border, or fewer than five repetitions on a side: AMBIGUOUS. A result that is no longer right:
+WRONG. Traced points are exact: SAME,
 FASTER or SLOWER as their misses are at every cache size as many, nowhere more, or nowhere fewer.
 
-Exit code 0: nothing slower; 1: something SLOWER or WRONG; 2: nothing of that, but something AMBIGUOUS.
+Exit code 0: nothing slower; 1: something SLOWER or WRONG; 2: nothing of that, but something
+AMBIGUOUS.
 """
 import argparse
 import collections
@@ -41,7 +48,8 @@ class Compared:
 
 def ratio_interval(before, after):
     """The interval of the ratio of two medians; each is (median, low, high)."""
-    (a, a_low, a_high), (b, b_low, b_high) = ([math.log(v) for v in side] for side in (before, after))
+    (a, a_low, a_high), (b, b_low, b_high) = ([math.log(v) for v in side]
+                                              for side in (before, after))
     ratio = b - a
     low = ratio - math.hypot(b - b_low, a_high - a)
     high = ratio + math.hypot(b_high - b, a - a_low)
@@ -58,33 +66,40 @@ def judge(low, high, tolerance):
 
 
 def compare_points(before, after, tolerance):
-    sides = [tuple(float(p.measured[n]) for n in ("median", "ci_low", "ci_high")) for p in (before, after)]
+    sides = [tuple(float(p.measured[n]) for n in ("median", "ci_low", "ci_high"))
+             for p in (before, after)]
     if before.measured["verified"] != 0 and after.measured["verified"] == 0:
-        return Compared(before, after, sides[1][0] / sides[0][0] if sides[0][0] > 0 else math.nan, math.nan, math.nan, "WRONG",
+        return Compared(before, after, sides[1][0] / sides[0][0] if sides[0][0] > 0 else math.nan,
+                        math.nan, math.nan, "WRONG",
                         "its check failed")
     if min(min(side) for side in sides) <= 0:
-        return Compared(before, after, math.nan, math.nan, math.nan, "AMBIGUOUS", "too short for the clock")
+        return Compared(before, after, math.nan, math.nan, math.nan, "AMBIGUOUS",
+                        "too short for the clock")
     ratio, low, high = ratio_interval(*sides)
     fewest = min(int(p.measured["repetitions"]) for p in (before, after))
     if fewest < FEWEST:
-        return Compared(before, after, ratio, low, high, "AMBIGUOUS", f"{fewest} of the {FEWEST} repetitions that are needed")
+        return Compared(before, after, ratio, low, high, "AMBIGUOUS",
+                        f"{fewest} of the {FEWEST} repetitions that are needed")
     verdict = judge(low, high, tolerance)
     few = "more repetitions would tell" if verdict == "AMBIGUOUS" and low <= 1 <= high else ""
     return Compared(before, after, ratio, low, high, verdict, few)
 
 
 def matched(before, after):
-    """Pairs of the same point, and those only on one side. Options that only one side's version knows are left out."""
+    """Pairs of the same point, and those only on one side. Options that only one side's version
+    knows are left out."""
     def names(points):
         return {(p.key.split(" ")[0], name) for p in points for name in p.options}
     both = names(before) & names(after)
 
     def identity(point):
         workload = point.key.split(" ")[0]
-        return workload, tuple(sorted((n, v) for n, v in point.options.items() if (workload, n) in both))
+        return workload, tuple(sorted((n, v) for n, v in point.options.items()
+                                      if (workload, n) in both))
     left, right = ({identity(p): p for p in points} for points in (before, after))
     return ([(left[key], right[key]) for key in left if key in right],
-            [p for key, p in left.items() if key not in right], [p for key, p in right.items() if key not in left])
+            [p for key, p in left.items() if key not in right],
+            [p for key, p in right.items() if key not in left])
 
 
 def latest(runs):
@@ -99,14 +114,16 @@ def mismatches(before, after):
     """What differs between the machines, as (name, before, after)."""
     out = []
     for name in MACHINE:
-        sides = [", ".join(dict.fromkeys(str(r.attributes.get(name, "")) for r in runs)) for runs in (before, after)]
+        sides = [", ".join(dict.fromkeys(str(r.attributes.get(name, "")) for r in runs))
+                 for runs in (before, after)]
         if sides[0] != sides[1]:
             out.append((name, *sides))
     return out
 
 
 def describe(point, names):
-    return point.key.split(" ")[0] + ": " + (series.label_of(point, names) if names else point.key.split(" ", 1)[-1])
+    return point.key.split(" ")[0] + ": " + (series.label_of(point, names) if names
+                                             else point.key.split(" ", 1)[-1])
 
 
 def print_table(found):
@@ -115,12 +132,14 @@ def print_table(found):
         by_workload.setdefault(one.before.key.split(" ")[0], []).append(one)
     for workload, mine in by_workload.items():
         points = results.tell_apart([one.before for one in mine])
-        shown = [n for n in tables.varying(points, always=("kernel", "ranks", "threads")) if n not in series.FOUND]
+        shown = [n for n in tables.varying(points, always=("kernel", "ranks", "threads"))
+                 if n not in series.FOUND]
         rows = [shown + ["before", "after", "after / before", "95 % interval", "verdict"]]
         for one, point in zip(mine, points):
             known = one.low == one.low
             rows.append([tables.number(point.config[n]) for n in shown]
-                        + [tables.seconds(one.before.measured["median"]), tables.seconds(one.after.measured["median"]),
+                        + [tables.seconds(one.before.measured["median"]),
+                           tables.seconds(one.after.measured["median"]),
                            f"{one.ratio:.3f}" if one.ratio == one.ratio else "-",
                            f"{one.low:.3f} .. {one.high:.3f}" if known else "-",
                            one.verdict + (f" ({one.reason})" if one.reason else "")])
@@ -128,8 +147,10 @@ def print_table(found):
 
 
 def print_plot(found):
-    rows = [(f"{describe(one.before, [n for n in one.before.config if n in ('kernel', 'algorithm', 'n', 'shape', 'ranks')])}",
-             one.ratio, one.low, one.high, one.verdict) for one in found if one.ratio == one.ratio]
+    rows = [(
+        describe(one.before, [n for n in one.before.config
+                              if n in ('kernel', 'algorithm', 'n', 'shape', 'ranks')]),
+        one.ratio, one.low, one.high, one.verdict) for one in found if one.ratio == one.ratio]
     if rows:
         print("after / before\n" + textplot.bars(rows, "x"))
 
@@ -137,7 +158,8 @@ def print_plot(found):
 def traced_of(word):
     """{key: traced point} of "file.h5" or "file.h5#run"."""
     path, name = pick.split(word)
-    mine = [p for points in pick.read(path, locality.read, gpu_order.read) for p in points if name in ("", p.run)]
+    mine = [p for points in pick.read(path, locality.read, gpu_order.read)
+            for p in points if name in ("", p.run)]
     return {p.key: p for p in locality.tell_apart(mine)}
 
 
@@ -149,10 +171,12 @@ def compare_traced(before, after):
         more = any(b[size] > a[size] for size in a if size in b)
         fewer = any(b[size] < a[size] for size in a if size in b)
         if a.keys() != b.keys() or (more and fewer):
-            why = "traced at other cache sizes" if a.keys() != b.keys() else "fewer misses in some caches, more in others"
+            why = "traced at other cache sizes" if a.keys() != b.keys(
+            ) else "fewer misses in some caches, more in others"
             out.append((before[key].label, "AMBIGUOUS", why))
         else:
-            out.append((before[key].label, *(("SLOWER", "more misses") if more else ("FASTER", "fewer misses") if fewer
+            out.append((before[key].label, *(("SLOWER", "more misses") if more
+                                             else ("FASTER", "fewer misses") if fewer
                                              else ("SAME", "the same misses in every cache"))))
     return out
 
@@ -165,14 +189,16 @@ def compare_traced_files(words):
     """Prints what became of the traced points and returns {verdict: how many}."""
     found = compare_traced(*(traced_of(word) for word in words))
     if found:
-        print(f"traced\n{tables.grid([['what', 'verdict'], *([label, f'{v} ({why})'] for label, v, why in found)])}")
+        rows = [['what', 'verdict'], *([label, f'{v} ({why})'] for label, v, why in found)]
+        print(f"traced\n{tables.grid(rows)}")
     return collections.Counter(verdict for _, verdict, _ in found)
 
 
 def compare(before, after, tolerance, plot=False):
     """Prints the comparison of two lists of runs and returns {verdict: how many}."""
     for name, left, right in mismatches(before, after):
-        pick.warn(f"the machines differ, {name}: '{left}' before, '{right}' after; times may differ for that alone")
+        pick.warn(f"the machines differ, {name}: '{left}' before, '{right}' after; times may "
+                  f"differ for that alone")
     pairs, gone, fresh = matched(latest(before), latest(after))
     found = [compare_points(a, b, tolerance) for a, b in pairs]
     print_table(found)
@@ -184,9 +210,11 @@ def compare(before, after, tolerance, plot=False):
     if not found:
         pick.fail(65, "no point is in both; compare runs of the same options, ranks and threads")
     counts = collections.Counter(one.verdict for one in found)
-    words = [f"{counts[v]} {v}" for v in VERDICTS if counts[v]] + ([f"{len(gone)} only before"] if gone else []) \
+    words = [f"{counts[v]} {v}" for v in VERDICTS if counts[v]] + ([f"{len(gone)} only before"]
+                                                                   if gone else []) \
         + ([f"{len(fresh)} only after"] if fresh else [])
-    print(f"{len(found)} point{'s' if len(found) != 1 else ''} compared, tolerance {100 * tolerance:g} %: {', '.join(words)}")
+    print(f"{len(found)} point{'s' if len(found) != 1 else ''} compared, tolerance "
+          f"{100 * tolerance:g} %: {', '.join(words)}")
     return counts
 
 
@@ -202,7 +230,8 @@ def main(words=None):
     timed = [pick.runs(word, needed=False) for word in arguments.files]
     counts = compare_traced_files(arguments.files)
     if all(timed) or not counts:
-        counts += compare(*(pick.runs(word) for word in arguments.files), arguments.tolerance, arguments.text)
+        counts += compare(*(pick.runs(word) for word in arguments.files), arguments.tolerance,
+                          arguments.text)
     return exit_code(counts)
 
 

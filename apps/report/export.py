@@ -1,8 +1,12 @@
-"""export.py --csv|--json|--extra-p [--tables LIST] [--out BEGINNING|-] RESULTS.h5[#run]...: results for other tools.
+"""export.py --csv|--json|--extra-p [--tables LIST] [--out BEGINNING|-] RESULTS.h5[#run]...: results
+for other tools.
 
-CSV: a file a table, a row as in the table with the file and run before it; what a run has no column for is empty.
-JSON: the runs with their provenance, and the tables as rows; what is no number (NaN, infinity) is null.
-Extra-P (JSON lines): every sample and every phase of it as a line; parameters are p (ranks), t (threads) and every number that varies,
+CSV: a file a table, a row as in the table with the file and run before it; what a run has no column
+for is empty.
+JSON: the runs with their provenance, and the tables as rows; what is no number (NaN, infinity) is
+null.
+Extra-P (JSON lines): every sample and every phase of it as a line; parameters are p (ranks), t
+(threads) and every number that varies,
 what varies in words is part of the call path.
 """
 import argparse
@@ -44,14 +48,17 @@ def read_file(path, name, wanted):
             if run.startswith("_") or name not in ("", run):
                 continue
             names = list(group) if wanted is None else [t for t in wanted if t in group]
-            tables = {t: (results.columns(group[t]), {c: str(d.attrs["units"]) for c, d in group[t].items()
+            tables = {t: (results.columns(group[t]),
+                          {c: str(d.attrs["units"]) for c, d in group[t].items()
                                                       if "units" in d.attrs}) for t in names}
-            out.append((os.path.basename(path), run, {k: plain(v) for k, v in group.attrs.items()}, tables))
+            out.append((os.path.basename(path), run, {k: plain(v) for k, v in group.attrs.items()},
+                        tables))
     return out
 
 
 def read(words, wanted):
-    """[(file, run, attributes, {table: (columns, units)})] of what is named, unfinished runs too."""
+    """[(file, run, attributes, {table: (columns, units)})] of what is named, unfinished runs
+    too."""
     out = []
     for word in words:
         path, name = pick.split(word)
@@ -71,7 +78,8 @@ def as_csv(runs):
     found = {}
     for file, run, _, tables in runs:
         for table, (columns, _) in tables.items():
-            found.setdefault(table, []).extend({"file": file, "run": run, **row} for row in rows_of(columns))
+            found.setdefault(table, []).extend({"file": file, "run": run, **row}
+                                               for row in rows_of(columns))
     out = {}
     for table, rows in found.items():
         names = list(dict.fromkeys(name for row in rows for name in row))
@@ -86,7 +94,8 @@ def as_csv(runs):
 def as_json(runs):
     return json.dumps({"tessera_export": 1, "runs": [
         {"file": file, "run": run, "attributes": attributes,
-         "tables": {t: {"units": units, "rows": rows_of(columns)} for t, (columns, units) in tables.items()}}
+         "tables": {t: {"units": units, "rows": rows_of(columns)}
+                    for t, (columns, units) in tables.items()}}
         for file, run, attributes, tables in runs]}, indent=1, allow_nan=False) + "\n"
 
 
@@ -104,18 +113,23 @@ def phase_samples(path, run):
             return {}
         table = results.columns(file[run]["phases"])
     found = {}
-    for point, phase, repetition, seconds in zip(*(table[c] for c in ("point", "phase", "repetition", "seconds"))):
+    for point, phase, repetition, seconds in zip(*(table[c]
+                                                   for c in ("point", "phase", "repetition",
+                                                             "seconds"))):
         if repetition >= 0:
-            found.setdefault((results.identity_of(point), phase), {}).setdefault(int(repetition), []).append(float(seconds))
+            found.setdefault((results.identity_of(point), phase),
+                             {}).setdefault(int(repetition), []).append(float(seconds))
     return {key: [float(np.mean(found[key][r])) for r in sorted(found[key])] for key in found}
 
 
 def line_of(params, callpath, seconds):
-    return json.dumps({"params": params, "callpath": callpath, "metric": "time", "value": float(seconds)})
+    return json.dumps({"params": params, "callpath": callpath, "metric": "time",
+                       "value": float(seconds)})
 
 
 def params_of(point, names):
-    return {"p": int(point.config["ranks"]), "t": int(point.config["threads"]), **{n: plain(point.config[n]) for n in names}}
+    return {"p": int(point.config["ranks"]), "t": int(point.config["threads"]),
+            **{n: plain(point.config[n]) for n in names}}
 
 
 def place_of(point, names):
@@ -123,13 +137,15 @@ def place_of(point, names):
 
 
 def lines_of(by_path, phases):
-    """The points of call paths that were all measured at the same places. A phase that a point does not have took it no time: Extra-P
+    """The points of call paths that were all measured at the same places. A phase that a point does
+    not have took it no time: Extra-P
     takes no call path that is missing at a place where another was measured."""
     names = parameters([point for points in by_path.values() for point in points])
     for path, points in by_path.items():
         samples = {}  # by phase and place
         for point in points:
-            for phase, seconds in [("", point.seconds), *phases.get((id(point.run), point.key), [])]:
+            for phase, seconds in [("", point.seconds),
+                                   *phases.get((id(point.run), point.key), [])]:
                 samples.setdefault(phase, {}).setdefault(place_of(point, names), []).extend(seconds)
         params = {place_of(point, names): params_of(point, names) for point in points}
         for phase, found in samples.items():
@@ -139,10 +155,12 @@ def lines_of(by_path, phases):
 
 
 def alike(points):
-    """[{call path: points}] of a workload: call paths that were measured at the same places are together."""
+    """[{call path: points}] of a workload: call paths that were measured at the same places are
+    together."""
     points = results.tell_apart(points)
     names = parameters(points)
-    words = [n for n in tables.varying(points) if isinstance(points[0].config[n], str) and n not in series.FOUND]
+    words = [n for n in tables.varying(points) if isinstance(points[0].config[n], str)
+             and n not in series.FOUND]
     paths, groups = {}, {}
     for point in points:
         told = [f"{n}={point.config[n]}" for n in words if point.config[n] != ""]
@@ -153,7 +171,8 @@ def alike(points):
 
 
 def as_extra_p(words):
-    """{ending: text}, a file a workload where there are several, and one each for call paths measured at other places: Extra-P reads no
+    """{ending: text}, a file a workload where there are several, and one each for call paths
+    measured at other places: Extra-P reads no
     others."""
     found, phases = {}, {}
     for word in words:
@@ -165,7 +184,8 @@ def as_extra_p(words):
     for workload, points in found.items():
         groups = alike(points)
         for number, group in enumerate(groups, 1):
-            ending = (f"_{workload}" if len(found) > 1 else "") + (f"_{number}" if len(groups) > 1 else "")
+            ending = (f"_{workload}" if len(found) > 1 else "") + (f"_{number}" if len(groups) > 1
+                                                                   else "")
             texts[ending + ".jsonl"] = "\n".join(lines_of(group, phases)) + "\n"
     return texts
 
@@ -180,7 +200,8 @@ def write(texts, beginning):
         try:
             pick.write_whole(path, text.encode("utf-8", "surrogateescape"))
         except OSError as error:
-            pick.fail(73, f"cannot write '{path}' ({error.strerror}); name another place with --out")
+            pick.fail(73,
+                      f"cannot write '{path}' ({error.strerror}); name another place with --out")
         print(f"wrote {path}")
 
 
@@ -201,7 +222,8 @@ def main(words=None):
     if arguments.extra_p:
         texts = as_extra_p(arguments.files)
         if beginning == "-" and len(texts) > 1:
-            pick.fail(64, f"these are {len(texts)} files for Extra-P, of workloads or call paths that were measured at other places; "
+            pick.fail(64, f"these are {len(texts)} files for Extra-P, of workloads or call paths "
+                          f"that were measured at other places; "
                           "name them with --out, or one run with file.h5#run")
         write(texts, beginning)
         return
@@ -211,8 +233,10 @@ def main(words=None):
         if not any(table in tables for _, _, _, tables in runs):
             pick.fail(64, f"--tables: no run has a table '{table}'; give others, or all")
     if arguments.csv and not any(tables for _, _, _, tables in runs):
-        pick.fail(65, f"no run has a table {arguments.tables.replace(',', ' or ')}; try --tables all")
-    write({f"_{t}.csv": text for t, text in as_csv(runs).items()} if arguments.csv else {".json": as_json(runs)}, beginning)
+        pick.fail(65, f"no run has a table {arguments.tables.replace(',', ' or ')}; try --tables "
+                      f"all")
+    write({f"_{t}.csv": text for t, text in as_csv(runs).items()} if arguments.csv
+          else {".json": as_json(runs)}, beginning)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Datasets of numbers as pictures: a line, a map, or three slices of a solid, and each frame of what has a time."""
+"""Datasets of numbers as pictures: a line, a map, or three slices of a solid, and each frame of
+what has a time."""
 import dataclasses
 import math
 import os
@@ -15,7 +16,8 @@ MOST_IN_PAGE = 12  # frames that a page shows; every one is a file
 
 
 def split(word):
-    """(file, path) of "file.h5:/path"; None of what names results. A file whose own name has a : is a file."""
+    """(file, path) of "file.h5:/path"; None of what names results. A file whose own name has a : is
+    a file."""
     at = len(word) if not os.path.exists(word) else 0
     while (at := word.rfind(":/", 0, at)) > 0:
         if os.path.isfile(word[:at]):
@@ -41,15 +43,18 @@ class Field:
         whole = tuple(slice(0, n, -(-n // MOST_CELLS)) for n in self.shape)
         if len(self.shape) < 3:
             return [("", whole, self.names)]
-        return [(f"{self.names[d]} = {n // 2}", (*whole[:d], n // 2, *whole[d + 1:]), self.names[:d] + self.names[d + 1:])
+        return [(f"{self.names[d]} = {n // 2}", (*whole[:d], n // 2, *whole[d + 1:]),
+                 self.names[:d] + self.names[d + 1:])
                 for d, n in enumerate(self.shape)]
 
     def values(self, frame, selection):
         with h5py.File(self.file, "r") as file:
-            return np.asarray(file[self.path][selection if self.times == [None] else (frame, *selection)], dtype=float)
+            return np.asarray(file[self.path][selection if self.times == [None]
+                                              else (frame, *selection)], dtype=float)
 
     def range(self):
-        """The least and the greatest number that any of the pictures shows: one scale for all frames."""
+        """The least and the greatest number that any of the pictures shows: one scale for all
+        frames."""
         low, high = math.inf, -math.inf
         for frame in range(len(self.times)):
             for _, selection, _ in self.cuts():
@@ -73,7 +78,8 @@ def read(word):
             if not isinstance(data, h5py.Dataset):
                 pick.fail(66, f"'{file}' has no dataset '{name}'; name one that h5ls lists")
             if data.dtype.kind not in "fiub" or not 1 <= data.ndim <= 4 or 0 in data.shape:
-                pick.fail(65, f"'{word}' ({data.dtype}, {' x '.join(map(str, data.shape)) or 'scalar'}) cannot be drawn; "
+                pick.fail(65, f"'{word}' ({data.dtype}, "
+                              f"{' x '.join(map(str, data.shape)) or 'scalar'}) cannot be drawn; "
                               "name 1 to 3 dimensions of real numbers, and frames of them")
             usual = ("time", "z", "y", "x")[-data.ndim:]
             names = tuple(dimension_name(d, other) for d, other in zip(data.dims, usual))
@@ -91,13 +97,17 @@ def draw(axes, values, field, selection, names, scale):
     axes.set_xlabel(names[-1])
     if values.ndim == 1:
         axes.plot(np.arange(0, edges[0], selection[0].step), values)
-        axes.set_ylim(scale[0] - 0.05 * (scale[1] - scale[0]), scale[1] + 0.05 * (scale[1] - scale[0]))
+        axes.set_ylim(scale[0] - 0.05 * (scale[1] - scale[0]),
+                      scale[1] + 0.05 * (scale[1] - scale[0]))
         return
     up = names[0] != "row"  # matrices begin with their first row
     rows, columns = edges
-    image = axes.imshow(values, cmap="viridis", vmin=scale[0], vmax=scale[1], origin="lower" if up else "upper",
-                        interpolation="nearest", aspect="equal" if max(edges) <= 4 * min(edges) else "auto",
-                        extent=(-0.5, columns - 0.5, *((-0.5, rows - 0.5) if up else (rows - 0.5, -0.5))))
+    image = axes.imshow(values, cmap="viridis", vmin=scale[0], vmax=scale[1],
+                        origin="lower" if up else "upper",
+                        interpolation="nearest", aspect="equal" if max(edges) <= 4 * min(edges)
+                        else "auto",
+                        extent=(-0.5, columns - 0.5, *((-0.5, rows - 0.5) if up
+                                                       else (rows - 0.5, -0.5))))
     image.cmap.set_bad("grey")
     axes.set_ylabel(names[0])
     axes.figure.colorbar(image, ax=axes)
@@ -108,11 +118,13 @@ def text(values, selection, names):
     if not np.isfinite(values).any():
         return None
     if values.ndim == 1:
-        return lambda: textplot.lines({names[0]: (range(0, selection[0].stop, selection[0].step), values)}, names[0], "value",
+        return lambda: textplot.lines({names[0]: (range(0, selection[0].stop, selection[0].step),
+                                                  values)}, names[0], "value",
                                       log_x=False)
     steps = [s.step for s in selection if isinstance(s, slice)]
     each = [-(-n // most) for n, most in zip(values.shape, (16, 8))]
-    labels = [[str(i * step) for i in range(0, n, k)] for n, k, step in zip(values.shape, each, steps)]
+    labels = [[str(i * step) for i in range(0, n, k)]
+              for n, k, step in zip(values.shape, each, steps)]
     return lambda: textplot.heat(*labels, values[::each[0], ::each[1]], *names, "the field's units")
 
 
@@ -129,11 +141,15 @@ def pictures(field):
     shown = {round(last * i / (MOST_IN_PAGE - 1)) for i in range(MOST_IN_PAGE)}
     for frame, time in enumerate(field.times):
         when = "" if time is None else f"time {time:g} {field.units}".strip()
-        number = "" if time is None else f"{int(time):08d}" if float(time).is_integer() else f"{frame:08d}"
+        number = "" if time is None else f"{int(time):08d}" if float(
+            time).is_integer() else f"{frame:08d}"
         for cut, selection, names in field.cuts():
             values = field.values(frame, selection)
-            yield Picture("_".join(word for word in (number, cut.replace(" = ", "")) if word) or "all",
+            yield Picture("_".join(word for word in (number, cut.replace(" = ", "")) if word)
+                          or "all",
                           ", ".join(word for word in (field.title, when, cut) if word),
-                          "One scale for all frames." if when else "The numbers as they are stored.",
-                          lambda axes, v=values, s=selection, n=names: draw(axes, v, field, s, n, scale),
+                          "One scale for all frames." if when
+                          else "The numbers as they are stored.",
+                          lambda axes, v=values, s=selection,
+                          n=names: draw(axes, v, field, s, n, scale),
                           text(values, selection, names), height_of(selection), frame in shown)

@@ -1,4 +1,5 @@
-"""What the order of a GPU's threads asks of its caches: sectors, hits, and what the formula says, of simulated cuda_ kernels."""
+"""What the order of a GPU's threads asks of its caches: sectors, hits, and what the formula says,
+of simulated cuda_ kernels."""
 import h5py
 import numpy as np
 
@@ -15,10 +16,13 @@ class Ordered:
     """One simulated point: the rows of its arrays, by name; that of all under "all"."""
 
     def __init__(self, key, rows, title, run):
-        self.key, self.rows, self.title, self.run = key, {row["array"]: row for row in rows}, title, run
+        self.key, self.rows, self.title, self.run = key, {row["array"]: row
+                                                          for row in rows}, title, run
         asked = results.options_of(key)
-        first = {"k": asked.get("k", rows[0]["n"]), **rows[0]}  # older files have no column of it, nor of these
-        first.update({name: asked.get(name, "") for name in ("stencil", "tile") if name not in first})
+        # older files have no column of it, nor of these
+        first = {"k": asked.get("k", rows[0]["n"]), **rows[0]}
+        first.update({name: asked.get(name, "") for name in ("stencil", "tile")
+                      if name not in first})
         self.workload = first["workload"]
         self.label = f"{locality.label_of(first)}, blocks of {first['block']}"
 
@@ -50,11 +54,14 @@ def percent(share):
 
 def table(points):
     """A row an array, as texts."""
-    lines = [["what", "array", "sectors asked for", "L1 hits", "fetched from L2", "L2 hits", "formula"]]
+    lines = [["what", "array", "sectors asked for", "L1 hits", "fetched from L2", "L2 hits",
+              "formula"]]
     for point in points:
         for array, row in point.rows.items():
-            lines.append([point.label, array, str(row["requests"]), percent(row["l1_hit_rate"]), str(row["fetches"]),
-                          percent(row["l2_hit_rate"]), f"{row['predicted_fetches']:.0f}" if row["predicted_fetches"] > 0 else "-"])
+            lines.append([point.label, array, str(row["requests"]), percent(row["l1_hit_rate"]),
+                          str(row["fetches"]),
+                          percent(row["l2_hit_rate"]), f"{row['predicted_fetches']:.0f}"
+                          if row["predicted_fetches"] > 0 else "-"])
     return lines
 
 
@@ -67,13 +74,17 @@ def draw(axes, points):
     import style
     where = np.arange(len(points))
     whole = [point.rows["all"] for point in points]
-    axes.barh(where, [row["fetches"] for row in whole], color=style.COLOURS[0], height=0.62, label="fetched from L2")
-    known = [(y, row["predicted_fetches"]) for y, row in zip(where, whole) if row["predicted_fetches"] > 0]
+    axes.barh(where, [row["fetches"] for row in whole], color=style.COLOURS[0], height=0.62,
+              label="fetched from L2")
+    known = [(y, row["predicted_fetches"]) for y, row in zip(where, whole)
+             if row["predicted_fetches"] > 0]
     if known:
-        axes.plot([x for _, x in known], [y for y, _ in known], color=style.COLOURS[1], marker="D", linestyle="", label="formula")
+        axes.plot([x for _, x in known], [y for y, _ in known], color=style.COLOURS[1], marker="D",
+                  linestyle="", label="formula")
         style.legend_below(axes)
     for y, row in zip(where, whole):
-        axes.annotate(f"L1 hits {percent(row['l1_hit_rate'])}", (1.02, y), xycoords=("axes fraction", "data"), va="center",
+        axes.annotate(f"L1 hits {percent(row['l1_hit_rate'])}", (1.02, y),
+                      xycoords=("axes fraction", "data"), va="center",
                       fontsize=8)
     axes.set_yticks(where, [series.in_lines(short(point)) for point in points])
     axes.invert_yaxis()
@@ -86,7 +97,8 @@ def draw(axes, points):
 
 
 def bars_of(points):
-    return [(short(p), p.rows["all"]["fetches"], np.nan, np.nan, f"L1 hits {percent(p.rows['all']['l1_hit_rate'])}") for p in points]
+    return [(short(p), p.rows["all"]["fetches"], np.nan, np.nan,
+             f"L1 hits {percent(p.rows['all']['l1_hit_rate'])}") for p in points]
 
 
 def pictures(points):
@@ -94,8 +106,12 @@ def pictures(points):
     for workload, mine in locality.by_workload(points).items():
         for start in range(0, len(mine), MOST_BARS):
             part, number = mine[start:start + MOST_BARS], start // MOST_BARS + 1
-            which = f" Picture {number} of {-(-len(mine) // MOST_BARS)}." if len(mine) > MOST_BARS else ""
-            yield Picture(f"gpu_{workload}_{number}", f"{workload}, what the order of a GPU's threads fetches",
-                          "Loads of the kernel's own threads, simulated: what misses the first level, and the share that hits it."
-                          + which, lambda axes, p=part: draw(axes, p), lambda p=part: textplot.bars(bars_of(p), "sectors"),
+            which = f" Picture {number} of {-(-len(mine) // MOST_BARS)}." if len(
+                mine) > MOST_BARS else ""
+            yield Picture(f"gpu_{workload}_{number}",
+                          f"{workload}, what the order of a GPU's threads fetches",
+                          "Loads of the kernel's own threads, simulated: what misses the first "
+                          "level, and the share that hits it."
+                          + which, lambda axes, p=part: draw(axes, p),
+                          lambda p=part: textplot.bars(bars_of(p), "sectors"),
                           1.4 + series.height_of([short(point) for point in part], 0.3))

@@ -12,7 +12,8 @@ MOST_MAPS = 6
 
 
 def axes_of(points):
-    """The two columns to cross: options first, sizes after them; None where no two numbers are swept."""
+    """The two columns to cross: options first, sizes after them; None where no two numbers are
+    swept."""
     names = s.numeric_names(points, leave_out=s.MACHINE)
     names += [n for n in ("n", "size", "shape") if n in s.varying(points) and n not in names]
     names = [n for n in names if 2 <= s.count(points, [n]) <= 24]
@@ -40,7 +41,8 @@ def table_of(points, row, column):
 
 def draw(axes, rows, columns, values, labels, units):
     image = axes.imshow(values, aspect="auto", cmap="cividis", origin="lower")
-    axes.set_xticks(range(len(columns)), columns, rotation=45 if max(map(len, columns)) * len(columns) > 48 else 0)
+    axes.set_xticks(range(len(columns)), columns,
+                    rotation=45 if max(map(len, columns)) * len(columns) > 48 else 0)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylabel(labels[0])
     axes.set_xlabel(labels[1])
@@ -50,7 +52,8 @@ def draw(axes, rows, columns, values, labels, units):
         for (r, c), value in np.ndenumerate(values):
             if np.isfinite(value):
                 dark = (value - low) < 0.55 * (high - low)
-                axes.text(c, r, tables.rate(value), ha="center", va="center", fontsize=8 if len(columns) <= 7 else 7,
+                axes.text(c, r, tables.rate(value), ha="center", va="center",
+                          fontsize=8 if len(columns) <= 7 else 7,
                           color="white" if dark else "black")
     axes.figure.colorbar(image, ax=axes, label=f"rate ({units})")
 
@@ -62,15 +65,20 @@ def maps(run):
     row, column = names
     others = [n for n in s.varying(run.points) if n not in taken_by(names, run.points)]
     found = [(label, points) for label, points in s.split(run.points, others).items()
-             if len({p.config[row] for p in points}) > 1 and len({p.config[column] for p in points}) > 1]
+             if len({p.config[row] for p in points}) > 1
+             and len({p.config[column] for p in points}) > 1]
     for number, (label, points) in enumerate(found[:MOST_MAPS], 1):
         rows, columns, values = table_of(points, row, column)
         labels = s.labelled(row, run.workload), s.labelled(column, run.workload)
-        words = [w for w in (label if others else "", s.common(points, [n for n in s.NAMES if n not in others])) if w]
+        words = [w for w in (label if others else "",
+                             s.common(points, [n for n in s.NAMES if n not in others])) if w]
         yield Picture(
-            f"map_{number}", f"{run.workload} by {row.replace('_', ' ')} and {column.replace('_', ' ')}"
+            f"map_{number}", f"{run.workload} by {row.replace('_', ' ')} and "
+                             f"{column.replace('_', ' ')}"
             + (f": {', '.join(words)}" if words else ""),
             "Median rates; brighter is faster.",
-            lambda axes, r=rows, c=columns, v=values, lb=labels: draw(axes, r, c, v, lb, run.rate_units),
-            lambda r=rows, c=columns, v=values, lb=labels: textplot.heat(r, c, v, *lb, run.rate_units),
+            lambda axes, r=rows, c=columns, v=values,
+            lb=labels: draw(axes, r, c, v, lb, run.rate_units),
+            lambda r=rows, c=columns, v=values, lb=labels: textplot.heat(r, c, v, *lb,
+                                                                         run.rate_units),
             1.5 + 0.3 * max(4, len(rows)))

@@ -7,7 +7,8 @@ import textplot
 from picture import Picture
 
 MOST_CURVES = 6
-NEEDED = {"points": ("point", "workload", "loads", "stores", "compulsory", "theorem", "constant", "line_bytes"),
+NEEDED = {"points": ("point", "workload", "loads", "stores", "compulsory", "theorem", "constant",
+                     "line_bytes"),
           "curves": ("point", "array", "bytes", "misses", "theorem")}
 MOST_CELLS = 280, 400  # down and across: two dots each at least
 RESIDENT, LOADED, STORED, FETCHED = "#D9D9D9", "#0072B2", "#009E73", "#D55E00"
@@ -15,7 +16,8 @@ RESIDENT, LOADED, STORED, FETCHED = "#D9D9D9", "#0072B2", "#009E73", "#D55E00"
 
 def label_of(c):
     """What was traced, in words."""
-    sizes = {"matmul": "{m} x {n} x {k}", "sort": "n {n}", "forkjoin": "n {n}"}.get(c["workload"], "{m} x {n}").format(**c)
+    sizes = {"matmul": "{m} x {n} x {k}", "sort": "n {n}",
+             "forkjoin": "n {n}"}.get(c["workload"], "{m} x {n}").format(**c)
     extra = f" {c['stencil']}" if c["workload"] == "stencil" else ""
     tiles = c["kernel"].removeprefix("cuda_") in ("tiled", "transposed_tiled", "recursive")
     extra += f", tile {c['tile']}" if tiles and c["tile"] else ""
@@ -26,15 +28,18 @@ def label_of(c):
 
 
 def tell_apart(points):
-    """Adds to labels that several points have what they were asked for in different ways: type, line, steps, ..."""
+    """Adds to labels that several points have what they were asked for in different ways: type,
+    line, steps, ..."""
     alike = {}
     for point in points:
         alike.setdefault(point.label, []).append(point)
     for label, mine in alike.items():
         options = [results.options_of(point.key) for point in mine]
-        names = [n for n in dict.fromkeys(n for o in options for n in o) if len({o.get(n) for o in options}) > 1]
+        names = [n for n in dict.fromkeys(n for o in options for n in o)
+                 if len({o.get(n) for o in options}) > 1]
         for point, asked in zip(mine, options):
-            point.label = ", ".join([label, *(f"{n.replace('-', ' ')} {asked[n]}" for n in names if n in asked)])
+            point.label = ", ".join([label, *(f"{n.replace('-', ' ')} {asked[n]}"
+                                              for n in names if n in asked)])
     return points
 
 
@@ -72,15 +77,18 @@ def read(path):
             tables = {name: results.columns(part) for name, part in group.items()}
             points = tables["points"]
             for row, key in enumerate(points["point"]):
-                found[key] = Traced(key, {name: values[row] for name, values in points.items()}, tables,
+                found[key] = Traced(key, {name: values[row] for name, values in points.items()},
+                                    tables,
                                     group.attrs.get("option_title") or "locality", run)
     return list(found.values())
 
 
 def whole(points):
-    """The points, whose tables have all that pages are made of; KeyError where one lacks something."""
+    """The points, whose tables have all that pages are made of; KeyError where one lacks
+    something."""
     for point in points:
-        lacks = [f"{point.run}/{table}/{name}" for table, names in NEEDED.items() for name in names if name not in point.tables[table]]
+        lacks = [f"{point.run}/{table}/{name}" for table, names in NEEDED.items()
+                 for name in names if name not in point.tables[table]]
         if lacks:
             raise KeyError(", ".join(lacks))
     return points
@@ -91,7 +99,8 @@ def table(points):
     rows = [["what", "accesses", "compulsory misses", "theorem", "constant"]]
     for point in points:
         c = point.config
-        rows.append([point.label, str(c["loads"] + c["stores"]), f"{c['compulsory']:.0f}", c["theorem"] or "-",
+        rows.append([point.label, str(c["loads"] + c["stores"]), f"{c['compulsory']:.0f}",
+                     c["theorem"] or "-",
                      f"{c['constant']:.3f}" if np.isfinite(c["constant"]) else "-"])
     return rows
 
@@ -106,7 +115,8 @@ def human_bytes(value):
 def largest_cache(points):
     """Of all that is drawn, in bytes."""
     sizes = [point.rows("curves", array="all")["bytes"].max() for point in points]
-    return max(sizes + [point.rows("ideal")["lines"].max() * point.config["line_bytes"] for point in points
+    return max(sizes + [point.rows("ideal")["lines"].max() * point.config["line_bytes"]
+                        for point in points
                         if len(point.rows("ideal").get("lines", ()))])
 
 
@@ -119,16 +129,22 @@ def draw_curves(axes, points):
         order = np.append(order, order[-1])  # larger caches fetch as much as the last one
         sizes = np.append(curve["bytes"][order[:-1]], end)
         colour = style.COLOURS[index % len(style.COLOURS)]
-        axes.plot(sizes, curve["misses"][order], drawstyle="steps-post", color=colour, label=point.label)
+        axes.plot(sizes, curve["misses"][order], drawstyle="steps-post", color=colour,
+                  label=point.label)
         if np.isfinite(curve["theorem"]).any():
-            axes.plot(sizes, curve["theorem"][order], drawstyle="steps-post", color=colour, linestyle=":", linewidth=1.6)
+            axes.plot(sizes, curve["theorem"][order], drawstyle="steps-post", color=colour,
+                      linestyle=":", linewidth=1.6)
         ideal = point.rows("ideal")
         if len(ideal.get("lines", ())):
-            axes.plot(ideal["lines"] * point.config["line_bytes"], ideal["misses"], color=colour, marker="v", linestyle="",
+            axes.plot(ideal["lines"] * point.config["line_bytes"], ideal["misses"], color=colour,
+                      marker="v", linestyle="",
                       markersize=5)
-    for words, drawn, how in (("theorem", any(np.isfinite(p.rows("curves", array="all")["theorem"]).any() for p in points),
+    for words, drawn, how in (("theorem", any(np.isfinite(p.rows("curves",
+                                                                 array="all")["theorem"]).any()
+                                              for p in points),
                                {"linestyle": ":"}),
-                              ("ideal cache", any(len(p.rows("ideal").get("lines", ())) for p in points),
+                              ("ideal cache", any(len(p.rows("ideal").get("lines", ()))
+                                                  for p in points),
                                {"marker": "v", "linestyle": "", "markersize": 5})):
         if drawn:
             axes.plot([], [], color="black", label=words, **how)
@@ -157,17 +173,20 @@ def array_rows(point):
 
 def place(point, arrays, names, lines):
     """The height at which a line is drawn."""
-    return np.array([line - arrays[name][0] + arrays[name][2] for name, line in zip(names, lines)], dtype=float)
+    return np.array([line - arrays[name][0] + arrays[name][2] for name, line in zip(names, lines)],
+                    dtype=float)
 
 
 def draw_accesses(axes, point, arrays):
-    """Access by access: a bar where a line is resident, a dot for each touch on a square where it was fetched."""
+    """Access by access: a bar where a line is resident, a dot for each touch on a square where it
+    was fetched."""
     from matplotlib.collections import PolyCollection
     line = point.config["line_bytes"]
     stays = point.rows("stays")
     y = place(point, arrays, stays["array"], stays["line"])
     # A line is a row of a unit's height; its elements lie in it side by side.
-    boxes = [[(a, row), (b, row), (b, row + 1), (a, row + 1)] for a, b, row in zip(stays["from"], stays["to"], y)]
+    boxes = [[(a, row), (b, row), (b, row + 1), (a, row + 1)]
+             for a, b, row in zip(stays["from"], stays["to"], y)]
     axes.add_collection(PolyCollection(boxes, facecolors=RESIDENT, edgecolors="none", zorder=1))
     marks = point.rows("marks")
     first = np.array([arrays[name][2] - arrays[name][0] for name in marks["array"]], dtype=float)
@@ -176,14 +195,16 @@ def draw_accesses(axes, point, arrays):
     for order, (chosen, colour, label) in enumerate(((marks["fetched"] == 1, FETCHED, "fetched"),
                                                      (marks["store"] == 0, LOADED, "loaded"),
                                                      (marks["store"] == 1, STORED, "stored"))):
-        axes.scatter(marks["time"][chosen], at[chosen], s=size * (7 if label == "fetched" else 1), color=colour,
+        axes.scatter(marks["time"][chosen], at[chosen], s=size * (7 if label == "fetched" else 1),
+                     color=colour,
                      marker="s", linewidths=0, zorder=2 + order, label=label)
     axes.plot([], [], color=RESIDENT, linewidth=6, label="resident")
     axes.set_xlim(0, marks["time"].max() + 1)
 
 
 def cells_of(point, arrays, height):
-    """Touches and fetches by rows and columns of cells that a picture has the dots for, and how much time and how many lines
+    """Touches and fetches by rows and columns of cells that a picture has the dots for, and how
+    much time and how many lines
     a cell is: of smaller ones dots would show some and drop others."""
     table = point.rows("density")
     step, lines = int(table["time_step"][0]), int(table["line_step"][0])
@@ -191,7 +212,8 @@ def cells_of(point, arrays, height):
     step *= -(-end // (step * MOST_CELLS[1]))
     lines *= -(-height // (lines * MOST_CELLS[0]))
     cells = np.zeros((2, -(-height // lines), -(-end // step)))
-    at = (place(point, arrays, table["array"], table["line"]) // lines).astype(int), table["time"] // step
+    at = (place(point, arrays, table["array"], table["line"])
+          // lines).astype(int), table["time"] // step
     np.add.at(cells[0], at, table["touches"])
     np.add.at(cells[1], at, table["fetched"])
     return cells[0], cells[1], step, lines
@@ -206,7 +228,8 @@ def draw_density(axes, point, arrays, height):
     blue, red = np.array([0.0, 0.447, 0.698]), np.array([0.835, 0.369, 0.0])
     share = share[..., None]
     colour = (1 - share) * blue + share * red
-    axes.imshow(1 - shade[..., None] * (1 - colour), extent=(0, columns * step, rows * lines, 0), aspect="auto",
+    axes.imshow(1 - shade[..., None] * (1 - colour), extent=(0, columns * step, rows * lines, 0),
+                aspect="auto",
                 interpolation="nearest")
     axes.plot([], [], color=blue, linewidth=6, label="touched, found in the cache")
     axes.plot([], [], color=red, linewidth=6, label="fetched at every touch")
@@ -251,16 +274,20 @@ def diagram_text(point, width=72, most=40):
         first = np.array([arrays[name][2] - arrays[name][0] for name in table["array"]], dtype=int)
         rows, fetched = first + (table["address"] // line).astype(int), table["fetched"] == 1
     else:
-        rows, fetched = place(point, arrays, table["array"], table["line"]).astype(int), table["fetched"] > 0
+        rows, fetched = place(point, arrays, table["array"],
+                              table["line"]).astype(int), table["fetched"] > 0
     step = -(-height // most)
     across = (int(table["time"].max()) + 1) / width
     canvas = np.full((-(-height // step), width), " ")
     for mark, chosen in (("o", ~fetched), ("F", fetched)):
-        canvas[rows[chosen] // step, np.minimum(width - 1, (table["time"][chosen] / across)).astype(int)] = mark
+        canvas[rows[chosen] // step, np.minimum(width - 1,
+                                                (table["time"][chosen]
+                                                 / across)).astype(int)] = mark
     names = {row // step: name for name, (_, _, row) in arrays.items()}
     longest = max(map(len, arrays))
     out = [f"  {names.get(i, ''):<{longest}} |{''.join(row)}|" for i, row in enumerate(canvas)]
-    return "\n".join(out + [f"  {'':<{longest}}  time (accesses); F: fetched, o: found in the cache"]) + "\n"
+    return "\n".join(
+        out + [f"  {'':<{longest}}  time (accesses); F: fetched, o: found in the cache"]) + "\n"
 
 
 def counted(point):
@@ -284,14 +311,20 @@ def pictures(points):
         curves = [p for p in mine if len(p.rows("curves").get("misses", ()))]
         for start in range(0, len(curves), MOST_CURVES):
             part, number = curves[start:start + MOST_CURVES], start // MOST_CURVES + 1
-            which = f" Picture {number} of {-(-len(curves) // MOST_CURVES)}." if len(curves) > MOST_CURVES else ""
+            which = f" Picture {number} of {-(-len(curves) // MOST_CURVES)}." if len(
+                curves) > MOST_CURVES else ""
             yield Picture(f"misses_{workload}_{number}", f"{workload}, misses by cache size",
                           "Steps: LRU. Dotted: the theorem. Triangles: the ideal cache." + which,
-                          lambda axes, p=part: draw_curves(axes, p), lambda p=part: curves_text(p), 3.3 + 0.17 * len(part))
-    for number, point in enumerate([p for p in points if len(p.rows("arrays").get("array", ()))], 1):
+                          lambda axes, p=part: draw_curves(axes, p), lambda p=part: curves_text(p),
+                          3.3 + 0.17 * len(part))
+    for number, point in enumerate([p for p in points if len(p.rows("arrays").get("array", ()))],
+                                   1):
         table = point.rows("arrays")
         elements = point.config["line_bytes"] // point.config["element_bytes"]
-        yield Picture(f"diagram_{number}_{point.config['workload']}_{point.config['kernel']}", f"{point.label}, space and time",
-                      f"A cache of {int(table['cache_lines'][0])} lines of {elements} elements; {counted(point)}. A row is a line, "
+        yield Picture(f"diagram_{number}_{point.config['workload']}_{point.config['kernel']}",
+                      f"{point.label}, space and time",
+                      f"A cache of {int(table['cache_lines'][0])} lines of {elements} elements; "
+                      f"{counted(point)}. A row is a line, "
                       "time runs to the right.",
-                      lambda axes, p=point: draw_diagram(axes, p), lambda p=point: diagram_text(p), 4.2)
+                      lambda axes, p=point: draw_diagram(axes, p), lambda p=point: diagram_text(p),
+                      4.2)

@@ -4,16 +4,24 @@ import html
 
 STYLE = """
 :root { color-scheme: light; }
-body { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 0 auto; max-width: 1120px; padding: 1rem; }
-h1 { font-size: 1.6rem; margin: .2rem 0; } h2 { margin: 2.2rem 0 .4rem; border-bottom: 2px solid #0072B2; }
+body { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff;
+  margin: 0 auto; max-width: 1120px; padding: 1rem; }
+h1 { font-size: 1.6rem; margin: .2rem 0; }
+h2 { margin: 2.2rem 0 .4rem; border-bottom: 2px solid #0072B2; }
 h3 { margin: 1.4rem 0 .3rem; } p { margin: .3rem 0; } .quiet { color: #555; }
 nav a { margin-right: 1rem; } a { color: #005a8f; }
-.pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 480px), 1fr)); gap: 1.2rem; align-items: start; }
-figure { margin: 0; } figure img { width: 100%; height: auto; } figcaption { font-size: .85rem; color: #444; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; margin: .4rem 0; }
-th, td { padding: .15rem .6rem; text-align: left; white-space: nowrap; } th { border-bottom: 1.5px solid #333; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 480px), 1fr));
+  gap: 1.2rem; align-items: start; }
+figure { margin: 0; } figure img { width: 100%; height: auto; }
+figcaption { font-size: .85rem; color: #444; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .85rem; margin: .4rem 0;
+  font-variant-numeric: tabular-nums; }
+th, td { padding: .15rem .6rem; text-align: left; white-space: nowrap; }
+th { border-bottom: 1.5px solid #333; }
 tr:nth-child(even) td { background: #f4f6f8; } td.number, th.number { text-align: right; }
-td.wrong { color: #a02000; font-weight: bold; } summary { cursor: pointer; margin: .4rem 0; } code { font-size: .85rem; }
+td.wrong { color: #a02000; font-weight: bold; } summary { cursor: pointer; margin: .4rem 0; }
+code { font-size: .85rem; }
 @media print { .pictures { grid-template-columns: 1fr 1fr; } figure { break-inside: avoid; } }
 """
 MOST_ROWS_OPEN = 24
@@ -35,7 +43,8 @@ def table(rows):
         names = (["number"] if right[c] else []) + (["wrong"] if text.startswith("FAILED") else [])
         kind = f' class="{" ".join(names)}"' if names else ""
         return f"<{tag}{kind}>{escape(text)}</{tag}>"
-    lines = ["<tr>" + "".join(cell("th" if i == 0 else "td", text, c) for c, text in enumerate(row)) + "</tr>"
+    lines = ["<tr>" + "".join(cell("th" if i == 0 else "td", text, c) for c, text in enumerate(row))
+             + "</tr>"
              for i, row in enumerate(rows)]
     return f'<div class="wide"><table>{"".join(lines)}</table></div>'
 
@@ -49,13 +58,16 @@ def folded(title, rows, keep_open=MOST_ROWS_OPEN):
 
 def picture(one, png):
     source = base64.b64encode(png).decode("ascii")
-    return (f'<figure id="{escape(one.name)}"><img alt="{escape(one.title)}" src="data:image/png;base64,{source}">'
+    return (f'<figure id="{escape(one.name)}"><img alt="{escape(one.title)}" '
+            f'src="data:image/png;base64,{source}">'
             f"<figcaption>{escape(one.caption)}</figcaption></figure>")
 
 
 def pictures(found):
     """found: [(picture, bytes of its PNG)]."""
-    return f'<div class="pictures">{"".join(picture(one, png) for one, png in found)}</div>' if found else ""
+    if not found:
+        return ""
+    return f'<div class="pictures">{"".join(picture(one, png) for one, png in found)}</div>'
 
 
 def identity(title):
@@ -65,7 +77,13 @@ def identity(title):
 def document(title, head, sections):
     """sections: [(title, html)]."""
     links = "".join(f'<a href="#{identity(name)}">{escape(name)}</a>' for name, _ in sections)
-    body = "".join(f'<section><h2 id="{identity(name)}">{escape(name)}</h2>{text}</section>' for name, text in sections)
-    return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-            '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
-            f"<style>{STYLE}</style></head><body><h1>{escape(title)}</h1>{head}<nav>{links}</nav>{body}</body></html>\n")
+    body = "".join(f'<section><h2 id="{identity(name)}">{escape(name)}</h2>{text}</section>'
+                   for name, text in sections)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta '
+        f'charset="utf-8"><title>{escape(title)}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" '
+        'href="data:,">'
+        f"<style>{STYLE}</style></head><body><h1>{escape(title)}</h1>{head}"
+        f"<nav>{links}</nav>{body}</body></html>\n"
+    )

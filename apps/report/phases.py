@@ -7,7 +7,8 @@ import tables
 import textplot
 from picture import Picture
 
-COLOURS = {"compute": "#0072B2", "exchange": "#E69F00", "waiting": "#BBBBBB", "read": "#56B4E9", "verify": "#CC79A7",
+COLOURS = {"compute": "#0072B2", "exchange": "#E69F00", "waiting": "#BBBBBB", "read": "#56B4E9",
+           "verify": "#CC79A7",
            "write": "#009E73"}
 SPARE = ("#D55E00", "#F0E442", "#999933", "#882255", "#444444")
 MOST_RANKS = 32
@@ -19,11 +20,13 @@ def colours_of(names):
 
 
 def shares(point):
-    """(phase, seconds, part of a repetition) in the order to stack them; what no phase names is waiting, too."""
+    """(phase, seconds, part of a repetition) in the order to stack them; what no phase names is
+    waiting, too."""
     timed = [(name, float(point.phases[name].mean()), True) for name in point.phases
              if name in point.timed and name != "waiting"]
     waiting = point.measured["median"] - sum(seconds for _, seconds, _ in timed)
-    once = [(name, float(point.phases[name].mean()), False) for name in point.phases if name not in point.timed]
+    once = [(name, float(point.phases[name].mean()), False)
+            for name in point.phases if name not in point.timed]
     return timed + [("waiting", max(0.0, waiting), True)] + once
 
 
@@ -36,10 +39,12 @@ def draw_shares(axes, rows):
         for name, value, timed in parts:
             label = None if name in seen else name if timed else f"{name} (once)"
             seen.add(name)
-            axes.barh(y, 100 * value / total, left=left, height=0.62, color=colours[name], edgecolor="white", linewidth=0.4,
+            axes.barh(y, 100 * value / total, left=left, height=0.62, color=colours[name],
+                      edgecolor="white", linewidth=0.4,
                       hatch=None if timed else "////", label=label)
             left += 100 * value / total
-        axes.annotate(tables.seconds(total), (1.02, y), xycoords=("axes fraction", "data"), va="center", fontsize=8)
+        axes.annotate(tables.seconds(total), (1.02, y), xycoords=("axes fraction", "data"),
+                      va="center", fontsize=8)
     axes.set_yticks(range(len(rows)), [s.in_lines(label) for label, _ in rows])
     axes.invert_yaxis()
     axes.set_xlim(0, 100)
@@ -63,12 +68,15 @@ def by_variant(run):
     words = [w for w in (facet if outside else "", rates.place(axis, x, chosen),
                          s.common(chosen, [n for n in inside if n not in varied])) if w]
     names = dict.fromkeys(name for _, parts_ in rows for name, _, _ in parts_)
-    flat = [(label, {name: seconds for name, seconds, _ in parts_}, tables.seconds(sum(p[1] for p in parts_)))
+    flat = [(label, {name: seconds for name, seconds, _ in parts_},
+             tables.seconds(sum(p[1] for p in parts_)))
             for label, parts_ in rows]
     yield Picture(
         "phases", f"{run.workload}, where the time goes{': ' + ', '.join(words) if words else ''}",
-        "Mean of the ranks, median of the repetitions; hatched phases happen once a point, not in every repetition. "
-        "Waiting is that for the slowest rank, and the part of its time that no phase of this one names.",
+        "Mean of the ranks, median of the repetitions; hatched phases happen once a point, not in "
+        "every repetition. "
+        "Waiting is that for the slowest rank, and the part of its time that no phase of this one "
+        "names.",
         lambda axes: draw_shares(axes, rows), lambda: textplot.stacks(flat, list(names)),
         1.5 + s.height_of([label for label, _ in rows], 0.28))
 
@@ -95,7 +103,8 @@ def draw_ranks(axes, point):
     for name in names:
         values = np.zeros(ranks)
         values[:len(point.phases[name])] = point.phases[name] * scale
-        axes.barh(range(ranks), values, left=left, height=0.7, color=colours[name], edgecolor="white", linewidth=0.4,
+        axes.barh(range(ranks), values, left=left, height=0.7, color=colours[name],
+                  edgecolor="white", linewidth=0.4,
                   label=f"{name}: {100 * imbalance(values):.0f} % imbalance")
         left += values
     axes.axvline(point.measured["median"] * scale, color=style.QUIET, linestyle=":", linewidth=1.2,
@@ -120,13 +129,16 @@ def by_rank(run):
     names = [name for name in point.phases if name in point.timed]
     ranks = int(point.config["ranks"])
     rows = [(f"rank {r}", {n: float(point.phases[n][r]) for n in names if r < len(point.phases[n])},
-             tables.seconds(sum(float(point.phases[n][r]) for n in names if r < len(point.phases[n]))))
+             tables.seconds(sum(float(point.phases[n][r])
+                                for n in names if r < len(point.phases[n]))))
             for r in range(min(ranks, MOST_RANKS))]
     yield Picture(
         "ranks", f"{run.workload}, rank by rank{describe(point, run.points)}",
-        "Seconds of every rank, median of the repetitions, of the point with most ranks that took longest. The imbalance is "
+        "Seconds of every rank, median of the repetitions, of the point with most ranks that took "
+        "longest. The imbalance is "
         "how much longer the slowest rank takes than the mean of all (max / mean - 1).",
-        lambda axes: draw_ranks(axes, point), lambda: textplot.stacks(rows, names), 1.9 + 0.2 * min(16, max(4, ranks)))
+        lambda axes: draw_ranks(axes, point), lambda: textplot.stacks(rows, names),
+        1.9 + 0.2 * min(16, max(4, ranks)))
 
 
 def table(points):
@@ -139,5 +151,6 @@ def table(points):
     rows = [shown + [f"{n} max / mean" for n in names]]
     for p in many:
         rows.append([tables.number(p.config[n]) for n in shown]
-                    + [f"{1 + imbalance(p.phases[n]):.2f}" if n in p.phases else "-" for n in names])
+                    + [f"{1 + imbalance(p.phases[n]):.2f}" if n in p.phases else "-"
+                       for n in names])
     return rows

@@ -21,7 +21,8 @@ def warn(message):
 
 
 def write_whole(path, data):
-    """The file with these bytes: where they cannot all be written it stays as it was, or is not there."""
+    """The file with these bytes: where they cannot all be written it stays as it was, or is not
+    there."""
     place = os.path.realpath(path)
     whole = os.path.isfile(place) or not os.path.exists(place)  # else a pipe or a device
     partial = f"{place}.partial-{os.getpid()}-{secrets.token_hex(4)}" if whole else place
@@ -47,7 +48,8 @@ def end_with_the_pipe():
 
 
 def end_with_ctrl_c(kind, error, trace):
-    """Without a traceback, when what was begun is taken away: the program that started this one has said it."""
+    """Without a traceback, when what was begun is taken away: the program that started this one has
+    said it."""
     if not issubclass(kind, KeyboardInterrupt):
         return sys.__excepthook__(kind, error, trace)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -55,7 +57,8 @@ def end_with_ctrl_c(kind, error, trace):
 
 
 def command(main):
-    """A main function that ends in one line also where nobody gets its words, or results are in a form that shows only where they
+    """A main function that ends in one line also where nobody gets its words, or results are in a
+    form that shows only where they
     are used. Python's own end, a traceback and exit code 1, would be a verdict of compare."""
     @functools.wraps(main)
     def guarded(words=None):
@@ -65,16 +68,19 @@ def command(main):
             return code
         except OSError as error:
             if error.filename:
-                fail(73, f"cannot write '{error.filename}' ({error.strerror}); free the place or name another one")
+                fail(73, f"cannot write '{error.filename}' ({error.strerror}); free the place or "
+                         f"name another one")
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the end of Python writes what is left
             fail(74, f"cannot write to standard output ({error.strerror}); see where it goes")
         except BROKEN as error:
-            fail(65, f"results are in a form that is not known here ({type(error).__name__}: {error}); give files that --results named")
+            fail(65, f"results are in a form that is not known here ({type(error).__name__}: "
+                     f"{error}); give files that --results named")
     return guarded
 
 
 def split(word):
-    """(file, run) of "file.h5#run"; the run is "" where none is named. A file whose own name holds a # is a file."""
+    """(file, run) of "file.h5#run"; the run is "" where none is named. A file whose own name holds
+    a # is a file."""
     if os.path.exists(word) or "#" not in word:
         return word, ""
     file, _, run = word.rpartition("#")
@@ -92,7 +98,8 @@ def read(path, *readers):
 
 
 def runs(word, needed=True):
-    """The runs with finished timings of "file.h5" or "file.h5#run"; none are an error where they are needed."""
+    """The runs with finished timings of "file.h5" or "file.h5#run"; none are an error where they
+    are needed."""
     path, name = split(word)
     found, = read(path, results.read)
     if name and needed and name not in [run.name for run in found]:

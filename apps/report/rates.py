@@ -7,7 +7,8 @@ import tables
 import textplot
 from picture import Picture
 
-INTERVAL = "Medians of the repetitions; whiskers are 95 % confidence intervals of the median, of fewer than five their range."
+INTERVAL = "Medians of the repetitions; whiskers are 95 % confidence intervals of the median, " \
+    "of fewer than five their range."
 
 
 def most_shared(groups, axis):
@@ -46,7 +47,8 @@ def draw_bars(axes, rows, units, ceiling=None):
     axes.invert_yaxis()
     right = max(max(row[3] for row in rows), max(rates))
     if ceiling and ceiling < 3 * right:
-        axes.axvline(ceiling, color=style.QUIET, linestyle=":", linewidth=1.2, label="measured ceiling")
+        axes.axvline(ceiling, color=style.QUIET, linestyle=":", linewidth=1.2,
+                     label="measured ceiling")
         right = max(right, ceiling)
         style.legend_below(axes)
     if log:
@@ -56,7 +58,8 @@ def draw_bars(axes, rows, units, ceiling=None):
     else:
         axes.set_xlim(0, right * 1.05)
     for y, (_, rate, _, _, note) in zip(where, rows):
-        axes.annotate(f"{tables.rate(rate)}{f' ({note})' if note else ''}", (1.02, y), xycoords=("axes fraction", "data"),
+        axes.annotate(f"{tables.rate(rate)}{f' ({note})' if note else ''}", (1.02, y),
+                      xycoords=("axes fraction", "data"),
                       va="center", fontsize=8)
     axes.set_xlabel(f"rate ({units}){', logarithmic' if log else ''}")
     axes.grid(True, axis="x", which="major")
@@ -64,7 +67,8 @@ def draw_bars(axes, rows, units, ceiling=None):
 
 
 def bar_rows(points, names):
-    """(label, rate, ends of its interval, note): the share of the ceiling and how many times the first's rate."""
+    """(label, rate, ends of its interval, note): the share of the ceiling and how many times the
+    first's rate."""
     first, rows = points[0], []
     for point in points:
         share = point.share
@@ -100,29 +104,35 @@ def variants(run):
         names = [n for n in inside if s.count(chosen, [n]) > 1]
         rows = bar_rows(chosen, names)
         same = [n for n in inside if n not in names]
-        same += [n for n in ("probe", "stencil", "type", "ranks", "threads") if n not in outside + inside]
-        words = [w for w in (facet if outside else "", place(axis, x, chosen), s.common(chosen, same)) if w]
+        same += [n for n in ("probe", "stencil", "type", "ranks", "threads")
+                 if n not in outside + inside]
+        words = [w for w in (facet if outside else "", place(axis, x, chosen),
+                             s.common(chosen, same)) if w]
         noted = any(p.share == p.share for p in chosen)
         yield Picture(
             f"variants_{number}" if len(parts) > 1 else "variants",
             f"{run.workload}, {'the ladder' if ladder else 'side by side'}: {', '.join(words)}",
-            INTERVAL + " In brackets " + ("the share of the measured ceiling, and " if noted else "")
+            INTERVAL + " In brackets " + ("the share of the measured ceiling, and " if noted
+                                          else "")
             + f"how many times as fast as the first ({rows[0][0]}).",
             lambda axes, r=rows, c=chosen: draw_bars(axes, r, run.rate_units, ceiling_of(c)),
-            lambda r=rows: textplot.bars(r, run.rate_units), 1.3 + s.height_of([row[0] for row in rows], 0.3))
+            lambda r=rows: textplot.bars(r, run.rate_units),
+            1.3 + s.height_of([row[0] for row in rows], 0.3))
 
 
 def draw_lines(axes, groups, axis, units, ceiling):
     import style
     for index, (label, points) in enumerate(groups.items()):
         points = sorted(points, key=axis.value)
-        axes.errorbar([axis.value(p) for p in points], [p.rate for p in points], yerr=s.errors_of(points), label=label,
+        axes.errorbar([axis.value(p) for p in points], [p.rate for p in points],
+                      yerr=s.errors_of(points), label=label,
                       **style.look(index))
     every = [p for points in groups.values() for p in points]
     style.value_axis(axes.xaxis, [axis.value(p) for p in every])
     log = s.wants_log([p.rate for p in every])
     if ceiling and ceiling < 5 * max(p.rate for p in every):
-        axes.axhline(ceiling, color=style.QUIET, linestyle=":", linewidth=1.2, label="measured ceiling")
+        axes.axhline(ceiling, color=style.QUIET, linestyle=":", linewidth=1.2,
+                     label="measured ceiling")
     if log:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
@@ -138,22 +148,29 @@ def along(run, axis, name):
     every = [p for p in run.points if axis.value(p) > 0] or run.points
     inside, outside = s.facets(every, axis.columns, s.MOST_SERIES)
     parts = {facet: points for facet, points in s.split(every, outside).items()
-             if any(len({axis.value(p) for p in group}) > 1 for group in s.split(points, inside).values())}
+             if any(len({axis.value(p) for p in group}) > 1
+                    for group in s.split(points, inside).values())}
     for number, (facet, points) in enumerate(list(parts.items())[:s.MOST_FACETS], 1):
         groups = s.split(points, inside)
         words = [w for w in (facet if outside else "",
-                             s.common(points, [n for n in (*s.NAMES, "algorithm", "type", "ranks", "threads")
+                             s.common(points, [n for n in (*s.NAMES, "algorithm", "type", "ranks",
+                                                           "threads")
                                                if n not in outside and n not in inside])) if w]
-        more = "" if len(parts) <= s.MOST_FACETS else f" Picture {number} of {s.MOST_FACETS}; {len(parts) - s.MOST_FACETS} " \
-            "more combinations are in the tables."
-        plain = {label: ([axis.value(p) for p in sorted(g, key=axis.value)], [p.rate for p in sorted(g, key=axis.value)])
+        left = len(parts) - s.MOST_FACETS
+        more = "" if left <= 0 else f" Picture {number} of {s.MOST_FACETS}; {left} more " \
+            "combinations are in the tables."
+        plain = {label: ([axis.value(p) for p in sorted(g, key=axis.value)],
+                         [p.rate for p in sorted(g, key=axis.value)])
                  for label, g in groups.items()}
         log = s.wants_log([p.rate for p in points])
         yield Picture(
-            f"{name}_{number}" if len(parts) > 1 else name, f"{run.workload} by {axis.label.split(' (')[0]}: {', '.join(words)}",
+            f"{name}_{number}" if len(parts) > 1 else name,
+            f"{run.workload} by {axis.label.split(' (')[0]}: {', '.join(words)}",
             INTERVAL + more,
-            lambda axes, g=groups, p=points: draw_lines(axes, g, axis, run.rate_units, ceiling_of(p)),
-            lambda d=plain, lg=log: textplot.lines(d, axis.label, f"rate ({run.rate_units})", log_y=lg),
+            lambda axes, g=groups, p=points: draw_lines(axes, g, axis, run.rate_units,
+                                                        ceiling_of(p)),
+            lambda d=plain, lg=log: textplot.lines(d, axis.label, f"rate ({run.rate_units})",
+                                                   log_y=lg),
             3.0 + 0.17 * (1 + len(groups) // 2))
 
 

@@ -1,4 +1,5 @@
-"""report.py RESULTS.h5|FILE.h5:/PATH... [--html FILE] [--png FOLDER] [--text]: what results files hold, as a page, pictures and tables, and
+"""report.py RESULTS.h5|FILE.h5:/PATH... [--html FILE] [--png FOLDER] [--text]: what results files
+hold, as a page, pictures and tables, and
 datasets of numbers as pictures.
 
 Needs Python 3 with h5py and numpy, and matplotlib unless --text. `tessera report` calls it.
@@ -26,9 +27,12 @@ def read(paths):
     """The runs, the traced points and those in the order of a GPU of all files."""
     runs, traced, ordered = [], [], []
     for path in paths:
-        mine, points, on_gpu = pick.read(path, results.read, lambda path: locality.whole(locality.read(path)), gpu_order.read)
+        mine, points, on_gpu = pick.read(path, results.read,
+                                         lambda path: locality.whole(locality.read(path)),
+                                         gpu_order.read)
         if not mine and not points and not on_gpu:
-            pick.fail(65, f"'{path}' holds no finished point; measure something with --results {path}")
+            pick.fail(65, f"'{path}' holds no finished point; measure something with --results "
+                          f"{path}")
         runs += mine
         traced += points
         ordered += on_gpu
@@ -39,12 +43,14 @@ class Section:
     """What the page says under one title: a study, or all that has none of one workload."""
 
     def __init__(self, title):
-        self.title, self.runs, self.merged, self.traced, self.ordered, self.fields = title, [], [], [], [], []
+        self.title = title
+        self.runs, self.merged, self.traced, self.ordered, self.fields = [], [], [], [], []
 
     def pictures(self):
         for run in self.merged:
             mine = [*speedup.pictures(run.scalability)] if run.scalability else \
-                [*rates.variants(run), *rates.lines(run), *scaling.pictures(run), *heatmap.maps(run), *roofline.pictures(run),
+                [*rates.variants(run), *rates.lines(run), *scaling.pictures(run),
+                 *heatmap.maps(run), *roofline.pictures(run),
                  *phases.by_variant(run), *phases.by_rank(run), *timeline.pictures(run)]
             for one in mine:
                 yield one, run.workload
@@ -61,13 +67,15 @@ class Section:
             if beside and not run.scalability:
                 yield f"{run.workload}: medians side by side", beside
             if run.scalability:
-                yield f"{run.workload}: bounds and measured speed-ups", speedup.table(run.scalability)
+                yield f"{run.workload}: bounds and measured speed-ups", speedup.table(
+                    run.scalability)
             else:
                 same = tables.fixed(run.points)
                 yield f"{run.workload}: all points{f'; everywhere {same}' if same else ''}", \
                     tables.summary(run.points, run.rate_units)
             for heading, rows in ((f"{run.workload}: scaling", scaling.table(run)),
-                                  (f"{run.workload}: imbalance, the slowest rank over the mean", phases.table(run.points))):
+                                  (f"{run.workload}: imbalance, the slowest rank over the mean",
+                                   phases.table(run.points))):
                 if rows and not run.scalability:
                     yield heading, rows
             for name, found in run.misses.items():
@@ -125,8 +133,10 @@ def provenance(section):
     rows = [["run", "file", "when", "hosts", "processor", "version", "command"]]
     for run in section.runs:
         a = run.attributes
-        rows.append([run.name, run.file, a.get("start_time", ""), a.get("hosts", ""), a.get("processor", ""),
-                     f"{a.get('git_describe', '')} ({a.get('build_type', '')})", a.get("command_line", "")])
+        rows.append([run.name, run.file, a.get("start_time", ""), a.get("hosts", ""),
+                     a.get("processor", ""),
+                     f"{a.get('git_describe', '')} ({a.get('build_type', '')})",
+                     a.get("command_line", "")])
     return rows
 
 
@@ -138,16 +148,19 @@ def clear(folder):
 
 
 def load_style():
-    """Loads what draws; only pages need it, for tables and plots of characters do without matplotlib."""
+    """Loads what draws; only pages need it, for tables and plots of characters do without
+    matplotlib."""
     try:
         import style
         return style
     except Exception as error:  # it is another's, and can break in any way
-        pick.fail(64, f"matplotlib cannot be loaded ({type(error).__name__}: {error}); repair it, or take --text")
+        pick.fail(64, f"matplotlib cannot be loaded ({type(error).__name__}: {error}); repair it, "
+                      f"or take --text")
 
 
 def write_page(sections, title, html, folder, is_own):
-    """Draws every picture into the folder and all of them into the page; the pictures of an earlier page go, where the folder is the
+    """Draws every picture into the folder and all of them into the page; the pictures of an earlier
+    page go, where the folder is the
     page's own. Returns how many there were."""
     style = load_style()
     parts, names, files = [], set(), []
@@ -156,20 +169,24 @@ def write_page(sections, title, html, folder, is_own):
         for one, workload in section.pictures():
             stem = f"{page.identity(section.title)}_{one.name}" if section.title == workload else \
                 f"{page.identity(section.title)}_{workload}_{one.name}"
-            one.name = next(n for n in [stem] + [f"{stem}_{i}" for i in range(2, 1000)] if n not in names)
+            one.name = next(n for n in [stem] + [f"{stem}_{i}" for i in range(2, 1000)]
+                            if n not in names)
             names.add(one.name)
             png = style.render(one)
             files.append((os.path.join(folder, one.name + ".png"), png))
             if one.in_page:
                 drawn.append((one, png))
-        text = page.pictures(drawn) + "".join(page.folded(heading, rows) for heading, rows in section.tables())
-        parts.append((section.title, text + (page.folded("runs", provenance(section), 8) if section.runs else "")))
+        text = page.pictures(drawn) + "".join(page.folded(heading, rows)
+                                              for heading, rows in section.tables())
+        parts.append((section.title, text + (page.folded("runs", provenance(section), 8)
+                                             if section.runs else "")))
     if is_own:
         clear(folder)
     os.makedirs(folder, exist_ok=True)
     for path, png in files:
         pick.write_whole(path, png)
-    pick.write_whole(html, page.document(title, head(sections), parts).encode("utf-8", "replace"))  # of names, too
+    # of names, too
+    pick.write_whole(html, page.document(title, head(sections), parts).encode("utf-8", "replace"))
     return len(names)
 
 
@@ -182,12 +199,14 @@ def title_of(sections):
 def head(sections):
     runs = [run for section in sections for run in section.runs]
     wrong = sum(point.measured["verified"] == 0 for run in runs for point in run.points)
-    machines = dict.fromkeys(f"{run.attributes.get('hosts', '')}: {run.attributes.get('processor', '')}" for run in runs)
+    machines = dict.fromkeys(f"{run.attributes.get('hosts', '')}: "
+                             f"{run.attributes.get('processor', '')}" for run in runs)
     lines = ["; ".join(machines)] if machines else []
     traced = sum(len(section.traced) + len(section.ordered) for section in sections)
     if runs:
         lines.append(f"{sum(len(run.points) for run in runs)} points in {len(runs)} runs; "
-                     + ("every check passed or none was asked for" if not wrong else f"{wrong} FAILED their check"))
+                     + ("every check passed or none was asked for" if not wrong
+                        else f"{wrong} FAILED their check"))
     if traced:
         lines.append(f"{traced} traced point{'s' if traced > 1 else ''}")
     return "".join(f'<p class="quiet">{page.escape(line)}</p>' for line in lines)
@@ -195,16 +214,21 @@ def head(sections):
 
 @pick.command
 def main(words=None):
-    parser = argparse.ArgumentParser(prog="tessera report", description="A page, pictures and tables of results files, and pictures of datasets.")
+    parser = argparse.ArgumentParser(prog="tessera report",
+                                     description="A page, pictures and tables of results files, "
+                                                 "and pictures of datasets.")
     parser.add_argument("files", nargs="+")
     parser.add_argument("--html", help="the page (default: beside the first file, .html)")
-    parser.add_argument("--png", help="folder for the pictures (default: beside the page, its name and _png)")
+    parser.add_argument(
+        "--png", help="folder for the pictures (default: beside the page, its name and _png)")
     parser.add_argument("--title", help="of the page")
-    parser.add_argument("--text", action="store_true", help="tables and plots in characters, no files")
+    parser.add_argument("--text", action="store_true",
+                        help="tables and plots in characters, no files")
     arguments = parser.parse_args(words)
     for name in ("html", "png"):
         if arguments.text and getattr(arguments, name):
-            pick.fail(64, f"--text writes no files and --{name} says where one goes; drop one of the two")
+            pick.fail(64, f"--text writes no files and --{name} says where one goes; drop one of "
+                          f"the two")
     fields = [field.read(word) for word in arguments.files if field.split(word)]
     runs, traced, ordered = read([word for word in arguments.files if not field.split(word)])
     sections = sections_of(runs, traced, ordered, fields)
@@ -212,13 +236,16 @@ def main(words=None):
     if arguments.text:
         print_pictures(sections)
         return
-    first = arguments.files[0] if not field.split(arguments.files[0]) else field.split(arguments.files[0])[0]
+    first = arguments.files[0] if not field.split(arguments.files[0]) else field.split(
+        arguments.files[0])[0]
     html = arguments.html or os.path.splitext(first)[0] + ".html"
     folder = arguments.png or os.path.splitext(html)[0] + "_png"
     try:
-        count = write_page(sections, arguments.title or title_of(sections), html, folder, not arguments.png)
+        count = write_page(sections, arguments.title or title_of(sections), html, folder,
+                           not arguments.png)
     except OSError as error:
-        pick.fail(73, f"cannot write '{error.filename or html}' ({error.strerror}); name other places with --html and --png")
+        pick.fail(73, f"cannot write '{error.filename or html}' ({error.strerror}); name other "
+                      f"places with --html and --png")
     print(f"page: {html}\n{count} pictures: {folder}")
 
 

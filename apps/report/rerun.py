@@ -1,8 +1,12 @@
-"""rerun.py RESULTS.h5[#run] [--results FILE] [--repetitions N] [--launcher WORDS] [--dry-run]: a stored run once more.
+"""rerun.py RESULTS.h5[#run] [--results FILE] [--repetitions N] [--launcher WORDS] [--dry-run]: a
+stored run once more.
 
-The run is made from the options that it stores as set (by flag, environment or file), on as many ranks and threads, with the same
-instruction set, in its own folder where that is still there. What it would write goes to a temporary folder beside the results. Then
-`compare` says how the new run compares with the stored one; its exit code is that of compare, or the run's own where that failed (70 for 1 and 2, which are verdicts).
+The run is made from the options that it stores as set (by flag, environment or file), on as many
+ranks and threads, with the same
+instruction set, in its own folder where that is still there. What it would write goes to a
+temporary folder beside the results. Then
+`compare` says how the new run compares with the stored one; its exit code is that of compare, or
+the run's own where that failed (70 for 1 and 2, which are verdicts).
 """
 import argparse
 import os
@@ -27,14 +31,17 @@ LEFT_OUT = ("results", "again", "config", "overwrite", "resume", "plan", "ranks"
 
 
 def runs_of(word):
-    """The runs of "file.h5" or "file.h5#run": those with timings and those that traced, which have no points."""
+    """The runs of "file.h5" or "file.h5#run": those with timings and those that traced, which have
+    no points."""
     path, name = pick.split(word)
     timed = {run.name: run for run in pick.runs(word, needed=False)}
     with h5py.File(path, "r") as file:
         groups = results.groups_of(file)
-        traced = {key: dict(group.attrs) for key, group in groups if "points" in group and name in ("", key)}
+        traced = {key: dict(group.attrs) for key, group in groups if "points" in group
+                  and name in ("", key)}
     order = [key for key, _ in groups if key in timed or key in traced]
-    return [timed.get(key) or results.Run(key, traced[key], "", []) for key in order] or pick.runs(word)
+    return [timed.get(key) or results.Run(key, traced[key], "", [])
+            for key in order] or pick.runs(word)
 
 
 def set_options(run):
@@ -44,11 +51,13 @@ def set_options(run):
 
 
 def inside(value, folder):
-    """ "file.h5:/data", several of those, or "checkpoint.h5" as names in the folder; what lay in several folders still does."""
+    """ "file.h5:/data", several of those, or "checkpoint.h5" as names in the folder; what lay in
+    several folders still does."""
     names = []
     for name in re.split(r",(?=[^,]*:/)", value):
         file, colon, data = name.rpartition(":/") if ":/" in name else (name, "", "")
-        place = os.path.join(folder, f"{zlib.crc32(os.path.dirname(file).encode()):08x}" if os.path.dirname(file) else "")
+        place = os.path.join(folder, f"{zlib.crc32(os.path.dirname(file).encode()):08x}"
+                             if os.path.dirname(file) else "")
         os.makedirs(place, exist_ok=True)
         names.append(os.path.join(place, os.path.basename(file)) + colon + data)
     return ",".join(names)
@@ -64,7 +73,8 @@ def arguments_of(run, folder, repetitions):
         if name == "workload":
             positional = [value]
         else:
-            words.append(f"--{name}" if value == "true" else f"--{name}={value}")  # a value may begin with -
+            # a value may begin with -
+            words.append(f"--{name}" if value == "true" else f"--{name}={value}")
     stored = repetitions or run.attributes.get("option_repetitions", "")
     return [run.workload] + positional + words + ([f"--repetitions={stored}"] if stored else [])
 
@@ -75,7 +85,8 @@ def threads_of(run):
 
 
 def environment_of(run):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_") or k in ("TESSERA_MACHINE_FILE",)}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_")
+                   or k in ("TESSERA_MACHINE_FILE",)}
     if run.attributes.get("instruction_set"):
         environment["TESSERA_ISA"] = str(run.attributes["instruction_set"])
     if threads_of(run):
@@ -89,7 +100,8 @@ def launch_words(run, launcher, environment):
     """What stands before the program: nothing for one rank."""
     ranks, threads = int(run.attributes.get("ranks", 1)), threads_of(run) or 1
     if launcher:
-        return shlex.split(launcher.replace("{ranks}", str(ranks)).replace("{threads}", str(threads)))
+        return shlex.split(launcher.replace("{ranks}",
+                                            str(ranks)).replace("{threads}", str(threads)))
     if ranks == 1:
         return []
     if ranks * threads > len(os.sched_getaffinity(0)):
@@ -100,9 +112,11 @@ def launch_words(run, launcher, environment):
 
 def start(run, scratch, options):
     """Runs it; returns the file with the new results, or ends with the run's exit code."""
-    fresh = os.path.abspath(options.results) if options.results else os.path.join(scratch, "results.h5")
+    fresh = os.path.abspath(options.results) if options.results else os.path.join(scratch,
+                                                                                  "results.h5")
     environment = environment_of(run)
-    command = launch_words(run, options.launcher, environment) + [os.environ.get("TESSERA_PROGRAM", "tessera")] \
+    command = launch_words(run, options.launcher,
+                           environment) + [os.environ.get("TESSERA_PROGRAM", "tessera")] \
         + arguments_of(run, scratch, options.repetitions) + ["--results", fresh, "--again"]
     folder = str(run.attributes.get("working_directory", ""))
     folder = folder if os.path.isdir(folder) else None
@@ -112,9 +126,11 @@ def start(run, scratch, options):
     try:
         code = subprocess.run(command, cwd=folder, env=environment, check=False).returncode
     except OSError as error:
-        pick.fail(66, f"cannot start '{command[0]}' ({error.strerror}); name another way with --launcher")
+        pick.fail(66, f"cannot start '{command[0]}' ({error.strerror}); name another way with "
+                      f"--launcher")
     if code != 0:
-        pick.fail(code if code > 2 else 70, f"the run ended with exit code {code}; what it says stands above")
+        pick.fail(code if code > 2 else 70,
+                  f"the run ended with exit code {code}; what it says stands above")
     return fresh
 
 
@@ -123,7 +139,9 @@ def compared(path, run, fresh, options):
     if run.points:
         return compare.compare([run], pick.runs(fresh)[-1:], options.tolerance, options.text)
     counts = compare.compare_traced_files([f"{path}#{run.name}", fresh])
-    return counts or pick.fail(65, "no point is in both; the options of this version may have other names")
+    return counts or pick.fail(65,
+                               "no point is in both; the options of this version may have other "
+                               "names")
 
 
 @pick.command
@@ -142,7 +160,8 @@ def main(words=None):
     runs = runs_of(options.files[0])
     run = runs[-1]
     if len(runs) > 1:
-        print(f"of {len(runs)} runs the last: {run.name} (name another one as {options.files[0]}#RUN)")
+        print(f"of {len(runs)} runs the last: {run.name} (name another one as "
+              f"{options.files[0]}#RUN)")
     path = pick.split(options.files[0])[0]
     beside = os.path.dirname(os.path.abspath(path))
     scratch = tempfile.mkdtemp(prefix=".rerun-", dir=beside if os.access(beside, os.W_OK) else None)

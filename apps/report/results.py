@@ -1,4 +1,5 @@
-"""Results files as Python values: runs, and in them points with their configuration, timings and phases."""
+"""Results files as Python values: runs, and in them points with their configuration, timings and
+phases."""
 import dataclasses
 import os
 import re
@@ -7,10 +8,12 @@ import h5py
 import numpy as np
 
 # Columns of /RUN/summary that say how fast it was; those before them say what was computed.
-MEASURED = ("repetitions", "median", "ci_low", "ci_high", "min", "max", "mean", "work", "rate", "ceiling_share",
+MEASURED = ("repetitions", "median", "ci_low", "ci_high", "min", "max", "mean", "work", "rate",
+            "ceiling_share",
             "verification_method", "verification_ratio", "verification_tolerance", "verified")
 # Tables of misses, a row a point or a repetition, and what they tell.
-MISSES = {"simulated": "simulated misses a touch", "counters": "what was counted or simulated, median of the repetitions"}
+MISSES = {"simulated": "simulated misses a touch",
+          "counters": "what was counted or simulated, median of the repetitions"}
 # Seconds in device kernels alone, 0 where none ran; files from before there were devices lack them.
 KERNELS = ("kernels", "kernels_low", "kernels_high")
 
@@ -22,10 +25,12 @@ class Point:
     measured: dict
     phases: dict    # name: seconds of every rank, median over repetitions
     timed: tuple    # the phases that are part of a repetition; the others happened once
-    seconds: np.ndarray = dataclasses.field(default_factory=lambda: np.array([]))  # one a repetition
+    # one a repetition
+    seconds: np.ndarray = dataclasses.field(default_factory=lambda: np.array([]))
     run: object = None
     of_kernels: bool = False
-    timeline: dict = dataclasses.field(default_factory=dict)  # of every rank: [(phase, begin, end)] of the last repetition
+    # of every rank: [(phase, begin, end)] of the last repetition
+    timeline: dict = dataclasses.field(default_factory=dict)
     files: dict = dataclasses.field(default_factory=dict)  # from file to file: files_of()
 
     @property
@@ -39,12 +44,14 @@ class Point:
     @property
     def rate(self):
         """Of the whole repetition, or of its device kernels alone (of_kernels)."""
-        return self.measured["rate"] * (self.measured["median"] / self.measured["kernels"] if self.of_kernels else 1)
+        return self.measured["rate"] * (self.measured["median"] / self.measured["kernels"]
+                                        if self.of_kernels else 1)
 
     @property
     def share(self):
         """Of the machine's ceiling, NaN where that is unknown."""
-        return self.measured["ceiling_share"] * (self.rate / self.measured["rate"] if self.measured["rate"] else 1)
+        return self.measured["ceiling_share"] * (self.rate / self.measured["rate"]
+                                                 if self.measured["rate"] else 1)
 
     @property
     def rate_interval(self):
@@ -60,7 +67,8 @@ class Point:
         if verified < 0:
             return "not checked"
         words = "passed" if verified else "FAILED"
-        return f"{words} ({self.measured['verification_ratio']:.3g} <= {self.measured['verification_tolerance']:.3g})"
+        ratio, most = (self.measured[f"verification_{name}"] for name in ("ratio", "tolerance"))
+        return f"{words} ({ratio:.3g} <= {most:.3g})"
 
 
 @dataclasses.dataclass
@@ -71,9 +79,11 @@ class Run:
     points: list
     scalability: list = dataclasses.field(default_factory=list)  # rows of that table, as dicts
     machine: list = dataclasses.field(default_factory=list)      # measured ceilings, as dicts
-    ranks: list = dataclasses.field(default_factory=list)        # hosts and cores of the ranks, as dicts
+    # hosts and cores of the ranks, as dicts
+    ranks: list = dataclasses.field(default_factory=list)
     file: str = ""
-    misses: dict = dataclasses.field(default_factory=dict)       # {table of MISSES: {key of a point: its rows, as dicts}}
+    # {table of MISSES: {key of a point: its rows, as dicts}}
+    misses: dict = dataclasses.field(default_factory=dict)
 
     @property
     def workload(self):
@@ -100,13 +110,15 @@ def cpus_of(text):
 
 
 def options_of(key):
-    """"matmul n=1 weights=0 1 0 ranks=2" as a dict; of a name twice the last, which is what really ran."""
+    """"matmul n=1 weights=0 1 0 ranks=2" as a dict; of a name twice the last, which is what really
+    ran."""
     parts = re.split(r" ([a-z][a-z0-9-]*)=", key)
     return dict(zip(parts[1::2], parts[2::2]))
 
 
 def identity_of(key):
-    """The key without the threads that were asked for, 0 perhaps: those that ran stand at its end."""
+    """The key without the threads that were asked for, 0 perhaps: those that ran stand at its
+    end."""
     return re.sub(r" threads=\d+(?=.* threads=\d+$)", "", key, count=1)
 
 
@@ -134,8 +146,10 @@ def split_by(table, name):
 
 
 def phases_of(table, mine):
-    """{phase: seconds of every rank, median over the repetitions} of one point, and which belong to a repetition."""
-    names, repetitions, ranks, seconds = (table[c][mine] for c in ("phase", "repetition", "rank", "seconds"))
+    """{phase: seconds of every rank, median over the repetitions} of one point, and which belong to
+    a repetition."""
+    names, repetitions, ranks, seconds = (table[c][mine]
+                                          for c in ("phase", "repetition", "rank", "seconds"))
     phases, timed = {}, []
     for name in dict.fromkeys(names):
         rows = names == name
@@ -147,7 +161,8 @@ def phases_of(table, mine):
 
 
 def files_of(table, mine):
-    """What all ranks read and wrote beside a point's phases, and the mean seconds that one waited."""
+    """What all ranks read and wrote beside a point's phases, and the mean seconds that one
+    waited."""
     ranks = len(np.unique(table["rank"][mine]))
     names = ("bytes_read", "bytes_written", "waited")
     read, written, waited = (table[name][mine].sum() for name in names)
@@ -158,8 +173,11 @@ def timelines_of(group):
     """{point: {rank: [(phase, begin, end)]}}, the stays in the order in which they ended."""
     found = {}
     table = columns(group)
-    for point, rank, phase, begin, end in zip(*(table[c] for c in ("point", "rank", "phase", "begin", "end"))):
-        found.setdefault(point, {}).setdefault(int(rank), []).append((phase, float(begin), float(end)))
+    for point, rank, phase, begin, end in zip(*(table[c]
+                                                for c in ("point", "rank", "phase", "begin",
+                                                          "end"))):
+        found.setdefault(point, {}).setdefault(int(rank),
+                                               []).append((phase, float(begin), float(end)))
     return found
 
 
@@ -181,9 +199,11 @@ def read_run(name, group):
     phase_table = columns(group["phases"]) if "phases" in group else {"point": []}
     sample_table = columns(group["samples"]) if "samples" in group else {"point": []}
     phase_rows, sample_rows = split_by(phase_table, "point"), split_by(sample_table, "point")
-    config = [column for column in summary if column not in MEASURED + KERNELS and column != "point"]
+    config = [column for column in summary if column not in MEASURED + KERNELS
+              and column != "point"]
     run = Run(name, dict(group.attrs), group["summary/rate"].attrs.get("units", ""), [],
-              *(rows_of(group[table]) if table in group else [] for table in ("scalability", "machine", "ranks")))
+              *(rows_of(group[table]) if table in group else []
+                for table in ("scalability", "machine", "ranks")))
     run.misses = {table: by_point(rows_of(group[table])) for table in MISSES if table in group}
     timelines = timelines_of(group["timeline"]) if "timeline" in group else {}
     file_table = columns(group["files"]) if "files" in group else {"point": []}
@@ -191,8 +211,10 @@ def read_run(name, group):
     for row, key in enumerate(summary["point"]):
         phases, timed = phases_of(phase_table, phase_rows[key]) if key in phase_rows else ({}, ())
         seconds = sample_table["seconds"][sample_rows[key]] if key in sample_rows else np.array([])
-        measured = {c: summary[c][row] for c in MEASURED} | {c: summary[c][row] if c in summary else 0.0 for c in KERNELS}
-        run.points.append(Point(identity_of(key), {c: summary[c][row] for c in config}, measured, phases, timed, seconds, run,
+        measured = {c: summary[c][row] for c in MEASURED} | {c: summary[c][row] if c in summary
+                                                             else 0.0 for c in KERNELS}
+        run.points.append(Point(identity_of(key), {c: summary[c][row] for c in config}, measured,
+                                phases, timed, seconds, run,
                                 timeline=timelines.get(key, {})))
         if key in file_rows:
             run.points[-1].files = files_of(file_table, file_rows[key])
@@ -200,7 +222,8 @@ def read_run(name, group):
 
 
 def groups_of(file):
-    """(name, group) of every run, in the order in which they were made; some versions of h5py list a file itself by name."""
+    """(name, group) of every run, in the order in which they were made; some versions of h5py list
+    a file itself by name."""
     return [(name, group) for name, group in file["/"].items() if isinstance(group, h5py.Group)]
 
 
@@ -219,8 +242,10 @@ def value_of(text):
 
 
 def tell_apart(points):
-    """The points with the options in their configuration that have no column of their own and tell some of them apart. A run that
-    swept no tile has no column of it: beside one that did, its points say what they were asked for."""
+    """The points with the options in their configuration that have no column of their own and tell
+    some of them apart. A run that
+    swept no tile has no column of it: beside one that did, its points say what they were asked
+    for."""
     names = dict.fromkeys(name for point in points for name in point.config)
     same = {}
     for point in points:
@@ -234,20 +259,23 @@ def tell_apart(points):
     out = []
     for point in points:
         asked = {name.replace("-", "_"): value for name, value in point.options.items()}
-        config = {name: point.config[name] if name in point.config else value_of(asked.get(name, ""))
+        config = {name: point.config[name] if name in point.config
+                  else value_of(asked.get(name, ""))
                   for name in [*names, *extra]}
         out.append(dataclasses.replace(point, config=config))
     return out
 
 
 def as_asked(points):
-    """Columns that say what the program chose (halo steps 0: as many as pay) say what it was asked for instead: a choice
+    """Columns that say what the program chose (halo steps 0: as many as pay) say what it was asked
+    for instead: a choice
     is neither an axis nor what tells two points apart."""
     for point in points:
         options = point.options
         for name in point.config:
             option = name.replace("_", "-")
-            if options.get(option) == "0" and option != "threads" and str(point.config[name]) != "0":
+            if options.get(option) == "0" and option != "threads" and str(
+                    point.config[name]) != "0":
                 point.config[name] = "chosen"
     return points
 
@@ -255,7 +283,8 @@ def as_asked(points):
 def merge(runs):
     """One run with the points of all; of a point measured more than once the latest."""
     first = runs[0]
-    whole = Run(first.name, first.attributes, first.rate_units, [], [], first.machine, first.ranks, first.file)
+    whole = Run(first.name, first.attributes, first.rate_units, [], [], first.machine, first.ranks,
+                first.file)
     known = {}
     for run in runs:
         known.update({point.key: point for point in run.points})
@@ -264,7 +293,8 @@ def merge(runs):
         for table, found in run.misses.items():
             whole.misses.setdefault(table, {}).update(found)
     whole.points = as_asked(tell_apart(list(known.values())))
-    if all(point.measured["kernels"] > 0 for point in whole.points):  # variants on a device are not told apart by transfers
+    # variants on a device are not told apart by transfers
+    if all(point.measured["kernels"] > 0 for point in whole.points):
         whole.points = [dataclasses.replace(point, of_kernels=True) for point in whole.points]
         whole.rate_units += " in kernels"
     return whole

@@ -1,4 +1,5 @@
-"""The roofline (Williams, Waterman and Patterson 2009) on ceilings that `tessera machine` measured."""
+"""The roofline (Williams, Waterman and Patterson 2009) on ceilings that `tessera machine`
+measured."""
 import math
 import re
 
@@ -9,23 +10,28 @@ import textplot
 from picture import Picture
 
 BYTES = {"f32": 4, "f64": 8}
-BOX_SUMS = {3: 2, 5: 3, 7: 4, 9: 4}  # additions for a sum over so many neighbours, by doubling: points share the partial sums
+# additions for a sum over so many neighbours, by doubling: points share the partial sums
+BOX_SUMS = {3: 2, 5: 3, 7: 4, 9: 4}
 TERMS = {"coefficients": 5, "source": 2, "mask": 0}  # FLOP of each
 
 
 def box_edge(stencil, given):
-    """3, 5, 7 or 9 for a mean over so many points squared, by name or by weights that are all the same; else 0."""
+    """3, 5, 7 or 9 for a mean over so many points squared, by name or by weights that are all the
+    same; else 0."""
     named = re.fullmatch(r"box([3579])x\1", stencil)
     if named:
         return int(named[1])
-    rows = [[float(word) for word in re.split(r"[ ,]+", row) if word] for row in given.split(";") if row.strip()] \
+    rows = [[float(word) for word in re.split(r"[ ,]+", row) if word]
+            for row in given.split(";") if row.strip()] \
         if given and "/" not in given else []
-    edge = len(rows) if len(rows) in (3, 5, 7, 9) and all(len(row) == len(rows) for row in rows) else 0
+    edge = len(rows) if len(rows) in (3, 5, 7, 9) and all(len(row) == len(rows)
+                                                          for row in rows) else 0
     return edge if len({weight for row in rows for weight in row}) == 1 else 0
 
 
 def weights_of(stencil, dims, given):
-    """How many points a step reads (given: the weights as text, or none), that one step before apart; None: nobody knows."""
+    """How many points a step reads (given: the weights as text, or none), that one step before
+    apart; None: nobody knows."""
     if given:
         return len([w for w in re.split(r"[ ,;/]+", given) if w and float(w) != 0])
     box, star = re.fullmatch(r"box(\d+)x\1", stencil), re.fullmatch(r"star(\d+)", stencil)
@@ -33,11 +39,13 @@ def weights_of(stencil, dims, given):
         return int(box[1]) ** 2
     if star:
         return 2 * dims * int(star[1]) + 1
-    return {"heat": 2 * dims + 1, "laplace": 2 * dims, "advection": dims + 1, "wave": 2 * dims + 1}.get(stencil)
+    return {"heat": 2 * dims + 1, "laplace": 2 * dims, "advection": dims + 1,
+            "wave": 2 * dims + 1}.get(stencil)
 
 
 def of_an_update(point):
-    """(FLOP, numbers to and from memory) of a point in a step, as every kernel computes it; None where that is not known."""
+    """(FLOP, numbers to and from memory) of a point in a step, as every kernel computes it; None
+    where that is not known."""
     c, options = point.config, point.options
     given = options.get("weights", "")
     if ":/" in given:  # a dataset, which may be anywhere by now
@@ -53,7 +61,8 @@ def of_an_update(point):
 
 
 def flops_and_bytes(point, workload):
-    """FLOP of a repetition, and its bytes when every operand travels once (of a stencil: once a step); or None."""
+    """FLOP of a repetition, and its bytes when every operand travels once (of a stencil: once a
+    step); or None."""
     c = point.config
     size = BYTES.get(c.get("type"))
     if workload == "matmul" and size:
@@ -61,12 +70,14 @@ def flops_and_bytes(point, workload):
         return (2 * m * n * k, size * (m * k + k * n + m * n)) if m * n * k > 0 else None
     if workload == "stencil" and size:
         found = of_an_update(point)
-        return tuple(float(point.measured["work"]) * n for n in (found[0], found[1] * size)) if found else None
+        return tuple(float(point.measured["work"]) * n
+                     for n in (found[0], found[1] * size)) if found else None
     return None
 
 
 def ceiling(machine, name, threads):
-    """As the program takes it: between measured counts of threads by a straight line, beyond them the last."""
+    """As the program takes it: between measured counts of threads by a straight line, beyond them
+    the last."""
     rows = sorted((int(r["threads"]), float(r["value"])) for r in machine if r["name"] == name)
     return float(np.interp(threads, *zip(*rows))) if rows else None
 
@@ -86,7 +97,8 @@ def draw(axes, groups, peak, stream, run):
     left, right = min(min(xs), ridge) / 8, max(max(xs), ridge) * 3
     span = np.geomspace(left, right, 200)
     axes.plot(span, np.minimum(peak, stream * span), color="#222222", linewidth=1.6)
-    axes.annotate(f"{peak:.0f} GFLOP/s", (right, peak), xytext=(-2, 3), textcoords="offset points", ha="right", fontsize=8)
+    axes.annotate(f"{peak:.0f} GFLOP/s", (right, peak), xytext=(-2, 3), textcoords="offset points",
+                  ha="right", fontsize=8)
     for index, (label, points) in enumerate(groups.items()):
         axes.plot(*zip(*points), label=label, **{**style.look(index), "linestyle": "none"})
     axes.set_xscale("log")
@@ -95,8 +107,10 @@ def draw(axes, groups, peak, stream, run):
     axes.set_ylim(low / 1.5, max(peak, max(ys)) * 2)
     axes.set_xlim(left, right)
     places = [left * (ridge / left) ** share for share in (0.5, 0.25, 0.75)]
-    at = max(places, key=lambda place: min(abs(math.log(x / place)) for x in xs))  # away from the points
-    axes.annotate(f"{stream:.3g} GB/s", (at, stream * at), xytext=(5, -9), textcoords="offset points", fontsize=8)
+    # away from the points
+    at = max(places, key=lambda place: min(abs(math.log(x / place)) for x in xs))
+    axes.annotate(f"{stream:.3g} GB/s", (at, stream * at), xytext=(5, -9),
+                  textcoords="offset points", fontsize=8)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("arithmetic intensity (FLOP per byte)")
@@ -106,7 +120,8 @@ def draw(axes, groups, peak, stream, run):
 
 
 def counted(point, workload):
-    """(FLOP per byte, GFLOP/s); None where nothing was computed: of empty fields, or in no steps."""
+    """(FLOP per byte, GFLOP/s); None where nothing was computed: of empty fields, or in no
+    steps."""
     found = flops_and_bytes(point, workload)
     return (found[0] / found[1], found[0] / point.measured["median"] / 1e9) \
         if found and min(found) > 0 and point.measured["median"] > 0 else None
@@ -130,16 +145,20 @@ def pictures(run):
         names = [n for n in s.varying(mine) if n in ("kernel", "algorithm", "stencil")]
         while names and s.count(mine, names) > s.MOST_KERNELS:
             names.pop()
-        groups = {label: [counted(p, run.workload) for p in points] for label, points in s.split(mine, names).items()}
-        step = " in every step, so that kernels that keep several steps in cache rise above the slanted roof. Sums over boxes count as " \
-            "they are done, by doubling" if run.workload == "stencil" else ""
+        groups = {label: [counted(p, run.workload) for p in points]
+                  for label, points in s.split(mine, names).items()}
+        step = " in every step, so that kernels that keep several steps in cache rise above the " \
+            "slanted roof. Sums over boxes count as they are done, by doubling" \
+            if run.workload == "stencil" else ""
         plain = {label: tuple(np.array(points).T) for label, points in groups.items()}
         xs, ridge = [x for g in groups.values() for x, _ in g], tops[0] / tops[1]
         roof = np.geomspace(min(*xs, ridge) / 3, max(*xs, ridge) * 3, 64)
         plain["roof"] = (roof, np.minimum(tops[0], tops[1] * roof))
         yield Picture(
-            f"roofline_{kind}", f"{run.workload}, roofline: {kind}, {cores} core{'s' if cores != 1 else ''}",
-            f"Roofs as `tessera machine` measured them. FLOP and bytes are counted, not measured: every operand travels once{step}.",
+            f"roofline_{kind}", f"{run.workload}, roofline: {kind}, {cores} "
+                                f"core{'s' if cores != 1 else ''}",
+            f"Roofs as `tessera machine` measured them. FLOP and bytes are counted, not measured: "
+            f"every operand travels once{step}.",
             lambda axes, g=groups, t=tops: draw(axes, g, *t, run),
             lambda d=plain: textplot.lines(d, "FLOP per byte", "GFLOP/s", log_y=True),
             3.3 + 0.17 * (1 + len(groups) // 2))

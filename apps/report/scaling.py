@@ -1,4 +1,5 @@
-"""More cores: the same problem (strong scaling, Amdahl 1967) and a problem that grows with them (weak, Gustafson 1988)."""
+"""More cores: the same problem (strong scaling, Amdahl 1967) and a problem that grows with them
+(weak, Gustafson 1988)."""
 import dataclasses
 import math
 
@@ -50,7 +51,8 @@ def percent(value, digits):
 
 
 def amdahl(cores, seconds):
-    """The serial fraction s of T(p) = T1 (s + (1 - s) / p): least squares of the relative errors, both parts >= 0."""
+    """The serial fraction s of T(p) = T1 (s + (1 - s) / p): least squares of the relative errors,
+    both parts >= 0."""
     p, t = np.asarray(cores, dtype=float), np.asarray(seconds, dtype=float)
     design, wanted = np.stack([1 / t, 1 / (p * t)], axis=1), np.ones(len(t))
     parts = np.linalg.lstsq(design, wanted, rcond=None)[0]
@@ -69,7 +71,8 @@ def amdahl(cores, seconds):
 
 
 def gustafson(cores, speedup):
-    """The serial fraction a of the scaled speed-up S(p) = p - a (p - 1): least squares of the relative errors."""
+    """The serial fraction a of the scaled speed-up S(p) = p - a (p - 1): least squares of the
+    relative errors."""
     p, measured = np.asarray(cores, dtype=float), np.asarray(speedup, dtype=float)
     x, y = (p - 1) / p, (p - measured) / p
     if not (x > 0).any():
@@ -98,7 +101,8 @@ def label_of(group, groups):
     """What tells this group from the others, as it was asked for."""
     options = [g[0].options for g in groups]
     machine = "threads" if len({int(p.config["ranks"]) for p in group}) > 1 else "ranks"
-    names = [n for n in options[0] if n not in ("ranks", "threads") and len({o.get(n) for o in options}) > 1]
+    names = [n for n in options[0] if n not in ("ranks", "threads")
+             and len({o.get(n) for o in options}) > 1]
     words = [s.word(n.replace("-", "_"), group[0].options.get(n, "-")) for n in names]
     if len({int(g[0].config[machine]) for g in groups}) > 1:
         words.append(s.word(machine, int(group[0].config[machine])))
@@ -109,7 +113,8 @@ def scaling_of(group, label):
     def column(name):
         return np.array([float(p.measured[name]) for p in group])
     fits = np.array([p.run is None or p.run.cpus == 0 or p.cores <= p.run.cpus for p in group])
-    return Scaling(label, np.array([p.cores for p in group], dtype=float), column("median"), column("ci_low"),
+    return Scaling(label, np.array([p.cores for p in group], dtype=float), column("median"),
+                   column("ci_low"),
                    column("ci_high"), column("work"), fits)
 
 
@@ -137,7 +142,8 @@ def weak(points):
         shares = {}
         for p in mine:
             share = p.measured["work"] / p.cores
-            near = next((k for k in shares if abs(k / share - 1) < 0.005), share) if share > 0 else None
+            near = next((k for k in shares if abs(k / share - 1) < 0.005),
+                        share) if share > 0 else None
             if near is not None:
                 shares.setdefault(near, []).append(p)
         groups += [g for same in shares.values() for g in per_machine(same)]
@@ -158,7 +164,8 @@ def law(one, fit, kind, p):
         return one.cores[0] * (p / one.cores[0] - fit.serial * (p / one.cores[0] - 1))
     time = fit.serial + (1 - fit.serial) / p
     mine = one.fits
-    scale = np.exp(np.mean(np.log(one.seconds[mine] / (fit.serial + (1 - fit.serial) / one.cores[mine]))))
+    scale = np.exp(np.mean(np.log(one.seconds[mine]
+                                  / (fit.serial + (1 - fit.serial) / one.cores[mine]))))
     return one.cores[0] * one.seconds[0] / (scale * time)
 
 
@@ -166,7 +173,8 @@ def draw(axes, found, fits, kind):
     import style
     top = max(one.cores[-1] for one in found)
     least = min(one.cores[0] for one in found)
-    axes.plot([least, top], [least, top], color=style.QUIET, linestyle=":", linewidth=1.2, label="ideal")
+    axes.plot([least, top], [least, top], color=style.QUIET, linestyle=":", linewidth=1.2,
+              label="ideal")
     smooth = np.geomspace(least, top, 60)
     lowest, highest = least, top
     for index, (one, fit) in enumerate(zip(found, fits)):
@@ -175,13 +183,17 @@ def draw(axes, found, fits, kind):
         for chosen, face in ((one.fits, colour), (~one.fits, "white")):
             if chosen.any():
                 axes.errorbar(one.cores[chosen], one.speedup[chosen],
-                              yerr=np.maximum(0, [one.speedup[chosen] - low[chosen], high[chosen] - one.speedup[chosen]]),
-                              color=colour, marker=style.MARKERS[index % 8], linestyle="none", markerfacecolor=face,
-                              label=f"{one.label}{f' ({fit})' if fit else ''}" if chosen is one.fits or not one.fits.any()
+                              yerr=np.maximum(0, [one.speedup[chosen] - low[chosen],
+                                                  high[chosen] - one.speedup[chosen]]),
+                              color=colour, marker=style.MARKERS[index % 8], linestyle="none",
+                              markerfacecolor=face,
+                              label=f"{one.label}{f' ({fit})' if fit else ''}" if chosen is one.fits
+                              or not one.fits.any()
                               else None)
         if fit:
             inside = smooth[(smooth >= one.cores[0]) & (smooth <= one.cores[-1])]
-            axes.plot(inside, law(one, fit, kind, inside), color=colour, linewidth=1.2, linestyle="--")
+            axes.plot(inside, law(one, fit, kind, inside), color=colour, linewidth=1.2,
+                      linestyle="--")
         lowest = min(lowest, one.speedup.min(), max(low.min(), one.speedup.min() / 8))
         highest = max(highest, one.speedup.max())
     style.pow_two_axis(axes.xaxis, [c for one in found for c in one.cores])
@@ -199,18 +211,23 @@ def pictures(run):
         for number in range(0, min(len(every), 3 * s.MOST_SERIES), s.MOST_SERIES):
             found = every[number:number + s.MOST_SERIES]
             fits = [fit_of(one, kind) for one in found]
-            words = ("Dashed: Amdahl's law (1967), S = 1 / (s + (1 - s) / p), its serial fraction s fitted" if kind == "strong"
-                     else "Dashed: Gustafson's law (1988), S = p - a (p - 1), its serial fraction a fitted")
+            words = ("Dashed: Amdahl's law (1967), S = 1 / (s + (1 - s) / p), its serial fraction "
+                     "s fitted" if kind == "strong"
+                     else "Dashed: Gustafson's law (1988), S = p - a (p - 1), its serial fraction "
+                          "a fitted")
             crowded = any((~one.fits).any() for one in found)
             plain = {one.label: (one.cores, one.speedup) for one in found}
             yield Picture(
                 kind if len(every) <= s.MOST_SERIES else f"{kind}_{number // s.MOST_SERIES + 1}",
                 f"{run.workload}, {kind} scaling",
-                words + " by least squares of the relative errors, with its standard error from three points on. Whiskers: 95 % "
-                "intervals." + (" Hollow: more threads than cpus, left out of the fit." if crowded else ""),
+                words + " by least squares of the relative errors, with its standard error from "
+                        "three points on. Whiskers: 95 % "
+                "intervals." + (" Hollow: more threads than cpus, left out of the fit." if crowded
+                                else ""),
                 lambda axes, f=found, t=fits, k=kind: draw(axes, f, t, k),
                 lambda d=plain, k=kind: textplot.lines(d, "cores used (ranks x threads)",
-                                                       "speed-up" if k == "strong" else "scaled speed-up", log_y=True),
+                                                       "speed-up" if k == "strong"
+                                                       else "scaled speed-up", log_y=True),
                 3.3 + 0.17 * (1 + len(found)))
 
 
@@ -221,7 +238,9 @@ def table(run):
         for one in every:
             fit = fit_of(one, kind)
             for i, cores in enumerate(one.cores):
-                rows.append([kind, one.label, f"{cores:.0f}", tables.seconds(one.seconds[i]), f"{one.speedup[i]:.2f}",
-                             f"{100 * one.speedup[i] / cores:.0f} %" + ("" if one.fits[i] else " (more threads than cpus)"),
+                rows.append([kind, one.label, f"{cores:.0f}", tables.seconds(one.seconds[i]),
+                             f"{one.speedup[i]:.2f}",
+                             f"{100 * one.speedup[i] / cores:.0f} %"
+                             + ("" if one.fits[i] else " (more threads than cpus)"),
                              str(fit) if fit and i == 0 else "" if fit else "-"])
     return rows if len(rows) > 1 else []

@@ -14,14 +14,19 @@ MOST_BARS = 16
 MOST_FACETS = 4   # pictures of one kind
 SIZES = ("m", "n", "k", "shape", "size")
 MACHINE = ("ranks", "threads")
-NAMES = ("kernel", "probe", "stencil")  # of what was measured: titles tell those that all points share
+# of what was measured: titles tell those that all points share
+NAMES = ("kernel", "probe", "stencil")
 FOUND = tables.FOUND
-UNITS = {"ranks": "ranks", "threads": "threads a rank", "tile": "elements", "tile_x": "points", "tile_y": "points",
-         "column_width": "elements", "threshold": "elements", "steps": "time steps", "halo_steps": "time steps",
-         "base_steps": "time steps", "panel": "elements", "block": "threads", "stride": "bytes", "size": "bytes",
+UNITS = {"ranks": "ranks", "threads": "threads a rank", "tile": "elements", "tile_x": "points",
+         "tile_y": "points",
+         "column_width": "elements", "threshold": "elements", "steps": "time steps",
+         "halo_steps": "time steps",
+         "base_steps": "time steps", "panel": "elements", "block": "threads", "stride": "bytes",
+         "size": "bytes",
          "piece": "bytes", "bins": "bins"}
 OF_N = {"matmul": "elements", "transpose": "elements", "sort": "keys", "stencil": "points"}
-SUFFIXES = {"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "KB": 1000, "M": 1 << 20, "MIB": 1 << 20, "MB": 10**6, "G": 1 << 30,
+SUFFIXES = {"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "KB": 1000, "M": 1 << 20, "MIB": 1 << 20,
+            "MB": 10**6, "G": 1 << 30,
             "GIB": 1 << 30, "GB": 10**9}
 
 
@@ -35,7 +40,8 @@ class Axis:
 
 def dims_of(text):
     """(30, 20) of "30x20"; None for what is no shape."""
-    return tuple(int(part) for part in text.split("x")) if re.fullmatch(r"\d+(x\d+)*", str(text)) else None
+    return tuple(int(part) for part in text.split("x")) if re.fullmatch(r"\d+(x\d+)*",
+                                                                        str(text)) else None
 
 
 def numeric(value):
@@ -74,17 +80,21 @@ def size_axis(points, workload):
         dims = [dims_of(p.config["shape"]) for p in points]
         if all(dims) and len({len(d) for d in dims}) == 1:
             even = all(len(set(d)) == 1 for d in dims)
-            word = {1: "length", 2: "edge of the square", 3: "edge of the cube"}.get(len(dims[0]), "edge")
+            word = {1: "length", 2: "edge of the square",
+                    3: "edge of the cube"}.get(len(dims[0]), "edge")
             units = OF_N.get(workload, "elements")
-            return Axis(f"{'edge' if even and len(dims[0]) > 1 else word} ({units})", edge_of, ("shape",), "edge")
+            return Axis(f"{'edge' if even and len(dims[0]) > 1 else word} ({units})", edge_of,
+                        ("shape",), "edge")
         return None
     if {"m", "n", "k"} <= first.keys() and names & {"m", "n", "k"}:
         cubes = all(len({p.config[d] for d in "mnk"}) == 1 for p in points)
-        return Axis("m = n = k (elements)" if cubes else "edge of the cube of the same work (elements)", edge_of,
+        return Axis("m = n = k (elements)" if cubes
+                    else "edge of the cube of the same work (elements)", edge_of,
                     ("m", "n", "k"), "n")
     for name in ("n", "size"):
         if name in names and all(numeric(p.config[name]) is not None for p in points):
-            return Axis(labelled(name, workload), lambda p, key=name: numeric(p.config[key]), (name,), name)
+            return Axis(labelled(name, workload), lambda p, key=name: numeric(p.config[key]),
+                        (name,), name)
     return None
 
 
@@ -95,19 +105,22 @@ def numeric_names(points, leave_out=()):
 
 
 def choose_axis(points, workload):
-    """What goes along the x axis: sizes first, then the machine, then any other number; None: nothing numeric varies."""
+    """What goes along the x axis: sizes first, then the machine, then any other number; None:
+    nothing numeric varies."""
     axis = size_axis(points, workload)
     if axis:
         return axis
     names = numeric_names(points)
     for name in [n for n in MACHINE if n in names] + names:
-        return Axis(labelled(name, workload), lambda p, key=name: numeric(p.config[key]), (name,), name)
+        return Axis(labelled(name, workload), lambda p, key=name: numeric(p.config[key]), (name,),
+                    name)
     return None
 
 
 def word(name, value):
     """A value as a label says it: texts that explain themselves stand alone."""
-    if isinstance(value, str) and name in ("kernel", "algorithm", "type", "input", "stencil", "probe", "op", "task", "shape"):
+    if isinstance(value, str) and name in ("kernel", "algorithm", "type", "input", "stencil",
+                                           "probe", "op", "task", "shape"):
         return f"{name} auto" if value == "auto" else value or "-"
     if name == "threads" and value == 1:
         return "1 thread"
@@ -149,7 +162,8 @@ def count(points, names):
 
 
 def facets(points, taken, most):
-    """Names that tell the lines of a picture apart, and those by which there are several pictures: as many of the first
+    """Names that tell the lines of a picture apart, and those by which there are several pictures:
+    as many of the first
     as give no more than `most` lines, kernels and algorithms before all else."""
     names = [n for n in varying(points) if n not in taken]
     order = [n for n in ("kernel", "probe", "algorithm") if n in names]
@@ -166,9 +180,11 @@ def facets(points, taken, most):
 def common(points, names):
     """What all points share of these, in words for a title."""
     first = points[0].config
-    same = [n for n in names if n in first and len({p.config[n] for p in points}) == 1 and first[n] != ""]
+    same = [n for n in names if n in first and len({p.config[n] for p in points}) == 1
+            and first[n] != ""]
     # A kernel may have the name of an algorithm.
-    return ", ".join(f"algorithm {first[n]}" if n == "algorithm" else word(n, first[n]) for n in same)
+    return ", ".join(f"algorithm {first[n]}" if n == "algorithm" else word(n, first[n])
+                     for n in same)
 
 
 def errors_of(points):

@@ -1,4 +1,5 @@
-"""Pictures of scalability runs: measured speed-ups between the bounds that work and span give, and how the parallelism
+"""Pictures of scalability runs: measured speed-ups between the bounds that work and span give, and
+how the parallelism
 grows with n beside what theory says."""
 import numpy as np
 
@@ -32,18 +33,21 @@ def panels_of(rows):
 
 
 def growths_of(rows):
-    """Of every kernel with a theory and three sizes at least: (n, parallelism, theory), as arrays."""
+    """Of every kernel with a theory and three sizes at least: (n, parallelism, theory), as
+    arrays."""
     series = {}
     for row in rows:
         if row["theory"] > 0 and row["growth"] != "1":
             key = f"{row['kernel']}, threshold {row['threshold']}"
             series.setdefault((key, row["growth"]), {})[int(row["n"])] = row
-    return {key: np.array([(n, found[n]["parallelism"], found[n]["theory"]) for n in sorted(found)]).T
+    return {key: np.array([(n, found[n]["parallelism"], found[n]["theory"])
+                           for n in sorted(found)]).T
             for key, found in series.items() if len(found) >= 3}
 
 
 def thresholds_of(rows):
-    """By n, for every kernel with three thresholds at least: (threshold, seconds on one thread, on the most)."""
+    """By n, for every kernel with three thresholds at least: (threshold, seconds on one thread, on
+    the most)."""
     found = {}
     for row in rows:
         if row["threshold"] > 0 and row["speedup"] == row["speedup"]:
@@ -62,7 +66,8 @@ def thresholds_of(rows):
 
 
 def fit(parallelism, theory):
-    """Parallelism = a + b * theory by least squares, and the part of the variance that this explains."""
+    """Parallelism = a + b * theory by least squares, and the part of the variance that this
+    explains."""
     b, a = np.polyfit(theory, parallelism, 1)
     rest = parallelism - (a + b * theory)
     return a, b, 1 - rest.var() / parallelism.var()
@@ -70,13 +75,16 @@ def fit(parallelism, theory):
 
 def table(rows):
     """The bounds and the measurements as rows of texts."""
-    lines = [["what", "processors", "parallelism", "burdened", "at least", "measured", "at most", "is"]]
+    lines = [["what", "processors", "parallelism", "burdened", "at least", "measured", "at most",
+              "is"]]
     for key, found in panels_of(rows).items():
         for row in found:
             known = row["speedup"] == row["speedup"]
             lines.append([key, str(row["processors"]), number(row["parallelism"]),
-                          number(row["burdened_parallelism"]), f"{row.get('least', row['lower_bound']):.2f}",
-                          f"{row['speedup']:.2f} ({row['speedup_low']:.2f} .. {row['speedup_high']:.2f})" if known
+                          number(row["burdened_parallelism"]),
+                          f"{row.get('least', row['lower_bound']):.2f}",
+                          f"{row['speedup']:.2f} ({row['speedup_low']:.2f} .. "
+                          f"{row['speedup_high']:.2f})" if known
                           else "-", f"{row['upper_bound']:.2f}", row["place"] or "-"])
     return lines
 
@@ -86,7 +94,8 @@ def text(rows):
     out = tables.grid(table(rows))
     for (key, growth), (n, parallelism, theory) in growths_of(rows).items():
         a, b, explained = fit(parallelism, theory)
-        out += (f"{key}: parallelism {number(parallelism[0])} .. {number(parallelism[-1])} for n {n[0]:.0f} .. {n[-1]:.0f};"
+        out += (f"{key}: parallelism {number(parallelism[0])} .. {number(parallelism[-1])} for n "
+                f"{n[0]:.0f} .. {n[-1]:.0f};"
                 f" {a:.3g} + {b:.3g} ({growth}) explains {100 * explained:.1f} % of its variance\n")
     return out
 
@@ -97,17 +106,21 @@ def draw_bounds(axes, rows):
     low = np.array([1] + [row.get("least", row["lower_bound"]) for row in rows])
     ideal = np.array([1] + [row["lower_bound"] for row in rows])
     high = np.array([1] + [row["upper_bound"] for row in rows])
-    axes.fill_between(processors, low, high, color="#56B4E9", alpha=0.3, linewidth=0, label="between the bounds")
+    axes.fill_between(processors, low, high, color="#56B4E9", alpha=0.3, linewidth=0,
+                      label="between the bounds")
     axes.plot(processors, high, color="#0072B2", label="at most: min(P, parallelism)")
-    axes.plot(processors, ideal, color="#0072B2", linestyle="--", label="at least: burdened, ideal cores")
+    axes.plot(processors, ideal, color="#0072B2", linestyle="--",
+              label="at least: burdened, ideal cores")
     if (low != ideal).any():
-        axes.plot(processors, low, color="#0072B2", linestyle=":", label="at least: where cores slow each other")
+        axes.plot(processors, low, color="#0072B2", linestyle=":",
+                  label="at least: where cores slow each other")
     measured = [row for row in rows if row["speedup"] == row["speedup"]]
     if measured:
         middle = np.array([row["speedup"] for row in measured])
         ends = np.array([[row["speedup_low"], row["speedup_high"]] for row in measured]).T
         axes.errorbar([row["processors"] for row in measured], middle,
-                      yerr=np.maximum(0, [middle - ends[0], ends[1] - middle]), color="#D55E00", marker="o",
+                      yerr=np.maximum(0, [middle - ends[0], ends[1] - middle]), color="#D55E00",
+                      marker="o",
                       linestyle="none", label="measured (95 % interval)", zorder=3)
     most = processors[-1]
     if most > 4:
@@ -130,7 +143,8 @@ def draw_growth(axes, growth, series):
     n, parallelism, theory = series
     a, b, _ = fit(parallelism, theory)
     axes.plot(n, parallelism, color="#D55E00", marker="o", linestyle="none", label="recorded")
-    axes.plot(n, a + b * theory, color="#0072B2", linestyle="--", label=f"{a:.3g} + {b:.3g} ({growth})")
+    axes.plot(n, a + b * theory, color="#0072B2", linestyle="--",
+              label=f"{a:.3g} + {b:.3g} ({growth})")
     style.pow_two_axis(axes.xaxis, n)
     if parallelism.max() / parallelism.min() > 20:
         axes.set_yscale("log")
@@ -143,8 +157,10 @@ def draw_growth(axes, growth, series):
 def draw_thresholds(axes, kernels):
     import style
     for (kernel, (threshold, one, many, processors)), colour in zip(kernels.items(), style.COLOURS):
-        axes.plot(threshold, one, color=colour, linestyle="--", marker="o", label=f"{kernel}, 1 thread")
-        axes.plot(threshold, many, color=colour, marker="s", label=f"{kernel}, {processors[-1]:.0f} threads")
+        axes.plot(threshold, one, color=colour, linestyle="--", marker="o",
+                  label=f"{kernel}, 1 thread")
+        axes.plot(threshold, many, color=colour, marker="s",
+                  label=f"{kernel}, {processors[-1]:.0f} threads")
     style.pow_two_axis(axes.xaxis, [t for series in kernels.values() for t in series[0]])
     axes.set_yscale("log")
     axes.set_xlabel("threshold (elements)")
@@ -160,10 +176,13 @@ def busy(rows):
 
 def bounds_text(found):
     known = [row for row in found if row["speedup"] == row["speedup"]]
-    lines = {"at most": ([row["processors"] for row in found], [row["upper_bound"] for row in found]),
-             "at least": ([row["processors"] for row in found], [row.get("least", row["lower_bound"]) for row in found])}
+    lines = {"at most": ([row["processors"] for row in found],
+                         [row["upper_bound"] for row in found]),
+             "at least": ([row["processors"] for row in found],
+                          [row.get("least", row["lower_bound"]) for row in found])}
     if known:
-        lines["measured"] = ([row["processors"] for row in known], [row["speedup"] for row in known])
+        lines["measured"] = ([row["processors"] for row in known],
+                             [row["speedup"] for row in known])
     return textplot.lines(lines, "processors", "speed-up")
 
 
@@ -171,20 +190,27 @@ def every_picture(rows):
     for number, ((key, growth), series) in enumerate(growths_of(rows).items(), 1):
         explained = fit(series[1], series[2])[2]
         yield Picture(f"growth_{number}", f"{key}: how the parallelism grows",
-                      f"Recorded parallelism beside a + b ({growth}), which explains {100 * explained:.1f} % of its variance.",
+                      f"Recorded parallelism beside a + b ({growth}), which explains "
+                      f"{100 * explained:.1f} % of its variance.",
                       lambda axes, g=growth, d=series: draw_growth(axes, g, d),
-                      lambda d=series: textplot.lines({"recorded": (d[0], d[1])}, "n", "parallelism", log_y=True))
+                      lambda d=series: textplot.lines({"recorded": (d[0], d[1])}, "n",
+                                                      "parallelism", log_y=True))
     for number, (n, kernels) in enumerate(thresholds_of(rows).items(), 1):
         yield Picture(f"threshold_{number}", f"n {n}: time by threshold",
-                      "Medians; dashed on one thread.", lambda axes, k=kernels: draw_thresholds(axes, k),
-                      lambda k=kernels: textplot.lines({name: (d[0], d[2]) for name, d in k.items()}, "threshold", "seconds",
+                      "Medians; dashed on one thread.", lambda axes,
+                      k=kernels: draw_thresholds(axes, k),
+                      lambda k=kernels: textplot.lines({name: (d[0], d[2])
+                                                        for name, d in k.items()}, "threshold",
+                                                       "seconds",
                                                        log_y=True), 3.5)
     for number, (key, found) in enumerate(panels_of(rows).items(), 1):
         last = found[-1]
         yield Picture(f"speedup_{number}", key,
-                      f"Parallelism {tables.number(last['parallelism'])}, burdened {tables.number(last['burdened_parallelism'])}; "
+                      f"Parallelism {tables.number(last['parallelism'])}, burdened "
+                      f"{tables.number(last['burdened_parallelism'])}; "
                       "bounds after He, Leiserson and Leiserson (2010)." + busy(found),
-                      lambda axes, f=found: draw_bounds(axes, f), lambda f=found: bounds_text(f), 3.4)
+                      lambda axes, f=found: draw_bounds(axes, f), lambda f=found: bounds_text(f),
+                      3.4)
 
 
 def pictures(rows):

@@ -1,11 +1,13 @@
-"""How every picture looks: sizes for half a page's width, colours for every eye, and how it becomes a file."""
+"""How every picture looks: sizes for half a page's width, colours for every eye, and how it becomes
+a file."""
 import io
 import math
 import os
 
 
 def load_as_delivered():
-    """Loads matplotlib without any settings of the user: a matplotlibrc in the working directory, at home or named by MATPLOTLIBRC,
+    """Loads matplotlib without any settings of the user: a matplotlibrc in the working directory,
+    at home or named by MATPLOTLIBRC,
     and MPLBACKEND. They may be broken, or ask for fonts, TeX or a screen that are not there."""
     os.environ["MATPLOTLIBRC"] = os.devnull
     os.environ.pop("MPLBACKEND", None)
@@ -30,9 +32,12 @@ WIDTH = 4.8  # inches; letters of 9 points are 6 on a column of 3.3 inches
 DPI = 200
 
 matplotlib.rcParams.update({
-    "font.size": 9, "axes.titlesize": 9.5, "axes.labelsize": 9, "xtick.labelsize": 8.5, "ytick.labelsize": 8.5,
-    "legend.fontsize": 8, "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.grid": False, "grid.color": GRID, "grid.linewidth": 0.6, "lines.linewidth": 1.5, "lines.markersize": 5,
+    "font.size": 9, "axes.titlesize": 9.5, "axes.labelsize": 9, "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "legend.fontsize": 8, "legend.frameon": False, "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": False, "grid.color": GRID, "grid.linewidth": 0.6, "lines.linewidth": 1.5,
+    "lines.markersize": 5,
     "errorbar.capsize": 2.5, "svg.hashsalt": "tessera", "hatch.linewidth": 0.6})
 
 
@@ -67,32 +72,41 @@ def legend_below(axes, below=0.42, **how):
     if not labels or labels == ["all"]:
         return
     longest = max(len(label) for label in labels)
-    columns = min(len(labels), 1 if longest > 34 else 2 if longest > 20 else 3 if longest > 12 else 4)
-    place = axes.transAxes + matplotlib.transforms.ScaledTranslation(0, -below, axes.figure.dpi_scale_trans)
-    axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place, ncols=columns,
+    columns = min(len(labels), 1 if longest > 34 else 2 if longest > 20 else 3 if longest > 12
+                  else 4)
+    place = axes.transAxes + matplotlib.transforms.ScaledTranslation(0, -below,
+                                                                     axes.figure.dpi_scale_trans)
+    axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place,
+                ncols=columns,
                 handlelength=2.2, columnspacing=1.2, borderaxespad=0, **how)
 
 
 def look(index):
-    """Colour, marker and line of the series with this number, told apart also where the colours come again."""
+    """Colour, marker and line of the series with this number, told apart also where the colours
+    come again."""
     again = index >= len(COLOURS)
-    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[(index + again) % len(MARKERS)],
-            "markerfacecolor": "white" if again else COLOURS[index % len(COLOURS)], "linestyle": "--" if again else "-"}
+    return {"color": COLOURS[index % len(COLOURS)],
+            "marker": MARKERS[(index + again) % len(MARKERS)],
+            "markerfacecolor": "white" if again else COLOURS[index % len(COLOURS)],
+            "linestyle": "--" if again else "-"}
 
 
 def pow_two_axis(axis, values):
     """Logarithmic, with ticks at the values themselves where there is room."""
     values = sorted(set(values))
-    axis.axes.set_xscale("log", base=2) if axis.axis_name == "x" else axis.axes.set_yscale("log", base=2)
+    axis.axes.set_xscale("log", base=2) if axis.axis_name == "x" else axis.axes.set_yscale("log",
+                                                                                           base=2)
     ticks = apart(spread(values, 8), log=True)
     axis.set_ticks(ticks, [plain(v) for v in ticks])
     axis.set_ticks([], minor=True)
 
 
 def bytes_ticks(low, high, most=6):
-    """Powers of two from low to high, evenly apart, so few that their labels (128 KiB) do not touch."""
+    """Powers of two from low to high, evenly apart, so few that their labels (128 KiB) do not
+    touch."""
     first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
-    return [2 ** power for power in range(first, last + 1, max(1, -(-(last - first) // (most - 1))))]
+    return [2 ** power for power in range(first, last + 1,
+                                          max(1, -(-(last - first) // (most - 1))))]
 
 
 def value_axis(axis, values):
@@ -125,9 +139,11 @@ def apart(values, log=False, share=0.08):
 
 def plain(value):
     """A number for a tick: 64, 1.5, 16k, 1.25M where it is a round power of ten or two."""
-    units = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
+    units = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (10**9, "G"), (10**6, "M"),
+             (10**3, "k"))
     round_ones = [f"{value / factor:g}{unit}" for factor, unit in units
-                  if value >= max(factor, 10000) and abs(value / factor * 100 - round(value / factor * 100)) < 1e-9]
+                  if value >= max(factor, 10000) and abs(value / factor * 100
+                                                         - round(value / factor * 100)) < 1e-9]
     if round_ones:
         return min(round_ones, key=len)
     return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
@@ -135,4 +151,5 @@ def plain(value):
 
 def time_unit(seconds):
     """(factor, name) of the unit in which so many seconds read well."""
-    return next(((f, u) for f, u in ((1, "s"), (1e3, "ms"), (1e6, "us")) if seconds * f >= 1), (1e9, "ns"))
+    return next(((f, u) for f, u in ((1, "s"), (1e3, "ms"), (1e6, "us")) if seconds * f >= 1),
+                (1e9, "ns"))

@@ -6,7 +6,8 @@ import statistics
 FILES = ["read beside", "written beside", "waited for files"]  # between files and memory
 FIGURE = re.compile(r"\d[^/]*$")  # formulas (2mn/L) begin with figures, too
 
-# What the program found out, not what was asked for: never an axis, never what tells two points apart.
+# What the program found out, not what was asked for: never an axis, never what tells two points
+# apart.
 FOUND = ("grid", "messages", "hash", "kind")
 
 
@@ -22,11 +23,13 @@ def rate(value):
 
 
 def number(value):
-    return str(value) or "-" if isinstance(value, str) else f"{value:.3g}" if value != int(value) else str(int(value))
+    return str(value) or "-" if isinstance(
+        value, str) else f"{value:.3g}" if value != int(value) else str(int(value))
 
 
 def size(value):
-    """Bytes, in the largest unit of which they are a whole number of tenths at most: 64 KiB, 1.5 GiB, 100 B."""
+    """Bytes, in the largest unit of which they are a whole number of tenths at most: 64 KiB, 1.5
+    GiB, 100 B."""
     for factor, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if value >= factor and value * 10 % factor == 0:
             return f"{value / factor:g} {unit}"
@@ -36,8 +39,10 @@ def size(value):
 def grid(rows):
     """Rows of texts as aligned lines, the first the headings; columns of numbers to the right."""
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-    right = [all(FIGURE.match(row[c]) or row[c] in ("-", "") for row in rows[1:]) for c in range(len(widths))]
-    lines = ["  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, widths, right)).rstrip()
+    right = [all(FIGURE.match(row[c]) or row[c] in ("-", "") for row in rows[1:])
+             for c in range(len(widths))]
+    lines = ["  ".join(cell.rjust(w) if r else cell.ljust(w)
+                       for cell, w, r in zip(row, widths, right)).rstrip()
              for row in rows]
     lines.insert(1, "  ".join("-" * w for w in widths))
     return "\n".join(lines) + "\n"
@@ -50,10 +55,13 @@ def varying(points, always=()):
 
 
 def interval(measured):
-    """That of the median; of two to four repetitions with the probability that it covers it, of one there is none."""
+    """That of the median; of two to four repetitions with the probability that it covers it, of one
+    there is none."""
     count = int(measured["repetitions"])
+    if count == 1:
+        return "-"
     few = f" ({100 - 100 / 2 ** (count - 1):.0f} %)" if count < 5 else ""
-    return f"{seconds(measured['ci_low'])} .. {seconds(measured['ci_high'])}{few}" if count > 1 else "-"
+    return f"{seconds(measured['ci_low'])} .. {seconds(measured['ci_high'])}{few}"
 
 
 def share(point):
@@ -61,7 +69,8 @@ def share(point):
 
 
 def summary(points, rate_units):
-    """A row a point: what tells it from the others, its median with the interval, rate, check, phases
+    """A row a point: what tells it from the others, its median with the interval, rate, check,
+    phases
     and files."""
     shown = varying(points, always=("kernel", "ranks", "threads"))
     phases = list(dict.fromkeys(name for point in points for name in point.phases))
@@ -70,7 +79,8 @@ def summary(points, rate_units):
     for point in points:
         m = point.measured
         rows.append([number(point.config[n]) for n in shown]
-                    + [seconds(m["median"]), interval(m), rate(point.rate), share(point), point.verdict]
+                    + [seconds(m["median"]), interval(m), rate(point.rate), share(point),
+                       point.verdict]
                     + [seconds(point.phases[p].mean()) if p in point.phases else "-"
                        for p in phases]
                     + (of_files(point.files) if point.files else ["-"] * len(files)))
@@ -85,7 +95,8 @@ def of_files(files):
 def fixed(points):
     """What is the same everywhere, in words."""
     shown = varying(points, always=("kernel", "ranks", "threads"))
-    return ", ".join(f"{n} {number(points[0].config[n])}" for n in points[0].config if n not in shown)
+    return ", ".join(f"{n} {number(points[0].config[n])}"
+                     for n in points[0].config if n not in shown)
 
 
 def text(run):
@@ -101,11 +112,13 @@ def text(run):
 
 
 def misses(points, found):
-    """What a table of misses (key of a point: its rows) says of the points, medians of numbers; columns without any are left out."""
+    """What a table of misses (key of a point: its rows) says of the points, medians of numbers;
+    columns without any are left out."""
     known = [point for point in points if point.key in found]
     if not known:
         return []
-    columns = [c for c in found[known[0].key][0] if c not in ("row", "point", "repetition", "probe")]
+    columns = [c for c in found[known[0].key][0]
+               if c not in ("row", "point", "repetition", "probe")]
 
     def value(point, column):
         values = [row.get(column, math.nan) for row in found[point.key]]
@@ -116,12 +129,16 @@ def misses(points, found):
     cells = {c: [value(point, c) for point in known] for c in columns}
     columns = [c for c in columns if set(cells[c]) != {"-"}]
     shown = varying(known, always=("kernel", "probe"))
-    return [shown + [c.replace("_", " ").replace("l1", "L1").replace("l2", "L2").replace("llc", "LLC") for c in columns],
-            *([number(point.config[n]) for n in shown] + [cells[c][i] for c in columns] for i, point in enumerate(known))]
+    return [shown + [c.replace("_", " ").replace("l1", "L1").replace("l2",
+                                                                     "L2").replace("llc", "LLC")
+                     for c in columns],
+            *([number(point.config[n]) for n in shown] + [cells[c][i] for c in columns]
+              for i, point in enumerate(known))]
 
 
 def side_by_side(points, axis="kernel"):
-    """The variants in columns, as the literature prints it: a row a size, the times, and how many times the first takes
+    """The variants in columns, as the literature prints it: a row a size, the times, and how many
+    times the first takes
     longer than each other. Empty where no two variants did the same."""
     if not points or axis not in points[0].config:
         return []
@@ -129,12 +146,15 @@ def side_by_side(points, axis="kernel"):
     others = [n for n in varying(points) if n != axis and n not in FOUND]
     times = {}
     for point in points:
-        times.setdefault(tuple(point.config[n] for n in others), {})[point.config[axis]] = point.measured["median"]
+        times.setdefault(tuple(point.config[n] for n in others),
+                         {})[point.config[axis]] = point.measured["median"]
     first = names[0]
     if len(names) < 2 or not any(len(row) > 1 and first in row for row in times.values()):
         return []
     rows = [others + names + [f"{first} / {name}" for name in names[1:]]]
     for values, row in times.items():
-        ratios = [f"{row[first] / row[name]:.2f}" if first in row and name in row else "-" for name in names[1:]]
-        rows.append([number(v) for v in values] + [seconds(row[n]) if n in row else "-" for n in names] + ratios)
+        ratios = [f"{row[first] / row[name]:.2f}" if first in row and name in row else "-"
+                  for name in names[1:]]
+        rows.append([number(v) for v in values] + [seconds(row[n]) if n in row else "-"
+                                                   for n in names] + ratios)
     return rows

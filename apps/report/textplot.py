@@ -14,14 +14,16 @@ def short(value):
 def bars(rows, units, width=46):
     """rows: (label, value, low, high, note). A bar a row, its interval as [ ]."""
     longest = max(len(label) for label, *_ in rows)
-    top = max([high for _, _, _, high, _ in rows if math.isfinite(high)] + [v for _, v, *_ in rows]) or 1.0
+    top = max([high for _, _, _, high, _ in rows if math.isfinite(high)]
+              + [v for _, v, *_ in rows]) or 1.0
     lines = []
     for label, value, low, high, note in rows:
         line = list("#" * round(width * value / top) + " " * (width - round(width * value / top)))
         for at, mark in ((low, "["), (high, "]")):
             if math.isfinite(at):
                 line[min(width - 1, max(0, round(width * at / top) - 1))] = mark
-        lines.append(f"  {label:<{longest}} |{''.join(line)}| {short(value)} {units}{'  ' + note if note else ''}")
+        lines.append(f"  {label:<{longest}} |{''.join(line)}| {short(value)} "
+                     f"{units}{'  ' + note if note else ''}")
     return "\n".join(lines) + "\n"
 
 
@@ -73,7 +75,8 @@ def heat(rows, columns, values, row_label, column_label, units):
     for name, line in zip(rows, values):
         cells = ""
         for value in line:
-            shade = SHADES[round((value - low) / (high - low or 1) * (len(SHADES) - 1))] if math.isfinite(value) else " "
+            shade = SHADES[round((value - low) / (high - low or 1)
+                                 * (len(SHADES) - 1))] if math.isfinite(value) else " "
             cells += f"{(shade * 2 + ' ' + short(value)) if math.isfinite(value) else '-':>{wide}}"
         out.append(f"  {name:<{first}} |{cells}")
     return "\n".join(out) + "\n"

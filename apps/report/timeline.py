@@ -35,7 +35,8 @@ def common_time(a, b):
 
 
 def hidden(stays):
-    """The part of the time in flight in which its rank computed, packed or unpacked; None where nothing is noted in flight."""
+    """The part of the time in flight in which its rank computed, packed or unpacked; None where
+    nothing is noted in flight."""
     flying = busy = 0.0
     for mine in stays.values():
         flight = joined((b, e) for name, b, e in mine if name == FLIGHT)
@@ -47,12 +48,14 @@ def hidden(stays):
 
 def window(stays):
     """Until when a picture goes, so that no rank has too many stays in it."""
-    ends = [sorted(b for _, b, _ in mine)[MOST_STAYS] for mine in stays.values() if len(mine) > MOST_STAYS]
+    ends = [sorted(b for _, b, _ in mine)[MOST_STAYS]
+            for mine in stays.values() if len(mine) > MOST_STAYS]
     return min(ends) if ends else max(e for mine in stays.values() for _, _, e in mine)
 
 
 def names_of(stays):
-    return [n for n in dict.fromkeys(name for mine in stays.values() for name, _, _ in mine) if n != FLIGHT]
+    return [n for n in dict.fromkeys(name for mine in stays.values() for name, _, _ in mine)
+            if n != FLIGHT]
 
 
 def draw(axes, stays):
@@ -64,8 +67,11 @@ def draw(axes, stays):
     seen = set()
     for rank, mine in stays.items():
         for name in names + [FLIGHT]:
-            spans = [(b * scale, (min(e, until) - b) * scale) for n, b, e in mine if n == name and b < until]
-            label = None if name in seen or not spans else "a message in flight" if name == FLIGHT else name
+            spans = [(b * scale, (min(e, until) - b) * scale)
+                     for n, b, e in mine if n == name and b < until]
+            label = "a message in flight" if name == FLIGHT else name
+            if name in seen or not spans:
+                label = None
             seen.add(name)
             if name == FLIGHT:
                 axes.broken_barh(spans, (rank + 0.34, 0.14), facecolors="#222222", label=label)
@@ -89,13 +95,15 @@ def text(stays, width=76):
             if begin >= until:
                 continue
             lane = lanes[1 if name == FLIGHT else 0]
-            for c in range(int(begin / until * (width - 1)), int(min(end, until) / until * (width - 1)) + 1):
+            for c in range(int(begin / until * (width - 1)),
+                           int(min(end, until) / until * (width - 1)) + 1):
                 lane[c] = "=" if name == FLIGHT else letters[name]
         out.append(f"  rank {rank:<3}|{''.join(lanes[0])}|")
         if "=" in lanes[1]:
             out.append(f"          {''.join(lanes[1])}")
     out.append(f"          0{tables.seconds(until):>{width - 1}}")
-    return "\n".join(out + ["  " + ", ".join(f"{m} {n}" for n, m in letters.items()) + ", = in flight"]) + "\n"
+    return "\n".join(out + ["  " + ", ".join(f"{m} {n}" for n, m in letters.items())
+                            + ", = in flight"]) + "\n"
 
 
 def pictures(run):
@@ -104,9 +112,12 @@ def pictures(run):
     for number, point in enumerate(watched[:MOST_POINTS], 1):
         stays = {rank: mine for rank, mine in sorted(point.timeline.items()) if rank < MOST_RANKS}
         part = hidden(point.timeline)
-        words = "" if part is None else f" Of the time with a message in flight {100 * part:.0f} % is hidden behind other work."
+        words = "" if part is None else " Of the time with a message in flight " \
+            f"{100 * part:.0f} % is hidden behind other work."
         few = sum(len(mine) for mine in stays.values()) > MOST_STAYS * len(stays)
         which = f": {s.label_of(point, names)}" if names else ""
         yield Picture(f"timeline_{number}", f"{run.workload}, the last repetition in time{which}",
-                      "What each rank did and when; white is time outside all phases." + words + (" Its beginning only." if few else ""),
-                      lambda axes, t=stays: draw(axes, t), lambda t=stays: text(t), 1.6 + 0.34 * max(3, len(stays)))
+                      "What each rank did and when; white is time outside all phases." + words
+                      + (" Its beginning only." if few else ""),
+                      lambda axes, t=stays: draw(axes, t), lambda t=stays: text(t),
+                      1.6 + 0.34 * max(3, len(stays)))

@@ -16,7 +16,8 @@ class Files(Refused):
     def test_missing_file(self):
         self.refuse_product(MISSING, a="nothere.h5:/A", words=("'nothere.h5'", "No such file"))
         self.refuse_product(MISSING, b="nothere.h5:/B", words="'nothere.h5'")
-        self.refuse_product(MISSING, a=self.path("no/such/folder/a.h5") + ":/A", words="no/such/folder/a.h5")
+        self.refuse_product(MISSING, a=self.path("no/such/folder/a.h5") + ":/A",
+                            words="no/such/folder/a.h5")
 
     def test_directory(self):
         os.mkdir(self.path("folder"))
@@ -27,7 +28,8 @@ class Files(Refused):
         self.refuse_product(MISSING, a="link.h5:/A", words="'link.h5'")
 
     def test_not_hdf5(self):
-        for name, content in {"text.h5": b"not a matrix\n" * 200, "empty.h5": b"", "zeros.h5": bytes(5000)}.items():
+        for name, content in {"text.h5": b"not a matrix\n" * 200, "empty.h5": b"",
+                              "zeros.h5": bytes(5000)}.items():
             with open(self.path(name), "wb") as file:
                 file.write(content)
             self.refuse_product(BAD_DATA, a=f"{name}:/A", words=(f"'{name}'", "HDF5"))
@@ -37,7 +39,8 @@ class Files(Refused):
         os.mkfifo(self.path("pipe"))
         self.refuse_product(BAD_DATA, a="pipe:/A", words="'pipe'", ranks=(0,))
 
-    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv to be somebody else")
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"),
+                         "needs root and setpriv to be somebody else")
     def test_unreadable_file(self):
         """As a user who may not read the file."""
         nobody = pwd.getpwnam("nobody")
@@ -45,16 +48,20 @@ class Files(Refused):
         os.chmod(self.path("a.h5"), 0)
         if not self.reachable_by(nobody, tessera.PROGRAM):
             self.skipTest("the program lies where others may not go")
-        words = ("--reuid", str(nobody.pw_uid), "--regid", str(nobody.pw_gid), "--clear-groups", tessera.PROGRAM)
-        result = self.fail_with(MISSING, *words, "matmul", "--a", self.a, "--b", self.b, program="setpriv",
+        words = ("--reuid", str(nobody.pw_uid), "--regid", str(nobody.pw_gid), "--clear-groups",
+                 tessera.PROGRAM)
+        result = self.fail_with(MISSING, *words, "matmul", "--a", self.a, "--b", self.b,
+                                program="setpriv",
                                 words=("a.h5", "Permission denied"))
         self.assert_within(PROMISED_SECONDS, result.seconds)
         os.chmod(self.path("a.h5"), 0o644)
         os.chmod(self.folder, 0o755)
         for named, more in (("c.h5", ()), ("r.h5", ("--results", "r.h5"))):
-            self.fail_with(CANNOT_CREATE, *words, "matmul", "--a", self.a, "--b", self.b, "--out", "c.h5:/C", *more,
+            self.fail_with(CANNOT_CREATE, *words, "matmul", "--a", self.a, "--b", self.b, "--out",
+                           "c.h5:/C", *more,
                            program="setpriv", words=(named, "ermission denied"))
-        self.fail_with(CANNOT_CREATE, *words, "stencil", "--shape", 9, "--steps", 1, "--checkpoint", "k.h5", program="setpriv",
+        self.fail_with(CANNOT_CREATE, *words, "stencil", "--shape", 9, "--steps", 1, "--checkpoint",
+                       "k.h5", program="setpriv",
                        words=("'k.h5'", "ermission denied"))
 
     def reachable_by(self, user, path):
@@ -70,7 +77,8 @@ class Files(Refused):
             tessera.write_matrix(self.path("whole.h5"), numpy.ones((30, 20)), storage)
             with open(self.path("whole.h5"), "rb") as file:
                 whole = file.read()
-            cuts = {1, 7, 8, 9, 95, 96, 97, 511, 512, 600, len(whole) // 2, len(whole) - 8, len(whole) - 1}
+            cuts = {1, 7, 8, 9, 95, 96, 97, 511, 512, 600, len(whole) // 2, len(whole) - 8,
+                    len(whole) - 1}
             for cut in sorted(cuts):
                 with open(self.path("cut.h5"), "wb") as file:
                     file.write(whole[:cut])
@@ -86,13 +94,18 @@ class Files(Refused):
                 file[name + "_key"] = values.ravel().astype(kind)
         for name in ("little", "big"):
             a, key = f"x.h5:/{name}", f"x.h5:/{name}_key"
-            self.succeed("transpose", "--in", a + "[:2]", "--type", "f32", "--out", "t.h5:/T", "--overwrite")
-            numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), values[:2].T)
-            for command in (("matmul", "--a", a, "--b", a, "--trans-b", "T"), ("transpose", "--in", a, "--alpha", 2),
+            self.succeed("transpose", "--in", a + "[:2]", "--type", "f32", "--out", "t.h5:/T",
+                         "--overwrite")
+            numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"),
+                                             values[:2].T)
+            for command in (("matmul", "--a", a, "--b", a, "--trans-b", "T"),
+                            ("transpose", "--in", a, "--alpha", 2),
                             ("stencil", "--in", a), ("sort", "--in", key)):
-                self.refuse(BAD_DATA, *command, "--type", "f32", words=(f"x.h5:/{name}", "f32 cannot hold"),
+                self.refuse(BAD_DATA, *command, "--type", "f32",
+                            words=(f"x.h5:/{name}", "f32 cannot hold"),
                             ranks=(2,) if command[0] == "matmul" else (0,))
-        self.refuse(BAD_DATA, "matmul", "--a", "x.h5:/complex", "--b", "x.h5:/complex", "--trans-b", "T", "--type", "c64",
+        self.refuse(BAD_DATA, "matmul", "--a", "x.h5:/complex", "--b", "x.h5:/complex", "--trans-b",
+                    "T", "--type", "c64",
                     words="c64 cannot hold", ranks=(0,))
 
     def test_flipped_metadata(self):
@@ -110,7 +123,8 @@ class Files(Refused):
             with open(self.path("flipped.h5"), "wb") as file:
                 file.write(damaged)
             before = tessera.snapshot(self.folder)
-            result = self.run_tessera("matmul", "--a", "flipped.h5:/A", "--b", self.b, "--out", "c.h5:/C",
+            result = self.run_tessera("matmul", "--a", "flipped.h5:/A", "--b", self.b, "--out",
+                                      "c.h5:/C",
                                       "--overwrite", "--repetitions", 1)
             told = f"trial {trial}, bytes {where}\n{result}"
             if result.code == OK:
@@ -151,10 +165,12 @@ class Datasets(Refused):
             file["extern"] = h5py.ExternalLink("gone.h5", "/A")
             file["turn"] = h5py.SoftLink("/turn")
         for name in ("soft", "extern", "turn"):
-            self.refuse_product(MISSING, a=f"l.h5:/{name}", words=(f"'/{name}'", "link"), ranks=(0,))
+            self.refuse_product(MISSING, a=f"l.h5:/{name}", words=(f"'/{name}'", "link"),
+                                ranks=(0,))
 
     def test_wrong_dimensions(self):
-        for name, shape in {"point": (), "line": (20,), "block": (3, 20, 4), "more": (1, 1, 20, 1)}.items():
+        for name, shape in {"point": (), "line": (20,), "block": (3, 20, 4),
+                            "more": (1, 1, 20, 1)}.items():
             with h5py.File(self.path("d.h5"), "w") as file:
                 file[name] = numpy.ones(shape)
             self.refuse_product(BAD_DATA, a=f"d.h5:/{name}", words=(f"d.h5:/{name}", "2-D"),
@@ -171,24 +187,29 @@ class Datasets(Refused):
             file["enum"] = numpy.zeros((3, 20), dtype=h5py.enum_dtype({"no": 0, "yes": 1}))
             file["opaque"] = numpy.zeros((3, 20), dtype="V7")
         for name in ("compound", "fixed", "text", "enum", "opaque"):
-            self.refuse_product(BAD_DATA, a=f"e.h5:/{name}", words=(f"e.h5:/{name}", "real or integer numbers"),
+            self.refuse_product(BAD_DATA, a=f"e.h5:/{name}",
+                                words=(f"e.h5:/{name}", "real or integer numbers"),
                                 ranks=(0, 3) if name == "text" else (0,))
 
     def test_inner_dimensions_differ(self):
-        self.refuse_product(BAD_DATA, "--trans-a", "T", words=("inner dimensions", "20 x 30", "20 x 25"))
+        self.refuse_product(BAD_DATA, "--trans-a", "T",
+                            words=("inner dimensions", "20 x 30", "20 x 25"))
         self.refuse_product(BAD_DATA, b=self.a, words=("inner dimensions", "30 x 20"))
 
     def test_c_of_another_shape(self):
         c = tessera.write_matrix(self.path("old.h5"), numpy.ones((25, 30)), name="C")
-        self.refuse_product(BAD_DATA, "--c", c, "--beta", 1, words=("old.h5:/C", "25 x 30", "30 x 25"))
+        self.refuse_product(BAD_DATA, "--c", c, "--beta", 1,
+                            words=("old.h5:/C", "25 x 30", "30 x 25"))
 
     def test_missing_filter(self):
         """lzf, which h5py brings along and the library does not know."""
         with h5py.File(self.path("f.h5"), "w") as file:
             file.create_dataset("A", data=numpy.arange(600.0).reshape(30, 20), compression="lzf")
-        self.refuse_product(BAD_DATA, a=self.path("f.h5") + ":/A", words=("f.h5:/A", "filter 'lzf' (number 32000)", "h5py"))
+        self.refuse_product(BAD_DATA, a=self.path("f.h5") + ":/A",
+                            words=("f.h5:/A", "filter 'lzf' (number 32000)", "h5py"))
         self.virtual("v.h5", "f.h5")
-        self.refuse_product(BAD_DATA, a="v.h5:/A", words=("v.h5:/A is virtual over f.h5:/A", "filter 'lzf'"))
+        self.refuse_product(BAD_DATA, a="v.h5:/A",
+                            words=("v.h5:/A is virtual over f.h5:/A", "filter 'lzf'"))
 
     def virtual(self, name, source, **how):
         with h5py.File(self.path(name), "w") as file:
@@ -203,7 +224,8 @@ class Datasets(Refused):
         self.virtual("v.h5", "gone.h5")
         self.refuse_product(MISSING, a="v.h5:/A", words=("v.h5:/A", "gone.h5:/A", "no such file"))
         self.virtual("v.h5", "b.h5")  # which has no A
-        self.refuse_product(MISSING, a="v.h5:/A", words=("b.h5:/A cannot be read", "no such dataset"))
+        self.refuse_product(MISSING, a="v.h5:/A", words=("b.h5:/A cannot be read",
+                                                         "no such dataset"))
 
 
 class Verify(Refused):

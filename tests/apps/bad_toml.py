@@ -1,4 +1,5 @@
-"""What a wrong file of parameters gets: as refused.py says of all requests, with line and column."""
+"""What a wrong file of parameters gets: as refused.py says of all requests, with line and
+column."""
 
 import os
 
@@ -18,7 +19,8 @@ class Toml(Refused):
         os.mkdir(self.path("folder"))
         self.refuse(MISSING, "matmul", "--config", "folder", words="'folder'")
         os.mkfifo(self.path("pipe.toml"))
-        self.refuse(MISSING, "matmul", "--config", "pipe.toml", words=("'pipe.toml'", "pipe"), ranks=(0,))
+        self.refuse(MISSING, "matmul", "--config", "pipe.toml", words=("'pipe.toml'", "pipe"),
+                    ranks=(0,))
 
     def test_unreadable_text(self):
         self.refuse_toml("n = 5\nk = = 3\n", "run.toml:2:")
@@ -29,13 +31,15 @@ class Toml(Refused):
         self.refuse(USAGE, "matmul", "--config", "run.toml", words="run.toml:")
 
     def test_unknown_key(self):
-        self.refuse_toml("n = 5\n\n  kernal = \"tiled\"\n", ("run.toml:3:3", "'kernal'", "'kernel'"))
+        self.refuse_toml("n = 5\n\n  kernal = \"tiled\"\n",
+                         ("run.toml:3:3", "'kernal'", "'kernel'"))
         self.refuse_toml("[matmul]\nn = 5\n", ("run.toml:1:", "'matmul'"))
         self.refuse_toml("config = \"other.toml\"\n", ("run.toml:1:1", "'config'"))
 
     def test_bad_values(self):
         self.refuse_toml("n = \"many\"\n", ("run.toml:1:1: n", "'many'"))
-        self.refuse_toml("n = 5\nkernel = [\"naive\", \"tyled\"]\n", ("run.toml:2:1", "'tyled'", "'tiled'"))
+        self.refuse_toml("n = 5\nkernel = [\"naive\", \"tyled\"]\n",
+                         ("run.toml:2:1", "'tyled'", "'tiled'"))
         self.refuse_toml("repetitions = [1, 2]\n", ("run.toml:1:1", "repetitions"))
         self.refuse_toml("n = []\n", ("run.toml:1:1", "n"))
         self.refuse_toml("n = [[1]]\n", ("run.toml:1:1", "n"))

@@ -1,4 +1,5 @@
-"""The same C, bit for bit, for every number of ranks and threads, with the kernel cache_oblivious."""
+"""The same C, bit for bit, for every number of ranks and threads, with the kernel
+cache_oblivious."""
 
 import concurrent.futures
 import hashlib
@@ -14,7 +15,8 @@ KERNEL = "cache_oblivious"
 RANKS = (1, 2, 3, 4, 5, 6, 7)
 THREADS = (1, 2, 3)
 WAYS = (("recursive", None), ("summa", None), ("row_blocks", None))
-GRIDS = {1: ["1x1"], 2: ["1x2", "2x1"], 3: ["3x1"], 4: ["2x2", "4x1", "1x4"], 5: ["1x5"], 6: ["2x3", "3x2", "6x1"],
+GRIDS = {1: ["1x1"], 2: ["1x2", "2x1"], 3: ["3x1"], 4: ["2x2", "4x1", "1x4"], 5: ["1x5"],
+         6: ["2x3", "3x2", "6x1"],
          7: ["7x1", "1x7"]}
 SHAPES = [  # m, n, k: a cube, deep k, deeper k, skinny, fewer rows than ranks
     (150, 130, 170), (24, 20, 6007), (3, 5, 20000), (611, 9, 40), (4, 300, 700), (97, 101, 1031)]
@@ -31,8 +33,10 @@ class SameBits(tessera.Case):
         """The hash of C's bytes, or the failed run."""
         m, n, k = shape
         out = self.path(f"{m}-{n}-{k}-{kind}-{ranks}-{threads}-{algorithm}-{grid}-{panel}.h5")
-        words = ["matmul", "--m", m, "--n", n, "--k", k, "--type", kind, "--kernel", KERNEL, "--algorithm", algorithm,
-                 "--seed", 7, "--alpha", 0.7, "--repetitions", 1, "--warmups", 0, "--threads", threads,
+        words = ["matmul", "--m", m, "--n", n, "--k", k, "--type", kind, "--kernel", KERNEL,
+                 "--algorithm", algorithm,
+                 "--seed", 7, "--alpha", 0.7, "--repetitions", 1, "--warmups", 0, "--threads",
+                 threads,
                  "--out", f"{out}:/C"]
         words += ["--grid", grid] if grid else []
         words += ["--panel", panel] if panel else []
@@ -48,10 +52,13 @@ class SameBits(tessera.Case):
         cases = list(cases)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             kinds = sorted({case[:2] for case in cases})
-            alone = dict(zip(kinds, pool.map(lambda kind: self.product(*kind, 1, 1, "recursive"), kinds)))
+            alone = dict(zip(kinds, pool.map(lambda kind: self.product(*kind, 1, 1, "recursive"),
+                                             kinds)))
             got = list(pool.map(lambda case: self.product(*case), cases))
         wrong = [f"{case}: {bits}" for case, bits in zip(cases, got) if bits != alone[case[:2]]]
-        self.assertEqual(wrong, [], f"{len(wrong)} of {len(cases)} differ from one rank with one thread: {alone}")
+        self.assertEqual(wrong, [],
+                         f"{len(wrong)} of {len(cases)} differ from one rank with one thread: "
+                         f"{alone}")
         print(f"  {len(cases)} runs, {len(kinds)} products", flush=True)
 
     @staticmethod
@@ -66,7 +73,8 @@ class SameBits(tessera.Case):
         rng.shuffle(kinds)
         kind = itertools.cycle(kinds)
         cases = [(*next(kind), ranks, threads, algorithm)
-                 for algorithm in algorithms() for ranks in RANKS for threads in THREADS if (ranks, threads) != (1, 1)]
+                 for algorithm in algorithms() for ranks in RANKS
+                 for threads in THREADS if (ranks, threads) != (1, 1)]
         cases += [(*next(kind), ranks, 1, "summa", grid, rng.choice([None, 100, 333]))
                   for ranks in RANKS[1:] for grid in GRIDS[ranks]]
         self.check(cases)
@@ -84,11 +92,14 @@ class SameBits(tessera.Case):
         names = {x: tessera.write_matrix(self.path(f"{x}.h5"), rng.normal(size=shape), "gzip", x)
                  for x, shape in {"a": (2500, 33), "b": (41, 2500), "c": (33, 41)}.items()}
         bits = set()
-        for ranks, threads, algorithm in ((1, 1, "recursive"), (3, 2, "recursive"), (7, 1, "recursive"), (6, 1, "summa"),
+        for ranks, threads, algorithm in ((1, 1, "recursive"), (3, 2, "recursive"),
+                                          (7, 1, "recursive"), (6, 1, "summa"),
                                           (4, 2, "summa")):
             out = self.path(f"{ranks}{threads}{algorithm}.h5")
-            self.succeed("matmul", *[w for x in names for w in (f"--{x}", names[x])], "--trans-a", "T", "--trans-b",
-                         "T", "--beta", -1.25, "--kernel", KERNEL, "--algorithm", algorithm, "--out", f"{out}:/C",
+            self.succeed("matmul", *[w for x in names for w in (f"--{x}", names[x])], "--trans-a",
+                         "T", "--trans-b",
+                         "T", "--beta", -1.25, "--kernel", KERNEL, "--algorithm", algorithm,
+                         "--out", f"{out}:/C",
                          "--repetitions", 2, "--threads", threads, ranks=ranks, threads=threads)
             bits.add(tessera.read_matrix(out).tobytes())
         self.assertEqual(len(bits), 1)

@@ -18,12 +18,14 @@ QUICK = ("--repetitions", 2, "--warmups", 0)
 
 class Launch(tessera.Case):
     def test_one_rank_needs_no_daemon(self):
-        """Without a launcher the program starts no process of the MPI library's: Open MPI's would take longer than a small run."""
+        """Without a launcher the program starts no process of the MPI library's: Open MPI's would
+        take longer than a small run."""
         job, seen = tessera.Job(("matmul", "--n", 1000, *QUICK), folder=self.folder), set()
         while job.process.poll() is None:
             for path in pathlib.Path(f"/proc/{job.process.pid}/task").glob("*/children"):
                 try:
-                    seen |= {pathlib.Path(f"/proc/{child}/comm").read_text().strip() for child in path.read_text().split()}
+                    seen |= {pathlib.Path(f"/proc/{child}/comm").read_text().strip()
+                             for child in path.read_text().split()}
                 except OSError:
                     pass  # it has ended
         self.assertEqual(job.wait().code, OK)
@@ -31,13 +33,15 @@ class Launch(tessera.Case):
 
     def test_one_rank_makes_no_session_folder(self):
         """All that run alone would have the same one, and the first to end would remove it."""
-        self.succeed("matmul", "--n", 8, *QUICK, environment={"OMPI_MCA_orte_tmpdir_base": "/dev/null"})
+        self.succeed("matmul", "--n", 8, *QUICK,
+                     environment={"OMPI_MCA_orte_tmpdir_base": "/dev/null"})
 
 
 class Precedence(tessera.Case):
     def option(self, name, *words, environment=None):
         """The value and source that the results tell."""
-        self.succeed("matmul", "--n", 8, *words, "--results", "r.h5", "--again", environment=environment)
+        self.succeed("matmul", "--n", 8, *words, "--results", "r.h5", "--again",
+                     environment=environment)
         with h5py.File(self.path("r.h5")) as file:
             attributes = file[sorted(file)[-1]].attrs
             return attributes[f"option_{name}"], attributes["options_set"]
@@ -59,7 +63,8 @@ class Precedence(tessera.Case):
                 self.assertNotIn("repetitions", sources)
         with h5py.File(self.path("r.h5")) as file:
             rows = {run: len(file[run]["samples/seconds"]) for run in file}
-        self.assertEqual(rows, {"matmul_0001": 2, "matmul_0002": 3, "matmul_0003": 4, "matmul_0004": 5})
+        self.assertEqual(rows, {"matmul_0001": 2, "matmul_0002": 3, "matmul_0003": 4,
+                                "matmul_0004": 5})
 
     def test_configuration_by_environment(self):
         with open(self.path("run.toml"), "w") as file:
@@ -68,17 +73,21 @@ class Precedence(tessera.Case):
         self.assertEqual(value, "zigzag")
 
     def test_misspelt_variables_are_said(self):
-        for name, meant in (("TESSERA_KERNELL", "TESSERA_KERNEL"), ("TESSERA_COLUMNWIDTH", "TESSERA_COLUMN_WIDTH"), ("TESSERA_HOME", None),
+        for name, meant in (("TESSERA_KERNELL", "TESSERA_KERNEL"),
+                            ("TESSERA_COLUMNWIDTH", "TESSERA_COLUMN_WIDTH"), ("TESSERA_HOME", None),
                             ("TESSERA_BIN", None), ("TESSERA_STEPS", None), ("TESSERA_NCCL", None)):
             err = self.succeed("list", environment={name: "8"}, ranks=2 if meant else 0).err
-            self.assertEqual(err.count(f"{name} is ignored: did you mean {meant}?"), 1 if meant else 0, err)
+            self.assertEqual(err.count(f"{name} is ignored: did you mean {meant}?"),
+                             1 if meant else 0, err)
             self.assertEqual(err.count("is ignored"), 1 if meant else 0, err)
 
     def test_forms_of_values(self):
         with open(self.path("run.toml"), "w") as file:
-            file.write("n = 16\nalpha = 0.5\nno-verify = true\nmemory = \"1GiB\"\nbeta = 0.0\nseed = 3\n")
+            file.write("n = 16\nalpha = 0.5\nno-verify = true\nmemory = \"1GiB\"\nbeta = 0.0\nseed "
+                       "= 3\n")
         self.assertIn("not checked", self.succeed("matmul", "--config", "run.toml", *QUICK).out)
-        self.succeed("matmul", "--n=1e1", "--alpha=-2.5e-3", "--memory=64MiB", "--trans-a=T", *QUICK)
+        self.succeed("matmul", "--n=1e1", "--alpha=-2.5e-3", "--memory=64MiB", "--trans-a=T",
+                     *QUICK)
         self.assertIn("passed", self.succeed("matmul", "--n", 4, "--n", 8, *QUICK).out)
 
     def test_a_later_flag_wins(self):
@@ -96,19 +105,23 @@ class Sweeps(tessera.Case):
         return [(kernel.decode(), int(m), int(n), int(k)) for kernel, m, n, k in rows], result
 
     def test_product_of_the_axes(self):
-        rows, _ = self.points("--m", "8,16", "--k", "4:12:4", "--n", 5, "--kernel", "naive,tiled", ranks=2)
-        want = [(kernel, m, 5, k) for m in (8, 16) for k in (4, 8, 12) for kernel in ("naive", "tiled")]
+        rows, _ = self.points("--m", "8,16", "--k", "4:12:4", "--n", 5, "--kernel", "naive,tiled",
+                              ranks=2)
+        want = [(kernel, m, 5, k) for m in (8, 16) for k in (4, 8, 12)
+                for kernel in ("naive", "tiled")]
         self.assertEqual(rows, want)
 
     def test_ranges(self):
-        for text, want in (("16:128:x2", [16, 32, 64, 128]), ("16:100:x2", [16, 32, 64]), ("3:5", [3, 4, 5]),
+        for text, want in (("16:128:x2", [16, 32, 64, 128]), ("16:100:x2", [16, 32, 64]),
+                           ("3:5", [3, 4, 5]),
                            ("7:7", [7]), ("1,10:30:10,64:128:x2", [1, 10, 20, 30, 64, 128])):
             rows, _ = self.points("--n", text, "--again")
             self.assertEqual([row[2] for row in rows], want, text)
 
     def test_swept_numbers_are_columns(self):
         """Also those that only some kernels look at; kernels on a device took no time here."""
-        _, result = self.points("--n", 8, "--kernel", "column", "--column-width", "4,8", "--tile", "2,4")
+        _, result = self.points("--n", 8, "--kernel", "column", "--column-width", "4,8", "--tile",
+                                "2,4")
         with h5py.File(self.path("r.h5")) as file:
             table = file["matmul_0001/summary"]
             got = list(zip(table["tile"][()], table["column_width"][()]))
@@ -120,7 +133,8 @@ class Sweeps(tessera.Case):
         with open(self.path("run.toml"), "w") as file:
             file.write("n = [8, \"16:32:x2\"]\nkernel = [\"naive\", \"column\"]\n")
         rows, _ = self.points("--config", "run.toml")
-        self.assertEqual(sorted(rows), sorted((k, n, n, n) for n in (8, 16, 32) for k in ("naive", "column")))
+        self.assertEqual(sorted(rows), sorted((k, n, n, n) for n in (8, 16, 32)
+                                              for k in ("naive", "column")))
 
     def test_resume(self):
         """A second run skips what is there and adds what is not; --again measures all."""
@@ -128,7 +142,8 @@ class Sweeps(tessera.Case):
         before = tessera.digest(self.path("r.h5"))
         result = self.succeed("matmul", "--n", "8,16", *QUICK, "--results", "r.h5")
         self.assertIn("2 points already in r.h5: skipped", result.out)
-        self.assertEqual(tessera.digest(self.path("r.h5")), before, "nothing to add, nothing written")
+        self.assertEqual(tessera.digest(self.path("r.h5")), before,
+                         "nothing to add, nothing written")
         rows, result = self.points("--n", "8,16,32")
         self.assertEqual([row[2] for row in rows], [32])
         self.assertIn("2 points", result.out)
@@ -140,23 +155,29 @@ class Sweeps(tessera.Case):
         self.assertEqual(len(rows), 1, "another number of threads is another point")
 
     def test_a_point_without_its_output_is_not_skipped(self):
-        """What was measured is skipped where its output is there; one that lacks it, or is to replace it, computes."""
-        for command in (("transpose", "--n", 9), ("matmul", "--n", 9), ("sort", "--n", 9), ("stencil", "--shape", 9, "--steps", 1)):
+        """What was measured is skipped where its output is there; one that lacks it, or is to
+        replace it, computes."""
+        for command in (("transpose", "--n", 9), ("matmul", "--n", 9), ("sort", "--n", 9),
+                        ("stencil", "--shape", 9, "--steps", 1)):
             words = [*command, *QUICK, "--results", "r.h5", "--out"]
-            for more, skips in (("1.h5:/C",), 0), (("1.h5:/C",), 1), (("2.h5:/C",), 0), (("2.h5:/C", "--overwrite"), 0), \
+            for more, skips in (("1.h5:/C",), 0), (("1.h5:/C",), 1), (("2.h5:/C",), 0), \
+                               (("2.h5:/C", "--overwrite"), 0), \
                                (("2.h5:/C", "--overwrite", "--resume", "auto"), 1):
                 with self.subTest(command=command, more=more):
                     result = self.succeed(*words, *more, ranks=2 if command[0] == "matmul" else 0)
                     self.assertEqual("skipped" in result.out, bool(skips), str(result))
                     self.assertTrue(os.path.exists(self.path(more[0].partition(":")[0])))
-            self.fail_with(CANNOT_CREATE, *words, "1.h5:/D", words="--overwrite")  # the file is there, that dataset is not
-            self.assertNotIn("skipped", self.succeed(*words, "1.h5:/D", "--overwrite", "--resume", "auto").out)
+            # the file is there, that dataset is not
+            self.fail_with(CANNOT_CREATE, *words, "1.h5:/D", words="--overwrite")
+            self.assertNotIn("skipped", self.succeed(*words, "1.h5:/D", "--overwrite", "--resume",
+                                                     "auto").out)
             self.assertIn("skipped", self.succeed(*words, "1.h5:/D").out)
             os.unlink(self.path("1.h5"))
             os.unlink(self.path("2.h5"))
 
     def units_of(self, job):
-        """Those that the threads of a program which runs by itself may use, once there is an output."""
+        """Those that the threads of a program which runs by itself may use, once there is an
+        output."""
         used = set()
         for task in os.listdir(f"/proc/{job.process.pid}/task") if os.listdir(self.folder) else ():
             try:
@@ -168,12 +189,15 @@ class Sweeps(tessera.Case):
     def test_threads_that_openmp_binds_have_all_the_units(self):
         """OpenMP binds the first thread before main: its mask is not what the process may use."""
         all_units = os.sched_getaffinity(0)
-        for binding in ({"OMP_PROC_BIND": "true"}, {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}):
+        for binding in ({"OMP_PROC_BIND": "true"},
+                        {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}):
             for threads in {min(2, len(all_units)), len(all_units) + 1}:
-                job = tessera.Job(["matmul", "--n", 64, "--repetitions", 10**6, "--threads", threads, "--out", "c.h5:/C"],
+                job = tessera.Job(["matmul", "--n", 64, "--repetitions", 10**6, "--threads",
+                                   threads, "--out", "c.h5:/C"],
                                   ranks=0, folder=self.folder, environment=binding)
                 wanted, used = min(threads, len(all_units)), set()
-                while len(used) < wanted and job.process.poll() is None:  # the threads start with the first product
+                # the threads start with the first product
+                while len(used) < wanted and job.process.poll() is None:
                     time.sleep(0.02)
                     used = self.units_of(job)
                 self.assertGreaterEqual(len(used), wanted, (binding, threads))
@@ -185,22 +209,27 @@ class Sweeps(tessera.Case):
     def test_threads_beyond_the_units_wait_asleep(self):
         units = max(2, len(os.sched_getaffinity(0)))
         for ranks, threads, crowded in ((3, units, True), (0, units + 1, True), (2, 1, False)):
-            job = tessera.Job(["matmul", "--n", 64, "--repetitions", 10**6, "--threads", threads, "--out", "c.h5:/C"],
+            job = tessera.Job(["matmul", "--n", 64, "--repetitions", 10**6, "--threads", threads,
+                               "--out", "c.h5:/C"],
                               ranks=ranks, folder=self.folder)
-            while not any(".partial" in name for name in os.listdir(self.folder)) and job.process.poll() is None:
+            while not any(".partial" in name
+                          for name in os.listdir(self.folder)) and job.process.poll() is None:
                 time.sleep(0.02)
-            environments = [pathlib.Path(f"/proc/{pid}/environ").read_bytes() for pid, line in job.pids().items()
+            environments = [pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+                            for pid, line in job.pids().items()
                             if line.startswith(tessera.PROGRAM)]
             self.assertEqual(len(environments), max(1, ranks))
             for environment in environments:
-                self.assertEqual(b"OMP_WAIT_POLICY=passive" in environment, crowded, (ranks, threads))
+                self.assertEqual(b"OMP_WAIT_POLICY=passive" in environment, crowded,
+                                 (ranks, threads))
             job.end()
             job.wait()
             for name in os.listdir(self.folder):
                 os.unlink(self.path(name))
 
     def test_a_killed_sweep_resumes(self):
-        job = tessera.Job(["matmul", "--n", "8:2000:8", *QUICK, "--results", "r.h5"], folder=self.folder)
+        job = tessera.Job(["matmul", "--n", "8:2000:8", *QUICK, "--results", "r.h5"],
+                          folder=self.folder)
         while not os.path.exists(self.path("r.h5")) and job.process.poll() is None:
             pass
         job.end()
@@ -230,7 +259,8 @@ class Sweeps(tessera.Case):
 class Results(tessera.Case):
     def setUp(self):
         super().setUp()
-        self.succeed("matmul", "--n", "16,32", "--kernel", "naive,tiled", "--repetitions", 3, "--results", "r.h5",
+        self.succeed("matmul", "--n", "16,32", "--kernel", "naive,tiled", "--repetitions", 3,
+                     "--results", "r.h5",
                      ranks=2)
         self.file = self.path("r.h5")
 
@@ -238,15 +268,18 @@ class Results(tessera.Case):
         words = ["matmul", "--n", "8", "--title", "it's a; b c", "--results", "r.h5"]
         self.succeed(*words)
         with h5py.File(self.file) as file:
-            self.assertEqual(shlex.split(file["matmul_0002"].attrs["command_line"]), ["tessera", *words])
+            self.assertEqual(shlex.split(file["matmul_0002"].attrs["command_line"]),
+                             ["tessera", *words])
 
     def test_h5py_reads_them(self):
         with h5py.File(self.file) as file:
             self.assertEqual(list(file), ["matmul_0001"])
             self.assertEqual(file.attrs["tessera_schema"], 1)
             run = file["matmul_0001"]
-            for name in ("command_line", "title", "workload", "compiler", "mpi_library", "hdf5_version", "hosts",
-                         "git_describe", "build_type", "instruction_set", "processor", "tessera_version", "start_time",
+            for name in ("command_line", "title", "workload", "compiler", "mpi_library",
+                         "hdf5_version", "hosts",
+                         "git_describe", "build_type", "instruction_set", "processor",
+                         "tessera_version", "start_time",
                          "slurm_job_id", "options_set"):
                 self.assertIsInstance(run.attrs[name], str, name)
             self.assertEqual(run.attrs["ranks"], 2)
@@ -262,7 +295,8 @@ class Results(tessera.Case):
             n = summary["n"][()].astype(float)
             numpy.testing.assert_allclose(summary["rate"][()], 2e-9 * n**3 / summary["median"][()])
             self.assertTrue((summary["verified"][()] == 1).all())
-            self.assertTrue((summary["verification_ratio"][()] <= summary["verification_tolerance"][()]).all())
+            self.assertTrue((summary["verification_ratio"][()]
+                             <= summary["verification_tolerance"][()]).all())
             phases = {name.decode() for name in run["phases/phase"][()]}
             self.assertLessEqual({"read", "compute", "exchange", "verify"}, phases)
 
@@ -273,7 +307,8 @@ class Results(tessera.Case):
             self.skipTest("no pandas here")
         with h5py.File(self.file) as file:
             table = file["matmul_0001/samples"]
-            frame = pandas.DataFrame({name: column.asstr()[()] if column.dtype == object else column[()]
+            frame = pandas.DataFrame({name: column.asstr()[()] if column.dtype == object
+                                      else column[()]
                                       for name, column in table.items()})
         self.assertEqual(sorted(frame.groupby(["kernel", "n"]).size()), [3, 3, 3, 3])
         self.assertEqual(frame["type"].unique().tolist(), ["f64"])
@@ -305,7 +340,8 @@ class Results(tessera.Case):
     def test_ncdump_reads_results_and_output(self):
         self.succeed("matmul", "--n", 16, "--out", "c.h5:/C", *QUICK)
         for name, word in (("r.h5", "group: samples"), ("c.h5", "double C(row, col)")):
-            dumped = subprocess.run(["ncdump", "-h", self.path(name)], capture_output=True, text=True)
+            dumped = subprocess.run(["ncdump", "-h", self.path(name)], capture_output=True,
+                                    text=True)
             self.assertEqual(dumped.returncode, 0, dumped.stderr)
             self.assertIn(word, dumped.stdout)
 
@@ -324,7 +360,8 @@ class Results(tessera.Case):
 class Plans(tessera.Case):
     def test_plan_prints_and_writes_nothing(self):
         for ranks in (0, 3):
-            result = self.succeed("matmul", "--n", 3000, "--plan", "--out", "c.h5:/C", "--results", "r.h5", ranks=ranks)
+            result = self.succeed("matmul", "--n", 3000, "--plan", "--out", "c.h5:/C", "--results",
+                                  "r.h5", ranks=ranks)
             for word in ("received", "messages", "at home", "predicted", "GFLOP"):
                 self.assertIn(word, result.out)
             self.assertEqual(os.listdir(self.folder), [])
@@ -336,10 +373,12 @@ class Plans(tessera.Case):
 
     def test_memory_refusal_has_the_numbers(self):
         for ranks in (0, 2):
-            result = self.fail_with(MEMORY, "matmul", "--n", 512, "--memory", "1MiB", "--out", "c.h5:/C", ranks=ranks,
+            result = self.fail_with(MEMORY, "matmul", "--n", 512, "--memory", "1MiB", "--out",
+                                    "c.h5:/C", ranks=ranks,
                                     words=("MiB", "1 MiB", "--memory"))
             self.assertEqual(os.listdir(self.folder), [], str(result))
-        self.assertIn("ranks would fit", self.fail_with(MEMORY, "matmul", "--n", 512, "--memory", "4MiB").errors[0])
+        self.assertIn("ranks would fit", self.fail_with(MEMORY, "matmul", "--n", 512, "--memory",
+                                                        "4MiB").errors[0])
 
 
 if __name__ == "__main__":

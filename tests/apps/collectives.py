@@ -1,4 +1,5 @@
-"""How many collective MPI calls a run makes from its start to its first repetition. TESSERA_COUNTED_COLLECTIVES is the library
+"""How many collective MPI calls a run makes from its start to its first repetition.
+TESSERA_COUNTED_COLLECTIVES is the library
 that counts them (collectives.c)."""
 
 import os
@@ -26,7 +27,8 @@ class Collectives(tessera.Case):
         if not LIBRARY:
             self.skipTest("TESSERA_COUNTED_COLLECTIVES names no library")
         names = self.path("calls")
-        result = self.run_tessera(f"LD_PRELOAD={LIBRARY}", f"TESSERA_COLLECTIVES={names}", tessera.PROGRAM, *words,
+        result = self.run_tessera(f"LD_PRELOAD={LIBRARY}", f"TESSERA_COLLECTIVES={names}",
+                                  tessera.PROGRAM, *words,
                                   program="env", ranks=4)
         self.assertEqual(result.code, tessera.OK, str(result))
         with open(names) as file:
@@ -36,7 +38,8 @@ class Collectives(tessera.Case):
 
     def assert_few(self, words, messages, made):
         talked, built = self.calls_of(*words)
-        self.assertGreater(len(talked), 1, words)  # the roll call, and the barrier before the clock starts
+        # the roll call, and the barrier before the clock starts
+        self.assertGreater(len(talked), 1, words)
         self.assertLessEqual(len(talked), messages, f"{words}: {' '.join(talked)}")
         self.assertLessEqual(len(built), made, f"{words}: {' '.join(built)}")
 
@@ -51,7 +54,8 @@ class Collectives(tessera.Case):
             for name in "ABC":
                 file[name] = numpy.ones((40, 40))
         two = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B")[0])
-        three = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B", "--c", "in.h5:/C", "--beta", 1)[0])
+        three = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B", "--c", "in.h5:/C",
+                                  "--beta", 1)[0])
         self.assertLessEqual(two, 6 + 4)  # and the reading of each, and what a file may lack
         self.assertLessEqual(three, two + 4)  # C is read, and multiplied by the check
         field = ("stencil", "--in", "in.h5:/A", "--steps", 2)

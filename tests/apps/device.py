@@ -1,11 +1,13 @@
-"""--device, --precision and kernels of GPUs on a machine that has none: what is asked for and cannot be had is one line."""
+"""--device, --precision and kernels of GPUs on a machine that has none: what is asked for and
+cannot be had is one line."""
 
 import tessera
 from tessera import OK, USAGE
 
 SMALL = {"matmul": ("--n", 24), "transpose": ("--n", 24), "sort": ("--n", 100),
          "stencil": ("--shape", "20x20", "--steps", 2)}
-KERNELS = {"matmul": "cuda_tiled", "transpose": "cuda_vectorized", "sort": "cuda_radix", "stencil": "cuda_streaming"}
+KERNELS = {"matmul": "cuda_tiled", "transpose": "cuda_vectorized", "sort": "cuda_radix",
+           "stencil": "cuda_streaming"}
 
 
 class Device(tessera.Case):
@@ -18,7 +20,8 @@ class Device(tessera.Case):
         for workload, size in SMALL.items():
             with self.subTest(workload):
                 self.fail_with(USAGE, workload, *size, "--device", "gpu", words="needs a GPU")
-                self.fail_with(USAGE, workload, *size, "--kernel", KERNELS[workload], words=(KERNELS[workload], "needs a GPU"))
+                self.fail_with(USAGE, workload, *size, "--kernel", KERNELS[workload],
+                               words=(KERNELS[workload], "needs a GPU"))
 
     def test_auto_and_cpu_run_on_the_cpu_and_say_nothing(self):
         for workload, size in SMALL.items():
@@ -39,7 +42,8 @@ class Device(tessera.Case):
             self.fail_with(USAGE, *words, "nccl", "--plan", words="a kernel for GPUs")
 
     def test_fewer_bits_are_for_the_tensor_units(self):
-        for words in (("--precision", "bf16"), ("--precision", "tf32", "--type", "f32", "--kernel", "tiled")):
+        for words in (("--precision", "bf16"), ("--precision", "tf32", "--type", "f32", "--kernel",
+                                                "tiled")):
             with self.subTest(words=words):
                 self.fail_with(USAGE, "matmul", "--n", 24, *words, words="cuda_tensor in f32")
         self.assertEqual(self.succeed("matmul", "--n", 24, "--precision", "full").code, OK)
@@ -52,10 +56,13 @@ class DeviceMemory(tessera.Case):
         if "cuda_tensor" not in self.run_tessera("list").out:
             self.skipTest("built without CUDA")
         def plan(*words):
-            return self.succeed("matmul", "--n", 32768, "--type", "f64", "--device", "gpu", "--kernel", "cuda_tensor",
+            return self.succeed("matmul", "--n", 32768, "--type", "f64", "--device", "gpu",
+                                "--kernel", "cuda_tensor",
                                 "--plan", *words).out
-        self.assertRegex(plan("--device-memory", "12GiB"),
-                         r"through .* of device memory in \d+ pieces of .* x 32768; 16 GiB to the device, 8 GiB back")
+        self.assertRegex(
+            plan("--device-memory", "12GiB"),
+            r"through .* of device memory in \d+ pieces of .* x 32768; "
+            "16 GiB to the device, 8 GiB back")
         self.assertIn("(k is cut)", plan("--device-memory", "100MiB"))
         self.assertNotIn("pieces", plan("--device-memory", "100GiB"))
 
@@ -63,16 +70,22 @@ class DeviceMemory(tessera.Case):
         if "cuda_temporal" not in self.run_tessera("list").out:
             self.skipTest("built without CUDA")
         def plan(*words):
-            return self.succeed("stencil", "--shape", "65536x65536", "--type", "f32", "--steps", 256, "--device", "gpu", "--plan", *words).out
-        self.assertRegex(plan("--device-memory", "8GiB"),
-                         r"through .* of device memory in \d+ slabs of \d+ x 65536, \d+ steps at a time; .* to the device, .* back")
+            return self.succeed("stencil", "--shape", "65536x65536", "--type", "f32", "--steps",
+                                256, "--device", "gpu", "--plan", *words).out
+        self.assertRegex(
+            plan("--device-memory", "8GiB"),
+            r"through .* of device memory in \d+ slabs of \d+ x 65536, \d+ steps at a time; "
+            ".* to the device, .* back")
         self.assertNotIn("slabs", plan("--device-memory", "100GiB"))
-        self.fail_with(71, "stencil", "--shape", "65536x65536", "--steps", 4, "--device", "gpu", "--plan", "--device-memory", "1MiB",
+        self.fail_with(71, "stencil", "--shape", "65536x65536", "--steps", 4, "--device", "gpu",
+                       "--plan", "--device-memory", "1MiB",
                        words="hold no slabs")
 
     def test_it_is_no_concern_of_the_cpu(self):
-        self.succeed("stencil", "--shape", "24x24", "--device", "cpu", "--device-memory", 1, "--repetitions", 1)
-        self.succeed("matmul", "--n", 24, "--device", "cpu", "--device-memory", 1, "--repetitions", 1)
+        self.succeed("stencil", "--shape", "24x24", "--device", "cpu", "--device-memory", 1,
+                     "--repetitions", 1)
+        self.succeed("matmul", "--n", 24, "--device", "cpu", "--device-memory", 1, "--repetitions",
+                     1)
 
 
 if __name__ == "__main__":

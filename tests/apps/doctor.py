@@ -19,9 +19,11 @@ class Doctor(tessera.Case):
         self.root = self.machine("quiet")
 
     def machine(self, name, **files):
-        """A folder that stands for /proc, /sys and /dev of a machine without troubles, and these files beside."""
+        """A folder that stands for /proc, /sys and /dev of a machine without troubles, and these
+        files beside."""
         root = self.path(name)
-        for path, text in {"proc/loadavg": "0.00 0.00 0.00 1/1 1", "proc/self/cgroup": "0::/", **files}.items():
+        for path, text in {"proc/loadavg": "0.00 0.00 0.00 1/1 1", "proc/self/cgroup": "0::/",
+                           **files}.items():
             os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
             with open(os.path.join(root, path), "w", encoding="utf-8") as file:
                 file.write(text + "\n")
@@ -31,7 +33,8 @@ class Doctor(tessera.Case):
     def doctor(self, *words, root=None, environment=None, program=None):
         """Looks; every line that hurts has a cure under it."""
         result = self.run_tessera("doctor", "--root", root or self.root, *words, program=program,
-                                  environment={"OMPI_MCA_btl_vader_single_copy_mechanism": "none", **(environment or {})})
+                                  environment={"OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+                                               **(environment or {})})
         self.assertIn(result.code, (0, 1), str(result))
         lines = result.out.splitlines()
         for line, after in zip(lines, lines[1:]):
@@ -56,8 +59,11 @@ class Doctor(tessera.Case):
         return result
 
     def cores(self):
-        return int(subprocess.run([tessera.PROGRAM, "machine", "--show"], capture_output=True, text=True, check=True,
-                                  env={**os.environ, **tessera.MPI_ENVIRONMENT}).stdout.split(" cores")[0].split()[-1])
+        return int(
+            subprocess.run([tessera.PROGRAM, "machine", "--show"], capture_output=True, text=True,
+                           check=True, env={**os.environ, **tessera.MPI_ENVIRONMENT}).stdout.split(
+                               " "
+                               "cores")[0].split()[-1])
 
     # --- OpenMP, ranks, launcher ---
 
@@ -70,29 +76,37 @@ class Doctor(tessera.Case):
             self.skipTest("needs two cores and taskset")
         script = self.path("bound")
         with open(script, "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/sh\nexec taskset -c {min(os.sched_getaffinity(0))} {tessera.PROGRAM} \"$@\"\n")
+            file.write(f"#!/bin/sh\nexec taskset -c {min(os.sched_getaffinity(0))} "
+                       f"{tessera.PROGRAM} \"$@\"\n")
         os.chmod(script, stat.S_IRWXU)
-        self.assert_hurts("OMP_NUM_THREADS=2 on 1 core", "mpirun --map-by slot:PE=2", program=script,
+        self.assert_hurts("OMP_NUM_THREADS=2 on 1 core", "mpirun --map-by slot:PE=2",
+                          program=script,
                           environment={"OMP_NUM_THREADS": "2"})
 
     def test_openmp_variables_that_say_nothing_good(self):
         self.assert_hurts("OMP_NUM_THREADS=many is no number", "export OMP_NUM_THREADS=",
                           environment={"OMP_NUM_THREADS": "many"})
-        self.assert_hurts("OMP_STACKSIZE=64K", "OMP_STACKSIZE=8M", environment={"OMP_STACKSIZE": "64K"})
+        self.assert_hurts("OMP_STACKSIZE=64K", "OMP_STACKSIZE=8M",
+                          environment={"OMP_STACKSIZE": "64K"})
         self.assert_hurts("OMP_STACKSIZE=100", "unset", environment={"OMP_STACKSIZE": "100"})  # KiB
         self.doctor(environment={"OMP_STACKSIZE": "nonsense"})
-        self.assert_hurts("OMP_THREAD_LIMIT=0", "unset OMP_THREAD_LIMIT", environment={"OMP_THREAD_LIMIT": "0"})
+        self.assert_hurts("OMP_THREAD_LIMIT=0", "unset OMP_THREAD_LIMIT",
+                          environment={"OMP_THREAD_LIMIT": "0"})
         self.assertIn("note   OpenMP", self.doctor(environment={"OMP_DYNAMIC": "true"}).out)
 
     def test_ranks_and_threads_of_a_job_that_is_meant(self):
         cores = self.cores()
-        self.assert_hurts("not enough slots", "--oversubscribe --bind-to none", "--ranks", 8 * cores,
+        self.assert_hurts("not enough slots", "--oversubscribe --bind-to none", "--ranks",
+                          8 * cores,
                           environment={"OMPI_MCA_rmaps_base_oversubscribe": ""})
         self.assert_hurts("take turns", "--bind-to none, or at most", "--ranks", 8 * cores)
-        self.assert_hurts("binding more processes than cpus", "slot:PE=1 --bind-to core", "--ranks", cores, "--threads", 3)
+        self.assert_hurts("binding more processes than cpus", "slot:PE=1 --bind-to core", "--ranks",
+                          cores, "--threads", 3)
         if cores >= 2:
-            self.assert_hurts("unasked, mpirun binds each rank to one core", f"--map-by slot:PE={cores} --bind-to core",
-                              "--ranks", 1, "--threads", cores, environment={"OMPI_MCA_hwloc_base_binding_policy": ""})
+            self.assert_hurts("unasked, mpirun binds each rank to one core",
+                              f"--map-by slot:PE={cores} --bind-to core",
+                              "--ranks", 1, "--threads", cores,
+                              environment={"OMPI_MCA_hwloc_base_binding_policy": ""})
         self.assertIn("fine   binding", self.doctor("--ranks", cores, "--threads", 1).out)
 
     def fake_mpirun(self, script):
@@ -107,12 +121,14 @@ class Doctor(tessera.Case):
                           environment=self.fake_mpirun("echo 'HYDRA build details:'\n"))
 
     def test_an_mpirun_that_says_nothing_and_stays(self):
-        result = self.assert_hurts("says 'nothing'", "PATH", environment=self.fake_mpirun("exec sleep 1000\n"))
+        result = self.assert_hurts("says 'nothing'", "PATH",
+                                   environment=self.fake_mpirun("exec sleep 1000\n"))
         self.assertLess(result.seconds, 30)
 
     def test_no_mpirun_at_all(self):
         os.makedirs(self.path("empty"))
-        self.assert_hurts("not in the PATH", "openmpi-bin", environment={"PATH": self.path("empty")})
+        self.assert_hurts("not in the PATH", "openmpi-bin",
+                          environment={"PATH": self.path("empty")})
 
     def test_root_without_leave(self):
         if os.geteuid() != 0:
@@ -124,29 +140,39 @@ class Doctor(tessera.Case):
         deep = os.path.join(self.folder, *["deeper" * 3] * 5)
         os.makedirs(deep)
         self.assert_hurts("letters", "export TMPDIR=/tmp", environment={"TMPDIR": deep})
-        self.assert_hurts("cannot be written", "export TMPDIR=/tmp", environment={"TMPDIR": self.path("gone")})
+        self.assert_hurts("cannot be written", "export TMPDIR=/tmp",
+                          environment={"TMPDIR": self.path("gone")})
 
     def test_slurm_jobs_that_lose_their_cores(self):
         job = {"SLURM_JOB_ID": "7", "SLURM_CPUS_PER_TASK": "4", "SLURM_MPI_TYPE": "pmix"}
-        self.assert_hurts("ignores sbatch's --cpus-per-task", "SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", environment=job)
+        self.assert_hurts("ignores sbatch's --cpus-per-task",
+                          "SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", environment=job)
         cured = self.doctor(environment={**job, "SRUN_CPUS_PER_TASK": "4"})
         self.assertEqual(set(hurts(cured)), self.baseline())
         self.assertIn("fine   Slurm         job 7", cured.out)
-        self.assertIn("srun --mpi=pmix", self.doctor(environment={**job, "SLURM_MPI_TYPE": "none"}).out)
+        self.assertIn("srun --mpi=pmix", self.doctor(environment={**job,
+                                                                  "SLURM_MPI_TYPE": "none"}).out)
 
     # --- the machine ---
 
     def test_a_control_group_with_less_time_than_cores(self):
         half = {"sys/fs/cgroup/cpu.max": "50000 100000"}
-        result = self.assert_hurts("the time of 0.5 of", "export OMP_NUM_THREADS=1", root=self.machine("v2", **half))
+        result = self.assert_hurts("the time of 0.5 of", "export OMP_NUM_THREADS=1",
+                                   root=self.machine("v2", **half))
         self.assertIn("ranks x threads = 1", result.out)
-        parent = {"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/cpu.max": "25000 100000", "sys/fs/cgroup/a/b/cpu.max": "max 100000"}
-        self.assert_hurts("the time of 0.25 of", "docker run --cpus=", root=self.machine("nested", **parent))
-        colons = {"proc/self/cgroup": "0::/pods:cri:1", "sys/fs/cgroup/pods:cri:1/cpu.max": "25000 100000"}
-        self.assert_hurts("the time of 0.25 of", "OMP_NUM_THREADS=1", root=self.machine("colons", **colons))
-        first = {"proc/self/cgroup": "4:cpu,cpuacct:/x\n3:memory:/y", "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "75000",
+        parent = {"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/cpu.max": "25000 100000",
+                  "sys/fs/cgroup/a/b/cpu.max": "max 100000"}
+        self.assert_hurts("the time of 0.25 of", "docker run --cpus=",
+                          root=self.machine("nested", **parent))
+        colons = {"proc/self/cgroup": "0::/pods:cri:1",
+                  "sys/fs/cgroup/pods:cri:1/cpu.max": "25000 100000"}
+        self.assert_hurts("the time of 0.25 of", "OMP_NUM_THREADS=1",
+                          root=self.machine("colons", **colons))
+        first = {"proc/self/cgroup": "4:cpu,cpuacct:/x\n3:memory:/y",
+                 "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "75000",
                  "sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "100000"}
-        self.assert_hurts("the time of 0.75 of", "OMP_NUM_THREADS=1", root=self.machine("v1", **first))
+        self.assert_hurts("the time of 0.75 of", "OMP_NUM_THREADS=1",
+                          root=self.machine("v1", **first))
         free = self.doctor(root=self.machine("free", **{"sys/fs/cgroup/cpu.max": "max 100000"}))
         self.assertEqual(set(hurts(free)), self.baseline())
 
@@ -154,35 +180,45 @@ class Doctor(tessera.Case):
         name = "sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor"
         slow = self.machine("slow", **{name.format(c): "powersave" for c in range(3)})
         self.assert_hurts("powersave on 3 cpus", "cpupower frequency-set -g performance", root=slow)
-        steering = self.machine("steering", **{name.format(0): "powersave", name.format(0).replace("governor", "driver"): "intel_pstate"})
-        self.assertIn("note   frequency     governor powersave on 1 cpu", self.doctor(root=steering).out)
-        mixed = self.machine("mixed", **{name.format(0): "performance", name.format(1): "schedutil"})
-        self.assertIn("note   frequency     governor performance on 1 cpu, schedutil on 1 cpu", self.doctor(root=mixed).out)
+        steering = self.machine("steering", **{name.format(0): "powersave",
+                                               name.format(0).replace("governor",
+                                                                      "driver"): "intel_pstate"})
+        self.assertIn("note   frequency     governor powersave on 1 cpu",
+                      self.doctor(root=steering).out)
+        mixed = self.machine("mixed", **{name.format(0): "performance",
+                                         name.format(1): "schedutil"})
+        self.assertIn("note   frequency     governor performance on 1 cpu, schedutil on 1 cpu",
+                      self.doctor(root=mixed).out)
         fast = self.machine("fast", **{name.format(0): "performance"})
         self.assertIn("fine   frequency     governor performance", self.doctor(root=fast).out)
 
     def test_others_at_work_and_huge_pages_off(self):
-        busy = self.machine("busy", **{"proc/loadavg": "900.1 1 1 1/1 1", "sys/kernel/mm/transparent_hugepage/enabled":
+        busy = self.machine("busy", **{"proc/loadavg": "900.1 1 1 1/1 1",
+                                       "sys/kernel/mm/transparent_hugepage/enabled":
                                        "always madvise [never]"})
         words = self.doctor(root=busy).out
         self.assertIn("note   load          900.1 programs run", words)
         self.assertIn("note   huge pages", words)
 
     def test_small_limits(self):
-        for flag, value, words in (("-n", 256, "open files (ulimit -n): 256"), ("-s", 512, "stack (ulimit -s): 512 KiB"),
-                                   ("-f", 2048, "file size (ulimit -f)"), ("-v", 3000000, "address space (ulimit -v)")):
+        for flag, value, words in (("-n", 256, "open files (ulimit -n): 256"),
+                                   ("-s", 512, "stack (ulimit -s): 512 KiB"),
+                                   ("-f", 2048, "file size (ulimit -f)"),
+                                   ("-v", 3000000, "address space (ulimit -v)")):
             with self.subTest(flag):
                 if flag == "-v" and tessera.SANITIZED:
                     self.skipTest("sanitizers need all the address space there is")
                 script = self.path("limited")
                 with open(script, "w", encoding="utf-8") as file:
-                    file.write(f"#!/bin/bash\nulimit {flag} {value}\nexec {tessera.PROGRAM} \"$@\"\n")
+                    file.write(f"#!/bin/bash\nulimit {flag} {value}\nexec {tessera.PROGRAM} "
+                               f"\"$@\"\n")
                 os.chmod(script, stat.S_IRWXU)
                 self.assert_hurts(words, f"ulimit {flag} ", program=script)
 
     def mount(self, path, size):
         os.makedirs(path, exist_ok=True)
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path], capture_output=True, check=False)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path],
+                              capture_output=True, check=False)
         if done.returncode != 0:
             self.skipTest("cannot mount a tmpfs here")
         self.addCleanup(subprocess.run, ["umount", path], check=True)
@@ -193,7 +229,8 @@ class Doctor(tessera.Case):
         self.assert_hurts("too small", "docker run --shm-size=1g", root=root)
         root = self.machine("full")
         self.mount(os.path.join(root, "dev/shm"), "400m")
-        subprocess.run(["fallocate", "-l", "399m", os.path.join(root, "dev/shm/vader_segment.left")], check=True)
+        subprocess.run(["fallocate", "-l", "399m",
+                        os.path.join(root, "dev/shm/vader_segment.left")], check=True)
         self.assert_hurts("full, perhaps of jobs that were killed", "vader_segment", root=root)
         root = self.machine("missing")
         os.rmdir(os.path.join(root, "dev/shm"))
@@ -211,13 +248,15 @@ class Doctor(tessera.Case):
 
     def test_a_folder_that_cannot_be_written_or_is_not_there(self):
         result = self.doctor("--at", "/proc")
-        self.assertTrue([line for line in hurts(result) if "nothing can be written in '/proc'" in line], str(result))
+        self.assertTrue([line for line in hurts(result)
+                         if "nothing can be written in '/proc'" in line], str(result))
         self.assert_hurts("No such file", "mkdir -p", "--at", self.path("nowhere"))
 
     def test_a_gpu_that_this_program_cannot_use(self):
         if "GPUs          none" not in self.doctor().out:
             self.skipTest("GPUs are here")
-        self.assert_hurts("a GPU that this program cannot use", "nvcc", root=self.machine("gpu", **{"dev/nvidia0": ""}))
+        self.assert_hurts("a GPU that this program cannot use", "nvcc",
+                          root=self.machine("gpu", **{"dev/nvidia0": ""}))
 
     def test_variables_that_stand_for_options_are_named(self):
         words = self.doctor(environment={"TESSERA_TILE": "8"}).out

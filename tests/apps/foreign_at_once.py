@@ -13,7 +13,8 @@ from tessera import CANNOT_CREATE, IO, OK, h5py, numpy
 
 
 class AtOnce(Foreign):
-    LONG = ("matmul", "--n", 400, "--kernel", "naive", "--repetitions", 3, "--out", "mine.h5:/result")
+    LONG = ("matmul", "--n", 400, "--kernel", "naive", "--repetitions", 3, "--out",
+            "mine.h5:/result")
 
     def stopped(self, *more):
         """A run that stands still while it adds, to be ended by the test."""
@@ -40,8 +41,11 @@ class AtOnce(Foreign):
 
     def test_a_program_that_writes(self):
         environment = {"HDF5_USE_FILE_LOCKING": "TRUE"}
-        holder = subprocess.Popen([sys.executable, "-c", "import h5py, sys\nwith h5py.File('mine.h5', 'r+'):\n print('open', flush=True)\n"
-                                   " sys.stdin.read()"], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **environment})
+        holder = subprocess.Popen([sys.executable, "-c",
+                                   "import h5py, sys\nwith h5py.File('mine.h5', 'r+'):\n "
+                                   "print('open', flush=True)\n"
+                                   " sys.stdin.read()"], cwd=self.folder, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, env={**os.environ, **environment})
         self.addCleanup(holder.stdout.close)
         self.assertEqual(holder.stdout.readline(), b"open\n")
         result = self.run_tessera(*PRODUCT, environment=environment)
@@ -55,8 +59,10 @@ class AtOnce(Foreign):
         self.assert_kept("result")
 
     def test_a_stopped_run_goes_on_beside_what_was_there(self):
-        """Where the file is still the one that was copied; else all is made anew, in a copy of what it is now."""
-        words = ("transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "mine.h5:/T", "--resume", "auto")
+        """Where the file is still the one that was copied; else all is made anew, in a copy of what
+        it is now."""
+        words = ("transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "mine.h5:/T",
+                 "--resume", "auto")
         for changes in (False, True):
             for n in (2000, 4000, 8000, 16000):  # a machine may be done before it hears of it
                 write_six(self.mine)
@@ -78,8 +84,10 @@ class AtOnce(Foreign):
             result = self.succeed(*words, "--n", n, "--m", n // 2)
             self.assertEqual("resumed" in result.out, not changes, str(result))
             self.assert_kept("T", *(["seventh"] if changes else []))
-            self.succeed("transpose", "--n", n, "--m", n // 2, "--out", "alone.h5:/T", "--overwrite")
-            self.assertTrue(numpy.array_equal(tessera.read_matrix(self.mine, "T"), tessera.read_matrix(self.path("alone.h5"), "T")))
+            self.succeed("transpose", "--n", n, "--m", n // 2, "--out", "alone.h5:/T",
+                         "--overwrite")
+            self.assertTrue(numpy.array_equal(tessera.read_matrix(self.mine, "T"),
+                                              tessera.read_matrix(self.path("alone.h5"), "T")))
             self.assert_nothing_beside("alone.h5")
 
     def test_a_file_that_changed_meanwhile(self):
@@ -87,7 +95,8 @@ class AtOnce(Foreign):
         write_six(self.path("new.h5"), seed=2)
         os.rename(self.path("new.h5"), self.mine)
         whole = tessera.digest(self.mine)
-        self.assert_failed(self.go_on(job), CANNOT_CREATE, ("'mine.h5'", "changed", "stays as it is"))
+        self.assert_failed(self.go_on(job), CANNOT_CREATE,
+                           ("'mine.h5'", "changed", "stays as it is"))
         self.assertEqual(tessera.digest(self.mine), whole)
         self.assert_nothing_beside()
 
@@ -97,15 +106,18 @@ class AtOnce(Foreign):
             job = self.stopped(*more)
             write_six(self.mine, seed=3)
             whole = tessera.digest(self.mine)
-            self.assert_failed(self.go_on(job), CANNOT_CREATE, ("mine.h5'", "meanwhile", "stays as it is"))
+            self.assert_failed(self.go_on(job), CANNOT_CREATE,
+                               ("mine.h5'", "meanwhile", "stays as it is"))
             self.assertEqual(tessera.digest(self.mine), whole)
             os.unlink(self.mine)
 
 
 class Killed(Foreign):
-    """kill -9 at moments spread over runs that add 8 MB: the six others are the same, and h5py opens the file."""
+    """kill -9 at moments spread over runs that add 8 MB: the six others are the same, and h5py
+    opens the file."""
 
-    ADD = ("matmul", "--m", 1000, "--n", 1000, "--k", 60, *QUICK, "--out", "mine.h5:/result", "--overwrite")
+    ADD = ("matmul", "--m", 1000, "--n", 1000, "--k", 60, *QUICK, "--out", "mine.h5:/result",
+           "--overwrite")
 
     def test_random_kills(self):
         rng = random.Random(tessera.SEED)
@@ -116,9 +128,11 @@ class Killed(Foreign):
                 break
             job = tessera.Job((*self.ADD, "--seed", attempt), folder=self.folder, ranks=2)
             self.addCleanup(job.end)
-            # Half of the kills strike while the copy is being made or written, which it takes its time to get to.
+            # Half of the kills strike while the copy is being made or written, which it takes its
+            # time to get to.
             if attempt % 2:
-                while not any(".partial" in name for name in os.listdir(self.folder)) and job.process.poll() is None:
+                while not any(".partial" in name
+                              for name in os.listdir(self.folder)) and job.process.poll() is None:
                     time.sleep(0.001)
                 time.sleep(rng.random() * 0.5 * lasts)
             else:

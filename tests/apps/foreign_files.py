@@ -1,4 +1,5 @@
-"""Outputs into files that exist: what others wrote stays, whatever happens, and a dataset of ours comes beside it."""
+"""Outputs into files that exist: what others wrote stays, whatever happens, and a dataset of ours
+comes beside it."""
 
 import os
 import stat
@@ -17,7 +18,8 @@ def write_six(path, seed=1, **how):
     with h5py.File(path, "w", **how) as file:
         file.attrs["owner"] = "somebody"
         file["plain"] = rng.random((40, 30))
-        file.create_dataset("packed", data=rng.integers(0, 9, (200, 50)), chunks=(10, 50), compression="gzip")
+        file.create_dataset("packed", data=rng.integers(0, 9, (200, 50)), chunks=(10, 50),
+                            compression="gzip")
         file.create_dataset("deep/er/text", data=["one", "two"], dtype=h5py.string_dtype())
         file["deep"].attrs["units"] = "m"
         file["deep/table"] = numpy.array([(1, 2.5), (3, 4.5)], dtype=[("a", "i4"), ("b", "f8")])
@@ -40,10 +42,13 @@ def contents(path, without=()):
                 found[name] = (link.path, getattr(link, "filename", ""))
                 return
             item = file[name]
-            attributes = {key: str(value) for key, value in item.attrs.items() if key != "REFERENCE_LIST"}
+            attributes = {key: str(value) for key, value in item.attrs.items()
+                          if key != "REFERENCE_LIST"}
             data = item[()] if isinstance(item, h5py.Dataset) else None
-            held = None if data is None else (str(item.dtype), item.shape, item.chunks, item.compression,
-                                              str(data.tolist()) if data.dtype.hasobject else data.tobytes())
+            held = None if data is None else (str(item.dtype), item.shape, item.chunks,
+                                              item.compression,
+                                              str(data.tolist()) if data.dtype.hasobject
+                                              else data.tobytes())
             found[name] = (attributes, held)
 
         def walk(group, prefix):
@@ -87,10 +92,13 @@ class Added(Foreign):
             end = f"_{ranks}"
             for words, paths in (
                     ((*PRODUCT[:-1], f"mine.h5:/result{end}"), ["result"]),
-                    (("transpose", "--in", "in.h5:/A", "--out", f"mine.h5:/deep/T{end}"), ["deep/T"]),
-                    (("stencil", "--shape", "20x30", "--steps", 4, "--out", f"mine.h5:/u{end}", "--snapshots", f"mine.h5:/s{end}", "--every", 2),
+                    (("transpose", "--in", "in.h5:/A", "--out", f"mine.h5:/deep/T{end}"),
+                     ["deep/T"]),
+                    (("stencil", "--shape", "20x30", "--steps", 4, "--out", f"mine.h5:/u{end}",
+                      "--snapshots", f"mine.h5:/s{end}", "--every", 2),
                      ["u", "s"]),
-                    (("sort", "--in", "in.h5:/t", "--by", "k", "--out", f"mine.h5:/sorted{end}", "--argsort", f"mine.h5:/new/p{end}"),
+                    (("sort", "--in", "in.h5:/t", "--by", "k", "--out", f"mine.h5:/sorted{end}",
+                      "--argsort", f"mine.h5:/new/p{end}"),
                      ["new/p"])):
                 result = self.succeed(*words, ranks=ranks)
                 self.assertIn("added to what was there", result.out)
@@ -99,7 +107,8 @@ class Added(Foreign):
         self.assert_kept(*ours)
         self.assert_nothing_beside("in.h5", "mine.xdmf")
         with h5py.File(self.mine) as file:
-            numpy.testing.assert_array_equal(file["deep/T_0"][()], numpy.arange(12.0).reshape(3, 4).T)
+            numpy.testing.assert_array_equal(file["deep/T_0"][()],
+                                             numpy.arange(12.0).reshape(3, 4).T)
             numpy.testing.assert_array_equal(file["sorted_3/v"][()], [2.5, 3.5, 1.5])
             self.assertEqual(file["s_0"].shape, (3, 20, 30))
             self.assertEqual(len(file["u_3"].dims[0]), 1)
@@ -116,10 +125,13 @@ class Added(Foreign):
         self.fail_with(CANNOT_CREATE, *product, words=("'/result'", "--overwrite", "that one"))
         for seed in (2, 3, 4):
             self.succeed(*product, "--seed", seed, "--overwrite")
-            self.succeed("matmul", "--n", 300, *QUICK, "--seed", seed, "--out", "alone.h5:/C", "--overwrite")
+            self.succeed("matmul", "--n", 300, *QUICK, "--seed", seed, "--out", "alone.h5:/C",
+                         "--overwrite")
             self.assert_kept("result")
-            numpy.testing.assert_array_equal(tessera.read_matrix(self.mine, "result"), tessera.read_matrix(self.path("alone.h5")))
-        self.assertLess(os.path.getsize(self.mine), size + 300 * 300 * 8, "the space of what is replaced is used again")
+            numpy.testing.assert_array_equal(tessera.read_matrix(self.mine, "result"),
+                                             tessera.read_matrix(self.path("alone.h5")))
+        self.assertLess(os.path.getsize(self.mine), size + 300 * 300 * 8,
+                        "the space of what is replaced is used again")
         self.succeed("matmul", "--n", 5, *QUICK, "--out", "mine.h5:/packed", "--overwrite")
         self.before.pop("packed")
         self.assert_kept("packed", "result")
@@ -128,15 +140,18 @@ class Added(Foreign):
 
     def test_what_cannot_take_its_place(self):
         whole = tessera.digest(self.mine)
-        for path, word in (("deep", "group"), ("soft", "link"), ("soft/C", "link"), ("outside/C", "link"), ("plain/C", "no group"),
+        for path, word in (("deep", "group"), ("soft", "link"), ("soft/C", "link"),
+                           ("outside/C", "link"), ("plain/C", "no group"),
                            ("x", "dimension")):
-            self.fail_with(CANNOT_CREATE, *PRODUCT[:-1], f"mine.h5:/{path}", "--overwrite", words=("mine.h5", word))
+            self.fail_with(CANNOT_CREATE, *PRODUCT[:-1], f"mine.h5:/{path}", "--overwrite",
+                           words=("mine.h5", word))
         self.fail_with(USAGE, *PRODUCT[:-1], "mine.h5:/_tessera/C")
         self.assertEqual(tessera.digest(self.mine), whole)
         self.assert_nothing_beside()
 
     def test_files_of_every_form(self):
-        for name, how in (("userblock", {"userblock_size": 512}), ("latest", {"libver": "latest"}), ("ordered", {"track_order": True}),
+        for name, how in (("userblock", {"userblock_size": 512}), ("latest", {"libver": "latest"}),
+                          ("ordered", {"track_order": True}),
                           ("paged", {"fs_strategy": "page", "fs_persist": True})):
             with self.subTest(name):
                 try:
@@ -176,15 +191,19 @@ class Added(Foreign):
 
     def test_an_output_with_something_of_its_user_in_it(self):
         """Is a file of others from then on; one of ours alone is replaced as a whole."""
-        for change in (lambda file: file.create_dataset("note", data=[1.0]), lambda file: file.create_group("empty"),
-                       lambda file: file.__setitem__("soft", h5py.SoftLink("/u")), lambda file: file.copy("/u", "/copied"),
+        for change in (lambda file: file.create_dataset("note", data=[1.0]),
+                       lambda file: file.create_group("empty"),
+                       lambda file: file.__setitem__("soft", h5py.SoftLink("/u")),
+                       lambda file: file.copy("/u", "/copied"),
                        lambda file: file["x"].attrs.__setitem__("units", "m")):
-            self.succeed("stencil", "--shape", "20x30", "--steps", 1, "--out", "u.h5:/u", "--overwrite")
+            self.succeed("stencil", "--shape", "20x30", "--steps", 1, "--out", "u.h5:/u",
+                         "--overwrite")
             with h5py.File(self.path("u.h5"), "r+") as file:
                 self.assertIn("VTKHDF/PointData/u", file)
                 change(file)
             before = contents(self.path("u.h5"), without=("u", "VTKHDF/PointData/u"))
-            result = self.succeed("stencil", "--shape", "20x30", "--steps", 2, "--out", "u.h5:/u", "--overwrite")
+            result = self.succeed("stencil", "--shape", "20x30", "--steps", 2, "--out", "u.h5:/u",
+                                  "--overwrite")
             self.assertIn("added to what was there", result.out)
             after = contents(self.path("u.h5"), without=("u", "VTKHDF/PointData/u"))
             self.assertEqual({name: after.get(name) for name in before}, before)
@@ -192,8 +211,10 @@ class Added(Foreign):
             os.unlink(self.path("u.h5"))
 
     def test_an_output_of_ours_is_replaced_as_a_whole(self):
-        for words in (("matmul", "--n", 9, *QUICK, "--out", "c.h5:/C"), ("stencil", "--shape", "20x30", "--steps", 2, "--out", "c.h5:/deep/u"),
-                      ("stencil", "--shape", "5x4x3", "--steps", 2, "--out", "c.h5:/u", "--snapshots", "c.h5:/s", "--every", 1)):
+        for words in (("matmul", "--n", 9, *QUICK, "--out", "c.h5:/C"),
+                      ("stencil", "--shape", "20x30", "--steps", 2, "--out", "c.h5:/deep/u"),
+                      ("stencil", "--shape", "5x4x3", "--steps", 2, "--out", "c.h5:/u",
+                       "--snapshots", "c.h5:/s", "--every", 1)):
             self.succeed(*words, "--overwrite")
             self.fail_with(CANNOT_CREATE, *words, words=("'c.h5'", "whole file"))
         self.succeed("matmul", "--n", 9, *QUICK, "--out", "c.h5:/D", "--overwrite")
@@ -206,19 +227,24 @@ class Untouched(Foreign):
         damaged = tessera.digest(self.mine)
         with open(self.mine, "rb") as file:
             whole = file.read()
-        for name, data in (("text.h5", b"notes\n"), ("png.h5", b"\x89PNG\r\n\x1a\n" + bytes(100)), ("cut.h5", whole[:3000]), ("nul.h5", bytes(4096)),
+        for name, data in (("text.h5", b"notes\n"), ("png.h5", b"\x89PNG\r\n\x1a\n" + bytes(100)),
+                           ("cut.h5", whole[:3000]), ("nul.h5", bytes(4096)),
                            ("cdf.nc", b"CDF\x01" + bytes(200))):
             with open(self.path(name), "wb") as file:
                 file.write(data)
             for more in ((), ("--overwrite",)):
-                for words in (("matmul", "--n", 9, *QUICK, "--out", f"{name}:/C"), ("sort", "--n", 9, "--out", f"{name}:/C"),
-                              ("stencil", "--shape", "8x8", "--steps", 2, "--snapshots", f"{name}:/C", "--every", 1)):
-                    result = self.fail_with(CANNOT_CREATE, *words, *more, words=(f"'{name}'", "stays as it is"))
+                for words in (("matmul", "--n", 9, *QUICK, "--out", f"{name}:/C"),
+                              ("sort", "--n", 9, "--out", f"{name}:/C"),
+                              ("stencil", "--shape", "8x8", "--steps", 2, "--snapshots",
+                               f"{name}:/C", "--every", 1)):
+                    result = self.fail_with(CANNOT_CREATE, *words, *more,
+                                            words=(f"'{name}'", "stays as it is"))
                     self.assertNotIn("--overwrite", result.err)
             with open(self.path(name), "rb") as file:
                 self.assertEqual(file.read(), data)
         self.assertEqual(tessera.digest(self.mine), damaged)
-        self.fail_with(BAD_DATA, "matmul", "--n", 9, *QUICK, "--results", "mine.h5", words="holds something else")
+        self.fail_with(BAD_DATA, "matmul", "--n", 9, *QUICK, "--results", "mine.h5",
+                       words="holds something else")
 
     def test_an_xdmf_file_of_others(self):
         with open(self.path("u.xdmf"), "w") as file:
@@ -234,7 +260,8 @@ class Untouched(Foreign):
         self.succeed("matmul", "--n", 9, *QUICK, "--results", "r.h5")
         whole = tessera.digest(self.path("r.h5"))
         for more in ((), ("--overwrite",)):
-            self.fail_with(CANNOT_CREATE, "matmul", "--n", 9, *QUICK, "--out", "r.h5:/C", *more, words=("'r.h5'", "results"))
+            self.fail_with(CANNOT_CREATE, "matmul", "--n", 9, *QUICK, "--out", "r.h5:/C", *more,
+                           words=("'r.h5'", "results"))
         self.assertEqual(tessera.digest(self.path("r.h5")), whole)
 
     def test_protected_files_and_folders(self):
@@ -252,7 +279,8 @@ class Untouched(Foreign):
         """The copy does not fit: one line, and the file as it was."""
         disk = self.path("disk")
         os.mkdir(disk)
-        made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk], capture_output=True) if os.geteuid() == 0 else None
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk],
+                              capture_output=True) if os.geteuid() == 0 else None
         if made is None or made.returncode != 0:
             self.skipTest("only root can mount a small disk, and not everywhere")
         self.addCleanup(subprocess.run, ["umount", disk], check=False)
@@ -260,7 +288,8 @@ class Untouched(Foreign):
             file["big"] = numpy.random.default_rng(1).random(700000)
         whole = tessera.digest(f"{disk}/big.h5")
         for n in (60, 600):
-            self.fail_with(CANNOT_CREATE, "matmul", "--n", n, *QUICK, "--out", f"{disk}/big.h5:/C", words=("big.h5", "No space left"))
+            self.fail_with(CANNOT_CREATE, "matmul", "--n", n, *QUICK, "--out", f"{disk}/big.h5:/C",
+                           words=("big.h5", "No space left"))
             self.assertEqual(tessera.digest(f"{disk}/big.h5"), whole)
             self.assertEqual(os.listdir(disk), ["big.h5"])
 

@@ -9,7 +9,8 @@ COMMANDS = ("matmul", "list", "machine", "verify", "report")
 
 class Help(tessera.Case):
     def test_examples_come_first(self):
-        for words in (("--help",), ("-h",), ("help",), (), *((command, "--help") for command in COMMANDS)):
+        for words in (("--help",), ("-h",), ("help",), (),
+                      *((command, "--help") for command in COMMANDS)):
             result = self.succeed(*words)
             lines = result.out.splitlines()
             self.assertEqual(lines[2], "Examples:", str(result))
@@ -29,7 +30,8 @@ class Help(tessera.Case):
                 words = line.split("#")[0].split()
                 words = words[words.index("tessera") + 1:]
                 with self.subTest(line=line):
-                    result = self.run_tessera(*words[:1], *words[1:], *(["--plan"] if words[0] == "matmul" else []))
+                    result = self.run_tessera(*words[:1], *words[1:],
+                                              *(["--plan"] if words[0] == "matmul" else []))
                     self.assertNotEqual(result.code, tessera.USAGE, str(result))
 
     def test_help_of_a_command(self):
@@ -66,7 +68,8 @@ class Help(tessera.Case):
 
     def test_list(self):
         out = self.succeed("list").out
-        for name in ("naive", "transposed", "tiled", "transposed_tiled", "column", "zigzag", "cache_oblivious", "recursive",
+        for name in ("naive", "transposed", "tiled", "transposed_tiled", "column", "zigzag",
+                     "cache_oblivious", "recursive",
                      "summa"):
             self.assertIn(f" {name} ", out)
 

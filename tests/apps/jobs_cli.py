@@ -1,4 +1,5 @@
-"""What batch jobs rest on: stopping by a signal, going on, sharing a sweep out, scripts from plans, results put together."""
+"""What batch jobs rest on: stopping by a signal, going on, sharing a sweep out, scripts from plans,
+results put together."""
 
 import os
 import random
@@ -16,7 +17,8 @@ QUICK = ("--repetitions", 1, "--warmups", 0)
 class Stops(tessera.Case):
     def points(self, file="r.h5"):
         with h5py.File(self.path(file)) as results:
-            return [point.decode() for run in results.values() for point in run["summary/point"][()]]
+            return [point.decode() for run in results.values()
+                    for point in run["summary/point"][()]]
 
     def catches(self, pid, number):
         with open(f"/proc/{pid}/status") as status:
@@ -37,35 +39,42 @@ class Stops(tessera.Case):
         for ranks, number in ((0, signal.SIGUSR1), (0, signal.SIGTERM), (2, signal.SIGUSR1)):
             with self.subTest(ranks=ranks, signal=number):
                 file = f"r{ranks}{number}.h5"
-                job = tessera.Job(["matmul", "--n", "8:80000:8", *QUICK, "--results", file, "--resume", "auto"],
+                job = tessera.Job(["matmul", "--n", "8:80000:8", *QUICK, "--results", file,
+                                   "--resume", "auto"],
                                   ranks=ranks, folder=self.folder)
                 result = job.stop(lambda: os.path.exists(self.path(file)), number)
-                self.assert_failed(result, tessera.STOPPED, words=(" of 10000 points", "--resume auto"))
+                self.assert_failed(result, tessera.STOPPED,
+                                   words=(" of 10000 points", "--resume auto"))
                 done = int(re.search(r"after (\d+) of", result.errors[0])[1])
                 self.assertEqual(len(self.points(file)), done)
                 self.assertIn(f"results: {file}", result.out)
-                last = self.succeed("matmul", "--n", f"8:{8 * (done + 2)}:8", *QUICK, "--results", file, "--resume", "auto",
+                last = self.succeed("matmul", "--n", f"8:{8 * (done + 2)}:8", *QUICK, "--results",
+                                    file, "--resume", "auto",
                                     ranks=ranks)
-                self.assertIn(f"{done} point{'s' if done > 1 else ''} already in {file}: skipped", last.out)
+                self.assertIn(f"{done} point{'s' if done > 1 else ''} already in {file}: skipped",
+                              last.out)
                 points = self.points(file)
                 self.assertEqual((len(points), len(set(points))), (done + 2, done + 2))
 
     def test_between_repetitions_too(self):
         """The point that was not done is measured whole the next time."""
-        job = tessera.Job(["sort", "--n", "1000,2000", "--repetitions", 10**6, "--results", "r.h5"], folder=self.folder)
+        job = tessera.Job(["sort", "--n", "1000,2000", "--repetitions", 10**6, "--results", "r.h5"],
+                          folder=self.folder)
         result = job.stop(lambda: self.catches(job.process.pid, signal.SIGUSR1))
         self.assert_failed(result, tessera.STOPPED, words="after 0 of 2 points")
         self.assertFalse(os.path.exists(self.path("r.h5")))
 
     def test_without_anything_to_go_on_from_a_signal_ends_it(self):
-        job = tessera.Job(["matmul", "--n", 256, "--repetitions", 10**6, "--out", "c.h5:/C"], folder=self.folder)
+        job = tessera.Job(["matmul", "--n", 256, "--repetitions", 10**6, "--out", "c.h5:/C"],
+                          folder=self.folder)
         while not os.listdir(self.folder) and job.process.poll() is None:
             time.sleep(0.01)
         job.process.send_signal(signal.SIGTERM)
         self.assertEqual(job.wait().code, -signal.SIGTERM)
 
     def test_an_out_of_core_transpose_goes_on_with_the_tiles_that_are_left(self):
-        words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--type", "f64", "--out", "t.h5:/T", "--resume",
+        words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--type", "f64",
+                 "--out", "t.h5:/T", "--resume",
                  "auto"]
         stopped = ()
         for n in (3000, 6000, 12000):  # a machine may be done before it hears of it
@@ -77,18 +86,21 @@ class Stops(tessera.Case):
                     os.remove(self.path("t.h5"))
                     continue
                 self.assert_failed(result, tessera.STOPPED, words="after 0 of 1 points")
-                self.assertEqual([name for name in os.listdir(self.folder) if "t.h5" in name], [".t.h5.stopped"])
+                self.assertEqual([name for name in os.listdir(self.folder) if "t.h5" in name],
+                                 [".t.h5.stopped"])
                 for next_ranks, more in ((2, ()), (0, ())):
                     last = self.succeed(*again, *more, ranks=next_ranks, timeout=300)
                     if next_ranks == 2:
-                        done, total = map(int, re.search(r"resumed: (\d+) of (\d+) tiles are there", last.out).groups())
+                        done, total = map(int, re.search(r"resumed: (\d+) of (\d+) tiles are there",
+                                                         last.out).groups())
                         self.assertGreater(done, 0)
                         self.assertLess(done, total)
                         stopped = (*stopped, (done, total))
                         found = tessera.read_matrix(self.path("t.h5"), "T")
                         self.succeed("verify", "t.h5")
                     else:
-                        self.assertNotIn("resumed", last.out, "what was finished is not gone on with")
+                        self.assertNotIn("resumed", last.out,
+                                         "what was finished is not gone on with")
                 numpy.testing.assert_array_equal(found, tessera.read_matrix(self.path("t.h5"), "T"))
                 os.remove(self.path("t.h5"))
             if stopped:
@@ -97,24 +109,29 @@ class Stops(tessera.Case):
         print(f"  tiles there when stopped, of all: {stopped}", flush=True)
 
     def test_what_was_stopped_of_another_problem_is_begun_anew(self):
-        words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--n", 200, "--out", "t.h5:/T", "--resume", "auto"]
+        words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--n", 200, "--out",
+                 "t.h5:/T", "--resume", "auto"]
         open(self.path(".t.h5.stopped"), "w").close()
         result = self.succeed(*words)
         self.assertNotIn("resumed", result.out)
         self.assertEqual(os.listdir(self.folder), ["t.h5"])
 
     def test_what_was_stopped_of_another_type_is_begun_anew(self):
-        words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "t.h5:/T", "--resume", "auto", "--overwrite"]
+        words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "t.h5:/T",
+                 "--resume", "auto", "--overwrite"]
         for n in (3000, 6000, 12000):  # a machine may be done before it hears of it
-            job = tessera.Job([*words, "--n", n, "--m", n // 2, "--type", "f32"], folder=self.folder)
+            job = tessera.Job([*words, "--n", n, "--m", n // 2, "--type", "f32"],
+                              folder=self.folder)
             if job.stop(lambda: self.written(job) > 1 << 20).code == tessera.STOPPED:
                 break
         self.assertTrue(os.path.exists(self.path(".t.h5.stopped")))
-        self.assertNotIn("resumed", self.succeed(*words, "--n", n, "--m", n // 2, "--type", "i32").out)
+        self.assertNotIn("resumed", self.succeed(*words, "--n", n, "--m", n // 2, "--type",
+                                                 "i32").out)
         self.assertEqual(tessera.read_matrix(self.path("t.h5"), "T").dtype, "i4")
 
     def test_what_was_stopped_of_another_part_is_begun_anew(self):
-        words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "t.h5:/T", "--resume", "auto", "--overwrite"]
+        words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "t.h5:/T",
+                 "--resume", "auto", "--overwrite"]
         for n in (3000, 6000):  # a machine may be done before it hears of it
             a = numpy.arange(2 * n * n // 2, dtype="f4").reshape(2, n // 2, n)
             name = tessera.write_matrix(self.path("a.h5"), a)
@@ -127,19 +144,24 @@ class Stops(tessera.Case):
 
     def test_part_deals_every_point_out_once(self):
         for part in (1, 2, 3):
-            self.succeed("sort", "--n", "10,20,30,40", "--type", "u64,f64", *QUICK, "--part", f"{part}/3", "--results", "r.h5")
+            self.succeed("sort", "--n", "10,20,30,40", "--type", "u64,f64", *QUICK, "--part",
+                         f"{part}/3", "--results", "r.h5")
             self.assertEqual(len(self.points()), (0, 3, 6, 8)[part])
         self.assertEqual(len(set(self.points())), 8)
 
     def test_part_deals_out_once_what_is_named_twice(self):
         for part in (1, 2):
-            self.succeed("sort", "--n", "10,10,20", *QUICK, "--part", f"{part}/2", "--results", f"{part}.h5")
+            self.succeed("sort", "--n", "10,10,20", *QUICK, "--part", f"{part}/2", "--results",
+                         f"{part}.h5")
             with h5py.File(self.path(f"{part}.h5")) as file:
-                self.assertEqual([run["summary/n"][:].tolist() for run in file.values()], [[10], [20]][part - 1:part])
+                self.assertEqual([run["summary/n"][:].tolist() for run in file.values()],
+                                 [[10], [20]][part - 1:part])
 
     def test_what_cannot_be_is_refused(self):
-        for words, said in ((("--resume", "auto"), "--results"), (("--resume", "ck.h5", "--results", "r.h5"), "--resume auto"),
-                            (("--resume", "auto", "--again", "--results", "r.h5"), "--again"), (("--part", "3/2"), "3/2"),
+        for words, said in ((("--resume", "auto"), "--results"),
+                            (("--resume", "ck.h5", "--results", "r.h5"), "--resume auto"),
+                            (("--resume", "auto", "--again", "--results", "r.h5"), "--again"),
+                            (("--part", "3/2"), "3/2"),
                             (("--part", "0/2"), "0/2"), (("--part", "x"), "2/8")):
             self.fail_with(tessera.USAGE, "sort", "--n", 10, *words, words=said)
 
@@ -149,20 +171,26 @@ class Scripts(tessera.Case):
         return self.succeed("slurm", *words).out
 
     def test_the_script_holds_the_resources_and_one_launch_line(self):
-        text = self.script("matmul", "--n", "64,128", "--nodes", 2, "--gpus", 4, "--cpus-per-task", 2, "--time", "1:00:00",
+        text = self.script("matmul", "--n", "64,128", "--nodes", 2, "--gpus", 4, "--cpus-per-task",
+                           2, "--time", "1:00:00",
                            "--partition", "gpu", "--results", "my file.h5")
-        for line in ("--nodes=2", "--ntasks-per-node=4", "--cpus-per-task=2", "--gpus-per-node=4", "--time=1:00:00",
+        for line in ("--nodes=2", "--ntasks-per-node=4", "--cpus-per-task=2", "--gpus-per-node=4",
+                     "--time=1:00:00",
                      "--partition=gpu", "--signal=B:USR1@120", "--requeue"):
             self.assertIn(f"#SBATCH {line}\n", text)
         self.assertIn("# 2 points on 8 ranks x 2 threads", text)
         self.assertIn("export TESSERA_DEVICE=${TESSERA_DEVICE:-gpu}\n", text)
-        self.assertTrue(text.splitlines()[-1].endswith("matmul --n 64,128 --results 'my file.h5' --resume auto"), text)
+        self.assertTrue(text.splitlines()[-1].endswith("matmul --n 64,128 --results 'my file.h5' "
+                                                       "--resume auto"), text)
 
     def test_no_word_of_a_user_becomes_a_line_of_the_script(self):
-        text = self.script("sort", "--time", 5, "--out", "a\ntouch oops\n'b$(c)'.h5:/x", "--in", self.events())
-        self.assertFalse([line for line in text.splitlines()[:-3] if line.startswith("touch")], text)
+        text = self.script("sort", "--time", 5, "--out", "a\ntouch oops\n'b$(c)'.h5:/x", "--in",
+                           self.events())
+        self.assertFalse([line for line in text.splitlines()[:-3] if line.startswith("touch")],
+                         text)
         with open(self.path("job.sh"), "w") as file:
-            file.write("tessera_job() { printf '%s|' \"$@\"; }\n" + text[text.index("tessera_job"):])
+            file.write("tessera_job() { printf '%s|' \"$@\"; }\n"
+                       + text[text.index("tessera_job"):])
         done = subprocess.run(["bash", "job.sh"], cwd=self.folder, capture_output=True, text=True)
         self.assertIn("|--out|a\ntouch oops\n'b$(c)'.h5:/x|", done.stdout, text)
 
@@ -173,20 +201,26 @@ class Scripts(tessera.Case):
 
     def test_memory_and_time_come_from_the_plan(self):
         with open(self.path("m.toml"), "w") as file:
-            file.write('host = "h"\n' + "".join(f'[[ceiling]]\nname = "{n}"\nthreads = 1\nvalue = {v}\nunits = ""\n'
+            file.write('host = "h"\n'
+                       + "".join(f'[[ceiling]]\nname = "{n}"\nthreads = 1\nvalue = {v}\nunits = '
+                                 f'""\n'
                                                 for n, v in (("fma_f64", 1.0), ("copy", 1.0))))
         measured = {"TESSERA_MACHINE_FILE": self.path("m.toml")}
-        text = self.succeed("slurm", "matmul", "--n", 4096, "--tasks-per-node", 1, "--cpus-per-task", 1, *QUICK,
+        text = self.succeed("slurm", "matmul", "--n", 4096, "--tasks-per-node", 1,
+                            "--cpus-per-task", 1, *QUICK,
                             environment=measured).out
-        self.assertIn("#SBATCH --time=0:17:00\n", text)  # 137 GFLOP at 1 GFLOP/s, three times that, and ten minutes
+        # 137 GFLOP at 1 GFLOP/s, three times that, and ten minutes
+        self.assertIn("#SBATCH --time=0:17:00\n", text)
         mebibytes = int(re.search(r"--mem=(\d+)M", text)[1])
         self.assertGreater(mebibytes, 3 * 128)
         self.assertLess(mebibytes, 2000)
         larger = self.script("sort", "--n", 10**9, "--nodes", 2, "--tasks-per-node", 2, "--time", 5)
-        mebibytes = int(re.search(r"--mem=(\d+)M", larger)[1])  # of two ranks of a node, 1.15 times a quarter of the keys each
+        # of two ranks of a node, 1.15 times a quarter of the keys each
+        mebibytes = int(re.search(r"--mem=(\d+)M", larger)[1])
         self.assertGreater(mebibytes, 4400)
         self.assertLess(mebibytes, 7600)
-        self.fail_with(tessera.USAGE, "slurm", "matmul", "--n", 10, words=("never measured", "--time"),
+        self.fail_with(tessera.USAGE, "slurm", "matmul", "--n", 10,
+                       words=("never measured", "--time"),
                        environment={"TESSERA_MACHINE_FILE": self.path("none.toml")})
 
     def test_only_a_script_of_ours_is_replaced(self):
@@ -196,55 +230,73 @@ class Scripts(tessera.Case):
             self.assertIn("--n 20", file.read())
         with open(self.path("own.sh"), "w") as file:
             file.write("#!/bin/bash\necho mine\n")
-        self.fail_with(tessera.CANNOT_CREATE, "slurm", "sort", "--time", 5, "--script", "own.sh", words="own.sh")
+        self.fail_with(tessera.CANNOT_CREATE, "slurm", "sort", "--time", 5, "--script", "own.sh",
+                       words="own.sh")
 
     def test_what_cannot_be_is_refused(self):
         for words, code, said in (
                 ((), tessera.USAGE, "workload"), (("nope",), tessera.USAGE, "nope"),
-                (("matmul", "--n", "x"), tessera.USAGE, "--n"), (("matmul", "--bogus", 1, "--time", 5), tessera.USAGE, "bogus"),
+                (("matmul", "--n", "x"), tessera.USAGE, "--n"),
+                (("matmul", "--bogus", 1, "--time", 5), tessera.USAGE, "bogus"),
                 (("sort", "--time", "soon"), tessera.USAGE, "soon"),
-                (("matmul", "--time", 5, "--gpus", 2, "--tasks-per-node", 3), tessera.USAGE, "2 GPUs"),
-                (("sort", "--time", 5, "--n", "1e9", "--memory", "1MiB"), tessera.USAGE, "--memory"),
+                (("matmul", "--time", 5, "--gpus", 2, "--tasks-per-node", 3), tessera.USAGE,
+                 "2 GPUs"),
+                (("sort", "--time", 5, "--n", "1e9", "--memory", "1MiB"), tessera.USAGE,
+                 "--memory"),
                 (("sort", "--time", 5, "--mem", "10MiB"), tessera.USAGE, "--mem"),
                 (("sort", "--time", 5, "--array", 5), tessera.USAGE, "--array"),
-                (("sort", "--time", 5, "--threads", 64, "--cpus-per-task", 2), tessera.USAGE, "--cpus-per-task"),
+                (("sort", "--time", 5, "--threads", 64, "--cpus-per-task", 2), tessera.USAGE,
+                 "--cpus-per-task"),
                 (("sort", "--time", 5, "--ranks", 4), tessera.USAGE, "--nodes"),
                 (("sort", "--time", 5, "--again"), tessera.USAGE, "--again"),
                 (("sort", "--time", 5, "--job-name", "a b"), tessera.USAGE, "--job-name"),
-                (("matmul", "--time", 5, "--grid", "2x2", "--algorithm", "summa", "--tasks-per-node", 3), tessera.USAGE, "--grid"),
-                (("matmul", "--time", 5, "--a", "no.h5:/A", "--b", "no.h5:/B"), tessera.MISSING, "no.h5"),
-                (("collect",), tessera.USAGE, "collect"), (("collect", "no.h5", "--results", "a.h5"), tessera.MISSING, "no.h5"),
+                (("matmul", "--time", 5, "--grid", "2x2", "--algorithm", "summa",
+                  "--tasks-per-node", 3), tessera.USAGE, "--grid"),
+                (("matmul", "--time", 5, "--a", "no.h5:/A", "--b", "no.h5:/B"), tessera.MISSING,
+                 "no.h5"),
+                (("collect",), tessera.USAGE, "collect"),
+                (("collect", "no.h5", "--results", "a.h5"), tessera.MISSING, "no.h5"),
                 (("collect", "no.h5"), tessera.USAGE, "--results"),
-                (("collect", "no.h5", "--results", "a.h5", "--nodes", 3), tessera.USAGE, "--nodes is for jobs")):
+                (("collect", "no.h5", "--results", "a.h5", "--nodes", 3), tessera.USAGE,
+                 "--nodes is for jobs")):
             with self.subTest(words=words):
                 self.fail_with(code, "slurm", *words, words=said)
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_without_sbatch_it_is_said(self):
-        self.fail_with(tessera.USAGE, "slurm", "sort", "--time", 5, "--submit", words=("no sbatch", "tessera-sort.sbatch"),
+        self.fail_with(tessera.USAGE, "slurm", "sort", "--time", 5, "--submit",
+                       words=("no sbatch", "tessera-sort.sbatch"),
                        environment={"PATH": "/nonexistent"})
 
 
 class Arrays(tessera.Case):
-    """Array jobs as Slurm starts them: of the tasks it sets the count, the least and the step of this submission alone."""
+    """Array jobs as Slurm starts them: of the tasks it sets the count, the least and the step of
+    this submission alone."""
 
     ENV = "tessera_job() { shift 2; \"$@\"; }\n"  # what jobs/env.sh does, without a launcher
 
     def task(self, script, task, tasks, *words):
-        """Runs the script as one of so many tasks; returns the points that its results file holds."""
-        environment = {**os.environ, "SLURM_SUBMIT_DIR": self.folder, "SLURM_NTASKS": "1", "SLURM_CPUS_PER_TASK": "1",
-                       "SLURM_ARRAY_JOB_ID": str(random.randrange(10**6)), "SLURM_ARRAY_TASK_ID": str(task),
-                       "SLURM_ARRAY_TASK_COUNT": str(len(tasks)), "SLURM_ARRAY_TASK_MIN": str(min(tasks)),
-                       "SLURM_ARRAY_TASK_MAX": str(max(tasks)), "TESSERA": tessera.PROGRAM, "OMP_NUM_THREADS": "1",
+        """Runs the script as one of so many tasks; returns the points that its results file
+        holds."""
+        environment = {**os.environ, "SLURM_SUBMIT_DIR": self.folder, "SLURM_NTASKS": "1",
+                       "SLURM_CPUS_PER_TASK": "1",
+                       "SLURM_ARRAY_JOB_ID": str(random.randrange(10**6)),
+                       "SLURM_ARRAY_TASK_ID": str(task),
+                       "SLURM_ARRAY_TASK_COUNT": str(len(tasks)),
+                       "SLURM_ARRAY_TASK_MIN": str(min(tasks)),
+                       "SLURM_ARRAY_TASK_MAX": str(max(tasks)), "TESSERA": tessera.PROGRAM,
+                       "OMP_NUM_THREADS": "1",
                        "SLURM_ARRAY_TASK_STEP": str(tasks[1] - tasks[0] if len(tasks) > 1 else 1)}
-        done = subprocess.run(["bash", script, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=120,
+        done = subprocess.run(["bash", script, *map(str, words)], cwd=self.folder,
+                              capture_output=True, text=True, timeout=120,
                               env=environment)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def points(self, folder):
         """By task."""
         found = {}
-        for name in [name for name in os.listdir(self.path(folder)) if name.endswith(".h5") and name[0] != "."]:
+        for name in [name for name in os.listdir(self.path(folder)) if name.endswith(".h5")
+                     and name[0] != "."]:
             with h5py.File(self.path(f"{folder}/{name}")) as results:
                 found[int(name[:-3])] = [run["summary/n"][:].tolist() for run in results.values()]
         return found
@@ -265,10 +317,12 @@ class Arrays(tessera.Case):
             file.write(self.ENV)
         with open(self.path("c.toml"), "w") as file:
             file.write('n = "1:19:1"\nrepetitions = 1\nwarmups = 0\n')
-        self.check(os.path.join(tessera.ROOT, "jobs/slurm/sweep.sbatch"), "results/sweep-sort-c-7", 7, "sort", "c.toml")
+        self.check(os.path.join(tessera.ROOT, "jobs/slurm/sweep.sbatch"), "results/sweep-sort-c-7",
+                   7, "sort", "c.toml")
 
     def test_nor_do_those_of_a_generated_script(self):
-        self.succeed("slurm", "sort", "--n", "1:19:1", *QUICK, "--array", 7, "--time", 5, "--script", "s.sbatch")
+        self.succeed("slurm", "sort", "--n", "1:19:1", *QUICK, "--array", 7, "--time", 5,
+                     "--script", "s.sbatch")
         with open(self.path("s.sbatch")) as file:
             text = file.read()
         self.assertIn("#SBATCH --array=1-7\n", text)
@@ -279,33 +333,44 @@ class Arrays(tessera.Case):
 
 class Plans(tessera.Case):
     def test_a_plan_says_where_the_run_would_not_fit(self):
-        """The words and the code with which the run itself ends; of other ranks only what --memory allows is known."""
-        for words in (("matmul", "--n", 600), ("transpose", "--n", 900), ("stencil", "--shape", "900x900"),
+        """The words and the code with which the run itself ends; of other ranks only what --memory
+        allows is known."""
+        for words in (("matmul", "--n", 600), ("transpose", "--n", 900),
+                      ("stencil", "--shape", "900x900"),
                       ("sort", "--n", 500000)):
             small = (*words, "--memory", "1MiB")
             said = self.fail_with(tessera.MEMORY, *small).errors[0].split("error: ")[1]
             for ranks in (0, 2):
                 planned = self.fail_with(tessera.MEMORY, *small, "--plan", ranks=ranks)
                 self.assertIn("plan: ", planned.out)
-            self.assertIn(f"it would not run: {said}\n", self.fail_with(tessera.MEMORY, *small, "--plan", words=said).out)
-            self.fail_with(tessera.MEMORY, *small, "--plan", "--ranks", 2, words="--memory allows 1 MiB")
+            self.assertIn(f"it would not run: {said}\n",
+                          self.fail_with(tessera.MEMORY, *small, "--plan", words=said).out)
+            self.fail_with(tessera.MEMORY, *small, "--plan", "--ranks", 2,
+                           words="--memory allows 1 MiB")
             self.assertNotIn("would not", self.succeed(*words, "--plan").out)
 
     def test_a_plan_ends_as_the_run_does(self):
-        """Whatever keeps it from running: inputs, shapes, places of outputs, results; and nothing is written."""
+        """Whatever keeps it from running: inputs, shapes, places of outputs, results; and nothing
+        is written."""
         a = tessera.write_matrix(self.path("a.h5"), numpy.ones((30, 20)), name="A")
         b = tessera.write_matrix(self.path("b.h5"), numpy.ones((31, 20)), name="B")
         with open(self.path("notes.h5"), "w") as file:
             file.write("notes\n")
-        workloads = {"matmul": ("--n", 8), "transpose": ("--n", 8), "stencil": ("--shape", "8x8"), "sort": ("--n", 80)}
-        requests = [(tessera.BAD_DATA, "matmul", "--a", a, "--b", b), (tessera.BAD_DATA, "transpose", "--in", "notes.h5:/A"),
+        workloads = {"matmul": ("--n", 8), "transpose": ("--n", 8), "stencil": ("--shape", "8x8"),
+                     "sort": ("--n", 80)}
+        requests = [(tessera.BAD_DATA, "matmul", "--a", a, "--b", b),
+                    (tessera.BAD_DATA, "transpose", "--in", "notes.h5:/A"),
                     (tessera.USAGE, "transpose", "--in", a, "--axes", "0,1,2"),
-                    (tessera.USAGE, "matmul", "--n", "4000000000000000000"), (tessera.USAGE, "matmul", "--n", 8, "--algorithm", "summa", "--grid", "5x5"),
+                    (tessera.USAGE, "matmul", "--n", "4000000000000000000"),
+                    (tessera.USAGE, "matmul", "--n", 8, "--algorithm", "summa", "--grid", "5x5"),
                     (tessera.MEMORY, "memory", "--probe", "capacity", "--size", "100TiB"),
-                    (tessera.MEMORY, "scalability", "matmul", "--n", 4096, "--memory", "1MiB", "--threads", 1)]
+                    (tessera.MEMORY, "scalability", "matmul", "--n", 4096, "--memory", "1MiB",
+                     "--threads", 1)]
         for workload, size in workloads.items():
-            given = ("--a", "none.h5:/A", "--b", b) if workload == "matmul" else ("--in", "none.h5:/A")
-            requests += [(tessera.MISSING, workload, *given), (tessera.CANNOT_CREATE, workload, *size, "--out", "notes.h5:/C"),
+            given = ("--a", "none.h5:/A", "--b", b) if workload == "matmul" else ("--in",
+                                                                                  "none.h5:/A")
+            requests += [(tessera.MISSING, workload, *given),
+                         (tessera.CANNOT_CREATE, workload, *size, "--out", "notes.h5:/C"),
                          (tessera.CANNOT_CREATE, workload, *size, "--out", "no/where/c.h5:/C"),
                          (tessera.CANNOT_CREATE, workload, *size, "--results", "a.h5/r.h5"),
                          (tessera.BAD_DATA, workload, *size, "--results", "notes.h5")]
@@ -317,13 +382,16 @@ class Plans(tessera.Case):
                 self.assertEqual(tessera.snapshot(self.folder), before)
 
     def test_a_plan_of_a_sweep_tells_of_all_points(self):
-        planned = self.fail_with(tessera.MEMORY, "matmul", "--n", "8,600,900", "--memory", "1MiB", "--plan")
-        self.assertEqual((planned.out.count("plan: "), planned.out.count("it would not run: ")), (3, 2))
+        planned = self.fail_with(tessera.MEMORY, "matmul", "--n", "8,600,900", "--memory", "1MiB",
+                                 "--plan")
+        self.assertEqual((planned.out.count("plan: "), planned.out.count("it would not run: ")),
+                         (3, 2))
 
     def test_a_plan_of_a_gpu_that_is_missing(self):
         if "GPUs: none" not in self.run_tessera("machine", "--show").out:
             self.skipTest("there is a GPU")
-        for workload, size in (("matmul", ("--n", 8)), ("transpose", ("--n", 8)), ("stencil", ("--shape", "8x8")), ("sort", ("--n", 80))):
+        for workload, size in (("matmul", ("--n", 8)), ("transpose", ("--n", 8)),
+                               ("stencil", ("--shape", "8x8")), ("sort", ("--n", 80))):
             words = (workload, *size, "--device", "gpu")
             self.fail_with(tessera.USAGE, *words)
             self.fail_with(tessera.USAGE, *words, "--plan")
@@ -332,9 +400,11 @@ class Plans(tessera.Case):
 class Collects(tessera.Case):
     def test_every_run_once_however_often(self):
         for ranks in (1, 2):
-            self.succeed("matmul", "--n", "8,16", "--repetitions", 3, "--results", f"r{ranks}.h5", ranks=ranks)
+            self.succeed("matmul", "--n", "8,16", "--repetitions", 3, "--results", f"r{ranks}.h5",
+                         ranks=ranks)
         for _ in range(2):
-            result = self.succeed("slurm", "collect", "r1.h5", "r2.h5", "r1.h5", "--results", "all.h5")
+            result = self.succeed("slurm", "collect", "r1.h5", "r2.h5", "r1.h5", "--results",
+                                  "all.h5")
             self.assertIn("collected: 2 runs of 3 files in all.h5", result.out)
         self.succeed("matmul", "--n", 32, *QUICK, "--results", "r1.h5")
         self.succeed("slurm", "collect", "r1.h5", "--results", "all.h5")
@@ -348,8 +418,10 @@ class Collects(tessera.Case):
             for table in first:
                 self.assertEqual(list(copy[table]), list(first[table]))
                 for column, values in first[table].items():
-                    numpy.testing.assert_array_equal(copy[table][column][()], values[()], err_msg=f"{table}/{column}")
-                    self.assertEqual(copy[table][column].attrs.get("units"), values.attrs.get("units"))
+                    numpy.testing.assert_array_equal(copy[table][column][()], values[()],
+                                                     err_msg=f"{table}/{column}")
+                    self.assertEqual(copy[table][column].attrs.get("units"),
+                                     values.attrs.get("units"))
             self.assertEqual(copy["samples/seconds"].dims[0][0].name, "/matmul_0002/samples/row")
         self.assertIn("1 point already in all.h5: skipped",
                       self.succeed("matmul", "--n", 32, *QUICK, "--results", "all.h5").out)
@@ -357,7 +429,8 @@ class Collects(tessera.Case):
     def test_what_is_no_results_file_is_refused(self):
         with h5py.File(self.path("other.h5"), "w") as file:
             file["x"] = [1, 2]
-        self.fail_with(tessera.BAD_DATA, "slurm", "collect", "other.h5", "--results", "all.h5", words="other.h5")
+        self.fail_with(tessera.BAD_DATA, "slurm", "collect", "other.h5", "--results", "all.h5",
+                       words="other.h5")
         self.assertEqual(os.listdir(self.folder), ["other.h5"])
 
 

@@ -1,4 +1,5 @@
-"""Who is a rank of what: variables that other jobs left, scripts that a launcher runs, ranks that were told different things."""
+"""Who is a rank of what: variables that other jobs left, scripts that a launcher runs, ranks that
+were told different things."""
 
 import os
 
@@ -8,15 +9,21 @@ from tessera import MISSING, OK, USAGE, VERIFICATION, h5py, numpy
 # What launchers set, as a process sees it that none of them started.
 LEFTOVERS = {
     "Slurm": {"SLURM_PROCID": "1", "SLURM_NTASKS": "4", "SLURM_LOCALID": "1", "SLURM_JOB_ID": "7"},
-    "a step of Slurm": {"SLURM_PROCID": "1", "SLURM_NTASKS": "4", "SLURM_LOCALID": "1", "SLURM_NODEID": "0", "SLURM_JOBID": "7",
-                        "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_STEPID": "0", "SLURM_STEP_NUM_TASKS": "4",
+    "a step of Slurm": {"SLURM_PROCID": "1", "SLURM_NTASKS": "4", "SLURM_LOCALID": "1",
+                        "SLURM_NODEID": "0", "SLURM_JOBID": "7",
+                        "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_STEPID": "0",
+                        "SLURM_STEP_NUM_TASKS": "4",
                         "SLURM_NODELIST": "node1", "SLURM_TASKS_PER_NODE": "4"},
     "PMI": {"PMI_RANK": "1", "PMI_SIZE": "4", "PMI_FD": "9"},
     "PMIx": {"PMIX_RANK": "1", "PMIX_NAMESPACE": "4711"},
-    "a PMIx server that is gone": {"PMIX_RANK": "1", "PMIX_NAMESPACE": "4711", "PMIX_SERVER_URI4": "4710.0;tcp4://127.0.0.1:1",
-                                   "PMIX_SERVER_URI41": "4710.0;tcp4://127.0.0.1:1", "OMPI_MCA_ess": "^singleton",
-                                   "OMPI_MCA_ess_base_vpid": "1", "OMPI_MCA_orte_launch": "1", "OMPI_MCA_pmix": "^s1,s2,cray,isolated"},
-    "mpirun": {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_SIZE": "4",
+    "a PMIx server that is gone": {"PMIX_RANK": "1", "PMIX_NAMESPACE": "4711",
+                                   "PMIX_SERVER_URI4": "4710.0;tcp4://127.0.0.1:1",
+                                   "PMIX_SERVER_URI41": "4710.0;tcp4://127.0.0.1:1",
+                                   "OMPI_MCA_ess": "^singleton",
+                                   "OMPI_MCA_ess_base_vpid": "1", "OMPI_MCA_orte_launch": "1",
+                                   "OMPI_MCA_pmix": "^s1,s2,cray,isolated"},
+    "mpirun": {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4",
+               "OMPI_COMM_WORLD_LOCAL_SIZE": "4",
                "OMPI_COMM_WORLD_LOCAL_RANK": "1"},
 }
 QUICK = ("--repetitions", 1, "--warmups", 0)
@@ -29,12 +36,15 @@ class Launched(tessera.Case):
         self.a = tessera.write_matrix(self.path("a.h5"), rng.normal(size=(30, 20)), name="A")
 
     def mpmd(self, *lines, environment=None):
-        """One rank for each command line, as one job; with "x=y" in front of a line for that rank alone."""
+        """One rank for each command line, as one job; with "x=y" in front of a line for that rank
+        alone."""
         words = []
         for line in lines:
             own = [word for word in map(str, line) if word.startswith("TESSERA_")]
-            words += [*([":"] if words else []), "-n", 1, "env", *own, tessera.PROGRAM, *line[len(own):]]
-        return tessera.Job(words, folder=self.folder, environment=environment, program="mpirun").wait()
+            words += [*([":"] if words else []), "-n", 1, "env", *own, tessera.PROGRAM,
+                      *line[len(own):]]
+        return tessera.Job(words, folder=self.folder, environment=environment,
+                           program="mpirun").wait()
 
 
 class Leftovers(Launched):
@@ -52,33 +62,41 @@ class Leftovers(Launched):
 
     def test_every_command_speaks(self):
         plain = {words: self.run_tessera(*words) for words in
-                 (("list",), ("--version",), ("--help",), ("sort", "--help"), ("machine", "--show"), ("doctor", "--quiet"))}
+                 (("list",), ("--version",), ("--help",), ("sort", "--help"), ("machine", "--show"),
+                  ("doctor", "--quiet"))}
         for family, variables in LEFTOVERS.items():
             with self.subTest(family):
                 for words, alone in plain.items():
                     result = self.run_tessera(*words, environment=variables)
                     self.assertNotEqual(result.out, "", str(result))
                     if words[0] not in ("machine", "doctor"):  # they tell of what changes
-                        self.assertEqual((result.code, result.out), (alone.code, alone.out), str(result))
+                        self.assertEqual((result.code, result.out), (alone.code, alone.out),
+                                         str(result))
                 self.fail_with(USAGE, "list", "--nothing", words="--nothing", environment=variables)
                 self.fail_with(USAGE, "lst", words="'lst'", environment=variables)
-                self.fail_with(MISSING, "report", "none.h5", words="'none.h5'", environment=variables)
+                self.fail_with(MISSING, "report", "none.h5", words="'none.h5'",
+                               environment=variables)
                 self.fail_with(USAGE, "slurm", words="name a workload", environment=variables)
 
     def test_every_workload_runs_as_one_rank(self):
         for family, variables in LEFTOVERS.items():
             with self.subTest(family):
-                for words in (("transpose", "--in", self.a), ("matmul", "--n", 8), ("sort", "--n", 50), ("stencil", "--shape", "8x8"),
+                for words in (("transpose", "--in", self.a), ("matmul", "--n", 8),
+                              ("sort", "--n", 50), ("stencil", "--shape", "8x8"),
                               ("memory", "--probe", "conflict", "--plan")):
-                    result = self.succeed(*words, *(QUICK if "--plan" not in words else ()), environment=variables)
+                    result = self.succeed(*words, *(QUICK if "--plan" not in words else ()),
+                                          environment=variables)
                     self.assertNotIn("PMIX", result.err)
-                self.fail_with(MISSING, "transpose", "--in", "none.h5:/A", words="none.h5", environment=variables)
+                self.fail_with(MISSING, "transpose", "--in", "none.h5:/A", words="none.h5",
+                               environment=variables)
 
     def test_a_program_under_a_rank_is_none(self):
-        """What a rank starts has its variables, and so has what a script starts on one rank only."""
+        """What a rank starts has its variables, and so has what a script starts on one rank
+        only."""
         script = self.path("one.sh")
         with open(script, "w") as file:
-            file.write(f'[ "$OMPI_COMM_WORLD_RANK" = 1 ] || exit 0\n"{tessera.PROGRAM}" list; "{tessera.PROGRAM}" verify a.h5\n'
+            file.write(f'[ "$OMPI_COMM_WORLD_RANK" = 1 ] || exit 0\n"{tessera.PROGRAM}" list; '
+                       f'"{tessera.PROGRAM}" verify a.h5\n'
                        'echo "code $?"\n')
         result = tessera.Job(["-n", 2, "sh", script], folder=self.folder, program="mpirun").wait()
         self.assertIn("workload", result.out, str(result))
@@ -90,10 +108,12 @@ class Leftovers(Launched):
         with open(script, "w") as file:
             file.write('"$@"\nexit $?\n')
         words = ["-n", 2, "sh", script, tessera.PROGRAM]
-        result = tessera.Job([*words, "matmul", "--n", 8, *QUICK], folder=self.folder, program="mpirun").wait()
+        result = tessera.Job([*words, "matmul", "--n", 8, *QUICK], folder=self.folder,
+                             program="mpirun").wait()
         self.assertEqual(result.code, OK, str(result))
         self.assertRegex(result.out, r"8 +8 +8.* 2 +\d+ ")
-        result = tessera.Job([*words, "matmul", "--kernal", "x"], folder=self.folder, program="mpirun").wait()
+        result = tessera.Job([*words, "matmul", "--kernal", "x"], folder=self.folder,
+                             program="mpirun").wait()
         self.assert_failed(result, USAGE, "--kernal")
 
 
@@ -111,49 +131,64 @@ class ToldDifferently(Launched):
     def test_options(self):
         product = ("matmul", *QUICK, "--n")
         self.refuse((*product, 8), (*product, 16), words=("--n 8", "--n 16", "rank 0", "rank 1"))
-        self.refuse((*product, 8), (*product, 8), (*product, "8,9"), words=("--n 8", "--n 8,9", "rank 2"))
-        self.refuse((*product, 8), (*product, 8, "--type", "f32"), words=("--type auto", "--type f32"))
-        self.refuse((*product, 8, "--kernel", "tiled"), (*product, 8), words=("--kernel tiled", "--kernel auto"))
-        self.refuse((*product, 8, "--out", "c.h5:/C"), (*product, 8), words=("--out c.h5:/C", "no --out"))
+        self.refuse((*product, 8), (*product, 8), (*product, "8,9"),
+                    words=("--n 8", "--n 8,9", "rank 2"))
+        self.refuse((*product, 8), (*product, 8, "--type", "f32"),
+                    words=("--type auto", "--type f32"))
+        self.refuse((*product, 8, "--kernel", "tiled"), (*product, 8),
+                    words=("--kernel tiled", "--kernel auto"))
+        self.refuse((*product, 8, "--out", "c.h5:/C"), (*product, 8),
+                    words=("--out c.h5:/C", "no --out"))
 
     def test_commands(self):
         product = ("matmul", "--n", 8)
-        self.refuse(product, ("transpose", "--n", 8), words=("the command matmul", "the command transpose"))
-        for other in (("--help",), ("matmul", "--help"), ("--version",), ("list",), ("verify", "a.h5")):
+        self.refuse(product, ("transpose", "--n", 8),
+                    words=("the command matmul", "the command transpose"))
+        for other in (("--help",), ("matmul", "--help"), ("--version",), ("list",),
+                      ("verify", "a.h5")):
             self.refuse(product, other, words="the command")
             self.refuse(other, product, words="the command")
         self.refuse(("verify", "a.h5"), ("verify", "b.h5"), words=("file a.h5", "file b.h5"))
 
     def test_a_wrong_request_of_one_rank(self):
-        self.refuse(("matmul", "--n", 8), ("matmul", "--n", "x"), words=("--n", "'x'", "rank 1 of 2"))
+        self.refuse(("matmul", "--n", 8), ("matmul", "--n", "x"),
+                    words=("--n", "'x'", "rank 1 of 2"))
         self.refuse(("lst",), ("matmul", "--n", 8), words=("'lst'", "rank 0 of 2"))
 
     def test_environment(self):
         product = ("matmul", "--n", 8, *QUICK)
-        self.refuse(("TESSERA_SEED=1", *product), ("TESSERA_SEED=2", *product), words=("--seed 1", "--seed 2", "TESSERA_SEED"))
-        self.refuse(product, ("TESSERA_ALPHA=2", *product), words=("--alpha 1", "--alpha 2", "TESSERA_ALPHA"))
+        self.refuse(("TESSERA_SEED=1", *product), ("TESSERA_SEED=2", *product),
+                    words=("--seed 1", "--seed 2", "TESSERA_SEED"))
+        self.refuse(product, ("TESSERA_ALPHA=2", *product),
+                    words=("--alpha 1", "--alpha 2", "TESSERA_ALPHA"))
 
     def test_files_of_options(self):
-        for name, text in (("one.toml", "n = 8\n"), ("two.toml", "n = 16\n"), ("same.toml", "# nothing else\nn = 8\n")):
+        for name, text in (("one.toml", "n = 8\n"), ("two.toml", "n = 16\n"),
+                           ("same.toml", "# nothing else\nn = 8\n")):
             with open(self.path(name), "w") as file:
                 file.write(text)
         one = ("matmul", *QUICK, "--config", "one.toml")
-        self.refuse(one, (*one[:-1], "two.toml"), words=("--n 8 (one.toml:1:1)", "--n 16 (two.toml:1:1)"))
+        self.refuse(one, (*one[:-1], "two.toml"), words=("--n 8 (one.toml:1:1)",
+                                                         "--n 16 (two.toml:1:1)"))
         self.assertEqual(self.mpmd(one, (*one[:-1], "same.toml")).code, OK)
 
     def test_files_that_are_not_the_same(self):
         """Files of one name on different disks: two folders here, into which the ranks go."""
         for folder, rows, type_ in (("here", 6, "f8"), ("there", 8, "f8"), ("types", 12, "f4")):
             os.mkdir(self.path(folder))
-            tessera.write_matrix(self.path(f"{folder}/a.h5"), numpy.ones((rows, 4), dtype=type_), name="A")
+            tessera.write_matrix(self.path(f"{folder}/a.h5"), numpy.ones((rows, 4), dtype=type_),
+                                 name="A")
         os.mkdir(self.path("empty"))
-        for other, words in (("there", "bytes"), ("types", "begins"), ("empty", "cannot be opened")):
+        for other, words in (("there", "bytes"), ("types", "begins"),
+                             ("empty", "cannot be opened")):
             sizes = {os.path.getsize(self.path(f"{f}/a.h5")) for f in ("here", "types")}
             if other == "types":
                 self.assertEqual(len(sizes), 1, "the two are to differ in their types alone")
-            ranks = [["-n", "1", "-wdir", self.path(folder), tessera.PROGRAM, "transpose", "--in", "a.h5:/A", *map(str, QUICK)]
+            ranks = [["-n", "1", "-wdir", self.path(folder), tessera.PROGRAM, "transpose", "--in",
+                      "a.h5:/A", *map(str, QUICK)]
                      for folder in ("here", other)]
-            result = tessera.Job([*ranks[0], ":", *ranks[1]], folder=self.folder, program="mpirun").wait()
+            result = tessera.Job([*ranks[0], ":", *ranks[1]], folder=self.folder,
+                                 program="mpirun").wait()
             self.assert_failed(result, MISSING, ("'a.h5'", words, "rank 0", "rank 1"))
 
     def test_what_may_differ(self):
@@ -165,8 +200,10 @@ class ToldDifferently(Launched):
 
     def test_memory_limits_that_differ_plan_alike(self):
         """Each of these chooses what it does by what a rank may hold."""
-        for words in (("sort", "--n", 100000), ("transpose", "--n", 300, "--out", "t.h5:/T", "--overwrite"), ("matmul", "--n", 300)):
-            result = self.mpmd((*words, *QUICK, "--memory", "2MiB"), (*words, *QUICK, "--memory", "2GiB"))
+        for words in (("sort", "--n", 100000), ("transpose", "--n", 300, "--out", "t.h5:/T",
+                                                "--overwrite"), ("matmul", "--n", 300)):
+            result = self.mpmd((*words, *QUICK, "--memory", "2MiB"),
+                               (*words, *QUICK, "--memory", "2GiB"))
             self.assertIn(result.code, (OK, tessera.MEMORY), str(result))
             self.assertLessEqual(len(result.errors), 1)
 

@@ -1,6 +1,8 @@
-"""Small limits of the shell's (ulimit -v, -u, -n, -s): the right result, or one line and the code for what is missing.
+"""Small limits of the shell's (ulimit -v, -u, -n, -s): the right result, or one line and the code
+for what is missing.
 
-Where the loader of programs has not room for the libraries it says so itself, before the program begins: such limits are
+Where the loader of programs has not room for the libraries it says so itself, before the program
+begins: such limits are
 left out.
 """
 
@@ -25,7 +27,8 @@ class Limits(tessera.Case):
 
     def limited(self, flag, value, *words, shell=("bash",), **how):
         """Whether the run ended right; the alternative is one line of ours, and MEMORY."""
-        result = self.run_tessera(*shell[1:], "-c", f"ulimit {flag} {value}; exec \"$@\"", "bash", tessera.PROGRAM, *words,
+        result = self.run_tessera(*shell[1:], "-c", f"ulimit {flag} {value}; exec \"$@\"", "bash",
+                                  tessera.PROGRAM, *words,
                                   program=shell[0], **how)
         if "loading shared libraries" in result.err:
             return False
@@ -41,7 +44,8 @@ class Limits(tessera.Case):
         """All workloads, each under the values in turn: right in the end."""
         for w, words in enumerate(WORKLOADS):
             for value in values[w % 2::2]:
-                right = self.limited(flag, value, *words, "--repetitions", 1, "--warmups", 0, shell=shell, **how)
+                right = self.limited(flag, value, *words, "--repetitions", 1, "--warmups", 0,
+                                     shell=shell, **how)
             self.assertTrue(right, f"ulimit {flag} {value} should do for {words}")
 
     @unittest.skipIf(tessera.SANITIZED, "sanitizers need all the address space there is")
@@ -61,14 +65,17 @@ class Limits(tessera.Case):
     def test_stack(self):
         self.through("-s", [64, 128, 256, 400, 512, 1024, 2048, 2048])
 
-    @unittest.skipUnless(os.geteuid() != 0 or shutil.which("setpriv"), "root has no limit of processes, and needs setpriv")
+    @unittest.skipUnless(os.geteuid() != 0 or shutil.which("setpriv"),
+                         "root has no limit of processes, and needs setpriv")
     def test_processes(self):
         """As a user who has no other process: root has no such limit."""
         shell = ("bash",)
         if os.geteuid() == 0:
-            shell = ("setpriv", "--reuid", "64999", "--regid", str(pwd.getpwnam("nobody").pw_gid), "--clear-groups", "bash")
+            shell = ("setpriv", "--reuid", "64999", "--regid", str(pwd.getpwnam("nobody").pw_gid),
+                     "--clear-groups", "bash")
             os.chmod(self.folder, 0o777)
-            if self.run_tessera(*shell[1:], "-c", f"test -x {tessera.PROGRAM}", program="setpriv").code != OK:
+            if self.run_tessera(*shell[1:], "-c", f"test -x {tessera.PROGRAM}",
+                                program="setpriv").code != OK:
                 self.skipTest("the program lies where others may not go")
         self.through("-u", [1, 2, 3, 4, 5, 6, 7, 8, 4000, 4000], shell=shell, threads=3)
 

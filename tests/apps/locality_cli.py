@@ -11,21 +11,26 @@ class Locality(tessera.Case):
     def columns(self, table, *names, run="locality_0001"):
         with h5py.File(self.path("l.h5")) as file:
             group = file[f"{run}/{table}"]
-            return [group[n].asstr()[:] if h5py.check_string_dtype(group[n].dtype) else group[n][:] for n in names]
+            return [group[n].asstr()[:] if h5py.check_string_dtype(group[n].dtype) else group[n][:]
+                    for n in names]
 
     def test_prints_curve_theorem_and_caches(self):
-        out = self.succeed("locality", "matmul", "--kernel", "tiled", "--n", 64, "--cache", "32KiB", "--line", 64).out
-        for words in ("matmul tiled (scalar leaf), m 64 n 64 k 64", "LRU/ideal", "theorem: Q = ", "32 KiB 8-way", "conflict"):
+        out = self.succeed("locality", "matmul", "--kernel", "tiled", "--n", 64, "--cache", "32KiB",
+                           "--line", 64).out
+        for words in ("matmul tiled (scalar leaf), m 64 n 64 k 64", "LRU/ideal", "theorem: Q = ",
+                      "32 KiB 8-way", "conflict"):
             self.assertIn(words, out)
 
     def test_conflicts_below_zero_are_explained(self):
         """Least recently used is not what is best to drop: sets may happen to drop better."""
-        words, said = ("locality", "sort", "--kernel", "quicksort", "--n", 1000, "--cache"), "conflict below 0: fewer misses"
+        words, said = ("locality", "sort", "--kernel", "quicksort", "--n", 1000,
+                       "--cache"), "conflict below 0: fewer misses"
         self.assertIn(said, self.succeed(*words, "4KiB:4").out)
         self.assertNotIn(said, self.succeed(*words, "4KiB:full").out)
 
     def test_results_add_up(self):
-        self.succeed("locality", "matmul", "--kernel", "naive,recursive", "--n", 48, "--cache", "4KiB:4,32KiB:8", "--results",
+        self.succeed("locality", "matmul", "--kernel", "naive,recursive", "--n", 48, "--cache",
+                     "4KiB:4,32KiB:8", "--results",
                      "l.h5")
         array, level, misses, compulsory, capacity, conflict, ideal = self.columns(
             "caches", "array", "level", "misses", "compulsory", "capacity", "conflict", "ideal")
@@ -40,9 +45,11 @@ class Locality(tessera.Case):
         self.assertEqual(lines[whole].min(), 1)
 
     def test_several_levels_and_replacements(self):
-        out = self.succeed("locality", "transpose", "--n", 200, "--cache", "4KiB:4,32KiB:8,256KiB:16", "--results", "l.h5").out
+        out = self.succeed("locality", "transpose", "--n", 200, "--cache",
+                           "4KiB:4,32KiB:8,256KiB:16", "--results", "l.h5").out
         self.assertIn("256 KiB 16-way", out)
-        array, misses, behind, random, loads, stores = self.columns("caches", "array", "misses", "behind", "random",
+        array, misses, behind, random, loads, stores = self.columns("caches", "array", "misses",
+                                                                    "behind", "random",
                                                                     "behind_loads", "behind_stores")
         whole = array == "all"
         self.assertEqual(whole.sum(), 3)
@@ -59,18 +66,21 @@ class Locality(tessera.Case):
         self.assertTrue((size[array == "all"][:-1] < size[array == "all"][1:]).all())
 
     def test_a_sampled_curve_says_so_and_is_near(self):
-        words = ("locality", "matmul", "--kernel", "recursive", "--n", 128, "--ideal-limit", 0, "--results", "l.h5")
+        words = ("locality", "matmul", "--kernel", "recursive", "--n", 128, "--ideal-limit", 0,
+                 "--results", "l.h5")
         self.succeed(*words)
         out = self.succeed(*words, "--sample", 0.2).out
         self.assertIn("(curve from 20 % of the lines)", out)
-        (exact,), (sampled,) = (self.columns("points", "sampled", run=run)[0] for run in ("locality_0001", "locality_0002"))
+        (exact,), (sampled,) = (self.columns("points", "sampled", run=run)[0]
+                                for run in ("locality_0001", "locality_0002"))
         self.assertEqual((exact, sampled), (1, 0.2))
         curves = {}
         for run in ("locality_0001", "locality_0002"):
             array, lines, misses = self.columns("curves", "array", "lines", "misses", run=run)
             curves[run] = dict(zip(lines[array == "all"], misses[array == "all"]))
         for lines in (256, 512, 1024):
-            self.assertAlmostEqual(curves["locality_0002"][lines] / curves["locality_0001"][lines], 1, delta=0.15)
+            self.assertAlmostEqual(curves["locality_0002"][lines] / curves["locality_0001"][lines],
+                                   1, delta=0.15)
 
     def test_points_are_skipped_the_second_time(self):
         words = ("locality", "transpose", "--kernel", "all", "--n", 32, "--results", "l.h5")
@@ -80,29 +90,37 @@ class Locality(tessera.Case):
             self.assertEqual(list(file), ["locality_0001"])
 
     def test_one_rank_traces(self):
-        words = ("locality", "sort", "--kernel", "counting", "--type", "u32", "--n", 1000, "--cache", "4KiB")
+        words = ("locality", "sort", "--kernel", "counting", "--type", "u32", "--n", 1000,
+                 "--cache", "4KiB")
         def table(out):
             return [line for line in out.splitlines() if "simulated in" not in line]
         self.assertEqual(table(self.succeed(*words, ranks=2).out), table(self.succeed(*words).out))
 
     def test_sorts_have_theorems_and_levels(self):
         words = ("--n", 20000, "--cache", "4KiB:8", "--ideal-limit", 0, "--results", "l.h5")
-        out = self.succeed("locality", "sort", "--kernel", "std,quicksort,mergesort,samplesort,cache_oblivious,counting", *words).out
-        for formula in ("two-way merge sort", "LaMarca and Ladner 1999", "Sanders and Winkel 2004", "funnelsort", "6n/L + k/L"):
+        out = self.succeed("locality", "sort", "--kernel",
+                           "std,quicksort,mergesort,samplesort,cache_oblivious,counting",
+                           *words).out
+        for formula in ("two-way merge sort", "LaMarca and Ladner 1999", "Sanders and Winkel 2004",
+                        "funnelsort", "6n/L + k/L"):
             self.assertIn(f"{formula}", out)
         self.succeed("locality", "forkjoin", "--kernel", "all", "--tile", 500, *words)
         kernels, theorems = self.columns("points", "kernel", "theorem", run="locality_0002")
-        self.assertEqual(list(kernels), ["quicksort", "mergesort_serial_merge", "mergesort_parallel_merge"])
+        self.assertEqual(list(kernels), ["quicksort", "mergesort_serial_merge",
+                                         "mergesort_parallel_merge"])
         self.assertTrue(all(theorems))
-        points, misses, compulsory, capacity, conflict = self.columns("recursion_levels", "point", "misses", "compulsory",
-                                                                      "capacity", "conflict", run="locality_0002")
+        points, misses, compulsory, capacity, conflict = self.columns("recursion_levels", "point",
+                                                                      "misses", "compulsory",
+                                                                      "capacity", "conflict",
+                                                                      run="locality_0002")
         self.assertTrue((misses == compulsory + capacity + conflict).all())
         mine = ["serial_merge" in point for point in points]
         for found in (compulsory + capacity)[mine][:6]:
             self.assertAlmostEqual(found, 2 * 20000 / 8, delta=50)  # both arrays once a level
 
     def test_gpu_order(self):
-        out = self.succeed("locality", "matmul", "--kernel", "cuda_tiled", "--n", 64, "--type", "f32", "--results", "l.h5").out
+        out = self.succeed("locality", "matmul", "--kernel", "cuda_tiled", "--n", 64, "--type",
+                           "f32", "--results", "l.h5").out
         self.assertIn("formula: F = 2mnk/(sL)", out)
         fetches, predicted = self.columns("gpu", "fetches", "predicted_fetches")
         self.assertAlmostEqual(fetches[-1] / predicted[-1], 1, delta=0.05)
@@ -110,56 +128,70 @@ class Locality(tessera.Case):
     def test_all_leaves_out_what_cannot_be_traced_and_says_so(self):
         out = self.succeed("locality", "sort", "--kernel", "all", "--n", 100, "--cache", "4KiB").out
         self.assertIn("all but counting_bucketed: counting_bucketed is traced on pairs", out)
-        for kernel in ("std", "counting", "quicksort", "mergesort", "samplesort", "radix", "cache_oblivious"):
+        for kernel in ("std", "counting", "quicksort", "mergesort", "samplesort", "radix",
+                       "cache_oblivious"):
             self.assertIn(f"sort {kernel} (scalar leaf)", out)
         out = self.succeed("locality", "sort", "--kernel", "all", "--n", 100, "--type", "pair").out
         self.assertIn("sort counting_bucketed (scalar leaf)", out)
         self.assertIn("all but radix: ", out)
 
     def test_nothing_is_traced_where_a_later_point_cannot_be(self):
-        for words in (("stencil", "--stencil", "box3x3,wave"), ("sort", "--kernel", "std,counting_bucketed"),
+        for words in (("stencil", "--stencil", "box3x3,wave"),
+                      ("sort", "--kernel", "std,counting_bucketed"),
                       ("matmul", "--kernel", "naive,cuda_naive", "--block", "48"),
                       ("transpose", "--kernel", "naive,cache_oblivious", "--n", "8,4001")):
             result = self.fail_with(tessera.USAGE, "locality", *words)
             self.assertNotIn("simulated in", result.out, words)
 
     def test_options_that_nothing_looks_at_are_refused(self):
-        for words, said in ((("matmul", "--range", 5), "--range (flag) is for sort, forkjoin and this is matmul"),
-                            (("matmul", "--steps", "1,2"), "--steps"), (("transpose", "--k", 3), "--k"),
-                            (("sort", "--m", 3), "--m"), (("sort", "--pad", 3), "--pad"), (("sort", "--tile", 3), "--tile"),
-                            (("forkjoin", "--stencil", "heat"), "--stencil"), (("matmul", "--gpu", "1:1:1:32"), "--gpu"),
+        for words, said in ((("matmul", "--range", 5),
+                             "--range (flag) is for sort, forkjoin and this is matmul"),
+                            (("matmul", "--steps", "1,2"), "--steps"),
+                            (("transpose", "--k", 3), "--k"),
+                            (("sort", "--m", 3), "--m"), (("sort", "--pad", 3), "--pad"),
+                            (("sort", "--tile", 3), "--tile"),
+                            (("forkjoin", "--stencil", "heat"), "--stencil"),
+                            (("matmul", "--gpu", "1:1:1:32"), "--gpu"),
                             (("matmul", "--block", 64), "--block"),
-                            (("matmul", "--kernel", "cuda_naive", "--cache", "4KiB"), "--cache (flag) is for kernels of the CPU"),
+                            (("matmul", "--kernel", "cuda_naive", "--cache", "4KiB"),
+                             "--cache (flag) is for kernels of the CPU"),
                             (("matmul", "--kernel", "cuda_naive", "--diagram", 16), "--diagram"),
                             (("stencil", "--kernel", "cuda_naive", "--steps", 2), "--steps"),
                             (("matmul", "--type", "u64"), "not in u64")):
             with self.subTest(words):
                 self.fail_with(tessera.USAGE, "locality", *words, words=said)
-        self.succeed("locality", "matmul", "--kernel", "naive,cuda_naive", "--n", 8, "--cache", "4KiB", "--block", 64)
+        self.succeed("locality", "matmul", "--kernel", "naive,cuda_naive", "--n", 8, "--cache",
+                     "4KiB", "--block", 64)
 
     def test_a_point_named_twice_is_traced_once(self):
         out = self.succeed("locality", "transpose", "--kernel", "naive,naive", "--n", "8,9,8").out
         self.assertEqual(out.count("simulated in"), 2)
 
     def test_caches_that_memory_does_not_hold_are_refused(self):
-        for words in (("matmul", "--n", 4, "--cache", "2TiB:full"), ("matmul", "--n", 4, "--cache", "4KiB,1TiB"),
+        for words in (("matmul", "--n", 4, "--cache", "2TiB:full"),
+                      ("matmul", "--n", 4, "--cache", "4KiB,1TiB"),
                       ("matmul", "--n", 4, "--kernel", "cuda_naive", "--gpu", "48:32KiB:1TiB:1024"),
-                      ("matmul", "--n", 4, "--kernel", "cuda_naive", "--gpu", "1000000000:32KiB:4MiB:1024")):
+                      ("matmul", "--n", 4, "--kernel", "cuda_naive", "--gpu",
+                       "1000000000:32KiB:4MiB:1024")):
             with self.subTest(words):
-                self.fail_with(tessera.MEMORY, "locality", *words, words="simulated caches would take")
+                self.fail_with(tessera.MEMORY, "locality", *words,
+                               words="simulated caches would take")
 
     def test_where_the_theorem_holds_nowhere_that_is_said(self):
-        self.assertIn("at every size more than a quarter above it", self.succeed("locality", "matmul", "--n", 1).out)
+        self.assertIn("at every size more than a quarter above it",
+                      self.succeed("locality", "matmul", "--n", 1).out)
 
     def test_caches_of_one_size_are_told_apart_level_by_level(self):
-        out = self.succeed("locality", "matmul", "--kernel", "recursive", "--n", 32, "--cache", "4KiB:1,4KiB:full", "--results",
+        out = self.succeed("locality", "matmul", "--kernel", "recursive", "--n", 32, "--cache",
+                           "4KiB:1,4KiB:full", "--results",
                            "l.h5").out
         self.assertIn("misses 4 KiB 1-way", out)
         self.assertIn("misses 4 KiB full", out)
         cache, misses = self.columns("recursion_levels", "cache", "misses")
         array, level, alone = self.columns("caches", "array", "level", "misses")
         for number in (1, 2):
-            self.assertEqual(misses[cache == number].sum(), alone[(array == "all") & (level == number)][0])
+            self.assertEqual(misses[cache == number].sum(),
+                             alone[(array == "all") & (level == number)][0])
 
     def test_a_constant_that_no_size_determines_is_not_told(self):
         words = ("locality", "matmul", "--kernel", "recursive", "--results", "l.h5", "--n")
@@ -167,23 +199,30 @@ class Locality(tessera.Case):
         self.assertIn("c is not fitted", out)
         self.assertNotIn("nan", out)
         self.assertIn("fitted from 32 to 128 lines: c = ", self.succeed(*words, 128).out)
-        self.assertEqual([numpy.isnan(self.columns("points", "constant", run=run)[0][0]) for run in ("locality_0001", "locality_0002")],
+        self.assertEqual([numpy.isnan(self.columns("points", "constant", run=run)[0][0])
+                          for run in ("locality_0001", "locality_0002")],
                          [True, False])
 
     def test_gpu_points_are_kept_with_what_the_kernel_chose_and_skipped(self):
-        words = ("locality", "matmul", "--kernel", "cuda_naive,cuda_column,cuda_tiled", "--n", 40, "--k", 7, "--type", "f32",
+        words = ("locality", "matmul", "--kernel", "cuda_naive,cuda_column,cuda_tiled", "--n", 40,
+                 "--k", 7, "--type", "f32",
                  "--tile", 8, "--results", "l.h5")
         self.assertIn("blocks of 256", self.succeed(*words).out)
-        array, *chosen = self.columns("gpu", "array", "k", "column_width", "tile", "block", "element_bytes")
-        self.assertEqual([tuple(row) for row in zip(*(column[array == "all"] for column in chosen))],
+        array, *chosen = self.columns("gpu", "array", "k", "column_width", "tile", "block",
+                                      "element_bytes")
+        self.assertEqual([tuple(row) for row in zip(*(column[array == "all"]
+                                                      for column in chosen))],
                          [(7, 0, 0, 1024, 4), (7, 32, 0, 1024, 4), (7, 0, 16, 256, 4)])
         self.assertIn("3 points already in l.h5: skipped", self.succeed(*words).out)
 
     def test_report_draws_curves_and_diagrams(self):
-        self.succeed("locality", "matmul", "--kernel", "naive", "--n", 8, "--line", 32, "--cache", "1KiB:full", "--diagram",
+        self.succeed("locality", "matmul", "--kernel", "naive", "--n", 8, "--line", 32, "--cache",
+                     "1KiB:full", "--diagram",
                      32, "--results", "l.h5")
-        self.succeed("locality", "transpose", "--kernel", "recursive", "--n", 128, "--diagram", 64, "--results", "l.h5")
-        self.succeed("locality", "stencil", "--kernel", "cuda_column", "--n", 32, "--results", "l.h5")
+        self.succeed("locality", "transpose", "--kernel", "recursive", "--n", 128, "--diagram", 64,
+                     "--results", "l.h5")
+        self.succeed("locality", "stencil", "--kernel", "cuda_column", "--n", 32, "--results",
+                     "l.h5")
         result = self.run_tessera("report", "l.h5")
         if "no Python with" in result.err:
             self.skipTest("no matplotlib")
@@ -201,14 +240,18 @@ class Locality(tessera.Case):
 
     def test_what_does_not_fit_is_refused_before_memory_is_taken(self):
         with open("/proc/meminfo") as file:
-            available = 1024 * int(next(line for line in file if line.startswith("MemAvailable")).split()[1])
+            available = 1024 * int(next(line for line in file
+                                        if line.startswith("MemAvailable")).split()[1])
         n = int((available / 8) ** 0.5)  # a matrix takes all there is, and there are two
-        self.fail_with(tessera.MEMORY, "locality", "transpose", "--kernel", "naive", "--n", n, words="smaller sizes")
+        self.fail_with(tessera.MEMORY, "locality", "transpose", "--kernel", "naive", "--n", n,
+                       words="smaller sizes")
 
     def test_the_first_kernel_is_traced_unless_one_is_named(self):
-        for workload, kernel in (("matmul", "naive"), ("transpose", "naive"), ("stencil", "naive"), ("sort", "std"),
+        for workload, kernel in (("matmul", "naive"), ("transpose", "naive"), ("stencil", "naive"),
+                                 ("sort", "std"),
                                  ("forkjoin", "quicksort")):
-            self.assertIn(f"{workload} {kernel} ", self.succeed("locality", workload, "--n", 16).out)
+            self.assertIn(f"{workload} {kernel} ", self.succeed("locality", workload, "--n",
+                                                                16).out)
 
     def test_nothing_at_all(self):
         self.assertNotIn("nan", self.succeed("locality", "matmul", "--n", 0).out)
@@ -223,12 +266,15 @@ class Locality(tessera.Case):
                             ((), "name a workload"),
                             (("sort", "--kernel", "counting_bucketed"), "--type pair"),
                             (("matmul", "--kernel", "cuda_naive", "--gpu", "48"), "is no GPU"),
-                            (("matmul", "--kernel", "cuda_naive", "--gpu", "1:0:0:32"), "two levels of cache"),
-                            (("stencil", "--kernel", "cuda_naive", "--stencil", "wave"), "one time level"),
+                            (("matmul", "--kernel", "cuda_naive", "--gpu", "1:0:0:32"),
+                             "two levels of cache"),
+                            (("stencil", "--kernel", "cuda_naive", "--stencil", "wave"),
+                             "one time level"),
                             (("matmul", "--kernel", "all,naive"), "no other beside it"),
                             (("matmul", "--kernel", "naive,"), "no traced kernel ''"),
                             (("matmul", "--cache", "4KiB:8:64:lru:junk"), "more than four parts"),
-                            (("matmul", "--kernel", "cuda_naive", "--block", "100"), "multiple of 32")):
+                            (("matmul", "--kernel", "cuda_naive", "--block", "100"),
+                             "multiple of 32")):
             result = self.run_tessera("locality", *words)
             self.assertEqual(result.code, tessera.USAGE, str(result))
             self.assertIn(said, result.err)

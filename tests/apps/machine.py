@@ -1,4 +1,5 @@
-"""What `tessera machine` keeps: nothing that others made slower, and nothing where others could write."""
+"""What `tessera machine` keeps: nothing that others made slower, and nothing where others could
+write."""
 
 import os
 import re
@@ -31,7 +32,8 @@ class Machine(tessera.Case):
         with open(self.file, "w") as file:
             file.write('host = "h"\nmeasured_at = "t"\n')
             for (name, threads), (value, units) in rows.items():
-                file.write(f'\n[[ceiling]]\nname = "{name}"\nthreads = {threads}\nvalue = {value:e}\nunits = "{units}"\n')
+                file.write(f'\n[[ceiling]]\nname = "{name}"\nthreads = {threads}\nvalue = '
+                           f'{value:e}\nunits = "{units}"\n')
 
     def measure(self, **how):
         return self.succeed("machine", "--seconds", 0.01, environment=self.kept, **how)
@@ -41,13 +43,16 @@ class Busy(Machine):
     def test_what_is_measured_beside_others_is_not_kept(self):
         self.spin()
         out = self.measure(ranks=2).out
-        self.assertRegex(out, r"others took \d+ % of the cores: \d+ rows not kept \(0 as measured before\)")
+        self.assertRegex(
+            out, r"others took \d+ % of the cores: \d+ rows not kept \(0 as measured before\)")
         self.assertEqual(self.rows(), {})
 
     def test_what_is_better_stays_and_what_is_worse_goes(self):
         """No machine does 1e15 of anything, and every one does more than 1e-9."""
-        fast = {("fma_f64", 1): (1e15, "GFLOP/s"), ("copy", 1): (1e15, "GB/s"), ("task_fork", 1): (1e-9, "us")}
-        slow = {("fma_f32", 1): (1e-9, "GFLOP/s"), ("triad", 1): (1e-9, "GB/s"), ("task_join", 1): (1e9, "us")}
+        fast = {("fma_f64", 1): (1e15, "GFLOP/s"), ("copy", 1): (1e15, "GB/s"),
+                ("task_fork", 1): (1e-9, "us")}
+        slow = {("fma_f32", 1): (1e-9, "GFLOP/s"), ("triad", 1): (1e-9, "GB/s"),
+                ("task_join", 1): (1e9, "us")}
         self.write({**fast, **slow})
         self.spin()
         out = self.measure().out
@@ -79,7 +84,8 @@ class Places(Machine):
                     os.symlink(target, os.path.join(cache, "tessera", f"{host}.toml"))
                 result = self.homeless("machine", "--show", XDG_CACHE_HOME=cache)
                 self.assertIn("nothing measured yet", result.out)
-                self.assertEqual(os.listdir(os.path.join(cache, "tessera")), [f"{host}.toml"] if way.startswith("a link") else [])
+                self.assertEqual(os.listdir(os.path.join(cache, "tessera")),
+                                 [f"{host}.toml"] if way.startswith("a link") else [])
                 self.assertFalse(os.path.exists(target))
 
     def test_measuring_says_that_nothing_is_kept(self):
@@ -87,7 +93,10 @@ class Places(Machine):
         os.makedirs(os.path.join(cache, "tessera"))
         os.chmod(os.path.join(cache, "tessera"), 0o777)
         result = self.homeless("machine", "--seconds", 0.01, XDG_CACHE_HOME=cache)
-        self.assertRegex(result.out, r"kept nowhere: '.*cache/tessera' is another user's, or others can write to it; set TESSERA_MACHINE_FILE")
+        self.assertRegex(
+            result.out,
+            r"kept nowhere: '.*cache/tessera' is another user's, or others can write to it; "
+            "set TESSERA_MACHINE_FILE")
         self.assertEqual(os.listdir(os.path.join(cache, "tessera")), [])
 
     def test_nothing_in_a_common_folder(self):

@@ -1,4 +1,5 @@
-"""tessera matmul in memory: what the ranks hold at the peak is what the plan said, over random products.
+"""tessera matmul in memory: what the ranks hold at the peak is what the plan said, over random
+products.
 
 TESSERA_TEST_SLOW=1: 50 of them.
 """
@@ -13,27 +14,32 @@ import tessera
 from tessera import OK, Job
 
 UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-TOLERANCE = {"recursive": 0.05, "summa": 0.15}  # panels of summa pass through the MPI library's own buffers
+# panels of summa pass through the MPI library's own buffers
+TOLERANCE = {"recursive": 0.05, "summa": 0.15}
 MESSAGES = 6e6  # bytes a rank that the MPI library and malloc keep of long messages
 
 
 def draw(rng):
-    """A product that takes a second at most, of some 30 MB a rank at least: below, what every process holds weighs more."""
+    """A product that takes a second at most, of some 30 MB a rank at least: below, what every
+    process holds weighs more."""
     while True:
         ranks, size = rng.choice((1, 2, 3, 4)), rng.choice((4, 8))
         m, n, k = (int(200 * 60 ** rng.random()) for _ in range(3))
         matrices = size * (m * k + k * n + m * n)
         if 2 * m * n * k < 1.5e10 and 30e6 * ranks < matrices < 400e6:
             break
-    words = ["--m", m, "--n", n, "--k", k, "--type", f"f{8 * size}", "--algorithm", rng.choice(("recursive", "recursive", "summa")),
-             "--trans-a", rng.choice("NT"), "--trans-b", rng.choice("NT"), "--beta", rng.choice((0, 0, 1))]
+    words = ["--m", m, "--n", n, "--k", k, "--type", f"f{8 * size}", "--algorithm",
+             rng.choice(("recursive", "recursive", "summa")),
+             "--trans-a", rng.choice("NT"), "--trans-b", rng.choice("NT"), "--beta",
+             rng.choice((0, 0, 1))]
     return ranks, words
 
 
 def held(pid):
     """Bytes of its own that a process holds now; of memory that several see, its share."""
     with open(f"/proc/{pid}/smaps_rollup") as rollup:
-        return sum(int(line.split()[1]) * 1024 for line in rollup if line.startswith(("Pss_Anon", "Pss_Shmem")))
+        return sum(int(line.split()[1]) * 1024 for line in rollup
+                   if line.startswith(("Pss_Anon", "Pss_Shmem")))
 
 
 class MemoryOfThePlan(tessera.Case):
@@ -43,12 +49,16 @@ class MemoryOfThePlan(tessera.Case):
         rows = [line for line in out.splitlines() if re.match(r" *\d+ ", line)]
         self.assertEqual(len(rows), ranks, out)
         amounts = [re.findall(r"([\d.]+) (B|KiB|MiB|GiB)\b", row) for row in rows]
-        return [sum(float(value) * UNITS[unit] for value, unit in row[-2:]) for row in amounts], "share" in out
+        return [sum(float(value) * UNITS[unit] for value, unit in row[-2:])
+                for row in amounts], "share" in out
 
     def peaks(self, ranks, words):
-        """The most that every rank held, and all of them at a time. Ranks are looked at one after the other, so that a page
-        which one of them begins to share meanwhile counts one and a half times: of three looks the least is right."""
-        job = Job(["matmul", *words, "--repetitions", 2, "--warmups", 0], ranks=ranks, folder=self.folder)
+        """The most that every rank held, and all of them at a time. Ranks are looked at one after
+        the other, so that a page
+        which one of them begins to share meanwhile counts one and a half times: of three looks the
+        least is right."""
+        job = Job(["matmul", *words, "--repetitions", 2, "--warmups", 0], ranks=ranks,
+                  folder=self.folder)
         pids, most, together, last = {}, [0] * ranks, 0, collections.deque([0], maxlen=3)
         while job.process.poll() is None:
             if len(pids) < ranks:
@@ -65,7 +75,8 @@ class MemoryOfThePlan(tessera.Case):
         return most, together
 
     def base(self, ranks):
-        """What every rank holds beside the plan: its program, the MPI library, and what a product packs (one of few columns
+        """What every rank holds beside the plan: its program, the MPI library, and what a product
+        packs (one of few columns
         packs less)."""
         words = ["--n", 1300, "--algorithm", "recursive"]
         planned, _ = self.planned(ranks, words)

@@ -1,7 +1,10 @@
-"""tessera matmul against numpy: shapes, types, transposes, ranks, kernels, algorithms and storage forms.
+"""tessera matmul against numpy: shapes, types, transposes, ranks, kernels, algorithms and storage
+forms.
 
-The tolerance is the textbook bound of a dot product of length k summed in any order, with a factor 2 to spare:
-|C - C'| <= 2 (k + 3) u (|alpha| |A| |B| + |beta| |C0|) element by element, u = 2^-24 or 2^-53 (Higham 2002, 3.5).
+The tolerance is the textbook bound of a dot product of length k summed in any order, with a factor
+2 to spare:
+|C - C'| <= 2 (k + 3) u (|alpha| |A| |B| + |beta| |C0|) element by element, u = 2^-24 or 2^-53
+(Higham 2002, 3.5).
 """
 
 import concurrent.futures
@@ -14,8 +17,10 @@ import tessera
 from tessera import h5py, numpy
 
 SHAPES_SPECIAL = [  # m, n, k
-    (0, 5, 7), (5, 0, 7), (5, 7, 0), (0, 0, 0), (1, 1, 1), (1, 97, 1), (97, 1, 1), (1, 1, 211), (2, 3, 5003),
-    (701, 3, 2), (3, 509, 7), (127, 131, 137), (64, 64, 64), (65, 63, 257), (256, 128, 129), (5, 5, 2048),
+    (0, 5, 7), (5, 0, 7), (5, 7, 0), (0, 0, 0), (1, 1, 1), (1, 97, 1), (97, 1, 1), (1, 1, 211),
+                  (2, 3, 5003),
+    (701, 3, 2), (3, 509, 7), (127, 131, 137), (64, 64, 64), (65, 63, 257), (256, 128, 129),
+                  (5, 5, 2048),
     (31, 33, 32), (1, 300, 400), (300, 1, 400), (8, 8, 1025)]
 SHAPE_COUNT = 40
 RANKS = (1, 2, 3, 4, 6, 7)
@@ -89,12 +94,15 @@ class Drawn:
         a = (m, k) if self.op[0] == "N" else (k, m)
         b = (k, n) if self.op[1] == "N" else (n, k)
         shapes = {"a": a, "b": b, "c": (m, n)} if self.beta else {"a": a, "b": b}
-        return {x: tessera.draw_values(self.values, shape, self.elements[x]) for x, shape in shapes.items()}
+        return {x: tessera.draw_values(self.values, shape, self.elements[x])
+                for x, shape in shapes.items()}
 
     def arguments(self, names):
         words = [w for x, name in names.items() for w in (f"--{x}", name)]
-        words += ["--trans-a", self.op[0], "--trans-b", self.op[1], "--alpha", repr(self.alpha), "--beta",
-                  repr(self.beta), "--kernel", self.kernel, "--algorithm", self.algorithm, "--repetitions", "1",
+        words += ["--trans-a", self.op[0], "--trans-b", self.op[1], "--alpha", repr(self.alpha),
+                  "--beta",
+                  repr(self.beta), "--kernel", self.kernel, "--algorithm", self.algorithm,
+                  "--repetitions", "1",
                   "--warmups", "0"]
         words += ["--type", self.kind] if self.name_type else []
         words += ["--device-memory", self.device_memory] if self.device_memory else []
@@ -114,19 +122,24 @@ class Drawn:
 
     def __str__(self):
         m, n, k = self.shape
-        return (f"case {self.number}: {m} x {n} x {k} {self.kind} {self.op} on {self.ranks} ranks x {self.threads} "
-                f"threads, {self.kernel}, {self.algorithm} {self.grid or ''}, {self.slices} slices, "
-                f"alpha {self.alpha}, beta {self.beta}, stored as {self.elements} {self.storages}, device memory {self.device_memory}")
+        return (f"case {self.number}: {m} x {n} x {k} {self.kind} {self.op} on {self.ranks} ranks "
+                f"x {self.threads} "
+                f"threads, {self.kernel}, {self.algorithm} {self.grid or ''}, {self.slices} "
+                f"slices, "
+                f"alpha {self.alpha}, beta {self.beta}, stored as {self.elements} {self.storages}, "
+                f"device memory {self.device_memory}")
 
 
 class AgainstNumpy(tessera.Case):
     def check(self, case):
         """None, or what is wrong."""
         operands = case.operands()
-        names = {x: tessera.write_matrix(self.path(f"{case.number}{x}.h5"), values, case.storages[x], x.upper())
+        names = {x: tessera.write_matrix(self.path(f"{case.number}{x}.h5"), values,
+                                         case.storages[x], x.upper())
                  for x, values in operands.items()}
         out = self.path(f"{case.number}out.h5")
-        result = self.run_tessera("matmul", *case.arguments(names), "--out", f"{out}:/C", ranks=case.ranks,
+        result = self.run_tessera("matmul", *case.arguments(names), "--out", f"{out}:/C",
+                                  ranks=case.ranks,
                                   threads=case.threads, timeout=120)
         if result.code != 0:
             return f"{case}\n{result}"
@@ -134,19 +147,23 @@ class AgainstNumpy(tessera.Case):
         for file in [out] + [name.rpartition(":")[0] for name in names.values()]:
             os.unlink(file)
         want, bound = case.expected(operands)
-        if got.shape != want.shape or got.dtype != numpy.dtype(case.kind.replace("f32", "f4").replace("f64", "f8")):
+        if got.shape != want.shape or got.dtype != numpy.dtype(
+                case.kind.replace("f32", "f4").replace("f64", "f8")):
             return f"{case}\ngot {got.dtype} {got.shape}"
         if not numpy.allclose(got, want, rtol=0, atol=bound):
             worst = numpy.unravel_index(numpy.argmax(abs(got - want) - bound), got.shape)
-            return f"{case}\nat {worst}: got {got[worst]!r}, want {want[worst]!r} within {bound[worst]:.3g}"
+            return f"{case}\nat {worst}: got {got[worst]!r}, want {want[worst]!r} within " \
+                   f"{bound[worst]:.3g}"
         return None
 
     def check_all(self, cases):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             wrong = [text for text in pool.map(self.check, cases) if text]
         for kernel in sorted({case.kernel for case in cases}):
-            print(f"  {kernel}: {sum(case.kernel == kernel for case in cases)} products", flush=True)
-        self.assertEqual(len(wrong), 0, f"{len(wrong)} of {len(cases)} are wrong:\n" + "\n".join(wrong[:5]))
+            print(f"  {kernel}: {sum(case.kernel == kernel for case in cases)} products",
+                  flush=True)
+        self.assertEqual(len(wrong), 0, f"{len(wrong)} of {len(cases)} are wrong:\n"
+                         + "\n".join(wrong[:5]))
 
     def draw(self, combinations):
         """Cases of (shape, type, op, ranks), with kernels and algorithms in turn."""
@@ -158,11 +175,13 @@ class AgainstNumpy(tessera.Case):
 
     @unittest.skipIf(tessera.SLOW, "the complete set runs instead")
     def test_covering_subset(self):
-        """Every shape at least twice, every (type, op, ranks) at least twice, every kernel eight times."""
+        """Every shape at least twice, every (type, op, ranks) at least twice, every kernel eight
+        times."""
         rng = random.Random(tessera.SEED)
         shapes = deck(rng, draw_shapes(rng))
         rest = deck(rng, list(itertools.product(TYPES, OPS, RANKS)))
-        self.check_all(self.draw([(next(shapes), *next(rest)) for _ in range(40 if tessera.DEVICE else 96)]))
+        self.check_all(self.draw([(next(shapes), *next(rest))
+                                  for _ in range(40 if tessera.DEVICE else 96)]))
 
     @unittest.skipUnless(tessera.SLOW, "the complete set takes half an hour; TESSERA_TEST_SLOW=1")
     def test_every_combination(self):
@@ -170,24 +189,31 @@ class AgainstNumpy(tessera.Case):
         self.check_all(self.draw(list(itertools.product(shapes, TYPES, OPS, RANKS))))
 
     def test_every_kernel_with_every_op(self):
-        """One shape that is no multiple of anything, in sweeps that keep no output: the check judges."""
-        result = self.succeed("matmul", "--m", 61, "--n", 83, "--k", 97, "--kernel", ",".join(tessera.kernels("matmul")),
-                              "--trans-a", "N,T", "--trans-b", "N,T", "--type", "f32,f64", "--algorithm",
+        """One shape that is no multiple of anything, in sweeps that keep no output: the check
+        judges."""
+        result = self.succeed("matmul", "--m", 61, "--n", 83, "--k", 97, "--kernel",
+                              ",".join(tessera.kernels("matmul")),
+                              "--trans-a", "N,T", "--trans-b", "N,T", "--type", "f32,f64",
+                              "--algorithm",
                               ",".join(algorithms()), "--repetitions", 1, ranks=3)
         rows = [line for line in result.out.splitlines() if " passed " in line]
-        self.assertEqual(len(rows), len(tessera.kernels("matmul")) * 4 * 2 * len(algorithms()), str(result))
+        self.assertEqual(len(rows), len(tessera.kernels("matmul")) * 4 * 2 * len(algorithms()),
+                         str(result))
 
     def test_what_alpha_leaves_out_is_no_work(self):
         for alpha, work in ((0, 0), (2, 2 * 30 * 40 * 50)):
-            self.succeed("matmul", "--m", 30, "--n", 40, "--k", 50, "--alpha", alpha, "--beta", 1, "--repetitions", 1, "--results", "r.h5")
+            self.succeed("matmul", "--m", 30, "--n", 40, "--k", 50, "--alpha", alpha, "--beta", 1,
+                         "--repetitions", 1, "--results", "r.h5")
             with h5py.File(self.path("r.h5")) as file:
                 self.assertEqual(file[sorted(file)[-1]]["summary/work"][0], work)
 
     @unittest.skipUnless(tessera.DEVICE == "gpu", "TESSERA_DEVICE=gpu runs it")
     def test_every_kernel_in_pieces(self):
         kernels = tessera.kernels("matmul")
-        result = self.succeed("matmul", "--m", 301, "--n", 203, "--k", 405, "--beta", -0.5, "--type", "f32,f64", "--trans-a",
-                              "N,T", "--kernel", ",".join(kernels), "--device-memory", "40000,400KiB,0", "--repetitions", 1)
+        result = self.succeed("matmul", "--m", 301, "--n", 203, "--k", 405, "--beta", -0.5,
+                              "--type", "f32,f64", "--trans-a",
+                              "N,T", "--kernel", ",".join(kernels), "--device-memory",
+                              "40000,400KiB,0", "--repetitions", 1)
         rows = [line for line in result.out.splitlines() if " passed " in line]
         self.assertEqual(len(rows), len(kernels) * 2 * 2 * 3, str(result))
 
@@ -196,10 +222,12 @@ class AgainstNumpy(tessera.Case):
 
     @unittest.skipIf(tessera.DEVICE == "gpu", "complex numbers are the CPU's")
     def test_complex_products(self):
-        """Types, operands as they are, transposed and conjugated, complex factors, ranks, algorithms, storage."""
+        """Types, operands as they are, transposed and conjugated, complex factors, ranks,
+        algorithms, storage."""
         rng, draw = numpy.random.default_rng(tessera.SEED), random.Random(tessera.SEED)
         turn = {"N": lambda x: x, "T": lambda x: x.T, "H": lambda x: x.conj().T}
-        kernels, ways, ops = deck(draw, tessera.kernels("matmul") + ["auto"]), deck(draw, algorithms()), \
+        kernels, ways, ops = deck(draw, tessera.kernels("matmul") + ["auto"]), deck(draw,
+                                                                                    algorithms()), \
             deck(draw, COMPLEX_OPS)
         for _ in range(16):
             kind, op, (m, n, k) = draw.choice(list(COMPLEX)), next(ops), draw.choice(
@@ -208,11 +236,15 @@ class AgainstNumpy(tessera.Case):
             a, b = self.draw_complex(rng, (m, k), kind), self.draw_complex(rng, (k, n), kind)
             c = self.draw_complex(rng, (m, n), kind)
             stored = {"a": turn[op[0]](a), "b": turn[op[1]](b)} | ({"c": c} if beta else {})
-            words = ["--trans-a", op[0], "--trans-b", op[1], f"--alpha={alpha}".replace("(", "").replace(")", ""),
-                     f"--beta={beta}".replace("(", "").replace(")", ""), "--kernel", next(kernels), "--algorithm", next(ways)]
+            words = ["--trans-a", op[0], "--trans-b", op[1],
+                     f"--alpha={alpha}".replace("(", "").replace(")", ""),
+                     f"--beta={beta}".replace("(", "").replace(")", ""), "--kernel", next(kernels),
+                     "--algorithm", next(ways)]
             for x, values in stored.items():
-                words += [f"--{x}", tessera.write_matrix(self.path(f"{x}.h5"), values, draw.choice(tessera.STORAGES), x)]
-            result = self.succeed("matmul", *words, "--out", "out.h5:/C", "--overwrite", "--repetitions", 1, "--warmups", 0,
+                words += [f"--{x}", tessera.write_matrix(self.path(f"{x}.h5"), values,
+                                                         draw.choice(tessera.STORAGES), x)]
+            result = self.succeed("matmul", *words, "--out", "out.h5:/C", "--overwrite",
+                                  "--repetitions", 1, "--warmups", 0,
                                   ranks=draw.choice([1, 1, 2, 3]))
             self.assertIn("passed", result.out)
             got = tessera.read_matrix(self.path("out.h5"))
@@ -229,7 +261,8 @@ class AgainstNumpy(tessera.Case):
         rng = numpy.random.default_rng(tessera.SEED)
         a, b = rng.normal(size=(41, 30)).astype("f4"), self.draw_complex(rng, (30, 23), "c64")
         self.assertEqual(self.product({"a": a, "b": b}).dtype, numpy.complex64)
-        numpy.testing.assert_allclose(self.product({"a": a, "b": b}, "--type", "c128"), a.astype("f8") @ b.astype("c16"),
+        numpy.testing.assert_allclose(self.product({"a": a, "b": b}, "--type", "c128"),
+                                      a.astype("f8") @ b.astype("c16"),
                                       rtol=1e-12, atol=1e-12)
         self.assertEqual(self.product({"a": a.astype("f8"), "b": b}).dtype, numpy.complex128)
         with h5py.File(self.path("named.h5"), "w") as file:
@@ -237,12 +270,15 @@ class AgainstNumpy(tessera.Case):
             named["real"], named["imag"] = b.real, b.imag
             file["B"] = named
         name = tessera.write_matrix(self.path("a.h5"), a, name="A")
-        self.succeed("matmul", "--a", name, "--b", self.path("named.h5:/B"), "--out", "out.h5:/C", "--overwrite")
-        numpy.testing.assert_allclose(tessera.read_matrix(self.path("out.h5")), a @ b, rtol=1e-4, atol=1e-4)
+        self.succeed("matmul", "--a", name, "--b", self.path("named.h5:/B"), "--out", "out.h5:/C",
+                     "--overwrite")
+        numpy.testing.assert_allclose(tessera.read_matrix(self.path("out.h5")), a @ b, rtol=1e-4,
+                                      atol=1e-4)
 
     def test_complex_numbers_where_they_cannot_go(self):
         rng = numpy.random.default_rng(tessera.SEED)
-        name = tessera.write_matrix(self.path("a.h5"), self.draw_complex(rng, (9, 9), "c128"), name="A")
+        name = tessera.write_matrix(self.path("a.h5"), self.draw_complex(rng, (9, 9), "c128"),
+                                    name="A")
         self.fail_with(65, "matmul", "--a", name, "--b", name, "--type", "f64", words="complex")
         self.fail_with(64, "matmul", "--a", name, "--b", name, "--device", "gpu", words="complex")
         self.fail_with(64, "matmul", "--n", 9, "--alpha", "1+j2", words="finite")
@@ -262,32 +298,40 @@ class AgainstNumpy(tessera.Case):
 
     def test_the_type_is_as_wide_as_the_inputs(self):
         rng = numpy.random.default_rng(tessera.SEED)
-        for a, b, c, want in (("f32", "f16", "f32", "f4"), ("f32", "f64", "f32", "f8"), ("f32", "f32", "f64", "f8"),
+        for a, b, c, want in (("f32", "f16", "f32", "f4"), ("f32", "f64", "f32", "f8"),
+                              ("f32", "f32", "f64", "f8"),
                               ("i16", "f32", "f32", "f8"), ("f16", "f16", None, "f4")):
-            names = {x: tessera.write_matrix(self.path(f"{x}.h5"), tessera.draw_values(rng, (9, 9), element), name=x)
+            names = {x: tessera.write_matrix(self.path(f"{x}.h5"),
+                                             tessera.draw_values(rng, (9, 9), element), name=x)
                      for x, element in zip("abc", (a, b, c)) if element}
             words = [w for x in names for w in (f"--{x}", names[x])] + (["--beta", 1] if c else [])
             self.succeed("matmul", *words, "--out", "out.h5:/C", "--overwrite", "--repetitions", 1)
-            self.assertEqual(tessera.read_matrix(self.path("out.h5")).dtype, numpy.dtype(want), (a, b, c))
+            self.assertEqual(tessera.read_matrix(self.path("out.h5")).dtype, numpy.dtype(want),
+                             (a, b, c))
 
     def test_matrices_of_bool_are_multiplied_as_numbers(self):
         a = numpy.random.default_rng(tessera.SEED).random((17, 23)) > 0.5
         name = tessera.write_matrix(self.path("a.h5"), a, "chunked")
-        self.succeed("matmul", "--a", name, "--b", name, "--trans-b", "T", "--out", "c.h5:/C", ranks=2)
-        numpy.testing.assert_array_equal(tessera.read_matrix(self.path("c.h5")), a.astype("f8") @ a.T.astype("f8"))
+        self.succeed("matmul", "--a", name, "--b", name, "--trans-b", "T", "--out", "c.h5:/C",
+                     ranks=2)
+        numpy.testing.assert_array_equal(tessera.read_matrix(self.path("c.h5")),
+                                         a.astype("f8") @ a.T.astype("f8"))
 
     def test_one_file_for_both_operands(self):
         values = numpy.random.default_rng(tessera.SEED).normal(size=(57, 23))
         name = tessera.write_matrix(self.path("x.h5"), values, "chunked", "X")
-        self.succeed("matmul", "--a", name, "--trans-a", "T", "--b", name, "--out", "gram.h5:/made/for/G", ranks=2)
+        self.succeed("matmul", "--a", name, "--trans-a", "T", "--b", name, "--out",
+                     "gram.h5:/made/for/G", ranks=2)
         with h5py.File(self.path("gram.h5")) as file:
-            numpy.testing.assert_allclose(file["/made/for/G"][()], values.T @ values, rtol=1e-12, atol=1e-12)
+            numpy.testing.assert_allclose(file["/made/for/G"][()], values.T @ values, rtol=1e-12,
+                                          atol=1e-12)
 
     def product(self, operands, *more, ranks=3):
         """C of the operands {"a": ..., "b": ..., "c": ...}; the check must accept it."""
         words = [w for x, v in operands.items()
                  for w in (f"--{x}", tessera.write_matrix(self.path(f"{x}.h5"), v, name=x))]
-        result = self.succeed("matmul", *words, "--out", "out.h5:/C", "--overwrite", "--repetitions", 1, *more,
+        result = self.succeed("matmul", *words, "--out", "out.h5:/C", "--overwrite",
+                              "--repetitions", 1, *more,
                               ranks=ranks)
         self.assertIn("passed", result.out)
         return tessera.read_matrix(self.path("out.h5"))
@@ -311,7 +355,8 @@ class AgainstNumpy(tessera.Case):
         rng = numpy.random.default_rng(tessera.SEED)
         a, b, c = rng.normal(size=(31, 20)), rng.normal(size=(20, 27)), rng.normal(size=(31, 27))
         b[5, 6] = numpy.nan
-        numpy.testing.assert_allclose(self.product({"a": a, "b": b, "c": c}, "--beta", 1), a @ b + c, rtol=1e-12,
+        numpy.testing.assert_allclose(self.product({"a": a, "b": b, "c": c}, "--beta", 1),
+                                      a @ b + c, rtol=1e-12,
                                       atol=1e-12)
 
     def test_overflow_is_right(self):
@@ -327,9 +372,11 @@ class AgainstNumpy(tessera.Case):
             numpy.testing.assert_allclose(self.product({"a": a, "b": b}), want, rtol=1e-4)
 
     def test_underflow_is_right(self):
-        """Products below the smallest number are zero or nearly so, and the check knows that they may be."""
+        """Products below the smallest number are zero or nearly so, and the check knows that they
+        may be."""
         rng = numpy.random.default_rng(tessera.SEED)
-        for kind, small, rounding in (("f4", 1e-25, 1e-40), ("f4", 3e-20, 1e-40), ("f8", 1e-170, 1e-320)):
+        for kind, small, rounding in (("f4", 1e-25, 1e-40), ("f4", 3e-20, 1e-40),
+                                      ("f8", 1e-170, 1e-320)):
             a = (small * rng.normal(size=(30, 20))).astype(kind)
             b = (small * rng.normal(size=(20, 40))).astype(kind)
             want = a.astype("f8") @ b.astype("f8")
@@ -343,14 +390,17 @@ class AgainstNumpy(tessera.Case):
         a[7, 3], a[21, 0], b[5, 11] = numpy.nan, numpy.inf, -numpy.inf
         with numpy.errstate(invalid="ignore"):
             want = a @ b
-        names = [tessera.write_matrix(self.path(f"{x}.h5"), v, name=x) for x, v in (("A", a), ("B", b))]
+        names = [tessera.write_matrix(self.path(f"{x}.h5"), v, name=x)
+                 for x, v in (("A", a), ("B", b))]
         for ranks in (1, 3):
             for algorithm in algorithms():
                 out = self.path(f"{ranks}{algorithm}.h5")
-                result = self.succeed("matmul", "--a", names[0], "--b", names[1], "--algorithm", algorithm, "--out",
+                result = self.succeed("matmul", "--a", names[0], "--b", names[1], "--algorithm",
+                                      algorithm, "--out",
                                       f"{out}:/C", ranks=ranks)
                 self.assertIn("passed", result.out)
-                numpy.testing.assert_allclose(tessera.read_matrix(out), want, rtol=1e-12, atol=1e-12)
+                numpy.testing.assert_allclose(tessera.read_matrix(out), want, rtol=1e-12,
+                                              atol=1e-12)
 
 
 if __name__ == "__main__":

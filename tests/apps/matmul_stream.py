@@ -1,4 +1,5 @@
-"""tessera matmul out of core: products of matrices that memory does not hold, against numpy and against runs in memory."""
+"""tessera matmul out of core: products of matrices that memory does not hold, against numpy and
+against runs in memory."""
 
 import os
 import random
@@ -21,22 +22,32 @@ def draw(rng, shape, kind):
 class Streams(tessera.Case):
     def write(self, **operands):
         return [w for x, values in operands.items()
-                for w in (f"--{x}", tessera.write_matrix(self.path(f"{x}.h5"), values, name=x.upper()))]
+                for w in (f"--{x}", tessera.write_matrix(self.path(f"{x}.h5"), values,
+                                                         name=x.upper()))]
 
     def test_against_numpy(self):
-        """Types, operands turned and stored in chunks, factors, ranks and kernels, through a fraction of the memory."""
+        """Types, operands turned and stored in chunks, factors, ranks and kernels, through a
+        fraction of the memory."""
         rng, choose = numpy.random.default_rng(tessera.SEED), random.Random(tessera.SEED)
         for number in range(16):
-            kind, op = choose.choice(["f4", "f8", "c8", "c16"]), choose.choice(["NN", "TN", "NT", "TT", "HN", "NH"])
-            m, n, k = choose.choice([(520, 430, 610), (300, 900, 1100), (1000, 1, 700), (1, 800, 2100), (350, 360, 0), (0, 7, 5)])
+            kind, op = choose.choice(["f4", "f8", "c8",
+                                      "c16"]), choose.choice(["NN", "TN", "NT", "TT", "HN", "NH"])
+            m, n, k = choose.choice([(520, 430, 610), (300, 900, 1100), (1000, 1, 700),
+                                     (1, 800, 2100), (350, 360, 0), (0, 7, 5)])
             alpha, beta = choose.choice([1, -2.5]), choose.choice([0, 0, 1, 0.5])
             a, b, c = draw(rng, (m, k), kind), draw(rng, (k, n), kind), draw(rng, (m, n), kind)
             words = ["--trans-a", op[0], "--trans-b", op[1], "--alpha", alpha, "--beta", beta,
-                     "--kernel", choose.choice(["auto", "auto", "tiled", "blas"] if "blas" in tessera.kernels("matmul") else ["auto"])]
-            for x, values in {"a": TURN[op[0]](a), "b": TURN[op[1]](b), **({"c": c} if beta else {})}.items():
-                words += [f"--{x}", tessera.write_matrix(self.path(f"{x}.h5"), values, choose.choice(tessera.STORAGES), x)]
-            result = self.succeed("matmul", *words, "--out", "out.h5:/C", "--overwrite", "--out-of-core", "always", "--memory",
-                                  choose.choice(["2500KiB", "4MiB", "100MiB"]) if kind != "c16" else "4MiB",
+                     "--kernel", choose.choice(["auto", "auto", "tiled", "blas"]
+                                               if "blas" in tessera.kernels("matmul")
+                                               else ["auto"])]
+            for x, values in {"a": TURN[op[0]](a), "b": TURN[op[1]](b),
+                              **({"c": c} if beta else {})}.items():
+                words += [f"--{x}", tessera.write_matrix(self.path(f"{x}.h5"), values,
+                                                         choose.choice(tessera.STORAGES), x)]
+            result = self.succeed("matmul", *words, "--out", "out.h5:/C", "--overwrite",
+                                  "--out-of-core", "always", "--memory",
+                                  choose.choice(["2500KiB", "4MiB", "100MiB"]) if kind != "c16"
+                                  else "4MiB",
                                   ranks=choose.choice([0, 0, 2, 3]))
             self.assertIn("passed", result.out)
             self.assertIn("out_of_core", result.out)
@@ -45,17 +56,20 @@ class Streams(tessera.Case):
             want = alpha * (a.astype(wide) @ b.astype(wide)) + beta * c
             size = abs(alpha) * (abs(a).astype("f8") @ abs(b)) + abs(beta) * abs(c)
             unit = 2.0**-24 if kind in ("f4", "c8") else 2.0**-53
-            self.assertLessEqual(numpy.max(abs(got - want) - 4 * (k + 3) * unit * size, initial=0), 0, f"{words}\n{result}")
+            self.assertLessEqual(numpy.max(abs(got - want) - 4 * (k + 3) * unit * size, initial=0),
+                                 0, f"{words}\n{result}")
 
     def test_bits_are_those_in_memory(self):
         """On any number of ranks, through any memory; k has a tree of several leaves."""
         rng = numpy.random.default_rng(tessera.SEED)
-        words = ["matmul", *self.write(a=draw(rng, (230, 5000), "f8"), b=draw(rng, (5000, 310), "f8")), "--overwrite",
+        words = ["matmul", *self.write(a=draw(rng, (230, 5000), "f8"),
+                                       b=draw(rng, (5000, 310), "f8")), "--overwrite",
                  "--out", "out.h5:/C"]
         self.succeed(*words)
         want = tessera.read_matrix(self.path("out.h5"))
         for memory, ranks in (("4MiB", 0), ("8MiB", 0), ("4MiB", 3)):
-            result = self.succeed(*words, "--memory", memory, "--out-of-core", "always", ranks=ranks)
+            result = self.succeed(*words, "--memory", memory, "--out-of-core", "always",
+                                  ranks=ranks)
             self.assertIn("out_of_core", result.out)
             numpy.testing.assert_array_equal(tessera.read_matrix(self.path("out.h5")), want)
 
@@ -67,29 +81,36 @@ class Streams(tessera.Case):
         with h5py.File(self.path("linked.h5"), "w") as file:
             file["pad"] = numpy.zeros(30000)
             file["A"] = h5py.ExternalLink("a.h5", "/A")
-        self.succeed("matmul", "--a", "linked.h5:/A", "--b", "linked.h5:/A", "--trans-b", "T", "--out", "out.h5:/C",
+        self.succeed("matmul", "--a", "linked.h5:/A", "--b", "linked.h5:/A", "--trans-b", "T",
+                     "--out", "out.h5:/C",
                      "--out-of-core", "always", "--memory", "4MiB")
-        numpy.testing.assert_allclose(tessera.read_matrix(self.path("out.h5")), a @ a.T, rtol=1e-12, atol=1e-12)
+        numpy.testing.assert_allclose(tessera.read_matrix(self.path("out.h5")), a @ a.T, rtol=1e-12,
+                                      atol=1e-12)
 
     def test_nonfinite_values(self):
         rng = numpy.random.default_rng(tessera.SEED)
-        a, b, c = draw(rng, (400, 300), "f8"), draw(rng, (300, 500), "f8"), draw(rng, (400, 500), "f8")
+        a, b, c = draw(rng, (400, 300), "f8"), draw(rng, (300, 500),
+                                                    "f8"), draw(rng, (400, 500), "f8")
         a[7, 3], b[5, 11], c[100, 200] = numpy.nan, numpy.inf, -numpy.inf
         with numpy.errstate(invalid="ignore"):
             want = a @ b + c
         for ranks in (0, 2):
-            result = self.succeed("matmul", *self.write(a=a, b=b, c=c), "--beta", 1, "--out", "out.h5:/C", "--overwrite", "--memory",
+            result = self.succeed("matmul", *self.write(a=a, b=b, c=c), "--beta", 1, "--out",
+                                  "out.h5:/C", "--overwrite", "--memory",
                                   "2MiB", ranks=ranks)
             self.assertIn("passed", result.out)
-            numpy.testing.assert_allclose(tessera.read_matrix(self.path("out.h5")), want, rtol=1e-12, atol=1e-12)
+            numpy.testing.assert_allclose(tessera.read_matrix(self.path("out.h5")), want,
+                                          rtol=1e-12, atol=1e-12)
 
     @unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
     def test_memory_is_what_the_plan_says(self):
-        """Operands and result four times the limit: the most that the process held is within 5 % of the plan, beside what any
+        """Operands and result four times the limit: the most that the process held is within 5 % of
+        the plan, beside what any
         run holds."""
         rng = numpy.random.default_rng(tessera.SEED)
         n = 2900
-        words = ("matmul", *self.write(a=rng.random((n, n)), b=rng.random((n, n))), "--out", "out.h5:/C", "--overwrite")
+        words = ("matmul", *self.write(a=rng.random((n, n)), b=rng.random((n, n))), "--out",
+                 "out.h5:/C", "--overwrite")
         small = tessera.write_matrix(self.path("small.h5"), rng.random((8, 8)))
         base = self.own_memory("matmul", "--a", small, "--b", small, "--out", "s.h5:/C")
         limit = 3 * 8 * n * n // 4
@@ -101,13 +122,15 @@ class Streams(tessera.Case):
         self.succeed("verify", "out.h5")
 
     def test_the_plan_says_panels_and_bytes(self):
-        result = self.succeed("matmul", "--n", 4000, "--out", "out.h5:/C", "--memory", "96MiB", "--plan")
+        result = self.succeed("matmul", "--n", 4000, "--out", "out.h5:/C", "--memory", "96MiB",
+                              "--plan")
         for word in ("out of core", "tiles of", "panels of", "reads", "writes", "holds"):
             self.assertIn(word, result.out)
         self.assertFalse(os.path.exists(self.path("out.h5")))
 
     def test_the_results_tell_what_was_read_and_written(self):
-        """As often as the plan says, and once more for the check, by a team's threads or the files'."""
+        """As often as the plan says, and once more for the check, by a team's threads or the
+        files'."""
         rng = numpy.random.default_rng(tessera.SEED)
         a, b = rng.random((500, 600)), rng.random((600, 400))
         words = ("matmul", *self.write(a=a, b=b), "--out", "out.h5:/C", "--overwrite",
@@ -125,10 +148,13 @@ class Streams(tessera.Case):
         self.assertEqual(tessera.traffic(self.path("r.h5")), {}, "nothing goes from file to file")
 
     def test_what_cannot_stream_says_so(self):
-        self.fail_with(tessera.USAGE, "matmul", "--n", 500, "--out-of-core", "always", words="--out")
+        self.fail_with(tessera.USAGE, "matmul", "--n", 500, "--out-of-core", "always",
+                       words="--out")
         self.fail_with(tessera.MEMORY, "matmul", "--n", 2000, "--memory", "8MiB", words="allows")
-        self.fail_with(tessera.MEMORY, "matmul", "--n", 2000, "--memory", "8MiB", "--out", "out.h5:/C", "--out-of-core", "never")
-        self.fail_with(tessera.MEMORY, "matmul", "--n", 2000, "--memory", "100KiB", "--out", "out.h5:/C", words="at least")
+        self.fail_with(tessera.MEMORY, "matmul", "--n", 2000, "--memory", "8MiB", "--out",
+                       "out.h5:/C", "--out-of-core", "never")
+        self.fail_with(tessera.MEMORY, "matmul", "--n", 2000, "--memory", "100KiB", "--out",
+                       "out.h5:/C", words="at least")
         self.assertFalse(os.path.exists(self.path("out.h5")))
 
     def test_a_killed_run_leaves_nothing_under_the_name(self):
@@ -150,12 +176,15 @@ class Streams(tessera.Case):
 
     @unittest.skipIf(tessera.SANITIZED, "sanitizers have a handler of their own")
     def test_an_operand_that_is_cut_short_is_an_io_error(self):
-        """Its pages are gone while they are computed with, or when they are asked for; a slow kernel leaves the time to cut it."""
+        """Its pages are gone while they are computed with, or when they are asked for; a slow
+        kernel leaves the time to cut it."""
         numbers = numpy.random.default_rng(tessera.SEED).random((2500, 2500))
-        job = tessera.Job(["matmul", *self.write(a=numbers, b=numbers), "--out", "out.h5:/C", "--out-of-core", "always",
+        job = tessera.Job(["matmul", *self.write(a=numbers, b=numbers), "--out", "out.h5:/C",
+                           "--out-of-core", "always",
                            "--kernel", "tiled"], folder=self.folder)
         self.addCleanup(job.end)
-        while job.process.poll() is None:  # the plan has looked at both, and closed them, before there is a result
+        # the plan has looked at both, and closed them, before there is a result
+        while job.process.poll() is None:
             with open(f"/proc/{job.process.pid}/maps", encoding="utf-8") as maps:
                 begun = any(".out.h5.partial" in name for name in os.listdir(self.folder))
                 if begun and self.path("b.h5") in maps.read():

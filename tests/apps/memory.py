@@ -36,7 +36,8 @@ class Memory(tessera.Case):
                 self.assertEqual(rows[cure]["source"], "simulated")
 
     def test_false_sharing_ends_where_counters_are_a_line_apart(self):
-        rows = self.simulated("--probe", "false_sharing", "--stride", "8,32,64,128", "--rounds", 1000)
+        rows = self.simulated("--probe", "false_sharing", "--stride", "8,32,64,128", "--rounds",
+                              1000)
         self.assertEqual([row["false_sharing"] > 0.9 for row in rows], [True, True, False, False])
 
     def test_capacity_begins_where_the_cache_ends(self):
@@ -48,7 +49,8 @@ class Memory(tessera.Case):
         self.simulated("--size", "8,72", "--stride", "8,16", "--rounds", "1")
 
     def test_no_simulation_only_times(self):
-        out = self.succeed("memory", "--probe", "conflict", "--rounds", 10, "--no-simulation", *QUICK).out
+        out = self.succeed("memory", "--probe", "conflict", "--rounds", 10, "--no-simulation",
+                           *QUICK).out
         self.assertNotIn("simulated", out)
 
     def test_list_and_help_know_them(self):
@@ -60,13 +62,16 @@ class Memory(tessera.Case):
             if "--config" not in line:
                 words = (*line.split("#")[0].split()[1:], "--plan")
                 if "cuda" in line and tessera.DEVICE != "gpu":
-                    self.fail_with(USAGE, *words, words="needs a GPU")  # a plan ends as its run would
+                    # a plan ends as its run would
+                    self.fail_with(USAGE, *words, words="needs a GPU")
                 else:
                     self.succeed(*words)
 
     def test_wrong_requests_are_told_in_one_line(self):
-        for words, expected in ((("--probe", "fasle_sharing"), "false_sharing"), (("--size", "many"), "--size"),
-                                (("--timeline",), "unknown option --timeline"), (("--rounds", -1), "--rounds"), (("--stride", "-8"), "--stride"),
+        for words, expected in ((("--probe", "fasle_sharing"), "false_sharing"),
+                                (("--size", "many"), "--size"),
+                                (("--timeline",), "unknown option --timeline"),
+                                (("--rounds", -1), "--rounds"), (("--stride", "-8"), "--stride"),
                                 (("--prob", "cold"), "did you mean 'probe'")):
             with self.subTest(words=words):
                 self.fail_with(USAGE, "memory", *words, words=expected)
@@ -81,7 +86,8 @@ class Memory(tessera.Case):
 
 class Counters(tessera.Case):
     def counted(self, *words):
-        """The rows of the table, and what was printed; nothing to simulate where the machine itself counts."""
+        """The rows of the table, and what was printed; nothing to simulate where the machine itself
+        counts."""
         path = self.path("c.h5")
         out = self.succeed(*words, "--counters", *QUICK, "--results", path, "--again").out
         with h5py.File(path, "r") as file:
@@ -99,9 +105,11 @@ class Counters(tessera.Case):
         return [dict(zip(table, values)) for values in zip(*table.values())], out
 
     def test_where_there_are_none_every_workload_is_simulated(self):
-        for words in (("matmul", "--n", 64), ("transpose", "--n", 64), ("stencil", "--shape", "64x64", "--steps", 4),
+        for words in (("matmul", "--n", 64), ("transpose", "--n", 64),
+                      ("stencil", "--shape", "64x64", "--steps", 4),
                       ("sort", "--n", 1000, "--kernel", "counting", "--input", "dense"),
-                      ("memory", "--probe", "conflict", "--rounds", 10), ("scalability", "matmul", "--n", 40)):
+                      ("memory", "--probe", "conflict", "--rounds", 10),
+                      ("scalability", "matmul", "--n", 40)):
             with self.subTest(words=words):
                 rows, out = self.counted(*words)
                 for row in rows:
@@ -118,8 +126,10 @@ class Counters(tessera.Case):
         self.assertIn("(smaller)", out)
 
     def test_what_is_not_traced_is_told(self):
-        for words, why in ((("matmul", "--n", 32, "--trans-a", "T"), "transposed operands are not traced"),
-                           (("stencil", "--shape", "8x8x8", "--steps", 2), "three dimensions are not traced"),
+        for words, why in ((("matmul", "--n", 32, "--trans-a", "T"),
+                            "transposed operands are not traced"),
+                           (("stencil", "--shape", "8x8x8", "--steps", 2),
+                            "three dimensions are not traced"),
                            (("transpose", "--n", 32, "--in-place"), "in_place is not traced")):
             with self.subTest(words=words):
                 rows, out = self.counted(*words)

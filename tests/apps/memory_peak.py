@@ -1,7 +1,10 @@
-"""What --memory and the plan say of a rank is what it has resident at the peak, the program with it; and in memory
-groups of control groups, small beside the problem, with a cold and a warm file cache, no run is killed.
+"""What --memory and the plan say of a rank is what it has resident at the peak, the program with
+it; and in memory
+groups of control groups, small beside the problem, with a cold and a warm file cache, no run is
+killed.
 
-TESSERA_TEST_SLOW=1: groups of 500 MiB, 1 and 2 GiB, too, and products, transposes, sorts and stencils that fill each group in steps.
+TESSERA_TEST_SLOW=1: groups of 500 MiB, 1 and 2 GiB, too, and products, transposes, sorts and
+stencils that fill each group in steps.
 """
 
 import os
@@ -45,7 +48,8 @@ class Peak(tessera.Case):
         return float(found[0][0]) * UNITS[found[0][1]]
 
     def check(self, what, words, ranks=0, least=0.93, most=1.0, limit=None):
-        """limit: --memory, which every rank keeps. What is planned for messages is 5 % of the smallest of these plans."""
+        """limit: --memory, which every rank keeps. What is planned for messages is 5 % of the
+        smallest of these plans."""
         words = [*words, *(("--memory", limit) if limit else ())]
         told = self.planned(words, ranks)
         results = self.path("results.h5")
@@ -56,8 +60,10 @@ class Peak(tessera.Case):
             run = next(iter(file.values()))
             planned, peak = run["ranks/planned_resident"][()], run["ranks/peak_resident"][()]
         self.assertEqual(len(planned), max(1, ranks))
-        print(f"{what}, {max(1, ranks)} ranks: planned {planned.max() / MIB:.1f} MiB, peak {peak.max() / MIB:.1f} MiB, "
-              f"{peak.max() / planned.max():.3f}" + (f" of --memory {limit / MIB:.0f} MiB" if limit else ""), flush=True)
+        print(f"{what}, {max(1, ranks)} ranks: planned {planned.max() / MIB:.1f} MiB, peak "
+              f"{peak.max() / MIB:.1f} MiB, "
+              f"{peak.max() / planned.max():.3f}" + (f" of --memory {limit / MIB:.0f} MiB" if limit
+                                                     else ""), flush=True)
         with self.subTest(what, ranks=ranks):
             self.assertLess(abs(told - planned.max()), 0.1 * told)  # tiles may be cut otherwise
             self.assertTrue((peak <= most * planned).all(), f"{peak} {planned}")
@@ -67,42 +73,58 @@ class Peak(tessera.Case):
                 self.assertTrue((peak <= limit).all(), f"{peak} {limit}")
 
     def test_in_memory(self):
-        """Sorts plan for spare room as large as the keys: mergesort uses all of it, other kernels what the keys ask for."""
+        """Sorts plan for spare room as large as the keys: mergesort uses all of it, other kernels
+        what the keys ask for."""
         write_inputs(self.path("in.h5"), 80 * MIB)
         for ranks, more in ((0, 1), (3, 1.6)):
             n, out = int(2900 * more), ("--out", "out.h5:/X", "--overwrite")
             self.check("product", ("matmul", "--n", n, *ONCE), ranks)
             self.check("transpose", ("transpose", "--n", int(3600 * more), *ONCE, *out), ranks)
             self.check("transpose of a file", ("transpose", "--in", "in.h5:/A", *ONCE, *out), ranks)
-            self.check("sort", ("sort", "--n", int(9e6 * more ** 2), "--kernel", "mergesort", *ONCE), ranks)
-            self.check("sort of a file", ("sort", "--in", "in.h5:/K", "--kernel", "mergesort", *out), ranks)
-            self.check("stencil", ("stencil", "--shape", f"{n}x{n}", "--steps", 8, *ONCE, *out), ranks)
+            self.check("sort", ("sort", "--n", int(9e6 * more ** 2), "--kernel", "mergesort",
+                                *ONCE), ranks)
+            self.check("sort of a file", ("sort", "--in", "in.h5:/K", "--kernel", "mergesort",
+                                          *out), ranks)
+            self.check("stencil", ("stencil", "--shape", f"{n}x{n}", "--steps", 8, *ONCE, *out),
+                       ranks)
 
     def test_in_rounds(self):
         self.check("product in rounds", ("matmul", "--n", 3600, *ONCE), 3, limit=190 * MIB)
-        self.check("sort in rounds", ("sort", "--n", 30000000, *ONCE), 3, least=0.85, limit=130 * MIB)
+        self.check("sort in rounds", ("sort", "--n", 30000000, *ONCE), 3, least=0.85,
+                   limit=130 * MIB)
 
     def test_out_of_core(self):
         """Tiles and runs do not fill any limit: that none holds more matters here."""
         write_inputs(self.path("in.h5"), 200 * MIB)
         for ranks, limit in ((0, 200 * MIB), (3, 120 * MIB)):
             out = ("--out", "out.h5:/X", "--overwrite", "--out-of-core", "always")
-            self.check("product out of core", ("matmul", "--n", 3600, *out), ranks, least=0.85, limit=limit)
-            self.check("product of files", ("matmul", "--a", "in.h5:/A", "--b", "in.h5:/A", *out), ranks, least=0.85, limit=limit)
-            self.check("transpose of a file", ("transpose", "--in", "in.h5:/A", *out), ranks, least=0.85, limit=limit)
-            self.check("sort of a file", ("sort", "--in", "in.h5:/K", *out), ranks, least=0.85, limit=limit)
-            self.check("sort of a table", ("sort", "--in", "in.h5:/T", "--by", "key", *out), ranks, least=0.85, limit=limit)
+            self.check("product out of core", ("matmul", "--n", 3600, *out), ranks, least=0.85,
+                       limit=limit)
+            self.check("product of files", ("matmul", "--a", "in.h5:/A", "--b", "in.h5:/A", *out),
+                       ranks, least=0.85, limit=limit)
+            self.check("transpose of a file", ("transpose", "--in", "in.h5:/A", *out), ranks,
+                       least=0.85, limit=limit)
+            self.check("sort of a file", ("sort", "--in", "in.h5:/K", *out), ranks, least=0.85,
+                       limit=limit)
+            self.check("sort of a table", ("sort", "--in", "in.h5:/T", "--by", "key", *out), ranks,
+                       least=0.85, limit=limit)
 
     def test_the_program_counts(self):
-        """Less than the program takes is too little, whatever the problem is; the message says how much that is."""
-        for words in (("matmul", "--n", 100), ("transpose", "--n", 100), ("sort", "--n", 1000), ("stencil", "--shape", "9x9")):
-            self.fail_with(MEMORY, *words, "--memory", "2MiB", words=("the program itself", "2 MiB"), environment=MEASURED)
-        self.fail_with(MEMORY, "transpose", "--n", 100, "--out", "t.h5:/T", "--out-of-core", "always", "--memory", "2MiB",
+        """Less than the program takes is too little, whatever the problem is; the message says how
+        much that is."""
+        for words in (("matmul", "--n", 100), ("transpose", "--n", 100), ("sort", "--n", 1000),
+                      ("stencil", "--shape", "9x9")):
+            self.fail_with(MEMORY, *words, "--memory", "2MiB",
+                           words=("the program itself", "2 MiB"), environment=MEASURED)
+        self.fail_with(MEMORY, "transpose", "--n", 100, "--out", "t.h5:/T", "--out-of-core",
+                       "always", "--memory", "2MiB",
                        words=("the program itself", "allow more"), environment=MEASURED)
-        self.succeed("matmul", "--n", 100, "--memory", "2MiB")  # buffers alone, as tests of tiny inputs have it
+        # buffers alone, as tests of tiny inputs have it
+        self.succeed("matmul", "--n", 100, "--memory", "2MiB")
 
 
-# --- memory groups -------------------------------------------------------------------------------------------
+# --- memory groups
+# -------------------------------------------------------------------------------------------
 
 
 class Group:
@@ -139,7 +161,8 @@ class Group:
         raise OSError("no control group here has a memory controller for groups of one's own")
 
     def write(self, version, limit):
-        with open(os.path.join(self.folder, "memory.limit_in_bytes" if version == 1 else "memory.max"), "w") as file:
+        with open(os.path.join(self.folder, "memory.limit_in_bytes" if version == 1
+                               else "memory.max"), "w") as file:
             file.write(str(limit))
 
     def run(self, command, **how):
@@ -171,9 +194,11 @@ class InGroups(tessera.Case):
         return group
 
     def requests(self, limit, ranks, fill):
-        """All workloads with `fill` of the group's bytes for arrays, and some that go from file to file."""
+        """All workloads with `fill` of the group's bytes for arrays, and some that go from file to
+        file."""
         n, out = int((fill * limit / 16) ** 0.5), ("--out", "out.h5:/X", "--overwrite")
-        yield "product", ("matmul", "--n", n, "--k", 200, *ONCE, *out)  # C and its neighbours: a second at most
+        # C and its neighbours: a second at most
+        yield "product", ("matmul", "--n", n, "--k", 200, *ONCE, *out)
         yield "transpose", ("transpose", "--n", n, *ONCE, *out)
         yield "sort", ("sort", "--n", int(fill * limit / 16), *ONCE, *out)
         yield "stencil", ("stencil", "--shape", f"{n}x{n}", "--steps", 4, *ONCE, *out)
@@ -182,7 +207,8 @@ class InGroups(tessera.Case):
 
     def from_files(self):
         out = ("--out", "out.h5:/X", "--overwrite")
-        yield "product of files", ("matmul", "--a", "in.h5:/A", "--b", "in.h5:/A", "--no-verify", *out)
+        yield "product of files", ("matmul", "--a", "in.h5:/A", "--b", "in.h5:/A", "--no-verify",
+                                   *out)
         yield "transpose of a file", ("transpose", "--in", "in.h5:/A", *out)
         yield "sort of a file", ("sort", "--in", "in.h5:/K", *out)
         yield "sort of a table", ("sort", "--in", "in.h5:/T", "--by", "key", *out)
@@ -195,7 +221,8 @@ class InGroups(tessera.Case):
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def run_in(self, group, what, ranks, words, codes):
-        command = [*(("mpirun", "-n", str(ranks)) if ranks else ()), tessera.PROGRAM, *map(str, words)]
+        command = [*(("mpirun", "-n", str(ranks)) if ranks else ()), tessera.PROGRAM,
+                   *map(str, words)]
         result = group.run(command, folder=self.folder, environment=MEASURED)
         with self.subTest(what, ranks=ranks):
             self.assertIn(result.code, (OK, MEMORY), str(result))
@@ -215,8 +242,10 @@ class InGroups(tessera.Case):
                     for _ in range(2):
                         group.read(self.path("in.h5"), self.folder)
                 self.run_in(group, f"{what}, {cache}, {limit / MIB:.0f} MiB", ranks, words, codes)
-        print(f"{limit / MIB:.0f} MiB, {max(1, ranks)} ranks: {codes.count(OK)} ran, {codes.count(MEMORY)} were refused", flush=True)
-        self.assertGreaterEqual(codes.count(OK), len(codes) // 3)  # a plan that refuses everything keeps any limit
+        print(f"{limit / MIB:.0f} MiB, {max(1, ranks)} ranks: {codes.count(OK)} ran, "
+              f"{codes.count(MEMORY)} were refused", flush=True)
+        # a plan that refuses everything keeps any limit
+        self.assertGreaterEqual(codes.count(OK), len(codes) // 3)
 
     def test_groups(self):
         limits = (300 * MIB, 500 * MIB, GIB, 2 * GIB) if tessera.SLOW else (300 * MIB,)
@@ -226,21 +255,25 @@ class InGroups(tessera.Case):
                 self.look_at(limit, ranks, fills)
 
     def test_a_warm_cache_leaves_as_much_as_a_cold_one(self):
-        """Pages that were read twice are active ones, and the kernel gives them back as it does the others."""
+        """Pages that were read twice are active ones, and the kernel gives them back as it does the
+        others."""
         group = self.in_group(400 * MIB)
         write_inputs(self.path("in.h5"), 120 * MIB)
         for _ in range(2):
             group.read(self.path("in.h5"), self.folder)
-        result = group.run([tessera.PROGRAM, "transpose", "--n", "3600", *map(str, ONCE)], folder=self.folder,
+        result = group.run([tessera.PROGRAM, "transpose", "--n", "3600", *map(str, ONCE)],
+                           folder=self.folder,
                            environment=MEASURED)
         self.assertEqual(result.code, OK, str(result))
 
     def test_the_report_of_a_killed_sort(self):
-        """A product and then a sort of 1e8 keys into one file, in 500 MiB: the sort went out of core and was killed."""
+        """A product and then a sort of 1e8 keys into one file, in 500 MiB: the sort went out of
+        core and was killed."""
         group = self.in_group(500 * MIB)
         for words in (("matmul", "--n", 1500, "--out", "o.h5:/C", *ONCE),
                       ("sort", "--n", 50000000, "--out", "o2.h5:/C", *ONCE)):
-            result = group.run([tessera.PROGRAM, *map(str, words)], folder=self.folder, environment=MEASURED)
+            result = group.run([tessera.PROGRAM, *map(str, words)], folder=self.folder,
+                               environment=MEASURED)
             self.assertIn(result.code, (OK, MEMORY), str(result))
 
 

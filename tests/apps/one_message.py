@@ -1,4 +1,5 @@
-"""A request that fails says why in one message, and the same one every time, on many ranks and while others have the cores.
+"""A request that fails says why in one message, and the same one every time, on many ranks and
+while others have the cores.
 
 The complete set (TESSERA_TEST_SLOW=1): 200 runs of each request beside 16 spinning shells.
 """
@@ -38,7 +39,8 @@ class OneMessage(tessera.Case):
         "a missing input": (MISSING, "transpose", "--in", "none.h5:/A"),
         "an input that is no HDF5": (BAD_DATA, "transpose", "--in", "notes.h5:/A"),
         "shapes that do not go together": (BAD_DATA, "matmul", "--a", "a.h5:/A", "--b", "b.h5:/B"),
-        "an output that exists": (CANNOT_CREATE, "transpose", "--in", "a.h5:/A", "--out", "notes.h5:/T"),
+        "an output that exists": (CANNOT_CREATE, "transpose", "--in", "a.h5:/A", "--out",
+                                  "notes.h5:/T"),
         "no memory": (MEMORY, "stencil", "--shape", "900x900", "--memory", "1MiB"),
         "a missing report": (MISSING, "report", "none.h5"),
     }
@@ -53,9 +55,12 @@ class OneMessage(tessera.Case):
                 said = collections.Counter(tuple(result.errors) for result in results)
                 codes = collections.Counter(result.code for result in results)
                 killed = sum("exited on signal" in result.err for result in results)
-                print(f"  {name}: codes {dict(codes)}, {len(said)} different, {killed} with a rank that a signal ended, "
-                      f"{sum(result.deserted for result in results)} launchers that stayed", flush=True)
-                wrong = next((r for r in results if len(r.errors) != 1 or r.code != code), results[0])
+                print(f"  {name}: codes {dict(codes)}, {len(said)} different, {killed} with a rank "
+                      f"that a signal ended, "
+                      f"{sum(result.deserted for result in results)} launchers that stayed",
+                      flush=True)
+                wrong = next((r for r in results if len(r.errors) != 1 or r.code != code),
+                             results[0])
                 self.assertEqual(set(codes), {code}, str(wrong))
                 self.assertEqual([len(errors) for errors in said], [1], f"{said}\n{wrong}")
                 self.assertEqual(killed, 0, str(wrong))

@@ -1,4 +1,5 @@
-"""Packed and missing numbers (CF): values are computed with, and nothing that is missing goes into a sum silently."""
+"""Packed and missing numbers (CF): values are computed with, and nothing that is missing goes into
+a sum silently."""
 
 import unittest
 
@@ -16,7 +17,8 @@ QUICK = ("--repetitions", 1, "--warmups", 0)
 # Name: type as stored, attributes, and how many numbers of the file are missing by them.
 FORMS = {
     "scaled_f64": ("i2", {"scale_factor": 0.01, "add_offset": 273.15}),
-    "scaled_f32": ("i2", {"scale_factor": numpy.float32(0.01), "add_offset": numpy.float32(273.15)}),
+    "scaled_f32": ("i2", {"scale_factor": numpy.float32(0.01),
+                          "add_offset": numpy.float32(273.15)}),
     "scaled_big_endian": (">i2", {"scale_factor": 0.5}),
     "offset_alone": ("u1", {"add_offset": numpy.float32(-20)}),
     "unsigned_words": ("i8", {"_Unsigned": "true", "scale_factor": 2.0}),
@@ -46,18 +48,22 @@ def draw(rng, kind, attributes, shape):
         for one in numpy.atleast_1d(attributes.get(name, [])):
             stored[tuple(rng.integers(0, n) for n in shape)] = one
     if {"valid_range", "valid_min", "valid_max"} & set(attributes):
-        stored[1, 2], stored[2, 1] = (-5, 120) if "valid_range" in attributes else (-5, 0) if "valid_min" in attributes else (120, 0)
+        stored[1, 2], stored[2, 1] = (-5, 120) if "valid_range" in attributes else (
+            -5, 0) if "valid_min" in attributes else (120, 0)
     return stored
 
 
 def values_of(stored, attributes, dtype):
-    """What numpy makes of them by the words of CF, one step after the other; missing ones are masked."""
-    at = {name: numpy.atleast_1d(value) for name, value in attributes.items() if name != "_Unsigned"}
+    """What numpy makes of them by the words of CF, one step after the other; missing ones are
+    masked."""
+    at = {name: numpy.atleast_1d(value) for name, value in attributes.items()
+          if name != "_Unsigned"}
     other = attributes.get("_Unsigned")
     if other is not None:
         turned = numpy.dtype(("u" if other == "true" else "i") + str(stored.dtype.itemsize))
         stored = stored.view(turned)
-        at = {name: value.view(turned) if name == "_FillValue" else value for name, value in at.items()}
+        at = {name: value.view(turned) if name == "_FillValue" else value
+              for name, value in at.items()}
     mask = numpy.zeros(stored.shape, bool)
     for name in ("_FillValue", "missing_value"):
         for one in at.get(name, []):
@@ -68,7 +74,8 @@ def values_of(stored, attributes, dtype):
         values = values + dtype(at.get("add_offset", [0])[0])
     low = at.get("valid_range", at.get("valid_min", [None]))[0]
     high = at.get("valid_range", at.get("valid_max", [None]))[-1]
-    compared = values if "valid_range" in at and at["valid_range"].dtype.kind == "f" and stored.dtype.kind != "f" else stored
+    compared = values if "valid_range" in at and at[
+        "valid_range"].dtype.kind == "f" and stored.dtype.kind != "f" else stored
     with numpy.errstate(invalid="ignore"):
         mask |= (compared < low) if low is not None else False
         mask |= (compared > high) if high is not None else False
@@ -89,19 +96,22 @@ class Packed(tessera.Case):
                 file[name].attrs.update(attributes)
                 file[name].attrs["units"] = "K"
                 single = name in ("scaled_f32", "offset_alone") or (name in MASKED and kind == "f4")
-                self.fields[name] = (stored, values_of(stored, attributes, numpy.float32 if single else numpy.float64))
+                self.fields[name] = (stored, values_of(stored, attributes,
+                                                       numpy.float32 if single else numpy.float64))
             file["eye"] = numpy.eye(self.SHAPE[1], dtype="f4")
 
     def unpacked(self, name, *more, ranks=0):
         """The field after no step, as what --type auto makes of it."""
-        self.succeed("stencil", "--in", f"in.h5:/{name}", "--steps", 0, "--out", "u.h5:/u", "--overwrite", *more, ranks=ranks)
+        self.succeed("stencil", "--in", f"in.h5:/{name}", "--steps", 0, "--out", "u.h5:/u",
+                     "--overwrite", *more, ranks=ranks)
         return tessera.read_matrix(self.path("u.h5"), "u")
 
     def test_values_are_those_of_numpy(self):
         for name in FORMS:
             for ranks in (0, 3):
                 got, (_, want) = self.unpacked(name, ranks=ranks), self.fields[name]
-                self.assertEqual((got.dtype, got.tobytes()), (want.dtype, want.data.tobytes()), name)
+                self.assertEqual((got.dtype, got.tobytes()), (want.dtype, want.data.tobytes()),
+                                 name)
         with h5py.File(self.path("u.h5")) as file:
             self.assertEqual(file["u"].attrs["units"], "K")
             self.assertNotIn("scale_factor", file["u"].attrs)
@@ -111,9 +121,11 @@ class Packed(tessera.Case):
             mask = self.fields[name][1].mask
             first = ",".join(str(int(k)) for k in numpy.argwhere(mask)[0])
             for ranks in (0, 3):
-                for words in (("stencil", "--in", f"in.h5:/{name}", "--steps", 1), ("matmul", "--a", f"in.h5:/{name}", "--b", "in.h5:/eye", *QUICK)):
+                for words in (("stencil", "--in", f"in.h5:/{name}", "--steps", 1),
+                              ("matmul", "--a", f"in.h5:/{name}", "--b", "in.h5:/eye", *QUICK)):
                     self.fail_with(BAD_DATA, *words, "--out", "x.h5:/x", ranks=ranks,
-                                   words=(f"in.h5:/{name} has {mask.sum()} of {mask.size} cells", f"[{first}]", "--fill nan", "--raw"))
+                                   words=(f"in.h5:/{name} has {mask.sum()} of {mask.size} cells",
+                                          f"[{first}]", "--fill nan", "--raw"))
 
     def test_fill(self):
         for name in MASKED:
@@ -121,7 +133,8 @@ class Packed(tessera.Case):
             self.assertGreater(want.mask.sum(), 0)
             for ranks, fill in ((0, "nan"), (3, "nan"), (4, "-7.5")):
                 got = self.unpacked(name, "--fill", fill, ranks=ranks)
-                numpy.testing.assert_array_equal(got, want.filled(float(fill)).astype(want.dtype), name)
+                numpy.testing.assert_array_equal(got, want.filled(float(fill)).astype(want.dtype),
+                                                 name)
             self.assertEqual("_FillValue" in h5py.File(self.path("u.h5"))["u"].attrs, False)
             self.unpacked(name, "--fill", "nan")
             with h5py.File(self.path("u.h5")) as file:
@@ -129,20 +142,29 @@ class Packed(tessera.Case):
 
     def test_raw(self):
         for name, (stored, _) in self.fields.items():
-            numpy.testing.assert_array_equal(self.unpacked(name, "--raw"), stored.astype("f8" if stored.dtype.kind != "f" or stored.dtype.itemsize > 4 else "f4"), name)
+            numpy.testing.assert_array_equal(self.unpacked(name, "--raw"),
+                                             stored.astype("f8" if stored.dtype.kind != "f"
+                                                           or stored.dtype.itemsize > 4 else "f4"),
+                                             name)
 
     def test_products(self):
         """In memory, in rounds and out of core, on 1, 3 and 4 ranks, of parts too."""
         m, k, n = 150, 90, 120
-        a, b = self.rng.integers(-500, 500, (m, k)).astype("i2"), self.rng.integers(0, 200, (k, n)).astype("u1")
+        a, b = self.rng.integers(-500, 500, (m, k)).astype("i2"), self.rng.integers(
+            0, 200, (k, n)).astype("u1")
         b[3, 5] = b[80, 100] = 255
         with h5py.File(self.path("p.h5"), "w") as file:
-            file.create_dataset("a", data=a, chunks=(20, 20)).attrs.update({"scale_factor": 0.25, "add_offset": 3.0})
-            file.create_dataset("b", data=b).attrs.update({"scale_factor": 0.5, "_FillValue": numpy.uint8(255)})
+            file.create_dataset("a", data=a, chunks=(20,
+                                                     20)).attrs.update({"scale_factor": 0.25,
+                                                                        "add_offset": 3.0})
+            file.create_dataset("b", data=b).attrs.update({"scale_factor": 0.5,
+                                                           "_FillValue": numpy.uint8(255)})
         left, right = a * 0.25 + 3, numpy.where(b == 255, 2.0, b * 0.5)
-        words = ("matmul", "--a", "p.h5:/a", "--b", "p.h5:/b", "--out", "c.h5:/C", "--overwrite", *QUICK)
+        words = ("matmul", "--a", "p.h5:/a", "--b", "p.h5:/b", "--out", "c.h5:/C", "--overwrite",
+                 *QUICK)
         for ranks in (1, 3, 4):
-            ways = [(), ("--algorithm", "summa", "--panel", 16), ("--out-of-core", "always", "--memory", "512KiB")]
+            ways = [(), ("--algorithm", "summa", "--panel", 16),
+                    ("--out-of-core", "always", "--memory", "512KiB")]
             for kib in range(400, 40, -40):  # as little as has it go in rounds
                 way = ("--memory", f"{kib}KiB", "--out-of-core", "never")
                 plan = self.run_tessera(*words, *way, "--fill", 2, "--plan", ranks=ranks)
@@ -150,33 +172,46 @@ class Packed(tessera.Case):
                     ways.append(way)
                     break
             for way in ways:
-                self.fail_with(BAD_DATA, *words, *way, ranks=ranks, words=("p.h5:/b has 2 of", "[3,5]"))
+                self.fail_with(BAD_DATA, *words, *way, ranks=ranks,
+                               words=("p.h5:/b has 2 of", "[3,5]"))
                 self.succeed(*words, *way, "--fill", 2, ranks=ranks)
-                numpy.testing.assert_allclose(tessera.read_matrix(self.path("c.h5")), left @ right, rtol=1e-13)
-        self.succeed("matmul", "--a", "p.h5:/a[10:60,5:]", "--b", "p.h5:/b[5:,:90]", "--out", "c.h5:/C", "--overwrite", *QUICK, "--fill", 2)
-        numpy.testing.assert_allclose(tessera.read_matrix(self.path("c.h5")), left[10:60, 5:] @ right[5:, :90], rtol=1e-13)
+                numpy.testing.assert_allclose(tessera.read_matrix(self.path("c.h5")), left @ right,
+                                              rtol=1e-13)
+        self.succeed("matmul", "--a", "p.h5:/a[10:60,5:]", "--b", "p.h5:/b[5:,:90]", "--out",
+                     "c.h5:/C", "--overwrite", *QUICK, "--fill", 2)
+        numpy.testing.assert_allclose(tessera.read_matrix(self.path("c.h5")),
+                                      left[10:60, 5:] @ right[5:, :90], rtol=1e-13)
         self.succeed(*words, "--raw")
-        numpy.testing.assert_allclose(tessera.read_matrix(self.path("c.h5")), a.astype("f8") @ b.astype("f8"), rtol=1e-13)
+        numpy.testing.assert_allclose(tessera.read_matrix(self.path("c.h5")),
+                                      a.astype("f8") @ b.astype("f8"), rtol=1e-13)
         self.succeed(*words, "--fill", 2, "--type", "c128")
-        numpy.testing.assert_allclose(tessera.read_matrix(self.path("c.h5")).view("f8").reshape(m, n, 2)[..., 0], left @ right, rtol=1e-13)
+        numpy.testing.assert_allclose(
+            tessera.read_matrix(self.path("c.h5")).view("f8").reshape(m, n, 2)[..., 0],
+            left @ right, rtol=1e-13)
 
     def test_fields(self):
         """Many steps, three dimensions and parts: as those of the values in a file of their own."""
         stored = self.rng.integers(-3000, 3000, (9, 14, 11)).astype("i2")
         stored[4, 3, 2] = -32768
         with h5py.File(self.path("f.h5"), "w") as file:
-            file.create_dataset("u", data=stored, chunks=(3, 14, 11)).attrs.update({"scale_factor": 0.125, "_FillValue": numpy.int16(-32768)})
+            file.create_dataset("u", data=stored, chunks=(3, 14, 11)).attrs.update(
+                {"scale_factor": 0.125, "_FillValue": numpy.int16(-32768)})
             file["v"] = numpy.where(stored == -32768, 1.5, stored * 0.125)
             file["k"] = numpy.full(stored.shape, 2, "u1")
             file["k"].attrs["scale_factor"] = 0.25
             file["half"] = numpy.full(stored.shape, 0.5)
         steps = ("--steps", 6, "--overwrite")
         for ranks in (1, 3, 4):
-            for more, same in (((), ()), (("--coefficients", "f.h5:/k"), ("--coefficients", "f.h5:/half"))):
-                self.succeed("stencil", "--in", "f.h5:/u", *steps, "--fill", 1.5, "--out", "g.h5:/u", *more, ranks=ranks)
-                self.succeed("stencil", "--in", "f.h5:/v", *steps, "--out", "h.h5:/u", *same, ranks=ranks)
-                self.assertEqual(tessera.read_matrix(self.path("g.h5"), "u").tobytes(), tessera.read_matrix(self.path("h.h5"), "u").tobytes())
-        self.fail_with(BAD_DATA, "stencil", "--in", "f.h5:/u[4]", *steps[:2], words=("1 of 154", "[3,2]"))
+            for more, same in (((), ()), (("--coefficients", "f.h5:/k"),
+                                          ("--coefficients", "f.h5:/half"))):
+                self.succeed("stencil", "--in", "f.h5:/u", *steps, "--fill", 1.5, "--out",
+                             "g.h5:/u", *more, ranks=ranks)
+                self.succeed("stencil", "--in", "f.h5:/v", *steps, "--out", "h.h5:/u", *same,
+                             ranks=ranks)
+                self.assertEqual(tessera.read_matrix(self.path("g.h5"), "u").tobytes(),
+                                 tessera.read_matrix(self.path("h.h5"), "u").tobytes())
+        self.fail_with(BAD_DATA, "stencil", "--in", "f.h5:/u[4]", *steps[:2],
+                       words=("1 of 154", "[3,2]"))
         self.succeed("stencil", "--in", "f.h5:/u[5:]", *steps[:2])
 
     def test_transposes_and_sorts_carry_numbers_as_they_are(self):
@@ -185,7 +220,8 @@ class Packed(tessera.Case):
             self.succeed("transpose", "--in", f"in.h5:/{name}", "--out", "t.h5:/T", "--overwrite")
             with h5py.File(self.path("t.h5")) as file, h5py.File(self.path("in.h5")) as source:
                 self.assertEqual(file["T"][()].tobytes(), stored.T.tobytes())
-                self.assertEqual({key: str(value) for key, value in file["T"].attrs.items() if key not in ("tessera_checksum", "DIMENSION_LIST")},
+                self.assertEqual({key: str(value) for key, value in file["T"].attrs.items()
+                                  if key not in ("tessera_checksum", "DIMENSION_LIST")},
                                  {key: str(value) for key, value in source[name].attrs.items()})
 
     def test_sorts_with_fill_values_last(self):
@@ -195,25 +231,34 @@ class Packed(tessera.Case):
         real = self.rng.random(n).astype("f4")
         real[::7] = -1
         with h5py.File(self.path("k.h5"), "w") as file:
-            file.create_dataset("t/k", data=stored).attrs.update({"_FillValue": numpy.int16(-99), "scale_factor": 0.1})
-            file.create_dataset("t/r", data=real, chunks=(100,)).attrs["valid_min"] = numpy.float32(0)
+            file.create_dataset("t/k", data=stored).attrs.update({"_FillValue": numpy.int16(-99),
+                                                                  "scale_factor": 0.1})
+            file.create_dataset("t/r", data=real, chunks=(100,
+                                                          )).attrs["valid_min"] = numpy.float32(0)
             file["t/row"] = numpy.arange(n)
         missing = stored == -99
         for ranks in (1, 3, 4):
             for more in ((), ("--out-of-core", "always", "--memory", "64KiB")):
-                for way, keys in (((), (stored, missing)), (("--descending",), (-stored.astype(int), missing))):
-                    self.succeed("sort", "--in", "k.h5:/t/k", *way, *more, "--fill", "last", "--out", "s.h5:/k", "--argsort", "s.h5:/p", "--overwrite", ranks=ranks)
+                for way, keys in (((), (stored, missing)),
+                                  (("--descending",), (-stored.astype(int), missing))):
+                    self.succeed("sort", "--in", "k.h5:/t/k", *way, *more, "--fill", "last",
+                                 "--out", "s.h5:/k", "--argsort", "s.h5:/p", "--overwrite",
+                                 ranks=ranks)
                     order = numpy.lexsort(keys)
                     with h5py.File(self.path("s.h5")) as file:
                         numpy.testing.assert_array_equal(file["p"][()], order)
                         self.assertEqual(file["k"][()].tobytes(), stored[order].tobytes())
                         self.assertEqual(file["k"].attrs["scale_factor"], 0.1)
-                self.succeed("sort", "--in", "k.h5:/t", "--by=-r,k", *more, "--fill", "last", "--out", "s.h5:/t", "--overwrite", ranks=ranks)
+                self.succeed("sort", "--in", "k.h5:/t", "--by=-r,k", *more, "--fill", "last",
+                             "--out", "s.h5:/t", "--overwrite", ranks=ranks)
                 order = numpy.lexsort((stored, missing, -real, real < 0))
-                numpy.testing.assert_array_equal(tessera.read_matrix(self.path("s.h5"), "t/row"), order)
+                numpy.testing.assert_array_equal(tessera.read_matrix(self.path("s.h5"), "t/row"),
+                                                 order)
         self.succeed("sort", "--in", "k.h5:/t/k", "--out", "s.h5:/k", "--overwrite")
-        self.assertEqual(tessera.read_matrix(self.path("s.h5"), "k").tobytes(), numpy.sort(stored).tobytes())
-        self.fail_with(USAGE, "sort", "--in", "k.h5:/t/k", "--fill", "last", "--quantiles", 0.5, words="--fill last")
+        self.assertEqual(tessera.read_matrix(self.path("s.h5"), "k").tobytes(),
+                         numpy.sort(stored).tobytes())
+        self.fail_with(USAGE, "sort", "--in", "k.h5:/t/k", "--fill", "last", "--quantiles", 0.5,
+                       words="--fill last")
 
     def test_others_that_compute(self):
         """Transposes that scale, and quantiles, know no packing: they say so."""
@@ -228,12 +273,16 @@ class Packed(tessera.Case):
     def test_what_is_not_understood(self):
         with h5py.File(self.path("in.h5"), "r+") as file:
             file["eye"].attrs["scale_factor"] = "two"
-        self.fail_with(BAD_DATA, "stencil", "--in", "in.h5:/eye", "--steps", 1, words=("'scale_factor'", "no number", "--raw"))
+        self.fail_with(BAD_DATA, "stencil", "--in", "in.h5:/eye", "--steps", 1,
+                       words=("'scale_factor'", "no number", "--raw"))
         self.succeed("stencil", "--in", "in.h5:/eye", "--steps", 1, "--raw")
-        self.fail_with(USAGE, "stencil", "--in", "in.h5:/eye", "--steps", 1, "--fill", "none", words=("--fill 'none'", "nan"))
-        self.fail_with(USAGE, "stencil", "--in", "in.h5:/eye", "--steps", 1, "--fill", "nan", "--raw", words="--raw")
+        self.fail_with(USAGE, "stencil", "--in", "in.h5:/eye", "--steps", 1, "--fill", "none",
+                       words=("--fill 'none'", "nan"))
+        self.fail_with(USAGE, "stencil", "--in", "in.h5:/eye", "--steps", 1, "--fill", "nan",
+                       "--raw", words="--raw")
         self.succeed("stencil", "--in", "in.h5:/range", "--steps", 1, "--fill", "nan", "--plan")
-        self.fail_with(BAD_DATA, "stencil", "--in", "in.h5:/range", "--steps", 1, "--plan", words="without a value")
+        self.fail_with(BAD_DATA, "stencil", "--in", "in.h5:/range", "--steps", 1, "--plan",
+                       words="without a value")
 
 
 @unittest.skipUnless(netCDF4, "needs netCDF4 and xarray")
@@ -255,15 +304,18 @@ class ByOthers(tessera.Case):
             byte.set_auto_maskandscale(False)
             byte[:] = rng.integers(-128, 127, (12, 15))
             byte[2, 3] = -1
-            file.createVariable("plain", "f4", ("y", "x"), fill_value=numpy.float32(-9999))[:] = rng.random((12, 15))
+            file.createVariable("plain", "f4", ("y", "x"),
+                                fill_value=numpy.float32(-9999))[:] = rng.random((12, 15))
 
     def test_values(self):
         for name in ("t2m[1]", "byte", "plain"):
-            self.succeed("stencil", "--in", f"e.nc:/{name}", "--steps", 0, "--fill", "nan", "--out", "u.h5:/u", "--overwrite", ranks=3)
+            self.succeed("stencil", "--in", f"e.nc:/{name}", "--steps", 0, "--fill", "nan", "--out",
+                         "u.h5:/u", "--overwrite", ranks=3)
             got = tessera.read_matrix(self.path("u.h5"), "u")
             with netCDF4.Dataset(self.path("e.nc")) as file:
                 want = file[name.partition("[")[0]][1 if "[" in name else slice(None)]
-                numpy.testing.assert_allclose(got, numpy.ma.filled(want.astype("f8"), numpy.nan), rtol=2e-7)
+                numpy.testing.assert_allclose(got, numpy.ma.filled(want.astype("f8"), numpy.nan),
+                                              rtol=2e-7)
             with xarray.open_dataset(self.path("e.nc")) as data:
                 want = data[name.partition("[")[0]].values
                 numpy.testing.assert_allclose(got, want[1] if "[" in name else want, rtol=2e-7)

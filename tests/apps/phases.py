@@ -6,18 +6,21 @@ import re
 import tessera
 from tessera import h5py, numpy
 
-# Heat on a periodic field conserves its sum, which the check takes over the whole field: a pass as long as a step.
+# Heat on a periodic field conserves its sum, which the check takes over the whole field: a pass as
+# long as a step.
 CASES = {"matmul": ("--n", 600),
          "transpose": ("--n", 2000),
          "stencil": ("--shape", "1500x1500", "--steps", 2, "--boundary", "periodic"),
          "sort": ("--n", 2000000, "--type", "f64")}
-BESIDE = {"to device", "device kernels", "from device", "interior", "edges"}  # told of other phases, in no sum of theirs
+# told of other phases, in no sum of theirs
+BESIDE = {"to device", "device kernels", "from device", "interior", "edges"}
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
 RUNS = 6  # a core that others use may leave a gap anywhere, but not in every run
 
 
 def table(group):
-    return {name: column.asstr()[:] if h5py.check_string_dtype(column.dtype) else column[:] for name, column in group.items()}
+    return {name: column.asstr()[:] if h5py.check_string_dtype(column.dtype) else column[:]
+            for name, column in group.items()}
 
 
 def seconds(text):
@@ -37,10 +40,12 @@ class Phases(tessera.Case):
 
     def run_workload(self, workload, ranks, *words):
         path = self.path(f"{workload}_{next(self.count)}.h5")
-        result = self.succeed(workload, *CASES[workload], "--repetitions", 2, "--results", path, *words, ranks=ranks)
+        result = self.succeed(workload, *CASES[workload], "--repetitions", 2, "--results", path,
+                              *words, ranks=ranks)
         with h5py.File(path, "r") as file:
             run = file[sorted(file)[-1]]
-            return result, {name: table(run[name]) for name in ("samples", "phases", "wall") if name in run}
+            return result, {name: table(run[name]) for name in ("samples", "phases", "wall")
+                            if name in run}
 
     def test_a_process_is_in_a_phase_at_every_moment(self):
         for workload in CASES:
@@ -50,19 +55,23 @@ class Phases(tessera.Case):
                     result, found = self.run_workload(workload, ranks, "--out", out)
                     wall, parts = told(result.out)
                     self.assertLess(abs(sum(parts.values()) - wall), 0.05 * wall)
-                    self.assertLess(wall, result.seconds + 0.1)  # the system's clock of starts has ticks of 10 ms
+                    # the system's clock of starts has ticks of 10 ms
+                    self.assertLess(wall, result.seconds + 0.1)
                     if ranks == 0:
                         self.assertGreater(wall, 0.5 * result.seconds - 0.5)
                     rows = found["wall"]
                     self.assertEqual(set(rows["rank"]), set(range(max(1, ranks))))
-                    self.assertLessEqual({"start", "plan", "write", "publish", "verify", "results"}, set(rows["phase"]))
+                    self.assertLessEqual({"start", "plan", "write", "publish", "verify", "results"},
+                                         set(rows["phase"]))
                     for rank in set(rows["rank"]):
                         of_rank = rows["seconds"][rows["rank"] == rank]
                         self.assertTrue((of_rank >= 0).all())
                         self.assertLess(of_rank.sum(), result.seconds + 0.1)
-                    # What the file does not have of the time is that of writing it down, and the end.
+                    # What the file does not have of the time is that of writing it down, and the
+                    # end.
                     first = rows["seconds"][rows["rank"] == 0].sum()
-                    self.assertLess(abs(first - sum(parts.values())), 0.05 * wall + parts.get("close", 0)
+                    self.assertLess(abs(first - sum(parts.values())),
+                                    0.05 * wall + parts.get("close", 0)
                                     + parts.get("results", 0))
 
     def test_phases_of_a_repetition_add_up_to_it(self):
@@ -75,8 +84,10 @@ class Phases(tessera.Case):
                         samples, phases = found["samples"], found["phases"]
                         gap = 0
                         for repetition, length in zip(samples["repetition"], samples["seconds"]):
-                            mine = (phases["repetition"] == repetition) & ~numpy.isin(phases["phase"], list(BESIDE))
-                            sums = [phases["seconds"][mine & (phases["rank"] == rank)].sum() for rank in range(max(1, ranks))]
+                            mine = (phases["repetition"]
+                                    == repetition) & ~numpy.isin(phases["phase"], list(BESIDE))
+                            sums = [phases["seconds"][mine & (phases["rank"] == rank)].sum()
+                                    for rank in range(max(1, ranks))]
                             gap = max(gap, abs(length - max(sums)) / length)
                         gaps.append(gap)
                         if gap < 0.05:

@@ -1,4 +1,5 @@
-"""Nodes of many cores, as a library preloaded into the program tells of them: all that hangs on their number works, in
+"""Nodes of many cores, as a library preloaded into the program tells of them: all that hangs on
+their number works, in
 memory and time that a small machine has, and gives the same bits."""
 
 import os
@@ -11,7 +12,8 @@ from tessera import OK, h5py, numpy
 
 LIBRARY = os.path.abspath(os.environ.get("TESSERA_FAKED_PROCESSORS", "none"))
 OPENBLAS = "libopenblas.so.0"  # starts a thread for every core where it is loaded
-HAS_OPENBLAS = subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL('{OPENBLAS}')"], stderr=subprocess.DEVNULL,
+HAS_OPENBLAS = subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL('{OPENBLAS}')"],
+                              stderr=subprocess.DEVNULL,
                               check=False).returncode == 0
 PROCESSORS = (1, 2, 16, 64, 256, 1024)
 WORKLOADS = {"matmul": ("--a", "in.h5:/A", "--b", "in.h5:/A"), "transpose": ("--in", "in.h5:/A"),
@@ -28,13 +30,17 @@ class Processors(tessera.Case):
             file["k"] = rng.integers(0, 1000, 5000)
 
     def on(self, processors, *arguments, libraries=(), **how):
-        """A run that sees so many cores, with its threads left to the program; waiting threads sleep, for there are fewer."""
-        environment = {"LD_PRELOAD": ":".join((LIBRARY, *libraries)), "TESSERA_PROCESSORS": str(processors),
-                       "HWLOC_SYNTHETIC": f"package:1 core:{processors} pu:1", "HWLOC_THISSYSTEM": "1",
+        """A run that sees so many cores, with its threads left to the program; waiting threads
+        sleep, for there are fewer."""
+        environment = {"LD_PRELOAD": ":".join((LIBRARY, *libraries)),
+                       "TESSERA_PROCESSORS": str(processors),
+                       "HWLOC_SYNTHETIC": f"package:1 core:{processors} pu:1",
+                       "HWLOC_THISSYSTEM": "1",
                        "OMP_NUM_THREADS": None, "OMP_WAIT_POLICY": "passive"}
         result = self.run_tessera(*arguments, environment=environment, **how)
         self.assertNotIn("is damaged", result.err, f"{processors} processors: {result}")
-        self.assertEqual((result.code, result.errors), (OK, []), f"{processors} processors: {result}")
+        self.assertEqual((result.code, result.errors), (OK, []),
+                         f"{processors} processors: {result}")
         return result
 
     def row(self, processors, libraries):
@@ -43,13 +49,15 @@ class Processors(tessera.Case):
         for workload, words in WORKLOADS.items():
             out, took = f"{workload}{processors}.h5", 0
             for more in ((), ("--again", "--overwrite")):
-                took += self.on(processors, workload, *words, "--out", f"{out}:/x", "--results", results, "--repetitions", 1, "--warmups",
+                took += self.on(processors, workload, *words, "--out", f"{out}:/x", "--results",
+                                results, "--repetitions", 1, "--warmups",
                                 0, *more, libraries=libraries).seconds
             seconds.append(took)
             seconds.append(self.on(processors, "verify", out, libraries=libraries).seconds)
             with h5py.File(self.path(out)) as file:
                 values.append(file["x"][()].tobytes())
-        seconds.append(self.on(processors, "report", results, "--text", libraries=libraries).seconds)
+        seconds.append(self.on(processors, "report", results, "--text",
+                               libraries=libraries).seconds)
         with h5py.File(self.path(results)) as file:
             self.assertEqual(len(file), 2 * len(WORKLOADS))
             for run in file.values():
@@ -70,14 +78,17 @@ class Processors(tessera.Case):
     def test_all_workloads(self):
         self.table(())
 
-    @unittest.skipUnless(HAS_OPENBLAS, "OpenBLAS is not installed; apt-get install libopenblas0-pthread")
+    @unittest.skipUnless(HAS_OPENBLAS,
+                         "OpenBLAS is not installed; apt-get install libopenblas0-pthread")
     def test_all_workloads_beside_openblas(self):
         self.table((OPENBLAS,))
 
-    @unittest.skipUnless(HAS_OPENBLAS, "OpenBLAS is not installed; apt-get install libopenblas0-pthread")
+    @unittest.skipUnless(HAS_OPENBLAS,
+                         "OpenBLAS is not installed; apt-get install libopenblas0-pthread")
     def test_the_kernel_blas(self):
         for processors in PROCESSORS:
-            self.on(processors, "matmul", *WORKLOADS["matmul"], "--kernel", "blas,auto", "--repetitions", 1)
+            self.on(processors, "matmul", *WORKLOADS["matmul"], "--kernel", "blas,auto",
+                    "--repetitions", 1)
 
     def test_more_than_a_mask_of_the_c_library_holds(self):
         self.assertIn("threads", self.on(4096, "sort", "--in", "in.h5:/k", "--threads", 2).out)

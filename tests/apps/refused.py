@@ -1,6 +1,8 @@
-"""What a wrong request gets: one line that names the thing, the documented exit code, in no time, nothing written.
+"""What a wrong request gets: one line that names the thing, the documented exit code, in no time,
+nothing written.
 
-Every case runs alone, and on 3 ranks (nobody hangs) the first of its kind, or all in the complete set, within 3 s
+Every case runs alone, and on 3 ranks (nobody hangs) the first of its kind, or all in the complete
+set, within 3 s
 stretched by how slow the machine is now.
 """
 
@@ -31,7 +33,9 @@ class Refused(tessera.Case):
             for noise in ("HDF5-DIAG", "terminate called", "what():", "Backtrace", "signal"):
                 self.assertNotIn(noise, result.out + result.err, str(result))
             self.assertEqual(result.out, "", str(result))
-            self.assertEqual(tessera.snapshot(self.folder), before, f"something was written\n{result}")
+            self.assertEqual(tessera.snapshot(self.folder), before,
+                             f"something was written\n{result}")
 
     def refuse_product(self, code, *more, a=None, b=None, out="c.h5:/C", words=(), **how):
-        self.refuse(code, "matmul", "--a", a or self.a, "--b", b or self.b, "--out", out, *more, words=words, **how)
+        self.refuse(code, "matmul", "--a", a or self.a, "--b", b or self.b, "--out", out, *more,
+                    words=words, **how)

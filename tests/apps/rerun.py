@@ -1,4 +1,5 @@
-"""tessera rerun: a stored run is repeated as it was, and compared; tessera export and compare as commands."""
+"""tessera rerun: a stored run is repeated as it was, and compared; tessera export and compare as
+commands."""
 
 import csv
 import json
@@ -24,23 +25,28 @@ class Rerun(tessera.Case):
 
     def runs(self, path):
         with h5py.File(path, "r") as file:
-            return {name: (dict(run.attrs), sorted(run["summary/point"].asstr()[:])) for name, run in file.items()}
+            return {name: (dict(run.attrs), sorted(run["summary/point"].asstr()[:]))
+                    for name, run in file.items()}
 
     def test_repeats_every_point_with_its_options(self):
-        path = self.measure("matmul", "--n", "8,16", "--kernel", "naive,tiled", "--tile", 4, "--repetitions", 6, "--alpha=-2.5",
+        path = self.measure("matmul", "--n", "8,16", "--kernel", "naive,tiled", "--tile", 4,
+                            "--repetitions", 6, "--alpha=-2.5",
                             "--title", "A study's title")
         result = self.rerun(path + "#matmul_0001", "--results", self.path("again.h5"))
         self.assertIn("4 points compared", result.out)
         (before, points), = self.runs(path).values()
         (after, again), = self.runs(self.path("again.h5")).values()
         self.assertEqual(points, again)
-        for name in ("option_tile", "option_alpha", "option_title", "option_repetitions", "instruction_set", "working_directory"):
+        for name in ("option_tile", "option_alpha", "option_title", "option_repetitions",
+                     "instruction_set", "working_directory"):
             self.assertEqual(before[name], after[name], name)
 
     def test_reads_the_effective_options_of_a_file_and_the_environment(self):
         with open(self.path("c.toml"), "w", encoding="utf-8") as file:
-            file.write('shape = ["6x7", "9x8"]\nsteps = 3\nweights = [[0, 1, 0], [1, -4, 1], [0, 1, 0]]\nrepetitions = 5\n')
-        path = self.measure("stencil", "--config", self.path("c.toml"), environment={"TESSERA_BOUNDARY": "periodic"})
+            file.write('shape = ["6x7", "9x8"]\nsteps = 3\nweights = [[0, 1, 0], [1, -4, 1], [0, '
+                       '1, 0]]\nrepetitions = 5\n')
+        path = self.measure("stencil", "--config", self.path("c.toml"),
+                            environment={"TESSERA_BOUNDARY": "periodic"})
         os.remove(self.path("c.toml"))
         result = self.rerun(path, "--results", self.path("again.h5"))
         self.assertIn("2 points compared", result.out)
@@ -59,7 +65,8 @@ class Rerun(tessera.Case):
 
     def test_what_a_run_wrote_stays_and_nothing_is_left_behind(self):
         a = tessera.write_matrix(self.path("a.h5"), numpy.arange(12.0).reshape(3, 4))
-        path = self.measure("transpose", "--in", a, "--out", self.path("t.h5") + ":/T", "--repetitions", 5)
+        path = self.measure("transpose", "--in", a, "--out", self.path("t.h5") + ":/T",
+                            "--repetitions", 5)
         before = tessera.snapshot(self.folder)
         self.rerun(path)
         after = tessera.snapshot(self.folder)
@@ -73,16 +80,21 @@ class Rerun(tessera.Case):
         with h5py.File(u, "w") as file:
             file["u"] = file["v"] = numpy.ones((4, 5))
         fields = f"{self.path('p.h5')}:/u,{self.path('q.h5')}:/v"
-        for words in (("stencil", "--in", f"{u}:/u,/v", "--steps", 1, "--out", fields, "--snapshots", f"{u}s:/u,/v"),
-                      ("sort", "--n", 9, "--out", self.path("a/x.h5:/k"), "--argsort", self.path("b/x.h5:/k"))):
+        for words in (("stencil", "--in", f"{u}:/u,/v", "--steps", 1, "--out", fields,
+                       "--snapshots", f"{u}s:/u,/v"),
+                      ("sort", "--n", 9, "--out", self.path("a/x.h5:/k"), "--argsort",
+                       self.path("b/x.h5:/k"))):
             path = self.measure(*words, "--repetitions", 5)
-            before = {k: v for k, v in tessera.snapshot(self.folder).items() if not k.endswith(".lock")}
+            before = {k: v for k, v in tessera.snapshot(self.folder).items()
+                      if not k.endswith(".lock")}
             self.assertIn("1 point compared", self.rerun(path).out)
-            self.assertEqual({k: v for k, v in tessera.snapshot(self.folder).items() if not k.endswith(".lock")}, before)
+            self.assertEqual({k: v for k, v in tessera.snapshot(self.folder).items()
+                              if not k.endswith(".lock")}, before)
 
     def test_a_sweep_over_threads_has_the_cores_of_the_most(self):
         path = self.measure("matmul", "--n", 8, "--threads", "1,2", ranks=2)
-        self.assertIn("launch 2 2 ", self.rerun(path, "--dry-run", "--launcher", "launch {ranks} {threads}", codes=(0,)).out)
+        self.assertIn("launch 2 2 ", self.rerun(path, "--dry-run", "--launcher",
+                                                "launch {ranks} {threads}", codes=(0,)).out)
 
     def test_a_traced_run_has_the_same_misses_again(self):
         path = self.measure("matmul", "--n", 8)
@@ -92,8 +104,10 @@ class Rerun(tessera.Case):
         self.assertEqual(result.out.count("SAME (the same misses in every cache)"), 4, result.out)
 
     def test_positional_words_are_repeated(self):
-        path = self.measure("scalability", "forkjoin", "--kernel", "fib", "--n", 10, "--repetitions", 2, "--recordings", 1)
-        self.assertIn("scalability forkjoin --kernel=fib", self.rerun(path, "--dry-run", codes=(0,)).out)
+        path = self.measure("scalability", "forkjoin", "--kernel", "fib", "--n", 10,
+                            "--repetitions", 2, "--recordings", 1)
+        self.assertIn("scalability forkjoin --kernel=fib",
+                      self.rerun(path, "--dry-run", codes=(0,)).out)
 
     def test_traced_runs_have_the_same_misses(self):
         path = self.measure("locality", "matmul", "--n", "8,12", "--kernel", "tiled", "--tile", 4)
@@ -111,14 +125,16 @@ class Rerun(tessera.Case):
 
     def test_wrong_requests_are_one_line(self):
         path = self.measure("matmul", "--n", 8)
-        for words, code in (((path + "#sort_0001",), MISSING), ((self.path("no.h5"),), MISSING), ((path, path), USAGE), ((), USAGE)):
+        for words, code in (((path + "#sort_0001",), MISSING), ((self.path("no.h5"),), MISSING),
+                            ((path, path), USAGE), ((), USAGE)):
             self.fail_with(code, "rerun", *words, environment=PYTHON)
         with open(self.path("words.h5"), "w", encoding="utf-8") as file:
             file.write("words")
         self.fail_with(BAD_DATA, "rerun", self.path("words.h5"), environment=PYTHON)
 
     def test_a_run_compared_with_itself_is_no_regression_and_exports_hold_it(self):
-        path = self.measure("matmul", "--n", "8,16", "--repetitions", 41)  # a few that took much longer are outside of the interval
+        # a few that took much longer are outside of the interval
+        path = self.measure("matmul", "--n", "8,16", "--repetitions", 41)
         result = self.run_tessera("compare", path, path, "--tolerance", 10, environment=PYTHON)
         self.assertEqual(result.code, OK, str(result))
         self.assertIn("2 points compared, tolerance 1000 %: 2 SAME", result.out)
@@ -126,10 +142,13 @@ class Rerun(tessera.Case):
         with open(self.path("r_samples.csv"), encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         with h5py.File(path, "r") as file:
-            self.assertEqual([float(r["seconds"]) for r in rows], list(file["matmul_0001/samples/seconds"][:]))
-        found = json.loads(self.succeed("export", path, "--json", "--out", "-", environment=PYTHON).out)
+            self.assertEqual([float(r["seconds"]) for r in rows],
+                             list(file["matmul_0001/samples/seconds"][:]))
+        found = json.loads(self.succeed("export", path, "--json", "--out", "-",
+                                        environment=PYTHON).out)
         self.assertEqual(found["runs"][0]["attributes"]["workload"], "matmul")
-        self.assertIn('"metric": "time"', self.succeed("export", path, "--extra-p", "--out", "-", environment=PYTHON).out)
+        self.assertIn('"metric": "time"', self.succeed("export", path, "--extra-p", "--out", "-",
+                                                       environment=PYTHON).out)
         self.fail_with(USAGE, "export", path, environment=PYTHON, words="--csv")
 
 

@@ -8,7 +8,8 @@ from tessera import CANNOT_CREATE, MISSING, OK, USAGE, h5py, numpy
 
 QUICK = ("--repetitions", 2, "--warmups", 0, "--recordings", 1)
 SMALL = {"matmul": 96, "transpose": 300, "stencil": 130, "sort": 200000, "forkjoin": 18}
-PROBES = ("fib", "quicksort", "mergesort_serial_merge", "mergesort_parallel_merge", "matmul_recursive",
+PROBES = ("fib", "quicksort", "mergesort_serial_merge", "mergesort_parallel_merge",
+          "matmul_recursive",
           "matmul_iterative", "loops_parallel_inside", "loops_parallel_outside")
 
 
@@ -17,7 +18,8 @@ def listed(case, workload):
     if workload == "stencil":
         return ["naive", "tiled", "column", "zigzag", "streaming", "cache_oblivious"]
     lines = case.succeed("list").out.splitlines()
-    names = [line.split()[1] for line in lines if line.split()[:1] == [workload] and line.split()[2:3] == ["host"]]
+    names = [line.split()[1] for line in lines if line.split()[:1] == [workload]
+             and line.split()[2:3] == ["host"]]
     return [name for name in names if name != "blas" or tessera.has_openblas()]
 
 
@@ -57,21 +59,26 @@ class Scalability(tessera.Case):
 
     def test_task_kernels_fork_and_the_others_do_not(self):
         serial = (("matmul", "naive"), ("matmul", "tiled"), ("sort", "std"))
-        tasks = (("matmul", "cache_oblivious"), ("transpose", "cache_oblivious"), ("transpose", "in_place"),
-                 ("stencil", "cache_oblivious"), ("stencil", "streaming"), ("sort", "mergesort"), ("sort", "quicksort"),
+        tasks = (("matmul", "cache_oblivious"), ("transpose", "cache_oblivious"),
+                 ("transpose", "in_place"),
+                 ("stencil", "cache_oblivious"), ("stencil", "streaming"), ("sort", "mergesort"),
+                 ("sort", "quicksort"),
                  ("sort", "samplesort"), ("sort", "radix"), ("sort", "cache_oblivious"))
-        for workload, n in {"matmul": 600, "transpose": 600, "stencil": 600, "sort": 400000}.items():
+        for workload, n in {"matmul": 600, "transpose": 600, "stencil": 600,
+                            "sort": 400000}.items():
             kernels = ",".join(kernel for of, kernel in serial + tasks if of == workload)
             for row in self.record(workload, "--kernel", kernels, "--n", n, "--processors", 8):
                 if row["processors"] == 8:
-                    self.assertEqual(row["forks"] > 0, (workload, row["kernel"]) in tasks, (workload, row["kernel"]))
+                    self.assertEqual(row["forks"] > 0, (workload, row["kernel"]) in tasks,
+                                     (workload, row["kernel"]))
             os.remove(self.path("s.h5"))
 
     def test_sizes_at_the_border(self):
         for workload in SMALL:
             self.record(workload, "--n", "0,1,2,3", "--processors", 3)
         for probe in PROBES:
-            self.record("forkjoin", "--kernel", probe, "--n", "0,1,7", "--threshold", "1,3", "--processors", 2)
+            self.record("forkjoin", "--kernel", probe, "--n", "0,1,7", "--threshold", "1,3",
+                        "--processors", 2)
 
     def test_fib_forks_as_often_as_theory_says(self):
         rows = self.record("forkjoin", "--kernel", "fib", "--n", "10,20", "--threshold", "1,5")
@@ -95,14 +102,16 @@ class Scalability(tessera.Case):
 
     def test_the_bound_knows_how_much_cores_slow_each_other_down(self):
         path = self.path("s.h5")
-        out = self.succeed("scalability", "sort", "--kernel", "mergesort", "--n", 200000, "--threads", "1,2", "--processors", 4,
+        out = self.succeed("scalability", "sort", "--kernel", "mergesort", "--n", 200000,
+                           "--threads", "1,2", "--processors", 4,
                            *QUICK, "--results", path, threads=2).out
         self.assertIn("slowed: the kernel on its part of the data", out)
         for row in rows_of(path)[0]:
             if row["processors"] == 2:
                 self.assertGreaterEqual(row["contention"], 1)
                 self.assertAlmostEqual(row["least"], row["lower_bound"] / row["contention"])
-                self.assertEqual(row["place"] in ("below", "busy"), row["speedup_high"] < row["least"])
+                self.assertEqual(row["place"] in ("below", "busy"),
+                                 row["speedup_high"] < row["least"])
             else:  # nobody measured so many
                 self.assertTrue(math.isnan(row["contention"]))
                 self.assertEqual(row["least"], row["lower_bound"])
@@ -110,17 +119,21 @@ class Scalability(tessera.Case):
     def test_the_growth_of_the_parallelism_is_that_of_the_theory(self):
         path = self.path("s.h5")
         for kernel, least in (("mergesort_serial_merge", 1.05), ("mergesort_parallel_merge", 2.5)):
-            rows = self.record("forkjoin", "--kernel", kernel, "--n", "65536,262144,1048576", "--threshold", 1024, "--threads", 1)
+            rows = self.record("forkjoin", "--kernel", kernel, "--n", "65536,262144,1048576",
+                               "--threshold", 1024, "--threads", 1)
             found = {row["n"]: row for row in rows if row["processors"] == 16}
             sizes = sorted(found)
             growth = found[sizes[-1]]["parallelism"] / found[sizes[0]]["parallelism"]
-            # lg n grows by 20/16; n / lg^2 n by 10: a serial merge gains next to nothing from 16 times the keys.
+            # lg n grows by 20/16; n / lg^2 n by 10: a serial merge gains next to nothing from 16
+            # times the keys.
             self.assertGreater(growth, least, kernel)
-            self.assertLess(growth, 2 * found[sizes[-1]]["theory"] / found[sizes[0]]["theory"], kernel)
+            self.assertLess(growth, 2 * found[sizes[-1]]["theory"] / found[sizes[0]]["theory"],
+                            kernel)
             os.remove(path)
 
     def test_a_given_burden_is_taken(self):
-        rows = self.record("forkjoin", "--kernel", "loops_parallel_outside", "--n", 1000, "--burden", 1000)
+        rows = self.record("forkjoin", "--kernel", "loops_parallel_outside", "--n", 1000,
+                           "--burden", 1000)
         for row in rows:
             self.assertEqual(row["forks"], 3)
             self.assertAlmostEqual(row["burdened_span"] - row["span"], 2e-3, delta=2e-4)
@@ -130,7 +143,8 @@ class Scalability(tessera.Case):
         with open(kept, "w") as file:
             file.write('host = "x"\nmeasured_at = "now"\n')
             for name, value in (("task_fork", 1), ("task_join", 2), ("task_steal", 40)):
-                file.write(f'[[ceiling]]\nname = "{name}"\nthreads = 2\nvalue = {value}.0\nunits = "us"\n')
+                file.write(f'[[ceiling]]\nname = "{name}"\nthreads = 2\nvalue = {value}.0\nunits = '
+                           f'"us"\n')
         path = self.path("s.h5")
         self.succeed("scalability", "forkjoin", "--n", 15, *QUICK, "--results", path,
                      environment={"TESSERA_MACHINE_FILE": kept})
@@ -203,7 +217,8 @@ class Refusals(tessera.Case):
                 self.fail_with(USAGE, "scalability", *words, words=expected)
 
     def test_a_point_named_twice_is_measured_once(self):
-        out = self.succeed("scalability", "forkjoin", "--kernel", "fib,fib", "--n", "9,10,9", "--plan").out
+        out = self.succeed("scalability", "forkjoin", "--kernel", "fib,fib", "--n", "9,10,9",
+                           "--plan").out
         self.assertEqual(out.count("forkjoin fib, n "), 2, out)
 
     def test_several_ranks_are_refused(self):
@@ -214,7 +229,8 @@ class Refusals(tessera.Case):
 
     def test_a_missing_config_is_missing(self):
         self.fail_with(MISSING, "scalability", "forkjoin", "--config", "nowhere.toml")
-        ended = self.fail_with(CANNOT_CREATE, "scalability", "forkjoin", "--results", "/dev/null/r.h5", words="/dev/null/r.h5")
+        ended = self.fail_with(CANNOT_CREATE, "scalability", "forkjoin", "--results",
+                               "/dev/null/r.h5", words="/dev/null/r.h5")
         self.assertNotIn("MPI_ABORT", ended.err)
 
 

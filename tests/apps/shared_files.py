@@ -70,14 +70,17 @@ class TwoAtOnce(tessera.Case):
                 if code == BAD_DATA:
                     file.swmr_mode = True
                 file.flush()
-                result = self.fail_with(code, "transpose", "--in", "w.h5:/A", environment={"HDF5_USE_FILE_LOCKING": "TRUE"},
-                                        words=("'w.h5'", "open in a program that writes to it", "try again"))
+                result = self.fail_with(code, "transpose", "--in", "w.h5:/A",
+                                        environment={"HDF5_USE_FILE_LOCKING": "TRUE"},
+                                        words=("'w.h5'", "open in a program that writes to it",
+                                               "try again"))
                 self.assertNotIn("make it again", result.err)
                 self.assertLessEqual(result.err.count("Resource temporarily unavailable"), 1)
 
 
 class Links(tessera.Case):
-    """What is written under the name of a link goes to what it leads to, there or not, and the link stays."""
+    """What is written under the name of a link goes to what it leads to, there or not, and the link
+    stays."""
 
     def setUp(self):
         super().setUp()
@@ -95,7 +98,8 @@ class Links(tessera.Case):
         self.link("r.h5")
         for n in (8, 9):
             self.succeed("matmul", "--n", n, *QUICK, "--results", "r.h5")
-        self.assertIn("skipped", self.succeed("matmul", "--n", 8, *QUICK, "--results", "store/r.h5").out)
+        self.assertIn("skipped", self.succeed("matmul", "--n", 8, *QUICK, "--results",
+                                              "store/r.h5").out)
         self.assert_behind("r.h5")
         with h5py.File(self.path("store/r.h5")) as file:
             self.assertEqual(list(file), ["matmul_0001", "matmul_0002"])
@@ -113,7 +117,8 @@ class Links(tessera.Case):
 
     def test_checkpoints(self):
         self.link("k.h5")
-        steps = ("stencil", "--shape", "20x20", *QUICK, "--checkpoint", "k.h5", "--checkpoint-every", 2, "--steps")
+        steps = ("stencil", "--shape", "20x20", *QUICK, "--checkpoint", "k.h5",
+                 "--checkpoint-every", 2, "--steps")
         self.succeed(*steps, 6)
         self.assert_behind("k.h5")
         self.assertEqual(sorted(os.listdir(self.path("store"))), ["k.h5", "k.h5.previous"])
@@ -125,13 +130,17 @@ class SpecialFiles(tessera.Case):
         os.mkfifo(self.path("pipe"))
         os.symlink("/dev/null", self.path("null"))
         for name in ("pipe", "null"):
-            for words in (("matmul", "--n", 8, "--out", f"{name}:/C"), ("sort", "--n", 8, "--out", f"{name}:/C")):
+            for words in (("matmul", "--n", 8, "--out", f"{name}:/C"),
+                          ("sort", "--n", 8, "--out", f"{name}:/C")):
                 for more in ((), ("--overwrite",)):
-                    result = self.fail_with(CANNOT_CREATE, *words, *more, words=(f"'{name}'", "pipe or device"))
+                    result = self.fail_with(CANNOT_CREATE, *words, *more,
+                                            words=(f"'{name}'", "pipe or device"))
                     self.assertNotIn("--overwrite", result.err)
-        self.fail_with(CANNOT_CREATE, "machine", "--seconds", 0.01, environment={"TESSERA_MACHINE_FILE": self.path("null")},
+        self.fail_with(CANNOT_CREATE, "machine", "--seconds", 0.01,
+                       environment={"TESSERA_MACHINE_FILE": self.path("null")},
                        words=("/null'", "pipe or device"))
-        job = tessera.Job(("machine",), environment={"TESSERA_MACHINE_FILE": "/dev/null/m.toml"}).wait()
+        job = tessera.Job(("machine",),
+                          environment={"TESSERA_MACHINE_FILE": "/dev/null/m.toml"}).wait()
         self.assert_failed(job, CANNOT_CREATE, "/dev/null/m.toml")
         self.assertTrue(stat.S_ISFIFO(os.lstat(self.path("pipe")).st_mode))
         self.assertEqual(sorted(os.listdir(self.folder)), ["null", "pipe"])

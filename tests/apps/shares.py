@@ -1,4 +1,5 @@
-"""Shares by measured speed, and ranks of which some drive GPUs: the results are those of equal shares, bit for bit on the CPU."""
+"""Shares by measured speed, and ranks of which some drive GPUs: the results are those of equal
+shares, bit for bit on the CPU."""
 
 import os
 import random
@@ -21,7 +22,8 @@ class Measured(tessera.Case):
     def both(self, *words, dataset, ranks):
         results = []
         for shares in ("measured", "equal"):
-            self.succeed(*words, "--shares", shares, "--out", f"{shares}.h5:/{dataset}", "--overwrite", ranks=ranks)
+            self.succeed(*words, "--shares", shares, "--out", f"{shares}.h5:/{dataset}",
+                         "--overwrite", ranks=ranks)
             results.append(tessera.read_matrix(self.path(f"{shares}.h5"), dataset))
         self.assertEqual(results[0].tobytes(), results[1].tobytes(), words)
 
@@ -30,35 +32,47 @@ class Measured(tessera.Case):
         for ranks in (2, 3, 5):
             shape = [rng.randrange(1, 900) for _ in range(3)]
             for op in ("N", "T"):
-                self.both("matmul", "--m", shape[0], "--n", shape[1], "--k", shape[2], "--trans-a", op, "--type",
-                          rng.choice(["f32", "f64", "c64"]), "--repetitions", 1, dataset="C", ranks=ranks)
+                self.both("matmul", "--m", shape[0], "--n", shape[1], "--k", shape[2], "--trans-a",
+                          op, "--type",
+                          rng.choice(["f32", "f64", "c64"]), "--repetitions", 1, dataset="C",
+                          ranks=ranks)
 
     def test_keys_have_the_same_bytes(self):
         rng = random.Random(tessera.SEED)
         for ranks in (2, 3, 5):
             for more in ([], ["--descending"], ["--unique"]):
-                self.both("sort", "--n", rng.randrange(1, 300000), "--type", rng.choice(["u32", "f64", "i64"]), "--input",
+                self.both("sort", "--n", rng.randrange(1, 300000), "--type",
+                          rng.choice(["u32", "f64", "i64"]), "--input",
                           rng.choice(["uniform", "zipf", "all_equal"]), "--repetitions", 2, *more,
-                          *rng.choice([[], ["--algorithm", "samplesort"], ["--algorithm", "rounds"]]), dataset="k", ranks=ranks)
+                          *rng.choice([[], ["--algorithm", "samplesort"],
+                                       ["--algorithm", "rounds"]]), dataset="k", ranks=ranks)
 
     def test_transposes_have_the_same_bytes(self):
         rng = random.Random(tessera.SEED)
         for ranks in (2, 4, 6, 7):
             for algorithm in ("pairwise", "alltoall", "shared"):
-                self.both("transpose", "--m", rng.randrange(1, 900), "--n", rng.randrange(1, 900), "--op", rng.choice("TN"), "--type",
-                          rng.choice(["f32", "f64", "u8", "c128"]), "--algorithm", algorithm, "--repetitions", 1, dataset="T", ranks=ranks)
-        self.both("transpose", "--m", 301, "--n", 222, "--alpha", 1.5, "--repetitions", 1, dataset="T", ranks=4)
-        for more in (("--in-place",), ("--shape", "9,20,30", "--axes", "2,0,1")):  # these keep equal shares
+                self.both("transpose", "--m", rng.randrange(1, 900), "--n", rng.randrange(1, 900),
+                          "--op", rng.choice("TN"), "--type",
+                          rng.choice(["f32", "f64", "u8", "c128"]), "--algorithm", algorithm,
+                          "--repetitions", 1, dataset="T", ranks=ranks)
+        self.both("transpose", "--m", 301, "--n", 222, "--alpha", 1.5, "--repetitions", 1,
+                  dataset="T", ranks=4)
+        # these keep equal shares
+        for more in (("--in-place",), ("--shape", "9,20,30", "--axes", "2,0,1")):
             size = () if "--shape" in more else ("--n", 333)
             self.both("transpose", *size, *more, "--repetitions", 1, dataset="T", ranks=4)
 
     def test_fields_have_the_same_bits(self):
         rng = random.Random(tessera.SEED)
         for ranks in (2, 4, 6, 7):
-            for stencil, shape in (("heat", "150x131"), ("wave", "40x36x35"), ("box5x5", "70x283"), ("advection", "4001"), ("life", "90x80")):
-                self.both("stencil", "--stencil", stencil, "--shape", shape, "--steps", rng.choice([1, 9, 20]), "--boundary",
-                          rng.choice(["periodic", "mirror", "constant:0.5"]), "--type", rng.choice(["f16", "f32", "f64"]), "--halo-steps",
-                          rng.choice([0, 1, 3]), "--overlap", rng.choice(["no", "yes"]), "--exchange", rng.choice(["auto", "messages"]),
+            for stencil, shape in (("heat", "150x131"), ("wave", "40x36x35"), ("box5x5", "70x283"),
+                                   ("advection", "4001"), ("life", "90x80")):
+                self.both("stencil", "--stencil", stencil, "--shape", shape, "--steps",
+                          rng.choice([1, 9, 20]), "--boundary",
+                          rng.choice(["periodic", "mirror", "constant:0.5"]), "--type",
+                          rng.choice(["f16", "f32", "f64"]), "--halo-steps",
+                          rng.choice([0, 1, 3]), "--overlap", rng.choice(["no", "yes"]),
+                          "--exchange", rng.choice(["auto", "messages"]),
                           dataset="u", ranks=ranks)
 
     def test_few_items_leave_no_rank_behind(self):
@@ -67,16 +81,20 @@ class Measured(tessera.Case):
             self.both("matmul", "--n", 1, "--repetitions", 1, dataset="C", ranks=ranks)
             self.both("transpose", "--m", 1, "--n", 3, "--repetitions", 1, dataset="T", ranks=ranks)
             self.both("stencil", "--shape", "2x2", "--steps", 3, dataset="u", ranks=ranks)
-            self.succeed("transpose", "--n", 0, "--shares", "measured", "--repetitions", 1, ranks=ranks)
-            self.succeed("stencil", "--shape", "0x4", "--shares", "measured", "--steps", 2, ranks=ranks)
+            self.succeed("transpose", "--n", 0, "--shares", "measured", "--repetitions", 1,
+                         ranks=ranks)
+            self.succeed("stencil", "--shape", "0x4", "--shares", "measured", "--steps", 2,
+                         ranks=ranks)
             self.succeed("sort", "--n", 0, "--shares", "measured", "--repetitions", 1, ranks=ranks)
-            self.succeed("matmul", "--n", 5, "--k", 0, "--shares", "measured", "--repetitions", 1, ranks=ranks)
+            self.succeed("matmul", "--n", 5, "--k", 0, "--shares", "measured", "--repetitions", 1,
+                         ranks=ranks)
 
     def test_the_plan_shows_the_speeds(self):
         for workload, words in (("matmul", r"shares by measured speed, GFLOP/s a rank: [\d.e+]+"),
                                 ("sort", r"by measured speed, Mkeys/s a rank: [\d.e+]+"),
                                 ("transpose", r"rows by measured speed, GB/s a rank: [\d.e+]+"),
-                                ("stencil", r"boxes by measured speed, Mpoints/s a rank: [\d.e+]+")):
+                                ("stencil",
+                                 r"boxes by measured speed, Mpoints/s a rank: [\d.e+]+")):
             size = ("--shape", "3000x500") if workload == "stencil" else ("--n", 3000)
             plan = self.succeed(workload, *size, "--shares", "measured", "--plan", ranks=3).out
             self.assertRegex(plan, words)
@@ -86,9 +104,11 @@ class Measured(tessera.Case):
             self.assertNotIn("measured speed", plan)
 
     def test_a_grid_has_no_shares_by_speed(self):
-        self.fail_with(USAGE, "matmul", "--n", 100, "--shares", "measured", "--algorithm", "summa", ranks=2,
+        self.fail_with(USAGE, "matmul", "--n", 100, "--shares", "measured", "--algorithm", "summa",
+                       ranks=2,
                        words="--algorithm recursive")
-        self.fail_with(USAGE, "stencil", "--shape", "100x100", "--shares", "measured", "--grid", "1x2", ranks=2, words="--shares equal")
+        self.fail_with(USAGE, "stencil", "--shape", "100x100", "--shares", "measured", "--grid",
+                       "1x2", ranks=2, words="--shares equal")
 
 
 class GpusAndCpus(tessera.Case):
@@ -107,14 +127,16 @@ class GpusAndCpus(tessera.Case):
         self.assertIn("kernel cuda_tensor+cache_oblivious", plan)
         speeds = re.search(r"GFLOP/s a rank: ([\d.e+]+),", plan)
         self.assertTrue(speeds, plan)
-        flops = [float(line.split()[1]) for line in plan.splitlines() if re.match(r"\s*[0-3]\s+\d", line)]
+        flops = [float(line.split()[1]) for line in plan.splitlines()
+                 if re.match(r"\s*[0-3]\s+\d", line)]
         self.assertEqual(len(flops), 4, plan)
         self.assertEqual(max(flops), flops[0], plan)
         self.assertIn("kernel cuda_hybrid+auto", self.mixed("sort", "--n", 1000000, "--plan").out)
 
     def test_products_are_right(self):
         for element, tolerance in (("f32", 1e-4), ("f64", 1e-12)):
-            words = ("matmul", "--m", 1500, "--n", 1300, "--k", 1700, "--type", element, "--repetitions", 2)
+            words = ("matmul", "--m", 1500, "--n", 1300, "--k", 1700, "--type", element,
+                     "--repetitions", 2)
             self.mixed(*words, "--out", "mixed.h5:/C")
             self.succeed(*words, "--device", "cpu", "--out", "cpu.h5:/C", "--overwrite")
             mixed, cpu = (tessera.read_matrix(self.path(f"{name}.h5")) for name in ("mixed", "cpu"))
@@ -126,7 +148,8 @@ class GpusAndCpus(tessera.Case):
             words = ("sort", "--n", 3000001, "--type", element, "--repetitions", 2)
             self.mixed(*words, "--device-memory", "16MiB", "--out", "mixed.h5:/k", "--overwrite")
             self.succeed(*words, "--device", "cpu", "--out", "cpu.h5:/k", "--overwrite")
-            mixed, cpu = (tessera.read_matrix(self.path(f"{name}.h5"), "k") for name in ("mixed", "cpu"))
+            mixed, cpu = (tessera.read_matrix(self.path(f"{name}.h5"), "k")
+                          for name in ("mixed", "cpu"))
             self.assertEqual(mixed.tobytes(), cpu.tobytes())
 
     def test_transposes_have_the_bytes_of_the_cpu(self):
@@ -135,24 +158,31 @@ class GpusAndCpus(tessera.Case):
             result = self.mixed(*words, "--out", "mixed.h5:/T", "--overwrite")
             self.assertIn("+auto", result.out)
             self.succeed(*words, "--device", "cpu", "--out", "cpu.h5:/T", "--overwrite")
-            mixed, cpu = (tessera.read_matrix(self.path(f"{name}.h5"), "T") for name in ("mixed", "cpu"))
+            mixed, cpu = (tessera.read_matrix(self.path(f"{name}.h5"), "T")
+                          for name in ("mixed", "cpu"))
             self.assertEqual(mixed.tobytes(), cpu.tobytes())
 
     def test_fields_have_the_bits_of_the_cpu(self):
-        for stencil, shape, element in (("heat", "1500x900", "f32"), ("heat", "1500x900", "f16"), ("wave", "100x90x80", "f64"),
+        for stencil, shape, element in (("heat", "1500x900", "f32"), ("heat", "1500x900", "f16"),
+                                        ("wave", "100x90x80", "f64"),
                                         ("box5x5", "800x700", "f32")):
             for memory in ("0", "2MiB"):
-                words = ("stencil", "--stencil", stencil, "--shape", shape, "--type", element, "--steps", 40, "--boundary", "x=periodic")
-                result = self.mixed(*words, "--device-memory", memory, "--out", "mixed.h5:/u", "--overwrite")
+                words = ("stencil", "--stencil", stencil, "--shape", shape, "--type", element,
+                         "--steps", 40, "--boundary", "x=periodic")
+                result = self.mixed(*words, "--device-memory", memory, "--out", "mixed.h5:/u",
+                                    "--overwrite")
                 self.assertIn("+auto", result.out)
                 self.succeed(*words, "--device", "cpu", "--out", "cpu.h5:/u", "--overwrite")
-                mixed, cpu = (tessera.read_matrix(self.path(f"{name}.h5"), "u") for name in ("mixed", "cpu"))
+                mixed, cpu = (tessera.read_matrix(self.path(f"{name}.h5"), "u")
+                              for name in ("mixed", "cpu"))
                 self.assertEqual(mixed.tobytes(), cpu.tobytes(), words)
 
     def test_the_gpu_gets_the_largest_box(self):
-        plan = self.mixed("stencil", "--shape", "8192x8192", "--type", "f32", "--steps", 1000, "--plan").out
+        plan = self.mixed("stencil", "--shape", "8192x8192", "--type", "f32", "--steps", 1000,
+                          "--plan").out
         self.assertIn("cuda_temporal+auto", plan)
-        rows = [int(line.split()[1]) for line in plan.splitlines() if re.match(r"\s*[0-3]\s+\d+ x", line)]
+        rows = [int(line.split()[1]) for line in plan.splitlines()
+                if re.match(r"\s*[0-3]\s+\d+ x", line)]
         self.assertEqual(len(rows), 4, plan)
         self.assertEqual(max(rows), rows[0], plan)
 
@@ -160,7 +190,8 @@ class GpusAndCpus(tessera.Case):
         keys = numpy.random.default_rng(tessera.SEED).integers(0, 1000, 700001)
         file = tessera.write_matrix(self.path("in.h5"), keys, name="k")
         self.mixed("sort", "--in", file, "--argsort", "mixed.h5:/p", "--device-memory", "16MiB")
-        self.assertTrue((tessera.read_matrix(self.path("mixed.h5"), "p") == numpy.argsort(keys, kind="stable")).all())
+        self.assertTrue((tessera.read_matrix(self.path("mixed.h5"), "p")
+                         == numpy.argsort(keys, kind="stable")).all())
 
 
 if __name__ == "__main__":

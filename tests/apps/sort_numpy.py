@@ -1,6 +1,7 @@
 """tessera sort against numpy: sort and lexsort, of every type, input, order and storage form.
 
-Compared bit by bit in the one order that README.md gives, zeros and NaNs included. Every result must also have the same bytes on one rank.
+Compared bit by bit in the one order that README.md gives, zeros and NaNs included. Every result
+must also have the same bytes on one rank.
 """
 
 import concurrent.futures
@@ -32,7 +33,8 @@ def few(rng, n, kind):
 def special(rng, n, kind):
     if kind.kind != "f":
         limits = numpy.iinfo(kind)
-        return rng.choice(numpy.array([limits.min, 0, 1, limits.max], dtype=kind.newbyteorder("=")), n)
+        return rng.choice(numpy.array([limits.min, 0, 1, limits.max], dtype=kind.newbyteorder("=")),
+                          n)
     return rng.choice([0.0, -0.0, numpy.nan, -numpy.nan, numpy.inf, -numpy.inf, 1.5, -1.5], n)
 
 
@@ -58,18 +60,22 @@ class Drawn:
         self.ranks = rng.choice(RANKS)
         self.threads = rng.choice([1, 1, 2])
         self.algorithm = rng.choice(["exact", "exact", "samplesort"])
-        self.kernel = rng.choice(["auto", "auto", "std", "quicksort", "mergesort", "samplesort", "radix",
+        self.kernel = rng.choice(["auto", "auto", "std", "quicksort", "mergesort", "samplesort",
+                                  "radix",
                                   "cache_oblivious"])
         keys = rng.randint(1, 3) if self.task in ("table", "records") else 1
         self.stored_as = rng.choice(["compound", "strings", "rows"])
         self.width = rng.choice([1, 3, 8, 10, 17])
         self.elements = [rng.choice(list(tessera.ELEMENTS)) for _ in range(keys)]
-        self.inputs = [rng.choice(list(INPUTS) if keys == 1 else ["few", "special", "zipf", "equal"])
+        self.inputs = [rng.choice(list(INPUTS) if keys == 1
+                                  else ["few", "special", "zipf", "equal"])
                        for _ in range(keys)]
-        self.part = rng.choice([("",), ("",), ("--unique",), ("--top", rng.choice([0, 1, 3, self.n // 2, self.n + 1]))])
+        self.part = rng.choice([("",), ("",), ("--unique",),
+                                ("--top", rng.choice([0, 1, 3, self.n // 2, self.n + 1]))])
         self.streams = rng.random() < 0.4
         self.descending = [rng.random() < 0.4 for _ in range(keys)]
-        self.storages = [rng.choice([s for s in tessera.STORAGES if s not in ("userblock", "deep_path")])
+        self.storages = [rng.choice([s for s in tessera.STORAGES
+                                     if s not in ("userblock", "deep_path")])
                          for _ in range(keys)]
 
     def columns(self):
@@ -81,39 +87,49 @@ class Drawn:
         return result
 
     def method(self, sorts):
-        out_of_core = ["--out-of-core", "always", "--memory", "64KiB"] if self.streams and self.task != "quantiles" else []
+        out_of_core = ["--out-of-core", "always", "--memory",
+                       "64KiB"] if self.streams and self.task != "quantiles" else []
         method = ["--kernel", self.kernel, "--algorithm", self.algorithm] if sorts else []
         return [*method, *(self.part if self.part[0] else ()), *out_of_core]
 
     def __str__(self):
-        return (f"case {self.number}: {self.task}, {self.n} rows, {self.elements} {self.inputs} descending "
-                f"{self.descending} stored {self.storages} on {self.ranks} ranks x {self.threads} threads, "
-                f"{self.kernel}, {self.algorithm}, {self.part}{', out of core' if self.streams else ''}")
+        return (f"case {self.number}: {self.task}, {self.n} rows, {self.elements} {self.inputs} "
+                f"descending "
+                f"{self.descending} stored {self.storages} on {self.ranks} ranks x {self.threads} "
+                f"threads, "
+                f"{self.kernel}, {self.algorithm}, "
+                f"{self.part}{', out of core' if self.streams else ''}")
 
 
 class AgainstNumpy(tessera.Case):
     def sort(self, case, *arguments, ranks=None):
         sorts = "--apply" not in arguments and "--quantiles" not in arguments
-        return self.run_tessera("sort", *case.method(sorts), *arguments, ranks=case.ranks if ranks is None else ranks,
+        return self.run_tessera("sort", *case.method(sorts), *arguments,
+                                ranks=case.ranks if ranks is None else ranks,
                                 threads=case.threads, environment=PASSIVE)
 
     def check_keys(self, case, columns, out):
-        source = tessera.write_matrix(self.path(f"{case.number}in.h5"), columns[0], case.storages[0], "K")
-        result = self.sort(case, "--in", source, "--out", f"{out}:/K", *["--descending"] * case.descending[0])
+        source = tessera.write_matrix(self.path(f"{case.number}in.h5"), columns[0],
+                                      case.storages[0], "K")
+        result = self.sort(case, "--in", source, "--out", f"{out}:/K",
+                           *["--descending"] * case.descending[0])
         if result.code != 0:
             return str(result)
-        got, want = tessera.read_matrix(out, "K"), columns[0][part_of(permutation(columns, case.descending), columns, case.part)]
+        got, want = tessera.read_matrix(out, "K"), columns[0][part_of(
+            permutation(columns, case.descending), columns, case.part)]
         if got.dtype != columns[0].dtype:
             return f"got {got.dtype}, want {columns[0].dtype}"
         return None if got.tobytes() == want.tobytes() else f"got {got[:20]}, want {want[:20]}"
 
     def check_argsort(self, case, columns, out):
-        source = tessera.write_matrix(self.path(f"{case.number}in.h5"), columns[0], case.storages[0], "K")
+        source = tessera.write_matrix(self.path(f"{case.number}in.h5"), columns[0],
+                                      case.storages[0], "K")
         result = self.sort(case, "--in", source, "--argsort", f"{out}:/P", "--out", f"{out}:/K",
                            *["--descending"] * case.descending[0])
         if result.code != 0:
             return str(result)
-        got, want = tessera.read_matrix(out, "P"), part_of(permutation(columns, case.descending), columns, case.part)
+        got, want = tessera.read_matrix(out, "P"), part_of(permutation(columns, case.descending),
+                                                           columns, case.part)
         if not numpy.array_equal(got, want) or got.dtype != numpy.int64:
             return f"got {got.dtype} {got[:20]}, want {want[:20]}"
         keys, sorted_keys = tessera.read_matrix(out, "K"), columns[0][want]
@@ -131,12 +147,14 @@ class AgainstNumpy(tessera.Case):
         with h5py.File(source, "w") as file:
             group = file.create_group("deep/table")
             for name, values, storage in zip(names, columns, case.storages):
-                options = {"chunks": (min(13, case.n),), "compression": "gzip"} if storage != "contiguous" and case.n else {}
+                options = {"chunks": (min(13, case.n),),
+                           "compression": "gzip"} if storage != "contiguous" and case.n else {}
                 group.create_dataset(name, data=values, **options)
             for name, values in carried.items():
                 group.create_dataset(name, data=values)
         by = ",".join(("-" if d else "") + name for name, d in zip(names, case.descending))
-        result = self.sort(case, "--in", f"{source}:/deep/table", f"--by={by}", "--out", f"{out}:/T", "--argsort",
+        result = self.sort(case, "--in", f"{source}:/deep/table", f"--by={by}", "--out",
+                           f"{out}:/T", "--argsort",
                            f"{out}:/P")
         if result.code != 0:
             return str(result)
@@ -146,53 +164,67 @@ class AgainstNumpy(tessera.Case):
         for name, values in list(zip(names, columns)) + list(carried.items()):
             got = tessera.read_matrix(out, f"T/{name}")
             if got.dtype != values.dtype or got.tobytes() != values[want].tobytes():
-                return f"column {name}: got {got.dtype} {got[:20]}, want {values.dtype} {values[want][:20]}"
+                return f"column {name}: got {got.dtype} {got[:20]}, want {values.dtype} " \
+                       f"{values[want][:20]}"
         if case.part[0]:
             return None
         again = self.path(f"{case.number}again.h5")
-        result = self.sort(case, "--in", f"{source}:/deep/table", "--apply", f"{out}:/P", "--out", f"{again}:/T")
+        result = self.sort(case, "--in", f"{source}:/deep/table", "--apply", f"{out}:/P", "--out",
+                           f"{again}:/T")
         if result.code != 0:
             return str(result)
-        same = all(tessera.read_matrix(again, f"T/{name}").tobytes() == tessera.read_matrix(out, f"T/{name}").tobytes()
+        same = all(tessera.read_matrix(again, f"T/{name}").tobytes()
+                   == tessera.read_matrix(out, f"T/{name}").tobytes()
                    for name in names + list(carried))
         return None if same else "the permutation applied gives another table"
 
     def check_records(self, case, columns, out):
         source = self.path(f"{case.number}in.h5")
         rng, n, width = case.values, case.n, case.width
-        text = rng.choice([b"", b"a", b"ab", b"b" * width, b"\xff" * width, b"a" * (width - 1) + b"z"], n).astype(f"S{width}")
+        text = rng.choice([b"", b"a", b"ab", b"b" * width, b"\xff" * width,
+                           b"a" * (width - 1) + b"z"], n).astype(f"S{width}")
         if case.stored_as == "compound":  # members of any type and byte order, a string among them
             kinds = [(f"c{c}", values.dtype) for c, values in enumerate(columns)]
             table = numpy.zeros(n, dtype=[*kinds, ("text", f"S{width}"), ("row", "<i4", (2,))])
             for (name, _), values in zip(kinds, columns):
                 table[name] = values
             table["text"], table["row"][:, 1] = text, numpy.arange(n)
-            names, keys, descending = [*(name for name, _ in kinds), "text"], [*columns, text], [*case.descending, True]
-            by = [f"--by={','.join(('-' if d else '') + name for name, d in zip(names, descending))}"]
+            names, keys, descending = [*(name for name, _ in kinds),
+                                       "text"], [*columns, text], [*case.descending, True]
+            by = [
+                f"--by={','.join(('-' if d else '') + name for name, d in zip(names, descending))}"
+            ]
         elif case.stored_as == "strings":
             table, keys, descending = text, [text], case.descending[:1]
             by = ["--descending"] * descending[0]
         else:  # records of bytes: a key in the middle
             table = rng.integers(0, 3, (n, width + 7), dtype="u1")
             keys = [numpy.ascontiguousarray(table[:, 2:2 + width]).view(f"V{width}").reshape(n)]
-            keys, descending = [numpy.array([k.tobytes().hex() for k in keys[0]], dtype=f"S{2 * width}")], case.descending[:1]
+            keys, descending = [numpy.array([k.tobytes().hex() for k in keys[0]],
+                                            dtype=f"S{2 * width}")], case.descending[:1]
             by = [f"--by={'-' if descending[0] else ''}2:{2 + width}"]
         with h5py.File(source, "w") as file:
-            file.create_dataset("records", data=table, chunks=(min(29, n),) + table.shape[1:] if n else None)
-        result = self.sort(case, "--in", f"{source}:/records", *by, "--out", f"{out}:/R", "--argsort", f"{out}:/P")
+            file.create_dataset("records", data=table,
+                                chunks=(min(29, n),) + table.shape[1:] if n else None)
+        result = self.sort(case, "--in", f"{source}:/records", *by, "--out", f"{out}:/R",
+                           "--argsort", f"{out}:/P")
         if result.code != 0:
             return str(result)
-        got, places, want = tessera.read_matrix(out, "R"), tessera.read_matrix(out, "P"), part_of(permutation(keys, descending), keys, case.part)
+        got, places, want = tessera.read_matrix(out, "R"), tessera.read_matrix(out, "P"), part_of(
+            permutation(keys, descending), keys, case.part)
         if not numpy.array_equal(places, want):
             return f"{case.stored_as}: got {places[:20]}, want {want[:20]}"
         same = got.dtype == table.dtype and got.tobytes() == table[want].tobytes()
-        return None if same else f"{case.stored_as}: got {got.dtype} {got[:5]}, want {table.dtype} {table[want][:5]}"
+        return None if same else f"{case.stored_as}: got {got.dtype} {got[:5]}, want " \
+                                 f"{table.dtype} {table[want][:5]}"
 
     def check_quantiles(self, case, columns, out):
         case.part = ("",)
-        source = tessera.write_matrix(self.path(f"{case.number}in.h5"), columns[0], case.storages[0], "K")
+        source = tessera.write_matrix(self.path(f"{case.number}in.h5"), columns[0],
+                                      case.storages[0], "K")
         places = [0, 1, 0.5, 0.01, round(case.values.random(), 3)]
-        result = self.sort(case, "--in", source, "--out", f"{out}:/Q", "--quantiles", ",".join(map(str, places)))
+        result = self.sort(case, "--in", source, "--out", f"{out}:/Q", "--quantiles",
+                           ",".join(map(str, places)))
         if case.n == 0:
             return None if result.code == tessera.BAD_DATA else str(result)
         if result.code != 0:
@@ -202,9 +234,11 @@ class AgainstNumpy(tessera.Case):
         for q in places:
             at = q * (case.n - 1)
             low, high = ordered[int(at)], ordered[min(int(at) + 1, case.n - 1)]
-            want.append(low if at == int(at) or low == high else low + (high - low) * (at - int(at)))
+            want.append(low if at == int(at) or low == high
+                        else low + (high - low) * (at - int(at)))
         same = numpy.allclose(got, want, rtol=1e-14, atol=0, equal_nan=True)
-        return None if same or not numpy.isfinite(want).all() and case.inputs[0] == "special" else f"got {got}, want {want}"
+        return None if same or not numpy.isfinite(
+            want).all() and case.inputs[0] == "special" else f"got {got}, want {want}"
 
     def check(self, case):
         """None, or what is wrong."""
@@ -219,7 +253,8 @@ class AgainstNumpy(tessera.Case):
         cases = [Drawn(number) for number in range(count)]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             wrong = [text for text in pool.map(self.check, cases) if text]
-        self.assertEqual(len(wrong), 0, f"{len(wrong)} of {len(cases)} are wrong:\n" + "\n".join(wrong[:5]))
+        self.assertEqual(len(wrong), 0, f"{len(wrong)} of {len(cases)} are wrong:\n"
+                         + "\n".join(wrong[:5]))
 
     @unittest.skipIf(tessera.SLOW, "the complete set runs instead")
     def test_fifty_sorts(self):
@@ -230,13 +265,15 @@ class AgainstNumpy(tessera.Case):
         self.check_all(300)
 
     def test_bytes_do_not_depend_on_ranks_or_threads(self):
-        values = numpy.random.default_rng(tessera.SEED).choice([0.0, -0.0, numpy.nan, -numpy.nan, 2.5, -1.0], 5003)
+        values = numpy.random.default_rng(tessera.SEED).choice([0.0, -0.0, numpy.nan, -numpy.nan,
+                                                                2.5, -1.0], 5003)
         source = tessera.write_matrix(self.path("in.h5"), values, name="K")
         seen = set()
         for ranks in RANKS:
             for algorithm in ("exact", "samplesort"):
                 out = self.path(f"{ranks}{algorithm}.h5")
-                self.succeed("sort", "--in", source, "--out", f"{out}:/K", "--algorithm", algorithm, ranks=ranks,
+                self.succeed("sort", "--in", source, "--out", f"{out}:/K", "--algorithm", algorithm,
+                             ranks=ranks,
                              threads=1 + ranks % 2, environment=PASSIVE)
                 seen.add(tessera.read_matrix(out, "K").tobytes())
         self.assertEqual(len(seen), 1)
@@ -244,21 +281,32 @@ class AgainstNumpy(tessera.Case):
     def test_columns_whose_rows_have_no_bytes_are_carried(self):
         with h5py.File(self.path("in.h5"), "w") as file:
             file["T/key"], file["T/none"] = numpy.arange(9)[::-1], numpy.zeros((9, 0), "f4")
-        for ranks, more in ((0, ()), (3, ()), (0, ("--top", 4)), (2, ("--out-of-core", "always", "--memory", "64KiB"))):
-            self.succeed("sort", "--in", "in.h5:/T", "--by", "key", "--out", "out.h5:/T", "--overwrite", *more, ranks=ranks)
-            self.assertEqual(tessera.read_matrix(self.path("out.h5"), "T/key").tolist(), list(range(9))[:4 if "--top" in more else 9])
-            self.assertEqual(tessera.read_matrix(self.path("out.h5"), "T/none").shape, (4 if "--top" in more else 9, 0))
+        for ranks, more in ((0, ()), (3, ()), (0, ("--top", 4)),
+                            (2, ("--out-of-core", "always", "--memory", "64KiB"))):
+            self.succeed("sort", "--in", "in.h5:/T", "--by", "key", "--out", "out.h5:/T",
+                         "--overwrite", *more, ranks=ranks)
+            self.assertEqual(tessera.read_matrix(self.path("out.h5"), "T/key").tolist(),
+                             list(range(9))[:4 if "--top" in more else 9])
+            self.assertEqual(tessera.read_matrix(self.path("out.h5"), "T/none").shape,
+                             (4 if "--top" in more else 9, 0))
 
     def test_keys_are_written_in_the_type_that_the_input_has(self):
         """More than are turned into it at once; a type that is named is what it gets."""
-        rng, ways = numpy.random.default_rng(tessera.SEED), ((), ("--out-of-core", "always", "--memory", "1MiB"))
-        for number, kind in enumerate(numpy.dtype(k) for k in ("u1", "i1", "<u2", ">i2", "<f2", ">f2", ">u4", ">f4", ">i8", ">f8", "<i4")):
+        rng, ways = numpy.random.default_rng(tessera.SEED), ((),
+                                                             ("--out-of-core", "always", "--memory",
+                                                              "1MiB"))
+        for number, kind in enumerate(numpy.dtype(k)
+                                      for k in ("u1", "i1", "<u2", ">i2", "<f2", ">f2", ">u4",
+                                                ">f4", ">i8", ">f8", "<i4")):
             values = uniform(rng, 270001 if number < 3 else 3001, kind).astype(kind)
             source = tessera.write_matrix(self.path("in.h5"), values, name="K")
-            for how, words in enumerate((way, *part) for way in ways for part in ((), ("--unique",), ("--top", 1000))[:3 if number % 2 else 1]):
+            for how, words in enumerate((way, *part) for way in ways
+                                        for part in ((), ("--unique",),
+                                                     ("--top", 1000))[:3 if number % 2 else 1]):
                 way, *part = words
                 order = part_of(permutation([values], [False]), [values], part or ("",))
-                self.succeed("sort", "--in", source, "--out", "out.h5:/K", "--overwrite", *way, *part, ranks=RANKS[(number + how) % 4],
+                self.succeed("sort", "--in", source, "--out", "out.h5:/K", "--overwrite", *way,
+                             *part, ranks=RANKS[(number + how) % 4],
                              environment=PASSIVE)
                 got = tessera.read_matrix(self.path("out.h5"), "K")
                 self.assertEqual((got.dtype, got.tobytes()), (kind, values[order].tobytes()), words)
@@ -266,26 +314,36 @@ class AgainstNumpy(tessera.Case):
         with h5py.File(self.path("in.h5"), "w") as file:
             file["bool"] = rng.random(3001) < 0.5
             for base in ("i1", ">i2", "<u2", "<i4", "<i8"):
-                file.create_dataset(base, data=rng.integers(0, 3, 3001), dtype=h5py.enum_dtype({"a": 0, "b": 1, "c": 2}, base))
-            kinds = {name: (values.id.get_type(), numpy.sort(values[()])) for name, values in file.items()}
+                file.create_dataset(base, data=rng.integers(0, 3, 3001),
+                                    dtype=h5py.enum_dtype({"a": 0, "b": 1, "c": 2}, base))
+            kinds = {name: (values.id.get_type(), numpy.sort(values[()]))
+                     for name, values in file.items()}
         for name, (kind, want) in kinds.items():
             for way in ways:
-                self.succeed("sort", "--in", f"in.h5:/{name}", "--out", "out.h5:/K", "--overwrite", *way, ranks=2, environment=PASSIVE)
+                self.succeed("sort", "--in", f"in.h5:/{name}", "--out", "out.h5:/K", "--overwrite",
+                             *way, ranks=2, environment=PASSIVE)
                 with h5py.File(self.path("out.h5")) as file:
-                    self.assertEqual((file["K"].id.get_type(), file["K"][()].tobytes()), (kind, want.tobytes()), name)
+                    self.assertEqual((file["K"].id.get_type(), file["K"][()].tobytes()),
+                                     (kind, want.tobytes()), name)
         tessera.write_matrix(self.path("in.h5"), values, name="K")
         self.succeed("sort", "--in", source, "--out", "out.h5:/K", "--overwrite", "--type", "f64")
         self.assertEqual(tessera.read_matrix(self.path("out.h5"), "K").dtype, numpy.dtype("f8"))
 
     def test_quantiles_between_an_infinity_and_a_number_are_infinite(self):
-        for words, want in (("-inf -1 5 inf nan", "-inf 2 inf nan"), ("5 inf -inf inf -inf", "-inf -inf inf inf"), ("-inf inf", "nan " * 4)):
-            source = tessera.write_matrix(self.path("in.h5"), numpy.array(words.split(), float), name="K")
-            self.succeed("sort", "--in", source, "--quantiles", "0.125,0.375,0.625,0.875", "--out", "q.h5:/Q", "--overwrite")
-            numpy.testing.assert_array_equal(tessera.read_matrix(self.path("q.h5"), "Q"), numpy.array(want.split(), float))
+        for words, want in (("-inf -1 5 inf nan", "-inf 2 inf nan"),
+                            ("5 inf -inf inf -inf", "-inf -inf inf inf"), ("-inf inf", "nan " * 4)):
+            source = tessera.write_matrix(self.path("in.h5"), numpy.array(words.split(), float),
+                                          name="K")
+            self.succeed("sort", "--in", source, "--quantiles", "0.125,0.375,0.625,0.875", "--out",
+                         "q.h5:/Q", "--overwrite")
+            numpy.testing.assert_array_equal(tessera.read_matrix(self.path("q.h5"), "Q"),
+                                             numpy.array(want.split(), float))
 
     def test_generated_inputs_pass_their_check(self):
-        result = self.succeed("sort", "--n", "1000,1", "--input", "uniform,zipf,almost_sorted,all_equal,staggered",
-                              "--type", "u32,f64", "--repetitions", 1, "--warmups", 0, ranks=3, environment=PASSIVE)
+        result = self.succeed("sort", "--n", "1000,1", "--input",
+                              "uniform,zipf,almost_sorted,all_equal,staggered",
+                              "--type", "u32,f64", "--repetitions", 1, "--warmups", 0, ranks=3,
+                              environment=PASSIVE)
         rows = [line for line in result.out.splitlines() if " passed " in line]
         self.assertEqual(len(rows), 20, str(result))
 
@@ -336,12 +394,15 @@ class Refusals(tessera.Case):
                 (("--in", "t.h5:/text", "--by", "a"), "variable length"),
                 (("--in", "t.h5:/nothing", "--by", "a"), "no dataset"),
                 (("--in", "t.h5:/outside", "--type", "u32", "--out", "o.h5:/K"), "u32 cannot hold"),
-                (("--in", "t.h5:/table", "--apply", "t.h5:/keys", "--out", "o.h5:/T"), "permutation"),
+                (("--in", "t.h5:/table", "--apply", "t.h5:/keys", "--out", "o.h5:/T"),
+                 "permutation"),
                 (("--in", "t.h5:/table", "--apply", "t.h5:/twice", "--out", "o.h5:/T"), "twice"),
-                (("--in", "t.h5:/table", "--apply", "t.h5:/outside", "--out", "o.h5:/T"), "outside")):
+                (("--in", "t.h5:/table", "--apply", "t.h5:/outside", "--out", "o.h5:/T"),
+                 "outside")):
             self.fail_with(tessera.BAD_DATA, "sort", *arguments, words=words)
         self.assertEqual(os.listdir(self.folder), ["t.h5"])
-        self.fail_with(tessera.BAD_DATA, "sort", "--in", "t.h5:/outside", "--type", "u32", "--out", "o.h5:/K", "--out-of-core", "always",
+        self.fail_with(tessera.BAD_DATA, "sort", "--in", "t.h5:/outside", "--type", "u32", "--out",
+                       "o.h5:/K", "--out-of-core", "always",
                        words="u32 cannot hold")
         self.assertFalse(os.path.exists(self.path("o.h5")))
 
@@ -350,24 +411,30 @@ class Refusals(tessera.Case):
         self.fail_with(tessera.MISSING, "sort", "--in", "u.h5:/keys", words="u.h5")
 
     def test_memory_and_existing_outputs(self):
-        self.fail_with(tessera.MEMORY, "sort", "--n", "1e9", "--memory", "1MiB", ranks=2, words="would take")
+        self.fail_with(tessera.MEMORY, "sort", "--n", "1e9", "--memory", "1MiB", ranks=2,
+                       words="would take")
         self.succeed("sort", "--in", "t.h5:/keys", "--out", "o.h5:/K")
         before = tessera.digest(self.path("o.h5"))
-        self.fail_with(tessera.CANNOT_CREATE, "sort", "--in", "t.h5:/keys", "--out", "o.h5:/K", words="--overwrite")
+        self.fail_with(tessera.CANNOT_CREATE, "sort", "--in", "t.h5:/keys", "--out", "o.h5:/K",
+                       words="--overwrite")
         self.assertEqual(before, tessera.digest(self.path("o.h5")))
         self.succeed("sort", "--in", "t.h5:/keys", "--out", "o.h5:/K", "--overwrite")
 
     def test_large_shares_are_sorted_in_rounds(self):
-        for arguments, algorithm in ((("--n", "1e9", "--ranks", 4), "rounds"), (("--n", "1e9", "--ranks", 64), "exact"),
-                                     (("--n", "1e9", "--ranks", 4, "--algorithm", "exact"), "exact"),
+        for arguments, algorithm in ((("--n", "1e9", "--ranks", 4), "rounds"),
+                                     (("--n", "1e9", "--ranks", 64), "exact"),
+                                     (("--n", "1e9", "--ranks", 4, "--algorithm", "exact"),
+                                      "exact"),
                                      (("--n", "3e7", "--type", "f32"), "exact")):
             self.assertIn(f"algorithm {algorithm},", self.succeed("sort", *arguments, "--plan").out)
 
     def test_the_plan_of_quantiles_is_not_that_of_a_sort(self):
         with h5py.File(self.path("t.h5"), "w") as file:
             file["k"] = numpy.arange(2 << 20)
-        for memory, words in (("1GiB", "24 MiB a rank, the keys are in memory"), ("20MiB", "16 MiB a rank, the keys are read anew")):
-            out = self.succeed("sort", "--in", "t.h5:/k", "--quantiles", 0.5, "--memory", memory, "--plan").out
+        for memory, words in (("1GiB", "24 MiB a rank, the keys are in memory"),
+                              ("20MiB", "16 MiB a rank, the keys are read anew")):
+            out = self.succeed("sort", "--in", "t.h5:/k", "--quantiles", 0.5, "--memory", memory,
+                               "--plan").out
             self.assertIn(words, out)
             self.assertEqual(out.count("\n"), 1)
 

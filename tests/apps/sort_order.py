@@ -1,4 +1,5 @@
-"""The one order of tessera sort (README.md, Sorting), and that nothing asked for beside a sort changes it."""
+"""The one order of tessera sort (README.md, Sorting), and that nothing asked for beside a sort
+changes it."""
 
 import tessera
 from tessera import h5py, numpy
@@ -8,14 +9,17 @@ RANKS = (1, 2, 3, 4)
 
 
 def codes(values, descending):
-    """Integers in the order asked for: NaN last either way, -0 equal to +0; strings by their bytes."""
-    distinct, code = numpy.unique(values.astype(values.dtype.newbyteorder("=")), return_inverse=True)
+    """Integers in the order asked for: NaN last either way, -0 equal to +0; strings by their
+    bytes."""
+    distinct, code = numpy.unique(values.astype(values.dtype.newbyteorder("=")),
+                                  return_inverse=True)
     nan = numpy.isnan(values) if values.dtype.kind == "f" else numpy.zeros(values.shape, bool)
     return numpy.where(nan, len(distinct), -code if descending else code)
 
 
 def codes_among_equal(values, descending):
-    """The order of floats that are equal as numbers: -0 before +0, NaNs of positive sign first, by payload, then the others, the
+    """The order of floats that are equal as numbers: -0 before +0, NaNs of positive sign first, by
+    payload, then the others, the
     greatest payload first."""
     if values.dtype.kind != "f":
         return numpy.zeros(values.shape, int)
@@ -23,7 +27,8 @@ def codes_among_equal(values, descending):
     bits, negative = native.view(f"u{native.dtype.itemsize}"), numpy.signbit(native)
     zeros = numpy.where(negative != descending, 0, 1).astype(bits.dtype)
     sign = bits.dtype.type(1 << 8 * native.dtype.itemsize - 1)
-    return numpy.where(numpy.isnan(native), numpy.where(negative, sign | ~bits, bits), numpy.where(native == 0, zeros, zeros.dtype.type(0)))
+    return numpy.where(numpy.isnan(native), numpy.where(negative, sign | ~bits, bits),
+                       numpy.where(native == 0, zeros, zeros.dtype.type(0)))
 
 
 def permutation(columns, descending):
@@ -36,7 +41,8 @@ def part_of(order, columns, part):
     """The first rows of a sorting permutation, or the first row of each key."""
     if part[0] == "--unique":
         keys = numpy.stack([codes(c, False)[order] for c in columns])
-        return order[numpy.concatenate([numpy.ones(min(1, len(order)), bool), (keys[:, 1:] != keys[:, :-1]).any(axis=0)])]
+        return order[numpy.concatenate([numpy.ones(min(1, len(order)), bool),
+                                        (keys[:, 1:] != keys[:, :-1]).any(axis=0)])]
     return order[:part[1]] if part[0] == "--top" else order
 
 
@@ -45,30 +51,40 @@ class OneOrder(tessera.Case):
         rng, n = numpy.random.default_rng(tessera.SEED), 3001
         for number, kind in enumerate(("<f8", ">f4")):
             bits = numpy.dtype(kind).str.replace("f", "u")
-            nans = rng.choice([numpy.nan, -numpy.nan], 40).astype(kind).view(bits) + rng.integers(0, 9, 40).astype(bits)
-            values = rng.choice(numpy.concatenate([nans.view(kind), numpy.array([0.0, -0.0, 1, -1] * 20, kind)]), n)
+            nans = rng.choice([numpy.nan, -numpy.nan],
+                              40).astype(kind).view(bits) + rng.integers(0, 9, 40).astype(bits)
+            values = rng.choice(numpy.concatenate([nans.view(kind),
+                                                   numpy.array([0.0, -0.0, 1, -1] * 20, kind)]), n)
             tessera.write_matrix(self.path("in.h5"), values, name="K")
-            for down, part in ((0, ()), (1, ()), (number % 2, ("--unique",)), (number % 2, ("--top", 1234))):
+            for down, part in ((0, ()), (1, ()), (number % 2, ("--unique",)),
+                               (number % 2, ("--top", 1234))):
                 want = part_of(permutation([values], [down]), [values], part or ("",))
                 held = set()
-                for how, ways in enumerate(((), ("--algorithm", "rounds"), ("--out-of-core", "always", "--memory", "64KiB"))):
+                for how, ways in enumerate(((), ("--algorithm", "rounds"),
+                                            ("--out-of-core", "always", "--memory", "64KiB"))):
                     for beside in ((), ("--argsort", "p.h5:/P")):
                         if beside and "rounds" in ways or part and "rounds" in ways:
                             continue
-                        self.succeed("sort", "--in", "in.h5:/K", "--out", "out.h5:/K", "--overwrite", *ways, *beside, *part,
-                                     *["--descending"] * down, ranks=RANKS[(number + how) % 4], environment=PASSIVE)
+                        self.succeed("sort", "--in", "in.h5:/K", "--out", "out.h5:/K",
+                                     "--overwrite", *ways, *beside, *part,
+                                     *["--descending"] * down, ranks=RANKS[(number + how) % 4],
+                                     environment=PASSIVE)
                         held.add(tessera.read_matrix(self.path("out.h5"), "K").tobytes())
                         if beside:
-                            self.assertEqual(tessera.read_matrix(self.path("p.h5"), "P").tolist(), want.tolist())
+                            self.assertEqual(tessera.read_matrix(self.path("p.h5"), "P").tolist(),
+                                             want.tolist())
                 self.assertEqual(held, {values[want].tobytes()}, (kind, down, part))
-            self.fail_with(tessera.USAGE, "sort", "--in", "in.h5:/K", "--out", "out.h5:/K", "--argsort", "p.h5:/P", "--type", "f64",
+            self.fail_with(tessera.USAGE, "sort", "--in", "in.h5:/K", "--out", "out.h5:/K",
+                           "--argsort", "p.h5:/P", "--type", "f64",
                            words="drop --type")
             with h5py.File(self.path("t.h5"), "w") as file:
                 file["T/x"], file["T/row"] = values, numpy.arange(n)
             for ways in ((), ("--out-of-core", "always", "--memory", "64KiB")):
-                self.succeed("sort", "--in", "t.h5:/T", "--by", "x", "--out", "out.h5:/T", "--overwrite", *ways, ranks=2, environment=PASSIVE)
+                self.succeed("sort", "--in", "t.h5:/T", "--by", "x", "--out", "out.h5:/T",
+                             "--overwrite", *ways, ranks=2, environment=PASSIVE)
                 want = permutation([values], [False])
-                self.assertEqual(tessera.read_matrix(self.path("out.h5"), "T/row").tolist(), want.tolist())
+                self.assertEqual(tessera.read_matrix(self.path("out.h5"), "T/row").tolist(),
+                                 want.tolist())
 
 
 if __name__ == "__main__":

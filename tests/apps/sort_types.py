@@ -1,4 +1,5 @@
-"""Keys and rows keep the very type and the bits that they are stored with, and the attributes that still hold."""
+"""Keys and rows keep the very type and the bits that they are stored with, and the attributes that
+still hold."""
 
 import os
 
@@ -53,19 +54,28 @@ class Types(tessera.Case):
                 raw = raw[:, ::-1]
             cases[name] = (kind, numpy.ascontiguousarray(raw), values)
 
-        for name, bits, size, order, signed in (("i12", 12, 2, "LE", True), ("u12", 12, 2, "BE", False), ("i24", 24, 3, "LE", True),
-                                                ("u24", 24, 3, "BE", False), ("i20", 20, 4, "LE", True)):
+        for name, bits, size, order, signed in (("i12", 12, 2, "LE", True),
+                                                ("u12", 12, 2, "BE", False),
+                                                ("i24", 24, 3, "LE", True),
+                                                ("u24", 24, 3, "BE", False),
+                                                ("i20", 20, 4, "LE", True)):
             codes = rng.integers(0, 1 << bits, self.N)
             values = numpy.where(signed & (codes >> bits - 1 & 1 == 1), codes - (1 << bits), codes)
             add(name, integer(bits, size, order, signed), codes, values)
-        for name, layout, size, bias, order in (("bfloat16", (8, 7), 2, 127, "LE"), ("bfloat16 big", (8, 7), 2, 127, "BE"),
-                                                ("f24", (8, 15), 3, 127, "LE"), ("viirs", (11, 20), 4, 1023, "BE"),
-                                                ("minifloat", (4, 3), 1, 7, "LE"), ("f16", (5, 10), 2, 15, "LE"), ("f16 big", (5, 10), 2, 15, "BE")):
+        for name, layout, size, bias, order in (("bfloat16", (8, 7), 2, 127, "LE"),
+                                                ("bfloat16 big", (8, 7), 2, 127, "BE"),
+                                                ("f24", (8, 15), 3, 127, "LE"),
+                                                ("viirs", (11, 20), 4, 1023, "BE"),
+                                                ("minifloat", (4, 3), 1, 7, "LE"),
+                                                ("f16", (5, 10), 2, 15, "LE"),
+                                                ("f16 big", (5, 10), 2, 15, "BE")):
             exponent, mantissa = layout
             codes = rng.integers(0, 1 << 1 + exponent + mantissa, self.N)
             codes[:40] = rng.choice([0, 1 << exponent + mantissa], 40)  # zeros of both signs
-            codes[40:90] = (((1 << exponent) - 1 << mantissa) + rng.integers(1, 1 << mantissa, 50)) | (rng.integers(0, 2, 50) << exponent + mantissa)
-            add(name, real(exponent + mantissa, mantissa, exponent, mantissa, size, bias, order), codes,
+            codes[40:90] = (((1 << exponent) - 1 << mantissa) + rng.integers(
+                1, 1 << mantissa, 50)) | (rng.integers(0, 2, 50) << exponent + mantissa)
+            add(name, real(exponent + mantissa, mantissa, exponent, mantissa, size, bias, order),
+                codes,
                 floats_of(codes, exponent, mantissa, bias))
         return cases
 
@@ -89,15 +99,19 @@ class Types(tessera.Case):
             nan = values != values
             order = numpy.lexsort([numpy.signbit(values) == 0, numpy.where(nan, 0, values), nan])
             for way in WAYS[:2 + number % 2]:
-                self.succeed("sort", "--in", f"{number}.h5:/k", "--out", "o.h5:/k", "--overwrite", *way, ranks=number % 3)
+                self.succeed("sort", "--in", f"{number}.h5:/k", "--out", "o.h5:/k", "--overwrite",
+                             *way, ranks=number % 3)
                 got_kind, got = self.read("o.h5")
                 want = raw[order][:700] if "--top" in way else raw[order]
                 self.assertTrue(got_kind.equal(kind), (name, way))
                 numbers = min(len(want), int((~nan).sum()))
                 self.assertEqual(got[:numbers].tobytes(), want[:numbers].tobytes(), (name, way))
-                self.assertEqual(sorted(map(bytes, got[numbers:])), sorted(map(bytes, want[numbers:])), (name, way))
-            self.succeed("sort", "--in", f"{number}.h5:/k", "--argsort", "p.h5:/p", "--out", "o2.h5:/k", "--overwrite", ranks=number % 3)
-            self.assertEqual(self.read("o2.h5")[1].tobytes(), raw[tessera.read_matrix(self.path("p.h5"), "p")].tobytes(), name)
+                self.assertEqual(sorted(map(bytes, got[numbers:])),
+                                 sorted(map(bytes, want[numbers:])), (name, way))
+            self.succeed("sort", "--in", f"{number}.h5:/k", "--argsort", "p.h5:/p", "--out",
+                         "o2.h5:/k", "--overwrite", ranks=number % 3)
+            self.assertEqual(self.read("o2.h5")[1].tobytes(),
+                             raw[tessera.read_matrix(self.path("p.h5"), "p")].tobytes(), name)
             self.succeed("sort", "--in", f"{number}.h5:/k", "--out", "o1.h5:/k", "--overwrite")
             self.assertEqual(self.read("o1.h5")[1].tobytes(), self.read("o2.h5")[1].tobytes(), name)
 
@@ -105,8 +119,10 @@ class Types(tessera.Case):
         for number, (name, (kind, raw, _)) in enumerate(self.cases().items()):
             with h5py.File(self.path(f"{number}.h5"), "w") as file:
                 dataset = h5py.h5d.create(file.id, b"k", kind, h5py.h5s.create_simple((60, 50)))
-                dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, raw[:3000].view(f"V{raw.shape[1]}").reshape(60, 50), mtype=kind)
-            self.succeed("transpose", "--in", f"{number}.h5:/k", "--out", "o.h5:/k", "--overwrite", ranks=number % 3)
+                dataset.write(h5py.h5s.ALL, h5py.h5s.ALL,
+                              raw[:3000].view(f"V{raw.shape[1]}").reshape(60, 50), mtype=kind)
+            self.succeed("transpose", "--in", f"{number}.h5:/k", "--out", "o.h5:/k", "--overwrite",
+                         ranks=number % 3)
             with h5py.File(self.path("o.h5")) as file:
                 dataset = file["k"].id
                 got = numpy.zeros((50, 60), f"V{raw.shape[1]}")
@@ -117,30 +133,40 @@ class Types(tessera.Case):
     def test_floats_that_no_key_holds_are_refused(self):
         kind = real(63, 58, 5, 58, 8, 15)  # 58 bits of fraction
         self.write("wide.h5", kind, numpy.zeros((9, 8), "u1"))
-        self.fail_with(tessera.BAD_DATA, "sort", "--in", "wide.h5:/k", "--out", "o.h5:/k", words="f64 cannot hold")
+        self.fail_with(tessera.BAD_DATA, "sort", "--in", "wide.h5:/k", "--out", "o.h5:/k",
+                       words="f64 cannot hold")
 
     def test_pictures_and_tables_stay_what_they_are(self):
         """CLASS belongs to dimension scales, and to others."""
-        image = {"CLASS": numpy.bytes_(b"IMAGE"), "IMAGE_VERSION": numpy.bytes_(b"1.2"), "IMAGE_SUBCLASS": numpy.bytes_(b"IMAGE_GRAYSCALE"),
+        image = {"CLASS": numpy.bytes_(b"IMAGE"), "IMAGE_VERSION": numpy.bytes_(b"1.2"),
+                 "IMAGE_SUBCLASS": numpy.bytes_(b"IMAGE_GRAYSCALE"),
                  "IMAGE_MINMAXRANGE": numpy.array([0, 255], "u1")}
-        table = {"CLASS": numpy.bytes_(b"TABLE"), "VERSION": numpy.bytes_(b"2.7"), "TITLE": numpy.bytes_(b""), "FIELD_0_NAME": numpy.bytes_(b"a"),
+        table = {"CLASS": numpy.bytes_(b"TABLE"), "VERSION": numpy.bytes_(b"2.7"),
+                 "TITLE": numpy.bytes_(b""), "FIELD_0_NAME": numpy.bytes_(b"a"),
                  "NROWS": numpy.int64(90)}
         with h5py.File(self.path("in.h5"), "w") as file:
             rows = numpy.zeros(90, [("a", "<i4"), ("b", "<f8")])
             rows["a"] = numpy.arange(90)[::-1]
-            for name, data, attributes in (("image", numpy.zeros((30, 20), "u1"), image), ("table", rows, table), ("keys", numpy.arange(90), image)):
+            for name, data, attributes in (("image", numpy.zeros((30, 20), "u1"), image),
+                                           ("table", rows, table), ("keys", numpy.arange(90),
+                                                                    image)):
                 file.create_dataset(name, data=data).attrs.update(attributes)
             file["scale"] = numpy.arange(90)
             file["scale"].make_scale("of its own")
-        for words, name, want in ((("transpose", "--in", "in.h5:/image"), "image", image), (("sort", "--in", "in.h5:/table", "--by", "a"), "table", table),
-                                  (("sort", "--in", "in.h5:/keys"), "keys", image), (("sort", "--in", "in.h5:/scale"), "scale", {}),
-                                  (("sort", "--in", "in.h5:/table", "--by", "a", "--top", "7"), "table", {k: v for k, v in table.items() if k != "NROWS"})):
+        for words, name, want in ((("transpose", "--in", "in.h5:/image"), "image", image),
+                                  (("sort", "--in", "in.h5:/table", "--by", "a"), "table", table),
+                                  (("sort", "--in", "in.h5:/keys"), "keys", image),
+                                  (("sort", "--in", "in.h5:/scale"), "scale", {}),
+                                  (("sort", "--in", "in.h5:/table", "--by", "a", "--top", "7"),
+                                   "table", {k: v for k, v in table.items() if k != "NROWS"})):
             if os.path.exists(self.path("o.h5")):
                 os.remove(self.path("o.h5"))
             self.succeed(*words, "--out", f"o.h5:/{name}", ranks=2)
             with h5py.File(self.path("o.h5")) as file:
-                found = {k: v for k, v in file[name].attrs.items() if k not in ("tessera_checksum", "DIMENSION_LIST")}
-                self.assertEqual({k: numpy.asarray(v).tolist() for k, v in found.items()}, {k: numpy.asarray(v).tolist() for k, v in want.items()}, words)
+                found = {k: v for k, v in file[name].attrs.items()
+                         if k not in ("tessera_checksum", "DIMENSION_LIST")}
+                self.assertEqual({k: numpy.asarray(v).tolist() for k, v in found.items()},
+                                 {k: numpy.asarray(v).tolist() for k, v in want.items()}, words)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The same field, bit for bit, for every number of ranks and threads, every halo depth and every kernel."""
+"""The same field, bit for bit, for every number of ranks and threads, every halo depth and every
+kernel."""
 
 import concurrent.futures
 import itertools
@@ -25,8 +26,10 @@ FIELDS = {  # stencil, shape, boundary, steps: every box of 8 ranks can give the
 class SameBits(tessera.Case):
     def hash_of(self, name, kind, ranks, threads, halo, kernel, overlap="no"):
         shape, boundary, steps = FIELDS[name]
-        result = self.run_tessera("stencil", "--stencil", name, "--shape", shape, "--boundary", boundary, "--steps", steps,
-                                  "--type", kind, "--kernel", kernel, "--halo-steps", halo, "--threads", threads, "--overlap", overlap,
+        result = self.run_tessera("stencil", "--stencil", name, "--shape", shape, "--boundary",
+                                  boundary, "--steps", steps,
+                                  "--type", kind, "--kernel", kernel, "--halo-steps", halo,
+                                  "--threads", threads, "--overlap", overlap,
                                   ranks=ranks, threads=threads, timeout=120)
         found = re.search(r" ([0-9a-f]{16}) ", result.out)
         return found.group(1) if result.code == 0 and found else str(result)
@@ -35,10 +38,13 @@ class SameBits(tessera.Case):
         cases = list(cases)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             kinds = sorted({case[:2] for case in cases})
-            alone = dict(zip(kinds, pool.map(lambda kind: self.hash_of(*kind, 0, 1, 1, "naive"), kinds)))
+            alone = dict(zip(kinds, pool.map(lambda kind: self.hash_of(*kind, 0, 1, 1, "naive"),
+                                             kinds)))
             got = list(pool.map(lambda case: self.hash_of(*case), cases))
         wrong = [f"{case}: {bits}" for case, bits in zip(cases, got) if bits != alone[case[:2]]]
-        self.assertEqual(wrong, [], f"{len(wrong)} of {len(cases)} differ from one rank with one thread: {alone}")
+        self.assertEqual(wrong, [],
+                         f"{len(wrong)} of {len(cases)} differ from one rank with one thread: "
+                         f"{alone}")
         self.assertEqual(len(set(alone.values())), len(kinds), alone)
         print(f"  {len(cases)} runs, {len(kinds)} fields", flush=True)
 
@@ -48,32 +54,40 @@ class SameBits(tessera.Case):
         rng = random.Random(tessera.SEED)
         kinds = list(itertools.product(FIELDS, ("f16", "f32", "f64")))
         rng.shuffle(kinds)
-        kind, halo, kernel = itertools.cycle(kinds), itertools.cycle(HALOS), itertools.cycle(KERNELS)
-        ways = list(itertools.product(RANKS, THREADS)) + [(rng.choice(RANKS[1:]), 1) for _ in range(22)]
-        self.check((*next(kind), ranks, threads, next(halo), next(kernel), rng.choice(("no", "yes")))
+        kind, halo, kernel = itertools.cycle(kinds), itertools.cycle(HALOS), itertools.cycle(
+            KERNELS)
+        ways = list(itertools.product(RANKS, THREADS)) + [(rng.choice(RANKS[1:]), 1)
+                                                          for _ in range(22)]
+        self.check((*next(kind), ranks, threads, next(halo), next(kernel),
+                    rng.choice(("no", "yes")))
                    for ranks, threads in ways)
 
     @unittest.skipUnless(tessera.SLOW, "the complete set takes some minutes; TESSERA_TEST_SLOW=1")
     def test_every_combination(self):
         rng = random.Random(tessera.SEED)
         ways = list(itertools.product(FIELDS, ("f16", "f32", "f64"), RANKS, THREADS))
-        self.check((*way, halo, kernel, rng.choice(("no", "yes"))) for way in ways for halo, kernel in
+        self.check((*way, halo, kernel, rng.choice(("no", "yes"))) for way in ways
+                   for halo, kernel in
                    [(rng.choice(HALOS), kernel) for kernel in KERNELS] + [(0, "auto")])
 
 
 class Messages(tessera.Case):
     def run_with(self, halo):
-        self.succeed("stencil", "--shape", "1024x1024", "--steps", 160, "--grid", "2x2", "--repetitions", 5,
-                              "--warmups", 1, "--no-verify", "--halo-steps", halo, "--results", f"{halo}.h5", "--again", ranks=4)
+        self.succeed("stencil", "--shape", "1024x1024", "--steps", 160, "--grid", "2x2",
+                     "--repetitions", 5,
+                              "--warmups", 1, "--no-verify", "--halo-steps", halo, "--results",
+                     f"{halo}.h5", "--again", ranks=4)
         with tessera.h5py.File(self.path(f"{halo}.h5")) as file:
             summary = file[sorted(file)[-1]]["summary"]
             return int(summary["messages"][0]), float(summary["min"][0])
 
     def test_eight_steps_an_exchange_send_a_seventh_of_the_messages(self):
-        runs = [self.run_with(1) + self.run_with(8) for _ in range(3)]  # one after the other: both see the same noise
+        # one after the other: both see the same noise
+        runs = [self.run_with(1) + self.run_with(8) for _ in range(3)]
         often, seldom = runs[0][0], runs[0][2]
         slow, fast = min(run[1] for run in runs), min(run[3] for run in runs)
-        print(f"  halo of 1 step: {often} messages, {slow:.4f} s; of 8 steps: {seldom} messages, {fast:.4f} s", flush=True)
+        print(f"  halo of 1 step: {often} messages, {slow:.4f} s; of 8 steps: {seldom} messages, "
+              f"{fast:.4f} s", flush=True)
         self.assertLessEqual(seldom * 7, often)
         self.assert_within(1.5 * slow, fast)  # how much faster depends on what else runs
 

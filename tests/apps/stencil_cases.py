@@ -1,4 +1,5 @@
-"""What the tests of stencils against numpy and scipy share: sides of a field, padding, and random runs that are checked."""
+"""What the tests of stencils against numpy and scipy share: sides of a field, padding, and random
+runs that are checked."""
 
 import concurrent.futures
 import os
@@ -18,7 +19,8 @@ class Side:
 
 
 def pad(u, radii, sides, frame):
-    """u with `radii` points more on each side; where corners meet, the rule of the first axis comes first."""
+    """u with `radii` points more on each side; where corners meet, the rule of the first axis comes
+    first."""
     for axis in reversed(range(u.ndim)):
         parts = []
         for end in (0, 1):
@@ -44,7 +46,8 @@ def pad(u, radii, sides, frame):
                     if u.shape[axis] == 1 and side.kind == "mirror":
                         mode = "edge"
                     grown = numpy.pad(u, width, mode)
-                parts.append(numpy.take(grown, range(r) if end == 0 else range(u.shape[axis], u.shape[axis] + r), axis))
+                parts.append(numpy.take(grown, range(r) if end == 0
+                                        else range(u.shape[axis], u.shape[axis] + r), axis))
         u = numpy.concatenate((parts[0], u, parts[1]), axis)
     return u
 
@@ -65,19 +68,23 @@ def has_given(sides):
 
 def draw_frame(values, shape, radii, sides):
     """What lies around a field of this shape: nothing along a dimension that closes."""
-    outer = [n + (0 if both[0].kind == "periodic" else 2 * r) for n, r, both in zip(shape, radii, sides)]
+    outer = [n + (0 if both[0].kind == "periodic" else 2 * r)
+             for n, r, both in zip(shape, radii, sides)]
     return Frame(values.uniform(-1, 1, outer), shape)
 
 
 class Random(tessera.Case):
-    """Runs drawn at random from their numbers. Each has number, ranks and threads, writes its operands and returns the command's
-    words (`write`), knows the result (`want`) and says what is wrong with another one (`difference`, "" for nothing)."""
+    """Runs drawn at random from their numbers. Each has number, ranks and threads, writes its
+    operands and returns the command's
+    words (`write`), knows the result (`want`) and says what is wrong with another one
+    (`difference`, "" for nothing)."""
 
     def check(self, case):
         """None, or what is wrong."""
         words = case.write(self)
         out = self.path(f"{case.number}out.h5")
-        result = self.run_tessera("stencil", *words, "--out", f"{out}:/u", ranks=case.ranks, threads=case.threads, timeout=120)
+        result = self.run_tessera("stencil", *words, "--out", f"{out}:/u", ranks=case.ranks,
+                                  threads=case.threads, timeout=120)
         if result.code != 0:
             return f"{case}\n{result}"
         got, want = tessera.read_matrix(out, "u"), case.want()
@@ -91,5 +98,7 @@ class Random(tessera.Case):
 
     def check_all(self, draw, count):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            wrong = [text for text in pool.map(lambda number: self.check(draw(number)), range(count)) if text]
-        self.assertEqual(len(wrong), 0, f"{len(wrong)} of {count} are wrong:\n" + "\n".join(wrong[:5]))
+            wrong = [text for text in pool.map(lambda number: self.check(draw(number)),
+                                               range(count)) if text]
+        self.assertEqual(len(wrong), 0, f"{len(wrong)} of {count} are wrong:\n"
+                         + "\n".join(wrong[:5]))

@@ -1,4 +1,5 @@
-"""tessera stencil with coefficients, sources, masks and several fields: the same bits everywhere, files, checkpoints, refusals."""
+"""tessera stencil with coefficients, sources, masks and several fields: the same bits everywhere,
+files, checkpoints, refusals."""
 
 import concurrent.futures
 import os
@@ -10,7 +11,8 @@ import xml.etree.ElementTree
 import tessera
 from tessera import h5py, numpy
 
-TERMS = ("--coefficients", "k.h5:/k", "--source", "q.h5:/q", "--source-factor", 0.25, "--mask", "m.h5:/m")
+TERMS = ("--coefficients", "k.h5:/k", "--source", "q.h5:/q", "--source-factor", 0.25, "--mask",
+         "m.h5:/m")
 KERNELS = ("auto", "naive", "tiled", "column", "zigzag", "streaming", "cache_oblivious")
 
 
@@ -37,17 +39,21 @@ class Fields(tessera.Case):
 class Bits(Fields):
     def test_terms_give_the_same_bits_for_ranks_halos_kernels_and_threads(self):
         rng = random.Random(tessera.SEED)
-        for name, boundary in (("heat", "periodic"), ("wave", "y=periodic,x-=mirror,x+=constant:0.5")):
-            words = ("--in", "in.h5:/u", "--stencil", name, "--boundary", boundary, "--steps", 23, *TERMS)
+        for name, boundary in (("heat", "periodic"),
+                               ("wave", "y=periodic,x-=mirror,x+=constant:0.5")):
+            words = ("--in", "in.h5:/u", "--stencil", name, "--boundary", boundary, "--steps", 23,
+                     *TERMS)
             alone = self.hash_of(*words, "--kernel", "naive", "--halo-steps", 1)
-            ways = [(ranks, rng.randint(1, 16), rng.choice(KERNELS), rng.choice((1, 2)), rng.choice(("no", "yes")),
+            ways = [(ranks, rng.randint(1, 16), rng.choice(KERNELS), rng.choice((1, 2)),
+                     rng.choice(("no", "yes")),
                      rng.choice(("messages", "shared")))
                     for ranks in (0, 1, 2, 3, 4, 6, 7)]
             ways += [(0, 0, kernel, 2, "no", "auto") for kernel in KERNELS]
 
             def one(way):
                 ranks, halo, kernel, threads, overlap, exchange = way
-                return self.hash_of(*words, "--kernel", kernel, "--halo-steps", halo, "--threads", threads, "--overlap",
+                return self.hash_of(*words, "--kernel", kernel, "--halo-steps", halo, "--threads",
+                                    threads, "--overlap",
                                     overlap, "--exchange", exchange, ranks=ranks, threads=threads)
 
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -58,16 +64,20 @@ class Bits(Fields):
         words = ("--stencil", "wave", "--steps", 20, "--boundary", "x=periodic", *TERMS)
         alone = [self.hash_of("--in", f"in.h5:/{name}", *words) for name in "uvw"]
         for ranks, halo, overlap in ((0, 0, "no"), (4, 3, "yes"), (7, 5, "no")):
-            self.assertEqual(self.hash_of("--in", "in.h5:/u,/v,in.h5:/w", *words, "--halo-steps", halo, "--overlap", overlap,
+            self.assertEqual(self.hash_of("--in", "in.h5:/u,/v,in.h5:/w", *words, "--halo-steps",
+                                          halo, "--overlap", overlap,
                                           ranks=ranks), ",".join(alone))
 
 
 class Files(Fields):
     def test_every_field_goes_to_its_dataset_snapshot_and_series(self):
-        self.succeed("stencil", "--in", "in.h5:/u,/v", "--steps", 20, "--out", "o.h5:/a/u,/a/v", "--snapshots", "s.h5:/u,/v",
-                     "--every", 10, "--xdmf", "--probe", "3,4", "--norms", "--results", "r.h5", ranks=3)
+        self.succeed("stencil", "--in", "in.h5:/u,/v", "--steps", 20, "--out", "o.h5:/a/u,/a/v",
+                     "--snapshots", "s.h5:/u,/v",
+                     "--every", 10, "--xdmf", "--probe", "3,4", "--norms", "--results", "r.h5",
+                     ranks=3)
         for name in "uv":
-            self.succeed("stencil", "--in", f"in.h5:/{name}", "--steps", 20, "--out", f"{name}1.h5:/u")
+            self.succeed("stencil", "--in", f"in.h5:/{name}", "--steps", 20, "--out",
+                         f"{name}1.h5:/u")
             alone = tessera.read_matrix(self.path(f"{name}1.h5"), "u")
             got = tessera.read_matrix(self.path("o.h5"), f"a/{name}")
             self.assertEqual(got.tobytes(), alone.tobytes())
@@ -75,12 +85,15 @@ class Files(Fields):
             self.assertEqual(frames[0].tobytes(), self.fields[name].tobytes())
             self.assertEqual(frames[2].tobytes(), alone.tobytes())
             with h5py.File(self.path("s.h5")) as file:
-                self.assertEqual(file["VTKHDF/PointData"][name].id.get_offset(), file[name].id.get_offset())
+                self.assertEqual(file["VTKHDF/PointData"][name].id.get_offset(),
+                                 file[name].id.get_offset())
                 self.assertEqual(file["VTKHDF/Steps/PointDataOffsets"][name][:].tolist(), [0, 1, 2])
             with h5py.File(self.path("r.h5")) as file:
                 table = file["stencil_0001/series"]
-                rows = {(q, s): v for q, s, v in zip(table["quantity"].asstr()[:], table["step"][:], table["value"][:])}
-            self.assertEqual((rows[f"{name}:3,4", 20], rows[f"{name}:max", 20]), (alone[4, 3], alone.max()))
+                rows = {(q, s): v for q, s, v in zip(table["quantity"].asstr()[:], table["step"][:],
+                                                     table["value"][:])}
+            self.assertEqual((rows[f"{name}:3,4", 20], rows[f"{name}:max", 20]),
+                             (alone[4, 3], alone.max()))
         for name in ("o", "s"):
             with open(self.path(f"{name}.xdmf")) as file:
                 self.assertEqual(file.read().count("<Attribute "), 2 if name == "o" else 6)
@@ -90,48 +103,63 @@ class Files(Fields):
         with h5py.File(self.path("<&>.h5"), "w") as file:
             for name, there in (("a/u", "u"), ("b/u", "v"), ("c/u_2", "w")):
                 file[name] = self.fields[there]
-        self.succeed("stencil", "--in", "<&>.h5:/a/u,/b/u,/c/u_2", "--steps", 3, "--out", "o<&>.h5:/a/u,/b/u,/c/u_2", "--xdmf")
+        self.succeed("stencil", "--in", "<&>.h5:/a/u,/b/u,/c/u_2", "--steps", 3, "--out",
+                     "o<&>.h5:/a/u,/b/u,/c/u_2", "--xdmf")
         with h5py.File(self.path("o<&>.h5")) as file:
             for name, path in (("u", "a/u"), ("u_2", "b/u"), ("u_2_3", "c/u_2")):
-                self.assertEqual(file["VTKHDF/PointData"][name].id.get_offset(), file[path].id.get_offset())
-        grid = xml.etree.ElementTree.parse(self.path("o<&>.xdmf")).getroot().find("Domain/Grid/Grid")
-        self.assertEqual([(one.get("Name"), one.find("DataItem").text) for one in grid.findall("Attribute")],
-                         [("u", "o<&>.h5:/a/u"), ("u_2", "o<&>.h5:/b/u"), ("u_2_3", "o<&>.h5:/c/u_2")])
+                self.assertEqual(file["VTKHDF/PointData"][name].id.get_offset(),
+                                 file[path].id.get_offset())
+        grid = xml.etree.ElementTree.parse(
+            self.path("o<&>.xdmf")).getroot().find("Domain/Grid/Grid")
+        self.assertEqual([(one.get("Name"), one.find("DataItem").text)
+                          for one in grid.findall("Attribute")],
+                         [("u", "o<&>.h5:/a/u"), ("u_2", "o<&>.h5:/b/u"),
+                          ("u_2_3", "o<&>.h5:/c/u_2")])
 
     def test_a_checkpoint_holds_every_field_and_knows_what_the_steps_read(self):
-        words = ("--in", "in.h5:/u,/v", "--past", "in.h5:/v,/w", "--stencil", "wave", *TERMS, "--checkpoint", "c.h5",
+        words = ("--in", "in.h5:/u,/v", "--past", "in.h5:/v,/w", "--stencil", "wave", *TERMS,
+                 "--checkpoint", "c.h5",
                  "--checkpoint-every", 10)
         whole = self.hash_of(*words[:-4], "--steps", 30)
         self.succeed("stencil", *words, "--steps", 17, ranks=2)
         self.assertEqual(self.hash_of(*words, "--steps", 30, "--resume", "auto", ranks=3), whole)
-        for changed in (("--source-factor", 0.5), ("--mask", "k.h5:/k"), ("--coefficients", "q.h5:/q"), ("--in", "in.h5:/u")):
+        for changed in (("--source-factor", 0.5), ("--mask", "k.h5:/k"),
+                        ("--coefficients", "q.h5:/q"), ("--in", "in.h5:/u")):
             other = list(words)
             other[other.index(changed[0]) + 1] = changed[1]
             if changed[0] == "--in":
                 other[other.index("--past") + 1] = "in.h5:/v"
-            self.fail_with(tessera.USAGE, "stencil", *other, "--steps", 40, "--resume", "auto", words="another problem")
-        self.fail_with(tessera.USAGE, "stencil", "--in", "in.h5:/u", "--stencil", "wave", "--checkpoint", "c.h5", "--resume",
+            self.fail_with(tessera.USAGE, "stencil", *other, "--steps", 40, "--resume", "auto",
+                           words="another problem")
+        self.fail_with(tessera.USAGE, "stencil", "--in", "in.h5:/u", "--stencil", "wave",
+                       "--checkpoint", "c.h5", "--resume",
                        "auto", words="another problem", ranks=2)
 
     def test_a_checkpoint_knows_what_lies_beyond_given_sides(self):
         for name, value in (("g", 1.0), ("h", 2.0)):
             tessera.write_matrix(self.path(f"{name}.h5"), numpy.full((63, 55), value), name="g")
-        words = ["--in", "in.h5:/u", "--boundary", "given", "--checkpoint", "c.h5", "--resume", "auto", "--given"]
+        words = ["--in", "in.h5:/u", "--boundary", "given", "--checkpoint", "c.h5", "--resume",
+                 "auto", "--given"]
         self.succeed("stencil", *words, "g.h5:/g", "--steps", 5, "--checkpoint-every", 5)
         self.assertIn("resumed", self.succeed("stencil", *words, "g.h5:/g", "--steps", 9).out)
-        self.fail_with(tessera.USAGE, "stencil", *words, "h.h5:/g", "--steps", 9, words="another problem")
+        self.fail_with(tessera.USAGE, "stencil", *words, "h.h5:/g", "--steps", 9,
+                       words="another problem")
 
 
 class Meaning(Fields):
     def test_zero_coefficients_and_zero_masks_keep_the_field(self):
         tessera.write_matrix(self.path("z.h5"), numpy.zeros(self.SHAPE), name="z")
-        for option, stencil in (("--coefficients", "box5x5"), ("--mask", "heat"), ("--mask", "wave")):
-            self.succeed("stencil", "--in", "in.h5:/u", "--stencil", stencil, option, "z.h5:/z", "--steps", 12, "--out",
+        for option, stencil in (("--coefficients", "box5x5"), ("--mask", "heat"),
+                                ("--mask", "wave")):
+            self.succeed("stencil", "--in", "in.h5:/u", "--stencil", stencil, option, "z.h5:/z",
+                         "--steps", 12, "--out",
                          "o.h5:/u", "--overwrite", ranks=2)
-            self.assertEqual(tessera.read_matrix(self.path("o.h5"), "u").tobytes(), self.fields["u"].tobytes())
+            self.assertEqual(tessera.read_matrix(self.path("o.h5"), "u").tobytes(),
+                             self.fields["u"].tobytes())
 
     def test_a_source_alone_adds_up(self):
-        self.succeed("stencil", "--shape", "61x53", "--init", "zero", "--weights", "1", "--source", "m.h5:/m",
+        self.succeed("stencil", "--shape", "61x53", "--init", "zero", "--weights", "1", "--source",
+                     "m.h5:/m",
                      "--source-factor", 0.5, "--steps", 8, "--out", "o.h5:/u", ranks=3)
         numpy.testing.assert_array_equal(tessera.read_matrix(self.path("o.h5"), "u"), 4.0 * self.m)
 
@@ -139,9 +167,11 @@ class Meaning(Fields):
         u, past = self.fields["u"], self.fields["u"]
         for _ in range(9):
             grown = numpy.pad(u, 1, "edge")
-            laplace = grown[2:, 1:-1] + grown[:-2, 1:-1] + grown[1:-1, 2:] + grown[1:-1, :-2] - 4 * u
+            laplace = grown[2:, 1:-1] + grown[:-2, 1:-1] + grown[1:-1,
+                                                                 2:] + grown[1:-1, :-2] - 4 * u
             u, past = 2 * u - past + 0.25 * self.k * laplace, u
-        self.succeed("stencil", "--in", "in.h5:/u", "--stencil", "wave", "--coefficients", "k.h5:/k", "--steps", 9, "--out",
+        self.succeed("stencil", "--in", "in.h5:/u", "--stencil", "wave", "--coefficients",
+                     "k.h5:/k", "--steps", 9, "--out",
                      "o.h5:/u", ranks=2)
         numpy.testing.assert_allclose(tessera.read_matrix(self.path("o.h5"), "u"), u, atol=1e-12)
 
@@ -167,15 +197,20 @@ class Refusals(Fields):
                 (("--in", "in.h5:/u,/v", "--stencil", "wave", "--past", "in.h5:/u"), "one a field"),
                 (("--in", "in.h5:/u,/v", "--out", "o.h5:/u,in.h5:/v"), "same file")]:
             with self.subTest(words=words):
-                self.fail_with(tessera.USAGE, "stencil", *words, words=message, ranks=random.choice((0, 2)))
+                self.fail_with(tessera.USAGE, "stencil", *words, words=message,
+                               ranks=random.choice((0, 2)))
 
     def test_fields_of_another_shape_are_65_and_missing_ones_66(self):
         tessera.write_matrix(self.path("s.h5"), numpy.zeros((5, 5)), name="s")
         for option in ("--coefficients", "--source", "--mask"):
-            self.fail_with(tessera.BAD_DATA, "stencil", "--in", "in.h5:/u", option, "s.h5:/s", words="61 x 53")
-        self.fail_with(tessera.BAD_DATA, "stencil", "--in", "in.h5:/u,s.h5:/s", words="61 x 53", ranks=2)
-        self.fail_with(tessera.MISSING, "stencil", "--in", "in.h5:/u,/x", words="no dataset '/x'", ranks=2)
-        self.fail_with(tessera.MISSING, "stencil", "--in", "in.h5:/u", "--mask", "none.h5:/m", words="none.h5")
+            self.fail_with(tessera.BAD_DATA, "stencil", "--in", "in.h5:/u", option, "s.h5:/s",
+                           words="61 x 53")
+        self.fail_with(tessera.BAD_DATA, "stencil", "--in", "in.h5:/u,s.h5:/s", words="61 x 53",
+                       ranks=2)
+        self.fail_with(tessera.MISSING, "stencil", "--in", "in.h5:/u,/x", words="no dataset '/x'",
+                       ranks=2)
+        self.fail_with(tessera.MISSING, "stencil", "--in", "in.h5:/u", "--mask", "none.h5:/m",
+                       words="none.h5")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""What tessera stencil leaves: files that every reader opens, snapshots in time, checkpoints that a killed run goes on from."""
+"""What tessera stencil leaves: files that every reader opens, snapshots in time, checkpoints that a
+killed run goes on from."""
 
 import importlib.util
 import os
@@ -36,14 +37,16 @@ assert reader.CanReadFile(sys.argv[1])
 reader.Update()
 image = reader.GetOutput()
 assert image.GetPointData().GetArray(0).GetName() == "u"
-numpy.save(sys.argv[2], vtk_to_numpy(image.GetPointData().GetArray(0)).reshape(image.GetDimensions()[::-1]))
+values = vtk_to_numpy(image.GetPointData().GetArray(0))
+numpy.save(sys.argv[2], values.reshape(image.GetDimensions()[::-1]))
 """
 
 
 class Readers(tessera.Case):
     def setUp(self):
         super().setUp()
-        self.succeed("stencil", "--shape", "7x12x9", "--init", "gaussian", "--steps", 23, "--out", "u.h5:/u",
+        self.succeed("stencil", "--shape", "7x12x9", "--init", "gaussian", "--steps", 23, "--out",
+                     "u.h5:/u",
                      "--snapshots", "s.h5:/u", "--every", 10, "--xdmf", ranks=3)
         self.u = tessera.read_matrix(self.path("u.h5"), "u")
         self.s = tessera.read_matrix(self.path("s.h5"), "u")
@@ -54,9 +57,11 @@ class Readers(tessera.Case):
             self.assertEqual(file["time"][:].tolist(), [0, 10, 20, 23])
         self.assertEqual(self.s[3].tobytes(), self.u.tobytes())
         for frame, steps in enumerate((0, 10, 20)):
-            self.succeed("stencil", "--shape", "7x12x9", "--init", "gaussian", "--steps", steps, "--out", "v.h5:/u",
+            self.succeed("stencil", "--shape", "7x12x9", "--init", "gaussian", "--steps", steps,
+                         "--out", "v.h5:/u",
                          "--overwrite")
-            self.assertEqual(tessera.read_matrix(self.path("v.h5"), "u").tobytes(), self.s[frame].tobytes())
+            self.assertEqual(tessera.read_matrix(self.path("v.h5"), "u").tobytes(),
+                             self.s[frame].tobytes())
         self.succeed("verify", "s.h5")
 
     def test_the_results_tell_what_was_written_beside_the_steps(self):
@@ -70,7 +75,8 @@ class Readers(tessera.Case):
 
     def test_both_may_be_one_file_of_one_or_two_dimensions(self):
         for shape, frame in (("41", (41,)), ("10x11", (10, 11))):
-            self.succeed("stencil", "--shape", shape, "--steps", 5, "--every", 5, "--out", "b.h5:/u", "--snapshots",
+            self.succeed("stencil", "--shape", shape, "--steps", 5, "--every", 5, "--out",
+                         "b.h5:/u", "--snapshots",
                          "b.h5:/series", "--overwrite", ranks=2)
             with h5py.File(self.path("b.h5")) as file:
                 self.assertEqual(file["series"].shape, (2, *frame))
@@ -105,21 +111,25 @@ class Readers(tessera.Case):
             for name in ("u.h5", "s.h5"):
                 result = python("-c", "import sys, xarray\n"
                                 "d = xarray.open_dataset(sys.argv[1], engine=sys.argv[2])\n"
-                                "print(d.u.dims, sorted(d.coords), float(d.u[-1].sum()), d.u.x.values[-1])",
+                                "print(d.u.dims, sorted(d.coords), float(d.u[-1].sum()), "
+                                "d.u.x.values[-1])",
                                 self.path(name), engine)
                 dims = "('time', 'z', 'y', 'x')" if name == "s.h5" else "('z', 'y', 'x')"
                 total = (self.s if name == "s.h5" else self.u)[-1].sum()
                 self.assertIn(dims, result.stdout, result.stderr)
-                self.assertAlmostEqual(float(result.stdout.split("] ")[1].split()[0]), total, places=10)
+                self.assertAlmostEqual(float(result.stdout.split("] ")[1].split()[0]), total,
+                                       places=10)
 
     @unittest.skipUnless(shutil.which("ncdump"), "no netcdf-bin")
     def test_ncdump(self):
-        text = subprocess.run(["ncdump", "-h", self.path("s.h5")], capture_output=True, text=True, check=True).stdout
+        text = subprocess.run(["ncdump", "-h", self.path("s.h5")], capture_output=True, text=True,
+                              check=True).stdout
         self.assertIn("double u(time, z, y, x)", text)
 
     def test_xdmf_points_at_every_frame(self):
         for name, values in (("s", self.s), ("u", self.u[None])):
-            grids = xml.etree.ElementTree.parse(self.path(f"{name}.xdmf")).getroot().findall("Domain/Grid/Grid")
+            grids = xml.etree.ElementTree.parse(
+                self.path(f"{name}.xdmf")).getroot().findall("Domain/Grid/Grid")
             self.assertEqual(len(grids), len(values))
             for frame, grid in enumerate(grids):
                 self.assertEqual(grid.find("Topology").get("Dimensions"), "7 12 9")
@@ -137,10 +147,12 @@ class Readers(tessera.Case):
 class Pictures(tessera.Case):
     @unittest.skipUnless(has("vtkmodules"), "no python3-vtk9")
     def test_vtk_reads_every_image_of_three_dimensions_that_there_is(self):
-        """Of a dimension of 1 it finds the last one alone; where it would find nothing there is no image, and that is said."""
+        """Of a dimension of 1 it finds the last one alone; where it would find nothing there is no
+        image, and that is said."""
         for shape in ((5, 6, 7), (5, 6, 1), (1, 5, 6), (4, 1, 6), (1, 1, 6), (5, 1, 1)):
             name = "x".join(map(str, shape))
-            result = self.succeed("stencil", "--shape", name, "--steps", 3, "--out", "u.h5:/u", "--overwrite", ranks=len(shape) % 2 + 1)
+            result = self.succeed("stencil", "--shape", name, "--steps", 3, "--out", "u.h5:/u",
+                                  "--overwrite", ranks=len(shape) % 2 + 1)
             u, there = tessera.read_matrix(self.path("u.h5"), "u"), 1 not in shape[:-1]
             with h5py.File(self.path("u.h5")) as file:
                 self.assertEqual("VTKHDF" in file, there, shape)
@@ -152,7 +164,8 @@ class Pictures(tessera.Case):
 
     def test_images_of_two_dimensions_and_series_have_no_dimension_of_one_but_the_last(self):
         for shape, there in (("1x8", False), ("8x1", True), ("3x8", True), ("8", False)):
-            words = ("stencil", "--shape", shape, "--steps", 2, "--out", "u.h5:/u", "--snapshots", "s.h5:/u", "--every", 1, "--overwrite")
+            words = ("stencil", "--shape", shape, "--steps", 2, "--out", "u.h5:/u", "--snapshots",
+                     "s.h5:/u", "--every", 1, "--overwrite")
             out = self.succeed(*words).out
             for name in ("u.h5", "s.h5"):
                 with h5py.File(self.path(name)) as file:
@@ -160,14 +173,18 @@ class Pictures(tessera.Case):
                 self.assertEqual(out.count(f"no VTKHDF in {name}"), 1 if shape == "1x8" else 0, out)
 
     def test_no_xdmf_that_no_reader_would_understand(self):
-        for out, there in (("ü.h5:/u", False), ("a:b.h5:/u", False), ("c.h5:/a:b", False), ("c.h5:/g/ü", False), ("d e.h5:/it's <u>&", True)):
+        for out, there in (("ü.h5:/u", False), ("a:b.h5:/u", False), ("c.h5:/a:b", False),
+                           ("c.h5:/g/ü", False), ("d e.h5:/it's <u>&", True)):
             file = out[:out.rfind(":/")]
-            result = self.succeed("stencil", "--shape", "4x5", "--steps", 2, "--xdmf", "--out", out, "--overwrite")
+            result = self.succeed("stencil", "--shape", "4x5", "--steps", 2, "--xdmf", "--out", out,
+                                  "--overwrite")
             xdmf = file.replace(".h5", ".xdmf")
             self.assertEqual(os.path.exists(self.path(xdmf)), there, out)
-            self.assertEqual(result.out.count(f"not written: {xdmf}: XDMF"), 0 if there else 1, result.out)
+            self.assertEqual(result.out.count(f"not written: {xdmf}: XDMF"), 0 if there else 1,
+                             result.out)
             if there:
-                item = xml.etree.ElementTree.parse(self.path(xdmf)).getroot().find("Domain/Grid/Grid/Attribute/DataItem")
+                item = xml.etree.ElementTree.parse(
+                    self.path(xdmf)).getroot().find("Domain/Grid/Grid/Attribute/DataItem")
                 self.assertEqual(item.text, out)
 
 
@@ -175,7 +192,8 @@ class Checkpoints(tessera.Case):
     SHAPE, STEPS = "900x700", 1500
 
     def words(self, *more):
-        return ["stencil", "--stencil", "wave", "--boundary", "x=periodic,y-=mirror", "--shape", self.SHAPE, "--steps",
+        return ["stencil", "--stencil", "wave", "--boundary", "x=periodic,y-=mirror", "--shape",
+                self.SHAPE, "--steps",
                 self.STEPS, *more]
 
     def hash_of(self, result):
@@ -183,7 +201,8 @@ class Checkpoints(tessera.Case):
         return re.search(r" ([0-9a-f]{16}) ", result.out).group(1)
 
     def kill_when(self, job, pause):
-        """Ends every process of a job at once, `pause` seconds after its first checkpoint: was it running?"""
+        """Ends every process of a job at once, `pause` seconds after its first checkpoint: was it
+        running?"""
         anew = not os.path.exists(self.path("ck.h5"))
         while job.process.poll() is None and not os.path.exists(self.path("ck.h5")):
             time.sleep(0.01)
@@ -206,14 +225,17 @@ class Checkpoints(tessera.Case):
         rng = random.Random(tessera.SEED)
         first = self.run_tessera(*self.words("--out", "whole.h5:/u"), threads=2)
         whole, self.lasted = self.hash_of(first), first.seconds
-        resume = self.words("--checkpoint", "ck.h5", "--checkpoint-every", self.STEPS // 20, "--resume", "auto")
+        resume = self.words("--checkpoint", "ck.h5", "--checkpoint-every", self.STEPS // 20,
+                            "--resume", "auto")
         wanted, kills, resumed = 50 if tessera.SLOW else 2, 0, 0
         for attempt in range(3 * wanted):  # some come too late
             killed = 0
             for _ in range(rng.choice((1, 1, 2, 3))):
-                job = tessera.Job(resume, ranks=rng.choice((0, 2, 3, 5)), threads=rng.choice((1, 2)), folder=self.folder)
+                job = tessera.Job(resume, ranks=rng.choice((0, 2, 3, 5)),
+                                  threads=rng.choice((1, 2)), folder=self.folder)
                 killed += self.kill_when(job, 0 if attempt == 0 else rng.uniform(0, self.lasted))
-            last = self.run_tessera(*resume, "--out", "u.h5:/u", "--overwrite", ranks=rng.choice((0, 2, 4)))
+            last = self.run_tessera(*resume, "--out", "u.h5:/u", "--overwrite",
+                                    ranks=rng.choice((0, 2, 4)))
             self.assertEqual(self.hash_of(last), whole, str(last))
             self.assertIn("resumed: ck.h5", last.out)
             kills += killed
@@ -223,14 +245,16 @@ class Checkpoints(tessera.Case):
                     os.unlink(self.path(name))
             if resumed == wanted:
                 break
-        print(f"  {kills} kills in {resumed} runs, each resumed to its end and with the bits of the uninterrupted one", flush=True)
+        print(f"  {kills} kills in {resumed} runs, each resumed to its end and with the bits of "
+              f"the uninterrupted one", flush=True)
         self.assertEqual(resumed, wanted)
 
     def test_what_a_killed_job_said_is_in_its_log(self):
         words = ["stencil", "--shape", "64x64", "--checkpoint", "ck.h5"]
         self.succeed(*words, "--steps", 5, "--checkpoint-every", 5)
         for ranks in (0, 2):
-            job = tessera.Job([*words, "--steps", 10**9, "--resume", "auto"], ranks=ranks, folder=self.folder)
+            job = tessera.Job([*words, "--steps", 10**9, "--resume", "auto"], ranks=ranks,
+                              folder=self.folder)
             ready, _, _ = select.select([job.process.stdout], [], [], 60)
             self.assertTrue(ready, "nothing in the log of a job under way")
             self.assertEqual(job.process.stdout.readline(), "resumed: ck.h5 after step 5\n")
@@ -240,20 +264,23 @@ class Checkpoints(tessera.Case):
     def test_a_signal_leaves_a_checkpoint_and_exit_code_85(self):
         for sent, ranks in ((signal.SIGUSR1, 0), (signal.SIGTERM, 0), (signal.SIGUSR1, 3)):
             steps = 10**9
-            job = tessera.Job(["stencil", "--shape", "64x64", "--steps", steps, "--checkpoint", "ck.h5",
+            job = tessera.Job(["stencil", "--shape", "64x64", "--steps", steps, "--checkpoint",
+                               "ck.h5",
                                "--checkpoint-every", "0.2s"], ranks=ranks, folder=self.folder)
             result = job.stop(lambda: os.path.exists(self.path("ck.h5")), sent)
             self.assert_failed(result, tessera.STOPPED, "stopped by a signal")
             step = int(re.search(r"after step (\d+)", result.errors[0]).group(1))
             with h5py.File(self.path("ck.h5")) as file:
                 self.assertEqual(file["_tessera"].attrs["checkpoint_step"], step)
-            last = self.succeed("stencil", "--shape", "64x64", "--steps", step + 3, "--checkpoint", "ck.h5", "--resume",
+            last = self.succeed("stencil", "--shape", "64x64", "--steps", step + 3, "--checkpoint",
+                                "ck.h5", "--resume",
                                 "auto", "--out", "u.h5:/u", "--overwrite")
             self.assertIn(f"resumed: ck.h5 after step {step}", last.out)
             os.unlink(self.path("ck.h5"))
 
     def test_a_damaged_checkpoint_gives_way_to_the_one_before(self):
-        words = ["stencil", "--shape", "50x60", "--steps", 40, "--checkpoint", "ck.h5", "--checkpoint-every", "10"]
+        words = ["stencil", "--shape", "50x60", "--steps", 40, "--checkpoint", "ck.h5",
+                 "--checkpoint-every", "10"]
         whole = self.hash_of(self.succeed(*words, ranks=2))
         with h5py.File(self.path("ck.h5"), "r+") as file:
             self.assertEqual(file["_tessera"].attrs["checkpoint_step"], 40)
@@ -263,26 +290,35 @@ class Checkpoints(tessera.Case):
         self.assertIn("resumed: ck.h5.previous after step 30", result.out)
         self.assertIn("not resumed: 'ck.h5' does not match its checksum", result.err)
         self.assertNotIn("error", result.err)  # it ended well
-        for name, step in ("ck.h5", 40), ("ck.h5.previous", 30):  # the damaged one did not push out the good one
+        # the damaged one did not push out the good one
+        for name, step in ("ck.h5", 40), ("ck.h5.previous", 30):
             with h5py.File(self.path(name)) as file:
                 self.assertEqual(file["_tessera"].attrs["checkpoint_step"], step)
 
     def test_nothing_to_resume_is_a_start_and_a_named_checkpoint_must_be_there(self):
         words = ["stencil", "--shape", "20x20", "--steps", 5]
         whole = self.hash_of(self.succeed(*words))
-        self.assertEqual(self.hash_of(self.succeed(*words, "--checkpoint", "no.h5", "--resume", "auto", ranks=2)), whole)
-        self.fail_with(tessera.MISSING, *words, "--resume", "missing.h5", words="missing.h5", ranks=2)
+        self.assertEqual(self.hash_of(self.succeed(*words, "--checkpoint", "no.h5", "--resume",
+                                                   "auto", ranks=2)), whole)
+        self.fail_with(tessera.MISSING, *words, "--resume", "missing.h5", words="missing.h5",
+                       ranks=2)
 
     def test_a_run_from_another_field_does_not_go_on_from_it_unasked(self):
         rng = numpy.random.default_rng(tessera.SEED)
-        names = [tessera.write_matrix(self.path(f"{name}.h5"), rng.random((20, 20)), name="u") for name in "abp"]
-        copy = tessera.write_matrix(self.path("copy.h5"), tessera.read_matrix(self.path("a.h5"), "u"), "chunked", "u")
-        words = ["stencil", "--stencil", "wave", "--steps", 8, "--checkpoint", "ck.h5", "--checkpoint-every", 3, "--resume", "auto"]
+        names = [tessera.write_matrix(self.path(f"{name}.h5"), rng.random((20, 20)), name="u")
+                 for name in "abp"]
+        copy = tessera.write_matrix(self.path("copy.h5"),
+                                    tessera.read_matrix(self.path("a.h5"), "u"), "chunked", "u")
+        words = ["stencil", "--stencil", "wave", "--steps", 8, "--checkpoint", "ck.h5",
+                 "--checkpoint-every", 3, "--resume", "auto"]
         whole = self.hash_of(self.succeed(*words, "--in", names[0], ranks=2))
-        for more in (("--in", names[1]), ("--in", names[0], "--past", names[2]), ("--shape", "20x20")):
-            self.fail_with(tessera.USAGE, *words, *more, words=("another field", "--resume ck.h5"), ranks=3)
+        for more in (("--in", names[1]), ("--in", names[0], "--past", names[2]),
+                     ("--shape", "20x20")):
+            self.fail_with(tessera.USAGE, *words, *more, words=("another field", "--resume ck.h5"),
+                           ranks=3)
         self.assertEqual(self.hash_of(self.succeed(*words, "--in", copy, ranks=3)), whole)
-        self.assertEqual(self.hash_of(self.succeed(*words[:5], "--in", names[1], "--resume", "ck.h5")), whole)
+        self.assertEqual(self.hash_of(self.succeed(*words[:5], "--in", names[1], "--resume",
+                                                   "ck.h5")), whole)
 
     def test_refusals(self):
         words = ["stencil", "--shape", "20x20", "--steps", 5, "--checkpoint", "ck.h5"]
@@ -303,13 +339,17 @@ class Checkpoints(tessera.Case):
                 self.fail_with(tessera.USAGE, *words, *more, words=message, ranks=2)
         self.fail_with(tessera.USAGE, "stencil", "--resume", "auto", words="--checkpoint")
         for name in ("ck.h5", "ck.h5.previous"):
-            self.fail_with(tessera.USAGE, "stencil", "--in", f"{name}:/u", "--checkpoint", "ck.h5", words="same file")
-        self.fail_with(tessera.CANNOT_CREATE, *words[:5], "--checkpoint", "no/folder/ck.h5", words="no/folder", ranks=2)
+            self.fail_with(tessera.USAGE, "stencil", "--in", f"{name}:/u", "--checkpoint", "ck.h5",
+                           words="same file")
+        self.fail_with(tessera.CANNOT_CREATE, *words[:5], "--checkpoint", "no/folder/ck.h5",
+                       words="no/folder", ranks=2)
 
     def test_a_file_that_is_no_checkpoint_is_not_replaced_by_one(self):
-        words = ["stencil", "--shape", "20x20", "--steps", 5, "--checkpoint-every", 2, "--checkpoint"]
+        words = ["stencil", "--shape", "20x20", "--steps", 5, "--checkpoint-every", 2,
+                 "--checkpoint"]
         tessera.write_matrix(self.path("data.h5"), numpy.arange(6.0).reshape(2, 3))
-        self.succeed("stencil", "--shape", "9", "--steps", 1, "--out", "field.h5:/u", "--results", "results.h5")
+        self.succeed("stencil", "--shape", "9", "--steps", 1, "--out", "field.h5:/u", "--results",
+                     "results.h5")
         with open(self.path("notes.txt"), "w") as file:
             file.write("of the user's own")
         for name in ("data.h5", "field.h5", "results.h5", "notes.txt"):
@@ -319,11 +359,13 @@ class Checkpoints(tessera.Case):
                 result = self.run_tessera(*words, name, "--resume", "auto")
                 self.assertEqual(result.code, tessera.CANNOT_CREATE, str(result))
             self.assertEqual(tessera.digest(self.path(name)), before)
-            os.rename(self.path(name), self.path("n.h5.previous"))  # where the second one would push the first
+            # where the second one would push the first
+            os.rename(self.path(name), self.path("n.h5.previous"))
             self.fail_with(tessera.CANNOT_CREATE, *words, "n.h5", words="is no checkpoint", ranks=2)
             self.assertEqual(tessera.digest(self.path("n.h5.previous")), before)
             self.assertFalse(os.path.exists(self.path("n.h5")))
-        self.fail_with(tessera.USAGE, *words, "c.h5", "--results", "c.h5", words="same file", ranks=2)
+        self.fail_with(tessera.USAGE, *words, "c.h5", "--results", "c.h5", words="same file",
+                       ranks=2)
         open(self.path("empty.h5"), "w").close()
         for _ in range(2):
             self.succeed(*words, "empty.h5")
@@ -337,49 +379,59 @@ class Checkpoints(tessera.Case):
         words = ["--steps", 10**6, "--every", 10**5]
         self.succeed("stencil", "--in", "in.h5:/u", *words, "--snapshots", "whole.h5:/u")
         for ranks, fields, files in ((0, "/u", "s.h5:/u"), (2, "/u,/v", "p.h5:/u,q.h5:/v")):
-            run = ["stencil", "--in", f"in.h5:{fields}", *words, "--snapshots", files, "--checkpoint", f"{ranks}.h5"]
-            job = tessera.Job([*run, "--checkpoint-every", 10**5 // 2, "--kernel", "naive", "--halo-steps", 1], ranks=ranks,
+            run = ["stencil", "--in", f"in.h5:{fields}", *words, "--snapshots", files,
+                   "--checkpoint", f"{ranks}.h5"]
+            job = tessera.Job([*run, "--checkpoint-every", 10**5 // 2, "--kernel", "naive",
+                               "--halo-steps", 1], ranks=ranks,
                               folder=self.folder)
             result = job.stop(lambda: os.path.exists(self.path(f"{ranks}.h5")))
             self.assert_failed(result, tessera.STOPPED, "stopped by a signal")
             self.assertIn("frames are there", self.succeed(*run, "--resume", "auto").out)
             for name in files.split(","):
                 self.succeed("verify", name.split(":/")[0])
-                with h5py.File(self.path(name.split(":/")[0])) as found, h5py.File(self.path("whole.h5")) as whole:
+                with h5py.File(self.path(name.split(":/")[0])) as found, h5py.File(
+                        self.path("whole.h5")) as whole:
                     self.assertEqual(found["time"][:].tolist(), whole["time"][:].tolist())
                     self.assertTrue((found[name.split(":/")[1]][:] == whole["u"][:]).all())
-        self.assertFalse([name for name in os.listdir(self.folder) if "stopped" in name or "partial" in name])
+        self.assertFalse([name for name in os.listdir(self.folder) if "stopped" in name
+                          or "partial" in name])
 
     def test_probes_and_norms_of_a_resumed_run_begin_with_the_first_step(self):
         words = ["stencil", "--shape", "20x30", "--probe", "1,2;29,19", "--norms"]
         whole = ["--checkpoint", "ck.h5", "--checkpoint-every", 20, "--resume", "auto"]
         self.succeed(*words, "--steps", 25, *whole, "--results", "first.h5", ranks=2)
-        for name, more, first in (("whole", [], 0), ("resumed", whole, 0), ("others", [*whole, "--probe-every", 7], 42)):
+        for name, more, first in (("whole", [], 0), ("resumed", whole, 0),
+                                  ("others", [*whole, "--probe-every", 7], 42)):
             self.succeed(*words, "--steps", 50, *more, "--results", f"{name}.h5", ranks=3)
             with h5py.File(self.path(f"{name}.h5")) as file:
                 series = file["stencil_0001/series"]
-                rows = list(zip(series["step"][:], series["quantity"].asstr()[:], series["value"][:]))
+                rows = list(zip(series["step"][:], series["quantity"].asstr()[:],
+                                series["value"][:]))
             self.assertEqual(rows[0][0], first)
             if name == "whole":
                 expected = rows
             elif name == "resumed":
                 self.assertEqual([row[:2] for row in rows], [row[:2] for row in expected])
-                self.assertTrue(numpy.allclose([row[2] for row in rows], [row[2] for row in expected], rtol=1e-12, atol=0))
+                self.assertTrue(numpy.allclose([row[2] for row in rows],
+                                               [row[2] for row in expected], rtol=1e-12, atol=0))
         self.succeed("verify", "ck.h5")
 
     def test_snapshots_of_a_resumed_run_begin_where_it_does(self):
         words = ["stencil", "--shape", "20x20", "--checkpoint", "ck.h5"]
         self.succeed(*words, "--steps", 15, "--checkpoint-every", 15)
-        self.succeed(*words, "--steps", 30, "--resume", "auto", "--snapshots", "s.h5:/u", "--every", 10, ranks=2)
+        self.succeed(*words, "--steps", 30, "--resume", "auto", "--snapshots", "s.h5:/u", "--every",
+                     10, ranks=2)
         with h5py.File(self.path("s.h5")) as file:
             self.assertEqual(file["time"][:].tolist(), [15, 20, 30])
         self.succeed("verify", "s.h5")
         again = ("--steps", 40, "--checkpoint-every", 40, "--snapshots", "s.h5:/u", "--overwrite")
         self.succeed(*words, *again)  # holds what is before the last checkpoint
         before = tessera.digest(self.path("s.h5"))
-        self.fail_with(tessera.CANNOT_CREATE, *words, *again, "--resume", "auto", ranks=2, words=("from step 0 on", "after step 40"))
+        self.fail_with(tessera.CANNOT_CREATE, *words, *again, "--resume", "auto", ranks=2,
+                       words=("from step 0 on", "after step 40"))
         self.assertEqual(tessera.digest(self.path("s.h5")), before)
-        self.succeed(*words, *again[:-1], "--overwrite", "--every", 10, "--resume", "auto", "--snapshots", "t.h5:/u")
+        self.succeed(*words, *again[:-1], "--overwrite", "--every", 10, "--resume", "auto",
+                     "--snapshots", "t.h5:/u")
 
 
 if __name__ == "__main__":

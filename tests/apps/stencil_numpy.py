@@ -1,4 +1,5 @@
-"""tessera stencil against scipy.ndimage.correlate: shapes, weights, boundaries, types, storage, ranks, halos, kernels."""
+"""tessera stencil against scipy.ndimage.correlate: shapes, weights, boundaries, types, storage,
+ranks, halos, kernels."""
 
 import random
 import sys
@@ -15,7 +16,8 @@ except ImportError as missing:
     sys.exit(tessera.SKIPPED)
 
 RANKS = (0, 1, 2, 3, 4, 6, 7)
-MODES = {"clamp": "nearest", "mirror": "mirror", "reflect": "reflect", "periodic": "wrap", "constant": "constant"}
+MODES = {"clamp": "nearest", "mirror": "mirror", "reflect": "reflect", "periodic": "wrap",
+         "constant": "constant"}
 KERNELS = ("auto", "auto", "naive", "tiled", "column", "zigzag", "streaming", "cache_oblivious")
 TERMS = ("coefficients", "source", "mask")
 TYPES = ("f32", "f64", "f32", "f64", "i16", "u8", "f32_big", "f16")
@@ -35,7 +37,8 @@ class Drawn:
         self.storage = rng.choice(tessera.STORAGES)
         self.dims = rng.choice([1, 2, 2, 2, 3, 3])
         limit = {1: 3000, 2: 90, 3: 26}[self.dims]
-        self.shape = tuple(rng.choice([1, 2, 3, 5, limit // 2, limit, rng.randint(1, limit)]) for _ in range(self.dims))
+        self.shape = tuple(rng.choice([1, 2, 3, 5, limit // 2, limit, rng.randint(1, limit)])
+                           for _ in range(self.dims))
         self.weights = self.draw_weights()
         self.radii = [max([abs(int(i) - n // 2) for i in numpy.nonzero(self.weights)[axis]])
                       for axis, n in enumerate(self.weights.shape)]
@@ -57,7 +60,8 @@ class Drawn:
         if how == "box":
             weights = numpy.ones((self.rng.choice([3, 5]),) * self.dims)
         if how in ("star", "sparse"):
-            keep = sum((index != n // 2).astype(int) for index, n in zip(numpy.indices(shape), shape)) <= 1
+            keep = sum((index != n // 2).astype(int)
+                       for index, n in zip(numpy.indices(shape), shape)) <= 1
             keep = keep if how == "star" else self.values.random(shape) < 0.3
             weights = numpy.where(keep, weights, 0)
         if not weights.any():
@@ -85,7 +89,8 @@ class Drawn:
     def write_weights(self, case):
         how = self.rng.choice(["text", "dataset", "toml"])
         if how == "dataset":
-            return ["--weights", tessera.write_matrix(case.path(f"{self.number}w.h5"), self.weights, name="W")]
+            return ["--weights", tessera.write_matrix(case.path(f"{self.number}w.h5"), self.weights,
+                                                      name="W")]
         lists = self.weights.tolist()
         if how == "toml":
             path = case.path(f"{self.number}.toml")
@@ -95,34 +100,41 @@ class Drawn:
         while not isinstance(lists[0], list) or len(self.weights.shape) > 3:
             lists = [lists]
         planes = lists if self.dims == 3 else [lists]
-        return ["--weights", " / ".join("; ".join(" ".join(map(repr, row)) for row in plane) for plane in planes)]
+        return ["--weights", " / ".join("; ".join(" ".join(map(repr, row)) for row in plane)
+                                        for plane in planes)]
 
     def write(self, case):
         """The operands as files; the command's words."""
         self.u = tessera.draw_values(self.values, self.shape, self.type)
-        words = ["--in", tessera.write_matrix(case.path(f"{self.number}a.h5"), self.u, self.storage, "u")]
-        words += self.write_weights(case) + ["--boundary", self.boundary(), "--steps", self.steps, "--kernel", self.kernel,
+        words = ["--in", tessera.write_matrix(case.path(f"{self.number}a.h5"), self.u, self.storage,
+                                              "u")]
+        words += self.write_weights(case) + ["--boundary", self.boundary(), "--steps", self.steps,
+                                             "--kernel", self.kernel,
                                              "--halo-steps", self.halo_steps]
         self.past = self.u
         if self.previous:
             words += ["--previous", repr(self.previous)]
             if self.rng.random() < 0.7:
                 self.past = tessera.draw_values(self.values, self.shape, self.type)
-                words += ["--past", tessera.write_matrix(case.path(f"{self.number}p.h5"), self.past, "chunked", "p")]
+                words += ["--past", tessera.write_matrix(case.path(f"{self.number}p.h5"), self.past,
+                                                         "chunked", "p")]
         self.frame = None
         if has_given(self.sides):
             self.frame = draw_frame(self.values, self.shape, self.radii, self.sides)
-            words += ["--given", tessera.write_matrix(case.path(f"{self.number}g.h5"), self.frame.values, name="g")]
+            words += ["--given", tessera.write_matrix(case.path(f"{self.number}g.h5"),
+                                                      self.frame.values, name="g")]
         return words + self.write_terms(case)
 
     def write_terms(self, case):
         words = ["--source-factor", -0.75] if "source" in self.terms else []
         for term in self.terms:
             values = self.values.uniform(0 if term == "coefficients" else -1, 1, self.shape)
-            values = values > -0.5 if term == "mask" else values.astype(self.rng.choice(["f4", "f8"]))
+            values = values > -0.5 if term == "mask" else values.astype(self.rng.choice(["f4",
+                                                                                         "f8"]))
             setattr(self, term, values if term == "mask" else values.astype("f8"))
             stored = values.astype("i1") if term == "mask" else values
-            words += [f"--{term}", tessera.write_matrix(case.path(f"{self.number}{term}.h5"), stored, self.storage, "t")]
+            words += [f"--{term}", tessera.write_matrix(case.path(f"{self.number}{term}.h5"),
+                                                        stored, self.storage, "t")]
         return words
 
     def step(self, u, past):
@@ -148,15 +160,20 @@ class Drawn:
         return u
 
     def difference(self, got, want):
-        largest = max(2.5, abs(self.u).max(initial=0), abs(want).max(initial=0)) * (4 if self.terms else 1)
-        tolerance = numpy.finfo(self.kind).eps * (self.weights.size + 2) * max(self.steps, 1) * largest
+        largest = max(2.5, abs(self.u).max(initial=0),
+                      abs(want).max(initial=0)) * (4 if self.terms else 1)
+        tolerance = numpy.finfo(self.kind).eps * (self.weights.size + 2) * max(self.steps,
+                                                                               1) * largest
         error = abs(got - want).max(initial=0)
         return "" if error <= tolerance else f"off by {error}, {tolerance} allowed"
 
     def __str__(self):
-        return (f"case {self.number}: {self.type} {self.shape} stored {self.storage}, weights {self.weights.shape} radii "
-                f"{self.radii}, {self.steps} steps, previous {self.previous}, boundary {self.boundary()}, kernel "
-                f"{self.kernel}, halo {self.halo_steps}, {', '.join(self.terms)}, {self.ranks} ranks x {self.threads} threads")
+        return (f"case {self.number}: {self.type} {self.shape} stored {self.storage}, weights "
+                f"{self.weights.shape} radii "
+                f"{self.radii}, {self.steps} steps, previous {self.previous}, boundary "
+                f"{self.boundary()}, kernel "
+                f"{self.kernel}, halo {self.halo_steps}, {', '.join(self.terms)}, {self.ranks} "
+                f"ranks x {self.threads} threads")
 
 
 class AgainstScipy(Random):
@@ -171,28 +188,35 @@ class AgainstScipy(Random):
 
 class Command(tessera.Case):
     def test_life_goes_round(self):
-        """A glider on a torus is back where it began after 4 steps an edge, on any number of ranks."""
+        """A glider on a torus is back where it began after 4 steps an edge, on any number of
+        ranks."""
         u = numpy.zeros((12, 12), "u1")
         for y, x in ((0, 1), (1, 2), (2, 0), (2, 1), (2, 2)):
             u[y, x] = 1
         name = tessera.write_matrix(self.path("u.h5"), u, name="u")
         for ranks in (1, 4):
-            self.succeed("stencil", "--in", name, "--out", "v.h5:/u", "--stencil", "life", "--steps", 48, "--boundary",
+            self.succeed("stencil", "--in", name, "--out", "v.h5:/u", "--stencil", "life",
+                         "--steps", 48, "--boundary",
                          "periodic", "--overwrite", ranks=ranks)
             numpy.testing.assert_array_equal(tessera.read_matrix(self.path("v.h5"), "u"), u)
 
     def test_arrays_of_bool_are_fields_masks_and_weights(self):
         rng = numpy.random.default_rng(tessera.SEED)
-        u, mask, weights = rng.random((20, 30)) > 0.5, rng.random((20, 30)) > 0.3, rng.random((3, 3)) > 0.4
+        u, mask, weights = rng.random((20, 30)) > 0.5, rng.random((20,
+                                                                   30)) > 0.3, rng.random((3,
+                                                                                           3)) > 0.4
         words = [tessera.write_matrix(self.path(f"{name}.h5"), values, "chunked", name)
                  for name, values in (("u", u), ("m", mask), ("w", weights))]
-        self.succeed("stencil", "--in", words[0], "--mask", words[1], "--weights", words[2], "--boundary", "constant:0",
+        self.succeed("stencil", "--in", words[0], "--mask", words[1], "--weights", words[2],
+                     "--boundary", "constant:0",
                      "--steps", 1, "--out", "v.h5:/u", ranks=2)
         want = ndimage.correlate(u.astype("f8"), weights.astype("f8"), mode="constant")
-        numpy.testing.assert_array_equal(tessera.read_matrix(self.path("v.h5"), "u"), numpy.where(mask, want, u))
+        numpy.testing.assert_array_equal(tessera.read_matrix(self.path("v.h5"), "u"),
+                                         numpy.where(mask, want, u))
 
     def test_a_periodic_mode_decays_by_its_eigenvalue(self):
-        self.succeed("stencil", "--shape", "40x64", "--init", "cosine", "--boundary", "periodic", "--steps", 50, "--out",
+        self.succeed("stencil", "--shape", "40x64", "--init", "cosine", "--boundary", "periodic",
+                     "--steps", 50, "--out",
                      "u.h5:/u", ranks=3)
         y, x = 2 * numpy.pi * numpy.arange(40) / 40, 2 * numpy.pi * numpy.arange(64) / 64
         factor = 1 - 0.25 * (2 - numpy.cos(y[1]) - numpy.cos(x[1]))
@@ -201,7 +225,8 @@ class Command(tessera.Case):
 
     def test_an_impulse_answers_with_the_powers_of_the_weights(self):
         """Small integers are exact: every point has its number of paths."""
-        self.succeed("stencil", "--shape", "31", "--init", "impulse", "--weights", "1 2 3", "--steps", 9, "--boundary",
+        self.succeed("stencil", "--shape", "31", "--init", "impulse", "--weights", "1 2 3",
+                     "--steps", 9, "--boundary",
                      "constant:0", "--out", "u.h5:/u", ranks=4)
         want = [1]
         for _ in range(9):
@@ -211,7 +236,8 @@ class Command(tessera.Case):
         self.assertEqual(got.sum(), 6**9)
 
     def test_results_hold_what_was_measured(self):
-        self.succeed("stencil", "--shape", "50x40", "--kernel", "naive,auto", "--type", "f32,f64", "--steps", 3,
+        self.succeed("stencil", "--shape", "50x40", "--kernel", "naive,auto", "--type", "f32,f64",
+                     "--steps", 3,
                      "--repetitions", 2, "--results", "r.h5", ranks=2)
         with h5py.File(self.path("r.h5")) as file:
             summary = file["stencil_0001/summary"]
@@ -227,52 +253,64 @@ class Command(tessera.Case):
         with open(self.path("machine.toml"), "w") as file:
             file.write('[[ceiling]]\nname = "copy"\nthreads = 1\nvalue = 1000.0\nunits = "GB/s"\n')
         term = tessera.write_matrix(self.path("q.h5"), numpy.zeros((30, 40)), name="q")
-        for words, numbers in ((("heat",), 2), (("wave",), 3), (("heat", "--source", term), 3), (("wave", "--source", term), 4)):
+        for words, numbers in ((("heat",), 2), (("wave",), 3), (("heat", "--source", term), 3),
+                               (("wave", "--source", term), 4)):
             with self.subTest(words):
-                self.succeed("stencil", "--shape", "30x40", "--stencil", *words, "--steps", 2, "--results", "c.h5", "--again",
+                self.succeed("stencil", "--shape", "30x40", "--stencil", *words, "--steps", 2,
+                             "--results", "c.h5", "--again",
                              environment={"TESSERA_MACHINE_FILE": self.path("machine.toml")})
                 with h5py.File(self.path("c.h5")) as file:
                     summary = file[max(file)]["summary"]
-                    self.assertAlmostEqual(summary["ceiling_share"][0] / (summary["rate"][0] * numbers * 8 / 1000), 1)
+                    self.assertAlmostEqual(summary["ceiling_share"][0]
+                                           / (summary["rate"][0] * numbers * 8 / 1000), 1)
 
     def test_the_sum_is_checked_where_the_stencil_keeps_it(self):
-        self.succeed("stencil", "--shape", "33x47", "--steps", 30, "--boundary", "periodic", "--results", "r.h5", ranks=3)
+        self.succeed("stencil", "--shape", "33x47", "--steps", 30, "--boundary", "periodic",
+                     "--results", "r.h5", ranks=3)
         with h5py.File(self.path("r.h5")) as file:
-            self.assertEqual(file["stencil_0001/summary/verification_method"].asstr()[0], "samples and sum")
+            self.assertEqual(file["stencil_0001/summary/verification_method"].asstr()[0],
+                             "samples and sum")
 
     def test_a_sum_that_is_no_number_checks_nothing(self):
-        """Values that are none, in the file or since they outgrew the type, are no mistake of the program."""
+        """Values that are none, in the file or since they outgrew the type, are no mistake of the
+        program."""
         u = numpy.ones((12, 15))
         for name, value in (("nan", numpy.nan), ("inf", numpy.inf)):
             u[3, 4] = value
             path = tessera.write_matrix(self.path(f"{name}.h5"), u, name="u")
-            self.succeed("stencil", "--in", path, "--steps", 2, "--boundary", "periodic", "--out", f"{name}_out.h5:/u", ranks=2)
+            self.succeed("stencil", "--in", path, "--steps", 2, "--boundary", "periodic", "--out",
+                         f"{name}_out.h5:/u", ranks=2)
         want = numpy.isfinite(tessera.read_matrix(self.path("nan_out.h5"), "u"))
         self.assertEqual(want.sum(), 12 * 15 - 13)
         for element in ("f16", "f32", "f64"):
-            self.succeed("stencil", "--shape", "60", "--weights", "1 -1 1", "--steps", 3000, "--boundary", "periodic", "--type",
+            self.succeed("stencil", "--shape", "60", "--weights", "1 -1 1", "--steps", 3000,
+                         "--boundary", "periodic", "--type",
                          element, ranks=2)
 
     def test_more_ranks_than_rows_leave_some_without_a_part(self):
         for shape in ("1", "2x2", "3x1x1", "0x5"):
-            self.succeed("stencil", "--shape", shape, "--steps", 4, "--out", "u.h5:/u", "--overwrite", "--results", "r.h5",
+            self.succeed("stencil", "--shape", shape, "--steps", 4, "--out", "u.h5:/u",
+                         "--overwrite", "--results", "r.h5",
                          "--again", ranks=5)
 
     def test_the_plan_computes_nothing(self):
         before = tessera.snapshot(self.folder)
-        result = self.succeed("stencil", "--shape", "100x100", "--out", "u.h5:/u", "--plan", "--ranks", 9)
+        result = self.succeed("stencil", "--shape", "100x100", "--out", "u.h5:/u", "--plan",
+                              "--ranks", 9)
         self.assertIn("grid 9x1", result.out)
         self.assertEqual(tessera.snapshot(self.folder), before)
 
     def test_every_stencil_runs_in_all_its_dimensions(self):
         listed = self.succeed("list").out
         names = [line.split() for line in listed.splitlines()
-                 if len(line.split()) > 2 and line.split()[1] in "123" and "stencil" not in line.split()[0]]
+                 if len(line.split()) > 2 and line.split()[1] in "123"
+                 and "stencil" not in line.split()[0]]
         self.assertGreaterEqual(len(names), 13, listed)
         for words in names:
             low, high = int(words[1]), int(words[3]) if words[2] == "to" else int(words[1])
             for dims in range(low, high + 1):
-                self.succeed("stencil", "--stencil", words[0], "--shape", "x".join(["17"] * dims), "--steps", 5)
+                self.succeed("stencil", "--stencil", words[0], "--shape", "x".join(["17"] * dims),
+                             "--steps", 5)
 
 
 class Refusals(tessera.Case):
@@ -287,10 +325,14 @@ class Refusals(tessera.Case):
                 (("--stencil", "heart"), "did you mean 'heat'"),
                 (("--stencil", "box3x3", "--shape", "10"), "no form in 1"),
                 (("--boundary", "mirrored"), "did you mean 'mirror'"),
-                (("--boundary", "reflect101"), "'mirror' here"), (("--boundary", "BORDER_REFLECT_101"), "'mirror' here"),
-                (("--boundary", "x=wrap"), "'periodic' here"), (("--boundary", "grid-wrap"), "'periodic' here"),
-                (("--boundary", "nearest"), "'clamp' here"), (("--boundary", "replicate"), "'clamp' here"),
-                (("--boundary", "symmetric"), "'reflect' here"), (("--boundary", "zeros"), "'constant:0' here"),
+                (("--boundary", "reflect101"), "'mirror' here"),
+                (("--boundary", "BORDER_REFLECT_101"), "'mirror' here"),
+                (("--boundary", "x=wrap"), "'periodic' here"),
+                (("--boundary", "grid-wrap"), "'periodic' here"),
+                (("--boundary", "nearest"), "'clamp' here"),
+                (("--boundary", "replicate"), "'clamp' here"),
+                (("--boundary", "symmetric"), "'reflect' here"),
+                (("--boundary", "zeros"), "'constant:0' here"),
                 (("--boundary", "constant"), "constant:1.5"),
                 (("--boundary", "q=clamp"), "x and y"),
                 (("--boundary", "x-=periodic"), "periodic on both sides"),
@@ -308,8 +350,10 @@ class Refusals(tessera.Case):
                 (("--weights", "1 a"), "finite number"),
                 (("--weights", "1 1e39", "--type", "f32"), "f32 does not hold --weights 1e+39"),
                 (("--weights", "1", "--previous", "1e-46", "--type", "f16"), "--previous 1e-46"),
-                (("--boundary", "x+=constant:65520", "--type", "f16"), "f16 does not hold --boundary 65520"),
-                (("--in", self.u, "--source", self.u, "--source-factor", "1e39", "--type", "f32"), "--source-factor 1e39"),
+                (("--boundary", "x+=constant:65520", "--type", "f16"),
+                 "f16 does not hold --boundary 65520"),
+                (("--in", self.u, "--source", self.u, "--source-factor", "1e39", "--type", "f32"),
+                 "--source-factor 1e39"),
                 (("--weights", "1; 2 / 3; 4"), "3 dimensions (2 x 2 x 1)"),
                 (("--weights", "0 0; 0 0"), "no weight other than zero"),
                 (("--weights", "1", "--stencil", "heat"), "one of them"),
@@ -323,7 +367,8 @@ class Refusals(tessera.Case):
                 (("--steps", "-1"), "outside"),
                 (("--out", "v.h5:/v", "--steps", "1,2"), "sweep")]:
             with self.subTest(words=words):
-                self.fail_with(tessera.USAGE, "stencil", *words, words=message, ranks=random.choice((0, 3)))
+                self.fail_with(tessera.USAGE, "stencil", *words, words=message,
+                               ranks=random.choice((0, 3)))
 
     def test_wrong_data_is_65_and_missing_data_66(self):
         with h5py.File(self.path("text.h5"), "w") as file:
@@ -335,21 +380,26 @@ class Refusals(tessera.Case):
                 (("--in", self.deep), "4-dimensional"),
                 (("--in", self.path("text.h5") + ":/t"), "numbers are needed"),
                 (("--in", self.path("text.h5") + ":/scalar"), "0-dimensional"),
-                (("--in", self.path("text.h5") + ":/c"), "elements of c128; real or integer numbers are needed"),
+                (("--in", self.path("text.h5") + ":/c"),
+                 "elements of c128; real or integer numbers are needed"),
                 (("--in", self.u, "--mask", self.path("text.h5") + ":/c"), "elements of c128"),
                 (("--in", self.u, "--weights", self.path("text.h5") + ":/nan"), "not finite"),
                 (("--in", self.u, "--boundary", "given", "--given", self.u), "10 x 11"),
                 (("--in", self.u, "--stencil", "wave", "--past", self.w), "8 x 9")]:
             with self.subTest(words=words):
                 self.fail_with(tessera.BAD_DATA, "stencil", *words, words=message, ranks=2)
-        self.fail_with(tessera.MISSING, "stencil", "--in", "nothing.h5:/u", words="nothing.h5", ranks=2)
-        self.fail_with(tessera.MISSING, "stencil", "--in", self.path("u.h5") + ":/v", words="no dataset '/v'")
+        self.fail_with(tessera.MISSING, "stencil", "--in", "nothing.h5:/u", words="nothing.h5",
+                       ranks=2)
+        self.fail_with(tessera.MISSING, "stencil", "--in", self.path("u.h5") + ":/v",
+                       words="no dataset '/v'")
 
     def test_too_much_memory_is_71_before_anything_is_allocated(self):
-        self.fail_with(tessera.MEMORY, "stencil", "--shape", "4096x4096", "--memory", "20MiB", words="would fit", ranks=2)
+        self.fail_with(tessera.MEMORY, "stencil", "--shape", "4096x4096", "--memory", "20MiB",
+                       words="would fit", ranks=2)
 
     def test_an_output_that_exists_is_73(self):
-        self.fail_with(tessera.CANNOT_CREATE, "stencil", "--shape", "4x4", "--out", "w.h5:/w", words="--overwrite")
+        self.fail_with(tessera.CANNOT_CREATE, "stencil", "--shape", "4x4", "--out", "w.h5:/w",
+                       words="--overwrite")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ from tessera import h5py, numpy
 
 class Watching(tessera.Case):
     def test_probes_and_norms_are_those_of_the_field(self):
-        self.succeed("stencil", "--shape", "6x11x8", "--steps", 25, "--probe", "7,10,5;0,0,0", "--norms", "--probe-every", 10,
+        self.succeed("stencil", "--shape", "6x11x8", "--steps", 25, "--probe", "7,10,5;0,0,0",
+                     "--norms", "--probe-every", 10,
                      "--results", "r.h5", "--snapshots", "s.h5:/u", "--every", 10, ranks=4)
         with h5py.File(self.path("s.h5")) as file, h5py.File(self.path("r.h5")) as results:
             u, table = file["u"][:], results["stencil_0001/series"]

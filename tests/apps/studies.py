@@ -1,4 +1,5 @@
-"""configs/studies: every study runs as its own command says (at small sizes), and the report stands under its title."""
+"""configs/studies: every study runs as its own command says (at small sizes), and the report stands
+under its title."""
 
 import glob
 import html
@@ -12,8 +13,10 @@ from tessera import OK
 
 FOLDER = os.path.join(tessera.ROOT, "configs", "studies")
 # A few seconds for all of them together. Options given as flags take the place of the study's own.
-SMALL = {"matmul": ("--m", 24, "--n", 24, "--k", 24), "transpose": ("--n", 50), "sort": ("--n", 1000),
-         "stencil": ("--shape", "40x40", "--steps", 2), "scalability": ("--n", 12, "--recordings", 1),
+SMALL = {"matmul": ("--m", 24, "--n", 24, "--k", 24), "transpose": ("--n", 50),
+         "sort": ("--n", 1000),
+         "stencil": ("--shape", "40x40", "--steps", 2),
+         "scalability": ("--n", 12, "--recordings", 1),
          "memory": ("--size", "64KiB", "--rounds", 4)}
 QUICK = ("--repetitions", 1, "--warmups", 0, "--threads", 1)
 
@@ -27,21 +30,25 @@ class Studies(tessera.Case):
             with self.subTest(os.path.basename(study)):
                 with open(study, encoding="utf-8") as file:
                     text = file.read()
-                command = shlex.split(re.search(r"^#   (tessera .*) && tessera report r\.h5$", text, re.M)[1])
-                self.assertEqual(command[command.index("--config") + 1], f"configs/studies/{os.path.basename(study)}")
+                command = shlex.split(re.search(r"^#   (tessera .*) && tessera report r\.h5$", text,
+                                                re.M)[1])
+                self.assertEqual(command[command.index("--config") + 1],
+                                 f"configs/studies/{os.path.basename(study)}")
                 self.assertEqual(command[-2:], ["--results", "r.h5"])
                 command[command.index("--config") + 1] = study
                 words = command[1:-2] + list(SMALL[command[1]]) + list(QUICK) + ["--results", path]
                 result = self.run_tessera(*words)
                 if "cuda" in study and result.code != OK:
-                    self.assertRegex(result.errors[0], "needs a GPU")  # known, but there is none here
+                    # known, but there is none here
+                    self.assertRegex(result.errors[0], "needs a GPU")
                     continue
                 self.assertEqual(result.code, OK, str(result))
                 titles.append(re.search(r'^title = "(.*)"$', text, re.M)[1])
         self.assertEqual(len(titles), len(set(titles)))
         self.succeed("report", path, environment={"TESSERA_PYTHON": sys.executable})
         with open(self.path("all.html"), encoding="utf-8") as file:
-            heads = [html.unescape(head) for head in re.findall(r"<h2[^>]*>(.*?)</h2>", file.read())]
+            heads = [html.unescape(head) for head in re.findall(r"<h2[^>]*>(.*?)</h2>",
+                                                                file.read())]
         self.assertEqual(set(heads), set(titles))
 
 

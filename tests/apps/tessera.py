@@ -1,6 +1,8 @@
-"""What the outside tests share: the program under mpirun, and inputs in every form that tools write.
+"""What the outside tests share: the program under mpirun, and inputs in every form that tools
+write.
 
-The program is $TESSERA_BIN, else the newest build/*/bin/tessera. TESSERA_DEVICE=gpu has matmul and transpose run on
+The program is $TESSERA_BIN, else the newest build/*/bin/tessera. TESSERA_DEVICE=gpu has matmul and
+transpose run on
 the GPU where they have kernels for it. TESSERA_TEST_SEED repeats the random choices of
 an earlier run (every script prints its seed); TESSERA_TEST_SLOW=1 runs the complete sets.
 """
@@ -37,8 +39,8 @@ SHARED_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 JOB_MARK = "TESSERA_TEST_JOB"  # names the processes of one job in their environment
 
 # Exit codes, as documented.
-OK, USAGE, BAD_DATA, MISSING, INTERNAL, MEMORY, CANNOT_CREATE, IO, STALLED, VERIFICATION, STOPPED = (
-    0, 64, 65, 66, 70, 71, 73, 74, 75, 76, 85)
+OK, USAGE, BAD_DATA, MISSING, INTERNAL, MEMORY = 0, 64, 65, 66, 70, 71
+CANNOT_CREATE, IO, STALLED, VERIFICATION, STOPPED = 73, 74, 75, 76, 85
 
 # mpirun as root, on few cores, in a container without ptrace (as in tests/TesseraTest.cmake).
 MPI_ENVIRONMENT = {
@@ -48,13 +50,15 @@ MPI_ENVIRONMENT = {
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
-    "OMPI_MCA_odls_base_sigkill_timeout": "0",  # else mpirun waits a second before it ends a job that failed
+    # else mpirun waits a second before it ends a job that failed
+    "OMPI_MCA_odls_base_sigkill_timeout": "0",
 }
 
 
 def find_program():
     named = os.environ.get("TESSERA_BIN")
-    built = sorted(glob.glob(os.path.join(ROOT, "build", "*", "bin", "tessera")), key=os.path.getmtime)
+    built = sorted(glob.glob(os.path.join(ROOT, "build", "*", "bin", "tessera")),
+                   key=os.path.getmtime)
     program = named or (built[-1] if built else "")
     if not os.access(program, os.X_OK):
         sys.exit(f"no program '{program}'; build it, or set TESSERA_BIN")
@@ -64,22 +68,27 @@ def find_program():
 PROGRAM = find_program()
 
 
-# --- running -------------------------------------------------------------------------------------------------
+# --- running
+# -------------------------------------------------------------------------------------------------
 
 
-PATIENCE = 300  # seconds for a job that promises none: it ends what hangs, and nothing that merely waits for a core
+# seconds for a job that promises none: it ends what hangs, and nothing that merely waits for a core
+PATIENCE = 300
 LOOK_SECONDS = 5  # between looks whether a launcher still has ranks
 
 
 def told_code(words):
-    """The exit code that mpirun means. Where a rank dies while it connects, mpirun says so and then may wait for ever for a
+    """The exit code that mpirun means. Where a rank dies while it connects, mpirun says so and then
+    may wait for ever for a
     lock of its own (Open MPI 4.1.4 with PMIx 4.2.2, in PMIx_server_finalize)."""
-    code, number = (re.search(pattern, words) for pattern in (r"Exit code: +(\d+)", r"exited on signal (\d+)"))
+    code, number = (re.search(pattern, words) for pattern in (r"Exit code: +(\d+)",
+                                                              r"exited on signal (\d+)"))
     return int(code[1]) if code else 128 + int(number[1]) if number else None
 
 
 class Job:
-    """A started program: alone (ranks=0) or under mpirun. Its processes carry a mark in their environment."""
+    """A started program: alone (ranks=0) or under mpirun. Its processes carry a mark in their
+    environment."""
 
     def __init__(self, arguments, ranks=0, threads=1, environment=None, folder=None, program=None):
         self.session, self.launched = None, ranks > 0
@@ -87,15 +96,19 @@ class Job:
         command = [program or PROGRAM] + [str(a) for a in arguments]
         if ranks > 0:
             command = ["mpirun", "-n", str(ranks)] + command
-        # A user's TESSERA_... would change what the tests run, and measured ceilings what they print.
+        # A user's TESSERA_... would change what the tests run, and measured ceilings what they
+        # print.
         env = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_")}
         env.update(MPI_ENVIRONMENT)
         # Jobs that start and end at once would remove each other's session folder.
         self.session = tempfile.mkdtemp(prefix="tessera-job-", dir=SHARED_MEMORY)
         os.chmod(self.session, 0o777)  # some jobs run as another user
-        env.update(OMPI_MCA_orte_tmpdir_base=self.session, OMPI_MCA_btl_vader_backing_directory=self.session)
-        env.update(OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE=os.path.join(self.session, "tessera.toml"))
-        # Plans count buffers alone, so that small inputs go out of core; tests of memory let the program count.
+        env.update(OMPI_MCA_orte_tmpdir_base=self.session,
+                   OMPI_MCA_btl_vader_backing_directory=self.session)
+        env.update(OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE=os.path.join(self.session,
+                                                                                   "tessera.toml"))
+        # Plans count buffers alone, so that small inputs go out of core; tests of memory let the
+        # program count.
         env.update(TESSERA_PROGRAM_MEMORY="0")
         if DEVICE:
             env.update(TESSERA_DEVICE=DEVICE)
@@ -105,14 +118,19 @@ class Job:
         env[name] = value
         self.command = command
         self.started = time.monotonic()
-        # mpirun takes its handler of SIGPIPE away before it has done with the pipes of ranks that died, and may die of it itself;
-        # ignored, as it is in Python, it stays so. Ranks get the default from mpirun. SIGUSR1 likewise, as in jobs/env.sh.
+        # mpirun takes its handler of SIGPIPE away before it has done with the pipes of ranks that
+        # died, and may die of it itself;
+        # ignored, as it is in Python, it stays so. Ranks get the default from mpirun. SIGUSR1
+        # likewise, as in jobs/env.sh.
         ignoring = ["sh", "-c", "trap '' USR1; exec \"$@\"", "sh"] if self.launched else []
-        self.process = subprocess.Popen(ignoring + command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, restore_signals=not self.launched, text=True, errors="replace")
+        self.process = subprocess.Popen(ignoring + command, cwd=folder, env=env,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, restore_signals=not self.launched,
+                                        text=True, errors="replace")
 
     def pids(self):
-        """Every living process of the job (zombies have no environment any more): {pid: command line}."""
+        """Every living process of the job (zombies have no environment any more): {pid: command
+        line}."""
         mark, found = self.mark.encode(), {}
         for entry in os.listdir("/proc"):
             if not entry.isdigit():
@@ -122,7 +140,8 @@ class Job:
                     if mark not in environ.read().split(b"\0"):
                         continue
                 with open(f"/proc/{entry}/cmdline", "rb") as cmdline:
-                    found[int(entry)] = cmdline.read().replace(b"\0", b" ").decode(errors="replace").strip()
+                    found[int(entry)] = cmdline.read().replace(
+                        b"\0", b" ").decode(errors="replace").strip()
             except OSError:
                 continue  # it ended while we looked, or it is not ours to see
         return found
@@ -141,12 +160,15 @@ class Job:
         return found
 
     def wait(self, timeout=PATIENCE):
-        """The result; a job that lasts longer is ended and reported with code None, a launcher that its ranks have left with
+        """The result; a job that lasts longer is ended and reported with code None, a launcher that
+        its ranks have left with
         the code that it told."""
         end, deserted = time.monotonic() + timeout, 0
         while True:
             try:
-                out, err = self.process.communicate(timeout=max(0, min(LOOK_SECONDS, end - time.monotonic())))
+                out, err = self.process.communicate(timeout=max(0,
+                                                                min(LOOK_SECONDS, end
+                                                                    - time.monotonic())))
                 code, deserted = self.process.returncode, 0
                 break
             except subprocess.TimeoutExpired:
@@ -162,7 +184,8 @@ class Job:
         return Result(self.command, code, out, err, seconds, deserted > 0)
 
     def stop(self, ready, number=signal.SIGUSR1):
-        """The result of a job that is sent the signal when there is something to go on from; sent again, for a launcher may let
+        """The result of a job that is sent the signal when there is something to go on from; sent
+        again, for a launcher may let
         one pass, but once to a program alone: that one ends at a second SIGTERM."""
         while not ready() and self.process.poll() is None:
             time.sleep(0.01)
@@ -190,7 +213,8 @@ class Job:
                 pass
 
     def wait_gone(self, seconds):
-        """Waits until no process of the job is left; returns those that are after so many seconds."""
+        """Waits until no process of the job is left; returns those that are after so many
+        seconds."""
         end = time.monotonic() + seconds
         while (left := self.pids()) and time.monotonic() < end:
             time.sleep(0.05)
@@ -214,7 +238,8 @@ class Result:
 
 
 def kernels(workload):
-    """The kernels of a workload for what this run is about: the CPU, or with TESSERA_DEVICE=gpu the GPU."""
+    """The kernels of a workload for what this run is about: the CPU, or with TESSERA_DEVICE=gpu the
+    GPU."""
     wanted, names, inside = "device" if DEVICE == "gpu" else "host", [], False
     for line in run("list").out.splitlines():
         words = line.split()
@@ -233,7 +258,7 @@ def run(*arguments, timeout=PATIENCE, **how):
     return Job(arguments, **how).wait(timeout)
 
 
-# --- files ---------------------------------------------------------------------------------------------------
+# --- files --------------------------------------------------------------------------------
 
 
 def digest(path):
@@ -248,14 +273,18 @@ def snapshot(folder):
         for name in folders + files:
             path = os.path.join(parent, name)
             regular = os.path.isfile(path) and not os.path.islink(path)
-            found[os.path.relpath(path, folder)] = digest(path) if regular and os.access(path, os.R_OK) else "other"
+            found[os.path.relpath(
+                path, folder)] = digest(path) if regular and os.access(path, os.R_OK) else "other"
     return found
 
 
 # How an operand is stored: element types by name, and what lies around them.
-ELEMENTS = {"f16": "<f2", "f32": "<f4", "f64": "<f8", "f32_big": ">f4", "f64_big": ">f8", "i16": "<i2",
-            "i16_big": ">i2", "i32": "<i4", "i64": "<i8", "u8": "u1", "u16": "<u2", "u64_big": ">u8"}
-STORAGES = ("contiguous", "chunked", "gzip", "shuffle_gzip", "fletcher", "extendible", "userblock", "deep_path")
+ELEMENTS = {"f16": "<f2", "f32": "<f4", "f64": "<f8", "f32_big": ">f4", "f64_big": ">f8",
+            "i16": "<i2",
+            "i16_big": ">i2", "i32": "<i4", "i64": "<i8", "u8": "u1", "u16": "<u2",
+            "u64_big": ">u8"}
+STORAGES = ("contiguous", "chunked", "gzip", "shuffle_gzip", "fletcher", "extendible", "userblock",
+            "deep_path")
 
 
 def draw_values(rng, shape, element):
@@ -277,7 +306,8 @@ def write_matrix(path, values, storage="contiguous", name="A"):
                    "gzip": {"chunks": chunks, "compression": "gzip", "compression_opts": 1},
                    "shuffle_gzip": {"chunks": True, "compression": "gzip", "shuffle": True},
                    "fletcher": {"chunks": chunks, "fletcher32": True},
-                   "extendible": {"chunks": chunks, "maxshape": (None,) * values.ndim}}.get(storage, {})
+                   "extendible": {"chunks": chunks, "maxshape": (None,) * values.ndim}}.get(storage,
+                                                                                            {})
     dataset = f"/group/sub group/{name}" if storage == "deep_path" else f"/{name}"
     with h5py.File(path, "w", userblock_size=512 if storage == "userblock" else 0) as file:
         file.create_dataset(dataset, data=values, **options)
@@ -302,7 +332,8 @@ def traffic(path):
             for r in numpy.unique(table["repetition"])}
 
 
-# --- test cases ----------------------------------------------------------------------------------------------
+# --- test cases
+# ----------------------------------------------------------------------------------------------
 
 
 class Case(unittest.TestCase):
@@ -339,18 +370,21 @@ class Case(unittest.TestCase):
         return result
 
     def assert_within(self, promised, seconds, told=""):
-        """So many seconds were taken of those promised, which slack() stretches if they did not suffice."""
+        """So many seconds were taken of those promised, which slack() stretches if they did not
+        suffice."""
         if seconds >= promised:
             self.assertLess(seconds, slack(promised), told)
 
     def own_memory(self, *arguments):
-        """The most bytes of its own that a run on one rank held. Pages of its program and libraries, of which the system keeps
+        """The most bytes of its own that a run on one rank held. Pages of its program and
+        libraries, of which the system keeps
         as many as it likes, are not among them, and neither is the file cache."""
         job, most = Job(arguments, folder=self.folder), 0
         while job.process.poll() is None:
             try:
                 with open(f"/proc/{job.process.pid}/status") as status:
-                    own = [int(line.split()[1]) * 1024 for line in status if line.startswith(("RssAnon", "RssShmem"))]
+                    own = [int(line.split()[1]) * 1024 for line in status
+                           if line.startswith(("RssAnon", "RssShmem"))]
                     most = max(most, sum(own))
             except OSError:
                 pass
@@ -361,13 +395,15 @@ class Case(unittest.TestCase):
 
 
 def slack(seconds):
-    """The promise of so many seconds, stretched by how much slower than alone this machine answers now."""
+    """The promise of so many seconds, stretched by how much slower than alone this machine answers
+    now."""
     alone = 0.6  # seconds of the run below on two idle cores
     return seconds * max(1.0, run("matmul", "--n", 8, "--repetitions", 1, ranks=3).seconds / alone)
 
 
 def main(module="__main__"):
-    """Runs the tests of a script (those named on the command line); 77 when all of them were skipped."""
+    """Runs the tests of a script (those named on the command line); 77 when all of them were
+    skipped."""
     print(f"seed {SEED} (TESSERA_TEST_SEED={SEED} repeats it), program {PROGRAM}", flush=True)
     program = unittest.main(module=module, exit=False, verbosity=2)
     result = program.result

@@ -1,6 +1,8 @@
-"""tessera transpose against numpy: types, shapes, storage forms, axes, ranks, algorithms, in place and scaled.
+"""tessera transpose against numpy: types, shapes, storage forms, axes, ranks, algorithms, in place
+and scaled.
 
-Nothing may differ by a bit: the elements are random bytes, NaN payloads and all, and the type of the file stays.
+Nothing may differ by a bit: the elements are random bytes, NaN payloads and all, and the type of
+the file stays.
 """
 
 import concurrent.futures
@@ -26,8 +28,10 @@ KERNELS = ("auto", *tessera.kernels("transpose")) if tessera.DEVICE == "gpu" els
     ("auto", "naive", "tiled", "column", "cache_oblivious")
 # The device has no kernels for axes, in place and conjugates.
 HOWS = ("matrix", "scaled", "converted", "tiles") if tessera.DEVICE == "gpu" else \
-    ("matrix",) * 4 + ("axes",) * 4 + ("in_place", "scaled", "converted", "tiles", "tiles", "hermitian")
-SHAPES_SPECIAL = [(0, 0), (0, 5), (5, 0), (1, 1), (1, 97), (97, 1), (2, 3), (64, 64), (63, 65), (128, 129), (7, 1000),
+    ("matrix",) * 4 + ("axes",) * 4 + ("in_place", "scaled", "converted", "tiles", "tiles",
+                                       "hermitian")
+SHAPES_SPECIAL = [(0, 0), (0, 5), (5, 0), (1, 1), (1, 97), (97, 1), (2, 3), (64, 64), (63, 65),
+                  (128, 129), (7, 1000),
                   (1000, 7), (256, 256), (101, 103)]
 
 
@@ -69,8 +73,10 @@ class Drawn:
         self.shape = self.draw_shape()
         op = self.rng.choice("TTTN")
         self.axes = (1, 0) if op == "T" else (0, 1)
-        self.words += ["--op", op, "--algorithm", self.rng.choice(ALGORITHMS), "--kernel", self.rng.choice(KERNELS),
-                       "--piece", self.rng.choice(["64", "1KiB", "4MiB"]), "--tile", self.rng.choice([1, 7, 64]),
+        self.words += ["--op", op, "--algorithm", self.rng.choice(ALGORITHMS), "--kernel",
+                       self.rng.choice(KERNELS),
+                       "--piece", self.rng.choice(["64", "1KiB", "4MiB"]), "--tile",
+                       self.rng.choice([1, 7, 64]),
                        "--tile-order", self.rng.choice(["rows", "zigzag", "diagonal"])]
 
     def axes(self):
@@ -90,8 +96,10 @@ class Drawn:
 
     def tiles(self):
         """Out of core, within very little memory."""
-        getattr(self, "matrix" if tessera.DEVICE == "gpu" else self.rng.choice(["matrix", "axes"]))()
-        self.words += ["--out-of-core", "always", "--memory", self.rng.choice(["600", "5KiB", "64KiB", "2MiB"])]
+        getattr(self, "matrix" if tessera.DEVICE == "gpu"
+                else self.rng.choice(["matrix", "axes"]))()
+        self.words += ["--out-of-core", "always", "--memory",
+                       self.rng.choice(["600", "5KiB", "64KiB", "2MiB"])]
 
     def hermitian(self):
         self.shape, self.axes = self.draw_shape(), (1, 0)
@@ -123,7 +131,8 @@ class Drawn:
             a = self.draw_numbers(self.shape)
         else:
             a = draw_bytes(self.values, self.shape, TYPES[self.type])
-        if self.how == "converted" and a.dtype.kind == "f":  # libraries widen a NaN each in its own way
+        # libraries widen a NaN each in its own way
+        if self.how == "converted" and a.dtype.kind == "f":
             a = numpy.nan_to_num(a)
         names = ["--in", tessera.write_matrix(case.path(f"{self.number}a.h5"), a, self.storage)]
         want = numpy.ascontiguousarray(a.transpose(self.axes))
@@ -134,16 +143,20 @@ class Drawn:
         if self.scale:
             kind = a.dtype.newbyteorder("=").type
             real = kind(0).real.dtype.type
-            want = want.astype(kind) * real(self.scale[0]) if self.scale[0] != 0 else numpy.zeros(want.shape, kind)
+            want = want.astype(kind) * real(self.scale[0]) if self.scale[0] != 0 else numpy.zeros(
+                want.shape, kind)
             if self.scale[1] != 0:
                 c = self.draw_numbers(want.shape)
-                names += ["--c", tessera.write_matrix(case.path(f"{self.number}c.h5"), c, "chunked", "C")]
+                names += ["--c", tessera.write_matrix(case.path(f"{self.number}c.h5"), c, "chunked",
+                                                      "C")]
                 added = c.astype(kind) * real(self.scale[1])
-                want = want + added if self.scale[0] != 0 else added  # a factor 0 leaves its operand unread
+                # a factor 0 leaves its operand unread
+                want = want + added if self.scale[0] != 0 else added
         return names, want
 
     def __str__(self):
-        return (f"case {self.number}: {self.how}, {self.type} {self.shape} to axes {self.axes} stored {self.storage} on "
+        return (f"case {self.number}: {self.how}, {self.type} {self.shape} to axes {self.axes} "
+                f"stored {self.storage} on "
                 f"{self.ranks} ranks x {self.threads} threads")
 
 
@@ -159,13 +172,15 @@ class AgainstNumpy(tessera.Case):
         """None, or what is wrong."""
         names, want = case.write(self)
         out = self.path(f"{case.number}out.h5")
-        result = self.run_tessera("transpose", *names, "--out", f"{out}:/T", *case.words, ranks=case.ranks,
+        result = self.run_tessera("transpose", *names, "--out", f"{out}:/T", *case.words,
+                                  ranks=case.ranks,
                                   threads=case.threads, timeout=120)
         if result.code != 0:
             return f"{case}\n{result}"
         got = tessera.read_matrix(out, "T")
         for name in os.listdir(self.folder):
-            if name.startswith(f"{case.number}a") or name.startswith(f"{case.number}c") or name == f"{case.number}out.h5":
+            if name.startswith(f"{case.number}a") or name.startswith(
+                    f"{case.number}c") or name == f"{case.number}out.h5":
                 os.unlink(self.path(name))
         if got.shape != want.shape or got.dtype != want.dtype:
             return f"{case}\ngot {got.dtype} {got.shape}, want {want.dtype} {want.shape}\n{result}"
@@ -174,7 +189,8 @@ class AgainstNumpy(tessera.Case):
     def check_all(self, numbers):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             wrong = [text for text in pool.map(lambda n: self.check(Drawn(n)), numbers) if text]
-        self.assertEqual(len(wrong), 0, f"{len(wrong)} of {len(numbers)} are wrong:\n" + "\n".join(wrong[:5]))
+        self.assertEqual(len(wrong), 0, f"{len(wrong)} of {len(numbers)} are wrong:\n"
+                         + "\n".join(wrong[:5]))
 
     @unittest.skipIf(tessera.SLOW, "the complete set runs instead")
     def test_random_cases(self):
@@ -185,30 +201,37 @@ class AgainstNumpy(tessera.Case):
         self.check_all(range(200))
 
     def test_every_kernel_algorithm_and_type_of_generated_matrices(self):
-        result = self.succeed("transpose", "--m", 61, "--n", 83, "--kernel", ",".join(KERNELS), "--algorithm",
-                              ",".join(ALGORITHMS), "--op", "T,N", "--type", "u8,i16,f32,f64", "--repetitions", 1,
+        result = self.succeed("transpose", "--m", 61, "--n", 83, "--kernel", ",".join(KERNELS),
+                              "--algorithm",
+                              ",".join(ALGORITHMS), "--op", "T,N", "--type", "u8,i16,f32,f64",
+                              "--repetitions", 1,
                               ranks=3)
         rows = [line for line in result.out.splitlines() if " passed " in line]
         self.assertEqual(len(rows), len(KERNELS) * len(ALGORITHMS) * 2 * 4, str(result))
 
     def test_the_rate_counts_what_is_read_and_written(self):
         for alpha, beta, matrices in ((1, 0, 2), (2, 1, 3), (0, 1, 2), (0, 0, 1)):
-            result = self.succeed("transpose", "--m", 30, "--n", 50, "--alpha", alpha, "--beta", beta, "--repetitions", 1, "--results", "r.h5")
+            result = self.succeed("transpose", "--m", 30, "--n", 50, "--alpha", alpha, "--beta",
+                                  beta, "--repetitions", 1, "--results", "r.h5")
             with h5py.File(self.path("r.h5")) as file:
-                self.assertEqual(file[sorted(file)[-1]]["summary/work"][0], matrices * 30 * 50 * 8, str(result))
+                self.assertEqual(file[sorted(file)[-1]]["summary/work"][0], matrices * 30 * 50 * 8,
+                                 str(result))
 
     def test_ranks_without_a_part_of_the_data_keep_in_step(self):
         for shape in ((1, 1), (2, 2), (0, 3)):
             name = tessera.write_matrix(self.path("a.h5"), numpy.ones(shape))
-            for words in (("--algorithm", "pairwise"), ("--algorithm", "shared"), ("--axes", "1,0")):
-                self.succeed("transpose", "--in", name, "--out", "t.h5:/T", "--overwrite", "--results", "r.h5", "--again",
+            for words in (("--algorithm", "pairwise"), ("--algorithm", "shared"),
+                          ("--axes", "1,0")):
+                self.succeed("transpose", "--in", name, "--out", "t.h5:/T", "--overwrite",
+                             "--results", "r.h5", "--again",
                              *words, ranks=5)
 
     def test_any_number_of_ranks_generates_the_same(self):
         found = []
         for ranks in (1, 3):
             out = self.path(f"{ranks}.h5")
-            self.succeed("transpose", "--m", 37, "--n", 21, "--seed", 7, "--out", f"{out}:/T", ranks=ranks)
+            self.succeed("transpose", "--m", 37, "--n", 21, "--seed", 7, "--out", f"{out}:/T",
+                         ranks=ranks)
             found.append(tessera.read_matrix(out, "T"))
         self.assertEqual(found[0].tobytes(), found[1].tobytes())
         self.assertEqual(found[0].shape, (21, 37))
@@ -232,7 +255,8 @@ class AgainstNumpy(tessera.Case):
 class Memory(tessera.Case):
     @unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
     def test_the_limit_is_kept(self):
-        """192 MiB with 24 MiB a rank: what the process holds at most is the limit and what any run holds, and not the data."""
+        """192 MiB with 24 MiB a rank: what the process holds at most is the limit and what any run
+        holds, and not the data."""
         n = 4900
         a = numpy.random.default_rng(tessera.SEED).random((n, n + 37))
         name = tessera.write_matrix(self.path("a.h5"), a)
@@ -249,7 +273,8 @@ class Memory(tessera.Case):
         with h5py.File(self.path("a.h5"), "w") as file:
             file.create_dataset("A", data=a, chunks=(97, 61))
         for ranks in (0, 3, 4):
-            self.succeed("transpose", "--in", "a.h5:/A", "--out", "t.h5:/T", "--overwrite", "--memory", "1MiB",
+            self.succeed("transpose", "--in", "a.h5:/A", "--out", "t.h5:/T", "--overwrite",
+                         "--memory", "1MiB",
                          "--out-of-core", "always", ranks=ranks)
             numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), a.T)
 
@@ -277,14 +302,17 @@ class Memory(tessera.Case):
 
     def test_the_plan_names_the_tiles(self):
         name = tessera.write_matrix(self.path("a.h5"), numpy.zeros((300, 200)))
-        result = self.succeed("transpose", "--in", name, "--out", "t.h5:/T", "--memory", "50KiB", "--plan")
+        result = self.succeed("transpose", "--in", name, "--out", "t.h5:/T", "--memory", "50KiB",
+                              "--plan")
         self.assertIn("out of core", result.out)
         self.assertFalse(os.path.exists(self.path("t.h5")))
 
     def test_what_cannot_stream_says_so(self):
         name = tessera.write_matrix(self.path("a.h5"), numpy.zeros((30, 20)))
-        self.fail_with(tessera.USAGE, "transpose", "--in", name, "--out-of-core", "always", words="--out")
-        self.fail_with(tessera.MEMORY, "transpose", "--in", name, "--out", "t.h5:/T", "--memory", "2KiB", "--out-of-core",
+        self.fail_with(tessera.USAGE, "transpose", "--in", name, "--out-of-core", "always",
+                       words="--out")
+        self.fail_with(tessera.MEMORY, "transpose", "--in", name, "--out", "t.h5:/T", "--memory",
+                       "2KiB", "--out-of-core",
                        "never", words="allows")
 
 
@@ -309,31 +337,40 @@ class Refusals(tessera.Case):
                 (("--n", 9, "--beta", "1e-46", "--type", "c64"), "does not hold --beta 1e-46"),
                 (("--in", self.a, "--c", self.a), "no effect"),
                 (("--in", self.a, "--in-place", "--op", "N"), "drop --in-place, or --op"),
-                (("--in", self.a, "--kernel", "in_place", "--op", "N"), "drop --kernel in_place, or --op"),
-                (("--in", self.cube, "--axes", "2,1,0", "--beta", 1), "--alpha and --beta go with matrices"),
+                (("--in", self.a, "--kernel", "in_place", "--op", "N"),
+                 "drop --kernel in_place, or --op"),
+                (("--in", self.cube, "--axes", "2,1,0", "--beta", 1),
+                 "--alpha and --beta go with matrices"),
                 (("--in", self.a, "--in-place", "--kernel", "naive"), "in-place"),
                 (("--in", self.a, "--out", "a.h5:/B"), "same file"),
                 (("--shape", "3,4", "--n", "3"), "--axes"),
                 (("--shape", "3,4,5", "--axes", "2,1,0", "--m", "4"), "--m (flag)"),
-                (("--n", "9", "--type", "c64", "--op", "H", "--out", "t.h5:/T", "--out-of-core", "always"), "--op H")]:
+                (("--n", "9", "--type", "c64", "--op", "H", "--out", "t.h5:/T", "--out-of-core",
+                  "always"), "--op H")]:
             with self.subTest(words=words):
                 self.fail_with(tessera.USAGE, "transpose", *words, words=message)
 
     def test_rectangles_in_place_need_one_rank(self):
-        self.fail_with(tessera.USAGE, "transpose", "--in", self.a, "--in-place", words="square", ranks=2)
+        self.fail_with(tessera.USAGE, "transpose", "--in", self.a, "--in-place", words="square",
+                       ranks=2)
 
     def test_wrong_data_is_65(self):
         self.fail_with(tessera.BAD_DATA, "transpose", "--in", self.cube, words="--axes")
-        self.fail_with(tessera.BAD_DATA, "transpose", "--in", self.a, "--c", self.a, "--beta", 1, words="6 x 4")
+        self.fail_with(tessera.BAD_DATA, "transpose", "--in", self.a, "--c", self.a, "--beta", 1,
+                       words="6 x 4")
         with h5py.File(self.path("text.h5"), "w") as file:
-            file.create_dataset("T", data=numpy.array([["a", "bc"]], dtype=object), dtype=h5py.string_dtype())
-        self.fail_with(tessera.BAD_DATA, "transpose", "--in", self.path("text.h5") + ":/T", words="variable length")
+            file.create_dataset("T", data=numpy.array([["a", "bc"]], dtype=object),
+                                dtype=h5py.string_dtype())
+        self.fail_with(tessera.BAD_DATA, "transpose", "--in", self.path("text.h5") + ":/T",
+                       words="variable length")
         for name, type_ in ((self.a, "c64"), (self.integers, "c128")):
-            self.fail_with(tessera.BAD_DATA, "transpose", "--in", name, "--type", type_, "--out", "t.h5:/T", words=("--type", type_))
+            self.fail_with(tessera.BAD_DATA, "transpose", "--in", name, "--type", type_, "--out",
+                           "t.h5:/T", words=("--type", type_))
             self.assertFalse(os.path.exists(self.path("t.h5")))
 
     def test_too_much_memory_is_71_before_anything_is_allocated(self):
-        self.fail_with(tessera.MEMORY, "transpose", "--n", 4096, "--memory", "1MiB", words="allows", ranks=2)
+        self.fail_with(tessera.MEMORY, "transpose", "--n", 4096, "--memory", "1MiB", words="allows",
+                       ranks=2)
 
     def test_the_plan_computes_nothing(self):
         before = tessera.snapshot(self.folder)

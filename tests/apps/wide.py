@@ -1,4 +1,5 @@
-"""Tables of very many columns, and datasets of very many attributes: what they cost grows as their number, not as its square."""
+"""Tables of very many columns, and datasets of very many attributes: what they cost grows as their
+number, not as its square."""
 
 import os
 import resource
@@ -6,7 +7,8 @@ import resource
 import tessera
 from tessera import h5py, numpy
 
-FEW, TIMES, MOST = 500, 6, 12  # six times as many may take twelve times as long; by every pair it would be 36 times
+# six times as many may take twelve times as long; by every pair it would be 36 times
+FEW, TIMES, MOST = 500, 6, 12
 
 
 class Wide(tessera.Case):
@@ -21,7 +23,8 @@ class Wide(tessera.Case):
         """words: with {} for the number of columns."""
         few, many = (self.seconds(*(word.format(n) for word in words)) for n in (FEW, TIMES * FEW))
         self.assertLess(many, MOST * few, words)
-        print(f"  {FEW}, {TIMES * FEW}: {few:.2f}, {many:.2f} s of processor time: {' '.join(words[:8])}", flush=True)
+        print(f"  {FEW}, {TIMES * FEW}: {few:.2f}, {many:.2f} s of processor time: "
+              f"{' '.join(words[:8])}", flush=True)
 
     def test_tables_of_many_columns(self):
         self.rows = numpy.random.default_rng(tessera.SEED).permutation(50)
@@ -32,12 +35,14 @@ class Wide(tessera.Case):
                     group[f"c{c:05d}"] = self.rows + c
         with h5py.File(self.path("p.h5"), "w") as file:
             file["P"] = numpy.argsort(self.rows)
-        for words in (("--by", "c00007"), ("--by", "c00007", "--out-of-core", "always"), ("--apply", "p.h5:/P")):
+        for words in (("--by", "c00007"), ("--by", "c00007", "--out-of-core", "always"),
+                      ("--apply", "p.h5:/P")):
             self.check("sort", "--in", "t{}.h5:/t", *words, "--out", "o{}.h5:/t")
             with h5py.File(self.path(f"o{TIMES * FEW}.h5")) as file:
                 self.assertEqual(len(file["t"]), TIMES * FEW)
                 for c in (0, 7, TIMES * FEW - 1):
-                    self.assertEqual(file[f"t/c{c:05d}"][:].tolist(), [row + c for row in range(50)])
+                    self.assertEqual(file[f"t/c{c:05d}"][:].tolist(),
+                                     [row + c for row in range(50)])
             os.remove(self.path(f"o{TIMES * FEW}.h5"))
 
     def test_keys_with_many_attributes(self):

@@ -1,4 +1,5 @@
-"""What the benches from file to file share: the file system's own rates, by large reads and writes."""
+"""What the benches from file to file share: the file system's own rates, by large reads and
+writes."""
 import os
 import time
 

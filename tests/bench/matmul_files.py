@@ -1,7 +1,9 @@
 """matmul_files.py TESSERA [--quick]: products out of core against the same products in memory.
 
-The operands take four times the memory allowed. Runs alternate; the file cache is cold before each, and what the file
-system reads by itself is measured beside it. Files lie in the current folder's file system (TMPDIR names another).
+The operands take four times the memory allowed. Runs alternate; the file cache is cold before each,
+and what the file
+system reads by itself is measured beside it. Files lie in the current folder's file system (TMPDIR
+names another).
 """
 import os
 import re
@@ -36,9 +38,11 @@ def write_rate(path, size):
 def run(program, *words):
     """Seconds of the product, and processor seconds of the whole run."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    out = subprocess.run([program, "matmul", *map(str, words)], check=True, capture_output=True, text=True).stdout
+    out = subprocess.run([program, "matmul", *map(str, words)], check=True, capture_output=True,
+                         text=True).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    amount, unit = re.search(r"([\d.]+) (ms|s) +-  ", out).groups()  # one repetition has no interval
+    # one repetition has no interval
+    amount, unit = re.search(r"([\d.]+) (ms|s) +-  ", out).groups()
     used = sum(getattr(after, f) - getattr(before, f) for f in ("ru_utime", "ru_stime"))
     return float(amount) * (1e-3 if unit == "ms" else 1), used
 
@@ -61,17 +65,23 @@ def main():
                 reads.append(read_rate(a))
                 writes.append(write_rate(c, n * n * 8))
                 drop(a, b)
-                through.append(run(program, *operands, "--memory", limit, "--out", f"{c}:/C", "--overwrite",
+                through.append(run(program, *operands, "--memory", limit, "--out", f"{c}:/C",
+                                   "--overwrite",
                                    "--verify-output", "off"))
                 held.append(run(program, *operands, "--repetitions", 1, "--warmups", 0))
             seconds, used = np.median(np.array(through), axis=0)
             seconds_held, used_held = np.median(np.array(held), axis=0)
             files = n * n * 8 * (2 / np.median(reads) + 1 / np.median(writes))
-            print(f"Out of core, f64 n = {n}, --memory {limit / 1e6:.0f} MB, cold file cache (reading {np.median(reads) / 1e9:.2f} GB/s, "
+            print(f"Out of core, f64 n = {n}, --memory {limit / 1e6:.0f} MB, cold file cache "
+                  f"(reading {np.median(reads) / 1e9:.2f} GB/s, "
                   f"writing {np.median(writes) / 1e9:.2f}); medians")
-            print(f"out of core {seconds:.2f} s with reading and writing, in memory {seconds_held:.2f} s without: "
-                  f"{seconds_held / seconds:.2f} of its rate; reading both operands once and writing the result, alone, {files:.2f} s: "
-                  f"{max(files, seconds_held) / seconds:.2f} of what files and arithmetic allow; processor time of whole runs, reading and all, {used:.2f} and {used_held:.2f} s")
+            print(
+                f"out of core {seconds:.2f} s with reading and writing, in memory "
+                f"{seconds_held:.2f} s without: "
+                f"{seconds_held / seconds:.2f} of its rate; reading both operands once and "
+                f"writing the result, alone, {files:.2f} s: "
+                f"{max(files, seconds_held) / seconds:.2f} of what files and arithmetic allow; "
+                f"processor time of whole runs, reading and all, {used:.2f} and {used_held:.2f} s")
 
 
 main()

@@ -1,10 +1,16 @@
-"""sort_files.py TESSERA [--quick] [--only NAME,...]: sorting out of core against the file system's own rates.
+"""sort_files.py TESSERA [--quick] [--only NAME,...]: sorting out of core against the file system's
+own rates.
 
-Keys, tables, strings and records of four times the memory allowed are sorted from file to file; beside it, in turns, as many
-bytes are written and read in large pieces. Of the device: written as the product does it, into reserved space and synchronised
-at the end, and read with nothing of the file in the cache. Of the file cache: written without synchronising, and read again at once. Whole commands are
-timed, from the start of the process to its end, with the input out of the cache and in it. Files lie in the current folder's
-file system (TMPDIR names another). Then the share of the check is told of sorts in memory, from the phases of one process.
+Keys, tables, strings and records of four times the memory allowed are sorted from file to file;
+beside it, in turns, as many
+bytes are written and read in large pieces. Of the device: written as the product does it, into
+reserved space and synchronised
+at the end, and read with nothing of the file in the cache. Of the file cache: written without
+synchronising, and read again at once. Whole commands are
+timed, from the start of the process to its end, with the input out of the cache and in it. Files
+lie in the current folder's
+file system (TMPDIR names another). Then the share of the check is told of sorts in memory, from the
+phases of one process.
 """
 import os
 import subprocess
@@ -23,7 +29,8 @@ def time_ours(command, threads, result):
         os.unlink(result)
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
     began = time.monotonic()
-    subprocess.run([*command, "--threads", str(threads)], check=True, capture_output=True, env=environment)
+    subprocess.run([*command, "--threads", str(threads)], check=True, capture_output=True,
+                   env=environment)
     return time.monotonic() - began
 
 
@@ -40,8 +47,10 @@ def columns(kind, n):
     rng = np.random.default_rng(1)
     if kind == "table of two":
         return {"key": rng.integers(0, 2**64, n, dtype="u8"), "row": np.arange(n)}
-    return {"time": rng.integers(0, n // 8, n) / 16, "energy": rng.exponential(2.0**10, n).astype("f4"),
-            "channel": rng.integers(0, 99, n, dtype="i4"), "place": rng.random((n, 2)), "row": np.arange(n)}
+    return {"time": rng.integers(0, n // 8, n) / 16,
+            "energy": rng.exponential(2.0**10, n).astype("f4"),
+            "channel": rng.integers(0, 99, n, dtype="i4"), "place": rng.random((n, 2)),
+            "row": np.arange(n)}
 
 
 TABLES = {"table of two": "key", "table of five": "time,-energy", "compound": "time,-energy"}
@@ -55,7 +64,10 @@ def prepare(source, kind, n):
         if kind in RECORDS:
             bytes_of, key = RECORDS[kind]
             rows = np.random.default_rng(1).integers(1, 256, (n, bytes_of), dtype="u1")
-            rows[:, bytes_of - 8:] = 1 + np.arange(n)[:, None] // np.array([255**d for d in range(8)]) % 255  # no zeros
+            # no zeros
+            rows[:, bytes_of - 8:] = 1 + np.arange(n)[:,
+                                                      None] // np.array([255**d
+                                                                         for d in range(8)]) % 255
             file["K"] = rows if key < bytes_of else rows.view(f"S{bytes_of}").reshape(n)
             return bytes_of
         if kind not in TABLES:
@@ -64,7 +76,8 @@ def prepare(source, kind, n):
         table = columns(kind, n)
         row = sum(values[:1].nbytes for values in table.values())
         if kind == "compound":
-            rows = np.empty(n, [(name, values.dtype, values.shape[1:]) for name, values in table.items()])
+            rows = np.empty(n, [(name, values.dtype, values.shape[1:])
+                                for name, values in table.items()])
             for name, values in table.items():
                 rows[name] = values
             file["K"] = rows
@@ -80,9 +93,12 @@ def order_of(source, kind):
         if kind in RECORDS:
             key = RECORDS[kind][1]
             rows = file["K"][()].view("u1").reshape(file["K"].shape[0], -1)
-            return np.argsort(np.ascontiguousarray(rows[:, :key]).view(f"S{key}").reshape(-1), kind="stable")
+            return np.argsort(np.ascontiguousarray(rows[:, :key]).view(f"S{key}").reshape(-1),
+                              kind="stable")
         table = file["K"]
-        return np.argsort(table["key"][()], kind="stable") if kind == "table of two" else np.lexsort((-table["energy"][()], table["time"][()]))
+        return np.argsort(table["key"][()],
+                          kind="stable") if kind == "table of two" else np.lexsort(
+                              (-table["energy"][()], table["time"][()]))
 
 
 def require_sorted(source, result, kind):
@@ -92,11 +108,13 @@ def require_sorted(source, result, kind):
             return
         order = order_of(source, kind)
         parts = [f"K/{name}" for name in a["K"]] if isinstance(a["K"], h5py.Group) else ["K"]
-        assert all(a[part][()][order].tobytes() == b[part][()].tobytes() for part in parts), "the result is wrong"
+        assert all(a[part][()][order].tobytes() == b[part][()].tobytes()
+                   for part in parts), "the result is wrong"
 
 
 def arguments_of(kind):
-    return ["--by", TABLES[kind]] if kind in TABLES else ["--by", "0:10"] if kind == "records" else []
+    return ["--by", TABLES[kind]] if kind in TABLES else ["--by",
+                                                          "0:10"] if kind == "records" else []
 
 
 def measure(program, kind, n, repetitions, threads):
@@ -105,7 +123,8 @@ def measure(program, kind, n, repetitions, threads):
         row = prepare(source, kind, n)
         size = n * row // PIECE * PIECE
         limit = n * row // 4
-        command = [program, "sort", "--in", f"{source}:/K", "--out", f"{result}:/K", "--memory", str(limit),
+        command = [program, "sort", "--in", f"{source}:/K", "--out", f"{result}:/K", "--memory",
+                   str(limit),
                    "--out-of-core", "always", *arguments_of(kind)]
         samples = {}
 
@@ -125,25 +144,30 @@ def measure(program, kind, n, repetitions, threads):
                 note((count, "cached"), time_ours(command, count, result))
         require_sorted(source, result, kind)
     median = {name: float(np.median(values)) for name, values in samples.items()}
-    print(f"{kind}, {n} rows ({n * row / 1e9:.2f} GB) with --memory {limit / 1e6:.0f} MB; medians of {repetitions}")
+    print(f"{kind}, {n} rows ({n * row / 1e9:.2f} GB) with --memory {limit / 1e6:.0f} MB; medians "
+          f"of {repetitions}")
     for prefix, state in (("", "cold"), ("cached ", "cached")):
         read, write = median[prefix + "read"], median[prefix + "write"]
         twice = 2 * (read + write) * n * row / size
-        print(f"  {'device' if state == 'cold' else 'file cache'}: reads {size / 1e9 / read:.2f} GB/s, writes "
+        print(f"  {'device' if state == 'cold' else 'file cache'}: reads {size / 1e9 / read:.2f} "
+              f"GB/s, writes "
               f"{size / 1e9 / write:.2f} GB/s; two reads and two writes {twice:.3f} s")
         for count in threads:
             ours = median[count, state]
-            print(f"    tessera, {count} thread{'s' if count > 1 else ''}, input {'not ' if state == 'cold' else ''}in the cache: "
+            print(f"    tessera, {count} thread{'s' if count > 1 else ''}, input "
+                  f"{'not ' if state == 'cold' else ''}in the cache: "
                   f"{ours:.3f} s, {ours / twice:.2f} times as long", flush=True)
 
 
 def measure_check(program, kind, n, repetitions, threads):
-    """In memory: what looks at the order and the rows alone takes, of all phases of the same process. Keys are also hashed as they are
+    """In memory: what looks at the order and the rows alone takes, of all phases of the same
+    process. Keys are also hashed as they are
     read and sorted, which is part of those phases."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", ".")) as folder:
         source, result, results = (os.path.join(folder, name) for name in ("a.h5", "s.h5", "r.h5"))
         prepare(source, kind, n)
-        command = [program, "sort", "--in", f"{source}:/K", "--out", f"{result}:/K", "--results", results, *arguments_of(kind)]
+        command = [program, "sort", "--in", f"{source}:/K", "--out", f"{result}:/K", "--results",
+                   results, *arguments_of(kind)]
         for count in threads:
             shares = []
             for _ in range(repetitions):
@@ -153,8 +177,11 @@ def measure_check(program, kind, n, repetitions, threads):
                     seconds, names = phases["seconds"][()], phases["phase"][()]
                     shares.append((seconds[names == b"verify"].sum(), seconds.sum()))
                 os.unlink(results)  # or the next one is taken to be done
-            verify, all_phases = np.median([share[0] for share in shares]), np.median([share[1] for share in shares])
-            print(f"{kind}, {n} rows in memory, {count} thread{'s' if count > 1 else ''}: the check takes {verify:.3f} of {all_phases:.3f} s, "
+            verify, all_phases = np.median([share[0]
+                                            for share in shares]), np.median([share[1]
+                                                                              for share in shares])
+            print(f"{kind}, {n} rows in memory, {count} thread{'s' if count > 1 else ''}: the "
+                  f"check takes {verify:.3f} of {all_phases:.3f} s, "
                   f"{100 * np.median([a / b for a, b in shares]):.1f} %", flush=True)
 
 
@@ -162,7 +189,8 @@ def main():
     program, quick = os.path.abspath(sys.argv[1]), "--quick" in sys.argv
     only = sys.argv[sys.argv.index("--only") + 1].split(",") if "--only" in sys.argv else None
     size = 1 << (28 if quick else 29)
-    widths = {"table of two": 16, "table of five": 40, "compound": 40, "strings": 16, "records": 100}
+    widths = {"table of two": 16, "table of five": 40, "compound": 40, "strings": 16,
+              "records": 100}
     for kind in (*KEYS, *widths):
         if only is None or kind in only:
             measure(program, kind, size // widths.get(kind, 8), 3 if quick else 5, (1, 2))

@@ -1,7 +1,10 @@
-"""transpose_files.py TESSERA [--quick]: transposing out of core against the file system's own rates.
+"""transpose_files.py TESSERA [--quick]: transposing out of core against the file system's own
+rates.
 
-A dataset four times the memory allowed is transposed from file to file; beside it the same bytes are written and read in large
-pieces, synchronised to the device as the product does it. Files lie in the current folder's file system (TMPDIR names another).
+A dataset four times the memory allowed is transposed from file to file; beside it the same bytes
+are written and read in large
+pieces, synchronised to the device as the product does it. Files lie in the current folder's file
+system (TMPDIR names another).
 """
 import os
 import subprocess
@@ -20,7 +23,8 @@ def time_ours(program, source, result, limit):
     if os.path.exists(result):
         os.unlink(result)  # as of the plain file: that takes its time too
     began = time.monotonic()
-    subprocess.run([program, "transpose", "--in", f"{source}:/A", "--out", f"{result}:/A", "--memory", str(limit)],
+    subprocess.run([program, "transpose", "--in", f"{source}:/A", "--out", f"{result}:/A",
+                    "--memory", str(limit)],
                    check=True, capture_output=True)
     return time.monotonic() - began
 
@@ -46,10 +50,13 @@ def main():
         median = {name: float(np.median(values)) for name, values in samples.items()}
         with h5py.File(source) as a, h5py.File(result) as t:
             for i in range(0, n, 1024):
-                assert np.array_equal(a["A"][:, i:i + 1024].T, t["A"][i:i + 1024]), "the result is wrong"
+                assert np.array_equal(a["A"][:, i:i + 1024].T,
+                                      t["A"][i:i + 1024]), "the result is wrong"
     twice = 2 * median["read"] + 2 * median["write"]
-    print(f"Out of core, f64 {n} x {n} ({n * n * 8 / 1e9:.2f} GB) with --memory {limit / 1e6:.0f} MB; medians of whole runs, cold file cache")
-    print(f"file system: reads {size / 1e9 / median['read']:.2f} GB/s, writes {size / 1e9 / median['write']:.2f} GB/s; "
+    print(f"Out of core, f64 {n} x {n} ({n * n * 8 / 1e9:.2f} GB) with --memory {limit / 1e6:.0f} "
+          f"MB; medians of whole runs, cold file cache")
+    print(f"file system: reads {size / 1e9 / median['read']:.2f} GB/s, writes "
+          f"{size / 1e9 / median['write']:.2f} GB/s; "
           f"two reads and two writes {twice:.2f} s")
     print(f"tessera: {median['ours']:.2f} s, {twice / median['ours']:.2f} of that rate")
 

@@ -1,4 +1,5 @@
-"""A rank is killed or stopped while GPUs exchange data: everything ends soon, with one cause, and nothing is left on the GPUs."""
+"""A rank is killed or stopped while GPUs exchange data: everything ends soon, with one cause, and
+nothing is left on the GPUs."""
 
 import os
 import random
@@ -14,7 +15,8 @@ import tessera
 END_SECONDS = 10
 STALL_LIMIT = 3
 SPARE_MIB = 64  # that a driver may keep for itself
-WORKLOADS = {"transpose": ("--n", 3000), "matmul": ("--n", 3000), "stencil": ("--shape", "3000x3000", "--steps", 2000),
+WORKLOADS = {"transpose": ("--n", 3000), "matmul": ("--n", 3000),
+             "stencil": ("--shape", "3000x3000", "--steps", 2000),
              "sort": ("--n", 3000000)}
 
 
@@ -27,7 +29,8 @@ def devices():
 
 def computing():
     """The processes that hold memory of a GPU: {pid: what the driver says of it}."""
-    listed = subprocess.run(["nvidia-smi", "--query-compute-apps=pid,used_memory,gpu_bus_id", "--format=csv,noheader"],
+    listed = subprocess.run(["nvidia-smi", "--query-compute-apps=pid,used_memory,gpu_bus_id",
+                             "--format=csv,noheader"],
                             capture_output=True, text=True)
     words = [line.split(",", 1) for line in listed.stdout.splitlines()]
     return {int(line[0]): line[1].strip() for line in words if line[0].strip().isdigit()}
@@ -35,13 +38,15 @@ def computing():
 
 def used_memory():
     """MiB of all GPUs, whoever holds it."""
-    listed = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"], capture_output=True,
+    listed = subprocess.run(["nvidia-smi", "--query-gpu=memory.used",
+                             "--format=csv,noheader,nounits"], capture_output=True,
                             text=True)
     return sum(int(word) for word in listed.stdout.split() if word.isdigit())
 
 
 def states(pids):
-    """What the kernel says of processes: {pid: "D (waiting in ...)"}; zombies too, but not those that are gone."""
+    """What the kernel says of processes: {pid: "D (waiting in ...)"}; zombies too, but not those
+    that are gone."""
     found = {}
     for pid in pids:
         try:
@@ -55,10 +60,12 @@ def states(pids):
 
 
 class Watch:
-    """When the processes of a job end, counted from a signal: for whoever reads why a test failed."""
+    """When the processes of a job end, counted from a signal: for whoever reads why a test
+    failed."""
 
     def __init__(self, job, ranks):
-        self.job, self.ranks, self.at, self.ended, self.code = job, ranks, time.monotonic(), {}, None
+        self.job, self.ranks, self.at, self.ended, self.code = job, ranks, time.monotonic(
+        ), {}, None
 
     def look(self):
         """Whether the launcher has ended."""
@@ -82,14 +89,18 @@ class Watch:
 
     def __str__(self):
         self.look()
-        pids = {"mpirun": self.job.process.pid, **{f"rank {rank}": pid for rank, pid in self.ranks.items()}}
+        pids = {"mpirun": self.job.process.pid, **{f"rank {rank}": pid
+                                                   for rank, pid in self.ranks.items()}}
         known = states(pids.values())
         lines = [f"  {name} (process {pid}): "
                  + (f"ended after {self.ended[name]:.2f} s" if name in self.ended else "lives")
-                 + (f", state {known[pid]}" if pid in known else ", gone") for name, pid in pids.items()]
-        return "\n".join([f"mpirun's exit status: {self.code}", *lines,
-                          f"living processes of the job: {self.job.pids()}",
-                          f"processes on the GPUs: {computing()}, memory used: {used_memory()} MiB"])
+                 + (f", state {known[pid]}" if pid in known else ", gone")
+                 for name, pid in pids.items()]
+        return "\n".join([
+            f"mpirun's exit status: {self.code}", *lines,
+            f"living processes of the job: {self.job.pids()}",
+            f"processes on the GPUs: {computing()}, memory used: {used_memory()} MiB"
+        ])
 
 
 class DeviceExchange(tessera.Case):
@@ -105,7 +116,8 @@ class DeviceExchange(tessera.Case):
         found = []
         for way in ("ipc", "nccl", "mpi", "staged"):
             for ranks in (2, 3):
-                result = tessera.run("transpose", "--n", 64, "--device", "gpu", "--gpu-exchange", way, "--repetitions", 1,
+                result = tessera.run("transpose", "--n", 64, "--device", "gpu", "--gpu-exchange",
+                                     way, "--repetitions", 1,
                                      ranks=ranks, timeout=120)
                 self.assertIn(result.code, (tessera.OK, tessera.USAGE), str(result))
                 if result.code == tessera.OK:
@@ -115,7 +127,8 @@ class DeviceExchange(tessera.Case):
 
     def start(self, workload, way, ranks):
         """A job in the middle of many exchanges, and {rank: pid}."""
-        job = tessera.Job([workload, *WORKLOADS[workload], "--device", "gpu", "--gpu-exchange", way, "--repetitions", 1000000,
+        job = tessera.Job([workload, *WORKLOADS[workload], "--device", "gpu", "--gpu-exchange", way,
+                           "--repetitions", 1000000,
                            "--stall-limit", STALL_LIMIT], ranks=ranks, folder=self.folder)
         self.addCleanup(job.end)
         end = time.monotonic() + 60
@@ -128,7 +141,8 @@ class DeviceExchange(tessera.Case):
         return job, pids
 
     def interrupt(self, workload, way, ranks, victim, number):
-        """Sends the signal to a rank in the middle of many exchanges; the seconds until all have ended, and the result."""
+        """Sends the signal to a rank in the middle of many exchanges; the seconds until all have
+        ended, and the result."""
         job, pids = self.start(workload, way, ranks)
         named = computing().keys() & set(pids.values())
         os.kill(pids[victim], number)
@@ -141,11 +155,15 @@ class DeviceExchange(tessera.Case):
         self.assertGreater(watch.code, 0, f"the launcher itself was killed, or ended well\n{told}")
         left = job.wait_gone(max(0, END_SECONDS - seconds))
         self.assertEqual(left, {}, f"processes are left: {states(left)}\n{told}")
-        # The driver clears up after them. In a container it may name processes by other numbers: then all memory counts.
-        held = (lambda: computing().keys() & named) if named else (lambda: max(0, used_memory() - self.idle - SPARE_MIB))
+        # The driver clears up after them. In a container it may name processes by other numbers:
+        # then all memory counts.
+        held = (lambda: computing().keys() & named) if named else (
+            lambda: max(0,
+                        used_memory() - self.idle - SPARE_MIB))
         while held() and time.monotonic() - watch.at < END_SECONDS:
             time.sleep(0.1)
-        self.assertFalse(held(), f"memory of a GPU is left: {used_memory()} MiB, {computing()}\n{told}")
+        self.assertFalse(held(),
+                         f"memory of a GPU is left: {used_memory()} MiB, {computing()}\n{told}")
         return seconds, result, told
 
     def test_a_killed_rank_ends_all(self):
@@ -153,7 +171,8 @@ class DeviceExchange(tessera.Case):
             for workload in WORKLOADS:
                 victim = random.Random(tessera.SEED).randrange(ranks)
                 with self.subTest(workload, way=way, ranks=ranks):
-                    seconds, result, told = self.interrupt(workload, way, ranks, victim, signal.SIGKILL)
+                    seconds, result, told = self.interrupt(workload, way, ranks, victim,
+                                                           signal.SIGKILL)
                     self.assertLess(seconds, END_SECONDS, told)
                     self.assertLessEqual(len(result.errors), 1, told)
                     self.assertIn("signal 9", result.out + result.err, told)
@@ -161,7 +180,8 @@ class DeviceExchange(tessera.Case):
     def test_a_stopped_rank_is_found(self):
         for way, ranks in self.ways():
             with self.subTest(way=way, ranks=ranks):
-                seconds, result, told = self.interrupt("transpose", way, ranks, ranks - 1, signal.SIGSTOP)
+                seconds, result, told = self.interrupt("transpose", way, ranks, ranks - 1,
+                                                       signal.SIGSTOP)
                 self.assertLess(seconds, END_SECONDS, told)
                 self.assertEqual(result.code, tessera.STALLED, told)
                 for line in result.errors:

@@ -1,4 +1,5 @@
-"""Failing and lying calls of the system, one after the other: no file, the old one, or the complete new one."""
+"""Failing and lying calls of the system, one after the other: no file, the old one, or the complete
+new one."""
 
 import concurrent.futures
 import os
@@ -18,19 +19,23 @@ AT_ONCE = 4  # walks: each is one short run after the other, which mostly waits
 class FailingCalls(Fault):
     """The n-th call of each kind fails, n = 1, 2, ... until a run is not touched any more."""
 
-    PRODUCT = ["matmul", "--m", 60, "--n", 50, "--k", 40, "--repetitions", 1, "--warmups", 0, "--seed", 5]
+    PRODUCT = ["matmul", "--m", 60, "--n", 50, "--k", 40, "--repetitions", 1, "--warmups", 0,
+               "--seed", 5]
     NEEDED = ("fsync", "rename", "fallocate", "pread")  # without which there is no result
-    ERRORS = {"ENOMEM": 12, "EIO": 5, "EINVAL": 22, "ENOSPC": 28, "EINTR": 4, "EDQUOT": 122, "EROFS": 30, "EMFILE": 24, "EOPNOTSUPP": 95}
+    ERRORS = {"ENOMEM": 12, "EIO": 5, "EINVAL": 22, "ENOSPC": 28, "EINTR": 4, "EDQUOT": 122,
+              "EROFS": 30, "EMFILE": 24, "EOPNOTSUPP": 95}
 
     def setUp(self):
         super().setUp()
         self.succeed(*self.PRODUCT, "--out", "want.h5:/C")
         self.want = tessera.read_matrix(self.path("want.h5"))
 
-    def run_with_fault(self, folder, call, number, action, *arguments, path=".partial-", rank=None, ranks=0):
+    def run_with_fault(self, folder, call, number, action, *arguments, path=".partial-", rank=None,
+                       ranks=0):
         """The result, and whether the fault happened."""
         log = os.path.join(folder, "happened.log")
-        environment = {"LD_PRELOAD": FAILING_CALLS, "FAULT_CALL": call, "FAULT_NUMBER": str(number), "FAULT_PATH": path,
+        environment = {"LD_PRELOAD": FAILING_CALLS, "FAULT_CALL": call, "FAULT_NUMBER": str(number),
+                       "FAULT_PATH": path,
                        "FAULT_ACTION": str(self.ERRORS.get(action, action)), "FAULT_LOG": log}
         if rank is not None:
             environment["FAULT_RANK"] = str(rank)
@@ -54,53 +59,64 @@ class FailingCalls(Fault):
         elif not killed and result.code != OK:
             self.assertIn(result.code, codes, told)
             self.assertEqual(len(result.errors), 1, told)
-            if codes != (MEMORY,) or result.command[0] != "mpirun":  # a rank that dies alone leaves that to the next run
+            # a rank that dies alone leaves that to the next run
+            if codes != (MEMORY,) or result.command[0] != "mpirun":
                 self.assertEqual(self.partials(folder), [], told)
         for name in self.partials(folder):
             os.unlink(os.path.join(folder, name))
 
     def walk(self, call, action, rank=None, ranks=0, step=1):
-        """Until untouched; returns how many calls there were, and how often the run went on nevertheless."""
+        """Until untouched; returns how many calls there were, and how often the run went on
+        nevertheless."""
         step = 1 if tessera.SLOW else step
         folder = tempfile.mkdtemp(dir=self.folder)
-        legal = action in ("short", "EINTR") or (call, action) in (("fallocate", "EOPNOTSUPP"), ("rename", "EINVAL"))
+        legal = action in ("short", "EINTR") or (call, action) in (("fallocate", "EOPNOTSUPP"),
+                                                                   ("rename", "EINVAL"))
         passed = []
         for number in range(1, 200, step):
-            result, happened = self.run_with_fault(folder, call, number, action, *self.PRODUCT, "--out", "c.h5:/C",
+            result, happened = self.run_with_fault(folder, call, number, action, *self.PRODUCT,
+                                                   "--out", "c.h5:/C",
                                                    rank=rank, ranks=ranks)
             told = f"{call} {number} gets {action} on rank {rank} of {ranks}\n{result}"
             codes = (CANNOT_CREATE, IO) + (MEMORY,) * (action == "EMFILE")  # what ulimit -n allows
-            self.judge(folder, result, told, legal or not happened, action.startswith("kill"), codes)
+            self.judge(folder, result, told, legal or not happened, action.startswith("kill"),
+                       codes)
             if not happened:
                 self.assertGreater(number, 1, f"no {call} on rank {rank} of {ranks}")
-                return f"{call} {action} on rank {rank} of {ranks}: {number - step} calls, passed {passed}"
+                return f"{call} {action} on rank {rank} of {ranks}: {number - step} calls, " \
+                       f"passed {passed}"
             if result.code == OK:
                 self.assertTrue(legal or call not in self.NEEDED, told)
                 passed.append(number)
         self.fail(f"no end of {call}")
 
     def calls_of(self, rank, ranks, *words, before=None):
-        """What a rank asks of the system for an output, one call after the other, as (call, path)."""
+        """What a rank asks of the system for an output, one call after the other, as (call,
+        path)."""
         folder = tempfile.mkdtemp(dir=self.folder)
         if before:
             before(folder)
         log = os.path.join(folder, "calls.log")
-        environment = {"LD_PRELOAD": FAILING_CALLS, "FAULT_ACTION": "list", "FAULT_PATH": folder, "FAULT_LOG": log}
+        environment = {"LD_PRELOAD": FAILING_CALLS, "FAULT_ACTION": "list", "FAULT_PATH": folder,
+                       "FAULT_LOG": log}
         if ranks:
             environment["FAULT_RANK"] = str(rank)
         words = words or (*self.PRODUCT, "--out", "@/c.h5:/C")
-        self.succeed(*[str(word).replace("@", folder) for word in words], folder=folder, environment=environment, ranks=ranks)
+        self.succeed(*[str(word).replace("@", folder) for word in words], folder=folder,
+                     environment=environment, ranks=ranks)
         with open(log, encoding="utf-8") as file:
             calls = [tuple(line.split()[::2]) for line in file]
         os.unlink(log)
         return calls, folder
 
     def test_what_has_its_name_is_on_the_disk(self):
-        """Every rank syncs what it wrote; the root the file once more before it gets its name, then the folder."""
+        """Every rank syncs what it wrote; the root the file once more before it gets its name, then
+        the folder."""
         for rank in (0, 2):
             calls, folder = self.calls_of(rank, 3)
             partial = next(path for call, path in calls if call == "pwrite")
-            of_file = [call for call, path in calls if path == partial and call in ("pwrite", "fsync", "rename")]
+            of_file = [call for call, path in calls if path == partial
+                       and call in ("pwrite", "fsync", "rename")]
             last_write = len(of_file) - of_file[::-1].index("pwrite")
             self.assertEqual(of_file[last_write:], ["fsync"] + ["rename"] * (rank == 0), calls)
             if rank == 0:
@@ -108,7 +124,8 @@ class FailingCalls(Fault):
                 self.assertIn(("fsync", folder), after, calls)
 
     def test_nothing_gets_its_name_before_it_is_on_the_disk(self):
-        """Outputs, results, checkpoints, snapshots with XDMF, and datasets that are added to a file of others: between
+        """Outputs, results, checkpoints, snapshots with XDMF, and datasets that are added to a file
+        of others: between
         the last write to a file and its rename it is synced, and after the rename the folder."""
         def foreign(folder):
             with h5py.File(os.path.join(folder, "mine.h5"), "w") as file:
@@ -117,9 +134,12 @@ class FailingCalls(Fault):
         field = ("stencil", "--shape", "20x30", "--steps", 6)
         for words, wanted in (((*self.PRODUCT, "--results", "@/r.h5"), ["r.h5"]),
                               ((*self.PRODUCT, "--out", "@/mine.h5:/C"), ["mine.h5"]),
-                              (("matmul", "--n", 9, *quick, "--results", "@/new/folder/r.h5"), ["r.h5"]),
-                              ((*field, "--checkpoint", "@/k.h5", "--checkpoint-every", 2), ["k.h5"]),
-                              ((*field, "--snapshots", "@/s.h5:/s", "--every", 2), ["s.h5", "s.xdmf"])):
+                              (("matmul", "--n", 9, *quick, "--results", "@/new/folder/r.h5"),
+                               ["r.h5"]),
+                              ((*field, "--checkpoint", "@/k.h5", "--checkpoint-every", 2),
+                               ["k.h5"]),
+                              ((*field, "--snapshots", "@/s.h5:/s", "--every", 2),
+                               ["s.h5", "s.xdmf"])):
             calls, folder = self.calls_of(0, 0, *words, before=foreign)
             named = set()
             for at, (call, path) in enumerate(calls):
@@ -127,20 +147,23 @@ class FailingCalls(Fault):
                     continue
                 name = os.path.basename(path).partition(".partial-")[0][1:]
                 named.add(name)
-                of_file = [one for one, other in calls[:at] if other.endswith(path) and one in ("pwrite", "fsync")]
+                of_file = [one for one, other in calls[:at] if other.endswith(path)
+                           and one in ("pwrite", "fsync")]
                 self.assertEqual(of_file[-1:], ["fsync"], (name, calls[-9:]))
                 self.assertIn(("fsync", os.path.dirname(path)), calls[at:], (name, calls[-9:]))
             self.assertLessEqual(set(wanted), named, calls[-9:])
 
     def test_a_sync_that_fails(self):
-        """EIO of a file or a folder is an error; a file system that has no fsync is told in one line, and nothing is amiss."""
+        """EIO of a file or a folder is an error; a file system that has no fsync is told in one
+        line, and nothing is amiss."""
         folder = tempfile.mkdtemp(dir=self.folder)
         for out, results in (("c.h5:/C", None), (None, "r.h5")):
             words = (*self.PRODUCT, *(("--out", out) if out else ("--results", results)))
             for action, code in (("EIO", IO), ("EINVAL", OK), ("38", OK), ("EROFS", OK)):
                 told = 0
                 for number in range(1, 20):
-                    result, happened = self.run_with_fault(folder, "fsync", number, action, *words, path=folder)
+                    result, happened = self.run_with_fault(folder, "fsync", number, action, *words,
+                                                           path=folder)
                     for name in os.listdir(folder):
                         os.unlink(os.path.join(folder, name))
                     if not happened:
@@ -154,7 +177,8 @@ class FailingCalls(Fault):
 
     def walk_all(self, walks):
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            for line in pool.map(lambda w: self.walk(*w[:4], **(w[4] if len(w) > 4 else {})), walks):
+            for line in pool.map(lambda w: self.walk(*w[:4], **(w[4] if len(w) > 4 else {})),
+                                 walks):
                 print(f"\n  {line}", end="", flush=True)
 
     def test_errors(self):
@@ -163,8 +187,10 @@ class FailingCalls(Fault):
                        ("open", "EROFS"), ("pread", "EIO")])
 
     def test_legal_surprises(self):
-        """Short writes and reads, interruptions, a file system that cannot reserve or keep a name free: the run goes on."""
-        self.walk_all([("pwrite", "short"), ("pread", "short"), ("fallocate", "EOPNOTSUPP"), ("fallocate", "EINTR"),
+        """Short writes and reads, interruptions, a file system that cannot reserve or keep a name
+        free: the run goes on."""
+        self.walk_all([("pwrite", "short"), ("pread", "short"), ("fallocate", "EOPNOTSUPP"),
+                       ("fallocate", "EINTR"),
                        ("rename", "EINVAL")])
 
     def test_a_device_that_lies(self):
@@ -184,7 +210,8 @@ class FailingCalls(Fault):
     def find_number(self, folder, call, rank, ranks, words):
         """How many calls of that kind there are in a run, up to a power of 2."""
         number = 1
-        while self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT, *words, path="", rank=rank, ranks=ranks)[1]:
+        while self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT, *words, path="",
+                                  rank=rank, ranks=ranks)[1]:
             number *= 2
         return number
 
@@ -192,24 +219,29 @@ class FailingCalls(Fault):
         rng = random.Random(f"{tessera.SEED} {call} {rank} {ranks}")
         folder = tempfile.mkdtemp(dir=self.folder)
         most = self.find_number(folder, call, rank, ranks, words)
-        count = most - 1 if tessera.SLOW and not ranks else min(most - 1, 400 if tessera.SLOW else 25)
+        count = most - 1 if tessera.SLOW and not ranks else min(most - 1,
+                                                                400 if tessera.SLOW else 25)
         drawn = sorted(rng.sample(range(1, most), count))
         outcomes = {}
         for number in drawn:
-            result, happened = self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT, *words, "--out", "c.h5:/C",
+            result, happened = self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT,
+                                                   *words, "--out", "c.h5:/C",
                                                    path="", rank=rank, ranks=ranks)
             told = f"{call} {number} gets no memory on rank {rank} of {ranks}\n{result}"
             self.judge(folder, result, told, not happened, False, (MEMORY,))
             outcomes[result.code] = outcomes.get(result.code, 0) + 1
         self.assertGreater(most, 1, f"no {call} was refused")
-        return f"{call} without memory on rank {rank} of {ranks}: {len(drawn)} of fewer than {most} calls, ends {outcomes}"
+        return f"{call} without memory on rank {rank} of {ranks}: {len(drawn)} of fewer than " \
+               f"{most} calls, ends {outcomes}"
 
     def test_no_memory(self):
-        """Any request for memory may be refused: one line, code 71, and no file; or the request was no need."""
+        """Any request for memory may be refused: one line, code 71, and no file; or the request was
+        no need."""
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             for line in pool.map(lambda w: self.walk_memory(*w), [
                     ("allocate", None, 0), ("new", None, 0), ("new", 2, 3),
-                    ("allocate", 1, 3, "--algorithm", "summa")]):  # recursive: the matrices lie in shared memory
+                    # recursive: the matrices lie in shared memory
+                    ("allocate", 1, 3, "--algorithm", "summa")]):
                 print(f"\n  {line}", end="", flush=True)
 
     def test_overwriting_keeps_the_old_file(self):
@@ -217,9 +249,11 @@ class FailingCalls(Fault):
         out = os.path.join(folder, "c.h5")
         self.succeed("matmul", "--n", 33, "--out", "c.h5:/C", folder=folder)
         old = tessera.digest(out)
-        for call, action in (("pwrite", "EIO"), ("fsync", "EIO"), ("rename", "EIO"), ("rename", "kill"),
+        for call, action in (("pwrite", "EIO"), ("fsync", "EIO"), ("rename", "EIO"),
+                             ("rename", "kill"),
                              ("fallocate", "ENOSPC")):
-            result, happened = self.run_with_fault(folder, call, 1, action, *self.PRODUCT, "--out", "c.h5:/C",
+            result, happened = self.run_with_fault(folder, call, 1, action, *self.PRODUCT, "--out",
+                                                   "c.h5:/C",
                                                    "--overwrite")
             self.assertTrue(happened)
             self.assertNotEqual(result.code, OK, str(result))
@@ -232,7 +266,8 @@ class FailingCalls(Fault):
             file.write(self.old_results)
         happened, number, step = True, 1, 1 if tessera.SLOW else 3
         while happened:
-            result, happened = self.run_with_fault(folder, call, number, action, "matmul", "--n", 9, "--repetitions", 1,
+            result, happened = self.run_with_fault(folder, call, number, action, "matmul", "--n", 9,
+                                                   "--repetitions", 1,
                                                    "--results", results, path=".r.h5.partial")
             told = f"{call} {number} gets {action}\n{result}"
             with open(results, "rb") as file:
@@ -260,8 +295,10 @@ class FailingCalls(Fault):
         with open(self.path("r.h5"), "rb") as file:
             self.old_results = file.read()
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(lambda w: self.walk_results(*w), [("pwrite", "EIO"), ("pwrite", "ENOSPC"), ("fsync", "EIO"),
-                                                            ("rename", "EIO"), ("ftruncate", "EIO")]))
+            list(pool.map(lambda w: self.walk_results(*w),
+                          [("pwrite", "EIO"), ("pwrite", "ENOSPC"), ("fsync", "EIO"),
+                                                            ("rename", "EIO"), ("ftruncate",
+                                                                                "EIO")]))
 
 
 if __name__ == "__main__":

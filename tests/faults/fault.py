@@ -1,4 +1,5 @@
-"""What the tests of writing runs share: under the final name there is no file, the old one, or the complete new one."""
+"""What the tests of writing runs share: under the final name there is no file, the old one, or the
+complete new one."""
 
 import os
 import sys

@@ -22,7 +22,8 @@ class FullDisk(Fault):
         self.mount(16 << 20)
 
     def mount(self, size):
-        made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.disk], capture_output=True)
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.disk],
+                              capture_output=True)
         if made.returncode != 0:
             self.skipTest(f"cannot mount a small disk here: {made.stderr.decode().strip()}")
         self.addCleanup(subprocess.run, ["umount", self.disk], check=False)
@@ -35,7 +36,8 @@ class FullDisk(Fault):
 
     def test_no_space_for_the_output(self):
         for ranks in (0, RANKS):
-            result = self.fail_with(CANNOT_CREATE, "matmul", "--n", 2048, "--k", 8, "--out", f"{self.disk}/c.h5:/C",
+            result = self.fail_with(CANNOT_CREATE, "matmul", "--n", 2048, "--k", 8, "--out",
+                                    f"{self.disk}/c.h5:/C",
                                     ranks=ranks, words=("c.h5", "No space left", "32 MiB"))
             self.assert_within(3, result.seconds)
             self.assertEqual(os.listdir(self.disk), [])
@@ -45,7 +47,8 @@ class FullDisk(Fault):
         need, outcomes = 256 * 256 * 8, []
         for spare in range(-4096, 32 * 4096, 4096):
             self.fill(need + spare)
-            result = self.run_tessera("matmul", "--n", 256, "--repetitions", 1, "--out", f"{self.disk}/c.h5:/C")
+            result = self.run_tessera("matmul", "--n", 256, "--repetitions", 1, "--out",
+                                      f"{self.disk}/c.h5:/C")
             told = f"{spare} bytes to spare\n{result}"
             outcomes.append(result.code)
             if result.code == OK:
@@ -98,7 +101,8 @@ class FileSizeLimit(Fault):
     @unittest.skipUnless(shutil.which("prlimit"), "needs prlimit")
     def test_larger_than_allowed(self):
         """ulimit -f: one line, and not the death by a signal."""
-        self.fail_with(CANNOT_CREATE, f"--fsize={32 << 20}", tessera.PROGRAM, "matmul", "--n", 2300, "--k", 8, "--out",
+        self.fail_with(CANNOT_CREATE, f"--fsize={32 << 20}", tessera.PROGRAM, "matmul", "--n", 2300,
+                       "--k", 8, "--out",
                        "c.h5:/C", program="prlimit", words="c.h5")
         self.assertEqual(os.listdir(self.folder), [])
 

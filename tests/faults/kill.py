@@ -1,4 +1,5 @@
-"""Killed ranks and launchers, ranks that stop: everything ends soon, and no file is half written."""
+"""Killed ranks and launchers, ranks that stop: everything ends soon, and no file is half
+written."""
 
 import os
 import random
@@ -13,13 +14,15 @@ from tessera import OK, STALLED
 class Killed(Fault):
     """kill -9 and other signals at moments spread over a run that writes 40 MB."""
 
-    PRODUCT = ["matmul", "--m", 2500, "--n", 2000, "--k", 100, "--repetitions", 3, "--out", "c.h5:/C"]
+    PRODUCT = ["matmul", "--m", 2500, "--n", 2000, "--k", 100, "--repetitions", 3, "--out",
+               "c.h5:/C"]
 
     def product(self, seed, *more, ranks=RANKS):
         return self.start(*self.PRODUCT, "--seed", seed, *more, ranks=ranks)
 
     def kill_at(self, job, victim, moment, number):
-        """Sends the signal to a rank (0...) or to "mpirun", so many seconds after the start, or as soon as there is one; did it
+        """Sends the signal to a rank (0...) or to "mpirun", so many seconds after the start, or as
+        soon as there is one; did it
         live still?"""
         time.sleep(max(0, job.started + moment - time.monotonic()))
         pid = None
@@ -45,7 +48,8 @@ class Killed(Fault):
                 os.unlink(self.out)
             before = tessera.digest(self.out) if os.path.exists(self.out) else None
             victim = rng.choice([*range(RANKS), "mpirun"])
-            number = signal.SIGKILL if rng.random() < 0.8 else rng.choice([signal.SIGTERM, signal.SIGSEGV])
+            number = signal.SIGKILL if rng.random() < 0.8 else rng.choice([signal.SIGTERM,
+                                                                           signal.SIGSEGV])
             moment = lasts * (kills + rng.random()) / count
             job = self.product(2 + attempts, *(["--overwrite"] if replace else []))
             hit = self.kill_at(job, victim, moment, number)
@@ -80,14 +84,16 @@ class Killed(Fault):
     def test_ended_launcher(self):
         """TERM and INT to mpirun end everything; no file."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            job = self.start("matmul", "--n", 200, "--repetitions", 1000000, "--out", "c.h5:/C", ranks=RANKS)
+            job = self.start("matmul", "--n", 200, "--repetitions", 1000000, "--out", "c.h5:/C",
+                             ranks=RANKS)
             self.wait_for_partial(job)
             os.kill(job.process.pid, number)
             result = job.wait()
             self.assertNotIn(result.code, (OK, None), str(result))
             self.assert_gone(job, str(result))
             self.assertFalse(os.path.exists(self.out))
-            for name in self.partials():  # of ranks that had no time to: the next job is not yet there for it
+            # of ranks that had no time to: the next job is not yet there for it
+            for name in self.partials():
                 os.unlink(self.path(name))
 
 
@@ -97,7 +103,8 @@ class Stalled(Fault):
     def test_a_stopped_rank(self):
         """SIGSTOP to a rank: the others notice, and the job ends with 75."""
         for rank in range(RANKS):
-            job = self.start("matmul", "--n", 200, "--repetitions", 1000000, "--out", "c.h5:/C", "--stall-limit",
+            job = self.start("matmul", "--n", 200, "--repetitions", 1000000, "--out", "c.h5:/C",
+                             "--stall-limit",
                              self.LIMIT, ranks=RANKS)
             self.wait_for_partial(job)
             time.sleep(0.5)
@@ -117,8 +124,10 @@ class Stalled(Fault):
                 os.unlink(self.path(name))
 
     def test_a_suspended_job_goes_on(self):
-        """The time for which all of it stands still, as when a batch system suspends it, is nobody's stall."""
-        job = self.start("matmul", "--n", 200, "--repetitions", 1000, "--out", "c.h5:/C", "--stall-limit", self.LIMIT, ranks=2)
+        """The time for which all of it stands still, as when a batch system suspends it, is
+        nobody's stall."""
+        job = self.start("matmul", "--n", 200, "--repetitions", 1000, "--out", "c.h5:/C",
+                         "--stall-limit", self.LIMIT, ranks=2)
         self.wait_for_partial(job)
         ranks = job.ranks()
         os.kill(ranks[1], signal.SIGSTOP)
@@ -131,8 +140,10 @@ class Stalled(Fault):
         self.assertEqual(result.code, OK, str(result))
 
     def test_a_long_computation(self):
-        """A kernel that runs for longer than the limit is no stall; a rank that is stopped in it is one."""
-        product = ("matmul", "--n", 1400, "--kernel", "naive", "--warmups", 0, "--stall-limit", 0.5, "--repetitions")
+        """A kernel that runs for longer than the limit is no stall; a rank that is stopped in it is
+        one."""
+        product = ("matmul", "--n", 1400, "--kernel", "naive", "--warmups", 0, "--stall-limit", 0.5,
+                   "--repetitions")
         result = self.start(*product, 1, ranks=1).wait()
         self.assertEqual(result.code, OK, str(result))
         self.assertGreater(result.seconds, 1, "the product is too small to show anything")

@@ -1,8 +1,12 @@
-"""One rank goes wrong in a phase: the job ends soon, with its documented code, few clear lines and nothing wrong on disk.
+"""One rank goes wrong in a phase: the job ends soon, with its documented code, few clear lines and
+nothing wrong on disk.
 
-Every kind of end x phase x {first, middle, last rank} x workload; without TESSERA_TEST_SLOW some of them, drawn by the seed.
-    TESSERA_TEST_SLOW=1 TESSERA_FAULT_SHARD=2/3 TESSERA_FAULT_JOBS=4 phases.py      the second third of all, four at a time
-    TESSERA_FAULT_ONLY='^sort' phases.py                                            workloads whose name holds that
+Every kind of end x phase x {first, middle, last rank} x workload; without TESSERA_TEST_SLOW some of
+them, drawn by the seed.
+    TESSERA_TEST_SLOW=1 TESSERA_FAULT_SHARD=2/3 TESSERA_FAULT_JOBS=4 phases.py      the second third
+    of all, four at a time
+    TESSERA_FAULT_ONLY='^sort' phases.py                                            workloads whose
+    name holds that
 """
 
 import concurrent.futures
@@ -25,24 +29,32 @@ SHARD, SHARDS = (int(part) for part in os.environ.get("TESSERA_FAULT_SHARD", "1/
 JOBS = int(os.environ.get("TESSERA_FAULT_JOBS", "2"))  # at a time
 RANKS = 3
 END_SECONDS, GONE_SECONDS, STALL_LIMIT = 3, 3, 2
-CODES = {"throw": INTERNAL, "bad_alloc": MEMORY, "abort": 134, "segv": 139, "kill": 137, "term": 143, "exit": 1, "hang": STALLED}
+CODES = {"throw": INTERNAL, "bad_alloc": MEMORY, "abort": 134, "segv": 139, "kill": 137,
+         "term": 143, "exit": 1, "hang": STALLED}
 LATE, EARLY = "it took", "it ended before"
-CAUSES = {"throw": "a fault was injected", "bad_alloc": "out of memory", "abort": "aborted", "segv": "segmentation fault",
+CAUSES = {"throw": "a fault was injected", "bad_alloc": "out of memory", "abort": "aborted",
+          "segv": "segmentation fault",
           "hang": "no progress"}
 ONCE = ("--repetitions", 1, "--warmups", 0, "--stall-limit", STALL_LIMIT, "--results", "r.h5")
 WORKLOADS = {
     "matmul": ("--a", "a.h5:/A", "--b", "a.h5:/A", "--out", "out.h5:/C"),
     "transpose": ("--in", "a.h5:/A", "--out", "out.h5:/T"),
-    "transpose out of core": ("--in", "a.h5:/A", "--out", "out.h5:/T", "--out-of-core", "always", "--memory", "1MiB"),
-    "stencil": ("--in", "a.h5:/A", "--out", "out.h5:/U", "--steps", 20, "--checkpoint", "ck.h5", "--checkpoint-every", 5,
+    "transpose out of core": ("--in", "a.h5:/A", "--out", "out.h5:/T", "--out-of-core", "always",
+                              "--memory", "1MiB"),
+    "stencil": ("--in", "a.h5:/A", "--out", "out.h5:/U", "--steps", 20, "--checkpoint", "ck.h5",
+                "--checkpoint-every", 5,
                 "--snapshots", "s.h5:/U", "--every", 10),
     "sort": ("--in", "a.h5:/K", "--out", "out.h5:/K"),
-    "matmul summa": ("--a", "a.h5:/A", "--b", "a.h5:/A", "--out", "out.h5:/C", "--algorithm", "summa"),
-    "stencil terms": ("--in", "a.h5:/A,/B", "--out", "out.h5:/U,/V", "--steps", 20, "--coefficients", "a.h5:/B", "--source",
+    "matmul summa": ("--a", "a.h5:/A", "--b", "a.h5:/A", "--out", "out.h5:/C", "--algorithm",
+                     "summa"),
+    "stencil terms": ("--in", "a.h5:/A,/B", "--out", "out.h5:/U,/V", "--steps", 20,
+                      "--coefficients", "a.h5:/B", "--source",
                       "a.h5:/B", "--mask", "a.h5:/B", "--exchange", "shared", "--overlap", "yes"),
     "sort table": ("--in", "a.h5:/T", "--by", "key", "--out", "out.h5:/T"),
-    "sort out of core": ("--in", "a.h5:/K", "--out", "out.h5:/K", "--out-of-core", "always", "--memory", "8MiB"),
-    "sort table out of core": ("--in", "a.h5:/T", "--by", "key", "--out", "out.h5:/T", "--out-of-core", "always", "--memory", "8MiB"),
+    "sort out of core": ("--in", "a.h5:/K", "--out", "out.h5:/K", "--out-of-core", "always",
+                         "--memory", "8MiB"),
+    "sort table out of core": ("--in", "a.h5:/T", "--by", "key", "--out", "out.h5:/T",
+                               "--out-of-core", "always", "--memory", "8MiB"),
     "sort rounds": ("--in", "a.h5:/K", "--out", "out.h5:/K", "--algorithm", "rounds"),
 }
 
@@ -65,7 +77,8 @@ class Phases(tessera.Case):
         environment = {f"FAULT_{name.upper()}": str(value) for name, value in fault.items()}
         environment["FAULT_LOG"] = os.path.join(folder, "fault.log")
         words = [workload.split()[0], *WORKLOADS[workload], *ONCE]
-        return tessera.Job(words, ranks=RANKS, folder=folder, program=FAULTY, environment=environment)
+        return tessera.Job(words, ranks=RANKS, folder=folder, program=FAULTY,
+                           environment=environment)
 
     def make_folder(self):
         folder = tempfile.mkdtemp(dir=self.folder)
@@ -93,7 +106,8 @@ class Phases(tessera.Case):
             job.end()
         log = os.path.join(folder, "fault.log")
         if not os.path.exists(log):
-            return [f"{EARLY} '{phase}'"], f"{kind} in '{phase}' of rank {rank}, {workload}: {EARLY} it\n{result}"
+            return [f"{EARLY} '{phase}'"
+                    ], f"{kind} in '{phase}' of rank {rank}, {workload}: {EARLY} it\n{result}"
         with open(log) as file:
             took = ended - float(file.read())
         limit = STALL_LIMIT + 2 * self.slack if kind == "hang" else END_SECONDS * self.slack
@@ -111,7 +125,8 @@ class Phases(tessera.Case):
                 if verified.code != 0:
                     wrong.append(f"{name} is there and wrong: {verified}")
         shutil.rmtree(folder)
-        return wrong, f"{kind} in '{phase}' of rank {rank}, {workload}: {'; '.join(wrong)}\n{result}"
+        return wrong, f"{kind} in '{phase}' of rank {rank}, {workload}: " \
+            f"{'; '.join(wrong)}\n{result}"
 
     def judge_words(self, case, result):
         _, phase, rank, kind = case
@@ -121,7 +136,8 @@ class Phases(tessera.Case):
         if kind in CAUSES:
             if not any(CAUSES[kind] in line and f"in {phase}" in line for line in result.errors):
                 wrong.append("no line names the cause and the phase")
-            if kind != "hang" and not any(f"rank {rank} of {RANKS}" in line for line in result.errors):
+            if kind != "hang" and not any(f"rank {rank} of {RANKS}" in line
+                                          for line in result.errors):
                 wrong.append("no line names the rank")
         elif kind != "exit" and f"rank {rank}" not in result.err:
             wrong.append("the launcher does not name the rank")
@@ -136,13 +152,17 @@ class Phases(tessera.Case):
         drawn = (cases if tessera.SLOW else rng.sample(cases, 30))[SHARD - 1::SHARDS]
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             ends = list(zip(drawn, pool.map(self.judge, drawn)))
-        # Seconds are promised to a job that has the machine for itself: what was only slow, or so slow that it stalled
+        # Seconds are promised to a job that has the machine for itself: what was only slow, or so
+        # slow that it stalled
         # before its phase, is judged once more, alone.
-        slow = [case for case, (wrong, _) in ends if wrong and all(w.startswith((LATE, EARLY)) for w in wrong)]
+        slow = [case for case, (wrong, _) in ends if wrong
+                and all(w.startswith((LATE, EARLY)) for w in wrong)]
         self.slack = tessera.slack(1) if slow else 1
-        ends = [(case, end) for case, end in ends if case not in slow] + [(case, self.judge(case)) for case in slow]
+        ends = [(case, end) for case, end in ends if case not in slow] + [(case, self.judge(case))
+                                                                          for case in slow]
         violations = [told for _, (wrong, told) in ends if wrong]
-        print(f"\n  {len(drawn)} of {len(cases)} cases, {len(slow)} of them twice, {len(violations)} violations", flush=True)
+        print(f"\n  {len(drawn)} of {len(cases)} cases, {len(slow)} of them twice, "
+              f"{len(violations)} violations", flush=True)
         self.assertEqual(violations, [], "\n" + "\n".join(violations[:10]))
 
 

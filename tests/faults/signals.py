@@ -1,4 +1,5 @@
-"""Ctrl-C and its like: one sentence, the code that shells expect of a signal, and nothing left behind."""
+"""Ctrl-C and its like: one sentence, the code that shells expect of a signal, and nothing left
+behind."""
 
 import os
 import random
@@ -26,14 +27,17 @@ class Signals(Fault):
         "matmul": ("matmul", "--n", 900, "--repetitions", 3),
         "matmul out of core": ("matmul", "--n", 1500, "--memory", "12MiB"),
         "transpose": ("transpose", "--n", 2500, "--repetitions", 5),
-        "transpose out of core": ("transpose", "--n", 3000, "--memory", "1MiB", "--out-of-core", "always"),
+        "transpose out of core": ("transpose", "--n", 3000, "--memory", "1MiB", "--out-of-core",
+                                  "always"),
         "stencil": ("stencil", "--shape", "1500x1500", "--steps", 60),
         "sort": ("sort", "--in", "k.h5:/k"),
-        "sort out of core": ("sort", "--in", "k.h5:/k", "--memory", "8MiB", "--out-of-core", "always"),
+        "sort out of core": ("sort", "--in", "k.h5:/k", "--memory", "8MiB", "--out-of-core",
+                             "always"),
     }
 
     def signalled(self, words, number, moment, **how):
-        """The job, sent the signal so long after its start unless it has ended by then; whether it was hit."""
+        """The job, sent the signal so long after its start unless it has ended by then; whether it
+        was hit."""
         job = self.start(*words, **how)
         time.sleep(max(0, job.started + moment - time.monotonic()))
         hit = job.process.poll() is None
@@ -52,7 +56,8 @@ class Signals(Fault):
     def test_at_any_moment_of_every_workload(self):
         ended = 0
         for name, words in self.WORKLOADS.items():
-            words = (*words, "--out", "c.h5:/C", "--results", "r.h5") if name == "stencil" else (*words, "--out", "c.h5:/C")
+            words = (*words, "--out", "c.h5:/C", "--results",
+                     "r.h5") if name == "stencil" else (*words, "--out", "c.h5:/C")
             lasts = self.start(*words).wait().seconds
             os.unlink(self.path("c.h5"))
             for _ in range(10 if tessera.SLOW else 3):
@@ -75,19 +80,24 @@ class Signals(Fault):
         self.assertGreater(ended, 5)
 
     def test_what_a_shell_sees(self):
-        job = self.start("-c", f'"{tessera.PROGRAM}" matmul --n 256 --repetitions 1000000 --out c.h5:/C; echo "code $?"',
+        job = self.start("-c",
+                         f'"{tessera.PROGRAM}" matmul --n 256 --repetitions 1000000 --out c.h5:/C; '
+                         f'echo "code $?"',
                          program="sh")
         self.wait_for_partial(job)
-        child = next(pid for pid, line in job.pids().items() if "matmul" in line and not line.startswith("sh"))
+        child = next(pid for pid, line in job.pids().items() if "matmul" in line
+                     and not line.startswith("sh"))
         os.kill(child, signal.SIGTERM)
         self.assertIn("code 143", job.wait().out)
         self.assertEqual(sorted(os.listdir(self.folder)), self.there)
 
     def test_on_several_ranks_nothing_is_left(self):
-        """As long as the launcher leaves them the time to, by default a second between SIGTERM and SIGKILL."""
+        """As long as the launcher leaves them the time to, by default a second between SIGTERM and
+        SIGKILL."""
         patient = {"OMPI_MCA_odls_base_sigkill_timeout": "4"}
         for number in (signal.SIGINT, signal.SIGTERM):
-            job = self.start("matmul", "--n", 256, "--repetitions", 1000000, "--out", "c.h5:/C", ranks=2, environment=patient)
+            job = self.start("matmul", "--n", 256, "--repetitions", 1000000, "--out", "c.h5:/C",
+                             ranks=2, environment=patient)
             self.wait_for_partial(job)
             os.kill(job.process.pid, number)
             result = job.wait()
@@ -96,16 +106,19 @@ class Signals(Fault):
             self.assertEqual(sorted(os.listdir(self.folder)), self.there, str(result))
 
     def test_a_checkpoint_that_was_asked_for_is_written(self):
-        words = ("stencil", "--shape", "300x300", "--steps", 10**7, "--checkpoint", "ck.h5", "--out", "c.h5:/C")
+        words = ("stencil", "--shape", "300x300", "--steps", 10**7, "--checkpoint", "ck.h5",
+                 "--out", "c.h5:/C")
         job = self.start(*words)
         self.wait_for_partial(job)
         time.sleep(0.5)
         os.kill(job.process.pid, signal.SIGINT)
         result = self.assert_failed(job.wait(), STOPPED, "--resume auto")
-        self.assertEqual(sorted(os.listdir(self.folder)), sorted([*self.there, "ck.h5"]), str(result))
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted([*self.there, "ck.h5"]),
+                         str(result))
 
     def test_who_asks_twice_does_not_wait(self):
-        job = self.start("sort", "--n", 1000, "--repetitions", 10**6, "--results", "r.h5", "--resume", "auto")
+        job = self.start("sort", "--n", 1000, "--repetitions", 10**6, "--results", "r.h5",
+                         "--resume", "auto")
         job.process.send_signal(0)
         time.sleep(0.7)
         os.kill(job.process.pid, signal.SIGSTOP)  # both come before it looks
@@ -116,7 +129,9 @@ class Signals(Fault):
 
     def test_ignored_signals_stay_ignored(self):
         """nohup, and shells that run something in the background."""
-        job = self.start("-c", f'trap "" HUP INT; exec "{tessera.PROGRAM}" matmul --n 256 --repetitions 300 --out c.h5:/C',
+        job = self.start("-c",
+                         f'trap "" HUP INT; exec "{tessera.PROGRAM}" matmul --n 256 --repetitions '
+                         f'300 --out c.h5:/C',
                          program="sh")
         self.wait_for_partial(job)
         for number in (signal.SIGHUP, signal.SIGINT):

@@ -1,10 +1,13 @@
-"""Damaged HDF5 files: whatever is in them, the program ends by itself, in time, with a documented code and one line.
+"""Damaged HDF5 files: whatever is in them, the program ends by itself, in time, with a documented
+code and one line.
 
     damaged.py [Corpus] [Random]        as tests; TESSERA_FUZZ_SECONDS (10) is how long Random lasts
-    TESSERA_FUZZ_SECONDS=600 TESSERA_FUZZ_KEEP=found damaged.py Random     ten minutes, breaking files kept
+    TESSERA_FUZZ_SECONDS=600 TESSERA_FUZZ_KEEP=found damaged.py Random     ten minutes, breaking
+    files kept
     TESSERA_FUZZ_SEEDS=seeds damaged.py Seeds       whole files, as the fuzzer of looks begins with
 
-Corpus: files that once broke a promise, as recipes (what they are made of, which bytes are changed).
+Corpus: files that once broke a promise, as recipes (what they are made of, which bytes are
+changed).
 """
 
 import collections
@@ -17,7 +20,8 @@ import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "apps"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                                "apps"))
 
 import tessera  # noqa: E402
 from tessera import BAD_DATA, MEMORY, MISSING, OK, USAGE, VERIFICATION, h5py, numpy  # noqa: E402
@@ -27,22 +31,28 @@ SECONDS = float(os.environ.get("TESSERA_FUZZ_SECONDS", "10"))
 KEEP = os.environ.get("TESSERA_FUZZ_KEEP")
 READER = os.environ.get("TESSERA_FUZZ_READER", "")
 SEEDS = os.environ.get("TESSERA_FUZZ_SEEDS")
-LIMIT = 150  # of the clock: ten seconds of processor time for a look, and the work, on a loaded machine
+# of the clock: ten seconds of processor time for a look, and the work, on a loaded machine
+LIMIT = 150
 
 
-# --- what is damaged: small, real files ------------------------------------------------------------------------
+# --- what is damaged: small, real files
+# ------------------------------------------------------------------------
 
 
 def matrix(path, **how):
-    with h5py.File(path, "w", userblock_size=how.pop("userblock", 0), libver=how.pop("libver", None)) as file:
-        file.create_dataset("A", data=numpy.arange(400.0).reshape(20, 20).astype(how.pop("dtype", "f8")), **how)
+    with h5py.File(path, "w", userblock_size=how.pop("userblock", 0),
+                   libver=how.pop("libver", None)) as file:
+        file.create_dataset("A", data=numpy.arange(400.0).reshape(20,
+                                                                  20).astype(how.pop("dtype",
+                                                                                     "f8")), **how)
 
 
 def table(path):
     rng = numpy.random.default_rng(1)
     with h5py.File(path, "w") as file:
         for name, kind in (("time", "i8"), ("x", "f4"), ("id", ">u2")):
-            file.create_dataset(f"A/{name}", data=rng.integers(0, 100, 300).astype(kind), chunks=(64,), compression=1)
+            file.create_dataset(f"A/{name}", data=rng.integers(0, 100, 300).astype(kind),
+                                chunks=(64,), compression=1)
 
 
 def compound(path):
@@ -52,7 +62,8 @@ def compound(path):
 
 def made_by(*arguments):
     def make(path):
-        result = tessera.run(*arguments, f"{path}:/A" if arguments[-1] == "--out" else path, "--repetitions", 1)
+        result = tessera.run(*arguments, f"{path}:/A" if arguments[-1] == "--out" else path,
+                             "--repetitions", 1)
         assert result.code == OK, str(result)
     return make
 
@@ -77,32 +88,40 @@ READERS = {
     "matmul": (("matmul", "--a", "{}:/A", "--b", "{}:/A"), (OK, BAD_DATA, MISSING, MEMORY)),
     "transpose": (("transpose", "--in", "{}:/A"), (OK, BAD_DATA, MISSING, MEMORY)),
     "stencil": (("stencil", "--in", "{}:/A", "--steps", 1), (OK, BAD_DATA, MISSING, MEMORY)),
-    "stencil_terms": (("stencil", "--in", "{}:/A,/A", "--coefficients", "{}:/A", "--source", "{}:/A", "--mask", "{}:/A",
+    "stencil_terms": (("stencil", "--in", "{}:/A,/A", "--coefficients", "{}:/A", "--source",
+                       "{}:/A", "--mask", "{}:/A",
                        "--steps", 1), (OK, BAD_DATA, MISSING, MEMORY)),
     "stencil_weights": (("stencil", "--shape", "50x60", "--weights", "{}:/A", "--steps", 1),
                         (OK, BAD_DATA, MISSING, MEMORY, USAGE)),
     "sort": (("sort", "--in", "{}:/A"), (OK, BAD_DATA, MISSING, MEMORY, USAGE)),
-    "sort_table": (("sort", "--in", "{}:/A", "--by", "time"), (OK, BAD_DATA, MISSING, MEMORY, USAGE)),
+    "sort_table": (("sort", "--in", "{}:/A", "--by", "time"),
+                   (OK, BAD_DATA, MISSING, MEMORY, USAGE)),
     "results": (("matmul", "--n", 4, "--results", "{}"), (OK, BAD_DATA, MISSING)),
 }
-WHO_READS = {"table": ("sort_table",), "compound": ("transpose", "sort"), "product": ("verify", "matmul"),
+WHO_READS = {"table": ("sort_table",), "compound": ("transpose", "sort"),
+             "product": ("verify", "matmul"),
              "sorted": ("verify", "sort"), "results": ("results",)}
 MATRIX_READERS = ("matmul", "transpose", "stencil", "stencil_terms", "stencil_weights")
 
-# The same by their functions, each in a fork: the look that comes first, and what is read if that finds nothing.
-LOOKS = {"table": ("probe_table", "table"), "compound": ("probe_table", "table"), "results": (None, "results"),
+# The same by their functions, each in a fork: the look that comes first, and what is read if that
+# finds nothing.
+LOOKS = {"table": ("probe_table", "table"), "compound": ("probe_table", "table"),
+         "results": (None, "results"),
          "product": (None, "verify"), "sorted": (None, "verify")}
 MATRIX_LOOK = ("probe", "dataset")
 
 
-# --- how ------------------------------------------------------------------------------------------------------
+# --- how --------------------------------------------------------------------------------
 
-NUMBERS = [0, 1, 2, 7, 8, 255, 4096, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**64 - 1]
+NUMBERS = [0, 1, 2, 7, 8, 255, 4096, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**62,
+           2**63 - 1, 2**64 - 1]
 
 
 def metadata(content):
-    """Where the bytes are that say what the others mean: not in long runs of the values of a dataset."""
-    signatures = (b"\x89HDF", b"TREE", b"HEAP", b"SNOD", b"OHDR", b"GCOL", b"FRHP", b"BTHD", b"FADB", b"EAHD", b"OCHK")
+    """Where the bytes are that say what the others mean: not in long runs of the values of a
+    dataset."""
+    signatures = (b"\x89HDF", b"TREE", b"HEAP", b"SNOD", b"OHDR", b"GCOL", b"FRHP", b"BTHD",
+                  b"FADB", b"EAHD", b"OCHK")
     places = [content.find(s, at) for s in signatures for at in range(0, len(content), 512)]
     return sorted({p for p in places if p >= 0}) or [0]
 
@@ -209,7 +228,8 @@ class Reader:
     """The functions that read, in forks of one process."""
 
     def __init__(self, folder):
-        self.process = subprocess.Popen([READER], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        self.process = subprocess.Popen([READER], cwd=folder, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True,
                                         errors="replace", bufsize=1)
 
     def ask(self, how):
@@ -231,7 +251,8 @@ class Random(Damaged):
         if not KEEP:
             return
         os.makedirs(KEEP, exist_ok=True)
-        name = os.path.join(KEEP, f"{recipe['maker']}_{recipe['reader']}_{tessera.SEED}_{len(self.broken)}")
+        name = os.path.join(
+            KEEP, f"{recipe['maker']}_{recipe['reader']}_{tessera.SEED}_{len(self.broken)}")
         with open(f"{name}.json", "w", encoding="utf-8") as file:
             json.dump(recipe, file)
         shutil.copy(self.path("damaged.h5"), f"{name}.h5")
@@ -248,7 +269,8 @@ class Random(Damaged):
         code, words = self.reader.ask(how)
         self.outcomes[maker, how, code, "".join(c for c in words if not c.isdigit())[:200]] += 1
         contained = how in ("verify", "results")  # by the program, which asks a child
-        return f"{how}: {code} {words}" if code not in (OK, BAD_DATA, MISSING) and not contained else None
+        return f"{how}: {code} {words}" if code not in (OK, BAD_DATA,
+                                                        MISSING) and not contained else None
 
     def test_no_damage_breaks_a_promise(self):
         rng = random.Random(tessera.SEED)
@@ -261,22 +283,27 @@ class Random(Damaged):
             changes = draw_changes(rng, contents[maker])
             if novel and rng.random() < 0.4:  # more of what showed something new
                 maker, more = rng.choice(novel)
-                changes = [c for c in more + draw_changes(rng, contents[maker])[:2] if c[1] is not None] or more
+                changes = [c for c in more + draw_changes(rng, contents[maker])[:2]
+                           if c[1] is not None] or more
             self.write(damaged(contents[maker], changes))
             files, known = files + 1, len(self.outcomes)
             wrong, reader = self.look_and_read(maker), "read"
             if len(self.outcomes) > known:
                 novel.append((maker, changes))
-            if wrong is not None or len(self.outcomes) > known or files % 500 == 0:  # the program itself
+            # the program itself
+            if wrong is not None or len(self.outcomes) > known or files % 500 == 0:
                 reader = rng.choice(WHO_READS.get(maker, MATRIX_READERS))
                 wrong = self.read(reader) or wrong
             if wrong is not None:
                 recipe = {"maker": maker, "reader": reader,
-                          "changes": [(at, new if new is None else new.hex()) for at, new in changes]}
+                          "changes": [(at, new if new is None else new.hex())
+                                      for at, new in changes]}
                 self.keep(recipe, wrong)
         died = sum(count for (_, _, code, _), count in self.outcomes.items() if code < 0)
-        print(f"{files} damaged files in {SECONDS:.0f} s: {len(self.outcomes)} outcomes, {died} deaths contained, program: " +
-              ", ".join(f"{what}: {count}" for what, count in sorted(self.counts.items())), flush=True)
+        print(f"{files} damaged files in {SECONDS:.0f} s: {len(self.outcomes)} outcomes, {died} "
+              f"deaths contained, program: " +
+              ", ".join(f"{what}: {count}" for what, count in sorted(self.counts.items())),
+              flush=True)
         self.assertEqual(self.broken, [])
 
 

@@ -1,11 +1,18 @@
-"""The simulated hierarchy against valgrind's cachegrind on the same geometry: misses of data reads and writes.
+"""The simulated hierarchy against valgrind's cachegrind on the same geometry: misses of data reads
+and writes.
 
-What the tracer does not see is the stack, on which compilers keep what finds no register. With 12 ways, as first levels have
-them today, that is up to 1.4 % of the misses. Where the rows of a leaf fill a set to the last way (8 ways: transposes of 512,
-products of 64), every line of the stack throws out lines that are needed again, and cachegrind sees up to 18 % more misses:
-the slow test reads the native program's own trace (valgrind's lackey) and shows that without the stack not one miss differs.
-Where the matrices and their packed copies together just fill the last level (products of 184 to 200), its misses hang on where
-the copies lie: other builds of the same source differ by up to 10 % there, so those sizes say nothing of the simulator.
+What the tracer does not see is the stack, on which compilers keep what finds no register. With 12
+ways, as first levels have
+them today, that is up to 1.4 % of the misses. Where the rows of a leaf fill a set to the last way
+(8 ways: transposes of 512,
+products of 64), every line of the stack throws out lines that are needed again, and cachegrind sees
+up to 18 % more misses:
+the slow test reads the native program's own trace (valgrind's lackey) and shows that without the
+stack not one miss differs.
+Where the matrices and their packed copies together just fill the last level (products of 184 to
+200), its misses hang on where
+the copies lie: other builds of the same source differ by up to 10 % there, so those sizes say
+nothing of the simulator.
 """
 import os
 import shutil
@@ -24,7 +31,8 @@ SIZES = {"matmul": (128, 144, 152, 256), "transpose": (256, 504, 512, 1024)}
 KERNELS = ("naive", "cache_oblivious")
 EVENTS = ("D1mr", "D1mw", "DLmr", "DLmw")
 FULL_SETS = ((32768, 8),)
-HARD = (("matmul", "naive", 64), ("matmul", "cache_oblivious", 64), ("matmul", "cache_oblivious", 100),
+HARD = (("matmul", "naive", 64), ("matmul", "cache_oblivious", 64),
+        ("matmul", "cache_oblivious", 100),
         ("transpose", "cache_oblivious", 512))
 SLOW = os.environ.get("TESSERA_TEST_SLOW", "") not in ("", "0")
 # One thread, and vectors that every valgrind knows.
@@ -53,14 +61,18 @@ def counts_of(path):
 
 
 def counted(workload, kernel, n, folder):
-    """(D1 reads, D1 writes, last-level reads, last-level writes) missed by the kernel in the driver."""
+    """(D1 reads, D1 writes, last-level reads, last-level writes) missed by the kernel in the
+    driver."""
     (d1, d1_ways), (ll, ll_ways) = LEVELS
     both = []
     for whole in (1, 0):
         out = os.path.join(folder, f"{workload}_{kernel}_{n}_{whole}")
-        subprocess.run(["valgrind", "--tool=cachegrind", f"--D1={d1},{d1_ways},{LINE}", f"--LL={ll},{ll_ways},{LINE}",
-                        "--cache-sim=yes", f"--cachegrind-out-file={out}", os.environ["CACHEGRIND_DRIVER"], workload,
-                        kernel, str(n), str(whole)], check=True, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
+        subprocess.run(["valgrind", "--tool=cachegrind", f"--D1={d1},{d1_ways},{LINE}",
+                        f"--LL={ll},{ll_ways},{LINE}",
+                        "--cache-sim=yes", f"--cachegrind-out-file={out}",
+                        os.environ["CACHEGRIND_DRIVER"], workload,
+                        kernel, str(n), str(whole)], check=True, stderr=subprocess.DEVNULL,
+                       env=ENVIRONMENT)
         both.append(counts_of(out))
     return [a - b for a, b in zip(*both)]
 
@@ -69,21 +81,25 @@ def simulated(workload, kernel, n, folder, levels=LEVELS):
     """Misses of loads and of stores behind every level."""
     results = os.path.join(folder, f"{workload}_{kernel}_{n}.h5")
     caches = ",".join(f"{size}:{ways}" for size, ways in levels)
-    subprocess.run([os.environ["TESSERA_BIN"], "locality", workload, "--kernel", kernel, "--n", str(n), "--cache", caches,
+    subprocess.run([os.environ["TESSERA_BIN"], "locality", workload, "--kernel", kernel, "--n",
+                    str(n), "--cache", caches,
                     "--line", str(LINE), "--ideal-limit", "0", "--results", results], check=True,
                    stdout=subprocess.DEVNULL, env=ENVIRONMENT)
     with h5py.File(results) as file:
         table = file["locality_0001/caches"]
         whole = table["array"].asstr()[:] == "all"
-        return [int(table[name][whole][level]) for level in range(len(levels)) for name in ("behind_loads", "behind_stores")]
+        return [int(table[name][whole][level]) for level in range(len(levels))
+                for name in ("behind_loads", "behind_stores")]
 
 
 def native_trace(workload, kernel, n):
-    """(L, S or M, address, bytes) of the driver from the moment its caches are empty: the last of a row of stores of one byte,
+    """(L, S or M, address, bytes) of the driver from the moment its caches are empty: the last of a
+    row of stores of one byte,
     a line apart."""
     read, write = os.pipe()
     with subprocess.Popen(["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-fd={write}",
-                           os.environ["CACHEGRIND_DRIVER"], workload, kernel, str(n), "1"], pass_fds=(write,),
+                           os.environ["CACHEGRIND_DRIVER"], workload, kernel, str(n), "1"],
+                          pass_fds=(write,),
                           env=ENVIRONMENT):
         os.close(write)
         trace, before = [], 0
@@ -101,7 +117,8 @@ def native_trace(workload, kernel, n):
 
 
 def misses_of(trace, size, ways):
-    """Loads and stores that miss in one set-associative LRU cache; what is changed in place is loaded, as in cachegrind."""
+    """Loads and stores that miss in one set-associative LRU cache; what is changed in place is
+    loaded, as in cachegrind."""
     sets = size // LINE // ways
     cache, missed = [[] for _ in range(sets)], [0, 0]
     for kind, address, count in trace:
@@ -127,7 +144,8 @@ class Cachegrind(unittest.TestCase):
                     own = counted(workload, kernel, n, folder)
                     ours = simulated(workload, kernel, n, folder)
                     print(f"{workload} {kernel} {n}: cachegrind {own}, simulated {ours}, off "
-                          + " ".join(f"{100 * (x / y - 1) if y else 0:+.2f} %" for x, y in zip(ours, own)), flush=True)
+                          + " ".join(f"{100 * (x / y - 1) if y else 0:+.2f} %"
+                                     for x, y in zip(ours, own)), flush=True)
                     for event, theirs, mine in zip(EVENTS, own, ours):
                         with self.subTest(workload=workload, kernel=kernel, n=n, event=event):
                             self.assertGreater(theirs, 0)
@@ -144,11 +162,13 @@ class Cachegrind(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for workload, kernel, n in HARD:
                 trace = native_trace(workload, kernel, n)
-                begin = next(address for kind, address, size in trace if address < 1 << 36 and address % ARRAYS == 0)
+                begin = next(address for kind, address, size in trace if address < 1 << 36
+                             and address % ARRAYS == 0)
                 arrays = [access for access in trace if begin <= access[1] < begin + ARRAYS]
                 whole, alone = misses_of(trace, *FULL_SETS[0]), misses_of(arrays, *FULL_SETS[0])
                 ours = simulated(workload, kernel, n, folder, FULL_SETS)
-                print(f"{workload} {kernel} {n}, 32 KiB 8-way: native {whole}, without the stack {alone}, simulated {ours}",
+                print(f"{workload} {kernel} {n}, 32 KiB 8-way: native {whole}, without the stack "
+                      f"{alone}, simulated {ours}",
                       flush=True)
                 with self.subTest(workload=workload, kernel=kernel, n=n):
                     for mine, theirs in zip(ours, alone):

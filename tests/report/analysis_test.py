@@ -1,4 +1,5 @@
-"""analysis_test.py SCRIPTS TESSERA SCRATCH: what the report computes, against numbers worked out by hand."""
+"""analysis_test.py SCRIPTS TESSERA SCRATCH: what the report computes, against numbers worked out by
+hand."""
 import math
 
 import matplotlib.figure
@@ -38,8 +39,10 @@ class Scaling(made.Case):
 
     def test_amdahl_stays_between_nothing_and_all(self):
         p = np.array([1.0, 2.0, 4.0])
-        self.assertEqual(scaling.amdahl(p, np.array([1.0, 0.4, 0.15])).serial, 0.0)  # faster than ideal
-        self.assertEqual(scaling.amdahl(p, np.array([1.0, 1.5, 2.0])).serial, 1.0)   # slower on more cores
+        # faster than ideal
+        self.assertEqual(scaling.amdahl(p, np.array([1.0, 0.4, 0.15])).serial, 0.0)
+        # slower on more cores
+        self.assertEqual(scaling.amdahl(p, np.array([1.0, 1.5, 2.0])).serial, 1.0)
 
     def test_amdahl_error_is_that_of_the_noise(self):
         rng, p = np.random.default_rng(1), np.array([1.0, 2, 4, 8, 16, 32])
@@ -58,7 +61,8 @@ class Scaling(made.Case):
 
     def test_strong_series_come_from_points_of_one_problem(self):
         # T1 = 1 s, 10 % of it serial; a second problem on one number of ranks only makes no series.
-        path = write(self.path("strong.h5"), [row("tiled", 64, r, seconds=0.1 + 0.9 / r) for r in (1, 2, 4, 8)]
+        path = write(self.path("strong.h5"), [row("tiled", 64, r, seconds=0.1 + 0.9 / r)
+                                              for r in (1, 2, 4, 8)]
                      + [row("tiled", 32, 2)])
         run = points_of(path)
         (one,) = scaling.strong(run.points)
@@ -72,20 +76,27 @@ class Scaling(made.Case):
 
     def test_no_speed_up_is_outside_of_the_picture(self):
         for seconds in ((1, 300), (1, 0.2)):  # beyond any gain, and a caching effect
-            path = write(self.path("far.h5"), [row("tiled", 64, r, seconds=s) for r, s in zip((1, 2), seconds)])
+            path = write(self.path("far.h5"), [row("tiled", 64, r, seconds=s)
+                                               for r, s in zip((1, 2), seconds)])
             found = scaling.strong(points_of(path).points)
             axes = matplotlib.figure.Figure().subplots()
             scaling.draw(axes, found, [None], "strong")
             low, high = axes.get_ylim()
-            self.assertTrue(all(low < s < high for s in found[0].speedup), (low, found[0].speedup, high))
-            self.assertLess(max(len(axes.yaxis.get_major_formatter()(y)) for y in axes.get_yticks()), 9)
+            self.assertTrue(all(low < s < high for s in found[0].speedup),
+                            (low, found[0].speedup, high))
+            self.assertLess(max(len(axes.yaxis.get_major_formatter()(y))
+                                for y in axes.get_yticks()), 9)
 
     def test_threads_scale_as_ranks_do_and_the_two_are_not_mixed(self):
         points = [row("tiled", 64, 1, t, seconds=1.0 / t) for t in (1, 2, 4)]
-        path = write(self.path("threads.h5"), points + [row("tiled", 64, 4, 2, seconds=0.2), row("tiled", 64, 2, 2, seconds=0.3)])
+        path = write(self.path("threads.h5"), points
+                     + [row("tiled", 64, 4, 2, seconds=0.2), row("tiled", 64, 2, 2, seconds=0.3)])
         found = scaling.strong(points_of(path).points)
-        self.assertEqual([list(one.cores) for one in found], [[2, 4, 8]])  # ranks 1, 2, 4 of 2 threads each
-        self.assertEqual(scaling.strong(points_of(write(self.path("t.h5"), points)).points)[0].cores.tolist(), [1, 2, 4])
+        # ranks 1, 2, 4 of 2 threads each
+        self.assertEqual([list(one.cores) for one in found], [[2, 4, 8]])
+        self.assertEqual(scaling.strong(points_of(write(self.path("t.h5"),
+                                                        points)).points)[0].cores.tolist(),
+                         [1, 2, 4])
 
     def test_weak_series_have_as_much_work_on_every_core(self):
         # Three times as long on 4 ranks: the scaled speed-up is 4 / 3.
@@ -100,7 +111,8 @@ class Scaling(made.Case):
         self.assertEqual(scaling.strong(run.points), [])
 
     def test_more_threads_than_cpus_stay_out_of_the_fit(self):
-        path = write(self.path("crowded.h5"), [row("tiled", 64, r, seconds=s) for r, s in ((1, 1.0), (2, 0.6), (4, 5.0))],
+        path = write(self.path("crowded.h5"), [row("tiled", 64, r, seconds=s)
+                                               for r, s in ((1, 1.0), (2, 0.6), (4, 5.0))],
                      cpus="0-1")
         (one,) = scaling.strong(points_of(path).points)
         self.assertEqual(one.fits.tolist(), [True, True, False])
@@ -112,27 +124,36 @@ class Roofline(made.Case):
         path = write(self.path("roof.h5"), [row("tiled", 100, 2)])
         point = points_of(path).points[0]
         self.assertEqual(roofline.flops_and_bytes(point, "matmul"), (2e6, 8 * 3e4))
-        self.assertEqual([roofline.weights_of(n, d, "") for n, d in (("heat", 2), ("star4", 3), ("laplace", 3), ("box9x9", 2))],
+        self.assertEqual([roofline.weights_of(n, d, "")
+                          for n, d in (("heat", 2), ("star4", 3), ("laplace", 3), ("box9x9", 2))],
                          [5, 25, 6, 81])
         self.assertIsNone(roofline.weights_of("life", 2, ""))
         self.assertIsNone(roofline.flops_and_bytes(point, "sort"))
 
     def test_a_step_counts_as_kernels_compute_it(self):
-        """Sums over boxes by doubling; the past, coefficients, sources and masks with what they read."""
+        """Sums over boxes by doubling; the past, coefficients, sources and masks with what they
+        read."""
         point = points_of(write(self.path("step.h5"), [row("tiled", 100, 2)])).points[0]
         even, cross = "1 1 1; 1 1 1; 1 1 1", "0 1 0; 1 -4 1; 0 1 0"
         for stencil, options, flops, numbers in (
-                ("heat", {}, 9, 2), ("wave", {}, 11, 3), ("laplace", {}, 7, 2), ("star2", {}, 17, 2),
-                ("box3x3", {}, 5, 2), ("box5x5", {}, 7, 2), ("box7x7", {}, 9, 2), ("box9x9", {}, 9, 2),
+                ("heat", {}, 9, 2), ("wave", {}, 11, 3), ("laplace", {}, 7, 2),
+                ("star2", {}, 17, 2),
+                ("box3x3", {}, 5, 2), ("box5x5", {}, 7, 2), ("box7x7", {}, 9, 2),
+                ("box9x9", {}, 9, 2),
                 ("weights", {"weights": cross}, 9, 2), ("weights", {"weights": even}, 5, 2),
-                ("weights", {"weights": even, "previous": "-0.5"}, 19, 3), ("weights", {"weights": "1 1 1"}, 5, 2),
-                ("weights", {"weights": "1 1 / 1 1"}, 7, 2), ("weights", {"weights": even.replace("1;", "2;", 1)}, 17, 2),
-                ("heat", {"coefficients": "k.h5:/k", "source": "q.h5:/q", "mask": "m.h5:/m"}, 16, 5)):
+                ("weights", {"weights": even, "previous": "-0.5"}, 19, 3),
+                ("weights", {"weights": "1 1 1"}, 5, 2),
+                ("weights", {"weights": "1 1 / 1 1"}, 7, 2),
+                ("weights", {"weights": even.replace("1;", "2;", 1)}, 17, 2),
+                ("heat", {"coefficients": "k.h5:/k", "source": "q.h5:/q", "mask": "m.h5:/m"}, 16,
+                 5)):
             with self.subTest(stencil, **options):
-                point.key = "stencil" + "".join(f" {name}={value}" for name, value in options.items())
+                point.key = "stencil" + "".join(f" {name}={value}"
+                                                for name, value in options.items())
                 point.config.update(stencil=stencil, shape="10x20")
                 point.measured["work"] = 400.0  # two steps of 200 points
-                self.assertEqual(roofline.flops_and_bytes(point, "stencil"), (400.0 * flops, 400.0 * 8 * numbers))
+                self.assertEqual(roofline.flops_and_bytes(point, "stencil"),
+                                 (400.0 * flops, 400.0 * 8 * numbers))
 
     def test_where_nothing_was_computed_there_is_no_point(self):
         point = points_of(write(self.path("none.h5"), [row("tiled", 100, 2)])).points[0]
@@ -162,7 +183,8 @@ class Roofline(made.Case):
 
 class Others(made.Case):
     def test_a_map_holds_every_cell_where_it_belongs(self):
-        points = [row("tiled", 64, rate=10.0 * t + w, options={"tile": t, "column-width": w}) for t in (8, 16) for w in (4, 32, 256)]
+        points = [row("tiled", 64, rate=10.0 * t + w, options={"tile": t, "column-width": w})
+                  for t in (8, 16) for w in (4, 32, 256)]
         run = points_of(write(self.path("map.h5"), points[:-1]))
         self.assertEqual(heatmap.axes_of(run.points), ("tile", "column_width"))
         rows, columns, values = heatmap.table_of(run.points, "tile", "column_width")
@@ -171,40 +193,50 @@ class Others(made.Case):
 
     def test_shapes_stand_in_a_map_by_their_size(self):
         shapes = ["512x512", "4096x4096", "1024x1024", "16x100000"]
-        path = write(self.path("shapes.h5"), [row("tiled", options={"tile": t}) for t in (8, 16) for _ in shapes])
+        path = write(self.path("shapes.h5"), [row("tiled", options={"tile": t}) for t in (8, 16)
+                                              for _ in shapes])
         with made.h5py.File(path, "r+") as file:
             file["matmul_0001/summary/shape"] = shapes * 2
             file["matmul_0001/summary/point"][...] = [f"{i}" for i in range(8)]
             file["matmul_0001/summary/tile"] = [8] * 4 + [16] * 4
-        self.assertEqual(heatmap.table_of(points_of(path).points, "tile", "shape")[1], ["512x512", "1024x1024", "16x100000", "4096x4096"])
+        self.assertEqual(heatmap.table_of(points_of(path).points, "tile", "shape")[1],
+                         ["512x512", "1024x1024", "16x100000", "4096x4096"])
 
     def test_nothing_is_a_number_too(self):
         """0 is what many options have that choose by themselves."""
-        path = write(self.path("zero.h5"), [row("tiled", options={"tile": t, "column-width": w}) for t in (16, 0) for w in (8, 0)])
-        self.assertEqual(heatmap.table_of(points_of(path).points, "tile", "column_width")[:2], (["0", "16"], ["0", "8"]))
+        path = write(self.path("zero.h5"), [row("tiled", options={"tile": t, "column-width": w})
+                                            for t in (16, 0) for w in (8, 0)])
+        self.assertEqual(heatmap.table_of(points_of(path).points, "tile", "column_width")[:2],
+                         (["0", "16"], ["0", "8"]))
 
     def test_ranks_and_sizes_alone_make_no_map(self):
-        run = points_of(write(self.path("nomap.h5"), [row("tiled", n, r) for n in (64, 128) for r in (1, 2)]))
+        run = points_of(write(self.path("nomap.h5"),
+                              [row("tiled", n, r) for n in (64, 128) for r in (1, 2)]))
         self.assertIsNone(heatmap.axes_of(run.points))
 
     def test_imbalance_is_the_slowest_rank_over_the_mean(self):
         self.assertAlmostEqual(phases.imbalance(np.array([1.0, 1.0, 4.0])), 1.0)
         self.assertEqual(phases.imbalance(np.zeros(3)), 0.0)
         run = points_of(write(self.path("ranks.h5"), [row("tiled", 100, 3, seconds=1.0)]))
-        # Made-up phases grow by 10 % a rank; of two repetitions with 0.7 and 0.6 the median is 0.65.
-        np.testing.assert_allclose(run.points[0].phases["compute"], 0.65 * np.array([1.0, 1.1, 1.2]))
+        # Made-up phases grow by 10 % a rank; of two repetitions with 0.7 and 0.6 the median is
+        # 0.65.
+        np.testing.assert_allclose(run.points[0].phases["compute"],
+                                   0.65 * np.array([1.0, 1.1, 1.2]))
         self.assertEqual(phases.table(run.points)[1][-2:], ["1.09", "1.09"])
-        self.assertEqual([name for name, _, timed in phases.shares(run.points[0]) if not timed], ["verify"])
+        self.assertEqual([name for name, _, timed in phases.shares(run.points[0]) if not timed],
+                         ["verify"])
 
     def test_what_the_program_chose_tells_no_points_apart(self):
-        path = write(self.path("chosen.h5"), [row("tiled", 64, r, options={"halo-steps": 0}) for r in (1, 2)])
+        path = write(self.path("chosen.h5"), [row("tiled", 64, r, options={"halo-steps": 0})
+                                              for r in (1, 2)])
         with made.h5py.File(path, "r+") as file:
             file["matmul_0001/summary/halo_steps"] = [32, 8]
         self.assertEqual({p.config["halo_steps"] for p in points_of(path).points}, {"chosen"})
 
     def test_threads_that_were_asked_for_tell_no_points_apart(self):
         """Those that ran do: 0 is as many as there are."""
-        path = write(self.path("asked.h5"), [row("tiled", 64, options={"threads": asked}) for asked in (0, 1)])
+        path = write(self.path("asked.h5"), [row("tiled", 64, options={"threads": asked})
+                                             for asked in (0, 1)])
         write(path, [row("tiled", 64, threads=2, options={"threads": 0})], run="matmul_0002")
         self.assertEqual([p.config["threads"] for p in points_of(path).points], [1, 2])
         self.assertEqual(len(points_of(path).points[0].phases["compute"]), 2)
@@ -212,7 +244,8 @@ class Others(made.Case):
     def test_a_run_that_swept_no_tile_says_its_tile_beside_one_that_did(self):
         path = write(self.path("swept.h5"), [row("tiled", options={"tile": 64})])
         write(path, [row("tiled", options={"tile": t}) for t in (16, 32)], run="matmul_0002")
-        write(path, [row("auto", options={"grid": ""})], run="matmul_0003")  # of a program without that option
+        # of a program without that option
+        write(path, [row("auto", options={"grid": ""})], run="matmul_0003")
         with made.h5py.File(path, "r+") as file:
             file["matmul_0002/summary/tile"] = [16, 32]
         points = points_of(path).points
@@ -222,8 +255,10 @@ class Others(made.Case):
         self.assertEqual(series.label_of(points[3], ["tile"]), "without tile")
 
     def test_a_timeline_says_how_much_of_the_flight_is_hidden(self):
-        # In flight from 1 to 5 and from 4 to 9, eight seconds in all; it computes from 2 to 4 and unpacks from 8 to 10: three of them.
-        stays = {0: [("exchange", 0, 1), ("compute", 2, 4), (timeline.FLIGHT, 1, 5), (timeline.FLIGHT, 4, 9), ("unpack", 8, 10)]}
+        # In flight from 1 to 5 and from 4 to 9, eight seconds in all; it computes from 2 to 4 and
+        # unpacks from 8 to 10: three of them.
+        stays = {0: [("exchange", 0, 1), ("compute", 2, 4), (timeline.FLIGHT, 1, 5),
+                     (timeline.FLIGHT, 4, 9), ("unpack", 8, 10)]}
         self.assertAlmostEqual(timeline.hidden(stays), 3 / 8)
         self.assertIsNone(timeline.hidden({0: [("compute", 0, 1)]}))
         self.assertEqual(timeline.window(stays), 10)
@@ -234,40 +269,53 @@ class Others(made.Case):
         self.assertEqual(lanes[1].rstrip(), "           =========")
 
     def test_sizes_in_words_are_numbers(self):
-        self.assertEqual([series.numeric(v) for v in ("16KiB", "2MB", "512", 7, "1.5G", "naive", "")],
+        self.assertEqual([series.numeric(v) for v in ("16KiB", "2MB", "512", 7, "1.5G", "naive",
+                                                      "")],
                          [16384.0, 2e6, 512.0, 7.0, 1.5 * 2 ** 30, None, None])
 
     def test_sizes_have_their_unit_where_they_tell_points_apart(self):
-        self.assertEqual([series.word(*pair) for pair in (("size", 65536), ("stride", 64), ("stride", 1536), ("piece", 3 << 30))],
+        self.assertEqual([series.word(*pair) for pair in (("size", 65536), ("stride", 64),
+                                                          ("stride", 1536), ("piece", 3 << 30))],
                          ["size 64 KiB", "stride 64 B", "stride 1.5 KiB", "piece 3 GiB"])
-        self.assertEqual([series.word(*pair) for pair in (("tile", 64), ("size", "64KiB"))], ["tile 64", "size 64KiB"])
+        self.assertEqual([series.word(*pair) for pair in (("tile", 64), ("size", "64KiB"))],
+                         ["tile 64", "size 64KiB"])
 
     def test_text_beside_the_name_of_a_page_is_refused(self):
         path = write(self.path("text.h5"), [row()])
         for name in ("--html", "--png"):
-            self.assert_refused(self.run_script(report, path, "--text", name, "x", code=64), name, "--text")
+            self.assert_refused(self.run_script(report, path, "--text", name, "x", code=64), name,
+                                "--text")
 
     def test_misses_that_were_counted_or_simulated_stand_in_a_table(self):
         path = write(self.path("misses.h5"), [row("naive"), row("tiled")])
         naive, tiled = (made.key_of("matmul", row(kernel)) for kernel in ("naive", "tiled"))
         with made.h5py.File(path, "a") as file:
-            made.put(file["matmul_0001"], "counters", {"row": range(4), "point": [naive] * 3 + [tiled], "repetition": [0, 1, 2, -1],
-                                                       "source": ["hardware"] * 3 + ["none"], "cycles": [10.0, 30.0, 20.0, math.nan],
-                                                       "l1_misses": [5.0, 6.0, 7.0, math.nan], "llc_misses": [math.nan] * 4,
+            made.put(file["matmul_0001"], "counters",
+                     {"row": range(4), "point": [naive] * 3 + [tiled], "repetition": [0, 1, 2, -1],
+                                                       "source": ["hardware"] * 3 + ["none"],
+                      "cycles": [10.0, 30.0, 20.0, math.nan],
+                                                       "l1_misses": [5.0, 6.0, 7.0, math.nan],
+                      "llc_misses": [math.nan] * 4,
                                                        "what": [""] * 3 + ["tiled is not traced"]})
         text = self.run_script(report, path, "--text")
-        table = text[text.index("matmul: what was counted or simulated, median of the repetitions"):].splitlines()[1:5]
+        table = text[text.index("matmul: what was counted or simulated, median of the repetitions"
+                                ):].splitlines()[1:5]
         self.assertEqual([line.split() for line in table if "--" not in line],
-                         [["kernel", "source", "cycles", "L1", "misses", "what"], ["naive", "hardware", "20", "6", "-"],
+                         [["kernel", "source", "cycles", "L1", "misses", "what"],
+                          ["naive", "hardware", "20", "6", "-"],
                           ["tiled", "none", "-", "-", "tiled", "is", "not", "traced"]])
         run = next(iter(results.by_workload(results.read(path)).values()))
         self.assertEqual(report.tables.misses(run.points, {}), [])
 
     def test_plots_in_characters_put_marks_where_values_are(self):
-        lines = textplot.lines({"a": ([1, 2, 4], [1.0, 2.0, 4.0])}, "x", "y", log_y=True, width=21, height=9).splitlines()
-        self.assertEqual([line.index("o") - line.index("|") for line in lines[1:10] if "o" in line], [21, 11, 1])
-        bars = textplot.bars([("one", 10.0, 9.0, 11.0, ""), ("two", 5.0, 5.0, 5.0, "")], "GB/s", width=22).splitlines()
-        self.assertEqual([bar.count("#") + bar.count("[") + bar.count("]") for bar in bars], [21, 10])
+        lines = textplot.lines({"a": ([1, 2, 4], [1.0, 2.0, 4.0])}, "x", "y", log_y=True, width=21,
+                               height=9).splitlines()
+        self.assertEqual([line.index("o") - line.index("|") for line in lines[1:10] if "o" in line],
+                         [21, 11, 1])
+        bars = textplot.bars([("one", 10.0, 9.0, 11.0, ""), ("two", 5.0, 5.0, 5.0, "")], "GB/s",
+                             width=22).splitlines()
+        self.assertEqual([bar.count("#") + bar.count("[") + bar.count("]") for bar in bars],
+                         [21, 10])
         heat = textplot.heat(["r"], ["1", "2"], np.array([[1.0, np.nan]]), "row", "column", "GB/s")
         self.assertRegex(heat.splitlines()[-1], r"r +\| +1 +-$")
 
@@ -276,28 +324,39 @@ def traced(path, options, run="locality_0001", table="points", **more):
     """Appends a run with a traced (gpu: simulated) point for each of these texts of options."""
     keys = [f"locality workload=sort kernel=std {one}" for one in options]
     columns = {"point": keys, "workload": ["sort"] * len(keys), "kernel": ["std"] * len(keys)}
-    columns |= {name: [8] * len(keys) for name in ("m", "n", "k", "tile", "column_width", "element_bytes", "line_bytes", "block")}
-    columns |= {"pad": [0] * len(keys), "stencil": [""] * len(keys)} | {name: [value] * len(keys) for name, value in more.items()}
+    columns |= {name: [8] * len(keys) for name in ("m", "n", "k", "tile", "column_width",
+                                                   "element_bytes", "line_bytes", "block")}
+    columns |= {"pad": [0] * len(keys), "stencil": [""] * len(keys)
+                } | {name: [value] * len(keys) for name, value in more.items()}
     with made.h5py.File(path, "a") as file:
         group = file.create_group(run)
         made.put(group, table, columns)
         if table == "points":
-            made.put(group, "curves", {"point": keys * 2, "array": ["all"] * 2 * len(keys), "bytes": [64] * len(keys) + [128] * len(keys),
-                                       "misses": [9.0, 3.0] * len(keys), "theorem": [math.nan] * 2 * len(keys)})
+            made.put(group, "curves", {"point": keys * 2, "array": ["all"] * 2 * len(keys),
+                                       "bytes": [64] * len(keys) + [128] * len(keys),
+                                       "misses": [9.0, 3.0] * len(keys),
+                                       "theorem": [math.nan] * 2 * len(keys)})
     return path
 
 
 LOOKED = {"loads": 1, "stores": 1, "compulsory": 3.0, "theorem": "", "constant": math.nan}
-SECTORS = {"array": "all", "requests": 8, "l1_hit_rate": 0.75, "fetches": 2, "l2_hit_rate": 0.0, "predicted_fetches": -1.0}
+SECTORS = {"array": "all", "requests": 8, "l1_hit_rate": 0.75, "fetches": 2, "l2_hit_rate": 0.0,
+           "predicted_fetches": -1.0}
 
 
 class Locality(made.Case):
     def test_points_are_told_apart_by_what_was_asked_for(self):
-        path = traced(self.path("t.h5"), ["type=u32 line=64 steps=1", "type=u64 line=64 steps=1", "type=u64 line=32 steps=1"])
+        path = traced(self.path("t.h5"), ["type=u32 line=64 steps=1", "type=u64 line=64 steps=1",
+                                          "type=u64 line=32 steps=1"])
         points = locality.tell_apart(locality.read(path))
-        self.assertEqual([p.label for p in points], [f"sort std n 8, type {t}, line {b}" for t, b in (("u32", 64), ("u64", 64), ("u64", 32))])
-        self.assertEqual(locality.tell_apart(locality.read(traced(self.path("one.h5"), ["type=u32"])))[0].label, "sort std n 8")
-        probe = {"workload": "forkjoin", "kernel": "quicksort", "m": 8, "n": 9, "k": 9, "tile": 4, "column_width": 0}
+        self.assertEqual([p.label for p in points],
+                         [f"sort std n 8, type {t}, line {b}"
+                          for t, b in (("u32", 64), ("u64", 64), ("u64", 32))])
+        self.assertEqual(locality.tell_apart(locality.read(traced(self.path("one.h5"),
+                                                                  ["type=u32"])))[0].label,
+                         "sort std n 8")
+        probe = {"workload": "forkjoin", "kernel": "quicksort", "m": 8, "n": 9, "k": 9, "tile": 4,
+                 "column_width": 0}
         self.assertEqual(locality.label_of(probe), "forkjoin quicksort n 9")
 
     def test_theorems_stand_at_the_left(self):
@@ -314,12 +373,14 @@ class Locality(made.Case):
             file["locality_0001/curves/bytes"][...] = sizes
         axes = plt.figure().subplots()
         locality.draw_curves(axes, locality.read(path))
-        ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in axes.get_lines() if len(line.get_xdata()) > 1]
+        ends = [(line.get_xdata()[-1], line.get_ydata()[-1])
+                for line in axes.get_lines() if len(line.get_xdata()) > 1]
         self.assertEqual(ends, [(4096, 9.0), (4096, 3.0)])
         self.assertEqual(axes.get_ylabel(), "misses (lines of 8 B)")
 
     def test_of_a_point_in_several_files_the_last_counts(self):
-        paths = [traced(self.path(name), ["type=u32"], **{**LOOKED, "loads": loads}) for name, loads in (("a.h5", 10), ("b.h5", 20))]
+        paths = [traced(self.path(name), ["type=u32"], **{**LOOKED, "loads": loads})
+                 for name, loads in (("a.h5", 10), ("b.h5", 20))]
         text = self.run_script(report, *paths, "--text")
         self.assertRegex(text, r"sort std n 8 +21 ")
         self.assertNotIn(" 11 ", text)
@@ -329,19 +390,27 @@ class Locality(made.Case):
         text = self.run_script(report, path, "--text")
         self.assertRegex(text, r"sort std n 8, blocks of 8 +all +8 +75.0 % +2 +0.0 % +-\n")
         self.assertIn("2 sectors  L1 hits 75.0 %", text)
-        traced(path, ["type=f32"], run="locality_0002", table="gpu", **{**SECTORS, "fetches": 7})  # once more: the latest
+        # once more: the latest
+        traced(path, ["type=f32"], run="locality_0002", table="gpu", **{**SECTORS, "fetches": 7})
         self.assertEqual([p.rows["all"]["fetches"] for p in gpu_order.read(path)], [7])
 
     def test_a_diagram_has_no_more_cells_than_dots_and_loses_no_touch(self):
         line = np.arange(3000)
-        point = locality.Traced("k", {"workload": "sort", "kernel": "std", "n": 8, "pad": 0, "line_bytes": 64},
-                                {"density": {"point": np.array(["k"] * 3000), "time": 512 * (line % 1000), "line": line, "time_step": line * 0 + 512,
-                                             "line_step": line * 0 + 1, "array": np.array(["a"] * 3000), "touches": line * 0 + 2,
+        point = locality.Traced("k", {"workload": "sort", "kernel": "std", "n": 8, "pad": 0,
+                                      "line_bytes": 64},
+                                {"density": {"point": np.array(["k"] * 3000),
+                                             "time": 512 * (line % 1000), "line": line,
+                                             "time_step": line * 0 + 512,
+                                             "line_step": line * 0 + 1,
+                                             "array": np.array(["a"] * 3000),
+                                             "touches": line * 0 + 2,
                                              "fetched": line * 0 + 1}}, "", "")
         touches, fetched, step, lines = locality.cells_of(point, {"a": (0, 3000, 0)}, 3250)
         self.assertEqual((touches.sum(), fetched.sum()), (6000, 3000))
-        self.assertTrue(all(found <= most for found, most in zip(touches.shape, locality.MOST_CELLS)), touches.shape)
-        self.assertEqual((touches.shape[0], touches.shape[1]), (-(-3250 // lines), -(-512000 // step)))
+        self.assertTrue(all(found <= most for found,
+                            most in zip(touches.shape, locality.MOST_CELLS)), touches.shape)
+        self.assertEqual((touches.shape[0], touches.shape[1]),
+                         (-(-3250 // lines), -(-512000 // step)))
         self.assertEqual(touches[2999 // lines, 512 * 999 // step] > 0, True)
 
 

@@ -23,7 +23,8 @@ def read_csv(path):
 
 class Export(made.Case):
     def results(self, name="e.h5"):
-        path = write(self.path(name), [row(k, n, 2, seconds=[0.1 * n, 0.2 * n, 0.3 * n / 7]) for k in ("naive", "a,b\"c") for n in (4, 8)])
+        path = write(self.path(name), [row(k, n, 2, seconds=[0.1 * n, 0.2 * n, 0.3 * n / 7])
+                                       for k in ("naive", "a,b\"c") for n in (4, 8)])
         write(path, [row("naive", 4, 3)], run="sort_0001")
         return path
 
@@ -31,12 +32,14 @@ class Export(made.Case):
         path = self.results()
         words = self.run_script(export, "--csv", path)
         base = os.path.splitext(path)[0]
-        self.assertEqual(words.splitlines(), [f"wrote {base}_samples.csv", f"wrote {base}_summary.csv"])
+        self.assertEqual(words.splitlines(), [f"wrote {base}_samples.csv",
+                                              f"wrote {base}_summary.csv"])
         rows = read_csv(base + "_samples.csv")
         self.assertEqual(len(rows), 4 * 3 + 3)
         self.assertEqual({r["kernel"] for r in rows}, {"naive", "a,b\"c"})
         self.assertEqual([float(r["seconds"]) for r in rows[:3]], [0.1 * 4, 0.2 * 4, 0.3 * 4 / 7])
-        self.assertEqual((rows[0]["file"], rows[0]["run"], rows[-1]["run"]), ("e.h5", "matmul_0001", "sort_0001"))
+        self.assertEqual((rows[0]["file"], rows[0]["run"], rows[-1]["run"]),
+                         ("e.h5", "matmul_0001", "sort_0001"))
         summary = read_csv(base + "_summary.csv")
         self.assertEqual(len(summary), 5)
         self.assertEqual(summary[0]["ceiling_share"], "")  # no number
@@ -57,17 +60,21 @@ class Export(made.Case):
         path = self.results("t.h5")
         self.run_script(export, "--csv", "--tables", "machine", path)
         rows = read_csv(os.path.splitext(path)[0] + "_machine.csv")
-        self.assertEqual((rows[0]["name"], float(rows[0]["value"]), rows[0]["units"]), ("fma_f64", 100.0, "GFLOP/s"))
-        self.run_script(export, "--csv", "--tables", "all", path, "--out", os.path.join(made.SCRATCH, "every"))
+        self.assertEqual((rows[0]["name"], float(rows[0]["value"]), rows[0]["units"]),
+                         ("fma_f64", 100.0, "GFLOP/s"))
+        self.run_script(export, "--csv", "--tables", "all", path, "--out",
+                        os.path.join(made.SCRATCH, "every"))
         self.assertTrue(os.path.exists(os.path.join(made.SCRATCH, "every_phases.csv")))
 
     def test_what_cannot_be_exported_is_told(self):
         path = self.results("w.h5")
-        self.assert_refused(self.run_script(export, "--extra-p", "--tables", "machine", path, code=64), "--tables")
+        self.assert_refused(self.run_script(export, "--extra-p", "--tables", "machine", path,
+                                            code=64), "--tables")
         bare = self.path("bare.h5")
         with made.h5py.File(bare, "w") as file:
             made.put(file.create_group("locality_0001"), "points", {"point": ["k"]})
-        self.assert_refused(self.run_script(export, "--csv", bare, code=65), "samples or summary", "--tables all")
+        self.assert_refused(self.run_script(export, "--csv", bare, code=65), "samples or summary",
+                            "--tables all")
 
     def test_json_is_valid_and_keeps_provenance_and_units(self):
         path = self.results("j.h5")
@@ -77,7 +84,8 @@ class Export(made.Case):
         found = json.loads(text, parse_constant=lambda word: self.fail(f"{word} is no JSON"))
         self.assertEqual([run["run"] for run in found["runs"]], ["matmul_0001", "sort_0001"])
         first = found["runs"][0]
-        self.assertEqual((first["attributes"]["processor"], first["attributes"]["ranks"]), ("made up", 2))
+        self.assertEqual((first["attributes"]["processor"], first["attributes"]["ranks"]),
+                         ("made up", 2))
         self.assertEqual(first["tables"]["samples"]["units"]["seconds"], "s")
         self.assertEqual(first["tables"]["samples"]["rows"][2]["seconds"], 0.3 * 4 / 7)
         self.assertIsNone(first["tables"]["summary"]["rows"][0]["ceiling_share"])
@@ -90,23 +98,30 @@ class Export(made.Case):
 
     def test_extra_p_lines_hold_parameters_call_path_and_value(self):
         path = write(self.path("x.h5"), [row(k, n, r, seconds=[float(n * r), float(n * r + 1)])
-                                         for k in ("naive", "tiled") for n in (4, 8, 16, 32, 64) for r in (1, 2)])
+                                         for k in ("naive", "tiled") for n in (4, 8, 16, 32, 64)
+                                         for r in (1, 2)])
         lines = self.extra_p_of(path, "")[""]
-        self.assertEqual({frozenset(line["params"]) for line in lines}, {frozenset(("p", "t", "n", "m", "k"))})
+        self.assertEqual({frozenset(line["params"]) for line in lines},
+                         {frozenset(("p", "t", "n", "m", "k"))})
         self.assertTrue(all(line["metric"] == "time" for line in lines))
         whole = [line for line in lines if line["callpath"] == "matmul->kernel=tiled"]
         self.assertEqual(len(whole), 5 * 2 * 2)
-        self.assertEqual([line["value"] for line in whole if line["params"]["n"] == 8 and line["params"]["p"] == 2], [16.0, 17.0])
+        self.assertEqual([line["value"] for line in whole if line["params"]["n"] == 8
+                          and line["params"]["p"] == 2], [16.0, 17.0])
         # The mean of the ranks: 0.7 of the median 16.5, a second rank 10 % longer; then 0.6.
-        phase = [line["value"] for line in lines if line["callpath"] == "matmul->kernel=tiled->compute"
+        phase = [line["value"] for line in lines if line["callpath"]
+                 == "matmul->kernel=tiled->compute"
                  and line["params"]["n"] == 8 and line["params"]["p"] == 2]
-        self.assertTrue(all(math.isclose(a, b) for a, b in zip(phase, (16.5 * 0.7 * 1.05, 16.5 * 0.6 * 1.05))))
+        self.assertTrue(all(math.isclose(a, b) for a,
+                            b in zip(phase, (16.5 * 0.7 * 1.05, 16.5 * 0.6 * 1.05))))
         self.assertFalse([line for line in lines if "verify" in line["callpath"]])
 
     def extra_p_of(self, path, *files):
-        """{file: its lines}; every file is one that Extra-P imports: the same parameters everywhere, and every call path at every
+        """{file: its lines}; every file is one that Extra-P imports: the same parameters
+        everywhere, and every call path at every
         place. Where Extra-P is there, it is asked, too."""
-        words, base, found = self.run_script(export, "--extra-p", path), os.path.splitext(path)[0], {}
+        words, base, found = self.run_script(export, "--extra-p",
+                                             path), os.path.splitext(path)[0], {}
         self.assertEqual(words.splitlines(), [f"wrote {base}{name}.jsonl" for name in files])
         for name in files:
             with open(f"{base}{name}.jsonl", encoding="utf-8") as file:
@@ -114,7 +129,8 @@ class Export(made.Case):
             self.assertEqual(len({tuple(line["params"]) for line in lines}), 1)
             places = {}
             for line in lines:
-                places.setdefault((line["callpath"], line["metric"]), set()).add(tuple(line["params"].values()))
+                places.setdefault((line["callpath"], line["metric"]),
+                                  set()).add(tuple(line["params"].values()))
                 self.assertTrue(math.isfinite(line["value"]))
             self.assertEqual(len({frozenset(p) for p in places.values()}), 1, places)
             if read_extra_p is not None:
@@ -122,7 +138,8 @@ class Export(made.Case):
         return found
 
     def test_a_phase_that_some_points_have_not_took_them_no_time(self):
-        path = write(self.path("one.h5"), [row("naive", n, 1) for n in (4, 8, 16)], phases=((0, "compute", 0.7),))
+        path = write(self.path("one.h5"), [row("naive", n, 1) for n in (4, 8, 16)],
+                     phases=((0, "compute", 0.7),))
         write(path, [row("naive", n, 2) for n in (4, 8, 16)], run="matmul_0002")
         lines = self.extra_p_of(path, "")[""]
         exchange = {(line["params"]["n"], line["params"]["p"]): line["value"] for line in lines
@@ -132,18 +149,24 @@ class Export(made.Case):
         self.assertTrue(all(value > 0 for (_, p), value in exchange.items() if p == 2))
 
     def test_call_paths_that_were_measured_at_other_points_go_to_files_of_their_own(self):
-        path = write(self.path("two.h5"), [row(k, n, 2) for k in ("naive", "tiled") for n in (4, 8, 16)] +
+        path = write(self.path("two.h5"), [row(k, n, 2) for k in ("naive", "tiled")
+                                           for n in (4, 8, 16)] +
                      [row("blocked", n, 2) for n in (4, 8, 16, 32)])
-        write(path, [row("tiled", 64, r) for r in (1, 2, 4)], run="matmul_0002")  # a sweep of its own
+        # a sweep of its own
+        write(path, [row("tiled", 64, r) for r in (1, 2, 4)], run="matmul_0002")
         found = self.extra_p_of(path, "_1", "_2", "_3")
-        self.assertEqual([{line["callpath"].split("->")[1] for line in lines} for lines in found.values()],
+        self.assertEqual([{line["callpath"].split("->")[1] for line in lines}
+                          for lines in found.values()],
                          [{"kernel=naive"}, {"kernel=tiled"}, {"kernel=blocked"}])
-        self.assertEqual(sum(line["callpath"] == "matmul->kernel=tiled" for line in found["_2"]), 6 * 3)
-        self.assert_refused(self.run_script(export, "--extra-p", "--out", "-", path, code=64), "3 files", "--out")
+        self.assertEqual(sum(line["callpath"] == "matmul->kernel=tiled" for line in found["_2"]),
+                         6 * 3)
+        self.assert_refused(self.run_script(export, "--extra-p", "--out", "-", path, code=64),
+                            "3 files", "--out")
 
     def test_without_extra_p_its_own_reader_is_not_asked(self):
         if read_extra_p is None:
-            self.skipTest("no extrap here (pip install extrap): only what its format asks for is looked at")
+            self.skipTest("no extrap here (pip install extrap): only what its format asks for is "
+                          "looked at")
 
     def test_a_file_that_does_not_fit_is_as_it_was(self):
         path = self.results("full.h5")
@@ -158,7 +181,8 @@ class Export(made.Case):
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
             self.assert_refused(self.run_script(export, "--csv", path, code=73), csv_of)
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
-            self.assertEqual([name for name in os.listdir(made.SCRATCH) if name.startswith("full_")], ["full_samples.csv"] if kept else [])
+            self.assertEqual([name for name in os.listdir(made.SCRATCH)
+                              if name.startswith("full_")], ["full_samples.csv"] if kept else [])
         with open(csv_of, encoding="utf-8") as file:
             self.assertEqual(file.read(), kept)
 
@@ -166,18 +190,23 @@ class Export(made.Case):
         path = self.results("w.h5")
         words = self.run_script(export, "--extra-p", path)
         base = os.path.splitext(path)[0]
-        self.assertEqual(words.splitlines(), [f"wrote {base}_matmul.jsonl", f"wrote {base}_sort.jsonl"])
+        self.assertEqual(words.splitlines(), [f"wrote {base}_matmul.jsonl",
+                                              f"wrote {base}_sort.jsonl"])
 
     def test_wrong_requests_are_refused_in_one_line(self):
         path = self.results("wrong.h5")
         self.assert_refused(self.run_script(export, path, code=64), "--csv")
         self.assert_refused(self.run_script(export, "--csv", "--json", path, code=64))
-        self.assert_refused(self.run_script(export, "--csv", path, "--tables", "summary,sumary", code=64), "'sumary'")
+        self.assert_refused(self.run_script(export, "--csv", path, "--tables", "summary,sumary",
+                                            code=64), "'sumary'")
         self.assert_refused(self.run_script(export, "--csv", self.path("none.h5"), code=66))
         with open(self.path("words.h5"), "w", encoding="utf-8") as file:
             file.write("words")
-        self.assert_refused(self.run_script(export, "--csv", os.path.join(made.SCRATCH, "words.h5"), code=65))
-        self.assert_refused(self.run_script(export, "--json", path, "--out", os.path.join(made.SCRATCH, "no", "x"), code=73), "--out")
+        self.assert_refused(self.run_script(export, "--csv", os.path.join(made.SCRATCH, "words.h5"),
+                                            code=65))
+        self.assert_refused(self.run_script(export, "--json", path, "--out",
+                                            os.path.join(made.SCRATCH, "no", "x"), code=73),
+                            "--out")
 
 
 if __name__ == "__main__":

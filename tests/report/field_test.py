@@ -38,7 +38,8 @@ class Fields(made.Case):
 
     def images(self, path):
         folder = os.path.splitext(path)[0] + "_png"
-        return {name: matplotlib.image.imread(os.path.join(folder, name)) for name in sorted(os.listdir(folder))}
+        return {name: matplotlib.image.imread(os.path.join(folder, name))
+                for name in sorted(os.listdir(folder))}
 
     def page_of(self, path):
         with open(os.path.splitext(path)[0] + ".html", encoding="utf-8") as file:
@@ -57,7 +58,8 @@ class Fields(made.Case):
         self.assertIn("30 pictures", out)
         images = self.images(path)
         self.assertEqual(list(images), [f"s-h5--u_{50 * i:08d}.png" for i in range(30)])
-        self.assertEqual(len({image.shape for image in images.values()}), 1, "frames of a movie are equally large")
+        self.assertEqual(len({image.shape for image in images.values()}), 1,
+                         "frames of a movie are equally large")
         self.assertEqual(self.page_of(path).count("<img"), field.MOST_IN_PAGE)
         one = field.read(f"{path}:/u")
         self.assertEqual((one.names, one.shape, one.times[1]), (("y", "x"), (20, 40), 50))
@@ -83,7 +85,8 @@ class Fields(made.Case):
             self.assertEqual(axes.get_xlabel(), names[1])
 
     def test_large_fields_lines_and_holes(self):
-        large = field.read(f"{self.write('large.h5', np.ones((2, 3 * field.MOST_CELLS + 1), 'f2'))}:/u")
+        large = field.read(
+            f"{self.write('large.h5', np.ones((2, 3 * field.MOST_CELLS + 1), 'f2'))}:/u")
         self.assertLessEqual(large.values(0, large.cuts()[0][1]).shape[1], field.MOST_CELLS)
         line = field.read(f"{self.write('line.h5', np.arange(7) ** 2)}:/u")
         axes = style.figure_of(next(field.pictures(line))).axes[0]
@@ -96,7 +99,8 @@ class Fields(made.Case):
         self.run_script(report, f"{nothing}:/u", "--text")
 
     def test_characters(self):
-        out = self.run_script(report, f"{self.write('t.h5', np.arange(600.0).reshape(20, 30))}:/u", "--text")
+        out = self.run_script(report, f"{self.write('t.h5', np.arange(600.0).reshape(20, 30))}:/u",
+                              "--text")
         self.assertIn("x; cells in the field's units", out)
         self.assertIn("@@ 568", out)
 
@@ -105,13 +109,15 @@ class Fields(made.Case):
         with h5py.File(path, "w") as file:
             file["words"], file["none"], file["five"] = "text", np.zeros((0, 3)), np.zeros((1,) * 5)
             file["complex"] = np.zeros(3, complex)
-        for name, code in (("words", 65), ("none", 65), ("five", 65), ("complex", 65), ("missing", 66)):
+        for name, code in (("words", 65), ("none", 65), ("five", 65), ("complex", 65),
+                           ("missing", 66)):
             self.assert_refused(self.run_script(report, f"{path}:/{name}", code=code), path, name)
 
     def test_snapshots_of_the_program(self):
         path, results = self.path("snapshots.h5"), self.path("with.h5")
         shutil.rmtree(os.path.splitext(path)[0] + "_png", ignore_errors=True)
-        done = self.run_program("stencil", "--shape", "20x30", "--init", "ramp", "--steps", "6", "--snapshots", f"{path}:/u",
+        done = self.run_program("stencil", "--shape", "20x30", "--init", "ramp", "--steps", "6",
+                                "--snapshots", f"{path}:/u",
                                 "--every", "4", "--overwrite", "--results", results)
         self.assertEqual(done.returncode, 0, done.stderr)
         done = self.run_program("report", f"{path}:/u", results)

@@ -1,4 +1,5 @@
-"""Results files of the present schema with made-up timings, and what the tests of the report share."""
+"""Results files of the present schema with made-up timings, and what the tests of the report
+share."""
 import contextlib
 import io
 import os
@@ -13,11 +14,14 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-REPORT, TESSERA, SCRATCH = sys.argv[1:4]  # the folder of the scripts, the program, a folder of the test's own
+# the folder of the scripts, the program, a folder of the test's own
+REPORT, TESSERA, SCRATCH = sys.argv[1:4]
 sys.path.insert(0, REPORT)
 
-PHASES = ((0, "compute", 0.7), (0, "exchange", 0.2), (1, "compute", 0.6), (1, "exchange", 0.3), (-1, "verify", 0.1))
-MACHINE = (("fma_f64", 1, 100.0, "GFLOP/s"), ("fma_f64", 4, 340.0, "GFLOP/s"), ("copy", 1, 10.0, "GB/s"),
+PHASES = ((0, "compute", 0.7), (0, "exchange", 0.2), (1, "compute", 0.6), (1, "exchange", 0.3),
+          (-1, "verify", 0.1))
+MACHINE = (("fma_f64", 1, 100.0, "GFLOP/s"), ("fma_f64", 4, 340.0, "GFLOP/s"),
+           ("copy", 1, 10.0, "GB/s"),
            ("copy", 4, 25.0, "GB/s"), ("triad", 1, 12.0, "GB/s"), ("triad", 4, 20.0, "GB/s"))
 
 
@@ -44,27 +48,36 @@ def write(path, points, run="matmul_0001", cpus="", phases=PHASES, files=(), **a
     high = np.array([p.get("high", s[-1]) for p, s in zip(points, ordered)])
     work = np.array([p["work"] for p in points])
     rates = [p.get("rate", w / m / 1e9 if m > 0 else 0.0) for p, w, m in zip(points, work, median)]
-    summary = {"point": keys, "kernel": [p["kernel"] for p in points], "type": ["f64"] * len(points)}
+    summary = {"point": keys, "kernel": [p["kernel"] for p in points],
+               "type": ["f64"] * len(points)}
     summary |= {d: [p["n"] for p in points] for d in "mnk"}
     summary |= {"ranks": [p["ranks"] for p in points], "threads": [p["threads"] for p in points],
-                "repetitions": [p.get("repetitions", len(p["samples"])) for p in points], "median": median, "ci_low": low,
+                "repetitions": [p.get("repetitions", len(p["samples"])) for p in points],
+                "median": median, "ci_low": low,
                 "ci_high": high, "min": low, "max": high, "mean": median, "work": work,
                 "rate": rates,
-                "ceiling_share": [float("nan")] * len(points), "verification_method": ["freivalds"] * len(points),
-                "verification_ratio": [0.5] * len(points), "verification_tolerance": [16.0] * len(points),
+                "ceiling_share": [float("nan")] * len(points),
+                "verification_method": ["freivalds"] * len(points),
+                "verification_ratio": [0.5] * len(points),
+                "verification_tolerance": [16.0] * len(points),
                 "verified": [p["verified"] for p in points]}
-    samples = [(k, p["kernel"], p["n"], p["ranks"], p["threads"], r, s, p["work"] / s / 1e9 if s > 0 else 0.0) for k, p in zip(keys, points)
+    samples = [(k, p["kernel"], p["n"], p["ranks"], p["threads"], r, s,
+                p["work"] / s / 1e9 if s > 0 else 0.0) for k, p in zip(keys, points)
                for r, s in enumerate(p["samples"])]
-    phase_rows = [(k, repetition, rank, phase, m * part * (1 + 0.1 * rank)) for k, p, m in zip(keys, points, median)
+    phase_rows = [(k, repetition, rank, phase, m * part * (1 + 0.1 * rank))
+                  for k, p, m in zip(keys, points, median)
                   for repetition, phase, part in phases for rank in range(p["ranks"])]
     with h5py.File(path, "a", track_order=True) as file:
         group = file.create_group(run, track_order=True)
-        group.attrs.update({"workload": workload, "hosts": "nowhere", "processor": "made up", "ranks": points[0]["ranks"],
+        group.attrs.update({"workload": workload, "hosts": "nowhere", "processor": "made up",
+                            "ranks": points[0]["ranks"],
                             **attributes})
         put(group, "summary", summary, rate="GFLOP/s", median="s")
-        put(group, "samples", turned(samples, ("point", "kernel", "n", "ranks", "threads", "repetition", "seconds", "rate")),
+        put(group, "samples", turned(samples, ("point", "kernel", "n", "ranks", "threads",
+                                               "repetition", "seconds", "rate")),
             seconds="s", rate="GFLOP/s")
-        put(group, "phases", turned(phase_rows, ("point", "repetition", "rank", "phase", "seconds")), seconds="s")
+        put(group, "phases", turned(phase_rows, ("point", "repetition", "rank", "phase",
+                                                 "seconds")), seconds="s")
         if files:  # (repetition, rank, bytes read and written, seconds waited), of the first point
             names = ("point", "repetition", "rank", "bytes_read", "bytes_written", "waited")
             put(group, "files", turned([(keys[0], *one) for one in files], names), waited="s")
@@ -108,7 +121,9 @@ class Case(unittest.TestCase):
         return err.getvalue() if err.getvalue().startswith("tessera: error") else out.getvalue()
 
     def run_program(self, *words, stdout=subprocess.PIPE):
-        return subprocess.run([TESSERA, *words], env=dict(os.environ, TESSERA_PYTHON=sys.executable), stdout=stdout,
+        return subprocess.run([TESSERA, *words], env=dict(os.environ,
+                                                          TESSERA_PYTHON=sys.executable),
+                              stdout=stdout,
                               stderr=subprocess.PIPE, text=True, check=False)
 
     def assert_refused(self, words, *expected):

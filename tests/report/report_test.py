@@ -1,4 +1,5 @@
-"""report_test.py SCRIPTS TESSERA SCRATCH: the page, its pictures and tables, on small results. 77: no matplotlib."""
+"""report_test.py SCRIPTS TESSERA SCRATCH: the page, its pictures and tables, on small results. 77:
+no matplotlib."""
 import base64
 import html.parser
 import os
@@ -77,7 +78,8 @@ def words_of(figure):
                     found += [label for label in (tick.label1, tick.label2) if label.get_visible()]
             found.append(axis.label)
         found += axes.texts + (axes.get_legend().get_texts() if axes.get_legend() else [])
-    return [(text.get_text(), text.get_window_extent(renderer)) for text in found if text and text.get_text()]
+    return [(text.get_text(), text.get_window_extent(renderer))
+            for text in found if text and text.get_text()]
 
 
 def troubles(figure):
@@ -87,7 +89,8 @@ def troubles(figure):
         if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.x1 + 1 or box.y1 > figure.bbox.y1 + 1:
             out.append(f"'{word}' is cut")
         for other, place in found[:i]:
-            if min(box.x1, place.x1) - max(box.x0, place.x0) > 0.5 and min(box.y1, place.y1) - max(box.y0, place.y0) > 0.5:
+            if min(box.x1, place.x1) - max(box.x0, place.x0) > 0.5 and min(box.y1, place.y1) - max(
+                    box.y0, place.y0) > 0.5:
                 out.append(f"'{word}' touches '{other}'")
     return out
 
@@ -123,7 +126,8 @@ class Report(made.Case):
         words = self.report(path, "--text")
         self.assertEqual(words.count("passed (0.5 <= 16)"), 3)
         self.assertEqual(words.count("FAILED"), 1)
-        for expected in ("matmul_0001", "GFLOP/s", "compute", "verify", "64 ms .. 64 ms (75 %)", "type f64"):
+        for expected in ("matmul_0001", "GFLOP/s", "compute", "verify", "64 ms .. 64 ms (75 %)",
+                         "type f64"):
             self.assertIn(expected, words)
 
     def test_prints_what_went_between_files_and_memory(self):
@@ -138,10 +142,13 @@ class Report(made.Case):
         self.assertNotIn("waited for files", self.report(path, "--text"))
 
     def test_says_how_sure_intervals_of_few_repetitions_are(self):
-        path = write(self.fresh("few.h5"), [row(n=n, seconds=[1e-3, 2e-3, 3e-3, 4e-3, 5e-3][:n]) for n in range(1, 6)])
+        path = write(self.fresh("few.h5"), [row(n=n, seconds=[1e-3, 2e-3, 3e-3, 4e-3, 5e-3][:n])
+                                            for n in range(1, 6)])
         words = self.report(path, "--text").splitlines()
         first = next(number for number, line in enumerate(words) if "95 % interval" in line)
-        for line, expected in zip(words[first + 2:], ("  -  ", "1 ms .. 2 ms (50 %)", "1 ms .. 3 ms (75 %)", "1 ms .. 4 ms (88 %)", "1 ms .. 5 ms  ")):
+        for line, expected in zip(words[first + 2:],
+                                  ("  -  ", "1 ms .. 2 ms (50 %)", "1 ms .. 3 ms (75 %)",
+                                   "1 ms .. 4 ms (88 %)", "1 ms .. 5 ms  ")):
             self.assertIn(expected, line)
 
     def test_prints_variants_side_by_side_with_their_ratio(self):
@@ -157,15 +164,18 @@ class Report(made.Case):
 
     def test_draws_whatever_the_data_can_carry_and_nothing_else(self):
         ranks = [row("tiled", 64, r, seconds=0.1 + 0.9 / r) for r in (1, 2, 4, 7)]
-        tuned = [row("tiled", 64, options={"tile": t, "column-width": w}, seconds=1e-3 * t + 1e-4 * w)
+        tuned = [row("tiled", 64, options={"tile": t, "column-width": w},
+                     seconds=1e-3 * t + 1e-4 * w)
                  for t in (8, 16, 32) for w in (4, 64)]
         cases = {"one": ([row()], {"phases", "ranks", "roofline_f64"}),
                  "bars": (TWO[:2], {"variants", "phases", "ranks", "roofline_f64"}),
                  "sizes": (TWO, {"variants", "by_n", "phases", "ranks", "roofline_f64"}),
                  "scaling": (ranks, {"strong", "phases", "ranks", "roofline_f64"}),
-                 "weak": ([row("tiled", 64, r, work=100.0 * r, options={"m": 64 * r}) for r in (1, 2, 4)], {"weak"}),
+                 "weak": ([row("tiled", 64, r, work=100.0 * r, options={"m": 64 * r})
+                           for r in (1, 2, 4)], {"weak"}),
                  "tuned": (tuned, {"map_1"}),
-                 "crowd": ([row(f"kernel_{i}", n) for i in range(20) for n in (64, 128)], {"phases"})}
+                 "crowd": ([row(f"kernel_{i}", n) for i in range(20) for n in (64, 128)],
+                           {"phases"})}
         for name, (points, expected) in cases.items():
             with self.subTest(name):
                 path = write(self.fresh(f"{name}.h5"), points)
@@ -176,21 +186,29 @@ class Report(made.Case):
                     if name not in ("weak", "crowd"):
                         self.assertNotIn(f"matmul_{unwanted}.png", found)
                 for picture in found:
-                    with open(os.path.join(os.path.splitext(path)[0] + "_png", picture), "rb") as file:
+                    with open(os.path.join(os.path.splitext(path)[0] + "_png", picture),
+                              "rb") as file:
                         self.assert_picture(file.read())
 
     def test_no_word_touches_another_in_any_picture(self):
-        clash = picture.Picture("clash", "t", "c", lambda axes: axes.set_xticks([0, 1e-3, 1], ["zero", "nearly", "one"]))
+        clash = picture.Picture("clash", "t", "c",
+                                lambda axes: axes.set_xticks([0, 1e-3, 1],
+                                                             ["zero", "nearly", "one"]))
         self.assertEqual(troubles(style.figure_of(clash)), ["'nearly' touches 'zero'"])
         kernels = ["naive", "cache_oblivious_with_a_long_name", *(f"kernel_{i}" for i in range(9))]
         cases = {
-            "many": [row(k, n, r, seconds=1e-6 * n ** 2 * (i + 1) / r) for i, k in enumerate(kernels)
+            "many": [row(k, n, r, seconds=1e-6 * n ** 2 * (i + 1) / r)
+                     for i, k in enumerate(kernels)
                      for n in (1, 63, 64, 100, 4096, 4097, 1000000) for r in (1, 2)],
-            "ranks": [row("tiled", 64, r, seconds=0.01 + 1 / r) for r in (1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 64, 128)],
-            "wide": [row("tiled", 64, options={"tile": 2 ** t, "column-width": 3 ** w}, seconds=1e-3 * (t + w + 1))
+            "ranks": [row("tiled", 64, r, seconds=0.01 + 1 / r)
+                      for r in (1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 64, 128)],
+            "wide": [row("tiled", 64, options={"tile": 2 ** t, "column-width": 3 ** w},
+                         seconds=1e-3 * (t + w + 1))
                      for t in range(12) for w in range(10)],
-            "unlike": [row(k, 64, r, options={"halo-steps": h, "exchange": w, "stencil": f"stencil_{h}", "previous": h / 7})
-                       for k in kernels[:3] for r, w in ((1, "messages"), (2, "shared")) for h in (3, 5)],
+            "unlike": [row(k, 64, r, options={"halo-steps": h, "exchange": w,
+                                              "stencil": f"stencil_{h}", "previous": h / 7})
+                       for k in kernels[:3] for r, w in ((1, "messages"), (2, "shared"))
+                       for h in (3, 5)],
             "zero": [row(k, n, seconds=1e-9 + n) for k in kernels[:3] for n in (0, 1, 100003)]}
         count = 0
         for name, points in cases.items():
@@ -203,44 +221,57 @@ class Report(made.Case):
         self.assertGreater(count, 12)
 
     def test_numbers_in_pictures_are_short_and_plain(self):
-        self.assertEqual([style.plain(v) for v in (40_000_000, 1 << 16, 1 << 22, 100_000, 1_500_000, 1_250_000, 512, 2.5, 60 << 20)],
+        self.assertEqual([style.plain(v) for v in (40_000_000, 1 << 16, 1 << 22, 100_000, 1_500_000,
+                                                   1_250_000, 512, 2.5, 60 << 20)],
                          ["40M", "64Ki", "4Mi", "100k", "1.5M", "1.25M", "512", "2.5", "60Mi"])
-        self.assertEqual([tables.rate(v) for v in (0.5, 12.34, 999.7, 2223.4, 2.3e6)], ["0.5", "12.3", "1000", "2223", "2300000"])
+        self.assertEqual([tables.rate(v) for v in (0.5, 12.34, 999.7, 2223.4, 2.3e6)],
+                         ["0.5", "12.3", "1000", "2223", "2300000"])
         self.assertEqual(style.bytes_ticks(64, 3 << 20), [64, 512, 4096, 1 << 15, 1 << 18, 1 << 21])
         self.assertEqual(style.bytes_ticks(64, 1024), [64, 128, 256, 512, 1024])
 
     def test_titles_name_the_probe_and_the_stencil(self):
-        for name, run, options in (("probe", "memory_0001", "stride"), ("stencil", "stencil_0001", "tile")):
-            path = write(self.path(f"{name}.h5"), [row("one", options={options: v}) for v in (8, 16, 32)], run=run)
+        for name, run, options in (("probe", "memory_0001", "stride"),
+                                   ("stencil", "stencil_0001", "tile")):
+            path = write(self.path(f"{name}.h5"), [row("one", options={options: v})
+                                                   for v in (8, 16, 32)], run=run)
             with made.h5py.File(path, "r+") as file:
                 file[f"{run}/summary/{name}"] = ["which_one"] * 3
             for one in (*rates.lines(run_of(path)), *rates.variants(run_of(path))):
                 self.assertIn("which_one", one.title)
-        points = [row("tiled", 64, rate=1.0, options={"tile": t, "column-width": w}) for t in (8, 16) for w in (4, 32)]
+        points = [row("tiled", 64, rate=1.0, options={"tile": t, "column-width": w})
+                  for t in (8, 16) for w in (4, 32)]
         path = write(self.path("named_map.h5"), points, run="stencil_0001")
         with made.h5py.File(path, "r+") as file:
             file["stencil_0001/summary/stencil"] = ["which_one"] * 4
-        self.assertEqual([one.title for one in heatmap.maps(run_of(path))], ["stencil by tile and column width: tiled, which_one"])
+        self.assertEqual([one.title for one in heatmap.maps(run_of(path))],
+                         ["stencil by tile and column width: tiled, which_one"])
 
     def test_one_lower_bound_is_one_line(self):
-        rows = [{"processors": p, "lower_bound": p / 2, "upper_bound": p, "speedup": float("nan")} for p in (2, 4)]
+        rows = [{"processors": p, "lower_bound": p / 2, "upper_bound": p, "speedup": float("nan")}
+                for p in (2, 4)]
         for more, lines in (({}, 1), ({"least": 0.5}, 2)):
-            one = picture.Picture("bounds", "t", "c", lambda axes, m=more: speedup.draw_bounds(axes, [row | m for row in rows]))
-            labels = [text.get_text() for text in style.figure_of(one).axes[0].get_legend().get_texts()]
+            one = picture.Picture("bounds", "t", "c", lambda axes,
+                                  m=more: speedup.draw_bounds(axes, [row | m for row in rows]))
+            labels = [text.get_text()
+                      for text in style.figure_of(one).axes[0].get_legend().get_texts()]
             self.assertEqual(sum(label.startswith("at least") for label in labels), lines, labels)
 
     def test_a_ceiling_above_all_curves_is_in_the_picture(self):
-        path = write(self.fresh("ceiling.h5"), [row("naive", n, seconds=1e-6 * n) for n in (64, 128, 256)])
+        path = write(self.fresh("ceiling.h5"), [row("naive", n, seconds=1e-6 * n)
+                                                for n in (64, 128, 256)])
         run = run_of(path)
         axis = rates.s.choose_axis(run.points, run.workload)
         for ceiling in (2, 4):
             above = ceiling * max(p.rate for p in run.points)
-            one = picture.Picture("c", "t", "c", lambda axes, y=above: rates.draw_lines(axes, {"naive": run.points}, axis, "x", y))
+            one = picture.Picture("c", "t", "c", lambda axes,
+                                  y=above: rates.draw_lines(axes, {"naive": run.points}, axis, "x",
+                                                            y))
             low, high = style.figure_of(one).axes[0].get_ylim()
             self.assertTrue(low < above < high, (low, above, high))
 
     def test_the_page_needs_nothing_beside_itself(self):
-        path = write(self.fresh("page.h5"), [row(k, n, r) for k in ("naive", "a<b&c") for n in (64, 128) for r in (1, 2)])
+        path = write(self.fresh("page.h5"), [row(k, n, r) for k in ("naive", "a<b&c")
+                                             for n in (64, 128) for r in (1, 2)])
         words = self.report(path)
         text = self.page_of(path)
         links = Links(text)
@@ -252,26 +283,32 @@ class Report(made.Case):
         self.assertEqual(len(links.images), len(self.pictures_of(path)))
         for image in links.images:
             self.assertTrue(image["alt"])
-            self.assert_picture(base64.b64decode(image["src"].removeprefix("data:image/png;base64,")))
+            self.assert_picture(
+                base64.b64decode(image["src"].removeprefix("data:image/png;base64,")))
 
     def test_chromium_opens_the_page_without_an_error(self):
-        chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which(
+            "google-chrome")
         if not chromium:
             self.skipTest("no Chromium here")
         path = write(self.fresh("browser.h5"), TWO)
         self.report(path)
         shot = self.path("browser.png")
         profile = os.path.join(made.SCRATCH, "profile")
-        done = subprocess.run([chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
-                               "--enable-logging=stderr", f"--screenshot={shot}", "--window-size=1200,1600",
-                               "file://" + os.path.splitext(path)[0] + ".html"], capture_output=True, text=True, timeout=100,
+        done = subprocess.run([chromium, "--headless", "--no-sandbox", "--disable-gpu",
+                               f"--user-data-dir={profile}",
+                               "--enable-logging=stderr", f"--screenshot={shot}",
+                               "--window-size=1200,1600",
+                               "file://" + os.path.splitext(path)[0] + ".html"],
+                              capture_output=True, text=True, timeout=100,
                               check=False)
         shutil.rmtree(profile, ignore_errors=True)
         if not os.path.exists(shot):
             self.skipTest(f"Chromium does not start here: {done.stderr[-200:]}")
         self.assertEqual([line for line in done.stderr.splitlines() if "CONSOLE" in line], [])
         pixels = matplotlib.image.imread(shot)[..., :3]
-        self.assertGreater(len(np.unique((pixels[::3, ::3].reshape(-1, 3) * 255).astype(int) @ [1, 256, 65536])), 50)
+        self.assertGreater(len(np.unique((pixels[::3, ::3].reshape(-1, 3) * 255).astype(int)
+                                         @ [1, 256, 65536])), 50)
 
     def test_joins_runs_and_files_and_takes_the_latest_of_a_point(self):
         path = write(self.fresh("runs.h5"), TWO)
@@ -314,9 +351,11 @@ class Report(made.Case):
 
     def test_text_needs_no_matplotlib_and_writes_no_file(self):
         path = write(self.fresh("text.h5"), TWO)
-        blocked = "import sys; sys.modules['matplotlib'] = None; import runpy; sys.argv = sys.argv[1:]; " \
-            "sys.path.insert(0, sys.argv[0].rsplit('/', 1)[0]); runpy.run_path(sys.argv[0], run_name='__main__')"
-        done = subprocess.run([sys.executable, "-c", blocked, os.path.join(made.REPORT, "report.py"), path, "--text"],
+        blocked = "import sys; sys.modules['matplotlib'] = None; import runpy; " \
+            "sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rsplit('/', 1)[0]); " \
+            "runpy.run_path(sys.argv[0], run_name='__main__')"
+        done = subprocess.run([sys.executable, "-c", blocked,
+                               os.path.join(made.REPORT, "report.py"), path, "--text"],
                               check=True, capture_output=True, text=True)
         self.assertIn("GFLOP/s", done.stdout)
         self.assertIn("|####", done.stdout)
@@ -331,24 +370,29 @@ class Report(made.Case):
             file.write("no HDF5")
         for path, code in ((other, 65), (text, 65), (self.fresh("missing.h5"), 66)):
             self.assert_refused(self.report(path, code=code), path)
-        for damage, words in (("caches/bytes", "equally long"), ("curves/misses", "equally long"), ("points/loads", "points/loads")):
+        for damage, words in (("caches/bytes", "equally long"), ("curves/misses", "equally long"),
+                              ("points/loads", "points/loads")):
             path = self.fresh("traced.h5")
-            subprocess.run([made.TESSERA, "locality", "matmul", "--n", "8", "--results", path], check=True, capture_output=True)
+            subprocess.run([made.TESSERA, "locality", "matmul", "--n", "8", "--results", path],
+                           check=True, capture_output=True)
             with h5py.File(path, "a") as file:
                 column = file["locality_0001"].pop(damage)[:]
                 if words == "equally long":
                     file["locality_0001"][damage] = column[1:]
             self.assert_refused(self.report(path, code=65), words)
         good = write(self.fresh("good.h5"), TWO)
-        self.assert_refused(self.report(good, "--html", os.path.join(made.SCRATCH, "no", "such", "a.html"), "--png",
+        self.assert_refused(self.report(good, "--html",
+                                        os.path.join(made.SCRATCH, "no", "such", "a.html"), "--png",
                                         os.path.join(made.SCRATCH, "good_png"), code=73), "--html")
 
     def test_reads_what_the_program_writes(self):
         path = self.fresh("real.h5")
         environment = dict(os.environ, TESSERA_PYTHON=sys.executable)
-        subprocess.run([made.TESSERA, "matmul", "--n", "8,16", "--kernel", "naive,tiled", "--title", "Small & real",
+        subprocess.run([made.TESSERA, "matmul", "--n", "8,16", "--kernel", "naive,tiled", "--title",
+                        "Small & real",
                         "--results", path], check=True, capture_output=True)
-        done = subprocess.run([made.TESSERA, "report", path], env=environment, check=True, capture_output=True, text=True)
+        done = subprocess.run([made.TESSERA, "report", path], env=environment, check=True,
+                              capture_output=True, text=True)
         self.assertEqual(done.stdout.count("passed"), 4)
         self.assertIn("<h2 id=\"small---real\">Small &amp; real</h2>", self.page_of(path))
         self.assertGreaterEqual(len(self.pictures_of(path)), 3)

@@ -1,4 +1,5 @@
-"""settings_test.py SCRIPTS TESSERA SCRATCH: pages on machines where matplotlib is set up in any way. 77: no matplotlib."""
+"""settings_test.py SCRIPTS TESSERA SCRATCH: pages on machines where matplotlib is set up in any
+way. 77: no matplotlib."""
 import os
 import shutil
 import subprocess
@@ -14,8 +15,10 @@ except ImportError as error:
     sys.exit(77)
 
 SCRIPT = os.path.join(made.REPORT, "report.py")
-SETTINGS = (b"text.usetex: True\n", b"backend: nosuch\n", b"font.family: no such font\nfont.size: 30\n", b"\xff\xfe\x00 no text",
-            b"no.such.key: 1\nlines.linewidth: thick\n", b"axes.facecolor: red\nsavefig.dpi: 10\nfigure.figsize: 1, 1\n")
+SETTINGS = (b"text.usetex: True\n", b"backend: nosuch\n",
+            b"font.family: no such font\nfont.size: 30\n", b"\xff\xfe\x00 no text",
+            b"no.such.key: 1\nlines.linewidth: thick\n",
+            b"axes.facecolor: red\nsavefig.dpi: 10\nfigure.figsize: 1, 1\n")
 
 
 class Settings(made.Case):
@@ -23,12 +26,16 @@ class Settings(made.Case):
         self.home = os.path.join(made.SCRATCH, "home")
         shutil.rmtree(self.home, ignore_errors=True)
         os.makedirs(self.home)
-        self.results = write(os.path.join(self.home, "r.h5"), [row(k, n) for k in ("naive", "tiled") for n in (8, 16)])
+        self.results = write(os.path.join(self.home, "r.h5"),
+                             [row(k, n) for k in ("naive", "tiled") for n in (8, 16)])
 
     def report(self, code=0, **environment):
-        """The pictures of a page that is made in the home folder, {name: bytes}; nothing else is said."""
-        base = {name: value for name, value in os.environ.items() if not name.startswith(("MPL", "MATPLOTLIB"))}
-        done = subprocess.run([sys.executable, SCRIPT, "r.h5"], cwd=self.home, capture_output=True, text=True, check=False,
+        """The pictures of a page that is made in the home folder, {name: bytes}; nothing else is
+        said."""
+        base = {name: value for name, value in os.environ.items()
+                if not name.startswith(("MPL", "MATPLOTLIB"))}
+        done = subprocess.run([sys.executable, SCRIPT, "r.h5"], cwd=self.home, capture_output=True,
+                              text=True, check=False,
                               env={**base, "HOME": self.home, **environment})
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         folder, found = os.path.join(self.home, "r_png"), {}
@@ -50,10 +57,12 @@ class Settings(made.Case):
         want = self.report()
         self.assertGreater(len(want), 1)
         for number, text in enumerate(SETTINGS):
-            for place in ("matplotlibrc", *(".config/matplotlib/matplotlibrc", "named")[number:number + 1]):
+            for place in ("matplotlibrc", *(".config/matplotlib/matplotlibrc",
+                                            "named")[number:number + 1]):
                 with self.subTest(text=text, place=place):
                     path = self.settings(place, text)
-                    self.assertTrue(self.report(**({"MATPLOTLIBRC": path} if place == "named" else {})) == want, self.said)
+                    self.assertTrue(self.report(**({"MATPLOTLIBRC": path} if place == "named"
+                                                   else {})) == want, self.said)
                     self.assertNotIn("Traceback", self.said)
                     os.remove(path)
         self.settings(".config/matplotlib/stylelib/mine.mplstyle", b"\xff\xfe\x00")
@@ -62,7 +71,8 @@ class Settings(made.Case):
             self.assertTrue(self.report(MPLBACKEND=backend) == want, self.said)
 
     def test_a_matplotlib_that_does_not_load_is_told_in_one_line(self):
-        self.settings("broken/matplotlib/__init__.py", b"raise RuntimeError('built for another numpy')\n")
+        self.settings("broken/matplotlib/__init__.py",
+                      b"raise RuntimeError('built for another numpy')\n")
         self.assertEqual(self.report(code=64, PYTHONPATH=os.path.join(self.home, "broken")), {})
         self.assert_refused(self.said, "built for another numpy", "--text")
         self.assertEqual([name for name in os.listdir(self.home) if name.startswith("r")], ["r.h5"])

@@ -1,6 +1,8 @@
-"""A Slurm of one node for tests: the daemons of Debian's packages as the invoking user, everything in one folder.
+"""A Slurm of one node for tests: the daemons of Debian's packages as the invoking user, everything
+in one folder.
 
-Programs that are installed are used; else the packages are downloaded by apt and unpacked into the folder, which needs
+Programs that are installed are used; else the packages are downloaded by apt and unpacked into the
+folder, which needs
 no rights and changes nothing on the machine. Ports are chosen when it starts.
 """
 
@@ -37,7 +39,8 @@ class Packages:
     """Slurm's programs: the system's, or those of packages unpacked below a folder."""
 
     NAMES = ("slurm-wlm", "munge")
-    PROGRAMS = ("munged", "slurmctld", "slurmd", "slurmstepd", "sbatch", "srun", "scontrol", "squeue", "sinfo", "scancel")
+    PROGRAMS = ("munged", "slurmctld", "slurmd", "slurmstepd", "sbatch", "srun", "scontrol",
+                "squeue", "sinfo", "scancel")
 
     def __init__(self, folder):
         self.folder, self.unpacked = folder, False
@@ -53,8 +56,10 @@ class Packages:
         return found
 
     def libraries(self):
-        return [folder for pattern in ("usr/lib/*-linux-gnu", "usr/lib/*-linux-gnu/slurm-wlm", "lib/*-linux-gnu")
-                for folder in glob.glob(os.path.join(self.folder, pattern))] if self.unpacked else []
+        return [folder for pattern in ("usr/lib/*-linux-gnu", "usr/lib/*-linux-gnu/slurm-wlm",
+                                       "lib/*-linux-gnu")
+                for folder in glob.glob(os.path.join(self.folder,
+                                                     pattern))] if self.unpacked else []
 
     def plugins(self):
         return next((folder for folder in self.libraries() if folder.endswith("slurm-wlm")), None)
@@ -69,14 +74,16 @@ class Packages:
         for deb in glob.glob(os.path.join(debs, "*.deb")):
             subprocess.run(["dpkg-deb", "-x", deb, self.folder], check=True)
         self.unpacked = True
-        self.path = ":".join(os.path.join(self.folder, part) for part in ("usr/bin", "usr/sbin")) + ":" + self.path
+        self.path = ":".join(os.path.join(self.folder, part)
+                             for part in ("usr/bin", "usr/sbin")) + ":" + self.path
 
     def download(self, debs):
         """With the machine's package lists, else with lists of our own."""
         state = os.path.join(self.folder, "apt")
         for part in ("lists/partial", "archives/partial"):
             os.makedirs(os.path.join(state, part), exist_ok=True)
-        own = [f"Dir::State::lists={state}/lists", f"Dir::Cache={state}", f"Dir::Cache::archives={state}/archives"]
+        own = [f"Dir::State::lists={state}/lists", f"Dir::Cache={state}",
+               f"Dir::Cache::archives={state}/archives"]
         quick = ["Acquire::Retries=1", "Acquire::http::Timeout=20", "Acquire::https::Timeout=20"]
         user = ["APT::Sandbox::User=root"] if os.getuid() == 0 else []
 
@@ -102,7 +109,8 @@ class Packages:
                 apt("update", options=own)
                 fetch(own)
             except subprocess.TimeoutExpired:
-                raise Unavailable("Slurm is not installed, and its packages do not arrive") from None
+                raise Unavailable(
+                    "Slurm is not installed, and its packages do not arrive") from None
 
 
 class PrivateSlurm:
@@ -111,7 +119,8 @@ class PrivateSlurm:
         parent = tempfile.gettempdir() if len(tempfile.gettempdir()) < 50 else "/tmp"
         self.folder = tempfile.mkdtemp(prefix="tessera-slurm-", dir=parent)
         os.chmod(self.folder, 0o755)
-        self.daemons, self.mark, self.host = [], uuid.uuid4().hex, socket.gethostname().split(".")[0]
+        self.daemons, self.mark, self.host = [], uuid.uuid4().hex, socket.gethostname().split(
+            ".")[0]
         try:
             self.packages = Packages(packages or os.path.join(self.folder, "packages"))
             self.make_environment()
@@ -126,23 +135,30 @@ class PrivateSlurm:
         return os.path.join(self.folder, *parts)
 
     def make_environment(self):
-        """What daemons and clients run in: nothing of a surrounding job, temporary files in the folder."""
+        """What daemons and clients run in: nothing of a surrounding job, temporary files in the
+        folder."""
         foreign = re.compile("SLURM|SRUN|SBATCH|OMPI_|PMI|PRTE|OMP_|TESSERA_|HDF5_")
         self.environment = {k: v for k, v in os.environ.items() if not foreign.match(k)}
         for name in ("tmp", "home", "munge"):
             os.mkdir(self.path(name), 0o755)
-        libraries = ":".join(self.packages.libraries() + [os.environ.get("LD_LIBRARY_PATH", "")]).strip(":")
-        self.environment.update({MARK: self.mark, "PATH": self.packages.path, "SLURM_CONF": self.path("slurm.conf"),
-                                 "TMPDIR": self.path("tmp"), "HOME": self.path("home"), "LC_ALL": "C",
-                                 # Ranks that wait leave the core to others: here they may have to share it.
+        libraries = ":".join(self.packages.libraries()
+                             + [os.environ.get("LD_LIBRARY_PATH", "")]).strip(":")
+        self.environment.update({MARK: self.mark, "PATH": self.packages.path,
+                                 "SLURM_CONF": self.path("slurm.conf"),
+                                 "TMPDIR": self.path("tmp"), "HOME": self.path("home"),
+                                 "LC_ALL": "C",
+                                 # Ranks that wait leave the core to others: here they may have to
+                                 # share it.
                                  "OMPI_MCA_mpi_yield_when_idle": "1", "OMP_WAIT_POLICY": "passive"})
         if libraries:
             self.environment["LD_LIBRARY_PATH"] = libraries
 
     def launch(self, name, *arguments):
         with open(self.path(name + ".out"), "ab") as log:
-            process = subprocess.Popen([self.packages.programs[name], *arguments], env=self.environment, cwd=self.folder,
-                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+            process = subprocess.Popen([self.packages.programs[name], *arguments],
+                                       env=self.environment, cwd=self.folder,
+                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                       start_new_session=True)
         self.daemons.append((name, process))
         return process
 
@@ -152,32 +168,40 @@ class PrivateSlurm:
             for file in (self.path(name + ".log"), self.path(name + ".out")):
                 if os.path.exists(file):
                     with open(file, errors="replace") as log:
-                        words += [line.strip() for line in log if re.search("error|fatal", line, re.I)][-1:]
+                        words += [line.strip() for line in log
+                                  if re.search("error|fatal", line, re.I)][-1:]
         return "; ".join(words) or "no word of why"
 
     def start_munge(self):
         with open(os.open(self.path("munge/key"), os.O_CREAT | os.O_WRONLY, 0o400), "wb") as key:
             key.write(os.urandom(128))
-        files = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
-        munged = self.launch("munged", "--foreground", "--num-threads=2", *(["--force"] if os.getuid() == 0 else []),
-                             *(f"--{option}={self.path('munge', file)}" for option, file in files.items()))
+        files = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log",
+                 "seed-file": "seed"}
+        munged = self.launch("munged", "--foreground", "--num-threads=2",
+                             *(["--force"] if os.getuid() == 0 else []),
+                             *(f"--{option}={self.path('munge', file)}"
+                               for option, file in files.items()))
         end = time.monotonic() + 20
         while not os.path.exists(self.path("munge/socket")):
             if munged.poll() is not None or time.monotonic() > end:
-                raise Unavailable(f"munged does not start here ({self.last_words('munged', 'munge/log')})")
+                raise Unavailable(f"munged does not start here "
+                                  f"({self.last_words('munged', 'munge/log')})")
             time.sleep(0.02)
 
     def start_slurm(self, gpus):
         for attempt in range(3):  # a port chosen may be taken by another process before it is used
             self.write_configuration(gpus)
             controller = self.launch("slurmctld", "-D", "-c", "-f", self.path("slurm.conf"))
-            node = self.launch("slurmd", "-D", "-f", self.path("slurm.conf"), "-d", self.packages.programs["slurmstepd"])
+            node = self.launch("slurmd", "-D", "-f", self.path("slurm.conf"), "-d",
+                               self.packages.programs["slurmstepd"])
             end = time.monotonic() + 60
             while controller.poll() is None and node.poll() is None and time.monotonic() < end:
                 if self.client("sinfo", "-h", "-o", "%T", check=False).stdout.strip() == "idle":
-                    # Devices that the controller gives out and nobody opens: in slurm.conf they would need files.
+                    # Devices that the controller gives out and nobody opens: in slurm.conf they
+                    # would need files.
                     if gpus:
-                        self.client("scontrol", "update", f"NodeName={self.host}", f"Gres=gpu:{gpus}")
+                        self.client("scontrol", "update", f"NodeName={self.host}",
+                                    f"Gres=gpu:{gpus}")
                     return
                 time.sleep(0.1)
             reason = self.last_words("slurmctld", "slurmd")
@@ -185,7 +209,8 @@ class PrivateSlurm:
         raise Unavailable(f"Slurm does not start here ({reason})")
 
     def write_configuration(self, gpus):
-        user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+        user = subprocess.run(["id", "-un"], capture_output=True, text=True,
+                              check=True).stdout.strip()
         cpus = len(os.sched_getaffinity(0))
         for name in ("state", "spool"):
             os.makedirs(self.path(name), exist_ok=True)
@@ -196,7 +221,8 @@ class PrivateSlurm:
             "SlurmUser": user,
             "SlurmdUser": user,
             "AuthType": "auth/munge",
-            "AuthInfo": f"socket={self.path('munge/socket')},cred_expire=5",  # a requeued job waits that long
+            # a requeued job waits that long
+            "AuthInfo": f"socket={self.path('munge/socket')},cred_expire=5",
             "CredType": "cred/munge",
             "SlurmctldPort": free_port(),
             "SlurmdPort": free_port(),
@@ -206,7 +232,8 @@ class PrivateSlurm:
             "SlurmdPidFile": self.path("slurmd.pid"),
             "SlurmctldLogFile": self.path("slurmctld.log"),
             "SlurmdLogFile": self.path("slurmd.log"),
-            "ProctrackType": "proctrack/linuxproc",  # no control groups in containers, nor for users
+            # no control groups in containers, nor for users
+            "ProctrackType": "proctrack/linuxproc",
             "TaskPlugin": "task/affinity" if cpus > 1 else "task/none",
             "MpiDefault": "pmix",
             "SelectType": "select/cons_tres",
@@ -221,7 +248,8 @@ class PrivateSlurm:
             lines["GresTypes"] = "gpu"
         if self.packages.plugins():
             lines["PluginDir"] = self.packages.plugins()
-        node = f"NodeName={self.host} NodeAddr=127.0.0.1 CPUs={max(2, cpus)} RealMemory={memory_mib()}"
+        node = f"NodeName={self.host} NodeAddr=127.0.0.1 CPUs={max(2, cpus)} " \
+               f"RealMemory={memory_mib()}"
         if cpus < 2:
             lines["SlurmdParameters"] = "config_overrides"
         with open(self.path("slurm.conf"), "w") as file:
@@ -229,15 +257,19 @@ class PrivateSlurm:
             file.write(f"{node} State=UNKNOWN\n")
             file.write("PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n")
         with open(self.path("cgroup.conf"), "w") as file:
-            file.write("CgroupPlugin=cgroup/v1\n")  # unused, but without it slurmd looks for one and dies
+            # unused, but without it slurmd looks for one and dies
+            file.write("CgroupPlugin=cgroup/v1\n")
 
     # --- use ---
 
     def client(self, name, *words, check=True, folder=None, environment=None):
-        done = subprocess.run([self.packages.programs[name], *(str(w) for w in words)], cwd=folder or self.folder,
-                              env={**self.environment, **(environment or {})}, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([self.packages.programs[name], *(str(w) for w in words)],
+                              cwd=folder or self.folder,
+                              env={**self.environment, **(environment or {})}, capture_output=True,
+                              text=True, timeout=60)
         if check and done.returncode != 0:
-            raise AssertionError(f"{name} {' '.join(str(w) for w in words)}: {done.stderr or done.stdout}")
+            raise AssertionError(f"{name} {' '.join(str(w) for w in words)}: "
+                                 f"{done.stderr or done.stdout}")
         return done
 
     def submit(self, *words, **how):
@@ -246,7 +278,8 @@ class PrivateSlurm:
     def job(self, number):
         """What scontrol says of a job, or of the tasks of an array, by its names."""
         text = self.client("scontrol", "-o", "show", "job", number).stdout
-        return [dict(re.findall(r"(\S+?)=(\S*)", line)) for line in text.splitlines() if line.strip()]
+        return [dict(re.findall(r"(\S+?)=(\S*)", line))
+                for line in text.splitlines() if line.strip()]
 
     def wait(self, number, limit=600):
         """The tasks of a job when all have ended."""
@@ -254,8 +287,10 @@ class PrivateSlurm:
         while True:
             tasks = self.job(number)
             # Ranks of a cancelled job outlive its launcher, and Slurm's word of its end.
-            if not any(task["JobState"] in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "REQUEUED")
-                       for task in tasks) and not any(self.pids(f"SLURM_JOB_ID={task['JobId']}") for task in tasks):
+            if not any(task["JobState"] in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING",
+                                            "REQUEUED")
+                       for task in tasks) and not any(self.pids(f"SLURM_JOB_ID={task['JobId']}")
+                                                      for task in tasks):
                 return tasks
             if time.monotonic() > end:
                 raise AssertionError(f"job {number} has not ended after {limit} s: {tasks}")
@@ -264,7 +299,8 @@ class PrivateSlurm:
     # --- the end ---
 
     def pids(self, *more):
-        """Every living process of this cluster, or of those with these variables as well: {pid: command line}."""
+        """Every living process of this cluster, or of those with these variables as well: {pid:
+        command line}."""
         marks, found = {word.encode() for word in (f"{MARK}={self.mark}", *more)}, {}
         for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -272,13 +308,15 @@ class PrivateSlurm:
                     if not marks <= set(environ.read().split(b"\0")):
                         continue
                 with open(f"/proc/{entry}/cmdline", "rb") as cmdline:
-                    found[int(entry)] = cmdline.read().replace(b"\0", b" ").decode(errors="replace").strip()
+                    found[int(entry)] = cmdline.read().replace(
+                        b"\0", b" ").decode(errors="replace").strip()
             except OSError:
                 continue
         return found
 
     def stop(self, keep=()):
-        """Ends the daemons, the last started first, by their ids; the processes that are left: none."""
+        """Ends the daemons, the last started first, by their ids; the processes that are left:
+        none."""
         for name, process in reversed(self.daemons):
             if name in keep:
                 continue

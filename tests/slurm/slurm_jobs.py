@@ -1,6 +1,8 @@
-"""Every batch script, submitted to a Slurm of our own: from nothing to its shutdown, as whoever runs the tests.
+"""Every batch script, submitted to a Slurm of our own: from nothing to its shutdown, as whoever
+runs the tests.
 
-Slurm's programs are the system's or are fetched for the test (private_slurm.py); where there can be none, it is skipped.
+Slurm's programs are the system's or are fetched for the test (private_slurm.py); where there can be
+none, it is skipped.
 """
 
 import os
@@ -18,10 +20,12 @@ import private_slurm  # noqa: E402
 WORKLOADS = ("matmul", "transpose", "stencil", "sort")
 QUICK = ("--repetitions", 1, "--warmups", 0)
 # A few points of each, for scripts whose configs are for larger machines.
-SMALL = {"matmul": ("--n", "64,96"), "transpose": ("--n", "100,128"), "stencil": ("--shape", "64x64", "--steps", 8),
+SMALL = {"matmul": ("--n", "64,96"), "transpose": ("--n", "100,128"),
+         "stencil": ("--shape", "64x64", "--steps", 8),
          "sort": ("--n", "1000,2000", "--type", "u64", "--input", "uniform")}
 # Where Slurm, munge and PMIx would leave something outside of the folder.
-PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/var/run", "/var/lib", "/var/spool", "/var/log", "/etc",
+PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/var/run", "/var/lib", "/var/spool",
+          "/var/log", "/etc",
           "/etc/slurm", "/etc/munge", "/var/lib/munge", "/var/log/munge", os.path.expanduser("~"))
 THEIRS = re.compile("slurm|munge|spmix", re.I)
 
@@ -33,7 +37,8 @@ def seen():
     for place in PLACES:
         try:
             found |= {os.path.join(place, name) for name in os.listdir(place)
-                      if THEIRS.search(name) and not name.startswith("tessera-slurm-")}  # other clusters of ours
+                      # other clusters of ours
+                      if THEIRS.search(name) and not name.startswith("tessera-slurm-")}
         except OSError:
             continue
     return found
@@ -43,7 +48,8 @@ def setUpModule():
     global cluster, before
     before, start = seen(), time.monotonic()
     try:
-        cluster = private_slurm.PrivateSlurm(gpus=2, packages=os.environ.get("TESSERA_SLURM_PACKAGES"))
+        cluster = private_slurm.PrivateSlurm(gpus=2,
+                                             packages=os.environ.get("TESSERA_SLURM_PACKAGES"))
     except private_slurm.Unavailable as reason:
         raise unittest.SkipTest(str(reason)) from None
     print(f"slurm is up after {time.monotonic() - start:.1f} s in {cluster.folder}", flush=True)
@@ -73,7 +79,8 @@ class SlurmCase(unittest.TestCase):
         return os.path.join(self.work, *parts)
 
     def submit(self, *words):
-        """Submitted from the top of the tree (its image in the cluster's folder), with the program under test."""
+        """Submitted from the top of the tree (its image in the cluster's folder), with the program
+        under test."""
         machine = {"TESSERA": tessera.PROGRAM, "TESSERA_MACHINE_FILE": self.path("machine.toml"),
                    "OMPI_MCA_btl_vader_backing_directory": cluster.path("tmp")}
         return cluster.submit(*words, folder=self.work, environment=machine)
@@ -81,7 +88,8 @@ class SlurmCase(unittest.TestCase):
     def log(self, number):
         """What a job printed."""
         text = ""
-        for name in sorted(n for n in os.listdir(self.work) if re.search(rf"-{number}(_\d+)?\.out$", n)):
+        for name in sorted(n for n in os.listdir(self.work)
+                           if re.search(rf"-{number}(_\d+)?\.out$", n)):
             with open(self.path(name), errors="replace") as file:
                 text += file.read()
         return text
@@ -90,7 +98,8 @@ class SlurmCase(unittest.TestCase):
         ended = cluster.wait(number)
         self.assertEqual(len(ended), tasks)
         for task in ended:
-            self.assertEqual((task["JobState"], task["ExitCode"]), ("COMPLETED", "0:0"), self.log(number))
+            self.assertEqual((task["JobState"], task["ExitCode"]), ("COMPLETED", "0:0"),
+                             self.log(number))
         return ended
 
     def points(self, file, ranks=None):
@@ -107,7 +116,8 @@ class SlurmCase(unittest.TestCase):
 
 class Scripts(SlurmCase):
     def test_workloads_on_cpus(self):
-        jobs = {w: self.submit(f"jobs/slurm/{w}.sbatch", f"configs/{w}/smoke.toml", *QUICK) for w in WORKLOADS}
+        jobs = {w: self.submit(f"jobs/slurm/{w}.sbatch", f"configs/{w}/smoke.toml", *QUICK)
+                for w in WORKLOADS}
         for workload, job in jobs.items():
             self.succeed(job)
             file = f"results/{workload}-smoke.h5"
@@ -118,12 +128,16 @@ class Scripts(SlurmCase):
                 self.assertEqual({run.attrs["slurm_job_id"] for run in results.values()}, {job})
 
     def test_workloads_on_a_gpu(self):
-        """The GPU of this cluster is no real one: a job that wants to compute there ends with the reason."""
-        on_the_host = {"matmul": "cache_oblivious", "transpose": "cache_oblivious", "stencil": "naive", "sort": "radix"}
+        """The GPU of this cluster is no real one: a job that wants to compute there ends with the
+        reason."""
+        on_the_host = {"matmul": "cache_oblivious", "transpose": "cache_oblivious",
+                       "stencil": "naive", "sort": "radix"}
         jobs = {}
         for workload, kernel in on_the_host.items():
-            words = (f"jobs/slurm/{workload}_gpu.sbatch", f"configs/{workload}/smoke.toml", *QUICK, *SMALL[workload])
-            jobs[workload] = self.submit(*words, "--kernel", "auto"), self.submit(*words, "--kernel", kernel)
+            words = (f"jobs/slurm/{workload}_gpu.sbatch", f"configs/{workload}/smoke.toml", *QUICK,
+                     *SMALL[workload])
+            jobs[workload] = self.submit(*words, "--kernel",
+                                         "auto"), self.submit(*words, "--kernel", kernel)
         for workload, (wants, asks) in jobs.items():
             task, = self.succeed(asks)
             self.assertEqual(task["TresPerNode"], "gres:gpu:1")
@@ -134,7 +148,8 @@ class Scripts(SlurmCase):
                 self.assertRegex(self.log(wants), "--device gpu needs a GPU|kernel .* needs a GPU")
 
     def test_strong_scaling(self):
-        job = self.submit("--array=0-1", "--ntasks-per-node=2", "jobs/slurm/strong_scaling.sbatch", "matmul",
+        job = self.submit("--array=0-1", "--ntasks-per-node=2", "jobs/slurm/strong_scaling.sbatch",
+                          "matmul",
                           "configs/matmul/smoke.toml", *QUICK, *SMALL["matmul"])
         self.succeed(job, tasks=2)
         folder = f"results/strong-matmul-{job}"
@@ -142,20 +157,24 @@ class Scripts(SlurmCase):
         self.assertEqual([p.replace("ranks=1", "ranks=2") for p in one], two)
 
     def test_too_few_ranks_for_a_task_of_the_array(self):
-        job = self.submit("--array=3-3", "--ntasks-per-node=2", "jobs/slurm/strong_scaling.sbatch", "sort")
+        job = self.submit("--array=3-3", "--ntasks-per-node=2", "jobs/slurm/strong_scaling.sbatch",
+                          "sort")
         task, = cluster.wait(job)
         self.assertEqual(task["ExitCode"], "64:0")
         self.assertIn("needs 8 ranks and the job has 2", self.log(job))
 
     def test_weak_scaling(self):
         """A rank's share stands in the config; configs of ours are for larger machines."""
-        shares = {"matmul": ("m = 100\nn = 64", " m={} n=64 ", 100), "transpose": ("m = 100\nn = 64", " m={} n=64 ", 100),
-                  "stencil": ('shape = "40x64"  # a row\nsteps = 4', " shape={}x64 ", 40), "sort": ("n = 1000", " n={} ", 1000)}
+        shares = {"matmul": ("m = 100\nn = 64", " m={} n=64 ", 100),
+                  "transpose": ("m = 100\nn = 64", " m={} n=64 ", 100),
+                  "stencil": ('shape = "40x64"  # a row\nsteps = 4', " shape={}x64 ", 40),
+                  "sort": ("n = 1000", " n={} ", 1000)}
         jobs = {}
         for workload, (text, _, _) in shares.items():
             with open(self.path(f"{workload}.toml"), "w") as config:
                 config.write(text + "\n")
-            jobs[workload] = self.submit("--array=0-1", "--ntasks-per-node=2", "jobs/slurm/weak_scaling.sbatch", workload,
+            jobs[workload] = self.submit("--array=0-1", "--ntasks-per-node=2",
+                                         "jobs/slurm/weak_scaling.sbatch", workload,
                                          f"{workload}.toml", *QUICK)
         for workload, job in jobs.items():
             self.succeed(job, tasks=2)
@@ -165,14 +184,16 @@ class Scripts(SlurmCase):
 
     def test_sweep(self):
         """The tasks of an array share the points, and collect puts them together, once."""
-        job = self.submit("--array=1-3", "jobs/slurm/sweep.sbatch", "3", "matmul", "configs/matmul/smoke.toml", *QUICK,
+        job = self.submit("--array=1-3", "jobs/slurm/sweep.sbatch", "3", "matmul",
+                          "configs/matmul/smoke.toml", *QUICK,
                           "--n", "16,24,32", "--k", 16, "--type", "f64")
         self.succeed(job, tasks=3)
         parts = [f"results/sweep-matmul-smoke-3/{part}.h5" for part in (1, 2, 3)]
         points = [self.points(part) for part in parts]
         self.assertEqual([len(p) for p in points], [4, 4, 4])
         for _ in range(2):
-            result = tessera.run("slurm", "collect", *parts, "--results", "sweep.h5", folder=self.work)
+            result = tessera.run("slurm", "collect", *parts, "--results", "sweep.h5",
+                                 folder=self.work)
             self.assertEqual(result.code, tessera.OK, str(result))
             self.assertIn("collected: 3 runs of 3 files in sweep.h5", result.out)
             self.assertEqual(sorted(self.points("sweep.h5")), sorted(sum(points, [])))
@@ -182,11 +203,15 @@ class Generated(SlurmCase):
     """What `tessera slurm` writes is what Slurm takes."""
 
     def tessera_slurm(self, *words):
-        """As a user runs it: sbatch hands the environment on, so it is that of the cluster and nothing more."""
-        done = subprocess.run([tessera.PROGRAM, "slurm", *(str(word) for word in words)], cwd=self.work, text=True,
+        """As a user runs it: sbatch hands the environment on, so it is that of the cluster and
+        nothing more."""
+        done = subprocess.run([tessera.PROGRAM, "slurm", *(str(word) for word in words)],
+                              cwd=self.work, text=True,
                               capture_output=True, timeout=120,
-                              env={**cluster.environment, "TESSERA_MACHINE_FILE": self.path("machine.toml")})
-        return tessera.Result(["tessera", "slurm", *map(str, words)], done.returncode, done.stdout, done.stderr, 0)
+                              env={**cluster.environment,
+                                   "TESSERA_MACHINE_FILE": self.path("machine.toml")})
+        return tessera.Result(["tessera", "slurm", *map(str, words)], done.returncode, done.stdout,
+                              done.stderr, 0)
 
     def submitted(self, *words):
         result = self.tessera_slurm(*words, "--submit")
@@ -195,7 +220,9 @@ class Generated(SlurmCase):
 
     def test_scripts_of_all_workloads(self):
         asked = ("--tasks-per-node", 2, "--cpus-per-task", 1, "--time", 10)
-        jobs = {w: self.submitted(w, *SMALL[w], *QUICK, *asked, *(("--gpus", 2, "--kernel", "cache_oblivious") if w == "matmul" else ()))
+        jobs = {w: self.submitted(w, *SMALL[w], *QUICK, *asked,
+                                  *(("--gpus", 2, "--kernel", "cache_oblivious") if w == "matmul"
+                                    else ()))
                 for w in WORKLOADS}
         for workload, job in jobs.items():
             task, = self.succeed(job)
@@ -204,20 +231,24 @@ class Generated(SlurmCase):
             self.assertEqual(task["TimeLimit"], "00:10:00")
             with h5py.File(self.path(file)) as results:
                 run, = results.values()
-                self.assertLess(run["ranks/peak_resident"][()].sum(), int(task["MinMemoryNode"].strip("M")) << 20)
+                self.assertLess(run["ranks/peak_resident"][()].sum(),
+                                int(task["MinMemoryNode"].strip("M")) << 20)
             if workload == "matmul":
                 self.assertEqual(task["TresPerNode"], "gres:gpu:2")
 
     def test_an_array_shares_the_points_out(self):
-        job = self.submitted("matmul", "--config", "configs/matmul/smoke.toml", *QUICK, "--n", "8,16,24", "--type", "f64",
-                             "--k", 8, "--array", 2, "--cpus-per-task", 1, "--time", 10, "--job-name", "shared")
+        job = self.submitted("matmul", "--config", "configs/matmul/smoke.toml", *QUICK, "--n",
+                             "8,16,24", "--type", "f64",
+                             "--k", 8, "--array", 2, "--cpus-per-task", 1, "--time", 10,
+                             "--job-name", "shared")
         self.succeed(job, tasks=2)
         points = [self.points(f"shared-2/{task}.h5", ranks=1) for task in (1, 2)]
         self.assertEqual([len(p) for p in points], [6, 6])
         self.assertEqual(len(set(sum(points, []))), 12)
 
     def test_what_the_cluster_has_not_is_refused_in_its_words(self):
-        result = self.tessera_slurm("sort", "--n", 1000, "--cpus-per-task", 1, "--partition", "nowhere", "--time", 5, "--submit",
+        result = self.tessera_slurm("sort", "--n", 1000, "--cpus-per-task", 1, "--partition",
+                                    "nowhere", "--time", 5, "--submit",
                                     "--job-name", "wide")
         self.assertEqual(result.code, tessera.USAGE, str(result))
         self.assertIn("sbatch: error:", result.err)
@@ -241,17 +272,21 @@ class Requeue(SlurmCase):
 
     def run_to_the_end(self, steps):
         """Uninterrupted, without Slurm: what the hash has to be."""
-        whole = tessera.run("stencil", *self.SHAPE, "--steps", steps, "--results", f"whole{steps}.h5", folder=self.work,
+        whole = tessera.run("stencil", *self.SHAPE, "--steps", steps, "--results",
+                            f"whole{steps}.h5", folder=self.work,
                             timeout=300)
         self.assertEqual(whole.code, tessera.OK, str(whole))
         return self.hash_of(f"whole{steps}.h5")
 
     def test_a_signal_a_checkpoint_a_requeue_and_the_same_result(self):
-        """Endless until it is ended: first stopped by the time limit, then by a signal of ours. The field after as many steps
+        """Endless until it is ended: first stopped by the time limit, then by a signal of ours. The
+        field after as many steps
         is then that of an unbroken run."""
-        words = (*self.SHAPE, "--kernel", "auto", *QUICK, "--checkpoint", "results/ck.h5", "--results", "results/heat.h5")
+        words = (*self.SHAPE, "--kernel", "auto", *QUICK, "--checkpoint", "results/ck.h5",
+                 "--results", "results/heat.h5")
         stencil = ("jobs/slurm/stencil.sbatch", "configs/stencil/smoke.toml", *words)
-        job = self.submit("--time=1", "--signal=B:USR1@50", *stencil, "--steps", 10**9, "--checkpoint-every", "1s")
+        job = self.submit("--time=1", "--signal=B:USR1@50", *stencil, "--steps", 10**9,
+                          "--checkpoint-every", "1s")
         checkpoint = self.path("results/ck.h5")
         self.wait_until(lambda: os.path.exists(checkpoint), "a checkpoint")
         for restarts in (1, 2):
@@ -259,8 +294,10 @@ class Requeue(SlurmCase):
             if restarts == 2:
                 cluster.client("scancel", "--batch", "--signal=USR1", job)
             self.wait_until(lambda: cluster.job(job)[0]["Restarts"] == str(restarts), "a requeue")
-            cluster.client("scontrol", "update", f"JobId={job}", "TimeLimit=30")  # from now on only we signal, however slow it is
-            self.wait_until(lambda: self.log(job).count("resumed: results/ck.h5") == restarts, "a resume")
+            # from now on only we signal, however slow it is
+            cluster.client("scontrol", "update", f"JobId={job}", "TimeLimit=30")
+            self.wait_until(lambda: self.log(job).count("resumed: results/ck.h5") == restarts,
+                            "a resume")
             self.wait_until(lambda: self.step_of(checkpoint) > before, "progress")
         cluster.client("scancel", job)
         cluster.wait(job)
@@ -272,7 +309,8 @@ class Requeue(SlurmCase):
         self.assertEqual(self.hash_of("results/heat.h5"), self.run_to_the_end(step + 5))
 
     def step_of(self, file):
-        """Of the newest whole checkpoint: the one before, where a job was ended while it put the next in its place."""
+        """Of the newest whole checkpoint: the one before, where a job was ended while it put the
+        next in its place."""
         for _ in range(500):
             for name in (file, file + ".previous"):
                 try:
@@ -283,13 +321,15 @@ class Requeue(SlurmCase):
         self.fail("no checkpoint")
 
     def test_a_sweep_goes_on_after_its_last_point(self):
-        job = self.submit("jobs/slurm/sort.sbatch", "configs/sort/smoke.toml", *QUICK, "--n", "1000:900000:1000",
+        job = self.submit("jobs/slurm/sort.sbatch", "configs/sort/smoke.toml", *QUICK, "--n",
+                          "1000:900000:1000",
                           "--type", "u64", "--input", "uniform", "--results", "results/long.h5")
         self.wait_until(lambda: os.path.exists(self.path("results/long.h5")), "a point")
         cluster.client("scancel", "--batch", "--signal=USR1", job)
         self.wait_until(lambda: cluster.job(job)[0]["Restarts"] == "1", "a requeue")
         done = int(re.search(r"stopped by a signal after (\d+) of 1800 points", self.log(job))[1])
-        self.wait_until(lambda: len(self.points("results/long.h5")) > done, "points of the second start")
+        self.wait_until(lambda: len(self.points("results/long.h5")) > done,
+                        "points of the second start")
         cluster.client("scancel", "--batch", "--signal=USR1", job)
         self.wait_until(lambda: cluster.job(job)[0]["Restarts"] == "2", "a second requeue")
         cluster.client("scancel", job)

@@ -1,6 +1,8 @@
-"""scale.py <smpirun> <smpi_scale> [RANKS...] [WORKLOAD...]: the table of the distributed algorithms on simulated machines.
+"""scale.py <smpirun> <smpi_scale> [RANKS...] [WORKLOAD...]: the table of the distributed algorithms
+on simulated machines.
 
-Fails when a result is not right, not that of one rank, or a job does not end as it should. A job that takes longer
+Fails when a result is not right, not that of one rank, or a job does not end as it should. A job
+that takes longer
 than its limit is said to be unfinished; nothing is known of it then.
 """
 
@@ -9,28 +11,40 @@ import subprocess
 import sys
 import tempfile
 
-WORKLOADS = ["matmul-recursive", "matmul-summa", "matmul-summa-deep", "matmul-summa-wide", "matmul-summa-tall",
-             "transpose-alltoall", "transpose-pairwise", "sort-exact", "sort-samplesort", "stencil-1-step", "stencil-4-steps"]
+WORKLOADS = ["matmul-recursive", "matmul-summa", "matmul-summa-deep", "matmul-summa-wide",
+             "matmul-summa-tall",
+             "transpose-alltoall", "transpose-pairwise", "sort-exact", "sort-samplesort",
+             "stencil-1-step", "stencil-4-steps"]
 LIMIT = float(os.environ.get("TESSERA_SMPI_LIMIT", "120"))  # seconds for one workload
 LINK = 12.5e9
-# (topology, its parameters, nodes, bytes/s of a node when all send to all). The fat tree has full bisection; in the
-# dragonflies 8 (2) links join two groups of 64 (16) nodes, over which each sends a quarter of its data to each other
+# (topology, its parameters, nodes, bytes/s of a node when all send to all). The fat tree has full
+# bisection; in the
+# dragonflies 8 (2) links join two groups of 64 (16) nodes, over which each sends a quarter of its
+# data to each other
 # group. In the small one 64 ranks already lie in several groups.
 PLATFORMS = {"fat tree": ("FAT_TREE", "2;16,16;1,16;1,1", 256, LINK),
              "dragonfly": ("DRAGONFLY", "4,8;4,4;4,4;4", 256, LINK * 8 / 64 * 4),
              "dragonfly64": ("DRAGONFLY", "4,2;2,2;4,2;2", 64, LINK * 2 / 16 * 4)}
-# The figures are those of links as messages see them; a rank spends 0.3 us on each message it sends or takes.
-CONFIGURATION = ["smpi/simulate-computation:no", "smpi/wtime:0", "smpi/coll-selector:mpich", "smpi/bw-factor:0:1",
-                 "smpi/lat-factor:0:1", "smpi/ois:0:3e-7:0", "smpi/or:0:3e-7:0", "network/crosstraffic:no"]
-COLUMNS = ["workload", "platform", "ranks", "right?", "messages", "bytes", "simulated us", "predicted us", "ratio"]
+# The figures are those of links as messages see them; a rank spends 0.3 us on each message it sends
+# or takes.
+CONFIGURATION = ["smpi/simulate-computation:no", "smpi/wtime:0", "smpi/coll-selector:mpich",
+                 "smpi/bw-factor:0:1",
+                 "smpi/lat-factor:0:1", "smpi/ois:0:3e-7:0", "smpi/or:0:3e-7:0",
+                 "network/crosstraffic:no"]
+COLUMNS = ["workload", "platform", "ranks", "right?", "messages", "bytes", "simulated us",
+           "predicted us", "ratio"]
 
 
 def write_platform(folder, topology, parameters, nodes):
-    platform, hosts = (os.path.join(folder, f"{topology}-{nodes}.{kind}") for kind in ("xml", "hosts"))
+    platform, hosts = (os.path.join(folder, f"{topology}-{nodes}.{kind}")
+                       for kind in ("xml", "hosts"))
     with open(platform, "w", encoding="utf-8") as file:
-        file.write('<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
-                   f'<platform version="4.1">\n<cluster id="c" prefix="node-" suffix="" radical="0-{nodes - 1}" '
-                   f'speed="10Gf" bw="{LINK}Bps" lat="250ns" topology="{topology}" topo_parameters="{parameters}"/>\n'
+        file.write('<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM '
+                   '"https://simgrid.org/simgrid.dtd">\n'
+                   f'<platform version="4.1">\n<cluster id="c" prefix="node-" suffix="" '
+                   f'radical="0-{nodes - 1}" '
+                   f'speed="10Gf" bw="{LINK}Bps" lat="250ns" topology="{topology}" '
+                   f'topo_parameters="{parameters}"/>\n'
                    "</platform>\n")
     with open(hosts, "w", encoding="utf-8") as file:
         file.writelines(f"node-{i}\n" for i in range(nodes))
@@ -39,8 +53,10 @@ def write_platform(folder, topology, parameters, nodes):
 
 def run(smpirun, program, files, crowd, ranks, workload):
     """The program's line about the workload, split; None when it was not finished in time."""
-    command = [smpirun, "-no-privatize", "-np", str(ranks), "-platform", files[0], "-hostfile", files[1],
-               "--log=root.thres:warning", *(f"--cfg={c}" for c in CONFIGURATION), program, str(crowd), workload]
+    command = [smpirun, "-no-privatize", "-np", str(ranks), "-platform", files[0], "-hostfile",
+               files[1],
+               "--log=root.thres:warning", *(f"--cfg={c}" for c in CONFIGURATION), program,
+               str(crowd), workload]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           start_new_session=True) as job:
         try:
@@ -60,7 +76,8 @@ def main():
     ranks = [int(word) for word in words if word.isdigit()]
     workloads = [word for word in words if not word.isdigit()] or WORKLOADS
     faults = 0
-    print("Communication alone: computing takes no simulated time. predicted: the model of `--plan`.")
+    print("Communication alone: computing takes no simulated time. predicted: the model of "
+          "`--plan`.")
     print("{:<20}{:<12}{:>6} {:<7}{:>9}{:>13}{:>14}{:>14}{:>7}".format(*COLUMNS))
     with tempfile.TemporaryDirectory() as folder:
         for name, (topology, parameters, nodes, crowd) in PLATFORMS.items():
@@ -70,7 +87,8 @@ def main():
                 for count in [1, *(count for count in ranks if count <= nodes)]:
                     fields = run(smpirun, program, files, crowd, count, workload)
                     if fields is None:
-                        print(f"{workload:<20}{name:<12}{count:>6} unfinished after {LIMIT:.0f} s", flush=True)
+                        print(f"{workload:<20}{name:<12}{count:>6} unfinished after {LIMIT:.0f} s",
+                              flush=True)
                         continue
                     verdict, digest, messages, size, _, simulated, predicted = fields[2:]
                     one = digest if count == 1 else one
@@ -78,7 +96,8 @@ def main():
                     faults += right == "NO"
                     took, said = float(simulated) * 1e6, float(predicted) * 1e6
                     ratio = f"{said / took:7.2f}" if took > 0 else "      -"
-                    print(f"{workload:<20}{name:<12}{count:>6} {right:<7}{messages:>9}{size:>13}{took:>14.1f}"
+                    print(f"{workload:<20}{name:<12}{count:>6} "
+                          f"{right:<7}{messages:>9}{size:>13}{took:>14.1f}"
                           f"{said:>14.1f}{ratio}", flush=True)
     sys.exit(1 if faults else 0)
 
