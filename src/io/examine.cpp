@@ -22,6 +22,7 @@
 #include "io/results.hpp"
 #include "io/schema.hpp"
 #include "io/standing.hpp"
+#include "io/storage.hpp"
 #include "io/verify_file.hpp"
 
 namespace tessera::io {
@@ -136,12 +137,15 @@ Handle transfer_of_two() {
   return list;
 }
 
-/// Reads the first and the last element: enough to meet a damaged chunk index, a missing filter or
-/// a cut file. In one call, or the library decodes a chunk twice that both lie in.
+/// Looks at the lengths of all chunks and reads the first and the last element: enough to meet a
+/// damaged chunk index, a missing filter or a cut file. In one call, or the library decodes a chunk
+/// twice that both lie in.
 void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name, hid_t transfer,
                  Guard& guard) {
   if (!info.reads_as_number() || info.shape.empty()) return;
   if (std::find(info.shape.begin(), info.shape.end(), 0) != info.shape.end()) return;
+  if (!info.chunk.empty())
+    require_whole_chunks(dataset, Handle(H5Dget_create_plist(dataset), H5Pclose), name);
   const std::vector<hsize_t> first(info.shape.size(), 0), one(info.shape.size(), 1);
   std::vector<hsize_t> last;
   for (const index_t extent : info.shape) last.push_back(static_cast<hsize_t>(extent - 1));

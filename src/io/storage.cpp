@@ -98,4 +98,20 @@ void require_readable(hid_t dataset, hid_t creation, const DatasetName& name, in
   if (H5Pget_layout(creation) == H5D_VIRTUAL) require_sources(dataset, creation, name, depth);
 }
 
+void require_whole_chunks(hid_t dataset, hid_t creation, const DatasetName& name) {
+  if (H5Pget_layout(creation) != H5D_CHUNKED || H5Pget_nfilters(creation) > 0) return;
+  const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
+  const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
+  std::array<hsize_t, H5S_MAX_RANK> chunk{};
+  const int rank = H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
+  hsize_t bytes = H5Tget_size(type), count = 0;
+  for (int d = 0; d < rank; ++d) bytes *= chunk[static_cast<std::size_t>(d)];
+  h5_check_rc(H5Dget_num_chunks(dataset, space, &count), ExitCode::bad_data, name.text());
+  const hsize_t stored = H5Dget_storage_size(dataset);
+  require(stored == count * bytes, ExitCode::bad_data,
+          fmt::format("{} has {} chunks of {} bytes, but {} bytes in its file, which is damaged; "
+                      "make it again",
+                      name.text(), count, bytes, stored));
+}
+
 }  // namespace tessera::io

@@ -166,7 +166,9 @@ class VirtualDataset {
     try {
       const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, source),
                             H5Pclose);
-      require_readable(dataset, creation, {home_of(in), path}, depth_ + 1);
+      const DatasetName its{home_of(in), path};
+      require_readable(dataset, creation, its, depth_ + 1);
+      require_whole_chunks(dataset, creation, its);
     } catch (const Error& error) {
       throw Error(error.code(),
                   fmt::format("{} is virtual over {}: {}", name_.text(), source, error.what()));

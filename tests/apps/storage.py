@@ -39,6 +39,33 @@ class Storage(Refused):
         return name
 
 
+class Chunks(Storage):
+    def test_a_chunk_whose_stored_length_is_not_that_of_a_chunk(self):
+        """HDF5 1.10 would take what lies in memory behind the shorter buffer for numbers."""
+        with h5py.File(self.path("c.h5"), "w", libver="earliest") as file:
+            file.create_dataset("A", data=VALUES, chunks=(7, 6))
+        with open(self.path("c.h5"), "rb") as file:
+            data = file.read()
+        self.transposed("c.h5:/A", VALUES)
+        os.unlink(self.path("t.h5"))
+        size = 7 * 6 * 8
+        keys = [at for at in range(len(data) - 8) if data[at:at + 8] == size.to_bytes(8, "little")]
+        self.assertGreaterEqual(len(keys), 20)  # entries of the tree: length, no filter left out
+        with h5py.File(self.path("v.h5"), "w") as file:
+            layout = h5py.VirtualLayout(VALUES.shape, "f8")
+            layout[...] = h5py.VirtualSource("d.h5", "A", VALUES.shape)
+            file.create_virtual_dataset("V", layout)
+        for key, length in ((keys[0], 8), (keys[9], size - 1), (keys[19], 2 * size)):
+            damaged = bytearray(data)
+            damaged[key:key + 4] = length.to_bytes(4, "little")
+            with open(self.path("d.h5"), "wb") as file:
+                file.write(damaged)
+            words = ("d.h5:/A", f"20 chunks of {size} bytes", f"{19 * size + length} bytes")
+            with self.subTest(length=length):
+                self.refuse_input(BAD_DATA, "d.h5:/A", words, SOME)
+                self.refuse_input(BAD_DATA, "v.h5:/V", words)
+
+
 class Virtual(Storage):
     def virtual(self, name, source, shape=(30, 20), path="A", **how):
         """A dataset of 30 x 20 whose first rows are those of the source."""
