@@ -29,22 +29,30 @@ void for_each_index(index_t n, int threads, const F& f) {
   });
 }
 
-/// What one pass works on.
-struct Work {
-  machine::Buffer<Pair> pairs, spare;
-  machine::Buffer<Index> places, values;
+/// The pairs of a pass, and as many that the sort needs beside them.
+struct Pairs {
+  machine::Buffer<Pair> sorted, spare;
 };
 
-/// places[0 : share] = the stable permutation that sorts values[0 : share].
-void argsort_once(const mpi::Communicator& comm, layout::Range mine, const Method& method,
-                  Work& work, mpi::Phases& phases) {
-  for_each_index(mine.size(), method.threads, [&](index_t j) {
-    work.pairs[j] = {work.values[j], static_cast<Index>(mine.begin + j)};
+Pairs pairs_for(const mpi::Communicator& comm, index_t n) {
+  Pairs pairs;
+  mpi::together(comm, "allocate", [&] {
+    pairs = {machine::Buffer<Pair>(n), machine::Buffer<Pair>(n)};
   });
-  const index_t n = sort_pairs(comm, Room<Pair>{work.pairs.data(), work.spare.data(), mine.size()},
-                               method, phases);
+  return pairs;
+}
+
+/// places[0 : share] = the stable permutation that sorts values[0 : share], which may lie in the
+/// spare pairs.
+void argsort_once(const mpi::Communicator& comm, layout::Range mine, const Method& method,
+                  Pairs& pairs, const Index* values, Index* places, mpi::Phases& phases) {
+  for_each_index(mine.size(), method.threads, [&](index_t j) {
+    pairs.sorted[j] = {values[j], static_cast<Index>(mine.begin + j)};
+  });
+  const index_t n = sort_pairs(
+      comm, Room<Pair>{pairs.sorted.data(), pairs.spare.data(), mine.size()}, method, phases);
   TESSERA_EXPECTS(n == mine.size());
-  for_each_index(n, method.threads, [&](index_t j) { work.places[j] = work.pairs[j].index; });
+  for_each_index(n, method.threads, [&](index_t j) { places[j] = pairs.sorted[j].index; });
 }
 
 /// About how many rows a row has that are like it in the values, itself aside: from pairs alike in
@@ -109,58 +117,60 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
     const mpi::PhaseScope scope(phases, "sort");
     digits = pack_keys(comm, columns, n, method.threads);
   }
-  Work work;
-  mpi::together(comm, "allocate", [&] {
-    work = {machine::Buffer<Pair>(n), machine::Buffer<Pair>(n), machine::Buffer<Index>(n),
-            machine::Buffer<Index>(n)};
-  });
+  Pairs pairs = pairs_for(comm, n);
   const auto digit_of_rows = [&](std::size_t d, Index* to, Index* scratch) {
     const mpi::PhaseScope scope(phases, "sort");
     key_digit(columns, digits[d], n, to, scratch, method.threads);
   };
-  if (digits.empty()) std::iota(result.begin(), result.end(), static_cast<Index>(mine.begin));
-  if (digits.size() > 1) {
+  if (digits.size() == 1) {
+    auto* const values = reinterpret_cast<Index*>(pairs.spare.data());
+    digit_of_rows(0, values, values + n);
+    argsort_once(comm, mine, method, pairs, values, permutation, phases);
+    if (kept != nullptr) *kept = {true, digits[0], std::move(pairs.sorted)};
+    return;
+  }
+  if (digits.empty()) {
+    std::iota(result.begin(), result.end(), static_cast<Index>(mine.begin));
+    return;
+  }
+  machine::Buffer<Index> places, values;
+  mpi::together(comm, "allocate", [&] {
+    places = machine::Buffer<Index>(n);
+    values = machine::Buffer<Index>(n);
+  });
+  {
     constexpr double few_alike = 2;  // more of them are sorted sooner by a pass than tie by tie
-    digit_of_rows(0, work.values.data(), work.places.data());
-    if (alike_rows(comm, {work.values.data(), static_cast<std::size_t>(n)}) <= few_alike) {
-      argsort_once(comm, mine, method, work, phases);
-      work.spare = {};
-      const TieBreak how{
-          comm,          map, digits.size(), digit_of_rows, work.values.span(), work.places.span(),
-          method.threads};
-      const std::span<Pair> pairs(work.pairs.data(), static_cast<std::size_t>(n));
-      if (break_ties(how, pairs, phases)) {
-        std::transform(pairs.begin(), pairs.end(), permutation,
+    digit_of_rows(0, values.data(), places.data());
+    if (alike_rows(comm, {values.data(), static_cast<std::size_t>(n)}) <= few_alike) {
+      argsort_once(comm, mine, method, pairs, values.data(), places.data(), phases);
+      pairs.spare = {};
+      const TieBreak how{comm,          map,           digits.size(), digit_of_rows,
+                         values.span(), places.span(), method.threads};
+      const std::span<Pair> tied(pairs.sorted.data(), static_cast<std::size_t>(n));
+      if (break_ties(how, tied, phases)) {
+        std::transform(tied.begin(), tied.end(), permutation,
                        [](const Pair& pair) { return pair.index; });
         return;
       }
-      mpi::together(comm, "allocate", [&] { work.spare = machine::Buffer<Pair>(n); });
+      mpi::together(comm, "allocate", [&] { pairs.spare = machine::Buffer<Pair>(n); });
     }
-  }
-  if (digits.size() == 1) {
-    digit_of_rows(0, work.values.data(), work.places.data());
-    argsort_once(comm, mine, method, work, phases);
-    std::copy_n(work.places.data(), n, permutation);
-    if (kept != nullptr) *kept = {true, digits[0], std::move(work.pairs)};
-    return;
   }
   for (std::size_t d = digits.size(); d-- > 0;) {
     if (d + 1 == digits.size()) {
-      digit_of_rows(d, work.values.data(), work.places.data());
-      argsort_once(comm, mine, method, work, phases);
-      std::copy_n(work.places.data(), n, permutation);
+      digit_of_rows(d, values.data(), places.data());
+      argsort_once(comm, mine, method, pairs, values.data(), permutation, phases);
       continue;
     }
-    digit_of_rows(d, work.places.data(), work.values.data());
+    digit_of_rows(d, places.data(), values.data());
     {
       const mpi::PhaseScope scope(phases, "permute");
-      gather<Index>(comm, map, work.places.data(), result, work.values.data(), method.threads);
+      gather<Index>(comm, map, places.data(), result, values.data(), method.threads);
     }
-    argsort_once(comm, mine, method, work, phases);
+    argsort_once(comm, mine, method, pairs, values.data(), places.data(), phases);
     const mpi::PhaseScope scope(
         phases, "permute");  // places are those of the last order: back to the rows'
-    gather<Index>(comm, map, permutation, work.places.span(), work.values.data(), method.threads);
-    std::copy_n(work.values.data(), n, permutation);
+    gather<Index>(comm, map, permutation, places.span(), values.data(), method.threads);
+    std::copy_n(values.data(), n, permutation);
   }
 }
 

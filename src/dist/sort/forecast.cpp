@@ -52,10 +52,9 @@ Forecast of_rank(const ForecastRequest& q, index_t share) {
     return f;
   }
   f.home_bytes = share * (q.key_bytes + 8);
-  const index_t places = share * 8;
-  const index_t values = q.passes > 1 ? share * 8 : 0;
+  const index_t between_passes = share * 8 + share * 8 + gather_bytes(q.ranks, share, 8);
   const index_t while_sorting =
-      held + places + values + std::max(sorting, held + gather_bytes(q.ranks, share, 8));
+      held + std::max(sorting, held) + (q.passes > 1 ? between_passes : 0);
   const index_t while_checking = share * (8 + 8 + 8 + 1) + gather_bytes(q.ranks, share, 8);
   const index_t while_carrying = carry_bytes(q, share);
   f.work_bytes = std::max({while_sorting, while_checking, while_carrying});
