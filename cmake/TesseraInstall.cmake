@@ -14,6 +14,11 @@ install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera FILES_MAT
         PATTERN "lab" EXCLUDE)
 install(DIRECTORY apps/report configs DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
         FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
+# In the folders of the tree, so that the links of the pages hold.
+install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY apps/manual DESTINATION ${CMAKE_INSTALL_DOCDIR}/apps)
+install(FILES src/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
+install(DIRECTORY src/decisions DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
 install(FILES jobs/env.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/jobs)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tessera)

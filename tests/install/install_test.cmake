@@ -25,7 +25,9 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 
 run(${prefix}/bin/tessera --version)
 run(${prefix}/bin/tessera list)
-foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.toml include/tessera/tessera.hpp)
+foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.toml include/tessera/tessera.hpp
+        share/doc/tessera/README.md share/doc/tessera/apps/manual/index.md share/doc/tessera/apps/manual/matmul_variants.png
+        share/doc/tessera/src/README.md share/doc/tessera/src/decisions/io.md)
   if(NOT EXISTS ${prefix}/${file})
     message(FATAL_ERROR "${file} was not installed")
   endif()
