@@ -1,7 +1,7 @@
 """tessera sort against numpy: sort and lexsort, of every type, input, order and storage form.
 
-Compared bit by bit in the one order that README.md gives, zeros and NaNs included. Every result
-must also have the same bytes on one rank.
+Compared bit by bit in the one order that apps/manual/sort.md gives, zeros and NaNs included. Every
+result must also have the same bytes on one rank.
 """
 
 import concurrent.futures

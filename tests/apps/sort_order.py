@@ -1,5 +1,5 @@
-"""The one order of tessera sort (README.md, Sorting), and that nothing asked for beside a sort
-changes it."""
+"""The one order of tessera sort (apps/manual/sort.md, Order), and that no other output changes
+it."""
 
 import tessera
 from tessera import h5py, numpy

@@ -222,7 +222,7 @@ class Rounding(tessera.Case):
             numpy.testing.assert_array_equal(got.view("u2"), numpy.arange(65536, dtype="u2"))
 
     def test_a_step_adds_half_a_unit_of_the_largest_value(self):
-        """The tolerance that README states, where the weights' magnitudes add up to 1."""
+        """The tolerance that the manual states, where the weights' magnitudes add up to 1."""
         u = numpy.random.default_rng(tessera.SEED).uniform(-1, 1, (70, 90)).astype("f2")
         name = tessera.write_matrix(self.path("u.h5"), u, name="u")
         for steps in (1, 20):
