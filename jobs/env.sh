@@ -6,10 +6,12 @@
 #   tessera_job    RANKS THREADS COMMAND...    in a batch script: runs it, and is queued again when it stopped in time to go on
 #   tessera_cores                              prints the physical cores that this process may use
 #
-# Every line below cures a trap that somebody fell into; variables that are already set are left alone.
-# TESSERA_LAUNCHER=srun starts by Slurm's own launcher instead of mpirun; TESSERA_SHOW_COMMAND=1 prints the command.
+# Every line below cures a trap that somebody fell into; variables that are already set are left
+# alone. TESSERA_LAUNCHER=srun starts by Slurm's own launcher instead of mpirun;
+# TESSERA_SHOW_COMMAND=1 prints the command.
 
-# Cores of the affinity mask, siblings of one core counted once, and no more than the control group's share of time.
+# Cores of the affinity mask, siblings of one core counted once, and no more than the control
+# group's share of time.
 tessera_cores() {
   local list first last cpu siblings cores quota period
   list=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status 2>/dev/null)
@@ -44,7 +46,8 @@ tessera_exec() {
   if ! tessera_may_read_peers; then
     export OMPI_MCA_btl_vader_single_copy_mechanism=${OMPI_MCA_btl_vader_single_copy_mechanism:-none}
   fi
-  # Open MPI's own MPI-IO module hangs on Lustre, and HDF5's file locks fail on most network file systems.
+  # Open MPI's own MPI-IO module hangs on Lustre, and HDF5's file locks fail on most network file
+  # systems.
   case $(stat -f -c %T . 2>/dev/null) in
     lustre | nfs* | gpfs | beegfs | panfs | ceph | smb* | fuse*)
       export OMPI_MCA_io=${OMPI_MCA_io:-romio321} HDF5_USE_FILE_LOCKING=${HDF5_USE_FILE_LOCKING:-FALSE} ;;
@@ -56,7 +59,8 @@ tessera_exec() {
   # Unasked, mpirun binds each of up to two ranks to one core, where all its threads would sit.
   local place=(--map-by "slot:PE=$threads" --bind-to core)
   if [ $((ranks * threads)) -gt "$cores" ]; then
-    # More ranks than slots is an error unless asked for; binding them too, and places would pin the same cores twice.
+    # More ranks than slots is an error unless asked for; binding them too, and places would pin the
+    # same cores twice.
     place=(--bind-to none)
     unset OMP_PLACES
     export OMP_PROC_BIND=false OMP_WAIT_POLICY=passive OMPI_MCA_mpi_yield_when_idle=1
@@ -70,8 +74,8 @@ tessera_become() {
   exec "$@"
 }
 
-# Containers often forbid one process to read another's memory ("Read -1, expected N, errno = 1"): it takes
-# CAP_SYS_PTRACE (bit 19), or neither a seccomp filter nor Yama in the way.
+# Containers often forbid one process to read another's memory ("Read -1, expected N, errno = 1"):
+# it takes CAP_SYS_PTRACE (bit 19), or neither a seccomp filter nor Yama in the way.
 tessera_may_read_peers() {
   local effective seccomp yama=0
   effective=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)
@@ -82,9 +86,10 @@ tessera_may_read_peers() {
 
 tessera_launch() { (tessera_exec "$@"); }
 
-# The launch line of a batch script. Slurm sends USR1 to the batch shell before the time is up (--signal=B:USR1@120): it
-# goes on to the launcher, which hands it to every rank. A program that then stops with what it needs to go on (exit code
-# 85) is queued again, at most $TESSERA_REQUEUES times.
+# The launch line of a batch script. Slurm sends USR1 to the batch shell before the time is up
+# (--signal=B:USR1@120): it goes on to the launcher, which hands it to every rank. A program that
+# then stops with what it needs to go on (exit code 85) is queued again, at most $TESSERA_REQUEUES
+# times.
 tessera_job() { # ranks threads command...
   local code=0
   tessera_signalled=

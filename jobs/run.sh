@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# bash jobs/run.sh: sets up, builds, makes real input, and runs the main job of every workload on this machine.
-# Everything it makes lies in build/ and results/ of this tree; run it as often as you like.
+# bash jobs/run.sh: sets up, builds, makes real input, and runs the main job of every workload on
+# this machine. Everything it makes lies in build/ and results/ of this tree; run it as often as you
+# like.
 set -euo pipefail
 
 # shellcheck source=jobs/setup.sh
@@ -11,7 +12,8 @@ tessera_forget_launcher
 cd "$tessera_root"
 SECONDS=0
 
-# Two ranks at least, for a distributed job; one a NUMA node where there are more; the threads share the rest.
+# Two ranks at least, for a distributed job; one a NUMA node where there are more; the threads share
+# the rest.
 choose_ranks() {
   cores=$(tessera_cores)
   local numa
@@ -21,7 +23,8 @@ choose_ranks() {
   threads=$((cores / ranks > 0 ? cores / ranks : 1))
 }
 
-# Channels of the main job: more work for more cores, at most an eighth of the free memory for the three matrices.
+# Channels of the main job: more work for more cores, at most an eighth of the free memory for the
+# three matrices.
 choose_size() {
   local megabytes
   megabytes=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
@@ -168,7 +171,8 @@ built=$SECONDS
 tessera_say "ready after $built s; $cores core(s) here: $ranks ranks x $threads thread(s)"
 
 tessera_say "what this machine can do at most"
-# Messages first; a waiting rank would disturb the probes of the node, which are therefore taken by one alone.
+# Messages first; a waiting rank would disturb the probes of the node, which are therefore taken by
+# one alone.
 tessera_launch 2 1 "$program" machine --seconds 0.1 >/dev/null
 echo
 echo "\$ $program machine --seconds 0.1"

@@ -16,7 +16,8 @@ tessera_fail() {
   exit 1
 }
 
-# What a surrounding MPI job leaves in the environment makes a program of ours believe that it is a rank of that job.
+# What a surrounding MPI job leaves in the environment makes a program of ours believe that it is a
+# rank of that job.
 tessera_forget_launcher() {
   local name
   for name in $(compgen -e); do

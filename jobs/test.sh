@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# bash jobs/test.sh [--all] [CTEST ARGUMENT...]: sets up, builds, and runs the test suite; without --all, tests that
-# take long (label slow) stay out. The last line is `N passed, N failed`, and `, N skipped` where some were.
+# bash jobs/test.sh [--all] [CTEST ARGUMENT...]: sets up, builds, and runs the test suite; without
+# --all, tests that take long (label slow) stay out. The last line is `N passed, N failed`, and `, N
+# skipped` where some were.
 set -euo pipefail
 
 # A test's surroundings are its own: nothing of a surrounding job, shell or cluster.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# bash tests/bench.sh <matmul|transpose|stencil|sort> [--quick] [...]: ours and the peers, interleaved in one run.
-# What else is said is for the program of one process alone (its --help has it).
+# bash tests/bench.sh <matmul|transpose|stencil|sort> [--quick] [...]: ours and the peers,
+# interleaved in one run. What else is said is for the program of one process alone (its --help has
+# it).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort [--quick]}

@@ -3,7 +3,8 @@
 #
 # Makes a minimal Debian root with debootstrap, clones HEAD into it, and types the two commands
 # there: as root, or with --user as an ordinary user who may use sudo. Prints what each command took
-# and installed. The last line is the suite's; the exit code is that of the first command that fails.
+# and installed. The last line is the suite's; the exit code is that of the first command that
+# fails.
 #
 #   TESSERA_MIRROR        the archive debootstrap takes packages from (unset: the one apt uses here)
 #   TESSERA_FRESH_CACHE   where the bare root is kept as a tar file (unset: ~/.cache/tessera)

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# bash tests/gpu.sh [--quick | --sanitize] [WORKLOAD...]: on a node with a GPU and without a network, builds, runs the device
-# tests and prints the bench tables last. No workload named: all of them.
-# Without --quick the tests of the program run on the device too, where Python has h5py: TESSERA_DEVICE=gpu.
-# --sanitize: no tables; compute-sanitizer looks for errors of memory, races and what nobody has written. It takes its time.
-# Packages that the node lacks may lie as .deb files in .carry/ of this tree: they are unpacked beside the system.
+# bash tests/gpu.sh [--quick | --sanitize] [WORKLOAD...]: on a node with a GPU and without a
+# network, builds, runs the device tests and prints the bench tables last. No workload named: all of
+# them. Without --quick the tests of the program run on the device too, where Python has h5py:
+# TESSERA_DEVICE=gpu. --sanitize: no tables; compute-sanitizer looks for errors of memory, races and
+# what nobody has written. It takes its time. Packages that the node lacks may lie as .deb files in
+# .carry/ of this tree: they are unpacked beside the system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# The programs with a workload's device tests, those of their tests that compute-sanitizer checks (it is some 100 times slower)
-# and that --quick runs (where it has no list, those that are checked), and the tests of the program itself.
+# The programs with a workload's device tests, those of their tests that compute-sanitizer checks
+# (it is some 100 times slower) and that --quick runs (where it has no list, those that are
+# checked), and the tests of the program itself.
 declare -A tests brief checked raced program_tests shards
 tests[matmul]="kernels_matmul_variants_test kernels_matmul_device_test"
 checked[matmul]='*ExactOnIntegers*:*Anywhere*:*HoweverTheyTravel*'
@@ -71,7 +73,8 @@ build() {
   cmake --build build/gpu --target "$@" >build/gpu.log 2>&1 || { grep -E "error|FAILED" build/gpu.log; exit 1; }
 }
 program_of() { find build/gpu/tests -name "$1" -type f; }
-# Runs a command with each of the words that follow, all at once, and prints in order what they print. Fails if one does.
+# Runs a command with each of the words that follow, all at once, and prints in order what they
+# print. Fails if one does.
 side_by_side() {
   local command=$1 status=0 word pids=() logs
   logs=$(mktemp -d build/gpu.XXXXXX)
@@ -88,7 +91,8 @@ side_by_side() {
   rm -r "$logs"
   return $status
 }
-# Ranks that talk GPU to GPU: up to one more than there are GPUs, at least 3, and two a GPU; --quick has these alone.
+# Ranks that talk GPU to GPU: up to one more than there are GPUs, at least 3, and two a GPU; --quick
+# has these alone.
 exchange_test() {
   local ranks filter="*" counts
   counts=$( (seq 1 3 && seq 1 $((devices + 1)) && echo $((2 * devices))) | sort -nu)
@@ -157,7 +161,8 @@ if [ -n "$sanitizer" ]; then
   sanitize_all
   exit
 fi
-# All tests at once, for they leave most of the machine idle, those of kernels while the rest is built; the tables after them.
+# All tests at once, for they leave most of the machine idle, those of kernels while the rest is
+# built; the tables after them.
 declare -A running
 for workload in "${workloads[@]}"; do
   device_tests "$workload" >"build/gpu.$workload.log" 2>&1 &

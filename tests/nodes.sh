@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# bash tests/nodes.sh COMMAND...: runs a command, every mpirun in which spreads its ranks over two nodes, by turns: network
-# namespaces of this machine that reach each other by TCP at RATE (2gbit) alone and share no memory as far as MPI knows.
-# Exits with 77 where that cannot be had (it takes root, iproute2 and Open MPI).
+# bash tests/nodes.sh COMMAND...: runs a command, every mpirun in which spreads its ranks over two
+# nodes, by turns: network namespaces of this machine that reach each other by TCP at RATE (2gbit)
+# alone and share no memory as far as MPI knows. Exits with 77 where that cannot be had (it takes
+# root, iproute2 and Open MPI).
 set -euo pipefail
 if [ "${1:-}" = --agent ]; then # what mpirun starts its daemons by: --agent ADDRESS COMMAND...
   node=$NODES_HERE-${2##*.}

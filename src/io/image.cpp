@@ -96,11 +96,12 @@ void write_steps(hid_t group, const DatasetSpec& spec, const std::string& name) 
 /// The values of a frame of a dataset.
 std::string xdmf_frame(const std::string& file, const DatasetSpec& spec, std::size_t frame,
                        const std::string& extents) {
-  const std::string values = fmt::format(
-      R"(<DataItem Format="HDF" NumberType="Float" Precision="{}" Dimensions="{}">{}:{}</DataItem>)",
-      H5Tget_size(spec.type),
-      spec.time.empty() ? extents : fmt::format("{}", fmt::join(spec.shape, " ")),
-      escaped(std::filesystem::path(file).filename().string()), escaped(spec.path));
+  const std::string values =
+      fmt::format(R"(<DataItem Format="HDF" NumberType="Float" Precision="{}" )"
+                  R"(Dimensions="{}">{}:{}</DataItem>)",
+                  H5Tget_size(spec.type),
+                  spec.time.empty() ? extents : fmt::format("{}", fmt::join(spec.shape, " ")),
+                  escaped(std::filesystem::path(file).filename().string()), escaped(spec.path));
   if (spec.time.empty()) return values;
   std::string start = std::to_string(frame), stride = "1", count = "1";
   for (std::size_t d = 1; d < spec.shape.size(); ++d) {
@@ -108,9 +109,9 @@ std::string xdmf_frame(const std::string& file, const DatasetSpec& spec, std::si
     stride += " 1";
     count += fmt::format(" {}", spec.shape[d]);
   }
-  return fmt::format(
-      R"(<DataItem ItemType="HyperSlab" Dimensions="{}"><DataItem Dimensions="3 {}" Format="XML">{} {} {}</DataItem>{}</DataItem>)",
-      extents, spec.shape.size(), start, stride, count, values);
+  return fmt::format(R"(<DataItem ItemType="HyperSlab" Dimensions="{}">)"
+                     R"(<DataItem Dimensions="3 {}" Format="XML">{} {} {}</DataItem>{}</DataItem>)",
+                     extents, spec.shape.size(), start, stride, count, values);
 }
 
 /// One more field of the image that is there, if it is one in time where the image is.
@@ -193,7 +194,8 @@ std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> spec
   const std::size_t frames = first.time.empty() ? 1 : first.time.size();
   for (std::size_t f = 0; f < frames; ++f) {
     text += fmt::format(
-        R"(<Grid Name="{0}"><Time Value="{1}"/><Topology TopologyType="3DCoRectMesh" Dimensions="{2}"/>
+        R"(<Grid Name="{0}"><Time Value="{1}"/>
+<Topology TopologyType="3DCoRectMesh" Dimensions="{2}"/>
 <Geometry GeometryType="ORIGIN_DXDYDZ"><DataItem Dimensions="3" Format="XML">0 0 0</DataItem>
 <DataItem Dimensions="3" Format="XML">1 1 1</DataItem></Geometry>
 )",

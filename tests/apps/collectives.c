@@ -1,6 +1,7 @@
-// Preloaded into a program: counts its collective MPI calls up to the first repetition (MPI_Pcontrol(1, ...)) and at the
-// end leaves their names, a line each, in the file that TESSERA_COLLECTIVES names, of rank 0. With TESSERA_COLLECTIVES_FROM=1
-// each is followed by the addresses of its callers.
+// Preloaded into a program: counts its collective MPI calls up to the first repetition
+// (MPI_Pcontrol(1, ...)) and at the end leaves their names, a line each, in the file that
+// TESSERA_COLLECTIVES names, of rank 0. With TESSERA_COLLECTIVES_FROM=1 each is followed by the
+// addresses of its callers.
 
 #define _GNU_SOURCE
 #include <execinfo.h>
@@ -64,35 +65,45 @@ int MPI_Pcontrol(const int level, ...) {
 
 COUNTED(Barrier, (MPI_Comm c), (c))
 COUNTED(Bcast, (void* b, int n, MPI_Datatype t, int root, MPI_Comm c), (b, n, t, root, c))
-COUNTED(Allreduce, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, n, t, op, c))
+COUNTED(Allreduce, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c),
+        (s, r, n, t, op, c))
 COUNTED(Reduce, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm c),
         (s, r, n, t, op, root, c))
 COUNTED(Gather,
-        (const void* s, int m, MPI_Datatype t, void* r, int n, MPI_Datatype u, int root, MPI_Comm c),
+        (const void* s, int m, MPI_Datatype t, void* r, int n, MPI_Datatype u, int root,
+         MPI_Comm c),
         (s, m, t, r, n, u, root, c))
 COUNTED(Gatherv,
-        (const void* s, int m, MPI_Datatype t, void* r, const int n[], const int at[], MPI_Datatype u, int root,
-         MPI_Comm c),
+        (const void* s, int m, MPI_Datatype t, void* r, const int n[], const int at[],
+         MPI_Datatype u, int root, MPI_Comm c),
         (s, m, t, r, n, at, u, root, c))
 COUNTED(Scatter,
-        (const void* s, int m, MPI_Datatype t, void* r, int n, MPI_Datatype u, int root, MPI_Comm c),
+        (const void* s, int m, MPI_Datatype t, void* r, int n, MPI_Datatype u, int root,
+         MPI_Comm c),
         (s, m, t, r, n, u, root, c))
-COUNTED(Allgather, (const void* s, int m, MPI_Datatype t, void* r, int n, MPI_Datatype u, MPI_Comm c),
+COUNTED(Allgather,
+        (const void* s, int m, MPI_Datatype t, void* r, int n, MPI_Datatype u, MPI_Comm c),
         (s, m, t, r, n, u, c))
 COUNTED(Allgatherv,
-        (const void* s, int m, MPI_Datatype t, void* r, const int n[], const int at[], MPI_Datatype u, MPI_Comm c),
+        (const void* s, int m, MPI_Datatype t, void* r, const int n[], const int at[],
+         MPI_Datatype u, MPI_Comm c),
         (s, m, t, r, n, at, u, c))
-COUNTED(Alltoall, (const void* s, int m, MPI_Datatype t, void* r, int n, MPI_Datatype u, MPI_Comm c),
+COUNTED(Alltoall,
+        (const void* s, int m, MPI_Datatype t, void* r, int n, MPI_Datatype u, MPI_Comm c),
         (s, m, t, r, n, u, c))
 COUNTED(Alltoallv,
-        (const void* s, const int m[], const int from[], MPI_Datatype t, void* r, const int n[], const int at[],
-         MPI_Datatype u, MPI_Comm c),
+        (const void* s, const int m[], const int from[], MPI_Datatype t, void* r, const int n[],
+         const int at[], MPI_Datatype u, MPI_Comm c),
         (s, m, from, t, r, n, at, u, c))
-COUNTED(Exscan, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, n, t, op, c))
-COUNTED(Scan, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, n, t, op, c))
+COUNTED(Exscan, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c),
+        (s, r, n, t, op, c))
+COUNTED(Scan, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c),
+        (s, r, n, t, op, c))
 COUNTED(Comm_dup, (MPI_Comm c, MPI_Comm* made), (c, made))
 COUNTED(Comm_split, (MPI_Comm c, int color, int key, MPI_Comm* made), (c, color, key, made))
-COUNTED(Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info i, MPI_Comm* made), (c, type, key, i, made))
-COUNTED(Win_allocate_shared, (MPI_Aint n, int unit, MPI_Info i, MPI_Comm c, void* at, MPI_Win* made),
+COUNTED(Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info i, MPI_Comm* made),
+        (c, type, key, i, made))
+COUNTED(Win_allocate_shared,
+        (MPI_Aint n, int unit, MPI_Info i, MPI_Comm c, void* at, MPI_Win* made),
         (n, unit, i, c, at, made))
-COUNTED(Win_free, (MPI_Win* w), (w))
+COUNTED(Win_free, (MPI_Win * w), (w))

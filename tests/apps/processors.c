@@ -1,5 +1,5 @@
-// Preloaded into a program: as many processors as TESSERA_PROCESSORS says, for everybody in the process who asks the
-// C library. Masks that name more than there are are taken, and bind nobody.
+// Preloaded into a program: as many processors as TESSERA_PROCESSORS says, for everybody in the
+// process who asks the C library. Masks that name more than there are are taken, and bind nobody.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,7 +1,9 @@
-// Preloaded into the program under test: makes the n-th call of one kind on matching files go wrong.
+// Preloaded into the program under test: makes the n-th call of one kind on matching files go
+// wrong.
 //
 //   FAULT_CALL    pwrite, fsync, rename (or renameat2), fallocate, ftruncate, open or pread;
-//                 allocate (aligned_alloc) or new (operator new), which get no memory whatever the action is
+//                 allocate (aligned_alloc) or new (operator new), which get no memory whatever the
+//                 action is
 //   FAULT_NUMBER  which of them, counted from 1 in every process
 //   FAULT_ACTION  an errno as a number; short (half is written, legal);
 //                 lie (a bit is changed, success is told);
@@ -35,7 +37,8 @@ static int (*real_open(void))(const char*, int, ...) {
 }
 
 static void tell(const char* call, const char* path) {
-  const int log = real_open()(setting("FAULT_LOG"), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  const int log =
+      real_open()(setting("FAULT_LOG"), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   if (log < 0) return;
   char line[4200];
   const int length = snprintf(line, sizeof line, "%s %s %s\n", call, setting("FAULT_ACTION"), path);
@@ -77,7 +80,8 @@ static void after(int hit) {
 
 typedef ssize_t (*Pwrite)(int, const void*, size_t, off_t);
 
-static ssize_t failing_pwrite(Pwrite real, int descriptor, const void* data, size_t count, off_t offset) {
+static ssize_t failing_pwrite(Pwrite real, int descriptor, const void* data, size_t count,
+                              off_t offset) {
   const int hit = meant_descriptor("pwrite", descriptor);
   if (hit && error_number() > 0) {
     errno = error_number();
@@ -166,7 +170,8 @@ struct NewName {
 static int do_renameat2(void* a) {
   typedef int (*Renameat2)(int, const char*, int, const char*, unsigned);
   const struct NewName* r = a;
-  return ((Renameat2)dlsym(RTLD_NEXT, "renameat2"))(r->from_folder, r->from, r->to_folder, r->to, r->flags);
+  return ((Renameat2)dlsym(RTLD_NEXT, "renameat2"))(r->from_folder, r->from, r->to_folder, r->to,
+                                                    r->flags);
 }
 int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   struct NewName arguments = {from_folder, from, to_folder, to, flags};
@@ -191,8 +196,8 @@ int ftruncate64(int descriptor, off64_t length) { return ftruncate(descriptor, l
 int posix_fallocate(int descriptor, off_t offset, off_t length) {
   const int hit = meant_descriptor("fallocate", descriptor);
   if (hit && error_number() > 0) return error_number();
-  const int result =
-      ((int (*)(int, off_t, off_t))dlsym(RTLD_NEXT, "posix_fallocate64"))(descriptor, offset, length);
+  const int result = ((int (*)(int, off_t, off_t))dlsym(RTLD_NEXT, "posix_fallocate64"))(
+      descriptor, offset, length);
   after(hit);
   return result;
 }

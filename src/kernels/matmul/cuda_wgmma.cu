@@ -15,16 +15,25 @@ namespace {
 // Registers of a sum of 64 x 256, as operands of one instruction.
 #define TESSERA_TEXT8(a, b, c, d, e, f, g, h) \
   "%" #a ", %" #b ", %" #c ", %" #d ", %" #e ", %" #f ", %" #g ", %" #h
-#define TESSERA_SUM_TEXT                \
-  TESSERA_TEXT8(0, 1, 2, 3, 4, 5, 6, 7) \
-  ", " TESSERA_TEXT8(8, 9, 10, 11, 12, 13, 14, 15) ", " TESSERA_TEXT8(16, 17, 18, 19, 20, 21, 22, 23) ", " \
-  TESSERA_TEXT8(24, 25, 26, 27, 28, 29, 30, 31) ", " TESSERA_TEXT8(32, 33, 34, 35, 36, 37, 38, 39) ", "    \
-  TESSERA_TEXT8(40, 41, 42, 43, 44, 45, 46, 47) ", " TESSERA_TEXT8(48, 49, 50, 51, 52, 53, 54, 55) ", "    \
-  TESSERA_TEXT8(56, 57, 58, 59, 60, 61, 62, 63) ", " TESSERA_TEXT8(64, 65, 66, 67, 68, 69, 70, 71) ", "    \
-  TESSERA_TEXT8(72, 73, 74, 75, 76, 77, 78, 79) ", " TESSERA_TEXT8(80, 81, 82, 83, 84, 85, 86, 87) ", "    \
-  TESSERA_TEXT8(88, 89, 90, 91, 92, 93, 94, 95) ", " TESSERA_TEXT8(96, 97, 98, 99, 100, 101, 102, 103)     \
-  ", " TESSERA_TEXT8(104, 105, 106, 107, 108, 109, 110, 111) ", "                                         \
-  TESSERA_TEXT8(112, 113, 114, 115, 116, 117, 118, 119) ", " TESSERA_TEXT8(120, 121, 122, 123, 124, 125, 126, 127)
+// clang-format off
+#define TESSERA_SUM_TEXT \
+  TESSERA_TEXT8(0, 1, 2, 3, 4, 5, 6, 7) ", " \
+  TESSERA_TEXT8(8, 9, 10, 11, 12, 13, 14, 15) ", " \
+  TESSERA_TEXT8(16, 17, 18, 19, 20, 21, 22, 23) ", " \
+  TESSERA_TEXT8(24, 25, 26, 27, 28, 29, 30, 31) ", " \
+  TESSERA_TEXT8(32, 33, 34, 35, 36, 37, 38, 39) ", " \
+  TESSERA_TEXT8(40, 41, 42, 43, 44, 45, 46, 47) ", " \
+  TESSERA_TEXT8(48, 49, 50, 51, 52, 53, 54, 55) ", " \
+  TESSERA_TEXT8(56, 57, 58, 59, 60, 61, 62, 63) ", " \
+  TESSERA_TEXT8(64, 65, 66, 67, 68, 69, 70, 71) ", " \
+  TESSERA_TEXT8(72, 73, 74, 75, 76, 77, 78, 79) ", " \
+  TESSERA_TEXT8(80, 81, 82, 83, 84, 85, 86, 87) ", " \
+  TESSERA_TEXT8(88, 89, 90, 91, 92, 93, 94, 95) ", " \
+  TESSERA_TEXT8(96, 97, 98, 99, 100, 101, 102, 103) ", " \
+  TESSERA_TEXT8(104, 105, 106, 107, 108, 109, 110, 111) ", " \
+  TESSERA_TEXT8(112, 113, 114, 115, 116, 117, 118, 119) ", " \
+  TESSERA_TEXT8(120, 121, 122, 123, 124, 125, 126, 127)
+// clang-format on
 #define TESSERA_SUM8(i)                                                                       \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
       "+f"(d[i + 6]), "+f"(d[i + 7])
