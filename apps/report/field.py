@@ -102,13 +102,14 @@ def draw(axes, values, field, selection, names, scale):
         return
     up = names[0] != "row"  # matrices begin with their first row
     rows, columns = edges
-    image = axes.imshow(values, cmap="viridis", vmin=scale[0], vmax=scale[1],
+    import matplotlib  # tables and plots of characters do without it
+    colours = matplotlib.colormaps["viridis"].with_extremes(bad="grey")
+    image = axes.imshow(values, cmap=colours, vmin=scale[0], vmax=scale[1],
                         origin="lower" if up else "upper",
                         interpolation="nearest", aspect="equal" if max(edges) <= 4 * min(edges)
                         else "auto",
                         extent=(-0.5, columns - 0.5, *((-0.5, rows - 0.5) if up
                                                        else (rows - 0.5, -0.5))))
-    image.cmap.set_bad("grey")
     axes.set_ylabel(names[0])
     axes.figure.colorbar(image, ax=axes)
 

@@ -41,8 +41,9 @@ def table_of(points, row, column):
 
 def draw(axes, rows, columns, values, labels, units):
     image = axes.imshow(values, aspect="auto", cmap="cividis", origin="lower")
+    crowded = max(map(len, columns)) * len(columns)  # characters along the axis
     axes.set_xticks(range(len(columns)), columns,
-                    rotation=45 if max(map(len, columns)) * len(columns) > 48 else 0)
+                    rotation=0 if crowded <= 48 else 45 if len(columns) <= 9 else 90)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylabel(labels[0])
     axes.set_xlabel(labels[1])
