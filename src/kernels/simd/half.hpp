@@ -1,0 +1,66 @@
+#pragma once
+// IEEE binary16 in memory, float in registers: conversions of vectors and of one value.
+
+#include "base/half.hpp"
+#include "kernels/simd/tail.hpp"
+
+namespace tessera::simd {
+namespace {
+
+/// As many halves as a register has floats.
+using HalfBits = Vector<std::uint16_t, vector_bytes / 2>;
+
+/// The values, exactly.
+TESSERA_INLINE Vector<float> widen(HalfBits halves) {
+#if defined(__AVX512F__)  // masked: GCC 12 warns of its own unmasked form (bug 105593)
+  return _mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(halves));
+#elif defined(__F16C__)
+  return _mm256_cvtph_ps(reinterpret_cast<__m128i>(halves));
+#else
+  Vector<float> v;
+  for (int i = 0; i < lanes_of<HalfBits>; ++i) v[i] = half_value(halves[i]);
+  return v;
+#endif
+}
+
+/// The nearest halves, ties to even.
+TESSERA_INLINE HalfBits narrow(Vector<float> v) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<HalfBits>(
+      _mm512_maskz_cvtps_ph(0xffff, v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#elif defined(__F16C__)
+  return reinterpret_cast<HalfBits>(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+#else
+  HalfBits halves;
+  for (int i = 0; i < lanes_of<HalfBits>; ++i) halves[i] = half_bits(v[i]);
+  return halves;
+#endif
+}
+
+/// One value as it is computed with, and as it is kept.
+template <class T>
+TESSERA_INLINE const T& widen(const T& x) {
+  return x;
+}
+TESSERA_INLINE float widen(const Half& x) {
+#if defined(__F16C__)
+  return _cvtsh_ss(x.bits);
+#else
+  return half_value(x.bits);
+#endif
+}
+template <class T>
+TESSERA_INLINE void narrow_to(T& to, const T& x) {
+  to = x;
+}
+TESSERA_INLINE void narrow_to(Half& to, float x) {
+#if defined(__F16C__)
+  const __m128i one = _mm_cvtps_ph(_mm_set_ss(x), _MM_FROUND_TO_NEAREST_INT);
+  to.bits = static_cast<std::uint16_t>(_mm_extract_epi16(one, 0));
+#else
+  to.bits = half_bits(x);
+#endif
+}
+
+}  // namespace
+}  // namespace tessera::simd

@@ -1,0 +1,64 @@
+#pragma once
+// Simd<T>: what a kernel that is a template on its element says of vectors. An element of another
+// kind specialises it: Half, which is narrow in memory, and the traced elements of lab/, which
+// report their loads and stores.
+
+#include "kernels/simd/arithmetic.hpp"
+#include "kernels/simd/half.hpp"
+#include "kernels/simd/tail.hpp"
+
+namespace tessera::simd {
+namespace {
+
+/// As many From as a register has T.
+template <class T, class From>
+using PartOf = Vector<From, vector_bytes * index_t{sizeof(From)} / index_t{sizeof(T)}>;
+/// Elements of another type as T: a register full of them, or [0, n) and 0 in the other lanes.
+template <class T, class From>
+TESSERA_INLINE Vector<T> load_as(const From* p) {
+  return converted<T>(load<PartOf<T, From>>(p));
+}
+template <class T, class From>
+TESSERA_INLINE Vector<T> load_as(const From* p, index_t n) {
+  return converted<T>(load_first<PartOf<T, From>>(p, n));
+}
+
+template <class T>
+struct Simd {
+  using vec = Vector<T>;
+  static constexpr index_t lanes = lanes_of<vec>;
+  static constexpr int registers = simd::registers;
+
+  TESSERA_INLINE static vec zero() { return vec{}; }
+  TESSERA_INLINE static vec broadcast(T x) { return simd::broadcast<vec>(x); }
+  TESSERA_INLINE static vec broadcast(const T* p) { return simd::broadcast<vec>(*p); }
+
+  TESSERA_INLINE static vec load(const T* p) { return simd::load<vec>(p); }
+  TESSERA_INLINE static void store(T* p, vec v) { simd::store(p, v); }
+  /// Non-temporal; p is aligned to a vector.
+  TESSERA_INLINE static void stream(T* p, vec v) { simd::stream(p, v); }
+
+  /// Elements [0, n), 0 in the other lanes.
+  TESSERA_INLINE static vec load(const T* p, index_t n) { return load_first<vec>(p, n); }
+  TESSERA_INLINE static void store(T* p, vec v, index_t n) { store_between(p, v, 0, n); }
+  TESSERA_INLINE static void store(T* p, vec v, index_t first, index_t last) {
+    store_between(p, v, first, last);
+  }
+
+  TESSERA_INLINE static vec fma(vec a, vec b, vec c) { return simd::fma(a, b, c); }
+  TESSERA_INLINE static vec mul_add(vec a, vec b, vec c) { return simd::mul_add(a, b, c); }
+  TESSERA_INLINE static vec neg_mul_add(vec a, vec b, vec c) { return simd::neg_mul_add(a, b, c); }
+};
+
+template <>
+struct Simd<Half> : Simd<float> {
+  TESSERA_INLINE static vec load(const Half* p) { return widen(simd::load<HalfBits>(p)); }
+  TESSERA_INLINE static void store(Half* p, vec v) { simd::store(p, narrow(v)); }
+  TESSERA_INLINE static void stream(Half* p, vec v) { simd::stream(p, narrow(v)); }
+  TESSERA_INLINE static void store(Half* p, vec v, index_t first, index_t last) {
+    store_between(&p->bits, narrow(v), first, last);
+  }
+};
+
+}  // namespace
+}  // namespace tessera::simd
