@@ -2,7 +2,8 @@
 // between them.
 
 #include "kernels/matmul/checksum_leaf.hpp"
-#include "kernels/simd.hpp"
+#include "kernels/simd/number.hpp"
+#include "kernels/simd/reduce.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 using matmul::ChecksumKernels;
 using matmul::max_vectors;
 using matmul::Vectors;
-using S = Simd<double>;
+using S = simd::Simd<double>;
 
 constexpr index_t ahead = 1024;  // bytes of a row, fetched before they are loaded
 /// Rows that share the loads of x, as many as have registers for their sums: x and its like are
@@ -19,22 +20,6 @@ constexpr index_t ahead = 1024;  // bytes of a row, fetched before they are load
 constexpr int row_group(int vectors, int bounds) {
   if (S::registers < 32) return 2;
   return vectors + bounds <= 3 ? 8 : 4;
-}
-
-#if defined(__x86_64__)
-/// Has the compiler load v once, and not in every instruction that uses it: loads are what there is
-/// most of.
-TESSERA_INLINE void load_once(S::vec& v) { asm("" : "+x"(v)); }
-#else
-TESSERA_INLINE void load_once(S::vec&) {}
-#endif
-
-double sum_lanes(S::vec v) {
-  double lane[S::lanes];
-  S::store(lane, v);
-  double sum = 0;
-  for (index_t i = 0; i < S::lanes; ++i) sum += lane[i];
-  return sum;
 }
 
 /// One step of R rows at p against V vectors and B bounds: n == lanes, or fewer at the end of the
@@ -47,22 +32,22 @@ TESSERA_INLINE void row_step(const T* a, index_t lda, const Vectors& w, index_t 
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
     const T* const pa = a + r * lda + p;
-    value[r] = full ? S::load(pa) : S::load(pa, n);
-    load_once(value[r]);
+    // Once, not in every instruction that uses it: loads are what there is most of.
+    value[r] = simd::in_register(full ? simd::load_as<double>(pa) : simd::load_as<double>(pa, n));
   }
 #pragma GCC unroll 4
   for (int v = 0; v < V; ++v) {
     const double* const px = w.x.data + v * w.x.ld + p;
     const S::vec x = full ? S::load(px) : S::load(px, n);
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) y[r][v] = S::fma(value[r], x, y[r][v]);
+    for (int r = 0; r < R; ++r) y[r][v] = S::mul_add(value[r], x, y[r][v]);
   }
 #pragma GCC unroll 4
   for (int v = 0; v < B; ++v) {
     const double* const pz = w.abs_x.data + v * w.abs_x.ld + p;
     const S::vec z = full ? S::load(pz) : S::load(pz, n);
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) bound[r][v] = S::fma(S::abs(value[r]), z, bound[r][v]);
+    for (int r = 0; r < R; ++r) bound[r][v] = S::mul_add(simd::abs(value[r]), z, bound[r][v]);
   }
 }
 
@@ -89,8 +74,8 @@ void row_block(const T* a, index_t lda, index_t k, const Vectors& w, index_t i) 
   for (; p + S::lanes <= k; p += S::lanes) row_step<T, R, V, B>(a, lda, w, p, S::lanes, y, bound);
   if (p < k) row_step<T, R, V, B>(a, lda, w, p, k - p, y, bound);
   for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) w.y.data[v * w.y.ld + i + r] += sum_lanes(y[r][v]);
-    for (int v = 0; v < B; ++v) w.bound.data[v * w.bound.ld + i + r] += sum_lanes(bound[r][v]);
+    for (int v = 0; v < V; ++v) w.y.data[v * w.y.ld + i + r] += simd::sum(y[r][v]);
+    for (int v = 0; v < B; ++v) w.bound.data[v * w.bound.ld + i + r] += simd::sum(bound[r][v]);
   }
 }
 
@@ -112,14 +97,15 @@ TESSERA_INLINE void column_step(const T* a, index_t lda, const Vectors& w, index
 #pragma GCC unroll 4
   for (int q = 0; q < P; ++q) {
     const T* const pa = a + q * lda + i;
-    value[q] = full ? S::load(pa) : S::load(pa, n);
+    value[q] = full ? simd::load_as<double>(pa) : simd::load_as<double>(pa, n);
   }
 #pragma GCC unroll 4
   for (int v = 0; v < V; ++v) {
     double* const py = w.y.data + v * w.y.ld + i;
     S::vec y = full ? S::load(py) : S::load(py, n);
 #pragma GCC unroll 4
-    for (int q = 0; q < P; ++q) y = S::fma(value[q], S::broadcast(w.x.data[v * w.x.ld + p + q]), y);
+    for (int q = 0; q < P; ++q)
+      y = S::mul_add(value[q], S::broadcast(w.x.data[v * w.x.ld + p + q]), y);
     full ? S::store(py, y) : S::store(py, y, n);
   }
 #pragma GCC unroll 4
@@ -128,7 +114,8 @@ TESSERA_INLINE void column_step(const T* a, index_t lda, const Vectors& w, index
     S::vec bound = full ? S::load(pb) : S::load(pb, n);
 #pragma GCC unroll 4
     for (int q = 0; q < P; ++q)
-      bound = S::fma(S::abs(value[q]), S::broadcast(w.abs_x.data[v * w.abs_x.ld + p + q]), bound);
+      bound = S::mul_add(simd::abs(value[q]), S::broadcast(w.abs_x.data[v * w.abs_x.ld + p + q]),
+                         bound);
     full ? S::store(pb, bound) : S::store(pb, bound, n);
   }
 }

@@ -79,9 +79,9 @@ TESSERA_INLINE typename Simd<T>::vec plus_scaled(const ComplexRow<T>& t,
       signs[i] = -t.beta_im;
       signs[i + 1] = t.beta_im;
     }
-    value = S::fma(S::load(signs), swap_pairs(c), value);
+    value = S::mul_add(S::load(signs), simd::exchange<1>(c), value);
   }
-  return S::fma(S::broadcast(t.beta_re), c, value);
+  return S::mul_add(S::broadcast(t.beta_re), c, value);
 }
 
 /// alpha * sum + beta * c for the numbers of one vector; c is not read when beta is 0.
@@ -89,21 +89,22 @@ template <class T, Entry entry, bool full>
 TESSERA_INLINE Halves<T> updated(const ComplexRow<T>& t, const T* c, typename Simd<T>::vec re,
                                  typename Simd<T>::vec im) {
   using S = Simd<T>;
-  if (entry == Entry::sum) return {interleave_low(re, im), interleave_high(re, im)};
+  if (entry == Entry::sum) return {simd::interleave_low(re, im), simd::interleave_high(re, im)};
   const auto alpha = S::broadcast(t.alpha_re);
   auto value_re = alpha * re, value_im = alpha * im;
   if (entry == Entry::any) {
     const auto alpha_im = S::broadcast(t.alpha_im);
-    value_re = t.alpha_im != T{0} ? S::fnma(alpha_im, im, value_re) : value_re;
-    value_im = t.alpha_im != T{0} ? S::fma(alpha_im, re, value_im) : value_im;
+    value_re = t.alpha_im != T{0} ? S::neg_mul_add(alpha_im, im, value_re) : value_re;
+    value_im = t.alpha_im != T{0} ? S::mul_add(alpha_im, re, value_im) : value_im;
   }
-  const Halves<T> value{interleave_low(value_re, value_im), interleave_high(value_re, value_im)};
+  const Halves<T> value{simd::interleave_low(value_re, value_im),
+                        simd::interleave_high(value_re, value_im)};
   if (t.beta_re == T{0} && (entry != Entry::any || t.beta_im == T{0})) return value;
   const Halves<T> old = load_halves<T, full>(c, t.tail);
   if (entry == Entry::any)
     return {plus_scaled(t, value.low, old.low), plus_scaled(t, value.high, old.high)};
   const auto beta = S::broadcast(t.beta_re);
-  return {S::fma(beta, old.low, value.low), S::fma(beta, old.high, value.high)};
+  return {S::mul_add(beta, old.low, value.low), S::mul_add(beta, old.high, value.high)};
 }
 
 template <class T, Entry entry, bool full>
@@ -225,14 +226,14 @@ TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& f
       const auto a_re = part_of_a(r, 0);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) {
-        re[r][v] = S::fma(a_re, b_re[v], re[r][v]);
-        im[r][v] = S::fma(a_re, b_im[v], im[r][v]);
+        re[r][v] = S::mul_add(a_re, b_re[v], re[r][v]);
+        im[r][v] = S::mul_add(a_re, b_im[v], im[r][v]);
       }
       const auto a_im = part_of_a(r, 1);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) {
-        re[r][v] = S::fnma(a_im, b_im[v], re[r][v]);
-        im[r][v] = S::fma(a_im, b_re[v], im[r][v]);
+        re[r][v] = S::neg_mul_add(a_im, b_im[v], re[r][v]);
+        im[r][v] = S::mul_add(a_im, b_re[v], im[r][v]);
       }
       load_behind<T>(im[r][V - 1], a[0], a[1]);
     }

@@ -35,8 +35,8 @@ TESSERA_INLINE void pack_complex_run(const T* from, index_t n, T sign, T* to) {
   if constexpr (width % S::lanes == 0) {
     const auto put = [&](index_t j, typename S::vec low, typename S::vec high)
         __attribute__((always_inline)) {
-      S::store(to + j, evens(low, high));
-      S::store(to + width + j, S::broadcast(sign) * odds(low, high));
+      S::store(to + j, simd::evens(low, high));
+      S::store(to + width + j, S::broadcast(sign) * simd::odds(low, high));
     };
     if (n >= width) {
 #pragma GCC unroll 4

@@ -149,7 +149,7 @@ void multiply(const LeafTile<T>& t, Following<T> next, Store store) {
     row.tail = tail;
     edge[rows - 1][rest - 1](row, 1, nullptr);
   }
-  if (store == Store::past_caches) fence_streams();
+  if (store == Store::past_caches) simd::fence_streams();
 }
 
 template <class T>

@@ -84,7 +84,7 @@ TESSERA_INLINE typename Simd<T>::vec updated(const Update<T>& u, typename Simd<T
                                              const T* c) {
   if (into == Into::fresh || into == Into::past || (into == Into::sibling && !u.reads_c))
     return u.alpha * sum;
-  return Simd<T>::fma(u.alpha, sum, u.beta * load_columns<T, full>(c, u.tail));
+  return Simd<T>::mul_add(u.alpha, sum, u.beta * load_columns<T, full>(c, u.tail));
 }
 
 /// One vector of the micro-tile, whose place in c is here; it goes to `to`, the same but for a
@@ -112,7 +112,7 @@ template <class T, int R, int V, Into into, bool full>
 TESSERA_INLINE void put_tile(const MicroRow<T>& t, Place<T> at,
                              const typename Simd<T>::vec (&sum)[R][V]) {
   constexpr index_t lanes = Simd<T>::lanes, last = (V - 1) * lanes;
-  const Update<T> u{Simd<T>::broadcast(t.alpha), Simd<T>::broadcast(t.beta), t.beta != T{0},
+  const Update<T> u{Simd<T>::broadcast(&t.alpha), Simd<T>::broadcast(&t.beta), t.beta != T{0},
                     t.tail};
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
@@ -191,9 +191,9 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
         is_cut(lie) ? S::load(b + (V - 1) * S::lanes, t.tail) : S::load(b + (V - 1) * S::lanes);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
-      const auto ar = S::broadcast(packed ? a[0][r] : a[r / 3][r % 3 * row]);
+      const auto ar = S::broadcast(packed ? a[0] + r : a[r / 3] + r % 3 * row);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[r][v] = S::fma(ar, bp[v], sum[r][v]);
+      for (int v = 0; v < V; ++v) sum[r][v] = S::mul_add(ar, bp[v], sum[r][v]);
     }
     a[0] += a_step;
     b += b_step;

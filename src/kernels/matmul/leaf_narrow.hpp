@@ -2,87 +2,48 @@
 // Products of a few columns: a vector holds four rows of them. Only for leaf_kernels.hpp.
 
 #include "kernels/matmul/leaf.hpp"
-#include "kernels/simd.hpp"
+#include "kernels/simd/number.hpp"
+#include "kernels/simd/transpose.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {
 
-/// The four parts of a vector. None where `lanes` is 0.
+using simd::Simd;
+
+/// A quarter of a vector of 64 bytes: columns of one of its four rows. There is none where `lanes`
+/// is 0.
 template <class T>
 struct Quarter {
   static constexpr index_t lanes = 0;
 };
 
-#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#if defined(__AVX512F__)
+template <class T>
+struct Joined {
+  using part = simd::Vector<T, simd::block_bytes>;
+  using vec = simd::Vector<T>;
+  static constexpr index_t lanes = simd::words_in_block<T>;
 
-template <>
-struct Quarter<float> {
-  using part = __m128;
-  using vec = __m512;
-  static constexpr index_t lanes = 4;
-  TESSERA_INLINE static part load(const float* p) { return _mm_loadu_ps(p); }
-  TESSERA_INLINE static part load(const float* p, unsigned mask) {
-    return _mm_maskz_loadu_ps(static_cast<__mmask8>(mask), p);
-  }
-  TESSERA_INLINE static void store(float* p, part v, unsigned mask) {
-    _mm_mask_storeu_ps(p, static_cast<__mmask8>(mask), v);
-  }
+  TESSERA_INLINE static part load(const T* p) { return simd::load<part>(p); }
+  TESSERA_INLINE static part load(const T* p, index_t n) { return simd::load_first<part>(p, n); }
+  TESSERA_INLINE static void store(T* p, part v, index_t n) { simd::store_between(p, v, 0, n); }
   TESSERA_INLINE static vec join(part a, part b, part c, part d) {
-    const auto low = _mm512_insertf32x4(_mm512_castps128_ps512(a), b, 1);
-    return _mm512_insertf32x4(_mm512_insertf32x4(low, c, 2), d, 3);
-  }
-  template <int which>
-  TESSERA_INLINE static part get(vec v) {
-    return _mm512_maskz_extractf32x4_ps(0xf, v, which);
-  }
-  /// Element `which` of every part, in all of that part.
-  template <int which>
-  TESSERA_INLINE static vec spread(vec v) {
-    return _mm512_maskz_permute_ps(0xffff, v, which * 0x55);
-  }
-  TESSERA_INLINE static vec repeat(const float* p) {
-    return _mm512_maskz_broadcast_f32x4(0xffff, _mm_loadu_ps(p));
+    return simd::join(simd::join(a, b), simd::join(c, d));
   }
 };
-
 template <>
-struct Quarter<double> {
-  using part = __m128d;
-  using vec = __m512d;
-  static constexpr index_t lanes = 2;
-  TESSERA_INLINE static part load(const double* p) { return _mm_loadu_pd(p); }
-  TESSERA_INLINE static part load(const double* p, unsigned mask) {
-    return _mm_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
-  }
-  TESSERA_INLINE static void store(double* p, part v, unsigned mask) {
-    _mm_mask_storeu_pd(p, static_cast<__mmask8>(mask), v);
-  }
-  TESSERA_INLINE static vec join(part a, part b, part c, part d) {
-    const auto low = _mm512_insertf64x2(_mm512_castpd128_pd512(a), b, 1);
-    return _mm512_insertf64x2(_mm512_insertf64x2(low, c, 2), d, 3);
-  }
-  template <int which>
-  TESSERA_INLINE static part get(vec v) {
-    return _mm512_maskz_extractf64x2_pd(0x3, v, which);
-  }
-  template <int which>
-  TESSERA_INLINE static vec spread(vec v) {
-    return _mm512_maskz_permute_pd(0xff, v, which * 0xff);
-  }
-  TESSERA_INLINE static vec repeat(const double* p) {
-    return _mm512_maskz_broadcast_f64x2(0xff, _mm_loadu_pd(p));
-  }
-};
-
+struct Quarter<float> : Joined<float> {};
+template <>
+struct Quarter<double> : Joined<double> {};
 #endif
 
 using matmul::LeafTile;
 
-/// The columns of quarter q among n.
+/// Of n columns, those in quarter q.
 template <class T>
-TESSERA_INLINE unsigned quarter_mask(index_t n, index_t q) {
+TESSERA_INLINE index_t columns_of(index_t n, index_t q) {
   const index_t here = n - q * Quarter<T>::lanes;
-  return (1U << (here < Quarter<T>::lanes ? here : Quarter<T>::lanes)) - 1U;
+  return here < Quarter<T>::lanes ? here : Quarter<T>::lanes;
 }
 
 /// Rows [i, i + 4 groups) of t by the columns that rows of `b`, b_step apart, hold, a quarter of a
@@ -91,9 +52,9 @@ template <class T, int quarters, int groups>
 void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
   using Q = Quarter<T>;
   using S = Simd<T>;
-  const auto four = [](const T* x, index_t ld, auto... mask) __attribute__((always_inline)) {
-    return Q::join(Q::load(x, mask...), Q::load(x + ld, mask...), Q::load(x + 2 * ld, mask...),
-                   Q::load(x + 3 * ld, mask...));
+  const auto four = [](const T* x, index_t ld, auto... n) __attribute__((always_inline)) {
+    return Q::join(Q::load(x, n...), Q::load(x + ld, n...), Q::load(x + 2 * ld, n...),
+                   Q::load(x + 3 * ld, n...));
   };
   typename S::vec sum[groups][quarters];
 #pragma GCC unroll 8
@@ -108,7 +69,8 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
 #pragma GCC unroll 4
     for (int step = 0; step < Q::lanes; ++step, b += b_step) {
 #pragma GCC unroll 2
-      for (int q = 0; q < quarters; ++q) by[step][q] = Q::repeat(b + q * Q::lanes);
+      for (int q = 0; q < quarters; ++q)
+        by[step][q] = simd::repeat_block<typename S::vec>(b + q * Q::lanes);
     }
     const T* rows = a;
 #pragma GCC unroll 8
@@ -116,9 +78,9 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
       asm("" : "+r"(rows));  // one pointer, opaque to the compiler: it would keep one for every row
       const auto value = four(rows, t.a_row);
       const auto add = [&]<int step>() __attribute__((always_inline)) {
-        const auto spread = Q::template spread<step>(value);
+        const auto spread = simd::spread_in_blocks<step>(value);
 #pragma GCC unroll 2
-        for (int q = 0; q < quarters; ++q) sum[g][q] = S::fma(spread, by[step][q], sum[g][q]);
+        for (int q = 0; q < quarters; ++q) sum[g][q] = S::mul_add(spread, by[step][q], sum[g][q]);
       };
       add.template operator()<0>();
       add.template operator()<1>();
@@ -130,27 +92,27 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
   }
   for (; p < t.k; ++p, ++a, b += b_step) {
     for (int q = 0; q < quarters; ++q) {
-      const auto by = Q::repeat(b + q * Q::lanes);
+      const auto by = simd::repeat_block<typename S::vec>(b + q * Q::lanes);
       for (int g = 0; g < groups; ++g)
-        sum[g][q] =
-            S::fma(Q::template spread<0>(four(a + 4 * g * t.a_row, t.a_row, 1U)), by, sum[g][q]);
+        sum[g][q] = S::mul_add(simd::spread_in_blocks<0>(four(a + 4 * g * t.a_row, t.a_row, 1)), by,
+                               sum[g][q]);
     }
   }
   for (int q = 0; q < quarters; ++q) {
-    const unsigned mask = quarter_mask<T>(t.n, q);
+    const index_t n = columns_of<T>(t.n, q);
     for (int g = 0; g < groups; ++g) {
       const T* const c = t.c + (i + 4 * g) * t.ldc + q * Q::lanes;
-      auto value = S::broadcast(t.alpha);
+      auto value = S::broadcast(&t.alpha);
       value = t.beta == T{0}
                   ? value * sum[g][q]
-                  : S::fma(value, sum[g][q], S::broadcast(t.beta) * four(c, t.ldc, mask));
+                  : S::mul_add(value, sum[g][q], S::broadcast(&t.beta) * four(c, t.ldc, n));
       const index_t ld = t.onto == nullptr ? t.ldc : t.ldonto;
       T* const to = (t.onto == nullptr ? t.c : t.onto) + (i + 4 * g) * ld + q * Q::lanes;
-      if (t.onto != nullptr) value = four(to, ld, mask) + value;
-      Q::store(to, Q::template get<0>(value), mask);
-      Q::store(to + ld, Q::template get<1>(value), mask);
-      Q::store(to + 2 * ld, Q::template get<2>(value), mask);
-      Q::store(to + 3 * ld, Q::template get<3>(value), mask);
+      if (t.onto != nullptr) value = four(to, ld, n) + value;
+      Q::store(to, simd::block<0>(value), n);
+      Q::store(to + ld, simd::block<1>(value), n);
+      Q::store(to + 2 * ld, simd::block<2>(value), n);
+      Q::store(to + 3 * ld, simd::block<3>(value), n);
     }
   }
 }
@@ -174,8 +136,7 @@ void multiply_quarters(const LeafTile<T>& t) {
   for (index_t p = 0; !whole && p < t.k; ++p) {
     for (int q = 0; q < quarters; ++q)
       Q::store(copy + p * width + q * Q::lanes,
-               Q::load(t.b + p * t.b_step + q * Q::lanes, quarter_mask<T>(t.n, q)),
-               (1U << Q::lanes) - 1U);
+               Q::load(t.b + p * t.b_step + q * Q::lanes, columns_of<T>(t.n, q)), Q::lanes);
   }
   const T* const b = whole ? t.b : copy;
   const index_t b_step = whole ? t.b_step : width;

@@ -2,12 +2,14 @@
 // The shape of the micro-tile, and operands packed for it. Only for leaf_kernels.hpp.
 
 #include "kernels/matmul/leaf.hpp"
-#include "kernels/simd.hpp"
+#include "kernels/simd/number.hpp"
+#include "kernels/simd/transpose.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {
 
 using matmul::Operand;
+using simd::Simd;
 
 constexpr index_t smaller(index_t x, index_t y) { return x < y ? x : y; }
 
@@ -19,23 +21,6 @@ struct Shape {
   static constexpr int vectors = S::registers == 32 ? 3 : 2;
   static constexpr index_t nr = vectors * S::lanes;
 };
-
-/// v[r][p] becomes flat[p * R + r]: every stage interleaves the two halves of the flat array, which
-/// moves the top bit of r below all others.
-template <class T, int R>
-TESSERA_INLINE void transpose(typename Simd<T>::vec (&v)[R]) {
-#pragma GCC unroll 4
-  for (int stage = 1; stage < R; stage *= 2) {
-    typename Simd<T>::vec w[R];
-#pragma GCC unroll 8
-    for (int i = 0; i < R / 2; ++i) {
-      w[2 * i] = interleave_low(v[i], v[i + R / 2]);
-      w[2 * i + 1] = interleave_high(v[i], v[i + R / 2]);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) v[i] = w[i];
-  }
-}
 
 /// x(i, p), i < count <= R, p < length <= lanes, rows contiguous, to packed[p * width + i] for i <
 /// min(R, width), 0 where i >= count.
@@ -51,7 +36,7 @@ TESSERA_INLINE void pack_transposed(const T* x, index_t row, index_t count, inde
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) v[i] = i < count ? S::load(x + i * row, length) : S::zero();
   }
-  transpose<T, R>(v);
+  simd::interleave_rows(v);
   // A vector holds one p, or it lies in the pack as it is: nothing is left to move.
   constexpr bool one_each = R == S::lanes && R <= width;
   if ((one_each || R == width) && length == S::lanes) {

@@ -2,12 +2,13 @@
 // between them.
 
 #include "kernels/memory/probe_leaf.hpp"
-#include "kernels/simd.hpp"
+#include "kernels/simd/number.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {
 
 using memory::ProbeKernels;
+using simd::Simd;
 
 /// Independent chains enough to hide the latency of an fma on every machine, few enough for the
 /// registers.
@@ -22,7 +23,7 @@ index_t fma_rounds(index_t rounds, T* sink) {
   const auto summand = S::broadcast(*sink * T(0.25));
   for (index_t round = 0; round < rounds; ++round) {
 #pragma GCC unroll 24
-    for (int c = 0; c < chains; ++c) x[c] = S::fma(x[c], factor, summand);
+    for (int c = 0; c < chains; ++c) x[c] = S::mul_add(x[c], factor, summand);
   }
 #pragma GCC unroll 24
   for (int c = 1; c < chains; ++c) x[0] += x[c];
@@ -41,7 +42,7 @@ void triad(double* to, const double* x, double s, const double* y, index_t n) {
   using S = Simd<double>;
   const auto scale = S::broadcast(s);
   for (index_t i = 0; i < n; i += S::lanes)
-    S::stream(to + i, S::fma(scale, S::load(y + i), S::load(x + i)));
+    S::stream(to + i, S::mul_add(scale, S::load(y + i), S::load(x + i)));
 }
 
 constexpr ProbeKernels kernels{fma_rounds<float>, fma_rounds<double>, copy, triad};

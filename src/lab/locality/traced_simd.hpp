@@ -1,16 +1,17 @@
 #pragma once
 // Vectors of TESSERA_TRACED_BYTES bytes that report their loads and stores. Only for
-// matmul_leaf.hpp.
+// matmul_leaf.hpp and stencil_rows.cpp.
 
 #ifndef TESSERA_TRACED_BYTES
 #define TESSERA_TRACED_BYTES 16
 #endif
 
-#include "kernels/simd.hpp"
+#include "kernels/simd/number.hpp"
 #include "lab/locality/lanes.hpp"
 #include "lab/locality/traced.hpp"
 
-namespace tessera::TESSERA_ISA {
+namespace tessera::simd {
+namespace {
 
 template <class T>
 struct Simd<locality::Traced<T>> {
@@ -20,12 +21,13 @@ struct Simd<locality::Traced<T>> {
   using vec = locality::Lanes<T, lanes>;
 
   static vec zero() { return vec{}; }
+  /// Of a value: those stay in registers.
   static vec broadcast(const Element& x) {
     vec v;
-    const T value = x.load();
-    for (T& lane : v.at) lane = value;
+    for (T& lane : v.at) lane = x.raw();
     return v;
   }
+  static vec broadcast(const Element* p) { return broadcast(Element(*p)); }
   static vec load(const Element* p) { return load(p, lanes); }
   static vec load(const Element* p, index_t n) {
     locality::report(locality::Access::Kind::load, p,
@@ -35,16 +37,19 @@ struct Simd<locality::Traced<T>> {
     return v;
   }
   static void store(Element* p, const vec& v) { store(p, v, lanes); }
-  static void store(Element* p, const vec& v, index_t n) {
-    locality::report(locality::Access::Kind::store, p,
-                     static_cast<unsigned>(n * index_t{sizeof(T)}));
-    for (index_t i = 0; i < n; ++i) p[i].raw() = v.at[i];
+  static void store(Element* p, const vec& v, index_t n) { store(p, v, 0, n); }
+  static void store(Element* p, const vec& v, index_t first, index_t last) {
+    locality::report(locality::Access::Kind::store, p + first,
+                     static_cast<unsigned>((last - first) * index_t{sizeof(T)}));
+    for (index_t i = first; i < last; ++i) p[i].raw() = v.at[i];
   }
   static void stream(Element* p, const vec& v) { store(p, v); }
   static vec fma(const vec& a, const vec& b, vec c) {
     for (index_t i = 0; i < lanes; ++i) c.at[i] = std::fma(a.at[i], b.at[i], c.at[i]);
     return c;
   }
+  static vec mul_add(const vec& a, const vec& b, const vec& c) { return fma(a, b, c); }
 };
 
-}  // namespace tessera::TESSERA_ISA
+}  // namespace
+}  // namespace tessera::simd
