@@ -9,7 +9,7 @@ namespace {
 /// The sum of the 2r + 1 values u[0], u[step], ... by doubling (Form::box).
 template <int r, class T>
 Arithmetic<T> doubled_sum(const T* u, index_t step) {
-  const auto at = [&](index_t i) -> decltype(auto) { return widened(u[i * step]); };
+  const auto at = [&](index_t i) -> decltype(auto) { return simd::widen(u[i * step]); };
   if constexpr (r == 1) return (at(0) + at(1)) + at(2);
   const Arithmetic<T> p4 = (at(0) + at(1)) + (at(2) + at(3));
   if constexpr (r == 2) return p4 + at(4);
@@ -29,7 +29,7 @@ TESSERA_RACY_LANES void reference_box(const Taps<T>& taps, const Rows<T>& a) {
       for (index_t x = 0; x < n + 2 * r; ++x) columns[x] = doubled_sum<r>(in + x, a.stride_y);
       T* out = a.out + y * a.stride_y + x0;
       for (index_t x = 0; x < n; ++x)
-        put_narrowed(out[x], doubled_sum<r>(columns + x, 1) * taps.weight[0]);
+        simd::narrow_to(out[x], doubled_sum<r>(columns + x, 1) * taps.weight[0]);
     }
   }
 }
@@ -38,8 +38,8 @@ TESSERA_RACY_LANES void reference_box(const Taps<T>& taps, const Rows<T>& a) {
 /// registers.
 template <class T, int r, int rows, bool through>
 struct Box {
-  using V = Vec<T>;
-  using Type = typename V::type;
+  using V = Simd<T>;
+  using Type = typename V::vec;
 
   /// sums[j] of the 2r + 1 vectors from row j - r down, at p.
   [[gnu::always_inline]] static void columns(const T* p, index_t stride, Type* sums) {
@@ -65,7 +65,7 @@ struct Box {
   /// The vector k elements left of `here`.
   template <int k>
   [[gnu::always_inline]] static Type left(Type before, Type here) {
-    return V::template shift<V::lanes - k>(before, here);
+    return simd::shift<V::lanes - k>(before, here);
   }
   /// The sums one vector on, where the column sums are `one`.
   [[gnu::always_inline]] static Ending next(const Ending& u, Type one) {
@@ -83,7 +83,7 @@ struct Box {
 
   TESSERA_RACY_LANES static void run(const Taps<T>& taps, const T* in, T* out, index_t stride,
                                      index_t from, index_t to, index_t n) {
-    const Type w = V::all(taps.weight[0]);
+    const Type w = V::broadcast(taps.weight[0]);
     Ending here[rows]{};
     Type sums[rows];
     // Of the sums before `from` the last ones are right, which are all that those from there on
@@ -97,7 +97,7 @@ struct Box {
       if constexpr (through) ask_for_rows<T, rows>(in + r * stride, stride, x, n, taps.far);
       for (int j = 0; j < rows; ++j) {
         const Ending after = next(here[j], sums[j]);
-        put<T, through>(out + j * stride, x, n, V::template shift<r>(here[j].all, after.all) * w);
+        put<T, through>(out + j * stride, x, n, simd::shift<r>(here[j].all, after.all) * w);
         here[j] = after;
       }
     }
@@ -111,12 +111,12 @@ void box(const Taps<T>& taps, const Rows<T>& a) {
             [&]<int rows>(const T* in, T* out, index_t from, index_t to) {
               Box<T, r, rows, through>::run(taps, in, out, a.stride_y, from, to, a.n);
             });
-  if constexpr (through) fence();
+  if constexpr (through) simd::fence_streams();
 }
 
 template <class T, int r>
 RowKernel<T> box_kernel(const KernelKey& key) {
-  if constexpr (shifts_are_cheap) {
+  if constexpr (shifts_registers) {
     if (key.loops == Loops::vector)
       return key.stores == Stores::through ? box<T, r, true> : box<T, r, false>;
   }

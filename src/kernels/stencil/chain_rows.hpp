@@ -3,8 +3,9 @@
 
 #include <cstdint>
 
+#include "kernels/simd/number.hpp"
+#include "kernels/simd/shuffle.hpp"
 #include "kernels/stencil/rows.hpp"
-#include "kernels/stencil/vector.hpp"
 
 // Kernels read whole vectors around a row, lanes of which other tasks may be writing; those lanes
 // are never used. The sanitizers cannot know that.
@@ -17,10 +18,22 @@
 namespace tessera::stencil {
 namespace {
 
+using simd::Simd;
+
+// Neighbours along a row by shifts of registers, where one instruction does it: a load at x +- 1
+// always crosses a line of the cache, at twice the cost.
+#if defined(__AVX512F__)
+constexpr bool shifts_registers = true;
+constexpr int jam = 4;  // rows at once: 32 registers hold three vectors of each, sums and weights
+#else
+constexpr bool shifts_registers = false;
+constexpr int jam = 2;
+#endif
+
 /// Writes v to out[x ...], only what lies in [0, n).
 template <class T, bool through>
-[[gnu::always_inline]] inline void put(T* out, index_t x, index_t n, typename Vec<T>::type v) {
-  using V = Vec<T>;
+[[gnu::always_inline]] inline void put(T* out, index_t x, index_t n, typename Simd<T>::vec v) {
+  using V = Simd<T>;
   if (x >= 0 && x + V::lanes <= n) {
     if constexpr (through) {
       V::stream(out + x, v);
@@ -28,7 +41,7 @@ template <class T, bool through>
       V::store(out + x, v);
     }
   } else {
-    V::store_lanes(out + x, v, x < 0 ? -x : 0, n - x < V::lanes ? n - x : V::lanes);
+    V::store(out + x, v, x < 0 ? -x : 0, n - x < V::lanes ? n - x : V::lanes);
   }
 }
 
@@ -36,32 +49,32 @@ template <class T, bool through>
 template <class T>
 index_t lead(const T* out) {
   return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(out) / sizeof(T)) &
-         (Vec<T>::lanes - 1);
+         (Simd<T>::lanes - 1);
 }
 
 /// Any taps: the sums of some vectors side by side stay in registers, the loop over the taps runs
 /// inside.
 template <class T, Rule rule, bool previous, bool through>
 struct Chain {
-  using V = Vec<T>;
-  using Type = typename V::type;
+  using V = Simd<T>;
+  using Type = typename V::vec;
 
   template <int vectors>
   [[gnu::always_inline]] static void block(const Taps<T>& taps, const T* in, T* out, index_t x,
                                            index_t n) {
     Type sums[vectors];
-    const Type first = V::all(taps.weight[0]);
+    const Type first = V::broadcast(taps.weight[0]);
     for (int i = 0; i < vectors; ++i)
       sums[i] = first * V::load(in + taps.offset[0] + x + i * V::lanes);
     for (index_t k = 1; k < taps.count; ++k) {
-      const Type weight = V::all(taps.weight[k]);
+      const Type weight = V::broadcast(taps.weight[k]);
       const T* u = in + taps.offset[k] + x;
       for (int i = 0; i < vectors; ++i)
         sums[i] = V::fma(weight, V::load(u + i * V::lanes), sums[i]);
     }
     for (int i = 0; i < vectors; ++i) {
       if constexpr (previous)
-        sums[i] = V::fma(V::all(taps.previous), V::load(out + x + i * V::lanes), sums[i]);
+        sums[i] = V::fma(V::broadcast(taps.previous), V::load(out + x + i * V::lanes), sums[i]);
       if constexpr (rule == Rule::life) sums[i] = alive(sums[i]);
       put<T, through>(out, x + i * V::lanes, n, sums[i]);
     }
@@ -69,8 +82,9 @@ struct Chain {
 
   [[gnu::always_inline]] static Type alive(Type sum) {
     using A = Arithmetic<T>;
-    const auto stays = (sum == V::all(A{3})) | (sum == V::all(A{11})) | (sum == V::all(A{12}));
-    return stays ? V::all(A{1}) : V::all(A{0});
+    const auto stays =
+        (sum == V::broadcast(A{3})) | (sum == V::broadcast(A{11})) | (sum == V::broadcast(A{12}));
+    return stays ? V::broadcast(A{1}) : V::broadcast(A{0});
   }
 
   TESSERA_RACY_LANES static void row(const Taps<T>& taps, const T* in, T* out, index_t n) {
@@ -89,7 +103,7 @@ struct Chain {
         row(taps, a.in + at, a.out + at, a.n);
       }
     }
-    if constexpr (through) fence();
+    if constexpr (through) simd::fence_streams();
   }
 };
 

@@ -36,13 +36,33 @@ template <class T, int rows>
   ask_for<rows>(p, stride, far);
 }
 
+/// The vector k elements right of the one at p (left for k < 0): from its neighbours' registers or
+/// from memory.
+template <class T, int k>
+TESSERA_INLINE typename Simd<T>::vec beside(const T* p, typename Simd<T>::vec before,
+                                            typename Simd<T>::vec here,
+                                            typename Simd<T>::vec after) {
+  constexpr int lanes = static_cast<int>(Simd<T>::lanes);
+  if constexpr (k == 0) {
+    return here;
+  } else if constexpr (!shifts_registers) {
+    return Simd<T>::load(p + k);
+  } else if constexpr (k < 0) {
+    return simd::shift<lanes + k>(before, here);
+  } else if constexpr (k == lanes) {
+    return after;
+  } else {
+    return simd::shift<k>(here, after);
+  }
+}
+
 /// A full star of radius r. `rows` rows at once along the slowest dimension, so that a vector
 /// loaded once serves the rows on both sides of it; neighbours along x come from the vectors beside
 /// it.
 template <class T, int dims, int r, int rows, bool previous, bool through>
 struct Star {
-  using V = Vec<T>;
-  using Type = typename V::type;
+  using V = Simd<T>;
+  using Type = typename V::vec;
   static constexpr int halo = dims >= 2 ? r : 0;  // rows on either side of the block
   static constexpr int middle =
       dims == 3 ? r : 0;  // rows on either side along y, in three dimensions
@@ -132,8 +152,8 @@ struct Star {
   TESSERA_RACY_LANES static void run(const Taps<T>& taps, const T* in, T* out, index_t stride,
                                      index_t stride_middle, index_t from, index_t to, index_t n) {
     Type w[count];
-    for (int k = 0; k < count; ++k) w[k] = V::all(taps.weight[k]);
-    const Type past = V::all(taps.previous);
+    for (int k = 0; k < count; ++k) w[k] = V::broadcast(taps.weight[k]);
+    const Type past = V::broadcast(taps.previous);
     const Distances away(stride, stride_middle);
     Window u;
     for (int j = 0; j < rows; ++j) {
@@ -205,7 +225,7 @@ void star(const Taps<T>& taps, const Rows<T>& a) {
                                                      from, to, a.n);
     });
   }
-  if constexpr (through) fence();
+  if constexpr (through) simd::fence_streams();
 }
 
 template <class T, int dims, int r>
