@@ -108,10 +108,10 @@ template <int Lines>
 [[gnu::always_inline]] inline void stream_shifted(std::byte* to, const std::byte* line_before,
                                                   const std::byte* row, index_t past) {
   const Shift shift(line_bytes - past);
-  Wide<lane_count> before = stage_vector(line_before);
+  Wide<block_count> before = stage_vector(line_before);
 #pragma GCC unroll 4
   for (int k = 0; k < Lines; ++k) {
-    const Wide<lane_count> after = stage_vector(row + k * line_bytes);
+    const Wide<block_count> after = stage_vector(row + k * line_bytes);
     stream(to + k * line_bytes, shift(before, after));
     before = after;
   }
@@ -126,7 +126,7 @@ void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b
   constexpr index_t side = line_bytes / Bytes;
   constexpr index_t run = Squares * line_bytes;
   constexpr index_t pitch = line_bytes + run;  // a carried line before the run
-  const bool shifts = shifts_words && carry.shifts;
+  const bool shifts = Shift::is_one_instruction && carry.shifts;
   alignas(line_bytes) std::byte stage[side * pitch];
   for (index_t j = 0; j < cols; j += side) {
     const index_t at = square_column<Bytes>(j, cols);
@@ -162,9 +162,9 @@ void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b
                                         bool shifts) {
   if (shifts) {
     const Shift shift(line_bytes - rest);
-    const Wide<lane_count> first = stage_vector(end), second = stage_vector(head);
-    put<Put::stage, lane_count>(end, shift(first, second));
-    put<Put::stage, lane_count>(end + line_bytes, shift(second, second));
+    const Wide<block_count> first = stage_vector(end), second = stage_vector(head);
+    put<Put::stage, block_count>(end, shift(first, second));
+    put<Put::stage, block_count>(end + line_bytes, shift(second, second));
   } else {
     std::byte both[2 * line_bytes];
     __builtin_memcpy(both, end, line_bytes);
@@ -184,7 +184,7 @@ void last_panel(const Leaf& strip, index_t i, const std::byte* next, Carry& carr
   constexpr index_t run = Squares * line_bytes;
   constexpr index_t pitch = line_bytes + run + 2 * line_bytes;
   const index_t rest = (strip.rows - i) * Bytes - run;
-  const bool shifts = shifts_words && carry.shifts;
+  const bool shifts = Shift::is_one_instruction && carry.shifts;
   alignas(line_bytes) std::byte stage[side * pitch];
   for (index_t j = 0; j < strip.cols; j += side) {
     const index_t at = square_column<Bytes>(j, strip.cols);
@@ -387,7 +387,7 @@ void stream_copy(std::byte* to, const std::byte* from, index_t count) {
   index_t done = head;
   for (; done + line_bytes <= count; done += line_bytes) {
     for (int k = 0; k < vectors_in_line; ++k)
-      stream(to + done + k * vector_bytes, load<lane_count>(from + done + k * vector_bytes));
+      stream(to + done + k * vector_bytes, load<block_count>(from + done + k * vector_bytes));
   }
   __builtin_memcpy(to + done, from + done, static_cast<std::size_t>(count - done));
 }
@@ -395,6 +395,6 @@ void stream_copy(std::byte* to, const std::byte* from, index_t count) {
 }  // namespace
 
 extern const LeafSet leaf_set;
-const LeafSet leaf_set{leaf_sized, swap_sized, stream_copy, fence_streams};
+const LeafSet leaf_set{leaf_sized, swap_sized, stream_copy, simd::fence_streams};
 
 }  // namespace tessera::transpose::TESSERA_ISA

@@ -1,6 +1,6 @@
 #pragma once
 // Blocks too narrow for a square: what does not fill lines, and matrices of few rows or columns.
-// For files compiled per instruction set only, as lanes.hpp.
+// For files compiled per instruction set only, as moves.hpp.
 
 #include "kernels/transpose/squares.hpp"
 
@@ -17,68 +17,65 @@ void edge_records(const std::byte* a, index_t a_stride, std::byte* b, index_t b_
   }
 }
 
-/// Fewer columns than a lane has: a lane from the beginning of each row on, of which the first ones
-/// count. The last rows, beyond which nothing may be read, by records.
+/// Fewer columns than a block has: a block from the beginning of each row on, of which the first
+/// ones count. The last rows, beyond which nothing may be read, by records.
 template <int Bytes>
 void few_columns(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows,
                  index_t cols) {
   using Word = typename WordOf<Bytes>::type;
-  constexpr int words = words_in_lane<Word>;
+  constexpr int words = words_in_block<Word>;
   const index_t beyond =
-      (lane_bytes - cols * Bytes + a_stride - 1) / a_stride;  // rows that a lane reaches
+      (block_bytes - cols * Bytes + a_stride - 1) / a_stride;  // rows that a block reaches
   index_t i = 0;
-  for (; i + words * lane_count + beyond <= rows; i += words * lane_count) {
-    Wide<lane_count> v[words];
+  for (; i + words * block_count + beyond <= rows; i += words * block_count) {
+    Wide<block_count> v[words];
     const std::byte* const from = a + i * a_stride;
 #pragma GCC unroll 16
     for (int r = 0; r < words; ++r)
-      v[r] = gather_lanes<lane_count>(from + r * a_stride, words * a_stride);
-    finish_words<Word, lane_count>(v);
+      v[r] = gather_blocks<block_count>(from + r * a_stride, words * a_stride);
+    finish_words<Word, block_count>(v);
 #pragma GCC unroll 16
     for (int r = 0; r < words; ++r) {
-      if (r < cols) store<lane_count>(b + r * b_stride + i * Bytes, v[r]);
+      if (r < cols) store<block_count>(b + r * b_stride + i * Bytes, v[r]);
     }
   }
   edge_records<Bytes>(a + i * a_stride, a_stride, b + i * Bytes, b_stride, rows - i, cols);
 }
 
-/// Fewer rows than a lane has, rows of b one right after the other: each leaves as a whole lane,
+/// Fewer rows than a block has, rows of b one right after the other: each leaves as a whole block,
 /// whose rest the next ones overwrite. The last rows of b, beyond which nothing may be written, by
 /// records.
 template <int Bytes>
 void few_rows(const std::byte* a, index_t a_stride, std::byte* b, index_t rows, index_t cols) {
   using Word = typename WordOf<Bytes>::type;
-  constexpr int words = words_in_lane<Word>;
-  const index_t b_stride = rows * Bytes, beyond = (lane_bytes - 1) / b_stride;
+  constexpr int words = words_in_block<Word>;
+  const index_t b_stride = rows * Bytes, beyond = (block_bytes - 1) / b_stride;
   index_t j = 0;
-  for (; j + words * lane_count + beyond <= cols; j += words * lane_count) {
-    Wide<lane_count> v[words];
+  for (; j + words * block_count + beyond <= cols; j += words * block_count) {
+    Wide<block_count> v[words];
 #pragma GCC unroll 16
     for (int r = 0; r < words; ++r)
-      v[r] = load<lane_count>(a + (r < rows ? r : rows - 1) * a_stride + j * Bytes);
-    finish_words<Word, lane_count>(v);
+      v[r] = load<block_count>(a + (r < rows ? r : rows - 1) * a_stride + j * Bytes);
+    finish_words<Word, block_count>(v);
 #pragma GCC unroll 4
-    for (int l = 0; l < lane_count; ++l) {
+    for (int l = 0; l < block_count; ++l) {
 #pragma GCC unroll 16
-      for (int w = 0; w < words; ++w) store_lane(b + (j + l * words + w) * b_stride, v[w], l);
+      for (int w = 0; w < words; ++w) store_block(b + (j + l * words + w) * b_stride, v[w], l);
     }
   }
   edge_records<Bytes>(a + j * Bytes, a_stride, b + j * b_stride, b_stride, rows, cols - j);
 }
 
-/// In every lane, byte q becomes the one at place Place(q).
-template <class Place, int Lanes, int... Q>
-Wide<Lanes> shuffle_in_lanes(Wide<Lanes> v, Ints<Q...>) {
-  using Bytes = Vector<std::uint8_t, Lanes>;
-  return (Wide<Lanes>)__builtin_shufflevector(
-      (Bytes)v, (Bytes)v, (Q / lane_bytes * lane_bytes + Place::of(Q % lane_bytes))...);
-}
-template <class Place, int Lanes>
-Wide<Lanes> shuffle_in_lanes(Wide<Lanes> v) {
-  return shuffle_in_lanes<Place, Lanes>(v, typename IntsBelow<Lanes * lane_bytes>::type{});
+/// In every block, byte q becomes the one at place Place::of(q).
+template <class Place, int Blocks>
+TESSERA_INLINE Wide<Blocks> shuffle_in_blocks(Wide<Blocks> v) {
+  const auto bytes = simd::bits_as<std::uint8_t>(v);
+  return simd::bits_as<long long>(simd::shuffle(bytes, bytes, [](int q) {
+    return q / block_bytes * block_bytes + Place::of(q % block_bytes);
+  }));
 }
 
-/// A lane of up to four planes, 4 bytes of each, and the same records plane by plane within each
+/// A block of up to four planes, 4 bytes of each, and the same records plane by plane within each
 /// column.
 template <int Bytes, int Planes>
 struct Woven {  // from planes
@@ -95,24 +92,25 @@ struct Parted {  // from columns
 };
 
 /// b[0:cols, 0:Planes] = transpose(a[0:Planes, 0:cols]) for records of 1 and 2 bytes, rows of b one
-/// right after the other: lanes of b overlap as in few_rows.
+/// right after the other: blocks of b overlap as in few_rows.
 template <int Bytes, int Planes>
 void weave(const std::byte* a, index_t a_stride, std::byte* b, index_t cols) {
-  constexpr index_t in_lane = lane_bytes / Bytes, in_word = 4 / Bytes, column = Planes * Bytes;
-  constexpr index_t beyond = (lane_bytes - 4 * Planes + column - 1) / column;
+  constexpr index_t in_block = block_bytes / Bytes, in_word = 4 / Bytes, column = Planes * Bytes;
+  constexpr index_t beyond = (block_bytes - 4 * Planes + column - 1) / column;
   index_t j = 0;
-  for (; j + in_lane * lane_count + beyond <= cols; j += in_lane * lane_count) {
-    Wide<lane_count> v[4];
+  for (; j + in_block * block_count + beyond <= cols; j += in_block * block_count) {
+    Wide<block_count> v[4];
 #pragma GCC unroll 4
     for (int p = 0; p < 4; ++p)
-      v[p] = load<lane_count>(a + (p < Planes ? p : 0) * a_stride + j * Bytes);
-    transpose_words<std::uint32_t, lane_count>(v);
+      v[p] = load<block_count>(a + (p < Planes ? p : 0) * a_stride + j * Bytes);
+    simd::transpose_words<std::uint32_t>(v);
 #pragma GCC unroll 4
-    for (int w = 0; w < 4; ++w) v[w] = shuffle_in_lanes<Woven<Bytes, Planes>, lane_count>(v[w]);
+    for (int w = 0; w < 4; ++w) v[w] = shuffle_in_blocks<Woven<Bytes, Planes>, block_count>(v[w]);
 #pragma GCC unroll 4
-    for (int l = 0; l < lane_count; ++l) {
+    for (int l = 0; l < block_count; ++l) {
 #pragma GCC unroll 4
-      for (int w = 0; w < 4; ++w) store_lane(b + (j + l * in_lane + w * in_word) * column, v[w], l);
+      for (int w = 0; w < 4; ++w)
+        store_block(b + (j + l * in_block + w * in_word) * column, v[w], l);
     }
   }
   edge_records<Bytes>(a + j * Bytes, a_stride, b + j * column, column, Planes, cols - j);
@@ -122,19 +120,19 @@ void weave(const std::byte* a, index_t a_stride, std::byte* b, index_t cols) {
 /// right after the other.
 template <int Bytes, int Planes>
 void part(const std::byte* a, std::byte* b, index_t b_stride, index_t rows) {
-  constexpr index_t in_lane = lane_bytes / Bytes, in_word = 4 / Bytes, row = Planes * Bytes;
-  constexpr index_t beyond = (lane_bytes - 4 * Planes + row - 1) / row;
+  constexpr index_t in_block = block_bytes / Bytes, in_word = 4 / Bytes, row = Planes * Bytes;
+  constexpr index_t beyond = (block_bytes - 4 * Planes + row - 1) / row;
   index_t i = 0;
-  for (; i + in_lane * lane_count + beyond <= rows; i += in_lane * lane_count) {
-    Wide<lane_count> v[4];
+  for (; i + in_block * block_count + beyond <= rows; i += in_block * block_count) {
+    Wide<block_count> v[4];
 #pragma GCC unroll 4
     for (int w = 0; w < 4; ++w) {
-      v[w] = shuffle_in_lanes<Parted<Bytes, Planes>, lane_count>(
-          gather_lanes<lane_count>(a + (i + w * in_word) * row, in_lane * row));
+      v[w] = shuffle_in_blocks<Parted<Bytes, Planes>, block_count>(
+          gather_blocks<block_count>(a + (i + w * in_word) * row, in_block * row));
     }
-    transpose_words<std::uint32_t, lane_count>(v);
+    simd::transpose_words<std::uint32_t>(v);
 #pragma GCC unroll 4
-    for (int p = 0; p < Planes; ++p) store<lane_count>(b + p * b_stride + i * Bytes, v[p]);
+    for (int p = 0; p < Planes; ++p) store<block_count>(b + p * b_stride + i * Bytes, v[p]);
   }
   edge_records<Bytes>(a + i * row, row, b + i * Bytes, b_stride, rows - i, Planes);
 }
@@ -151,11 +149,11 @@ bool with_planes(index_t count, const F& f) {
   return true;
 }
 
-/// Fewer rows or columns than a lane has.
+/// Fewer rows or columns than a block has.
 template <int Bytes>
 void narrow(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows,
             index_t cols) {
-  constexpr index_t step = words_in_lane<typename WordOf<Bytes>::type>;
+  constexpr index_t step = words_in_block<typename WordOf<Bytes>::type>;
   if (rows == 0 || cols == 0) return;
   if (rows >= step) {
     if constexpr (Bytes < 4) {
@@ -174,22 +172,22 @@ void narrow(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride
   }
 }
 
-/// What does not fill lines, by single lanes. The last ones of a row or column repeat records of
+/// What does not fill lines, by single blocks. The last ones of a row or column repeat records of
 /// those before.
 template <int Bytes>
 void edge(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows,
           index_t cols) {
   using Word = typename WordOf<Bytes>::type;
-  constexpr index_t step = words_in_lane<Word>;
+  constexpr index_t step = words_in_block<Word>;
   if (rows < step || cols < step) return narrow<Bytes>(a, a_stride, b, b_stride, rows, cols);
-  const auto lanes_at = [&](index_t i, index_t j) {
-    column_of_lanes<Word, Put::target, 1>(a + i * a_stride + j * Bytes, a_stride,
-                                          b + j * b_stride + i * Bytes, b_stride);
+  const auto blocks_at = [&](index_t i, index_t j) {
+    column_of_blocks<Word, Put::target, 1>(a + i * a_stride + j * Bytes, a_stride,
+                                           b + j * b_stride + i * Bytes, b_stride);
   };
   const auto rows_at = [&](index_t i) {
     index_t j = 0;
-    for (; j + step <= cols; j += step) lanes_at(i, j);
-    if (j < cols) lanes_at(i, cols - step);
+    for (; j + step <= cols; j += step) blocks_at(i, j);
+    if (j < cols) blocks_at(i, cols - step);
   };
   index_t i = 0;
   for (; i + step <= rows; i += step) rows_at(i);

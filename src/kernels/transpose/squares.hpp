@@ -1,22 +1,21 @@
 #pragma once
 // The unit is a square of one line by one line. It is built of squares of one vector by one vector:
-// rows are loaded whole, their 16-byte lanes exchanged, the words inside the lanes interleaved in
-// log2 rounds, and every vector leaves as a (part of a) line of b. Words of 1 and 2 bytes, whose
-// squares exceed the registers, are loaded by lanes instead, or stored by lanes where they go into
-// a stage. The same code serves 1, 2 and 4 lanes and all record sizes. For files compiled per
-// instruction set only, as lanes.hpp.
+// rows are loaded whole, their blocks of 16 bytes exchanged, the words inside the blocks
+// interleaved in log2 rounds, and every vector leaves as a (part of a) line of b. Words of 1 and 2
+// bytes, whose squares exceed the registers, are loaded by blocks instead, or stored by blocks
+// where they go into a stage. The same code serves 1, 2 and 4 blocks and all record sizes. For
+// files compiled per instruction set only, as moves.hpp.
 
-#include "kernels/transpose/lanes.hpp"
 #include "kernels/transpose/leaf.hpp"
+#include "kernels/transpose/moves.hpp"
 
 namespace tessera::transpose {
 namespace {
 
-constexpr int vector_bytes = lane_count * lane_bytes;
-constexpr int vectors_in_line = static_cast<int>(line_bytes) / vector_bytes;
+constexpr int vectors_in_line = static_cast<int>(line_bytes / vector_bytes);
 
-/// A record of 16 bytes is a lane.
-struct LaneWord {
+/// A record of 16 bytes is a block.
+struct BlockWord {
   std::uint64_t halves[2];
 };
 template <int Bytes>
@@ -39,57 +38,57 @@ struct WordOf<8> {
 };
 template <>
 struct WordOf<16> {
-  using type = LaneWord;
+  using type = BlockWord;
 };
 
 /// Where vectors go: to b by ordinary stores, or into a stage, which no trace sees.
 enum class Put { target, stage };
 
-template <Put To, int Lanes>
-[[gnu::always_inline]] inline void put(std::byte* to, Wide<Lanes> v) {
+template <Put To, int Blocks>
+[[gnu::always_inline]] inline void put(std::byte* to, Wide<Blocks> v) {
   if constexpr (To == Put::target) {
-    store<Lanes>(to, v);
+    store<Blocks>(to, v);
   } else {
     __builtin_memcpy(to, &v, sizeof v);
   }
 }
 
-template <class Word, int Lanes>
-[[gnu::always_inline]] inline void finish_words(Wide<Lanes>* v) {
-  if constexpr (sizeof(Word) < lane_bytes) transpose_words<Word, Lanes>(v);
+template <class Word, int Blocks>
+[[gnu::always_inline]] inline void finish_words(Wide<Blocks>* v) {
+  if constexpr (sizeof(Word) < block_bytes) simd::transpose_words<Word>(v);
 }
 
-/// b[0:E, 0:Lanes*E] = transpose(a[0:Lanes*E, 0:E]), E words in a lane.
-template <class Word, Put To, int Lanes>
-[[gnu::always_inline]] inline void column_of_lanes(const std::byte* a, index_t a_stride,
-                                                   std::byte* b, index_t b_stride) {
-  constexpr int words = words_in_lane<Word>;
+/// b[0:E, 0:Blocks*E] = transpose(a[0:Blocks*E, 0:E]), E words in a block.
+template <class Word, Put To, int Blocks>
+[[gnu::always_inline]] inline void column_of_blocks(const std::byte* a, index_t a_stride,
+                                                    std::byte* b, index_t b_stride) {
+  constexpr int words = words_in_block<Word>;
   if constexpr (To == Put::target) {
     a_stride = unknown(a_stride);
     b_stride = unknown(b_stride);
   }
-  Wide<Lanes> v[words];
+  Wide<Blocks> v[words];
 #pragma GCC unroll 16
-  for (int r = 0; r < words; ++r) v[r] = gather_lanes<Lanes>(a + r * a_stride, words * a_stride);
-  finish_words<Word, Lanes>(v);
+  for (int r = 0; r < words; ++r) v[r] = gather_blocks<Blocks>(a + r * a_stride, words * a_stride);
+  finish_words<Word, Blocks>(v);
 #pragma GCC unroll 16
-  for (int r = 0; r < words; ++r) put<To, Lanes>(b + r * b_stride, v[r]);
+  for (int r = 0; r < words; ++r) put<To, Blocks>(b + r * b_stride, v[r]);
 }
 
-/// b[0:Lanes*E, 0:E] = transpose(a[0:E, 0:Lanes*E]) into a stage, E words in a lane: every vector
-/// of a is loaded once.
-template <class Word, int Lanes>
-[[gnu::always_inline]] inline void row_of_lanes(const std::byte* a, index_t a_stride,
-                                                std::byte* stage, index_t pitch) {
-  constexpr int words = words_in_lane<Word>;
-  Wide<Lanes> v[words];
+/// b[0:Blocks*E, 0:E] = transpose(a[0:E, 0:Blocks*E]) into a stage, E words in a block: every
+/// vector of a is loaded once.
+template <class Word, int Blocks>
+[[gnu::always_inline]] inline void row_of_blocks(const std::byte* a, index_t a_stride,
+                                                 std::byte* stage, index_t pitch) {
+  constexpr int words = words_in_block<Word>;
+  Wide<Blocks> v[words];
 #pragma GCC unroll 16
-  for (int r = 0; r < words; ++r) v[r] = load<Lanes>(a + r * a_stride);
-  finish_words<Word, Lanes>(v);
+  for (int r = 0; r < words; ++r) v[r] = load<Blocks>(a + r * a_stride);
+  finish_words<Word, Blocks>(v);
 #pragma GCC unroll 4
-  for (int l = 0; l < Lanes; ++l) {
+  for (int l = 0; l < Blocks; ++l) {
 #pragma GCC unroll 16
-    for (int r = 0; r < words; ++r) store_lane(stage + (l * words + r) * pitch, v[r], l);
+    for (int r = 0; r < words; ++r) store_block(stage + (l * words + r) * pitch, v[r], l);
   }
 }
 
@@ -97,28 +96,19 @@ template <class Word, int Lanes>
 template <class Word, Put To>
 [[gnu::always_inline]] inline void square_of_vectors(const std::byte* a, index_t a_stride,
                                                      std::byte* b, index_t b_stride) {
-  constexpr int words = words_in_lane<Word>;
+  constexpr int words = words_in_block<Word>;
   if constexpr (To == Put::target) {
     a_stride = unknown(a_stride);
     b_stride = unknown(b_stride);
   }
-  Wide<lane_count> v[lane_count][words];  // (lane of a, word): after the exchange, rows of b
+  constexpr int words_in_vector = block_count * words;
+  Wide<block_count> v[words_in_vector];
 #pragma GCC unroll 16
-  for (int r = 0; r < words; ++r) {
-    Wide<lane_count> rows[lane_count];
-#pragma GCC unroll 4
-    for (int k = 0; k < lane_count; ++k)
-      rows[k] = keep(load<lane_count>(a + (k * words + r) * a_stride));
-    transpose_lanes<lane_count>(rows);
-#pragma GCC unroll 4
-    for (int k = 0; k < lane_count; ++k) v[k][r] = rows[k];
-  }
-#pragma GCC unroll 4
-  for (int k = 0; k < lane_count; ++k) {
-    finish_words<Word, lane_count>(v[k]);
+  for (int r = 0; r < words_in_vector; ++r)
+    v[r] = simd::in_register(load<block_count>(a + r * a_stride));
+  simd::transpose_square<Word>(v);
 #pragma GCC unroll 16
-    for (int r = 0; r < words; ++r) put<To, lane_count>(b + (k * words + r) * b_stride, v[k][r]);
-  }
+  for (int r = 0; r < words_in_vector; ++r) put<To, block_count>(b + r * b_stride, v[r]);
 }
 
 /// One line by one line; a line of b is completed before the next ones are begun.
@@ -126,8 +116,8 @@ template <int Bytes, Put To>
 [[gnu::always_inline]] inline void line_square(const std::byte* a, index_t a_stride, std::byte* b,
                                                index_t b_stride) {
   using Word = typename WordOf<Bytes>::type;
-  constexpr int in_lane = words_in_lane<Word>;
-  constexpr int in_vector = in_lane * lane_count;
+  constexpr int in_block = words_in_block<Word>;
+  constexpr int in_vector = in_block * block_count;
   if constexpr (Bytes >= 4) {
     for (int right = 0; right < vectors_in_line; ++right) {
       for (int down = 0; down < vectors_in_line; ++down) {
@@ -137,19 +127,19 @@ template <int Bytes, Put To>
       }
     }
   } else if constexpr (To == Put::stage) {
-    for (int down = 0; down < static_cast<int>(line_bytes) / lane_bytes; ++down) {
+    for (int down = 0; down < static_cast<int>(line_bytes) / block_bytes; ++down) {
       for (int right = 0; right < vectors_in_line; ++right) {
-        row_of_lanes<Word, lane_count>(
-            a + down * in_lane * a_stride + right * vector_bytes, a_stride,
-            b + right * in_vector * b_stride + down * lane_bytes, b_stride);
+        row_of_blocks<Word, block_count>(
+            a + down * in_block * a_stride + right * vector_bytes, a_stride,
+            b + right * in_vector * b_stride + down * block_bytes, b_stride);
       }
     }
   } else {
-    for (int right = 0; right < static_cast<int>(line_bytes) / lane_bytes; ++right) {
+    for (int right = 0; right < static_cast<int>(line_bytes) / block_bytes; ++right) {
       for (int down = 0; down < vectors_in_line; ++down) {
-        column_of_lanes<Word, To, lane_count>(
-            a + down * in_vector * a_stride + right * lane_bytes, a_stride,
-            b + right * in_lane * b_stride + down * vector_bytes, b_stride);
+        column_of_blocks<Word, To, block_count>(
+            a + down * in_vector * a_stride + right * block_bytes, a_stride,
+            b + right * in_block * b_stride + down * vector_bytes, b_stride);
       }
     }
   }

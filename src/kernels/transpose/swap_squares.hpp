@@ -1,6 +1,6 @@
 #pragma once
 // Squares on both sides of the diagonal change places. For files compiled per instruction set only,
-// as lanes.hpp.
+// as moves.hpp.
 
 #include "kernels/transpose/squares.hpp"
 
@@ -25,7 +25,7 @@ void swap_squares(const Mirrored m) {
       if (upper != lower) line_square<Bytes, Put::target>(lower, m.stride, upper, m.stride);
       for (index_t r = 0; r < side; ++r) {
         for (index_t k = 0; k < line_bytes; k += vector_bytes)
-          store<lane_count>(lower + r * m.stride + k, stage_vector(stage + r * line_bytes + k));
+          store<block_count>(lower + r * m.stride + k, stage_vector(stage + r * line_bytes + k));
         if (What == Asks::both || What == Asks::both_far)
           __builtin_prefetch(upper + r * m.stride + ahead * line_bytes, 0, keep_near);
         if (What != Asks::nothing)

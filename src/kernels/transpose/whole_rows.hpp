@@ -1,7 +1,7 @@
 #pragma once
 // Rows of b that follow each other in memory and are short: b is one run, so that an image of some
 // of its rows is made in the first level and leaves line by line. For files compiled per
-// instruction set only, as lanes.hpp.
+// instruction set only, as moves.hpp.
 
 #include "kernels/transpose/narrow.hpp"
 
