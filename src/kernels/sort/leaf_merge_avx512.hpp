@@ -5,8 +5,6 @@
 // less, by bitonic steps (Batcher 1968; Chhugani et al. 2008). Every vector waits for the one
 // before, so that a merge is cut by rank into several (Odeh et al. 2012) that go side by side.
 
-#include <immintrin.h>
-
 #include <cstring>
 #include <utility>
 
@@ -28,7 +26,7 @@ struct TwoRuns {
   /// Vectors that each run can still give.
   [[nodiscard]] index_t steps() const {
     const index_t in_a = a_end - a, in_b = b_end - b;
-    return (in_a < in_b ? in_a : in_b) / LanesOf<B>::lanes;
+    return (in_a < in_b ? in_a : in_b) / lanes<B>;
   }
 };
 
@@ -60,54 +58,50 @@ TwoRuns<B> take_first(TwoRuns<B>& runs, index_t rank) {
 /// `rest` holds the greatest keys so far, in order, and takes up the next ones; returns the least
 /// of both.
 template <class B>
-inline __attribute__((always_inline)) __m512i exchange_least(__m512i& rest, __m512i next) {
-  using L = LanesOf<B>;
-  __m512i v[2]{rest, L::template exchange<L::lanes - 1>(next)};
-  compare_rows<L>(v[0], v[1]);
-  merge_lanes<L, L::lanes / 2>(v, std::make_index_sequence<2>{});
+TESSERA_INLINE Keys<B> exchange_least(Keys<B>& rest, Keys<B> next) {
+  Keys<B> v[2]{rest, simd::exchange<lanes<B> - 1>(next)};
+  compare_rows(v[0], v[1]);
+  merge_lanes<lanes<B> / 2>(v, std::make_index_sequence<2>{});
   rest = v[1];
   return v[0];
 }
 
 /// Of runs that both have a vector to give.
 template <class B>
-inline __attribute__((always_inline)) void merge_step(TwoRuns<B>& runs, __m512i& rest) {
-  constexpr index_t lanes = LanesOf<B>::lanes;
+TESSERA_INLINE void merge_step(TwoRuns<B>& runs, Keys<B>& rest) {
   const bool from_b = *runs.b < *runs.a;
-  const __m512i next = _mm512_loadu_si512(from_b ? runs.b : runs.a);
-  runs.b += from_b ? lanes : 0;
-  runs.a += from_b ? 0 : lanes;
-  _mm512_storeu_si512(runs.to, exchange_least<B>(rest, next));
-  runs.to += lanes;
+  const auto next = simd::load<Keys<B>>(from_b ? runs.b : runs.a);
+  runs.b += from_b ? lanes<B> : 0;
+  runs.a += from_b ? 0 : lanes<B>;
+  simd::store(runs.to, exchange_least<B>(rest, next));
+  runs.to += lanes<B>;
 }
 
 /// The next keys of a run, or all it has: then the greatest of all keys fill the vector up.
 template <class B>
-__m512i take_vector(const B*& from, const B* end) {
-  using L = LanesOf<B>;
-  const __m512i keys = L::load(from, valid_lanes<L>(end - from, 0));
-  from = end - from < L::lanes ? end : from + L::lanes;
+Keys<B> take_vector(const B*& from, const B* end) {
+  const auto keys = load_keys(from, end - from);
+  from = end - from < lanes<B> ? end : from + lanes<B>;
   return keys;
 }
 
 /// Whole vectors first, then what either run still has.
 template <class B>
-void merge_to_the_end(TwoRuns<B> runs, __m512i rest) {
-  using L = LanesOf<B>;
+void merge_to_the_end(TwoRuns<B> runs, Keys<B> rest) {
   while (runs.steps() > 0) merge_step(runs, rest);
   while (runs.to < runs.to_end) {
     const bool a_is_done = runs.a == runs.a_end, b_is_done = runs.b == runs.b_end;
     const bool from_b = a_is_done || (!b_is_done && *runs.b < *runs.a);
     const B*& from = from_b ? runs.b : runs.a;
     const B* const end = from_b ? runs.b_end : runs.a_end;
-    if (from != end && (a_is_done || b_is_done) && L::greatest(rest) < *from) {
-      _mm512_storeu_si512(runs.to, rest);
-      std::memcpy(runs.to + L::lanes, from, static_cast<std::size_t>(end - from) * sizeof(B));
+    if (from != end && (a_is_done || b_is_done) && greatest_key(rest) < *from) {
+      simd::store(runs.to, rest);
+      std::memcpy(runs.to + lanes<B>, from, static_cast<std::size_t>(end - from) * sizeof(B));
       return;
     }
-    const __m512i least = exchange_least<B>(rest, take_vector(from, end));
-    L::store(runs.to, valid_lanes<L>(runs.to_end - runs.to, 0), least);
-    runs.to += L::lanes;
+    const auto least = exchange_least<B>(rest, take_vector(from, end));
+    simd::store_lanes(runs.to, simd::first_lanes<Keys<B>>(runs.to_end - runs.to), least);
+    runs.to += lanes<B>;
   }
 }
 
@@ -117,7 +111,7 @@ void merge_alone(TwoRuns<B> runs) {
     runs.a = std::exchange(runs.b, runs.b_end);
     runs.a_end = runs.b_end;
   }
-  const __m512i rest = take_vector(runs.a, runs.a_end);
+  const auto rest = take_vector(runs.a, runs.a_end);
   merge_to_the_end(runs, rest);
 }
 
@@ -133,8 +127,8 @@ void merge(const B* a, index_t na, const B* b, index_t nb, B* to) {
     merge_alone(x), merge_alone(y), merge_alone(z);
     return;
   }
-  __m512i of_x = take_vector(x.a, x.a_end), of_y = take_vector(y.a, y.a_end),
-          of_z = take_vector(z.a, z.a_end);
+  auto of_x = take_vector(x.a, x.a_end), of_y = take_vector(y.a, y.a_end),
+       of_z = take_vector(z.a, z.a_end);
   const auto least = [](index_t p, index_t q) { return p < q ? p : q; };
   while (const index_t steps = least(least(x.steps(), y.steps()), z.steps())) {
     for (index_t step = 0; step < steps; ++step) {

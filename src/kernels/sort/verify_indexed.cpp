@@ -2,6 +2,8 @@
 // hashed as a key is, after a multiple of the row's index and one of the word's place in it were
 // added.
 
+#include "kernels/simd/shuffle.hpp"
+#include "kernels/simd/tail.hpp"
 #include "kernels/sort/verify_vectors.hpp"
 
 namespace tessera::sort::TESSERA_ISA {
@@ -33,7 +35,7 @@ template <class Word>
 /// Rows of one word, which has `Element` as its lower bits.
 template <class Element>
 std::uint64_t hash_elements(const IndexedRows& rows, const Salt& salt) {
-  typedef Element Elements __attribute__((vector_size(words * sizeof(Element))));
+  using Elements = simd::Vector<Element, words * index_t{sizeof(Element)}>;
   const std::uint64_t factor = multiples_of(salt).of_index;
   Hash<std::uint64_t> hash(salt);
   Vector64 indices;
@@ -134,9 +136,7 @@ std::uint64_t hash_rows_of_words(const IndexedRows& rows, const Salt& salt) {
       of_rows =
           read<Vector64>(reinterpret_cast<const std::byte*>(rows.indices + j)) * multiples.of_index;
     for (index_t v = 0; v < width; ++v, data += vector_bytes) {
-      const auto rows_of_lanes = (__m512i)of_rows;  // twice: the form of one vector warns in g++ 12
-      const auto of_lanes =
-          (Vector64)_mm512_permutex2var_epi64(rows_of_lanes, (__m512i)row_of[v], rows_of_lanes);
+      const Vector64 of_lanes = simd::lookup(of_rows, row_of[v]);
       hash.add(read<Vector64>(data) + (of_lanes + place_of[v]));
     }
   }
@@ -152,7 +152,6 @@ std::uint64_t hash_rows_of_words(const IndexedRows& rows, const Salt& salt) {
 std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
   const Multiples multiples = multiples_of(salt);
   const index_t whole = rows.bytes / vector_bytes * vector_bytes, rest = rows.bytes - whole;
-  const auto bytes_read = static_cast<__mmask64>((std::uint64_t{1} << rest) - 1);
   Hash<std::uint64_t> hash(salt);
   Vector64 places{}, is_there{};
   for (index_t i = 0; i < words; ++i) {
@@ -165,8 +164,7 @@ std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
     for (index_t b = 0; b < whole; b += vector_bytes, added += words * multiples.of_place)
       hash.add(read<Vector64>(row + b) + added);
     if (rest > 0) {
-      const auto last =
-          reinterpret_cast<Vector64>(_mm512_maskz_loadu_epi8(bytes_read, row + whole));
+      const auto last = simd::load_bytes<Vector64>(row + whole, rest);
       hash.add(last + added, is_there);
     }
   }
@@ -205,7 +203,7 @@ std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
 /// Rows of one word: many at a time.
 template <class Element>
 void add_elements(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums) {
-  typedef Element Elements __attribute__((vector_size(words * sizeof(Element))));
+  using Elements = simd::Vector<Element, words * index_t{sizeof(Element)}>;
   const Hash<std::uint64_t> hash(salt);
   const std::uint64_t added = rows.first * multiples_of(salt).of_place;
   index_t j = 0;
@@ -250,8 +248,7 @@ void add_long_rows(const IndexedRows& rows, const Salt& salt, std::uint64_t* sum
     Vector64 many{}, added = places;
     for (index_t v = 0; v < vectors; ++v, added += words * of_place)
       many += hash(read<Vector64>(row + v * vector_bytes) + added);
-    std::uint64_t sum = 0;
-    for (index_t i = 0; i < words; ++i) sum += many[i];
+    std::uint64_t sum = simd::sum(many);
     for_words(row, rows.bytes, vectors * vector_bytes, rows.first, of_place,
               [&](std::uint64_t word, std::uint64_t place) { sum += hash(word + place); });
     sums[j] += sum;

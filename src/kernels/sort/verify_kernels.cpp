@@ -2,6 +2,7 @@
 // compiler's, whose lines are each read once. The map of keys is written out here, as its inline
 // functions must not be emitted from this file.
 
+#include "kernels/simd/shuffle.hpp"
 #include "kernels/sort/verify_vectors.hpp"
 
 namespace tessera::sort::TESSERA_ISA {
@@ -15,40 +16,15 @@ constexpr index_t line = 64 / static_cast<index_t>(sizeof(B));  // of the cache
 template <class B>
 constexpr index_t ahead = 8192 / static_cast<index_t>(sizeof(B));
 
-/// Of a vector's alignment.
 template <class B>
 [[gnu::always_inline]] inline Vector<B> load(const B* keys) {
-  Vector<B> v;
-  __builtin_memcpy(&v, __builtin_assume_aligned(keys, vector_bytes), vector_bytes);
-  return v;
+  return simd::load<Vector<B>>(keys);
 }
 
-/// `key` one lane further, with the last lane of `before` in front.
-template <class B, int... i>
-[[gnu::always_inline]] inline Vector<B> shifted(const Vector<B>& before, const Vector<B>& key,
-                                                std::integer_sequence<int, i...>) {
-  return __builtin_shufflevector(before, key, (static_cast<int>(lanes<B>) - 1 + i)...);
-}
-
-/// As `shifted`, by a pair of words.
-template <int... i>
-[[gnu::always_inline]] inline Vector64 shifted_pair(const Vector64& before, const Vector64& pairs,
-                                                    std::integer_sequence<int, i...>) {
-  return __builtin_shufflevector(before, pairs,
-                                 (static_cast<int>(lanes<std::uint64_t>) - 2 + i)...);
-}
-
-/// Whether any bit is set.
-template <class V>
-[[gnu::always_inline]] inline bool any(const V& v) {
-#if defined(__AVX512F__)
-  return _mm512_test_epi64_mask(reinterpret_cast<__m512i>(v), reinterpret_cast<__m512i>(v)) != 0;
-#elif defined(__AVX2__)
-  return _mm256_testz_si256(reinterpret_cast<__m256i>(v), reinterpret_cast<__m256i>(v)) == 0;
-#else
-  const auto words = reinterpret_cast<Vector64>(v);
-  return (words[0] | words[1]) != 0;
-#endif
+/// `key` by `distance` lanes further, with the last ones of `before` in front.
+template <int distance, class V>
+[[gnu::always_inline]] inline V shifted(const V& before, const V& key) {
+  return simd::shift<simd::lanes_of<V> - distance>(before, key);
 }
 
 /// The keys from raw[0] on that are looked at together, at most n: the first ones up to a whole
@@ -74,13 +50,9 @@ class Hash<std::uint32_t> {
   }
   [[gnu::always_inline]] void add(const Vector<std::uint32_t>& raw) {
     const auto low = reinterpret_cast<Vector64>(mixed(raw)), high = low >> 32;
-    many_ += product(low, low) + product(high, high);
+    many_ += simd::mul_low_halves(low, low) + simd::mul_low_halves(high, high);
   }
-  [[nodiscard]] std::uint64_t sum() const {
-    std::uint64_t sum = one_;
-    for (index_t i = 0; i < lanes<std::uint64_t>; ++i) sum += many_[i];
-    return sum;
-  }
+  [[nodiscard]] std::uint64_t sum() const { return one_ + simd::sum(many_); }
 
  private:
   template <class Keys>
@@ -104,7 +76,6 @@ struct NoHash {
 template <class B, class Wrong, class Sum>
 [[gnu::always_inline]] inline Looked look_block(const B* raw, index_t n, B before,
                                                 const Wrong& wrong, Sum hash) {
-  constexpr auto places = std::make_integer_sequence<int, static_cast<int>(lanes<B>)>();
   index_t i = 0;
   bool seen = false;
   if (reinterpret_cast<std::uintptr_t>(raw) % 64 == 0 && n >= line<B>) {
@@ -113,12 +84,12 @@ template <class B, class Wrong, class Sum>
       __builtin_prefetch(raw + i + ahead<B>);
       for (index_t v = 0; v < line<B>; v += lanes<B>) {
         const Vector<B> keys = load(raw + i + v);
-        wrongs |= wrong(keys, shifted<B>(befores, keys, places));
+        wrongs |= wrong(keys, shifted<1>(befores, keys));
         hash.add(keys);
         befores = keys;
       }
     }
-    seen = any(wrongs);
+    seen = simd::any(wrongs);
     before = raw[i - 1];
   }
   for (; i < n; ++i) {
@@ -192,7 +163,7 @@ index_t equal_keys(const B* raw, index_t n, B key) {
     Vector<B> others[4]{};
     for (index_t v = 0; v < some / lanes<B>; ++v)
       others[v / 2 % 4] |= load(raw + i + v * lanes<B>) ^ key;
-    if (any((others[0] | others[1]) | (others[2] | others[3]))) break;
+    if (simd::any((others[0] | others[1]) | (others[2] | others[3]))) break;
   }
   return i;
 }
@@ -218,11 +189,9 @@ bool keys_in_order(const B* raw, index_t n, const KeyMap<B>& map, Order order) {
 
 /// Of pairs as words, keys and indices by turns: a word of a key is not zero where its pair is
 /// below the one of `before`; words of indices mean nothing.
-template <int... i>
-[[gnu::always_inline]] inline Vector64 pairs_below(const Vector64& pairs, const Vector64& before,
-                                                   std::integer_sequence<int, i...>) {
+[[gnu::always_inline]] inline Vector64 pairs_below(const Vector64& pairs, const Vector64& before) {
   const auto less = reinterpret_cast<Vector64>(pairs < before);
-  const auto of_index = __builtin_shufflevector(less, less, (i ^ 1)...);
+  const auto of_index = simd::exchange<1>(less);
   return less | (reinterpret_cast<Vector64>(pairs == before) & of_index);
 }
 [[gnu::always_inline]] inline bool pair_below(const Pair& a, const Pair& b) {
@@ -233,7 +202,6 @@ template <int... i>
 template <Order order>
 [[gnu::always_inline]] inline bool lines_in_order(const Pair* pairs, index_t n) {
   constexpr int words = lanes<std::uint64_t>;
-  constexpr auto places = std::make_integer_sequence<int, words>();
   Vector64 wrongs{}, of_keys{};
   for (int i = 0; i < words; i += 2) of_keys[i] = ~std::uint64_t{0};
   const std::uint64_t* const raw = &pairs->key;
@@ -242,12 +210,11 @@ template <Order order>
   befores[words - 1] = pairs[-1].index;
   for (index_t i = 0; i < 2 * n; i += words) {
     if (i % line<std::uint64_t> == 0) __builtin_prefetch(raw + i + ahead<std::uint64_t>);
-    const Vector64 here = load(raw + i), before = shifted_pair(befores, here, places);
-    wrongs |= order == Order::ascending ? pairs_below(here, before, places)
-                                        : pairs_below(before, here, places);
+    const Vector64 here = load(raw + i), before = shifted<2>(befores, here);
+    wrongs |= order == Order::ascending ? pairs_below(here, before) : pairs_below(before, here);
     befores = here;
   }
-  return !any(wrongs & of_keys);
+  return !simd::any(wrongs & of_keys);
 }
 template <Order order>
 bool all_pairs_in_order(const Pair* pairs, index_t n) {

@@ -23,22 +23,12 @@ struct Steps {
 }
 
 [[gnu::always_inline]] inline Steps steps_of_eight(const std::uint64_t* words) {
-#if defined(__AVX512F__)
-  const __m512i here = _mm512_loadu_si512(words), before = _mm512_loadu_si512(words - 1);
-  return {_mm512_cmplt_epu64_mask(here, before), _mm512_cmpeq_epu64_mask(here, before)};
-#elif defined(__AVX2__)
-  const __m256i sign = _mm256_set1_epi64x(std::int64_t{1} << 63);
+#if defined(__AVX2__)
   Steps steps;
-  for (int half = 0; half < 2; ++half) {
-    const auto load = [=](const std::uint64_t* from) {
-      return _mm256_xor_si256(sign, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
-    };
-    const auto bits = [=](__m256i lanes_set) {
-      return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(lanes_set))) << 4 * half;
-    };
-    const __m256i here = load(words + 4 * half), before = load(words + 4 * half - 1);
-    steps.less |= bits(_mm256_cmpgt_epi64(before, here));
-    steps.equal |= bits(_mm256_cmpeq_epi64(before, here));
+  for (index_t i = 0; i < rows_of_byte; i += lanes<std::uint64_t>) {
+    const auto here = simd::load<Vector64>(words + i), before = simd::load<Vector64>(words + i - 1);
+    steps.less |= simd::less_bits(here, before) << i;
+    steps.equal |= simd::equal_bits(here, before) << i;
   }
   return steps;
 #else
