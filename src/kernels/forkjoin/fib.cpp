@@ -1,3 +1,7 @@
+// Fibonacci numbers by their recursive definition, each call forked (the first benchmark of Cilk:
+// Blumofe et al. 1995). Work grows as the golden ratio to the n, span is linear: almost nothing but
+// the cost of tasks is measured.
+
 #include <utility>
 
 #include "kernels/forkjoin/variants.hpp"

@@ -1,3 +1,5 @@
+// The table of fork-join problems.
+
 #include "kernels/forkjoin/variants.hpp"
 
 #include <array>

@@ -1,3 +1,5 @@
+// The vendor's product: gemm of cuBLAS, the reference among the device variants.
+
 #include <cublas_v2.h>
 
 #include "kernels/matmul/cuda.hpp"

@@ -1,3 +1,5 @@
+// Builds without CUDA: no device variants of matmul.
+
 #include <vector>
 
 #include "kernels/matmul/cuda.hpp"

@@ -1,3 +1,6 @@
+// The device variants of matmul as rows of the table; in pieces where a device does not hold the
+// operands.
+
 #include <algorithm>
 #include <vector>
 

@@ -1,3 +1,5 @@
+// The table of matmul kernels. Its first row is the reference that tests compare with.
+
 #include "kernels/matmul/variants.hpp"
 
 #include <vector>

@@ -1,3 +1,6 @@
+// Bandwidth of a copy with streaming stores on all threads (Copy of STREAM, McCalpin 1995): every
+// element is read once and written once.
+
 #include "kernels/memory/bandwidth.hpp"
 #include "kernels/memory/memory.hpp"
 #include "kernels/memory/probe_leaf.hpp"

@@ -1,3 +1,5 @@
+// Builds without CUDA: no probes of devices.
+
 #include "kernels/memory/device_probes.hpp"
 
 namespace tessera::memory {

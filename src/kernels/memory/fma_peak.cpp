@@ -1,3 +1,6 @@
+// Peak arithmetic rate: independent chains of fused multiply-add in registers, on one thread and on
+// all.
+
 #include <algorithm>
 #include <atomic>
 

@@ -1,3 +1,6 @@
+// Bandwidth of to = x + s y with streaming stores on all threads (Triad of STREAM, McCalpin 1995):
+// two elements read and one written for two operations.
+
 #include "kernels/memory/bandwidth.hpp"
 #include "kernels/memory/memory.hpp"
 #include "kernels/memory/probe_leaf.hpp"

@@ -1,3 +1,5 @@
+// Builds without CUDA: no device variants of sort.
+
 #include <vector>
 
 #include "kernels/sort/cuda.hpp"

@@ -1,3 +1,5 @@
+// The table of sort kernels. Its first row is the reference that tests compare with.
+
 #include "kernels/sort/variants.hpp"
 
 #include <array>

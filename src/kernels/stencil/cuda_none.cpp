@@ -1,3 +1,5 @@
+// Builds without CUDA: no device variants of stencil.
+
 #include "kernels/stencil/cuda.hpp"
 
 namespace tessera::stencil {

@@ -1,3 +1,5 @@
+// The table of stencil kernels. Its first row is the reference that tests compare with.
+
 #include "kernels/stencil/variants.hpp"
 
 #include <string>

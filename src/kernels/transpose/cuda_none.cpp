@@ -1,3 +1,5 @@
+// Builds without CUDA: no device variants of transpose.
+
 #include <vector>
 
 #include "kernels/transpose/cuda.hpp"

@@ -1,3 +1,5 @@
+// The table of transpose kernels. Its first row is the reference that tests compare with.
+
 #include "kernels/transpose/variants.hpp"
 
 #include <vector>
