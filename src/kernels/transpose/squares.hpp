@@ -101,14 +101,24 @@ template <class Word, Put To>
     a_stride = unknown(a_stride);
     b_stride = unknown(b_stride);
   }
-  constexpr int words_in_vector = block_count * words;
-  Wide<block_count> v[words_in_vector];
+  // As simd::transpose_square, but blocks change places as rows come, rows leave block by block.
+  Wide<block_count> v[block_count][words];  // (block of a, word): after the exchange, rows of b
 #pragma GCC unroll 16
-  for (int r = 0; r < words_in_vector; ++r)
-    v[r] = simd::in_register(load<block_count>(a + r * a_stride));
-  simd::transpose_square<Word>(v);
+  for (int r = 0; r < words; ++r) {
+    Wide<block_count> rows[block_count];
+#pragma GCC unroll 4
+    for (int k = 0; k < block_count; ++k)
+      rows[k] = simd::in_register(load<block_count>(a + (k * words + r) * a_stride));
+    simd::transpose_blocks(rows);
+#pragma GCC unroll 4
+    for (int k = 0; k < block_count; ++k) v[k][r] = rows[k];
+  }
+#pragma GCC unroll 4
+  for (int k = 0; k < block_count; ++k) {
+    finish_words<Word, block_count>(v[k]);
 #pragma GCC unroll 16
-  for (int r = 0; r < words_in_vector; ++r) put<To, block_count>(b + r * b_stride, v[r]);
+    for (int r = 0; r < words; ++r) put<To, block_count>(b + (k * words + r) * b_stride, v[k][r]);
+  }
 }
 
 /// One line by one line; a line of b is completed before the next ones are begun.
