@@ -19,6 +19,15 @@ layout::MatrixLayout home(layout::MatrixLayout layout, index_t bytes,
   return layout;
 }
 
+/// Of the blocks of these ranks, of records of so many bytes.
+std::vector<index_t> block_bytes(const layout::MatrixLayout& layout,
+                                 const std::vector<index_t>& ranks, index_t bytes) {
+  std::vector<index_t> all;
+  for (const index_t rank : ranks)
+    all.push_back(checked_mul(layout.of(rank).area(), bytes, "a block"));
+  return all;
+}
+
 }  // namespace
 
 DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout,
@@ -36,9 +45,9 @@ DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::Ma
       box_(layout_.of(comm.rank())),
       bytes_(bytes),
       rank_(comm.rank()),
-      window_(node, checked_mul(box_.area(), bytes, "a block")),
-      data_(window_.of(node.rank())),
-      node_ranks_(node.all_gather(index_t{comm.rank()})) {}
+      node_ranks_(comm.ranks_of(node)),
+      window_(node, block_bytes(layout_, node_ranks_, bytes)),
+      data_(window_.of(node.rank())) {}
 
 std::optional<int> DistributedRecords::node_rank_of(index_t rank) const {
   if (!shared()) return rank == rank_ ? std::optional(0) : std::nullopt;

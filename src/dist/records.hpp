@@ -58,9 +58,9 @@ class DistributedRecords {
   index_t bytes_ = 1;
   index_t rank_ = 0;
   machine::Buffer<std::byte> local_;
+  std::vector<index_t> node_ranks_;  ///< of comm, by rank of the node
   mpi::SharedMemory window_;
   std::byte* data_ = nullptr;
-  std::vector<index_t> node_ranks_;  ///< of comm, by rank of the node
 };
 
 }  // namespace tessera::dist

@@ -1,6 +1,8 @@
 #include "mpi/agreement.hpp"
 
+#include <bit>
 #include <exception>
+#include <limits>
 #include <new>
 #include <span>
 #include <utility>
@@ -86,6 +88,15 @@ bool Agreement::check(const std::function<void()>& work) {
 std::size_t Agreement::largest(index_t value) {
   values_.push_back(value);
   return values_.size() - 1;
+}
+
+std::size_t Agreement::of_root(double value) {
+  constexpr index_t least = std::numeric_limits<index_t>::min();  // of any bits
+  return largest(comm_.is_root() ? std::bit_cast<index_t>(value) : least);
+}
+
+double Agreement::root_value(std::size_t number) const {
+  return std::bit_cast<double>(values_[number]);
 }
 
 void Agreement::settle() {

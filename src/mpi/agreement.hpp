@@ -41,6 +41,8 @@ class Agreement {
   bool check(const std::function<void()>& work);
   /// To be known of all ranks: the largest value, by the number that is returned.
   std::size_t largest(index_t value);
+  /// To be known of all ranks as rank 0 has it, by the number that is returned.
+  std::size_t of_root(double value);
   /// Tells all ranks everything; throws as together(). Once, and collective.
   void settle();
   /// The largest of all ranks' values, after settle().
@@ -48,6 +50,7 @@ class Agreement {
   [[nodiscard]] index_t least(std::size_t number) const {
     return -values_[number];
   }  ///< given as -value
+  [[nodiscard]] double root_value(std::size_t number) const;
 
  private:
   const Communicator& comm_;

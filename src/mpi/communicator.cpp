@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string>
 
 #include "base/error.hpp"
@@ -125,6 +126,19 @@ Communicator Communicator::split(int color, int key) const {
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split(handle(), color, key, &part), "MPI_Comm_split");
   return Communicator(part);
+}
+
+std::vector<index_t> Communicator::ranks_of(const Communicator& part) const {
+  MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+  check(MPI_Comm_group(handle(), &all), "MPI_Comm_group");
+  check(MPI_Comm_group(part.handle(), &some), "MPI_Comm_group");
+  std::vector<int> there(static_cast<std::size_t>(part.size())), here(there.size());
+  std::iota(there.begin(), there.end(), 0);
+  const int rc = MPI_Group_translate_ranks(some, part.size(), there.data(), all, here.data());
+  MPI_Group_free(&all);
+  MPI_Group_free(&some);
+  check(rc, "MPI_Group_translate_ranks");
+  return {here.begin(), here.end()};
 }
 
 const GridLines& Communicator::grid_lines(index_t rows, index_t cols) const {

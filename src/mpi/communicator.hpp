@@ -62,6 +62,8 @@ class Communicator {
   /// The ranks that share this rank's memory (one node). Made when they are asked for the first
   /// time, then kept. Collective.
   [[nodiscard]] Communicator node() const;
+  /// The ranks here of the ranks of `part`, by rank there. Local.
+  [[nodiscard]] std::vector<index_t> ranks_of(const Communicator& part) const;
 
   void barrier() const;
   /// Long data along a chain of the ranks (mpi/network.hpp), short as the library does it.

@@ -40,43 +40,23 @@ std::string no_room(index_t total, index_t room) {
 
 }  // namespace
 
-SharedMemory::SharedMemory(const Communicator& node, index_t bytes) : node_(node) {
-  const std::array<index_t, 2> mine{bytes, available()};
-  const std::vector<index_t> all = node.all_gather(std::span<const index_t>(mine));
-  index_t room = mine.back();
-  for (std::size_t rank = 0; rank < all.size() / 2; ++rank) {
-    sizes_.push_back(all[2 * rank]);
-    room = std::min(room, all[2 * rank + 1]);
-  }
-  const index_t total = std::accumulate(sizes_.begin(), sizes_.end(), index_t{0});
-  // A segment is only reserved when it is made; a file system that is full shows later, as a bus
-  // error.
-  if (total > room)
-    throw AgreedError(ExitCode::memory, no_room(total, room));  // on all ranks or on none
-  make();
-}
-
 SharedMemory::SharedMemory(const Communicator& node, std::vector<index_t> sizes)
     : node_(node), sizes_(std::move(sizes)) {
   require(static_cast<int>(sizes_.size()) == node.size(), ExitCode::internal,
           "sizes: one a rank of the node");
-  make();
-}
-
-void SharedMemory::make() {
   const index_t total = std::accumulate(sizes_.begin(), sizes_.end(), index_t{0}),
                 room = available();
+  // A segment is only reserved when it is made; a file system that is full shows later, as a bus
+  // error, and where it fails on one rank the others wait for ever.
+  together(node, "allocate",
+           [&] { require(total <= room, ExitCode::memory, no_room(total, room)); });
   const index_t bytes = sizes_[static_cast<std::size_t>(node_.rank())];
   std::byte* mine = nullptr;
   const int rc = allocate(node_, round_up(bytes, page) + page, &mine, &window_);
-  together(node_, "allocate", [&] {
-    require(total <= room, ExitCode::memory, no_room(total, room));
-    require(rc == MPI_SUCCESS, ExitCode::usage,
-            "the MPI library shares no memory between the ranks of a node (MPI_Win_allocate_shared "
-            "failed: " +
-                words_of(rc) +
-                "); choose an algorithm without shared memory, or unset OMPI_MCA_osc");
-  });
+  require(rc == MPI_SUCCESS, ExitCode::usage,
+          "the MPI library shares no memory between the ranks of a node (MPI_Win_allocate_shared "
+          "failed: " +
+              words_of(rc) + "); choose an algorithm without shared memory, or unset OMPI_MCA_osc");
   check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
   check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
   for (int rank = 0; rank < node_.size(); ++rank) {

@@ -9,11 +9,10 @@ namespace tessera::mpi {
 class SharedMemory {
  public:
   SharedMemory() = default;
-  /// Collective over the ranks of node, which must share memory. Segments begin on page borders and
-  /// are uninitialised. Throws AgreedError(memory) where the system has not the room, and
-  /// AgreedError(usage) where the MPI library shares no memory.
-  SharedMemory(const Communicator& node, index_t bytes);
-  /// The same where every rank knows the segments of all.
+  /// Segments of so many bytes, by rank of node, as every rank knows them: they begin on page
+  /// borders and are uninitialised. Collective over the ranks of node, which must share memory.
+  /// Throws AgreedError(memory) where the system has not the room, and Error(usage) where the MPI
+  /// library shares no memory.
   SharedMemory(const Communicator& node, std::vector<index_t> sizes);
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
@@ -49,8 +48,6 @@ class SharedMemory {
   [[nodiscard]] static index_t available();
 
  private:
-  void make();
-
   Communicator node_ = Communicator::self();
   MPI_Win window_ = MPI_WIN_NULL;
   std::vector<std::byte*> segments_;

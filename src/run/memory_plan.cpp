@@ -66,20 +66,12 @@ index_t left_of(index_t limit, index_t program) {
 
 }  // namespace
 
-index_t program_memory(const mpi::Communicator& comm, const Values& point) {
-  return comm.max(program_here(comm, point).bytes());
-}
-
 std::string of_program_text(index_t program) {
   return program == 0 ? "" : fmt::format(", {} of them the program itself", human_bytes(program));
 }
 
 std::string held_text(index_t bytes, index_t program) {
   return human_bytes(bytes + program) + of_program_text(program);
-}
-
-index_t free_share(const mpi::Communicator& comm) {
-  return -comm.max(-(free_memory() / comm.node().size()));
 }
 
 AllowanceFacts::AllowanceFacts(mpi::Agreement& agreement, const mpi::Communicator& comm,
@@ -109,18 +101,17 @@ Allowance::Allowance(const mpi::Communicator& comm, const Values& point) {
   *this = facts.settled();
 }
 
-index_t memory_allowance(const mpi::Communicator& comm, const Values& point) {
-  const Allowance all(comm, point);
-  if (all.limit == 0) return all.free;
-  const index_t left = left_of(all.limit, all.program);
+index_t Allowance::beside_program() const {
+  if (limit == 0) return free;
+  const index_t left = left_of(limit, program);
   mpi::alike("plan", [&] {
     require(
         left > 0, ExitCode::memory,
         fmt::format(
             "--memory allows {} and the program itself, with its libraries, takes {}; allow more",
-            human_bytes(all.limit), human_bytes(all.program)));
+            human_bytes(limit), human_bytes(program)));
   });
-  return std::min(left, all.free);
+  return std::min(left, free);
 }
 
 index_t require_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
@@ -167,7 +158,7 @@ void require_planned_memory(const mpi::Communicator& comm, const Values& point, 
     (void)require_memory(comm, point, held, most_on);
     return;
   }
-  const index_t program = program_memory(comm, point);
+  const index_t program = comm.max(program_here(comm, point).bytes());
   mpi::together(comm, "plan", [&] {
     const index_t limit = point.bytes("memory");
     if (limit == 0) return;

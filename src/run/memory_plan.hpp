@@ -18,22 +18,26 @@ struct Held {
   [[nodiscard]] index_t resident() const { return own + seen; }
 };
 
-/// What a rank holds whatever it computes, bytes: the program and its libraries (MPI, HDF5, CUDA)
-/// as they lie in memory now, and what they take on the way. The most of any rank.
-/// TESSERA_PROGRAM_MEMORY (bytes) says instead what is to count. Collective.
-[[nodiscard]] index_t program_memory(const mpi::Communicator& comm, const Values& point);
-
-/// What any rank may plan to hold. Collective.
+/// What any rank may plan to hold, the same on every rank.
 struct Allowance {
-  index_t free = 0;     ///< bytes of its own: its share of 90 % of what its node has free
-  index_t limit = 0;    ///< --memory, bytes, with the program; 0: none
-  index_t program = 0;  ///< program_memory()
+  index_t free = 0;   ///< bytes of its own: its share of 90 % of what its node has free
+  index_t limit = 0;  ///< --memory, bytes, with the program; 0: none
+  /// What a rank holds whatever it computes, bytes: the program and its libraries (MPI, HDF5, CUDA)
+  /// as they lie in memory now, and what they take on the way. The most of any rank.
+  /// TESSERA_PROGRAM_MEMORY (bytes) says instead what is to count.
+  index_t program = 0;
 
   Allowance() = default;
+  /// Collective.
   Allowance(const mpi::Communicator& comm, const Values& point);
   [[nodiscard]] bool holds(const Held& held) const {
     return held.own <= free && (limit == 0 || program + held.resident() <= limit);
   }
+  /// The bytes that any rank may plan to hold beside the program: what --memory leaves it, and its
+  /// share of what the node has free. Of the program so much is counted that runs of the same
+  /// command agree, which go on with each other's files. Throws AgreedError(memory) where --memory
+  /// leaves nothing. Local: every rank has the same.
+  [[nodiscard]] index_t beside_program() const;
 };
 
 /// The same, of facts that are settled with others.
@@ -67,14 +71,6 @@ index_t require_memory(const mpi::Communicator& comm, const Values& point, const
 /// Collective.
 void require_planned_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
                             const std::function<index_t(index_t ranks)>& most_on);
-
-/// The bytes that are any rank's share of 90 % of what its node has free. Collective.
-[[nodiscard]] index_t free_share(const mpi::Communicator& comm);
-/// The bytes that any rank may plan to hold beside the program: what --memory leaves it, and its
-/// share of 90 % of what the node has free. Of the program so much is counted that runs of the same
-/// command agree, which go on with each other's files. Throws AgreedError(memory) where --memory
-/// leaves nothing. Collective.
-[[nodiscard]] index_t memory_allowance(const mpi::Communicator& comm, const Values& point);
 
 /// "183 MiB, 27 MiB of them the program itself", of planned bytes beside the program.
 [[nodiscard]] std::string held_text(index_t bytes, index_t program);

@@ -78,7 +78,7 @@ void Input::require_no_missing(const mpi::Communicator& comm, const io::DatasetI
   const index_t count = comm.sum(mine.count);
   const index_t none = std::numeric_limits<index_t>::max();
   const index_t first = -comm.max(-(mine.count > 0 ? mine.first : none));
-  mpi::on_root(comm, "open input", [&] {
+  mpi::alike("open input", [&] {
     if (count == 0) return;
     std::vector<std::string> place;
     index_t rest = first;

@@ -15,9 +15,16 @@ FIELD = ("--shape", "64x64", "--steps", 2)
 GENERATED = {
     ("matmul", "--n", 200): (6, 5),
     ("matmul", "--n", 200, "--algorithm", "summa"): (6, 4),
-    ("transpose", "--n", 200): (9, 5),
-    ("stencil", *FIELD): (14, 5),
-    ("sort", "--n", 1000): (10, 2),
+    ("transpose", "--n", 200): (6, 5),
+    ("transpose", "--shape", "20,30,40", "--axes", "2,0,1"): (5, 2),
+    ("stencil", *FIELD): (6, 5),
+    ("sort", "--n", 1000): (5, 2),
+}
+# The same of inputs: their names and types are told to all, and reading them may fail.
+FROM_FILES = {
+    ("transpose", "--in", "in.h5:/A"): (8, 5),
+    ("stencil", "--in", "in.h5:/A", "--steps", 2): (8, 5),
+    ("sort", "--in", "in.h5:/key"): (9, 2),
 }
 
 
@@ -48,11 +55,21 @@ class Collectives(tessera.Case):
             with self.subTest(words):
                 self.assert_few(words, messages, made)
 
-    def test_inputs_are_told_of_all_together(self):
-        """Three take no more messages than one."""
+    def write_inputs(self):
         with h5py.File(self.path("in.h5"), "w") as file:
             for name in "ABC":
                 file[name] = numpy.ones((40, 40))
+            file["key"] = numpy.arange(100.0)
+
+    def test_data_from_files(self):
+        self.write_inputs()
+        for words, (messages, made) in FROM_FILES.items():
+            with self.subTest(words):
+                self.assert_few(words, messages, made)
+
+    def test_inputs_are_told_of_all_together(self):
+        """Three take no more messages than one."""
+        self.write_inputs()
         two = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B")[0])
         three = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B", "--c", "in.h5:/C",
                                   "--beta", 1)[0])

@@ -195,7 +195,9 @@ TEST(Agreement, SettlesChecksAndValuesAtOnce) {
   Agreement good(comm, "test");
   EXPECT_TRUE(good.check([] {}));
   const std::size_t most = good.largest(10 * comm.rank()), least = good.largest(-(5 + comm.rank()));
+  const std::size_t of_root = good.of_root(comm.is_root() ? -0.5 : 1e300);
   good.settle();
+  EXPECT_EQ(good.root_value(of_root), -0.5);
   EXPECT_EQ(good.value(most), 10 * (comm.size() - 1));
   EXPECT_EQ(good.least(least), 5);
   Agreement bad(comm, "test");
@@ -348,12 +350,21 @@ TEST(Exchange, TakesSeveralRoundsForLargeAmounts) {
   exchange_amounts(comm, [&](index_t from, index_t to) { return to == 0 ? 2 * round + from : 3; });
 }
 
+TEST(Communicator, FindsTheRanksOfAPart) {
+  const Communicator comm = Communicator::world();
+  const int reversed = comm.size() - comm.rank();
+  const Communicator part = comm.split(comm.rank() % 2, reversed);
+  EXPECT_EQ(comm.ranks_of(part), part.all_gather(index_t{comm.rank()}));
+}
+
 TEST(SharedMemory, IsSeenByEveryRankOfTheNode) {
   const Communicator comm = Communicator::world();
   const Communicator node = comm.node();
   for (const index_t bytes : {0, 1, 4096, 100000}) {
-    const index_t mine = node.rank() == 1 ? 0 : bytes;  // segments may differ, and be empty
-    SharedMemory memory(node, mine);
+    std::vector<index_t> sizes(static_cast<std::size_t>(node.size()), bytes);
+    if (node.size() > 1) sizes[1] = 0;  // segments may differ, and be empty
+    const index_t mine = sizes[static_cast<std::size_t>(node.rank())];
+    SharedMemory memory(node, sizes);
     EXPECT_TRUE(memory.there());
     EXPECT_EQ(memory.size_of(node.rank()), mine);
     memory.fence();
@@ -382,7 +393,8 @@ TEST(SharedMemory, RefusesMoreThanThereIs) {
   const auto too_much =
       static_cast<index_t>(whole.f_blocks * whole.f_frsize / node.size()) + (1 << 20);
   try {
-    const SharedMemory memory(node, too_much);
+    const SharedMemory memory(
+        node, std::vector<index_t>(static_cast<std::size_t>(node.size()), too_much));
     FAIL();
   } catch (const AgreedError& error) {
     EXPECT_EQ(error.code(), ExitCode::memory);

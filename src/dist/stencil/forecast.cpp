@@ -87,6 +87,20 @@ double seconds_per_update(const PlanRequest& request, const Box3& box, index_t s
 
 }  // namespace
 
+index_t sent_elements(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+                      index_t steps) {
+  index_t elements = 0;
+  for (const auto& piece :
+       halo_sends(grid, rank, times(problem.stencil.radius, steps), problem.periodic()))
+    elements += piece.box.volume();
+  return elements * (problem.stencil.two_levels() ? 2 : 1);
+}
+
+index_t window_bytes(const PlanRequest& request, const Plan& plan, index_t rank) {
+  return 2 * sent_elements(request.problem, plan.grid, rank, plan.halo_steps) * request.fields *
+         request.element_bytes;
+}
+
 Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
   Forecast result;
   const Box3 box = plan.grid.of(rank);

@@ -143,22 +143,8 @@ void Halo<T>::finish(DistributedField<T>& field, int threads) {
   leaving_.clear();
 }
 
-template <class T>
-index_t sent_elements(const DistributedField<T>& field, index_t rank) {
-  const Problem& problem = field.problem();
-  index_t elements = 0;
-  for (const auto& piece :
-       layout::halo_sends(field.grid(), rank, times(problem.stencil.radius, field.halo_steps()),
-                          problem.periodic()))
-    elements += piece.box.volume();
-  return elements * field.fields() * (problem.stencil.two_levels() ? 2 : 1);
-}
-
 template class Halo<Half>;
 template class Halo<float>;
 template class Halo<double>;
-template index_t sent_elements(const DistributedField<Half>&, index_t);
-template index_t sent_elements(const DistributedField<float>&, index_t);
-template index_t sent_elements(const DistributedField<double>&, index_t);
 
 }  // namespace tessera::dist::stencil

@@ -55,8 +55,4 @@ class Halo {
   std::vector<mpi::Request> arriving_, leaving_;
 };
 
-/// Elements that a rank sends in an exchange of all the field's halo steps.
-template <class T>
-[[nodiscard]] index_t sent_elements(const DistributedField<T>& field, index_t rank);
-
 }  // namespace tessera::dist::stencil

@@ -2,31 +2,29 @@
 
 #include <algorithm>
 
-#include "dist/stencil/halo.hpp"
-#include "mpi/agreement.hpp"
+#include "dist/stencil/plan.hpp"
 
 namespace tessera::dist::stencil {
+namespace {
+
+/// Of these ranks' rooms, twice what each sends.
+template <class T>
+std::vector<index_t> room_bytes(const DistributedField<T>& u, const std::vector<index_t>& ranks) {
+  std::vector<index_t> bytes;
+  for (const index_t rank : ranks)
+    bytes.push_back(2 * sent_elements(u.problem(), u.grid(), rank, u.halo_steps()) * u.fields() *
+                    static_cast<index_t>(sizeof(T)));
+  return bytes;
+}
+
+}  // namespace
 
 template <class T>
 HaloWindow<T>::HaloWindow(const mpi::Communicator& comm, const DistributedField<T>& u)
     : node_(comm.node()),
       node_rank_(node_.rank()),
-      members_(node_.all_gather(index_t{comm.rank()})),
-      memory_(node_, 2 * sent_elements(u, comm.rank()) * static_cast<index_t>(sizeof(T))) {}
-
-template <class T>
-bool HaloWindow<T>::fits(const mpi::Communicator& comm, const DistributedField<T>& u) {
-  const mpi::Communicator node = comm.node();
-  const index_t bytes =
-      node.sum(2 * sent_elements(u, comm.rank()) * static_cast<index_t>(sizeof(T)));
-  const bool room = 2 * bytes <= mpi::SharedMemory::available();  // others may want some
-  const bool shares = node.size() == 1 || mpi::SharedMemory::works_here(node);
-  mpi::Agreement all(comm, "plan");
-  const std::size_t lacks = all.largest(room && shares ? 0 : 1),
-                    wanted = all.largest(node.size() > 1 ? bytes : 0);
-  all.settle();
-  return all.value(lacks) == 0 && all.value(wanted) != 0;
-}
+      members_(comm.ranks_of(node_)),
+      memory_(node_, room_bytes(u, members_)) {}
 
 template <class T>
 T* HaloWindow<T>::half_of(int node_rank) const {

@@ -19,12 +19,9 @@ namespace tessera::dist::stencil {
 template <class T>
 class HaloWindow {
  public:
-  /// Collective over comm. Room for exchanges of u's halo steps. Throws Error(memory) on every rank
-  /// of a node whose shared memory has not the room.
+  /// Collective over comm. Room for exchanges of u's halo steps. Throws AgreedError(memory) on
+  /// every rank of a node whose shared memory has not the room.
   HaloWindow(const mpi::Communicator& comm, const DistributedField<T>& u);
-
-  /// Whether some rank of comm has neighbours in its node, and every node has the room. Collective.
-  [[nodiscard]] static bool fits(const mpi::Communicator& comm, const DistributedField<T>& u);
 
   /// The next exchange takes the other half. Every rank calls it as often.
   void turn() { half_ = 1 - half_; }

@@ -53,6 +53,13 @@ struct Plan {
 /// The most steps whose halo every box of the grid can give.
 [[nodiscard]] index_t deepest(const Problem& problem, const layout::GridLayout& grid);
 
+/// Elements of one field, of both levels where there are two, that a rank sends in an exchange of
+/// so many steps.
+[[nodiscard]] index_t sent_elements(const Problem& problem, const layout::GridLayout& grid,
+                                    index_t rank, index_t steps);
+/// Bytes of a rank's room in the memory that a node's ranks share (halo_window.hpp).
+[[nodiscard]] index_t window_bytes(const PlanRequest& request, const Plan& plan, index_t rank);
+
 /// What one rank holds, moves and computes over all steps.
 struct Forecast {
   index_t exchanges = 0;

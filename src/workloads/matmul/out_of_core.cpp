@@ -214,7 +214,7 @@ template <class T>
 bool run(const Point& point, const OutOfCorePlan& stream) {
   const auto& comm = point.comm;
   const auto& request = point.request;
-  point.session.plan_memory(stream.rank_bytes + run::program_memory(comm, point.values));
+  point.session.plan_memory(stream.rank_bytes + request.allowance.program);
   run::Outputs outputs = open_output(comm, point.values, request);
   Sources sources;
   mpi::together(comm, "open input", [&] { sources = sources_of(point, stream); });
@@ -272,7 +272,7 @@ std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm
             "host)");
   });
   if (wanted == "auto" && request.fits) return std::nullopt;
-  const index_t allowance = run::memory_allowance(comm, values);
+  const index_t allowance = request.allowance.beside_program();
   std::optional<OutOfCorePlan> stream;
   // Of a file that is mapped the kernel keeps as much resident as it likes, and gives it back when
   // somebody needs the room: but --memory is to be the most that is resident.
@@ -281,11 +281,10 @@ std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm
              maps_b = maps && can_map(comm, inputs.b, request.element);
   const bool device_here = request.method.kernel->space == Space::device;
   const bool on_device = comm.max(index_t{device_here ? 0 : 1}) == 0;  // one plan for all ranks
-  const index_t cache = run::free_share(comm);
   mpi::together(comm, "plan", [&] {
     stream =
         plan_out_of_core({request.shape, request.a_chunk, request.b_chunk, request.method.threads,
-                          check_bytes(request), maps_a, maps_b, on_device, cache},
+                          check_bytes(request), maps_a, maps_b, on_device, request.allowance.free},
                          allowance);
   });
   return stream;
@@ -296,7 +295,8 @@ bool run_out_of_core(const Point& point, const OutOfCorePlan& stream) {
                         [&]<class T>(Type<T>) { return run<T>(point, stream); });
 }
 
-void print_out_of_core(const Request& request, const OutOfCorePlan& stream, index_t program) {
+void print_out_of_core(const Request& request, const OutOfCorePlan& stream) {
+  const index_t program = request.allowance.program;
   const auto& q = request.shape;
   fmt::print(
       "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along "

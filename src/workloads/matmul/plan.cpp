@@ -98,8 +98,7 @@ Need need_of(const Request& request, const run::Ceilings& ceilings, index_t rank
   return need;
 }
 
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node,
-                index_t program) {
+void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
   const auto& q = request.shape;
   const auto& forecasts = request.planned.forecasts;
   fmt::print("plan: {} x {} x {} {} on {} x {}, algorithm {}, kernel {}\n", q.m, q.n, q.k,
@@ -146,7 +145,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   fmt::print(
       "in all {} GFLOP; a rank receives {}, the worst {}, and holds up to {}; predicted {}\n",
       human_number(total), human_bytes(all_words / q.ranks), human_bytes(words),
-      run::held_text(most, program),
+      run::held_text(most, request.allowance.program),
       slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
   const bool through = request.gpus == nullptr && request.method.kernel->space == Space::device;
   if (q.ranks == 1 && through) print_pieces(request);

@@ -220,17 +220,25 @@ bool may_live_anywhere(const Request& request, const Inputs& inputs) {
   return request.a_chunk.empty() && request.b_chunk.empty() && !inputs.c;
 }
 
+/// Whether every rank may hold its part.
+bool fits(const Request& request) {
+  const auto& all = request.planned.forecasts;
+  return std::all_of(all.begin(), all.end(), [&](const dist::matmul::Forecast& f) {
+    return request.allowance.holds({f.memory(), f.seen_bytes});
+  });
+}
+
 /// Where messages take long, slices of k, each fetched under the arithmetic of the one before;
 /// unless that does not fit into memory. Where memory does not suffice for all of c at a time,
 /// boxes of it one after the other. What does not fit then either goes out of core, or is refused.
-void choose_order(const run::Allowance& allowance, index_t wanted_slices, Request& request) {
+void choose_order(index_t wanted_slices, Request& request) {
   constexpr index_t most_rounds = 256;
   Method& method = request.method;
   auto& q = request.shape;
   const auto fits_in = [&](index_t slices) {
     if (std::exchange(method.slices, slices) != slices)
       request.planned.forecasts = forecast(q, method, request.planned);
-    return fits(request, allowance);
+    return fits(request);
   };
   const dist::matmul::Seen shared = q.seen;
   do {  // memory that ranks share is resident with each of them
@@ -240,7 +248,7 @@ void choose_order(const run::Allowance& allowance, index_t wanted_slices, Reques
     if (wanted_slices == 0 && fits_in(1)) return;
     for (method.rounds = 2; method.rounds <= most_rounds; method.rounds *= 2) {
       request.planned = plan_product(q, method);
-      if (fits(request, allowance)) return;
+      if (fits(request)) return;
     }
     method.rounds = 1;
   } while (std::exchange(q.seen, {}).any());
@@ -249,27 +257,20 @@ void choose_order(const run::Allowance& allowance, index_t wanted_slices, Reques
 }
 
 /// The plan of the product, made once. Every rank knows whether all have the room for it.
-void plan(const run::Allowance& allowance, index_t wanted_slices, Request& request) {
+void plan(index_t wanted_slices, Request& request) {
   Method& method = request.method;
   const bool recursive =
       method.algorithm == dist::matmul::Algorithm::recursive && request.gpus == nullptr;
   if (recursive && request.shape.ranks > 1)
-    choose_order(allowance, wanted_slices, request);
+    choose_order(wanted_slices, request);
   else
     request.planned = plan_product(request.shape, method);
-  request.fits = fits(request, allowance);
+  request.fits = fits(request);
   if (recursive)
     method.plans = std::make_shared<const std::vector<dist::matmul::Plan>>(request.planned.plans);
 }
 
 }  // namespace
-
-bool fits(const Request& request, const run::Allowance& allowance) {
-  const auto& all = request.planned.forecasts;
-  return std::all_of(all.begin(), all.end(), [&](const dist::matmul::Forecast& f) {
-    return allowance.holds({f.memory(), f.seen_bytes});
-  });
-}
 
 layout::ProcessGrid parse_grid(const std::string& text) {
   if (text.empty()) return {0, 0};
@@ -332,7 +333,8 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
       dist::matmul::core_flops_per_word * static_cast<double>(all.value(threads));
   if (all.value(apart) == 0) q.seen = what_to_share(q, method);
   q.inside = may_live_anywhere(request, inputs);
-  plan(allowance.settled(), point.integer("slices"), request);
+  request.allowance = allowance.settled();
+  plan(point.integer("slices"), request);
   return request;
 }
 

@@ -31,6 +31,7 @@ struct Request {
   const mpi::DeviceExchange* gpus = nullptr;  ///< operands and result stay there, and travel so
   std::string kernels;  ///< of all ranks: "cuda_tensor+cache_oblivious" where they differ
   dist::matmul::Planned planned;
+  run::Allowance allowance;
   bool fits = false;  ///< every rank may hold its part, as all ranks know
 };
 
@@ -83,8 +84,7 @@ using Point = PointOf<Request, Inputs>;
     const Inputs& inputs);
 /// Whether the result is right. Collective.
 [[nodiscard]] bool run_out_of_core(const Point& point, const dist::matmul::OutOfCorePlan& stream);
-void print_out_of_core(const Request& request, const dist::matmul::OutOfCorePlan& stream,
-                       index_t program);
+void print_out_of_core(const Request& request, const dist::matmul::OutOfCorePlan& stream);
 
 /// A product whose matrices stay on the ranks' GPUs.
 template <class T>
@@ -112,8 +112,6 @@ template <class T>
 /// What every rank holds if there were so many.
 [[nodiscard]] std::vector<dist::matmul::Forecast> forecasts_on(const Request& request,
                                                                index_t ranks);
-/// Whether every rank may hold its part.
-[[nodiscard]] bool fits(const Request& request, const run::Allowance& allowance);
 /// The largest memory of any of them that is resident.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
 
@@ -121,9 +119,8 @@ template <class T>
 [[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings,
                            index_t ranks_per_node);
 
-/// Prints what every rank will hold beside a program of so many bytes, send and take, and how long
-/// that should last on the measured machine.
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node,
-                index_t program);
+/// Prints what every rank will hold, send and take, and how long that should last on the measured
+/// machine.
+void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
 
 }  // namespace tessera::workloads::matmul

@@ -29,10 +29,9 @@ class Planned final : public PlannedOf<Request, Inputs> {
     return need_of(request_, ceilings, ranks_per_node);
   }
   void print(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
-    const index_t program = run::program_memory(comm_, values_);
     if (!comm_.is_root()) return;
-    if (stream_) return print_out_of_core(request_, *stream_, program);
-    print_plan(request_, ceilings, ranks_per_node, program);
+    if (stream_) return print_out_of_core(request_, *stream_);
+    print_plan(request_, ceilings, ranks_per_node);
   }
   [[nodiscard]] bool run(run::Session& session) const override {
     const Point point = in(session);

@@ -13,7 +13,6 @@
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/watchdog.hpp"
-#include "run/memory_plan.hpp"
 #include "run/outputs.hpp"
 #include "workloads/sort/problem.hpp"
 
@@ -36,19 +35,19 @@ class BlockwiseApply {
     for (const io::Column& column : request_.carried) widest = std::max(widest, column.row_bytes());
     // A row of a block: its source, that with its place twice, a column's element and hash. A
     // quarter is for elements of the input, with their hashes.
-    const index_t allowance = run::memory_allowance(comm_, values_);
+    const index_t allowance = request_.allowance.beside_program();
     row_bytes_ = 8 + 2 * 16 + 8 + widest;
     piece_row_bytes_ = 8 + widest;
     block_rows_ = allowance / 4 * 3 / row_bytes_;
     piece_rows_ = allowance / 4 / piece_row_bytes_;
-    mpi::together(comm_, "plan", [&] {
+    mpi::alike("plan", [&] {
       require(block_rows_ > 0 && piece_rows_ > 0, ExitCode::memory,
               human_bytes(allowance) + " of memory are too few for a row; allow more");
     });
   }
 
   bool run(run::Session& session) {
-    session.plan_memory(held() + run::program_memory(comm_, values_));
+    session.plan_memory(held() + request_.allowance.program);
     open();
     mpi::Phases once;
     phases_ = &once;
@@ -72,7 +71,8 @@ class BlockwiseApply {
     return outputs_.conclude(comm_, values_, session, measured, [] {});
   }
 
-  void print(index_t program) const {
+  void print() const {
+    const index_t program = request_.allowance.program;
     fmt::print(
         "plan: out of core, {} in blocks of {}; a look at the input for each block; holds {} a "
         "rank{}\n",
@@ -223,8 +223,7 @@ bool run_apply_in_blocks(const Point& point) {
 
 void print_apply_in_blocks(const Asked& asked) {
   const BlockwiseApply apply(asked);
-  const index_t program = run::program_memory(asked.comm, asked.values);
-  if (asked.comm.is_root()) apply.print(program);
+  if (asked.comm.is_root()) apply.print();
 }
 
 }  // namespace tessera::workloads::sort

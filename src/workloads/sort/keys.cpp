@@ -48,7 +48,6 @@ class KeySort {
   bool run(const Values& point, run::Session& session) {
     run::Outputs outputs;
     open(point, outputs, request_.unique ? 0 : request_.rows_out());
-    const tessera::sort::Content input{comm_.sum(content_.count), comm_.sum(content_.hash)};
     run::Measured measured = run::measure(
         comm_, point, [&] { restore(); }, [&](mpi::Phases& phases) { sort(phases); });
     if (there_) {
@@ -63,7 +62,7 @@ class KeySort {
     if (writes_first) write_and_look(outputs, first);
     if (verify_) {
       const mpi::PhaseScope scope(once_, "verify");
-      measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults(input)), 0};
+      measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults()), 0};
     }
     if (request_.unique) {
       outputs = {};  // of no rows, to know before whether there can be one
@@ -174,7 +173,7 @@ class KeySort {
     return watch_->finds_order(request_.method.threads);
   }
 
-  [[nodiscard]] index_t faults(const tessera::sort::Content& input) {
+  [[nodiscard]] index_t faults() {
     const dist::sort::Order order = request_.by.front().order;
     const int threads = request_.method.threads;
     if (request_.takes_first())
@@ -183,6 +182,7 @@ class KeySort {
     if (!watch_) watch_.emplace(sorted(), order, request_.seed);
     tessera::sort::Inspection seen;
     machine::parallel(threads, [&] { seen = watch_->conclude(); });
+    const tessera::sort::Content input{comm_.sum(content_.count), comm_.sum(content_.hash)};
     const index_t wrong = dist::sort::faults(comm_, sorted(), order, input, seen);
     return request_.unique ? wrong + dist::sort::faults_of_distinct(comm_, sorted(), result_, order)
                            : wrong;

@@ -16,7 +16,6 @@
 #include "machine/buffer.hpp"
 #include "mpi/agreement.hpp"
 #include "run/file_traffic.hpp"
-#include "run/memory_plan.hpp"
 #include "run/outputs.hpp"
 #include "workloads/sort/external/parts.hpp"
 
@@ -39,8 +38,8 @@ class External {
         pieces_(make_pieces(inputs_, request_, verify_, values_.has("argsort"), queue_)),
         order_(request_.unique ? OrderOfParts::EqualRows::wrong
                                : OrderOfParts::EqualRows::allowed) {
-    const index_t allowance = run::memory_allowance(comm_, values_);
-    mpi::together(comm_, "plan", [&] {
+    const index_t allowance = request_.allowance.beside_program();
+    mpi::alike("plan", [&] {
       plan_ = dist::sort::plan_runs(request_.n, pieces_->row_bytes(), allowance, comm_.size());
     });
     folder_ = folder_of_runs(values_);
@@ -48,7 +47,7 @@ class External {
   ~External() { queue_.finish(); }  // before what its work uses
 
   bool run(run::Session& session) {
-    session.plan_memory(held() + run::program_memory(comm_, values_));
+    session.plan_memory(held() + request_.allowance.program);
     open(outputs_, request_.unique ? 0 : request_.rows_out());
     run::Measured measured =
         run::measure_once(comm_, values_, [&](mpi::Phases& phases) { sort(phases); });
@@ -78,7 +77,7 @@ class External {
 
   /// Collective.
   void print() const {
-    const index_t program = run::program_memory(comm_, values_);
+    const index_t program = request_.allowance.program;
     if (!comm_.is_root()) return;
     index_t stored = 0;
     for (const PieceColumn& one : pieces_->columns()) stored += one.column.row_bytes();

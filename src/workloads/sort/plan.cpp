@@ -4,7 +4,6 @@
 
 #include "base/table.hpp"
 #include "base/text.hpp"
-#include "run/memory_plan.hpp"
 #include "run/shares.hpp"
 #include "workloads/sort/problem.hpp"
 
@@ -71,8 +70,7 @@ Need need_of(const Request& request, const run::Ceilings& ceilings, index_t rank
   return need;
 }
 
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node,
-                index_t program) {
+void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
   const auto forecasts = forecast_of(request, request.ranks);
   fmt::print("plan: {} on {} x {}, algorithm {}, kernel {}\n",
              counted(request.n, request.task == Task::keys ? "key" : "row"),
@@ -106,7 +104,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
     fmt::print("keys come in by measured speed, Mkeys/s a rank: {}; they leave in equal shares; ",
                run::text_of_weights(request.weights, 1e6));
   }
-  fmt::print("the worst rank holds {}; predicted {}\n", run::held_text(most, program),
+  fmt::print("the worst rank holds {}; predicted {}\n",
+             run::held_text(most, request.allowance.program),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 

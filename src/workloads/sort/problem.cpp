@@ -61,6 +61,17 @@ std::vector<SortColumn> keys_of(const Values& point, const io::TableInfo& table,
   return columns_named(point.text("by"), table, name.file);
 }
 
+/// Of one column of numbers. Throws Error(usage, bad_data).
+void check_quantiles(const Values& point, const Inputs& inputs, const Request& request) {
+  require(request.by.size() == 1 && request.by.front().form.number, ExitCode::usage,
+          "--quantiles takes one column of numbers; name it with --by");
+  require(request.n > 0, ExitCode::bad_data,
+          inputs.data->name().text() + " has no rows, so no quantiles");
+  const io::Column& column = request.by.front().column;
+  if (!point.flag("raw") && column.member.empty())
+    run::require_plain_numbers(inputs.data->name(column), "--quantiles");
+}
+
 /// What --in holds.
 void resolve_file(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                   Request& request) {
@@ -68,30 +79,22 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
   const io::DatasetName& name = inputs.data->name();
   request.n = table.rows();
   request.is_group = table.is_group;
+  const auto is_plain = [&] {
+    return !table.is_group && request.by.size() == 1 && request.by.front().form.number &&
+           table.columns.front().info.is_number();
+  };
   if (request.task != Task::apply)
     mpi::together(comm, "open input", [&] {
       request.by = keys_of(point, table, name);
       if (point.text("fill") == "last") request.by = missing_last(std::move(request.by), name.file);
+      if (request.task == Task::quantiles) check_quantiles(point, inputs, request);
+      if (request.task == Task::keys && is_plain() && point.text("type") == "auto") {
+        const SortColumn& key = request.by.front();
+        request.form = io::NumberForm::of(inputs.data->name(key.column), *key.form.number);
+      }
     });
-  if (request.task == Task::quantiles) {
-    mpi::together(comm, "open input", [&] {
-      require(request.by.size() == 1 && request.by.front().form.number, ExitCode::usage,
-              "--quantiles takes one column of numbers; name it with --by");
-      require(request.n > 0, ExitCode::bad_data, name.text() + " has no rows, so no quantiles");
-      const io::Column& column = request.by.front().column;
-      if (!point.flag("raw") && column.member.empty())
-        run::require_plain_numbers(inputs.data->name(column), "--quantiles");
-    });
-    return;
-  }
-  const bool plain = !table.is_group && request.by.size() == 1 && request.by.front().form.number &&
-                     table.columns.front().info.is_number();
-  if (request.task == Task::keys && plain && point.text("type") == "auto") {
-    mpi::together(comm, "open input", [&] {
-      const SortColumn& key = request.by.front();
-      request.form = io::NumberForm::of(inputs.data->name(key.column), *key.form.number);
-    });
-  }
+  if (request.task == Task::quantiles) return;
+  const bool plain = is_plain();
   const bool in_form =
       request.form || point.text("type") != "auto";  // else rows are moved as they are stored
   if (request.task == Task::keys && !(plain && in_form)) request.task = Task::permutation;
@@ -230,6 +233,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     request.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
   if (request.task == Task::apply) resolve_permutation(comm, inputs, request);
   mpi::alike("create output", [&] { require_name(point, request); });
+  request.allowance = run::Allowance(comm, point);
   return request;
 }
 

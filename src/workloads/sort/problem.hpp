@@ -18,6 +18,7 @@
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
+#include "run/memory_plan.hpp"
 #include "run/outputs.hpp"
 #include "run/session.hpp"
 #include "workloads/frame/workload.hpp"
@@ -75,6 +76,7 @@ struct Request {
   std::vector<double> weights;  ///< plain keys: how fast each rank sorts; empty: all alike
   std::optional<io::NumberForm>
       form;  ///< in which the input stores plain keys, where the output does, too
+  run::Allowance allowance;
 
   [[nodiscard]] bool takes_first() const { return top.has_value(); }
   /// Rows of the result, where they are known beforehand (not with unique).
@@ -102,9 +104,7 @@ using Asked = AskedOf<Request, Inputs>;
 /// What the worst rank will hold, and the slowest take.
 [[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings,
                            index_t ranks_per_node);
-/// Beside a program of so many bytes.
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node,
-                index_t program);
+void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
 
 /// One measured point each, verified and written. Return whether it is right. Collective.
 [[nodiscard]] bool run_keys(const Point& point);

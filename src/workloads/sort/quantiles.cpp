@@ -13,7 +13,6 @@
 #include "machine/buffer.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/watchdog.hpp"
-#include "run/memory_plan.hpp"
 #include "run/outputs.hpp"
 #include "workloads/sort/problem.hpp"
 
@@ -134,10 +133,10 @@ index_t quantiles_memory(const Request& request, index_t allowance) {
 
 void print_quantiles_plan(const Asked& asked) {
   const Request& request = asked.request;
-  const index_t allowance = run::memory_allowance(asked.comm, asked.values);
+  const index_t allowance = request.allowance.beside_program();
   const auto [held, bytes] =
       key_memory(request.by.front(), ceil_div(request.n, request.ranks), allowance);
-  const index_t program = run::program_memory(asked.comm, asked.values);
+  const index_t program = request.allowance.program;
   if (!asked.comm.is_root()) return;
   fmt::print(
       "plan: {} of {} on {}, by counting, three passes as a rule; holds {} a rank{}, the keys are "
@@ -157,9 +156,8 @@ bool run_quantiles(const Point& point) {
     outputs.add(io::parse_dataset_name(values.text("out"), "out"), {count}, Element::f64);
   outputs.open(comm, values);
   mpi::Phases once;
-  const index_t allowance = run::memory_allowance(comm, values);
-  point.session.plan_memory(quantiles_memory(request, allowance) +
-                            run::program_memory(comm, values));
+  const index_t allowance = request.allowance.beside_program();
+  point.session.plan_memory(quantiles_memory(request, allowance) + request.allowance.program);
   std::optional<Keys> keys;
   mpi::together(comm, "read", [&] {
     const mpi::PhaseScope scope(once, "read");

@@ -8,7 +8,6 @@
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "run/device.hpp"
-#include "run/memory_plan.hpp"
 
 namespace tessera::workloads::sort {
 namespace {
@@ -30,17 +29,17 @@ bool may_go_out_of_core(const Values& point, const Request& request) {
   return rows && (point.has("out") || point.has("argsort"));
 }
 
-/// Asked for, or more than the ranks may hold. Collective.
-bool goes_out_of_core(const mpi::Communicator& comm, const Values& point, const Request& request) {
+/// Asked for, or more than the ranks may hold, as all of them know.
+bool goes_out_of_core(const Values& point, const Request& request) {
   const std::string& wanted = point.text("out-of-core");
   const bool can = may_go_out_of_core(point, request);
-  mpi::together(comm, "plan", [&] {
+  mpi::alike("plan", [&] {
     require(wanted != "always" || can, ExitCode::usage,
             "--out-of-core always goes with --out or --argsort of a file's rows");
   });
   if (wanted == "never" || !can) return false;
   return wanted == "always" ||
-         most_memory(request, comm.size()) > run::memory_allowance(comm, point);
+         most_memory(request, request.ranks) > request.allowance.beside_program();
 }
 
 /// The point with everything looked up; in rounds where there is no memory for all at once.
@@ -50,21 +49,20 @@ Request resolve_to_fit(const mpi::Communicator& comm, const Values& point, const
   const bool may =
       request.task == Task::keys && request.algorithm == "exact" && !point.has("ranks");
   if (!may) return request;
-  const index_t allowance = run::memory_allowance(comm, point);
-  if (most_memory(request, comm.size()) <= allowance) return request;
+  const index_t allowance = request.allowance.beside_program();
+  if (most_memory(request, request.ranks) <= allowance) return request;
   Request frugal = request;
   frugal.algorithm = "rounds";
   frugal.method.algorithm = dist::sort::Algorithm::rounds;
-  return most_memory(frugal, comm.size()) <= allowance ? frugal : request;
+  return most_memory(frugal, request.ranks) <= allowance ? frugal : request;
 }
 
 /// The file of the columns: what is known of one of its names is known of the next while it stays
 /// open.
 io::Handle hold_open(const mpi::Communicator& comm, const Inputs& inputs) {
   io::Handle file;
-  mpi::together(comm, "open input", [&] {
-    if (inputs.data) file = io::open_file(inputs.data->name().file);
-  });
+  if (inputs.data)
+    mpi::together(comm, "open input", [&] { file = io::open_file(inputs.data->name().file); });
   return file;
 }
 
@@ -75,7 +73,7 @@ class Planned final : public PlannedOf<Request, Inputs> {
       : PlannedOf(comm, values, inputs, resolve_to_fit(comm, values, inputs)),
         // Quantiles keep no rows: they read them anew where they do not fit.
         out_of_core_(request_.task == Task::quantiles ||
-                     (!values.has("ranks") && goes_out_of_core(comm, values, request_))) {}
+                     (!values.has("ranks") && goes_out_of_core(values, request_))) {}
 
   [[nodiscard]] Mode mode() const override {
     return out_of_core_ ? Mode::out_of_core : Mode::in_memory;
@@ -91,6 +89,13 @@ class Planned final : public PlannedOf<Request, Inputs> {
   [[nodiscard]] run::Held held() const override {
     return {forecast_of(request_, comm_.size())[static_cast<std::size_t>(comm_.rank())].memory()};
   }
+  /// Of what libraries for GPUs take nobody knows before.
+  [[nodiscard]] bool known_to_fit() const override {
+    const VariantInfo* const row = kernel();
+    const bool on_host =
+        request_.kernels == request_.method.kernel && (row == nullptr || row->space == Space::host);
+    return on_host && request_.allowance.holds({most_memory(comm_.size())});
+  }
   [[nodiscard]] index_t most_memory(index_t ranks) const override {
     return sort::most_memory(request_, ranks);
   }
@@ -104,8 +109,7 @@ class Planned final : public PlannedOf<Request, Inputs> {
   void print(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
     if (request_.task == Task::quantiles) return print_quantiles_plan(asked());
     if (out_of_core_) return print_out_of_core(asked());
-    const index_t program = run::program_memory(comm_, values_);
-    if (comm_.is_root()) print_plan(request_, ceilings, ranks_per_node, program);
+    if (comm_.is_root()) print_plan(request_, ceilings, ranks_per_node);
   }
   [[nodiscard]] bool run(run::Session& session) const override {
     const Point point = in(session);

@@ -6,7 +6,6 @@
 #include "base/text.hpp"
 #include "dist/stencil/samples.hpp"
 #include "io/grid.hpp"
-#include "run/memory_plan.hpp"
 #include "run/shares.hpp"
 #include "workloads/stencil/problem.hpp"
 
@@ -85,7 +84,7 @@ void print_slabs(const Request& request) {
 
 }  // namespace
 
-void print_plan(const Request& request, index_t program) {
+void print_plan(const Request& request) {
   const auto& grid = request.plan.grid;
   const int dims = request.dims();
   std::string with;
@@ -141,7 +140,7 @@ void print_plan(const Request& request, index_t program) {
       "in all {} updates, {} of them for halos; the worst rank receives {} and holds {}; predicted "
       "{}{}\n",
       human_number(all), human_number(all - needed), human_bytes(words),
-      run::held_text(most, program), human_seconds(slowest),
+      run::held_text(most, request.allowance.program), human_seconds(slowest),
       request.shape.rates.measured
           ? ""
           : " on a common machine (run `tessera machine` once to know this one)");

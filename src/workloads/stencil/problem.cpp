@@ -9,6 +9,7 @@
 #include "kernels/stencil/tuning.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/shared_memory.hpp"
 #include "run/held.hpp"
 #include "workloads/stencil/problem.hpp"
 
@@ -213,39 +214,86 @@ void check_place(const Values& point, const Request& request) {
       "a kernel of the CPU");
 }
 
-/// What the plan knows of the machine, the same on every rank.
-void resolve_machine(const mpi::Communicator& comm, const Values& point,
-                     const run::Ceilings& ceilings, Request& request) {
+/// Whether halos may go through memory that the ranks of a node share, as all ranks know.
+struct Sharing {
+  bool wanted = false;  ///< and tried
+  bool fails = false;   ///< on some node
+  index_t ranks_per_node = 1;
+  index_t room = 0;  ///< bytes that the shared memory of any node has left
+};
+
+/// What the plan knows of the machine and its memory, the same on every rank after one message.
+Sharing resolve_machine(const mpi::Communicator& comm, const Values& point,
+                        const run::Ceilings& ceilings, Request& request) {
   auto& shape = request.shape;
   const bool other_ranks = point.flag("plan") && point.has("ranks");
   shape.ranks = other_ranks ? point.integer("ranks") : comm.size();
-  const index_t on_node = comm.node().size();
-  // Ranks that share a core answer when it is their turn.
-  constexpr double time_slice = 50e-6;
+  const mpi::Communicator node = comm.node();
+  const index_t on_node = node.size();
+  const index_t planned_on_node =
+      other_ranks ? std::min<index_t>(shape.ranks, std::max(1, machine::default_threads()))
+                  : on_node;
   const bool crowded =
       !other_ranks && shape.threads * on_node > index_t{sysconf(_SC_NPROCESSORS_ONLN)};
-  mpi::Agreement all(comm, "plan");
-  const std::size_t most = all.largest(on_node), any_crowded = all.largest(crowded ? 1 : 0);
-  all.settle();
-  index_t per_node = all.value(most);
-  if (other_ranks)
-    per_node = std::min<index_t>(shape.ranks, std::max(1, machine::default_threads()));
-  const auto copy = ceilings.at("copy", shape.threads * per_node);
-  const auto share = static_cast<double>(per_node);
-  const double usual =
-      std::min(10.0 * shape.threads * share, 100.0);  // GB/s, where nobody measured
+  const bool wanted = point.text("exchange") != "messages" && !point.flag("plan");
+  const bool fails = wanted && on_node > 1 && !mpi::SharedMemory::works_here(node);
+  const auto copy = ceilings.at("copy", shape.threads * planned_on_node);
   const mpi::Network network = run::network(ceilings, shape.ranks);
-  std::vector<double> known{copy.value_or(usual) * 1e9 / share,
-                            copy ? 1.0 : 0.0,
-                            static_cast<double>(tessera::machine::caches().l3 * on_node) / share,
-                            network.latency,
-                            network.message,
-                            network.bandwidth,
-                            network.crowd_bandwidth};
-  comm.broadcast(std::span(known), 0);
-  if (all.value(any_crowded) > 0) known[3] = std::max(known[3], time_slice);
-  shape.rates = {known[0], {known[3], known[4], known[5], known[6]}, known[1] != 0};
-  shape.cache_bytes = static_cast<index_t>(known[2]);
+
+  mpi::Agreement all(comm, "plan");
+  const std::size_t most = all.largest(planned_on_node), any_crowded = all.largest(crowded ? 1 : 0),
+                    any_fails = all.largest(fails ? 1 : 0),
+                    room = all.largest(-mpi::SharedMemory::available()),
+                    copied = all.of_root(copy.value_or(0)),
+                    cache = all.of_root(static_cast<double>(machine::caches().l3 * on_node)),
+                    latency = all.of_root(network.latency), message = all.of_root(network.message),
+                    bandwidth = all.of_root(network.bandwidth),
+                    crowd_bandwidth = all.of_root(network.crowd_bandwidth);
+  const run::AllowanceFacts allowance(all, comm, point);
+  all.settle();
+
+  constexpr double time_slice = 50e-6;  // ranks that share a core answer when it is their turn
+  const auto per_node = static_cast<double>(all.value(most));
+  const bool measured = all.root_value(copied) > 0;
+  const double usual = std::min(10.0 * shape.threads * per_node, 100.0);  // GB/s, else
+  shape.rates = {(measured ? all.root_value(copied) : usual) * 1e9 / per_node,
+                 {all.root_value(latency), all.root_value(message), all.root_value(bandwidth),
+                  all.root_value(crowd_bandwidth)},
+                 measured};
+  if (all.value(any_crowded) > 0)
+    shape.rates.network.latency = std::max(shape.rates.network.latency, time_slice);
+  shape.cache_bytes = static_cast<index_t>(all.root_value(cache) / per_node);
+  request.allowance = allowance.settled();
+  return {wanted, all.value(any_fails) != 0, all.value(most), all.least(room)};
+}
+
+/// Whether they do: asked for, or where some node has several ranks with halos and every node's
+/// shared memory the room, twice: others may want some.
+bool shares_halos(const Values& point, const Sharing& sharing, const Request& request) {
+  if (!sharing.wanted || request.gpus != nullptr) return false;
+  if (point.text("exchange") == "shared") {
+    mpi::alike("plan", [&] {
+      require(!sharing.fails, ExitCode::usage,
+              "--exchange shared needs an MPI library that shares memory between the ranks of a "
+              "node, and this one does not here; choose another, or unset OMPI_MCA_osc");
+    });
+    return true;
+  }
+  if (sharing.fails || sharing.ranks_per_node == 1) return false;
+  index_t largest = 0;
+  for (index_t rank = 0; rank < request.shape.ranks; ++rank)
+    largest = std::max(largest, window_bytes(request.shape, request.plan, rank));
+  return largest > 0 && 2 * sharing.ranks_per_node * largest <= sharing.room;
+}
+
+/// Whether every rank may hold its part. Of what libraries for GPUs take nobody knows before.
+bool fits(const Request& request) {
+  const auto* const kernel = request.method.kernel;
+  if (request.gpus != nullptr || (kernel != nullptr && kernel->space == Space::device))
+    return false;
+  for (index_t rank = 0; rank < request.shape.ranks; ++rank)
+    if (!request.allowance.holds({memory_of(request, rank)})) return false;
+  return true;
 }
 
 /// What is in the files.
@@ -331,9 +379,11 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     mpi::alike("plan", resolve_all);
   find_domain(comm, point, inputs, request);
   mpi::alike("plan", [&] { check_place(point, request); });
-  resolve_machine(comm, point, ceilings, request);
+  const Sharing sharing = resolve_machine(comm, point, ceilings, request);
   mpi::alike("plan", [&] { request.plan = make_plan(request.shape); });
   choose_place(comm, point, inputs, request);
+  request.shares_halos = shares_halos(point, sharing, request);
+  request.fits = fits(request);
   return request;
 }
 

@@ -14,6 +14,7 @@
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
+#include "run/memory_plan.hpp"
 #include "run/options.hpp"
 #include "run/session.hpp"
 #include "workloads/frame/workload.hpp"
@@ -51,6 +52,9 @@ struct Request {
   std::string kernel;
   const mpi::DeviceExchange* gpus = nullptr;  ///< the fields stay there, and their halos travel so
   std::optional<tessera::stencil::SlabPlan> slabs;  ///< or they come there between two exchanges
+  bool shares_halos = false;  ///< within a node, through memory that its ranks share
+  run::Allowance allowance;
+  bool fits = false;  ///< every rank may hold its part, as all ranks know
   std::string init;
   std::vector<std::string> fields{"u"};  ///< their names
   index_t every = 0;                     ///< steps between two snapshots
@@ -111,8 +115,8 @@ void choose_place(const mpi::Communicator& comm, const run::Values& point, const
 /// The largest memory of any rank if there were so many.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
 /// Prints what every rank will hold, send and compute, and how long that should last on the
-/// measured machine. Beside a program of so many bytes.
-void print_plan(const Request& request, index_t program);
+/// measured machine.
+void print_plan(const Request& request);
 /// What the worst rank will hold, and the slowest take.
 [[nodiscard]] Need need_of(const Request& request);
 

@@ -142,23 +142,16 @@ template <class T>
 class Run {
  public:
   explicit Run(const Point& point) : point_(point) {
-    const auto& request = point.request;
-    mpi::together(point.comm, "allocate", [&] {
-      u_ = DistributedField<T>(request.problem(), request.plan.grid, point.comm.rank(),
-                               request.plan.halo_steps, request.shape.fields);
-    });
-    choose_home();
-    mpi::together(point.comm, "read", [&] {
-      const mpi::PhaseScope scope(once_, "read");
-      u_.use(load_terms<T>(request, point.inputs, point.comm.rank()));
-    });
-    if (begins_once()) begin();
+    // Checkpoints and snapshots are named by what is in the field and its terms.
+    const bool named = begins_once() || point.values.has("snapshots");
+    if (named) make_field();
     begin_ = resume(point, u_, start_);
     if (point.values.has("snapshots"))
       frames_ = plan_frames(point, problem_of(point, u_) + start_, begin_.step);
     datasets_.snapshots = add_output(point, "snapshots", frames_.steps, outputs_);
     datasets_.out = add_output(point, "out", {}, outputs_);
     outputs_.open(point.comm, point.values, frames_.written >= 0 ? frames_.problem : "");
+    if (!named) make_field();
   }
 
   bool run() {
@@ -168,7 +161,8 @@ class Run {
     Stops<T> stops;
     Traffic traffic;
     const auto prepare = [&] {
-      if (!begins_once()) begin();
+      if (!fresh_ && !begins_once()) begin();
+      fresh_ = false;
       if (there_) there_->put(u_, once_);
     };
     run::Measured measured =
@@ -211,18 +205,30 @@ class Run {
     return specs;
   }
 
-  /// On the GPUs, or here, where neighbours of a node may read each other's halos.
-  void choose_home() {
+  /// The field before the first step: on the GPUs, or here, where neighbours of a node may read
+  /// each other's halos.
+  void make_field() {
     const Request& request = point_.request;
+    const int rank = point_.comm.rank();
+    mpi::together(point_.comm, "read", [&] {
+      {
+        const mpi::AccountScope account("allocate");
+        u_ = DistributedField<T>(request.problem(), request.plan.grid, rank,
+                                 request.plan.halo_steps, request.shape.fields);
+      }
+      const mpi::PhaseScope scope(once_, "read");
+      u_.use(load_terms<T>(request, point_.inputs, rank));
+      read_field();
+    });
+    fresh_ = true;
+    if (point_.values.has("checkpoint")) start_ = start_of(point_, u_);
     if (request.gpus != nullptr) {
       there_ = std::make_unique<OnGpus<T>>(*request.gpus, u_, request.method);
       u_.keep_elsewhere([this](const Box3& part) { there_->bring(u_, part, once_); });
       return;
     }
-    using Window = dist::stencil::HaloWindow<T>;
-    const std::string exchange = point_.values.text("exchange");
-    if (exchange == "shared" || (exchange == "auto" && Window::fits(point_.comm, u_)))
-      u_.use(std::make_shared<Window>(point_.comm, u_));
+    if (request.shares_halos)
+      u_.use(std::make_shared<dist::stencil::HaloWindow<T>>(point_.comm, u_));
   }
 
   /// Runs with checkpoints have no repetitions.
@@ -230,16 +236,14 @@ class Run {
     return resumes(point_.values) || point_.values.has("checkpoint");
   }
 
-  /// The field before the first step.
+  /// The field before the first step. Local.
+  void read_field() {
+    load(point_.request, point_.inputs, u_);
+    load_given(point_.request, point_.inputs, u_);
+  }
+  /// The same again.
   void begin() {
-    mpi::together(point_.comm, "read", [&] {
-      mpi::Phases untimed;
-      const mpi::PhaseScope scope(loaded_ ? untimed : once_, "read");
-      load(point_.request, point_.inputs, u_);
-      load_given(point_.request, point_.inputs, u_);
-      loaded_ = true;
-    });
-    if (point_.values.has("checkpoint")) start_ = start_of(point_, u_);
+    mpi::together(point_.comm, "read", [&] { read_field(); });
   }
 
   /// What they take is told beside the repetitions.
@@ -286,7 +290,7 @@ class Run {
   FramePlan frames_;
   Datasets datasets_;
   mpi::Phases once_;
-  bool loaded_ = false;
+  bool fresh_ = false;  ///< the field is the one before the first step
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ class Planned final : public PlannedOf<Request, Inputs> {
   [[nodiscard]] Mode mode() const override { return Mode::in_memory; }
   [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
   [[nodiscard]] run::Held held() const override { return {memory_of(request_, comm_.rank())}; }
+  [[nodiscard]] bool known_to_fit() const override { return request_.fits; }
   [[nodiscard]] index_t most_memory(index_t ranks) const override {
     return stencil::most_memory(request_, ranks);
   }
@@ -21,8 +22,7 @@ class Planned final : public PlannedOf<Request, Inputs> {
     return need_of(request_);
   }
   void print(const run::Ceilings&, index_t) const override {
-    const index_t program = run::program_memory(comm_, values_);
-    if (comm_.is_root()) print_plan(request_, program);
+    if (comm_.is_root()) print_plan(request_);
   }
   [[nodiscard]] bool run(run::Session& session) const override { return run_steps(in(session)); }
 };

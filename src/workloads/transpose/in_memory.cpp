@@ -41,34 +41,47 @@ std::span<const std::byte> bytes_of(const DistributedRecords& matrix) {
   return {matrix.view().data, static_cast<std::size_t>(matrix.box().area() * matrix.bytes())};
 }
 
-DistributedRecords load_matrix(const Point& point, const run::Input* input, std::uint64_t stream,
-                               index_t rows, index_t cols, mpi::Phases& phases) {
-  DistributedRecords matrix;
-  mpi::together(point.comm, "read", [&] {
-    const mpi::PhaseScope scope(phases, "read");
-    matrix = DistributedRecords(point.comm, point.request.shape.home(rows, cols),
-                                point.request.shape.element_bytes);
-    load(point.request, input, stream, {rows, cols}, slab_of(matrix.box()), matrix.view().data);
-  });
+/// Where a matrix comes from: a file, or the stream of random numbers.
+struct Origin {
+  const run::Input* input;  ///< nullptr: generated
+  std::uint64_t stream;
+};
+
+/// Local.
+DistributedRecords load_matrix(const Point& point, const Origin& origin, index_t rows, index_t cols,
+                               mpi::Phases& phases) {
+  const mpi::PhaseScope scope(phases, "read");
+  DistributedRecords matrix(point.comm, point.request.shape.home(rows, cols),
+                            point.request.shape.element_bytes);
+  load(point.request, origin.input, origin.stream, {rows, cols}, slab_of(matrix.box()),
+       matrix.view().data);
   return matrix;
 }
 
-/// B's home, poisoned; in shared memory where the algorithm writes there.
-DistributedRecords make_result(const Point& point) {
+/// B = op(A), or alpha * op(A) + beta * B.
+struct Matrices {
+  DistributedRecords a, b, old_b;
+};
+
+/// A and, where it counts, the old B are read; B's home is poisoned, in shared memory where the
+/// algorithm writes there. Collective.
+Matrices make_matrices(const Point& point, mpi::Phases& phases) {
   const auto& comm = point.comm;
-  const auto& request = point.request;
-  const auto extents = request.result_extents();
-  const auto home = request.shape.home(extents[0], extents[1]);
-  DistributedRecords b;
-  if (request.method.algorithm == Algorithm::shared && comm.size() > 1) {
-    b = DistributedRecords(comm, home, request.shape.element_bytes, comm.node());
-  } else {
-    mpi::together(comm, "allocate",
-                  [&] { b = DistributedRecords(comm, home, request.shape.element_bytes); });
-  }
-  const auto bytes = bytes_of(b);
-  if (!bytes.empty()) std::memset(b.view().data, poison, bytes.size());
-  return b;
+  const auto& q = point.request.shape;
+  const auto extents = point.request.result_extents();
+  const auto home = q.home(extents[0], extents[1]);
+  const bool shared = point.request.method.algorithm == Algorithm::shared && comm.size() > 1;
+  Matrices all;
+  if (shared) all.b = DistributedRecords(comm, home, q.element_bytes, comm.node());
+  mpi::together(comm, "read", [&] {
+    all.a = load_matrix(point, {point.inputs.in.get(), 1}, q.rows, q.cols, phases);
+    if (!shared) all.b = DistributedRecords(comm, home, q.element_bytes);
+    if (q.scale.beta != 0)
+      all.old_b = load_matrix(point, {point.inputs.c.get(), 2}, extents[0], extents[1], phases);
+    const auto bytes = bytes_of(all.b);
+    if (!bytes.empty()) std::memset(all.b.view().data, poison, bytes.size());
+  });
+  return all;
 }
 
 /// 0 where the checksums of what was moved and of what arrived are equal, else 1.
@@ -81,8 +94,10 @@ bool run_in_place(const Point& point) {
   const auto& inputs = point.inputs;
   run::Outputs outputs = open_output(point);
   mpi::Phases once;
-  auto matrix =
-      load_matrix(point, inputs.in.get(), 1, request.shape.rows, request.shape.cols, once);
+  DistributedRecords matrix;
+  mpi::together(comm, "read", [&] {
+    matrix = load_matrix(point, {inputs.in.get(), 1}, request.shape.rows, request.shape.cols, once);
+  });
   const bool verify = !values.flag("no-verify");
   const int threads = request.method.tuning.threads;
   const auto checksum = [&](Indices indices) {
@@ -137,15 +152,13 @@ bool run_matrix(const Point& point) {
   const auto& comm = point.comm;
   const auto& values = point.values;
   const auto& request = point.request;
-  const auto& inputs = point.inputs;
   const auto& q = request.shape;
   if (q.in_place) return run_in_place(point);
   run::Outputs outputs = open_output(point);
   mpi::Phases once;
-  const auto a = load_matrix(point, inputs.in.get(), 1, q.rows, q.cols, once);
-  auto b = make_result(point);
-  DistributedRecords old_b;
-  if (q.scale.beta != 0) old_b = load_matrix(point, inputs.c.get(), 2, b.rows(), b.cols(), once);
+  Matrices matrices = make_matrices(point, once);
+  const DistributedRecords& a = matrices.a;
+  DistributedRecords &b = matrices.b, &old_b = matrices.old_b;
   const auto restore = [&] {
     if (q.scale.beta != 0 && b.box().area() > 0)
       std::memcpy(b.view().data, old_b.view().data, bytes_of(b).size());

@@ -260,10 +260,10 @@ bool may_go_out_of_core(const run::Values& values, const Request& request) {
   return values.has("out") && request.shape.scale.plain() && !request.shape.in_place;
 }
 
-Tiles tiles_of(const Request& request, index_t allowance) {
+Tiles tiles_of(const Request& request) {
   return plan_tiles(
       Permutation{request.extents, axes_of(request), request.shape.element_bytes, request.chunk},
-      std::min(largest_tile, allowance / tiles_held));
+      std::min(largest_tile, request.allowance.beside_program() / tiles_held));
 }
 
 namespace {
@@ -289,7 +289,7 @@ void add_done(const mpi::Communicator& comm, const std::vector<index_t>& left, i
 
 bool run_out_of_core(const Point& point, const Tiles& tiles) {
   const auto& comm = point.comm;
-  point.session.plan_memory(held_of(tiles) + run::program_memory(comm, point.values));
+  point.session.plan_memory(held_of(tiles) + point.request.allowance.program);
   const std::string problem = problem_text(point, tiles);
   run::Outputs outputs = open_output(point, point.values.has("resume") ? problem : "");
   Done all = parse_done(outputs.kept());
@@ -328,7 +328,8 @@ bool run_out_of_core(const Point& point, const Tiles& tiles) {
 
 index_t held_of(const Tiles& tiles) { return tiles_held * tiles.bytes; }
 
-void print_out_of_core(const Request& request, const Tiles& tiles, index_t program) {
+void print_out_of_core(const Request& request, const Tiles& tiles) {
+  const index_t program = request.allowance.program;
   fmt::print(
       "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of "
       "{}, "

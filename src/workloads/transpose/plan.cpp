@@ -75,10 +75,10 @@ run::Held held_by(const Request& request, index_t rank) {
   return {f.memory(), f.seen_bytes};
 }
 
-bool fits(const Request& request, const run::Allowance& allowance) {
+bool fits(const Request& request) {
   const auto all = forecast_of(request);
   return std::all_of(all.begin(), all.end(), [&](const Forecast& f) {
-    return allowance.holds({f.memory(), f.seen_bytes});
+    return request.allowance.holds({f.memory(), f.seen_bytes});
   });
 }
 
@@ -103,7 +103,7 @@ Need need_of(const Request& request, const run::Ceilings& ceilings) {
   return need;
 }
 
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t program) {
+void print_plan(const Request& request, const run::Ceilings& ceilings) {
   const auto forecasts = forecast_of(request);
   fmt::print("plan: {} {} to {} on {} x {}, algorithm {}, kernel {}\n", request.element.type_text(),
              fmt::join(request.extents, " x "), fmt::join(request.result_extents(), " x "),
@@ -138,7 +138,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t p
   fmt::print(
       "in all {} read once and written once; the worst rank receives {} and holds {}; predicted "
       "{}\n",
-      human_bytes(request.moved_bytes()), human_bytes(words), run::held_text(most, program),
+      human_bytes(request.moved_bytes()), human_bytes(words),
+      run::held_text(most, request.allowance.program),
       slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 

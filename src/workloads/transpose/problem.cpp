@@ -183,7 +183,9 @@ void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node
       per_node * ceil_div(q.rows * q.element_bytes * q.cols, index_t{comm.size()});
   const std::size_t cannot = all.largest(works && result <= mpi::SharedMemory::available() ? 0 : 1),
                     fails = all.largest(tries && !works ? 1 : 0);
+  const run::AllowanceFacts allowance(all, comm, point);
   all.settle();
+  request.allowance = allowance.settled();
   q.ranks_per_node = all.value(most);
   if (automatic) {
     request.algorithm = all.value(cannot) == 0 ? "shared" : "pairwise";
@@ -299,10 +301,10 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
 }
 
 /// Memory that ranks share is resident with each of them, which --memory may not allow.
-void share_if_it_fits(const mpi::Communicator& comm, const Values& point, Request& request) {
+void share_if_it_fits(const Values& point, Request& request) {
   const bool chosen =
       point.text("algorithm") == "auto" && request.method.algorithm == Algorithm::shared;
-  if (!chosen || point.bytes("memory") == 0 || fits(request, run::Allowance(comm, point))) return;
+  if (!chosen || request.allowance.limit == 0 || fits(request)) return;
   request.algorithm = "pairwise";
   request.method.algorithm = Algorithm::pairwise;
 }
@@ -368,7 +370,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   choose_place(comm, point, request);
   choose_exchange(comm, point, inputs, request);
   if (request.gpus == nullptr) weigh_ranks(comm, point, request);
-  share_if_it_fits(comm, point, request);
+  share_if_it_fits(point, request);
   return request;
 }
 

@@ -37,6 +37,7 @@ struct Request {
   std::vector<int> axes;         ///< a permutation of more than a matrix; else empty
   std::uint64_t seed = 1;
   const mpi::DeviceExchange* gpus = nullptr;  ///< the matrices stay there, and travel so
+  run::Allowance allowance;
   [[nodiscard]] bool permutes() const { return !axes.empty(); }
   [[nodiscard]] std::vector<index_t> result_extents() const;
   [[nodiscard]] double moved_bytes() const;  ///< what is read once, and the result written once
@@ -53,14 +54,14 @@ struct Request {
 /// What a rank plans to hold, of everything.
 [[nodiscard]] run::Held held_by(const Request& request, index_t rank);
 /// Whether every rank may hold its part.
-[[nodiscard]] bool fits(const Request& request, const run::Allowance& allowance);
+[[nodiscard]] bool fits(const Request& request);
 /// The largest memory of any rank if there were so many.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
 /// What the worst rank will hold, and the slowest take.
 [[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings);
 /// Prints what every rank will hold, send and take, and how long that should last on the measured
-/// machine. Beside a program of so many bytes.
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t program);
+/// machine.
+void print_plan(const Request& request, const run::Ceilings& ceilings);
 
 /// The elements of a slab of an array of those extents, read or generated from the global position;
 /// contiguous.
@@ -86,10 +87,9 @@ void describe(const Request& request, run::Measured& measured);
 /// Out of core: whether a request can be, its tiles within so many bytes a rank, and the pass over
 /// them.
 [[nodiscard]] bool may_go_out_of_core(const run::Values& values, const Request& request);
-[[nodiscard]] dist::transpose::Tiles tiles_of(const Request& request, index_t allowance);
+[[nodiscard]] dist::transpose::Tiles tiles_of(const Request& request);
 bool run_out_of_core(const Point& point, const dist::transpose::Tiles& tiles);
-void print_out_of_core(const Request& request, const dist::transpose::Tiles& tiles,
-                       index_t program);
+void print_out_of_core(const Request& request, const dist::transpose::Tiles& tiles);
 /// Bytes that a rank holds of them.
 [[nodiscard]] index_t held_of(const dist::transpose::Tiles& tiles);
 

@@ -3,15 +3,14 @@
 #include <optional>
 #include <utility>
 
+#include "kernels/transpose/variants.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::workloads::transpose {
 namespace {
 
 /// The tiles where the request is to go out of core: asked for, or more than the ranks may hold.
-/// Collective.
-std::optional<dist::transpose::Tiles> out_of_core_if_needed(const mpi::Communicator& comm,
-                                                            const run::Values& values,
+std::optional<dist::transpose::Tiles> out_of_core_if_needed(const run::Values& values,
                                                             const Request& request) {
   const std::string& wanted = values.text("out-of-core");
   if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, request)))
@@ -22,8 +21,8 @@ std::optional<dist::transpose::Tiles> out_of_core_if_needed(const mpi::Communica
             "--op H of "
             "complex numbers");
   });
-  if (wanted == "auto" && fits(request, run::Allowance(comm, values))) return std::nullopt;
-  return tiles_of(request, run::memory_allowance(comm, values));
+  if (wanted == "auto" && fits(request)) return std::nullopt;
+  return tiles_of(request);
 }
 
 class Planned final : public PlannedOf<Request, Inputs> {
@@ -31,7 +30,7 @@ class Planned final : public PlannedOf<Request, Inputs> {
   Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs,
           const run::Ceilings&)
       : PlannedOf(comm, values, inputs, resolve(comm, values, inputs)),
-        tiles_(out_of_core_if_needed(comm, values, request_)) {}
+        tiles_(out_of_core_if_needed(values, request_)) {}
 
   [[nodiscard]] Mode mode() const override { return tiles_ ? Mode::out_of_core : Mode::in_memory; }
   [[nodiscard]] bool may_go_out_of_core() const override {
@@ -39,6 +38,11 @@ class Planned final : public PlannedOf<Request, Inputs> {
   }
   [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
   [[nodiscard]] run::Held held() const override { return held_by(request_, comm_.rank()); }
+  /// Of what libraries for GPUs take nobody knows before.
+  [[nodiscard]] bool known_to_fit() const override {
+    const VariantInfo* const of_all = find_variant(tessera::transpose::variants(), request_.kernel);
+    return of_all != nullptr && of_all->space == Space::host && fits(request_);
+  }
   [[nodiscard]] index_t most_memory(index_t ranks) const override {
     return transpose::most_memory(request_, ranks);
   }
@@ -48,10 +52,9 @@ class Planned final : public PlannedOf<Request, Inputs> {
     return need_of(request, ceilings);
   }
   void print(const run::Ceilings& ceilings, index_t) const override {
-    const index_t program = run::program_memory(comm_, values_);
     if (!comm_.is_root()) return;
-    if (tiles_) return print_out_of_core(request_, *tiles_, program);
-    print_plan(request_, ceilings, program);
+    if (tiles_) return print_out_of_core(request_, *tiles_);
+    print_plan(request_, ceilings);
   }
   [[nodiscard]] bool run(run::Session& session) const override {
     const Point point = in(session);
