@@ -191,16 +191,16 @@ TEST_F(WrongCalls, OfSortsNameTheArgument) {
 
 TEST_F(WrongCalls, OfStencilsNameTheArgument) {
   using namespace dist::stencil;
-  const Problem problem{tessera::stencil::named_stencil("heat", 2), {}, {{1, 60, 60}}, {}};
+  const Scheme scheme{tessera::stencil::named_stencil("heat", 2), {}, {{1, 60, 60}}, {}};
   const auto plan = [&](PlanRequest request) { return [request] { (void)make_plan(request); }; };
-  expect_named("steps:", plan({.problem = problem, .steps = -1}));
-  expect_named("ranks:", plan({.problem = problem, .ranks = 0}));
-  expect_named("parts:", plan({.problem = problem, .parts = Index3{{1, 0, 1}}}));
-  const auto grid = make_plan({.problem = problem, .ranks = comm.size(), .halo_steps = 2}).grid;
+  expect_named("steps:", plan({.scheme = scheme, .steps = -1}));
+  expect_named("ranks:", plan({.scheme = scheme, .ranks = 0}));
+  expect_named("parts:", plan({.scheme = scheme, .parts = Index3{{1, 0, 1}}}));
+  const auto grid = make_plan({.scheme = scheme, .ranks = comm.size(), .halo_steps = 2}).grid;
   const auto field = [&](const layout::GridLayout& where, index_t rank, index_t halo_steps,
                          index_t fields) {
-    return [&problem, where, rank, halo_steps, fields] {
-      DistributedField<double>(problem, where, rank, halo_steps, fields);
+    return [&scheme, where, rank, halo_steps, fields] {
+      DistributedField<double>(scheme, where, rank, halo_steps, fields);
     };
   };
   auto other = grid;
@@ -211,16 +211,16 @@ TEST_F(WrongCalls, OfStencilsNameTheArgument) {
   if (comm.size() > 1) expect_named("halo_steps:", field(grid, 0, 61, 1));
   expect_named("fields:", field(grid, 0, 1, 0));
   mpi::Phases phases;
-  DistributedField<double> u(problem, grid, comm.rank(), 2);
+  DistributedField<double> u(scheme, grid, comm.rank(), 2);
   expect_named("steps:", [&] { advance(comm, u, -1, {}, phases); });
   expect_named("method.threads:", [&] { advance(comm, u, 1, {.threads = 0}, phases); });
   if (comm.size() > 1) {
     expect_named("u:", [&] { advance(Communicator::self(), u, 1, {}, phases); });
-    DistributedField<double> others(problem, grid, (comm.rank() + 1) % comm.size(), 2);
+    DistributedField<double> others(scheme, grid, (comm.rank() + 1) % comm.size(), 2);
     expect_named("u:", [&] { advance(comm, others, 1, {}, phases); });
   }
-  auto alone = tessera::stencil::whole_field<double>(problem.stencil, problem.global);
-  auto sweep = tessera::stencil::whole_sweep(problem.stencil, problem.sides, alone, 1, 1);
+  auto alone = tessera::stencil::whole_field<double>(scheme.stencil, scheme.global);
+  auto sweep = tessera::stencil::whole_sweep(scheme.stencil, scheme.sides, alone, 1, 1);
   const auto& naive = tessera::stencil::variants().front();
   sweep.level[1] = sweep.level[0];
   expect_named("level:", [&] { run(naive, sweep); });

@@ -74,12 +74,12 @@ void check_sides(const std::string& text, int dims) {
 }
 
 void check_probes(const std::string& text, int dims) {
-  dist::stencil::Problem problem;
-  problem.stencil = stencil::named_stencil("heat", dims);
-  problem.global = {{dims > 2 ? 5 : 1, dims > 1 ? 6 : 1, 7}};
-  for (const Index3& point : workloads::stencil::parse_probes(text, problem)) {
+  dist::stencil::Scheme scheme;
+  scheme.stencil = stencil::named_stencil("heat", dims);
+  scheme.global = {{dims > 2 ? 5 : 1, dims > 1 ? 6 : 1, 7}};
+  for (const Index3& point : workloads::stencil::parse_probes(text, scheme)) {
     for (int d = 0; d < 3; ++d)
-      if (point[d] < 0 || point[d] >= problem.global[d]) broken("a probe outside of the field");
+      if (point[d] < 0 || point[d] >= scheme.global[d]) broken("a probe outside of the field");
   }
 }
 

@@ -26,13 +26,13 @@ struct Timed {
   bool right = true;
 };
 
-ds::Problem problem_of(const Weak& weak, index_t boxes) {
+ds::Scheme problem_of(const Weak& weak, index_t boxes) {
   const int d = 3 - weak.dims;
-  ds::Problem problem{tessera::stencil::named_stencil("heat", weak.dims), {}, weak.box};
-  problem.global[d] *= boxes;
-  for (auto& side : problem.sides[static_cast<std::size_t>(d)])
+  ds::Scheme scheme{tessera::stencil::named_stencil("heat", weak.dims), {}, weak.box};
+  scheme.global[d] *= boxes;
+  for (auto& side : scheme.sides[static_cast<std::size_t>(d)])
     side.kind = tessera::stencil::Boundary::periodic;
-  return problem;
+  return scheme;
 }
 
 template <class T>
@@ -49,7 +49,7 @@ void fill(ds::DistributedField<T>& u) {
 template <class T>
 double exchange_alone(const DeviceExchange& exchange, ds::DistributedField<T>& u, int repetitions) {
   const auto* const kernels = tessera::stencil::resident_kernels<T>();
-  ds::DeviceHalo<T> halo(exchange, u.problem(), u.grid(), u.halo_steps(), 1, *kernels);
+  ds::DeviceHalo<T> halo(exchange, u.scheme(), u.grid(), u.halo_steps(), 1, *kernels);
   const auto sweep = tessera::stencil::device_sweep(u.sweep(u.halo_steps(), 1));
   const auto shape = tessera::stencil::device_shape(sweep.line, index_t{sizeof(T)});
   const device::Block memory(shape.count * index_t{sizeof(T)}, device::Home::device);
@@ -67,10 +67,10 @@ double exchange_alone(const DeviceExchange& exchange, ds::DistributedField<T>& u
 template <class T>
 ds::DistributedField<T> field_of(const Communicator& comm, const Weak& weak) {
   const index_t boxes = comm.size();
-  const ds::Problem problem = problem_of(weak, boxes);
-  layout::GridLayout grid{problem.global, {{1, 1, 1}}, boxes};
+  const ds::Scheme scheme = problem_of(weak, boxes);
+  layout::GridLayout grid{scheme.global, {{1, 1, 1}}, boxes};
   grid.parts[3 - weak.dims] = boxes;
-  ds::DistributedField<T> u(problem, grid, comm.rank(), weak.halo_steps);
+  ds::DistributedField<T> u(scheme, grid, comm.rank(), weak.halo_steps);
   fill(u);
   return u;
 }
@@ -85,7 +85,7 @@ Timed timed(const DeviceExchange& exchange, const Weak& weak, ds::DistributedFie
   Timed result;
   mpi::Phases phases;
   {
-    const index_t steps = ds::sample_steps(u.problem().stencil, weak.halo_steps + 1);
+    const index_t steps = ds::sample_steps(u.scheme().stencil, weak.halo_steps + 1);
     ds::Samples<T> samples(comm, u, steps, 3);
     there.advance(steps, phases);
     u.keep_elsewhere([&](const Box3& part) { there.get(u, part); });

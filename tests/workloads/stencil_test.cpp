@@ -53,14 +53,14 @@ TEST_F(Stencil, KeepsASnapshotOfEveryFewSteps) {
 }
 
 TEST(Frames, AreThoseOfMultiplesAndTheEnds) {
-  stencil::Request request;
-  request.every = 4;
-  request.shape.steps = 10;
-  EXPECT_EQ(stencil::frames_of(request, 0), (std::vector<index_t>{0, 4, 8, 10}));
-  EXPECT_EQ(stencil::frames_of(request, 6), (std::vector<index_t>{6, 8, 10}));
-  EXPECT_EQ(stencil::frames_of(request, 8), (std::vector<index_t>{8, 10}));
-  request.shape.steps = 8;
-  EXPECT_EQ(stencil::frames_of(request, 0), (std::vector<index_t>{0, 4, 8}));
+  stencil::Problem problem;
+  problem.every = 4;
+  problem.shape.steps = 10;
+  EXPECT_EQ(stencil::frames_of(problem, 0), (std::vector<index_t>{0, 4, 8, 10}));
+  EXPECT_EQ(stencil::frames_of(problem, 6), (std::vector<index_t>{6, 8, 10}));
+  EXPECT_EQ(stencil::frames_of(problem, 8), (std::vector<index_t>{8, 10}));
+  problem.shape.steps = 8;
+  EXPECT_EQ(stencil::frames_of(problem, 0), (std::vector<index_t>{0, 4, 8}));
 }
 
 TEST(Sides, AreWrittenInWords) {

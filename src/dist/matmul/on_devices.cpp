@@ -26,11 +26,11 @@ index_t most_rows(const BlockMap& rows) {
 
 /// The columns of the stored operands.
 template <class T>
-index_t cols_of_a(const typename DeviceProduct<T>::Problem& p) {
+index_t cols_of_a(const typename DeviceProduct<T>::Gemm& p) {
   return p.op_a == Op::none ? p.k : p.m;
 }
 template <class T>
-index_t cols_of_b(const typename DeviceProduct<T>::Problem& p) {
+index_t cols_of_b(const typename DeviceProduct<T>::Gemm& p) {
   return p.op_b == Op::none ? p.n : p.k;
 }
 
@@ -87,7 +87,7 @@ std::vector<DevicePanel> device_panels(const BlockMap& rows_of_b, index_t rank, 
 }
 
 template <class T>
-index_t DeviceProduct<T>::device_bytes(const Problem& p, index_t rank, index_t ranks) {
+index_t DeviceProduct<T>::device_bytes(const Gemm& p, index_t rank, index_t ranks) {
   constexpr index_t messages = index_t{512} << 20;  // on their way
   const BlockMap m(p.m, ranks);
   const index_t a_rows = BlockMap(p.op_a == Op::none ? p.m : p.k, ranks).size(rank);
@@ -100,49 +100,49 @@ index_t DeviceProduct<T>::device_bytes(const Problem& p, index_t rank, index_t r
 }
 
 template <class T>
-DeviceProduct<T>::DeviceProduct(const mpi::DeviceExchange& exchange, const Problem& problem,
+DeviceProduct<T>::DeviceProduct(const mpi::DeviceExchange& exchange, const Gemm& gemm,
                                 const Method& method, index_t panel_bytes)
     : exchange_(exchange),
-      problem_(problem),
+      gemm_(gemm),
       kernel_(kernel_of<T>(method)),
       tuning_(method.tuning),
       threads_(method.threads),
-      m_(problem.m, exchange.comm().size()),
-      a_rows_(problem.op_a == Op::none ? problem.m : problem.k, exchange.comm().size()),
-      b_rows_(problem.op_b == Op::none ? problem.k : problem.n, exchange.comm().size()),
+      m_(gemm.m, exchange.comm().size()),
+      a_rows_(gemm.op_a == Op::none ? gemm.m : gemm.k, exchange.comm().size()),
+      b_rows_(gemm.op_b == Op::none ? gemm.k : gemm.n, exchange.comm().size()),
       rank_(exchange.comm().rank()),
       panel_rows_(rows_of_panel(panel_bytes > 0 ? panel_bytes : usual_panel,
-                                device_ld(cols_of_b<T>(problem), size_of<T>) * size_of<T>)),
+                                device_ld(cols_of_b<T>(gemm), size_of<T>) * size_of<T>)),
       panels_(device_panels(b_rows_, rank_, panel_rows_)),
-      a_(exchange, bytes_of<T>(a_rows_.size(rank_), cols_of_a<T>(problem))),
-      b_(exchange, bytes_of<T>(b_rows_.size(rank_), cols_of_b<T>(problem))) {
+      a_(exchange, bytes_of<T>(a_rows_.size(rank_), cols_of_a<T>(gemm))),
+      b_(exchange, bytes_of<T>(b_rows_.size(rank_), cols_of_b<T>(gemm))) {
   mpi::together(exchange.comm(), "allocate", [&] {
-    c_ = device::Block(bytes_of<T>(m_.size(rank_), problem.n), device::Home::device);
-    if (problem.op_a == Op::transpose)
-      gathered_a_ = device::Block(bytes_of<T>(problem.k, m_.size(rank_)), device::Home::device);
+    c_ = device::Block(bytes_of<T>(m_.size(rank_), gemm.n), device::Home::device);
+    if (gemm.op_a == Op::transpose)
+      gathered_a_ = device::Block(bytes_of<T>(gemm.k, m_.size(rank_)), device::Home::device);
     if (m_.parts() == 1) return;
     for (Place& place : places_)
-      place.memory = device::Block(
-          bytes_of<T>(std::min(panel_rows_, most_rows(b_rows_)), cols_of_b<T>(problem)),
-          device::Home::device);
+      place.memory =
+          device::Block(bytes_of<T>(std::min(panel_rows_, most_rows(b_rows_)), cols_of_b<T>(gemm)),
+                        device::Home::device);
   });
 }
 
 template <class T>
 MatrixView<T> DeviceProduct<T>::a_of(index_t rank) const {
-  return matrix_at<T>(a_.of(static_cast<int>(rank)), a_rows_.size(rank), cols_of_a<T>(problem_));
+  return matrix_at<T>(a_.of(static_cast<int>(rank)), a_rows_.size(rank), cols_of_a<T>(gemm_));
 }
 template <class T>
 MatrixView<T> DeviceProduct<T>::b_of(index_t rank) const {
-  return matrix_at<T>(b_.of(static_cast<int>(rank)), b_rows_.size(rank), cols_of_b<T>(problem_));
+  return matrix_at<T>(b_.of(static_cast<int>(rank)), b_rows_.size(rank), cols_of_b<T>(gemm_));
 }
 template <class T>
 MatrixView<T> DeviceProduct<T>::c() const {
-  return matrix_at<T>(c_.data(), m_.size(rank_), problem_.n);
+  return matrix_at<T>(c_.data(), m_.size(rank_), gemm_.n);
 }
 template <class T>
 MatrixView<T> DeviceProduct<T>::panel_in(const Place& place, index_t rows) const {
-  return matrix_at<T>(place.memory.data(), rows, cols_of_b<T>(problem_));
+  return matrix_at<T>(place.memory.data(), rows, cols_of_b<T>(gemm_));
 }
 
 template <class T>
@@ -164,8 +164,8 @@ void DeviceProduct<T>::get_c(const MatrixView<T>& to) {
 
 template <class T>
 MatrixView<const T> DeviceProduct<T>::a_slice(const Range& k) const {
-  if (problem_.op_a == Op::none) return a_of(rank_).cols_range(k.begin, k.size());
-  return matrix_at<const T>(gathered_a_.data(), problem_.k, m_.size(rank_))
+  if (gemm_.op_a == Op::none) return a_of(rank_).cols_range(k.begin, k.size());
+  return matrix_at<const T>(gathered_a_.data(), gemm_.k, m_.size(rank_))
       .rows_range(k.begin, k.size());
 }
 
@@ -173,7 +173,7 @@ MatrixView<const T> DeviceProduct<T>::a_slice(const Range& k) const {
 template <class T>
 void DeviceProduct<T>::gather_a() {
   const auto gathered = [&](index_t owner) {
-    return in_bytes(matrix_at<T>(gathered_a_.data(), problem_.k, m_.size(rank_))
+    return in_bytes(matrix_at<T>(gathered_a_.data(), gemm_.k, m_.size(rank_))
                         .rows_range(a_rows_.begin(owner), a_rows_.size(owner)));
   };
   const auto columns = [&](index_t owner, index_t of) {
@@ -225,11 +225,11 @@ void DeviceProduct<T>::exchange_panel(std::size_t number, Place& place) {
 
 template <class T>
 void DeviceProduct<T>::multiply(const Range& rows, const MatrixView<const T>& b, T beta) {
-  const bool along_k = problem_.op_b == Op::none;
+  const bool along_k = gemm_.op_b == Op::none;
   const MatrixView<T> to = along_k ? c() : c().cols_range(rows.begin, rows.size());
   if (to.empty()) return;
-  kernel_({problem_.alpha, a_slice(along_k ? rows : Range{0, problem_.k}), problem_.op_a, b,
-           problem_.op_b, beta, to},
+  kernel_({gemm_.alpha, a_slice(along_k ? rows : Range{0, gemm_.k}), gemm_.op_a, b, gemm_.op_b,
+           beta, to},
           tuning_, computing_);
 }
 
@@ -242,7 +242,7 @@ void DeviceProduct<T>::scale_only() {
            Op::none,
            {nullptr, 0, c().cols, c().cols},
            Op::none,
-           problem_.beta,
+           gemm_.beta,
            c()},
           tuning_, computing_);
 }
@@ -258,7 +258,7 @@ void DeviceProduct<T>::all_panels(mpi::Phases& phases) {
   };
   ask();
   ask();
-  T beta = problem_.beta;
+  T beta = gemm_.beta;
   for (std::size_t number = 0; number < panels_.size(); ++number) {
     const DevicePanel& panel = panels_[number];
     Place& place = places_[number % 2];
@@ -269,7 +269,7 @@ void DeviceProduct<T>::all_panels(mpi::Phases& phases) {
     }
     if (!panel.rows.empty()) {
       multiply(panel.rows, number == 0 ? b_of(rank_) : panel_in(place, panel.rows.size()), beta);
-      if (problem_.op_b == Op::none) beta = T{1};  // further panels add to these sums
+      if (gemm_.op_b == Op::none) beta = T{1};  // further panels add to these sums
     }
     if (number == 0) continue;
     place.used.record(computing_);
@@ -279,11 +279,11 @@ void DeviceProduct<T>::all_panels(mpi::Phases& phases) {
 
 template <class T>
 void DeviceProduct<T>::run(mpi::Phases& phases) {
-  const bool reads = problem_.alpha != T{0} && problem_.k > 0;
+  const bool reads = gemm_.alpha != T{0} && gemm_.k > 0;
   {
     const mpi::PhaseScope scope(phases, "exchange");
     exchange_.comm().barrier();  // the blocks of all are there
-    if (reads && problem_.op_a == Op::transpose) gather_a();
+    if (reads && gemm_.op_a == Op::transpose) gather_a();
   }
   if (reads)
     all_panels(phases);

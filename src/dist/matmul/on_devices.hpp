@@ -28,7 +28,7 @@ struct DevicePanel {
 template <class T>
 class DeviceProduct {
  public:
-  struct Problem {
+  struct Gemm {
     index_t m = 0, n = 0, k = 0;
     Op op_a = Op::none, op_b = Op::none;
     T alpha = T{1}, beta = T{0};
@@ -38,7 +38,7 @@ class DeviceProduct {
 
   /// Takes the memory, uninitialised. The kernel is the method's, or the best one for devices;
   /// panel_bytes 0: usual_panel. Collective.
-  DeviceProduct(const mpi::DeviceExchange& exchange, const Problem& problem, const Method& method,
+  DeviceProduct(const mpi::DeviceExchange& exchange, const Gemm& gemm, const Method& method,
                 index_t panel_bytes = 0);
 
   // This rank's blocks, from and into its host's memory. Others must not run while one puts.
@@ -51,7 +51,7 @@ class DeviceProduct {
   void run(mpi::Phases& phases);
 
   /// Bytes of a device's memory that a rank takes at most, whatever the way.
-  [[nodiscard]] static index_t device_bytes(const Problem& problem, index_t rank, index_t ranks);
+  [[nodiscard]] static index_t device_bytes(const Gemm& gemm, index_t rank, index_t ranks);
 
  private:
   struct Place {
@@ -73,7 +73,7 @@ class DeviceProduct {
   void all_panels(mpi::Phases& phases);
 
   mpi::DeviceExchange exchange_;
-  Problem problem_;
+  Gemm gemm_;
   tessera::matmul::DeviceKernel<T> kernel_;
   tessera::matmul::Tuning tuning_;
   int threads_ = 1;

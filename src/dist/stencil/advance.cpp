@@ -89,8 +89,8 @@ void overlapped(Halo<T>& halo, DistributedField<T>& u, const Split& parts, index
 template <class T>
 Split parts_of(const DistributedField<T>& u, index_t rank, index_t steps) {
   if (u.box().empty()) return {};
-  const Index3 radius = u.problem().stencil.radius;
-  return split(u.box().size(), edges_of(u.problem(), u.grid(), rank),
+  const Index3 radius = u.scheme().stencil.radius;
+  return split(u.box().size(), edges_of(u.scheme(), u.grid(), rank),
                {{radius[0] * steps, radius[1] * steps, radius[2] * steps}});
 }
 

@@ -52,34 +52,34 @@ index_t DeviceHalo<T>::total(const std::vector<Group>& groups, index_t levels) {
 
 template <class T>
 auto DeviceHalo<T>::receives(index_t rank, index_t steps) const -> std::vector<Group> {
-  return groups(layout::halo_receives(grid_, rank, times(problem_.stencil.radius, steps),
-                                      problem_.periodic()),
-                levels_);
+  return groups(
+      layout::halo_receives(grid_, rank, times(scheme_.stencil.radius, steps), scheme_.periodic()),
+      levels_);
 }
 
 template <class T>
-index_t DeviceHalo<T>::device_bytes(const Problem& problem, const layout::GridLayout& grid,
+index_t DeviceHalo<T>::device_bytes(const Scheme& scheme, const layout::GridLayout& grid,
                                     index_t rank, index_t most_steps, index_t levels) {
   constexpr index_t messages = index_t{512} << 20;  // on their way
-  const Index3 depth = times(problem.stencil.radius, most_steps);
+  const Index3 depth = times(scheme.stencil.radius, most_steps);
   const auto elements = [&](const std::vector<layout::HaloPiece>& pieces) {
     return total(groups(pieces, levels), levels);
   };
-  const index_t in = elements(layout::halo_receives(grid, rank, depth, problem.periodic())),
-                out = elements(layout::halo_sends(grid, rank, depth, problem.periodic()));
+  const index_t in = elements(layout::halo_receives(grid, rank, depth, scheme.periodic())),
+                out = elements(layout::halo_sends(grid, rank, depth, scheme.periodic()));
   return in == 0 ? 0 : size_of<T> * (2 * in + out) + messages;
 }
 
 template <class T>
-DeviceHalo<T>::DeviceHalo(const mpi::DeviceExchange& exchange, const Problem& problem,
+DeviceHalo<T>::DeviceHalo(const mpi::DeviceExchange& exchange, const Scheme& scheme,
                           const layout::GridLayout& grid, index_t most_steps, index_t levels,
                           const ResidentKernels<T>& kernels)
-    : exchange_(exchange), problem_(problem), grid_(grid), levels_(levels), kernels_(kernels) {
+    : exchange_(exchange), scheme_(scheme), grid_(grid), levels_(levels), kernels_(kernels) {
   const index_t rank = exchange.comm().rank();
   for (index_t r = 0; r < exchange.comm().size(); ++r)
     half_of_.push_back(total(receives(r, most_steps), levels));
   const auto sends =
-      layout::halo_sends(grid, rank, times(problem.stencil.radius, most_steps), problem.periodic());
+      layout::halo_sends(grid, rank, times(scheme.stencil.radius, most_steps), scheme.periodic());
   elements_[0] = half_of_[static_cast<std::size_t>(rank)];
   elements_[1] = total(groups(sends, levels), levels);
   arriving_ = mpi::PeerMemory(exchange, 2 * elements_[0] * size_of<T>);
@@ -98,7 +98,7 @@ auto DeviceHalo<T>::pattern_of(index_t steps) -> Pattern& {
   Pattern pattern;
   pattern.in = receives(rank, steps);
   pattern.out = groups(
-      layout::halo_sends(grid_, rank, times(problem_.stencil.radius, steps), problem_.periodic()),
+      layout::halo_sends(grid_, rank, times(scheme_.stencil.radius, steps), scheme_.periodic()),
       levels_);
   for (Group& group : pattern.out) {
     for (const Group& taken : receives(group.peer, steps))

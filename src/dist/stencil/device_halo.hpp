@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "dist/stencil/problem.hpp"
+#include "dist/stencil/scheme.hpp"
 #include "kernels/stencil/resident.hpp"
 #include "layout/grid_layout.hpp"
 #include "mpi/device_exchange.hpp"
@@ -24,7 +24,7 @@ template <class T>
 class DeviceHalo {
  public:
   /// Room for exchanges of up to most_steps, of so many levels of all fields together. Collective.
-  DeviceHalo(const mpi::DeviceExchange& exchange, const Problem& problem,
+  DeviceHalo(const mpi::DeviceExchange& exchange, const Scheme& scheme,
              const layout::GridLayout& grid, index_t most_steps, index_t levels,
              const ResidentKernels<T>& kernels);
 
@@ -45,7 +45,7 @@ class DeviceHalo {
   [[nodiscard]] bool any() const { return elements_[0] > 0; }
 
   /// Of a device's memory that a rank takes at most, whatever the way.
-  [[nodiscard]] static index_t device_bytes(const Problem& problem, const layout::GridLayout& grid,
+  [[nodiscard]] static index_t device_bytes(const Scheme& scheme, const layout::GridLayout& grid,
                                             index_t rank, index_t most_steps, index_t levels);
 
  private:
@@ -76,7 +76,7 @@ class DeviceHalo {
                                                           const Place& place) const;
 
   mpi::DeviceExchange exchange_;
-  Problem problem_;
+  Scheme scheme_;
   layout::GridLayout grid_;
   index_t levels_ = 1;
   ResidentKernels<T> kernels_{};

@@ -37,11 +37,11 @@ void clear_ghosts(const GridView<T>& u, const Ghosts& ghosts) {
 
 }  // namespace
 
-Edges edges_of(const Problem& problem, const layout::GridLayout& grid, index_t rank) {
+Edges edges_of(const Scheme& scheme, const layout::GridLayout& grid, index_t rank) {
   const Box3 box = grid.of(rank);
   Sweep<float> sweep;
-  sweep.sides = problem.sides;
-  sweep.global = problem.global;
+  sweep.sides = scheme.sides;
+  sweep.global = scheme.global;
   sweep.origin = box.low;
   sweep.level[0].extent = box.size();
   Edges edges;
@@ -55,45 +55,44 @@ Edges edges_of(const Problem& problem, const layout::GridLayout& grid, index_t r
 namespace {
 
 /// The grid, whose boxes a field of this problem can be cut into.
-const layout::GridLayout& checked(const layout::GridLayout& grid, const Problem& problem,
+const layout::GridLayout& checked(const layout::GridLayout& grid, const Scheme& scheme,
                                   index_t rank, index_t halo_steps, index_t fields) {
-  require(grid.global == problem.global, ExitCode::usage,
-          fmt::format("grid: it is of {} points and the problem of {}",
-                      layout::parts_text(grid.global, 3), layout::parts_text(problem.global, 3)));
+  require(grid.global == scheme.global, ExitCode::usage,
+          fmt::format("grid: it is of {} points and the scheme of {}",
+                      layout::parts_text(grid.global, 3), layout::parts_text(scheme.global, 3)));
   require(rank >= 0 && rank < grid.ranks, ExitCode::usage,
           fmt::format("rank: {} is none of the {} of the grid", rank, grid.ranks));
   require(fields >= 1, ExitCode::usage, fmt::format("fields: at least 1, not {}", fields));
   for (std::size_t d = 0; d < 3; ++d) {
-    require((problem.sides[d][0].kind == Boundary::periodic) ==
-                (problem.sides[d][1].kind == Boundary::periodic),
+    require((scheme.sides[d][0].kind == Boundary::periodic) ==
+                (scheme.sides[d][1].kind == Boundary::periodic),
             ExitCode::usage,
             "sides: a periodic boundary must be periodic on both sides of its dimension");
-    require(problem.stencil.radius[static_cast<int>(d)] == 0 ||
-                static_cast<int>(d) >= 3 - problem.stencil.dims,
+    require(scheme.stencil.radius[static_cast<int>(d)] == 0 ||
+                static_cast<int>(d) >= 3 - scheme.stencil.dims,
             ExitCode::usage, "stencil: it reaches along a dimension that it does not have");
   }
-  require(halo_steps >= 1 && halo_steps <= std::max<index_t>(1, deepest(problem, grid)),
+  require(halo_steps >= 1 && halo_steps <= std::max<index_t>(1, deepest(scheme, grid)),
           ExitCode::usage,
           fmt::format("halo_steps: 1 to {} for boxes of this grid, not {}",
-                      std::max<index_t>(1, deepest(problem, grid)), halo_steps));
+                      std::max<index_t>(1, deepest(scheme, grid)), halo_steps));
   return grid;
 }
 
 }  // namespace
 
 template <class T>
-DistributedField<T>::DistributedField(const Problem& problem, const layout::GridLayout& grid,
+DistributedField<T>::DistributedField(const Scheme& scheme, const layout::GridLayout& grid,
                                       index_t rank, index_t halo_steps, index_t fields)
-    : problem_(problem),
-      grid_(checked(grid, problem, rank, halo_steps, fields)),
+    : scheme_(scheme),
+      grid_(checked(grid, scheme, rank, halo_steps, fields)),
       box_(grid.of(rank)),
       halo_steps_(halo_steps),
       storage_(static_cast<std::size_t>(fields)) {
   if (box_.empty()) return;
-  ghosts_ = ghosts_for(problem.stencil, halo_steps, edges_of(problem, grid, rank));
+  ghosts_ = ghosts_for(scheme.stencil, halo_steps, edges_of(scheme, grid, rank));
   for (index_t field = 0; field < fields; ++field) {
-    storage_[static_cast<std::size_t>(field)] =
-        Field<T>(problem.stencil.dims, box_.size(), ghosts_);
+    storage_[static_cast<std::size_t>(field)] = Field<T>(scheme.stencil.dims, box_.size(), ghosts_);
     clear_ghosts(now(field), ghosts_);
     clear_ghosts(past(field), ghosts_);
   }
@@ -104,16 +103,16 @@ Sweep<T> DistributedField<T>::sweep(index_t steps, int threads, index_t field) {
   require(
       steps >= 0 && steps <= halo_steps_, ExitCode::usage,
       fmt::format("steps: 0 to {}, for which the field has a halo, not {}", halo_steps_, steps));
-  return {problem_.stencil,          problem_.sides, problem_.global, box_.low,
-          {now(field), past(field)}, steps,          threads,         terms()};
+  return {scheme_.stencil,           scheme_.sides, scheme_.global, box_.low,
+          {now(field), past(field)}, steps,         threads,        terms()};
 }
 
 template <class T>
-TermFields<T>::TermFields(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+TermFields<T>::TermFields(const Scheme& scheme, const layout::GridLayout& grid, index_t rank,
                           index_t halo_steps)
-    : set_(problem.terms), size_(grid.of(rank).size()), box_(grid.of(rank)) {
+    : set_(scheme.terms), size_(grid.of(rank).size()), box_(grid.of(rank)) {
   if (box_.empty()) return;
-  const Ghosts ghosts = term_ghosts(problem.stencil, halo_steps, edges_of(problem, grid, rank));
+  const Ghosts ghosts = term_ghosts(scheme.stencil, halo_steps, edges_of(scheme, grid, rank));
   for (int d = 0; d < 3; ++d) {
     origin_[d] = ghosts[static_cast<std::size_t>(d)][0];
     box_.low[d] -= ghosts[static_cast<std::size_t>(d)][0];
@@ -121,7 +120,7 @@ TermFields<T>::TermFields(const Problem& problem, const layout::GridLayout& grid
   }
   for (const Term term : all_terms) {
     if (set_.has(term))
-      storage_[static_cast<std::size_t>(term)] = Field<T>(problem.stencil.dims, size_, ghosts, 1);
+      storage_[static_cast<std::size_t>(term)] = Field<T>(scheme.stencil.dims, size_, ghosts, 1);
   }
 }
 
@@ -144,23 +143,23 @@ Terms<T> TermFields<T>::terms() const {
 }
 
 template <class T>
-index_t field_bytes(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+index_t field_bytes(const Scheme& scheme, const layout::GridLayout& grid, index_t rank,
                     index_t halo_steps, index_t fields) {
   const Box3 box = grid.of(rank);
   if (box.empty()) return 0;
-  const int dims = problem.stencil.dims;
-  const Edges edges = edges_of(problem, grid, rank);
+  const int dims = scheme.stencil.dims;
+  const Edges edges = edges_of(scheme, grid, rank);
   const index_t terms =
-      problem.terms.count() *
-      Field<T>::bytes(dims, box.size(), term_ghosts(problem.stencil, halo_steps, edges), 1);
+      scheme.terms.count() *
+      Field<T>::bytes(dims, box.size(), term_ghosts(scheme.stencil, halo_steps, edges), 1);
   return terms +
-         fields * Field<T>::bytes(dims, box.size(), ghosts_for(problem.stencil, halo_steps, edges));
+         fields * Field<T>::bytes(dims, box.size(), ghosts_for(scheme.stencil, halo_steps, edges));
 }
 
-#define TESSERA_INSTANTIATE(T)                                                                 \
-  template class TermFields<T>;                                                                \
-  template class DistributedField<T>;                                                          \
-  template index_t field_bytes<T>(const Problem&, const layout::GridLayout&, index_t, index_t, \
+#define TESSERA_INSTANTIATE(T)                                                                \
+  template class TermFields<T>;                                                               \
+  template class DistributedField<T>;                                                         \
+  template index_t field_bytes<T>(const Scheme&, const layout::GridLayout&, index_t, index_t, \
                                   index_t);
 TESSERA_INSTANTIATE(Half)
 TESSERA_INSTANTIATE(float)

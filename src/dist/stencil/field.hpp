@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/half.hpp"
-#include "dist/stencil/problem.hpp"
+#include "dist/stencil/scheme.hpp"
 #include "kernels/stencil/sweep.hpp"
 #include "layout/grid_layout.hpp"
 
@@ -20,14 +20,14 @@ using tessera::stencil::Terms;
 
 /// Sides of a rank's box.
 using Edges = std::array<std::array<Edge, 2>, 3>;
-[[nodiscard]] Edges edges_of(const Problem& problem, const layout::GridLayout& grid, index_t rank);
+[[nodiscard]] Edges edges_of(const Scheme& scheme, const layout::GridLayout& grid, index_t rank);
 
 /// A sweep of a box that has no memory, with halos for so many steps.
 template <class T>
-[[nodiscard]] Sweep<T> shape_of(const Problem& problem, const Box3& box, index_t steps) {
-  Sweep<T> sweep{problem.stencil, problem.sides, problem.global, box.low, {}, steps};
+[[nodiscard]] Sweep<T> shape_of(const Scheme& scheme, const Box3& box, index_t steps) {
+  Sweep<T> sweep{scheme.stencil, scheme.sides, scheme.global, box.low, {}, steps};
   for (GridView<T>& level : sweep.level) level.extent = box.size();
-  sweep.level[0].dims = sweep.level[1].dims = problem.stencil.dims;
+  sweep.level[0].dims = sweep.level[1].dims = scheme.stencil.dims;
   return sweep;
 }
 
@@ -37,7 +37,7 @@ template <class T>
 class TermFields {
  public:
   /// Uninitialised.
-  TermFields(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+  TermFields(const Scheme& scheme, const layout::GridLayout& grid, index_t rank,
              index_t halo_steps);
 
   /// Empty views where there is no such term.
@@ -66,10 +66,10 @@ class DistributedField {
   DistributedField() = default;
   /// Uninitialised but for the ghost layers, which are zero. Throws Error(usage) naming the
   /// argument for a grid of another extent, a rank or a depth of the halo that it does not have.
-  DistributedField(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+  DistributedField(const Scheme& scheme, const layout::GridLayout& grid, index_t rank,
                    index_t halo_steps, index_t fields = 1);
 
-  [[nodiscard]] const Problem& problem() const { return problem_; }
+  [[nodiscard]] const Scheme& scheme() const { return scheme_; }
   [[nodiscard]] const layout::GridLayout& grid() const { return grid_; }
   [[nodiscard]] const Box3& box() const { return box_; }  ///< in global indices
   [[nodiscard]] const Ghosts& ghosts() const { return ghosts_; }
@@ -115,7 +115,7 @@ class DistributedField {
     return storage_[static_cast<std::size_t>(field)].level(step);
   }
 
-  Problem problem_;
+  Scheme scheme_;
   layout::GridLayout grid_;
   Box3 box_;
   index_t halo_steps_ = 1;
@@ -129,7 +129,7 @@ class DistributedField {
 
 /// Bytes of a rank's fields and of the terms beside them.
 template <class T>
-[[nodiscard]] index_t field_bytes(const Problem& problem, const layout::GridLayout& grid,
+[[nodiscard]] index_t field_bytes(const Scheme& scheme, const layout::GridLayout& grid,
                                   index_t rank, index_t halo_steps, index_t fields = 1);
 
 }  // namespace tessera::dist::stencil

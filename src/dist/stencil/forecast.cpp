@@ -19,14 +19,14 @@ index_t shortest(index_t distance, index_t ranks) {
 }
 
 /// Points that `steps` steps after one exchange compute: each step so much less of the halo.
-double updates(const Problem& problem, const Edges& edges, const Box3& box, index_t steps) {
+double updates(const Scheme& scheme, const Edges& edges, const Box3& box, index_t steps) {
   double sum = 0;
   for (index_t s = 0; s < steps; ++s) {
     double points = 1;
     for (int d = 0; d < 3; ++d) {
       index_t n = box.size()[d];
       for (const Edge edge : edges[static_cast<std::size_t>(d)])
-        n += edge == Edge::exchanged ? problem.stencil.radius[d] * (steps - 1 - s) : 0;
+        n += edge == Edge::exchanged ? scheme.stencil.radius[d] * (steps - 1 - s) : 0;
       points *= static_cast<double>(n);
     }
     sum += points;
@@ -38,7 +38,7 @@ double updates(const Problem& problem, const Edges& edges, const Box3& box, inde
 /// of several passes wait for it.
 double device_seconds(const PlanRequest& request, double points, index_t steps, double travel) {
   constexpr double launch = 4e-6;
-  const double levels = request.problem.stencil.two_levels() ? 3 : 2;
+  const double levels = request.scheme.stencil.two_levels() ? 3 : 2;
   const auto passes = static_cast<double>(ceil_div(steps, request.pass_steps));
   const double pass = points / static_cast<double>(steps) * levels *
                       static_cast<double>(request.element_bytes) / request.rates.memory;
@@ -55,7 +55,7 @@ auto of_size(index_t element_bytes, const F& f) {
 /// Of a stretch whose fields come from the host and go back to it, one after the other.
 double streamed_seconds(const PlanRequest& request, const Box3& box, index_t steps) {
   const auto seconds = [&]<class T>(T) {
-    const auto plan = plan_slabs(shape_of<T>(request.problem, box, steps), request.device_memory,
+    const auto plan = plan_slabs(shape_of<T>(request.scheme, box, steps), request.device_memory,
                                  request.pass_steps, request.device_rates);
     return plan ? plan->seconds : std::numeric_limits<double>::max();
   };
@@ -67,8 +67,8 @@ double streamed_seconds(const PlanRequest& request, const Box3& box, index_t ste
 /// between. One rank of two, 8192 x 8192 f64 in 2, 4, 8, 16 and 64 steps an exchange: 0.55, 0.41,
 /// 0.32, 0.27 and 0.25 ns a point.
 double seconds_per_update(const PlanRequest& request, const Box3& box, index_t steps) {
-  const Stencil& stencil = request.problem.stencil;
-  const index_t beside = request.problem.terms.count();
+  const Stencil& stencil = request.scheme.stencil;
+  const index_t beside = request.scheme.terms.count();
   const double levels = (stencil.two_levels() ? 3 : 2) + static_cast<double>(beside);
   const auto bytes = static_cast<double>(request.element_bytes);
   const bool in_cache = (2 + beside) * box.volume() * request.element_bytes <= request.cache_bytes;
@@ -87,17 +87,17 @@ double seconds_per_update(const PlanRequest& request, const Box3& box, index_t s
 
 }  // namespace
 
-index_t sent_elements(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+index_t sent_elements(const Scheme& scheme, const layout::GridLayout& grid, index_t rank,
                       index_t steps) {
   index_t elements = 0;
   for (const auto& piece :
-       halo_sends(grid, rank, times(problem.stencil.radius, steps), problem.periodic()))
+       halo_sends(grid, rank, times(scheme.stencil.radius, steps), scheme.periodic()))
     elements += piece.box.volume();
-  return elements * (problem.stencil.two_levels() ? 2 : 1);
+  return elements * (scheme.stencil.two_levels() ? 2 : 1);
 }
 
 index_t window_bytes(const PlanRequest& request, const Plan& plan, index_t rank) {
-  return 2 * sent_elements(request.problem, plan.grid, rank, plan.halo_steps) * request.fields *
+  return 2 * sent_elements(request.scheme, plan.grid, rank, plan.halo_steps) * request.fields *
          request.element_bytes;
 }
 
@@ -105,20 +105,20 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
   Forecast result;
   const Box3 box = plan.grid.of(rank);
   if (box.empty()) return result;
-  const Problem& problem = request.problem;
-  const Edges edges = edges_of(problem, plan.grid, rank);
-  const index_t levels = (problem.stencil.two_levels() ? 2 : 1) * request.fields;
+  const Scheme& scheme = request.scheme;
+  const Edges edges = edges_of(scheme, plan.grid, rank);
+  const index_t levels = (scheme.stencil.two_levels() ? 2 : 1) * request.fields;
   const auto add = [&](index_t steps, index_t count) {
     index_t bytes = 0;
     std::vector<mpi::Sent> sent;  // as is received
     for (const auto& piece :
-         halo_receives(plan.grid, rank, times(problem.stencil.radius, steps), problem.periodic())) {
+         halo_receives(plan.grid, rank, times(scheme.stencil.radius, steps), scheme.periodic())) {
       sent.push_back({shortest(piece.peer - rank, request.ranks),
                       levels * piece.box.volume() * request.element_bytes});
       bytes += sent.back().bytes;
     }
     const auto messages = static_cast<index_t>(sent.size());
-    const double points = static_cast<double>(request.fields) * updates(problem, edges, box, steps);
+    const double points = static_cast<double>(request.fields) * updates(scheme, edges, box, steps);
     result.exchanges += count;
     result.messages += count * messages;
     result.received_bytes += count * bytes;
@@ -147,14 +147,14 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
   if (request.steps >= plan.halo_steps) add(plan.halo_steps, request.steps / plan.halo_steps);
   if (request.steps % plan.halo_steps > 0) add(request.steps % plan.halo_steps, 1);
   result.field_bytes = of_size(request.element_bytes, [&]<class T>(T) {
-    return field_bytes<T>(problem, plan.grid, rank, plan.halo_steps, request.fields);
+    return field_bytes<T>(scheme, plan.grid, rank, plan.halo_steps, request.fields);
   });
   if (request.overlap) {  // three halos deep on every exchanged side, two levels
     for (int d = 0; d < 3; ++d) {
       const index_t layers = box.size()[d] == 0 ? 0 : box.volume() / box.size()[d];
       for (const Edge edge : edges[static_cast<std::size_t>(d)]) {
         if (edge == Edge::exchanged)
-          result.buffer_bytes += 2 * 3 * request.fields * problem.stencil.radius[d] *
+          result.buffer_bytes += 2 * 3 * request.fields * scheme.stencil.radius[d] *
                                  plan.halo_steps * layers * request.element_bytes;
       }
     }

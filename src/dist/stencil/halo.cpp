@@ -44,11 +44,11 @@ template <class T>
 Halo<T>::Halo(const mpi::Communicator& comm, const DistributedField<T>& field, index_t steps)
     : comm_(comm),
       steps_(steps),
-      levels_(field.problem().stencil.two_levels() ? 2 : 1),
+      levels_(field.scheme().stencil.two_levels() ? 2 : 1),
       views_(levels_ * field.fields()),
       window_(field.window()) {
-  const Index3 depth = times(field.problem().stencil.radius, steps);
-  const auto periodic = field.problem().periodic();
+  const Index3 depth = times(field.scheme().stencil.radius, steps);
+  const auto periodic = field.scheme().periodic();
   receives_ = parts(layout::halo_receives(field.grid(), comm.rank(), depth, periodic));
   sends_ = parts(layout::halo_sends(field.grid(), comm.rank(), depth, periodic));
   incoming_ = machine::Buffer<T>(total(receives_));
@@ -62,13 +62,13 @@ Halo<T>::Halo(const mpi::Communicator& comm, const DistributedField<T>& field, i
 /// Every rank knows where its neighbours lay out what it takes: that is arithmetic.
 template <class T>
 void Halo<T>::look_for_neighbours(const DistributedField<T>& field) {
-  const Index3 depth = times(field.problem().stencil.radius, steps_);
+  const Index3 depth = times(field.scheme().stencil.radius, steps_);
   for (Part& part : sends_) part.in_window = window_->of(part.piece.peer) != nullptr;
   for (Part& part : receives_) {
     part.in_window = window_->of(part.piece.peer) != nullptr;
     if (!part.in_window) continue;
-    for (const Part& sent : parts(layout::halo_sends(field.grid(), part.piece.peer, depth,
-                                                     field.problem().periodic()))) {
+    for (const Part& sent : parts(
+             layout::halo_sends(field.grid(), part.piece.peer, depth, field.scheme().periodic()))) {
       if (sent.peer() == comm_.rank() && sent.piece.tag == part.piece.tag)
         part.window_offset = sent.offset;
     }

@@ -12,7 +12,7 @@ template <class T>
 std::vector<index_t> room_bytes(const DistributedField<T>& u, const std::vector<index_t>& ranks) {
   std::vector<index_t> bytes;
   for (const index_t rank : ranks)
-    bytes.push_back(2 * sent_elements(u.problem(), u.grid(), rank, u.halo_steps()) * u.fields() *
+    bytes.push_back(2 * sent_elements(u.scheme(), u.grid(), rank, u.halo_steps()) * u.fields() *
                     static_cast<index_t>(sizeof(T)));
   return bytes;
 }

@@ -74,39 +74,39 @@ std::vector<Part> device_parts(Index3 size, const Edges& edges, Index3 depth) {
 }
 
 template <class T>
-index_t steps_of_a_pass(const Problem& problem, const layout::GridLayout& grid,
+index_t steps_of_a_pass(const Scheme& scheme, const layout::GridLayout& grid,
                         const Method& method) {
   if (grid.of(0).empty()) return 1;
-  return tessera::stencil::steps_of_a_pass(shape_of<T>(problem, grid.of(0), 1),
-                                           kernel_of<T>(method), method.tuning);
+  return tessera::stencil::steps_of_a_pass(shape_of<T>(scheme, grid.of(0), 1), kernel_of<T>(method),
+                                           method.tuning);
 }
 
 template <class T>
-SlabPlan slabs_of(const Problem& problem, const layout::GridLayout& grid, index_t rank,
-                  index_t steps, const Method& method) {
+SlabPlan slabs_of(const Scheme& scheme, const layout::GridLayout& grid, index_t rank, index_t steps,
+                  const Method& method) {
   if (grid.of(rank).empty()) return {};
-  return tessera::stencil::plan_slabs(shape_of<T>(problem, grid.of(rank), steps),
+  return tessera::stencil::plan_slabs(shape_of<T>(scheme, grid.of(rank), steps),
                                       kernel_of<T>(method), method.tuning);
 }
 
 template <class T>
-index_t DeviceStencil<T>::device_bytes(const Problem& problem, const layout::GridLayout& grid,
+index_t DeviceStencil<T>::device_bytes(const Scheme& scheme, const layout::GridLayout& grid,
                                        index_t rank, index_t halo_steps, index_t fields) {
   const Box3 box = grid.of(rank);
   if (box.empty()) return 0;
-  const auto sweep = device_sweep(shape_of<T>(problem, box, halo_steps));
-  const index_t levels = fields * (problem.stencil.two_levels() ? 2 : 1);
+  const auto sweep = device_sweep(shape_of<T>(scheme, box, halo_steps));
+  const index_t levels = fields * (scheme.stencil.two_levels() ? 2 : 1);
   return 2 * fields * device_shape(sweep.line, size_of<T>).count * size_of<T> +
-         DeviceHalo<T>::device_bytes(problem, grid, rank, halo_steps, levels);
+         DeviceHalo<T>::device_bytes(scheme, grid, rank, halo_steps, levels);
 }
 
 template <class T>
 DeviceStencil<T>::DeviceStencil(const mpi::DeviceExchange& exchange, const DistributedField<T>& u,
                                 const Method& method, const ResidentKernels<T>* kernels)
     : rank_(exchange.comm().rank()),
-      problem_(u.problem()),
+      scheme_(u.scheme()),
       box_(u.box()),
-      edges_(edges_of(u.problem(), u.grid(), exchange.comm().rank())),
+      edges_(edges_of(u.scheme(), u.grid(), exchange.comm().rank())),
       halo_steps_(u.halo_steps()),
       fields_(u.fields()),
       overlap_(method.overlap),
@@ -114,12 +114,12 @@ DeviceStencil<T>::DeviceStencil(const mpi::DeviceExchange& exchange, const Distr
       tuning_(method.tuning),
       kernel_(kernel_of<T>(method)),
       kernels_(*kernels),
-      sweep_(device_sweep(shape_of<T>(problem_, box_, halo_steps_))),
+      sweep_(device_sweep(shape_of<T>(scheme_, box_, halo_steps_))),
       levels_(static_cast<std::size_t>(fields_)),
-      halo_(exchange, problem_, u.grid(), halo_steps_,
-            fields_ * (problem_.stencil.two_levels() ? 2 : 1), kernels_) {
+      halo_(exchange, scheme_, u.grid(), halo_steps_,
+            fields_ * (scheme_.stencil.two_levels() ? 2 : 1), kernels_) {
   mpi::together(exchange.comm(), "allocate", [&] {
-    require(!problem_.terms.any(), ExitCode::usage,
+    require(!scheme_.terms.any(), ExitCode::usage,
             "the device variants of stencils know no coefficients, sources or masks");
     if (box_.empty()) return;
     const DeviceShape shape = device_shape(sweep_.line, size_of<T>);
@@ -130,7 +130,7 @@ DeviceStencil<T>::DeviceStencil(const mpi::DeviceExchange& exchange, const Distr
     }
     std::vector<Arithmetic<T>> weights;
     std::vector<Index3> places;
-    for (const Tap& tap : problem_.stencil.taps) {
+    for (const Tap& tap : scheme_.stencil.taps) {
       weights.push_back(static_cast<Arithmetic<T>>(tap.weight));
       places.push_back(tap.offset);
     }
@@ -221,7 +221,7 @@ auto DeviceStencil<T>::stretch_of(index_t steps) -> const Stretch& {
     const Sweep sweep = sweep_of(0, steps);
     stretch.passes = kernel_.passes(sweep, tuning_);
     if (overlap_ == Overlap::yes)
-      stretch.parts = device_parts(box_.size(), edges_, times(problem_.stencil.radius, steps));
+      stretch.parts = device_parts(box_.size(), edges_, times(scheme_.stencil.radius, steps));
     if (stretch.parts.empty()) stretch.parts = {sweep.part};
   }
   return stretches_.emplace(steps, std::move(stretch)).first->second;
@@ -341,14 +341,14 @@ void DeviceStencil<T>::finish(mpi::Phases& phases) {
   interior_seconds_ = edge_seconds_ = 0;
 }
 
-template index_t steps_of_a_pass<Half>(const Problem&, const layout::GridLayout&, const Method&);
-template index_t steps_of_a_pass<float>(const Problem&, const layout::GridLayout&, const Method&);
-template index_t steps_of_a_pass<double>(const Problem&, const layout::GridLayout&, const Method&);
-template SlabPlan slabs_of<Half>(const Problem&, const layout::GridLayout&, index_t, index_t,
+template index_t steps_of_a_pass<Half>(const Scheme&, const layout::GridLayout&, const Method&);
+template index_t steps_of_a_pass<float>(const Scheme&, const layout::GridLayout&, const Method&);
+template index_t steps_of_a_pass<double>(const Scheme&, const layout::GridLayout&, const Method&);
+template SlabPlan slabs_of<Half>(const Scheme&, const layout::GridLayout&, index_t, index_t,
                                  const Method&);
-template SlabPlan slabs_of<float>(const Problem&, const layout::GridLayout&, index_t, index_t,
+template SlabPlan slabs_of<float>(const Scheme&, const layout::GridLayout&, index_t, index_t,
                                   const Method&);
-template SlabPlan slabs_of<double>(const Problem&, const layout::GridLayout&, index_t, index_t,
+template SlabPlan slabs_of<double>(const Scheme&, const layout::GridLayout&, index_t, index_t,
                                    const Method&);
 template class DeviceStencil<Half>;
 template class DeviceStencil<float>;

@@ -22,14 +22,14 @@ using tessera::stencil::SlabPlan;
 /// The most steps of a stretch that the method's kernel takes in a single pass, the same on every
 /// rank; 1 where there is no kernel.
 template <class T>
-[[nodiscard]] index_t steps_of_a_pass(const Problem& problem, const layout::GridLayout& grid,
+[[nodiscard]] index_t steps_of_a_pass(const Scheme& scheme, const layout::GridLayout& grid,
                                       const Method& method);
 
 /// How a rank's box goes through its device for so many steps where it lies on the host: at once,
 /// or in slabs. Throws Error(memory) where it cannot.
 template <class T>
-[[nodiscard]] SlabPlan slabs_of(const Problem& problem, const layout::GridLayout& grid,
-                                index_t rank, index_t steps, const Method& method);
+[[nodiscard]] SlabPlan slabs_of(const Scheme& scheme, const layout::GridLayout& grid, index_t rank,
+                                index_t steps, const Method& method);
 
 /// While the halo travels the interior of every box is computed on a stream of its own; then the
 /// edges. Where a stretch between two exchanges is a single pass, the edges of one exchange and the
@@ -58,7 +58,7 @@ class DeviceStencil {
   [[nodiscard]] index_t received_bytes() const { return received_; }
 
   /// Bytes of a device's memory that a rank takes at most, whatever the way.
-  [[nodiscard]] static index_t device_bytes(const Problem& problem, const layout::GridLayout& grid,
+  [[nodiscard]] static index_t device_bytes(const Scheme& scheme, const layout::GridLayout& grid,
                                             index_t rank, index_t halo_steps, index_t fields);
 
  private:
@@ -92,7 +92,7 @@ class DeviceStencil {
   void finish(mpi::Phases& phases);
 
   index_t rank_;
-  Problem problem_;
+  Scheme scheme_;
   Box3 box_;
   Edges edges_;
   index_t halo_steps_, fields_;

@@ -8,15 +8,15 @@ namespace {
 Index3 plus(Index3 a, Index3 b) { return {{a[0] + b[0], a[1] + b[1], a[2] + b[2]}}; }
 
 template <class T>
-Sweep<T> sweep_on(const Problem& problem, Index3 origin, const GridView<T>& now,
+Sweep<T> sweep_on(const Scheme& scheme, Index3 origin, const GridView<T>& now,
                   const GridView<T>& past, index_t steps, int threads) {
-  return {problem.stencil, problem.sides, problem.global, origin, {now, past}, steps, threads};
+  return {scheme.stencil, scheme.sides, scheme.global, origin, {now, past}, steps, threads};
 }
 
 /// The sides of a part of the field.
-Edges edges_at(const Problem& problem, Index3 origin, Index3 size) {
-  const GridView<float> shape{nullptr, size, {}, problem.stencil.dims};
-  const auto sweep = sweep_on<float>(problem, origin, shape, shape, 1, 1);
+Edges edges_at(const Scheme& scheme, Index3 origin, Index3 size) {
+  const GridView<float> shape{nullptr, size, {}, scheme.stencil.dims};
+  const auto sweep = sweep_on<float>(scheme, origin, shape, shape, 1, 1);
   Edges edges;
   for (int d = 0; d < 3; ++d) {
     for (int side = 0; side < 2; ++side)
@@ -54,20 +54,20 @@ Split split(Index3 size, const Edges& edges, Index3 depth) {
 template <class T>
 EdgeField<T>::EdgeField(const DistributedField<T>& u, index_t field, const Box3& edge,
                         index_t steps)
-    : problem_(u.problem()),
+    : scheme_(u.scheme()),
       field_(field),
       edge_(edge),
       origin_(plus(u.box().low, edge.low)),
       steps_(steps),
       terms_(u.terms().box(edge.low, edge.size())) {
-  ghosts_ = ghosts_for(problem_.stencil, steps, edges_at(problem_, origin_, edge.size()));
-  storage_ = Field<T>(problem_.stencil.dims, edge.size(), ghosts_);
+  ghosts_ = ghosts_for(scheme_.stencil, steps, edges_at(scheme_, origin_, edge.size()));
+  storage_ = Field<T>(scheme_.stencil.dims, edge.size(), ghosts_);
 }
 
 template <class T>
 Sweep<T> EdgeField<T>::sweep(int threads) {
   Sweep<T> sweep =
-      sweep_on(problem_, origin_, storage_.level(0), storage_.level(1), steps_, threads);
+      sweep_on(scheme_, origin_, storage_.level(0), storage_.level(1), steps_, threads);
   sweep.terms = terms_;
   return sweep;
 }

@@ -41,7 +41,7 @@ class EdgeField {
   enum class Which { all, beyond_box };
   void copy(DistributedField<T>& u, Which which);
 
-  const Problem& problem_;
+  const Scheme& scheme_;
   index_t field_;
   Box3 edge_;  ///< in u's local indices
   Index3 origin_;

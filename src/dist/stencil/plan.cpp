@@ -15,8 +15,8 @@ constexpr index_t most_streamed_steps = 512;  // but the bus to a device does
 constexpr double longest_stretch = 60;        // seconds without a sign of life
 
 layout::GridRequest grid_request(const PlanRequest& request) {
-  const Problem& problem = request.problem;
-  return {problem.global, request.ranks, problem.stencil.radius, problem.periodic(),
+  const Scheme& scheme = request.scheme;
+  return {scheme.global, request.ranks, scheme.stencil.radius, scheme.periodic(),
           line_bytes / request.element_bytes};
 }
 
@@ -32,7 +32,7 @@ void check(const PlanRequest& request) {
   at_least("halo_steps", request.halo_steps, 0);
   at_least("fields", request.fields, 1);
   for (int d = 0; d < 3; ++d) {
-    at_least("problem.global", request.problem.global[d], 0);
+    at_least("scheme.global", request.scheme.global[d], 0);
     if (request.parts) at_least("parts", (*request.parts)[d], 1);
   }
 }
@@ -44,7 +44,7 @@ layout::GridLayout grid_of(const PlanRequest& request) {
     return uneven ? *uneven : choose_grid(grid_request(request));
   }
   const Index3 parts = *request.parts;
-  const int dims = request.problem.stencil.dims;
+  const int dims = request.scheme.stencil.dims;
   require(parts.volume() <= request.ranks, ExitCode::usage,
           fmt::format("a grid of {} needs {} ranks and there are {}",
                       layout::parts_text(parts, dims), parts.volume(), request.ranks));
@@ -54,7 +54,7 @@ layout::GridLayout grid_of(const PlanRequest& request) {
           "a grid of {} cuts the field into boxes shorter than the stencil reaches; choose fewer "
           "parts",
           layout::parts_text(parts, dims)));
-  return {request.problem.global, parts, request.ranks};
+  return {request.scheme.global, parts, request.ranks};
 }
 
 /// The rank with the most neighbours among those with the largest box.
@@ -66,10 +66,10 @@ index_t busiest(const layout::GridLayout& grid) {
 
 }  // namespace
 
-index_t deepest(const Problem& problem, const layout::GridLayout& grid) {
+index_t deepest(const Scheme& scheme, const layout::GridLayout& grid) {
   index_t most = index_t{1} << 40;
   for (int d = 0; d < 3; ++d) {
-    const index_t radius = problem.stencil.radius[d];
+    const index_t radius = scheme.stencil.radius[d];
     if (grid.parts[d] > 1 && radius > 0) most = std::min(most, grid.shortest(d) / radius);
   }
   return most;
@@ -78,7 +78,7 @@ index_t deepest(const Problem& problem, const layout::GridLayout& grid) {
 Plan make_plan(const PlanRequest& request) {
   check(request);
   Plan best{grid_of(request), 1};
-  const index_t deep = std::max<index_t>(1, deepest(request.problem, best.grid));
+  const index_t deep = std::max<index_t>(1, deepest(request.scheme, best.grid));
   const index_t useful = request.device_memory > 0 ? most_streamed_steps : most_steps;
   const index_t most = std::clamp<index_t>(request.steps, 1, std::min(deep, useful));
   if (request.halo_steps > 0) return {best.grid, std::min(request.halo_steps, deep)};

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "dist/stencil/problem.hpp"
+#include "dist/stencil/scheme.hpp"
 #include "kernels/stencil/slabs.hpp"
 #include "layout/grid_layout.hpp"
 #include "mpi/network.hpp"
@@ -20,7 +20,7 @@ struct Rates {
 };
 
 struct PlanRequest {
-  Problem problem;
+  Scheme scheme;
   index_t element_bytes = 8;
   index_t steps = 1;
   index_t ranks = 1;
@@ -51,11 +51,11 @@ struct Plan {
 [[nodiscard]] Plan make_plan(const PlanRequest& request);
 
 /// The most steps whose halo every box of the grid can give.
-[[nodiscard]] index_t deepest(const Problem& problem, const layout::GridLayout& grid);
+[[nodiscard]] index_t deepest(const Scheme& scheme, const layout::GridLayout& grid);
 
 /// Elements of one field, of both levels where there are two, that a rank sends in an exchange of
 /// so many steps.
-[[nodiscard]] index_t sent_elements(const Problem& problem, const layout::GridLayout& grid,
+[[nodiscard]] index_t sent_elements(const Scheme& scheme, const layout::GridLayout& grid,
                                     index_t rank, index_t steps);
 /// Bytes of a rank's room in the memory that a node's ranks share (halo_window.hpp).
 [[nodiscard]] index_t window_bytes(const PlanRequest& request, const Plan& plan, index_t rank);

@@ -31,12 +31,12 @@ bool holds(const Box3& box, Index3 p) {
 }
 
 /// The rank's box and what it keeps of the frame of given values.
-Box3 owned(const Problem& problem, const Box3& box) {
+Box3 owned(const Scheme& scheme, const Box3& box) {
   Box3 all = box;
-  const Box3 outer = problem.with_frame();
+  const Box3 outer = scheme.with_frame();
   for (int d = 0; d < 3; ++d) {
     if (box.low[d] == 0) all.low[d] = outer.low[d];
-    if (box.high[d] == problem.global[d]) all.high[d] = outer.high[d];
+    if (box.high[d] == scheme.global[d]) all.high[d] = outer.high[d];
   }
   return all;
 }
@@ -44,11 +44,11 @@ Box3 owned(const Problem& problem, const Box3& box) {
 /// f(part) for the parts of the rank's box, in local indices, that a box covers whose periodic
 /// dimensions are unrolled.
 template <class F>
-void each_covered(const Problem& problem, const Box3& unrolled, const Box3& own, const F& f) {
+void each_covered(const Scheme& scheme, const Box3& unrolled, const Box3& own, const F& f) {
   std::array<std::vector<std::pair<index_t, index_t>>, 3> ranges;
   for (int d = 0; d < 3; ++d) {
-    const index_t n = problem.global[d];
-    const bool periodic = problem.periodic()[static_cast<std::size_t>(d)];
+    const index_t n = scheme.global[d];
+    const bool periodic = scheme.periodic()[static_cast<std::size_t>(d)];
     index_t turn = periodic ? unrolled.low[d] - wrapped(unrolled.low[d], n) : 0;
     for (; turn < unrolled.high[d]; turn += n) {
       const index_t low = std::max(unrolled.low[d] - turn, own.low[d]),
@@ -86,18 +86,18 @@ index_t sample_steps(const Stencil& stencil, index_t most) {
   return sample_steps(stencil, most, most_terms);
 }
 
-index_t sample_steps(const Problem& problem, index_t steps, index_t most) {
+index_t sample_steps(const Scheme& scheme, index_t steps, index_t most) {
   // Up to 32 samples are computed again, and a term by plain code takes as long as 50 of a sweep.
   constexpr double share = 0.03 / (32 * 50), least_terms = 5e4;
-  double terms = static_cast<double>(steps) * static_cast<double>(problem.stencil.taps.size());
-  for (int d = 0; d < 3; ++d) terms *= static_cast<double>(problem.global[d]);
-  return sample_steps(problem.stencil, most, std::clamp(share * terms, least_terms, most_terms));
+  double terms = static_cast<double>(steps) * static_cast<double>(scheme.stencil.taps.size());
+  for (int d = 0; d < 3; ++d) terms *= static_cast<double>(scheme.global[d]);
+  return sample_steps(scheme.stencil, most, std::clamp(share * terms, least_terms, most_terms));
 }
 
 template <class T>
 Samples<T>::Samples(const mpi::Communicator& comm, const DistributedField<T>& u, index_t steps,
                     std::uint64_t seed, index_t field)
-    : comm_(comm), problem_(u.problem()), steps_(steps), field_(field) {
+    : comm_(comm), scheme_(u.scheme()), steps_(steps), field_(field) {
   for (const Index3 point : choose(u.grid(), seed)) {
     samples_.push_back({point, dependencies(point), {}, {}, {}});
     gather(u, samples_.back());
@@ -107,7 +107,7 @@ Samples<T>::Samples(const mpi::Communicator& comm, const DistributedField<T>& u,
 template <class T>
 std::vector<Index3> Samples<T>::choose(const layout::GridLayout& grid, std::uint64_t seed) const {
   std::vector<Index3> points;
-  const Index3 n = problem_.global;
+  const Index3 n = scheme_.global;
   if (n.volume() == 0) return points;
   const auto add = [&](Index3 p) {
     if (std::find(points.begin(), points.end(), p) == points.end()) points.push_back(p);
@@ -131,10 +131,10 @@ std::vector<Index3> Samples<T>::choose(const layout::GridLayout& grid, std::uint
 template <class T>
 Box3 Samples<T>::dependencies(Index3 point) const {
   Box3 box;
-  const Box3 outer = problem_.with_frame();
-  const auto periodic = problem_.periodic();
+  const Box3 outer = scheme_.with_frame();
+  const auto periodic = scheme_.periodic();
   for (int d = 0; d < 3; ++d) {
-    const index_t reach = problem_.stencil.radius[d] * steps_;
+    const index_t reach = scheme_.stencil.radius[d] * steps_;
     const bool unrolled = periodic[static_cast<std::size_t>(d)];
     box.low[d] = unrolled ? point[d] - reach : std::max(point[d] - reach, outer.low[d]);
     box.high[d] = unrolled ? point[d] + reach + 1 : std::min(point[d] + reach + 1, outer.high[d]);
@@ -145,21 +145,21 @@ Box3 Samples<T>::dependencies(Index3 point) const {
 /// Every value has one owner; the others add nothing.
 template <class T>
 void Samples<T>::gather(const DistributedField<T>& u, Sample& sample) const {
-  const auto periodic = problem_.periodic();
-  const Box3 mine = owned(problem_, u.box());
-  each_covered(problem_, sample.box, u.box(), [&](const Box3& part) { u.bring(part); });
+  const auto periodic = scheme_.periodic();
+  const Box3 mine = owned(scheme_, u.box());
+  each_covered(scheme_, sample.box, u.box(), [&](const Box3& part) { u.bring(part); });
   const auto now = u.now(field_), past = u.past(field_);
-  const bool two_levels = problem_.stencil.two_levels();
+  const bool two_levels = scheme_.stencil.two_levels();
   const Terms<T> terms = u.terms();
   sample.now.assign(static_cast<std::size_t>(sample.box.volume()), 0);
   if (two_levels) sample.past = sample.now;
   for (const Term term : all_terms) {
-    if (problem_.terms.has(term)) sample.terms[static_cast<std::size_t>(term)] = sample.now;
+    if (scheme_.terms.has(term)) sample.terms[static_cast<std::size_t>(term)] = sample.now;
   }
   std::size_t at = 0;
   each_point(sample.box, [&](Index3 p) {
     for (int d = 0; d < 3; ++d) {
-      if (periodic[static_cast<std::size_t>(d)]) p[d] = wrapped(p[d], problem_.global[d]);
+      if (periodic[static_cast<std::size_t>(d)]) p[d] = wrapped(p[d], scheme_.global[d]);
     }
     if (!u.box().empty() && holds(mine, p)) {
       const Index3 local{{p[0] - u.box().low[0], p[1] - u.box().low[1], p[2] - u.box().low[2]}};
@@ -181,28 +181,28 @@ void Samples<T>::gather(const DistributedField<T>& u, Sample& sample) const {
 
 template <class T>
 T Samples<T>::recomputed(const Sample& sample) const {
-  const auto periodic = problem_.periodic();
+  const auto periodic = scheme_.periodic();
   const auto value = [&](const std::vector<double>& values, Index3 p) {
     const Box3& box = sample.box;
     const Index3 size = box.size();
     for (int d = 0; d < 3; ++d) {
       p[d] -= box.low[d];
-      if (periodic[static_cast<std::size_t>(d)]) p[d] = wrapped(p[d], problem_.global[d]);
+      if (periodic[static_cast<std::size_t>(d)]) p[d] = wrapped(p[d], scheme_.global[d]);
     }
     return static_cast<T>(
         values[static_cast<std::size_t>((p[0] * size[1] + p[1]) * size[2] + p[2])]);
   };
   using A = Arithmetic<T>;
   const auto term = [&](Term which, Index3 p) -> std::optional<A> {
-    if (!problem_.terms.has(which)) return {};
+    if (!scheme_.terms.has(which)) return {};
     return static_cast<A>(value(sample.terms[static_cast<std::size_t>(which)], p));
   };
   const auto terms = [&](Index3 p) -> tessera::stencil::PointTerms<A> {
     return {term(Term::coefficients, p), term(Term::source, p), term(Term::mask, p),
-            term(Term::walls, p), static_cast<A>(problem_.terms.source_factor)};
+            term(Term::walls, p), static_cast<A>(scheme_.terms.source_factor)};
   };
   return tessera::stencil::recompute<T>(
-      problem_.stencil, problem_.sides, problem_.global, sample.point, steps_,
+      scheme_.stencil, scheme_.sides, scheme_.global, sample.point, steps_,
       [&](Index3 p) { return value(sample.now, p); },
       [&](Index3 p) { return value(sample.past, p); }, terms);
 }

@@ -14,7 +14,7 @@ namespace tessera::dist::stencil {
 /// most.
 [[nodiscard]] index_t sample_steps(const Stencil& stencil, index_t most);
 /// The same where all samples are to take a few percent of so many steps of the problem, too.
-[[nodiscard]] index_t sample_steps(const Problem& problem, index_t steps, index_t most);
+[[nodiscard]] index_t sample_steps(const Scheme& scheme, index_t steps, index_t most);
 
 /// Sample points of a stretch of a sweep: corners of the field, points at the borders between
 /// ranks, and random ones. What they depend on is taken from the ranks that own it, never from
@@ -47,7 +47,7 @@ class Samples {
   [[nodiscard]] T recomputed(const Sample& sample) const;
 
   mpi::Communicator comm_;
-  Problem problem_;
+  Scheme scheme_;
   index_t steps_, field_;
   std::vector<Sample> samples_;
   std::vector<double> got_;  ///< by sample

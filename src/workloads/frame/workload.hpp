@@ -20,23 +20,23 @@ namespace tessera::workloads {
 using run::Need;
 
 /// Everything that a point of a workload is planned with.
-template <class Request, class Inputs>
+template <class Problem, class Inputs>
 struct AskedOf {
   const mpi::Communicator& comm;
   const run::Values& values;
-  const Request& request;
+  const Problem& problem;
   const Inputs& inputs;
 };
 
 /// Everything that it is run with.
-template <class Request, class Inputs>
+template <class Problem, class Inputs>
 struct PointOf {
   const mpi::Communicator& comm;
   const run::Values& values;
-  const Request& request;
+  const Problem& problem;
   const Inputs& inputs;
   run::Session& session;
-  [[nodiscard]] AskedOf<Request, Inputs> asked() const { return {comm, values, request, inputs}; }
+  [[nodiscard]] AskedOf<Problem, Inputs> asked() const { return {comm, values, problem, inputs}; }
 };
 
 /// How a point's data goes through memory.
@@ -73,23 +73,23 @@ class PlannedPoint {
 };
 
 /// What the planned points of a workload have in common: everything that they are planned with.
-template <class Request, class Inputs>
+template <class Problem, class Inputs>
 class PlannedOf : public PlannedPoint {
  protected:
   PlannedOf(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs,
-            Request request)
-      : comm_(comm), values_(values), inputs_(inputs), request_(std::move(request)) {}
-  [[nodiscard]] AskedOf<Request, Inputs> asked() const {
-    return {comm_, values_, request_, inputs_};
+            Problem problem)
+      : comm_(comm), values_(values), inputs_(inputs), problem_(std::move(problem)) {}
+  [[nodiscard]] AskedOf<Problem, Inputs> asked() const {
+    return {comm_, values_, problem_, inputs_};
   }
-  [[nodiscard]] PointOf<Request, Inputs> in(run::Session& session) const {
-    return {comm_, values_, request_, inputs_, session};
+  [[nodiscard]] PointOf<Problem, Inputs> in(run::Session& session) const {
+    return {comm_, values_, problem_, inputs_, session};
   }
 
   const mpi::Communicator& comm_;
   const run::Values& values_;
   const Inputs& inputs_;
-  Request request_;
+  Problem problem_;
 };
 
 /// Looks up and plans a point of the request. Collective; the communicator and the values outlive

@@ -20,11 +20,11 @@ using run::Values;
 namespace kernels = tessera::matmul;
 
 run::Outputs open_output(const mpi::Communicator& comm, const Values& point,
-                         const Request& request) {
+                         const Problem& problem) {
   run::Outputs outputs;
   if (point.has("out")) {
     outputs.add(io::parse_dataset_name(point.text("out"), "out"),
-                {request.shape.m, request.shape.n}, request.element, {"row", "col"});
+                {problem.shape.m, problem.shape.n}, problem.element, {"row", "col"});
   }
   outputs.open(comm, point);
   return outputs;
@@ -32,11 +32,11 @@ run::Outputs open_output(const mpi::Communicator& comm, const Values& point,
 
 namespace {
 
-std::vector<io::Cell> columns_of(const Values& point, const Request& request) {
-  const auto& q = request.shape;
-  return {{"kernel", request.kernels},
-          {"algorithm", request.algorithm},
-          {"type", point.text("precision") == "full" ? std::string(name(request.element))
+std::vector<io::Cell> columns_of(const Values& point, const Problem& problem) {
+  const auto& q = problem.shape;
+  return {{"kernel", problem.kernels},
+          {"algorithm", problem.algorithm},
+          {"type", point.text("precision") == "full" ? std::string(name(problem.element))
                                                      : point.text("precision")},
           {"op", point.text("trans-a") + point.text("trans-b")},
           {"m", q.m},
@@ -45,16 +45,16 @@ std::vector<io::Cell> columns_of(const Values& point, const Request& request) {
 }
 
 /// Where there are no hardware counters.
-run::Counted stand_in(const Request& request) {
-  const auto& q = request.shape;
+run::Counted stand_in(const Problem& problem) {
+  const auto& q = problem.shape;
   if (q.op_a != Op::none || q.op_b != Op::none)
     return run::not_simulated("transposed operands are not traced");
-  if (is_complex_element(request.element))
+  if (is_complex_element(problem.element))
     return run::not_simulated("complex elements are not traced");
-  const auto& tuning = request.method.tuning;
+  const auto& tuning = problem.method.tuning;
   return run::simulated({.workload = "matmul",
-                         .kernel = std::string(request.method.kernel->name),
-                         .element_bytes = static_cast<index_t>(bytes(request.element)),
+                         .kernel = std::string(problem.method.kernel->name),
+                         .element_bytes = static_cast<index_t>(bytes(problem.element)),
                          .m = q.m,
                          .n = q.n,
                          .k = q.k,
@@ -64,30 +64,30 @@ run::Counted stand_in(const Request& request) {
 
 }  // namespace
 
-void describe(const Values& point, const Request& request, run::Measured& measured) {
-  const auto& q = request.shape;
-  measured.columns = columns_of(point, request);
-  if (request.alpha != Complex<double>{0})  // else nothing is multiplied
+void describe(const Values& point, const Problem& problem, run::Measured& measured) {
+  const auto& q = problem.shape;
+  measured.columns = columns_of(point, problem);
+  if (problem.alpha != Complex<double>{0})  // else nothing is multiplied
     measured.work = q.flops_each * static_cast<double>(q.m) * static_cast<double>(q.n) *
                     static_cast<double>(q.k);
   measured.rate_units = "GFLOP/s";
-  if (request.kernels == request.method.kernel->name)
-    measured.ceiling = ceiling_of(request);  // of all ranks
+  if (problem.kernels == problem.method.kernel->name)
+    measured.ceiling = ceiling_of(problem);  // of all ranks
 }
 
 template <class T>
-double tolerance_of(const Request& request) {
+double tolerance_of(const Problem& problem) {
   constexpr double full = dist::matmul::Freivalds<T>::tolerance;
-  const auto precision = request.method.tuning.precision;
+  const auto precision = problem.method.tuning.precision;
   if (precision == kernels::Precision::full) return full;
   return full + 4 * std::ldexp(1.0, std::numeric_limits<Real<T>>::digits -
                                         kernels::significant_bits(precision));
 }
 
-template double tolerance_of<float>(const Request&);
-template double tolerance_of<double>(const Request&);
-template double tolerance_of<Complex<float>>(const Request&);
-template double tolerance_of<Complex<double>>(const Request&);
+template double tolerance_of<float>(const Problem&);
+template double tolerance_of<double>(const Problem&);
+template double tolerance_of<Complex<float>>(const Problem&);
+template double tolerance_of<Complex<double>>(const Problem&);
 
 namespace {
 
@@ -99,9 +99,9 @@ struct Matrices {
 
 /// In the ranks' own memory or in memory that all see. Collective.
 template <class T>
-Matrices<T> allocate(const mpi::Communicator& comm, const Request& request) {
-  const dist::matmul::Homes& homes = request.planned.homes;
-  const auto& seen = request.shape.seen;
+Matrices<T> allocate(const mpi::Communicator& comm, const Problem& problem) {
+  const dist::matmul::Homes& homes = problem.planned.homes;
+  const auto& seen = problem.shape.seen;
   const auto bytes = [](bool shared, const layout::MatrixLayout& home) {
     return shared ? home.rows * home.cols * static_cast<index_t>(sizeof(T)) : 0;
   };
@@ -118,9 +118,9 @@ Matrices<T> allocate(const mpi::Communicator& comm, const Request& request) {
     all.a = make(homes.a, seen.a);
     all.b = make(homes.b, seen.b);
     all.c = make(homes.c, seen.c);
-    if (request.shape.reads_c) all.old_c = make(homes.c, false);
+    if (problem.shape.reads_c) all.old_c = make(homes.c, false);
   };
-  if (seen.all() && !request.shape.reads_c)
+  if (seen.all() && !problem.shape.reads_c)
     make_all();  // it is there already
   else
     mpi::together(comm, "allocate", make_all);
@@ -200,17 +200,17 @@ template <class T>
 run::Measured measure_product(const Point& point, const dist::matmul::Product<T>& product,
                               const DistributedMatrix<T>& old_c, mpi::Phases& once) {
   const auto& comm = point.comm;
-  const auto& request = point.request;
+  const auto& problem = point.problem;
   std::unique_ptr<OnGpus<T>> there;
-  if (request.gpus != nullptr) {
-    there = on_gpus(request, product);
+  if (problem.gpus != nullptr) {
+    there = on_gpus(problem, product);
     mpi::together(comm, "to device", [&] {
       const mpi::PhaseScope scope(once, "to device");
       there->put_operands(product.a.view(), product.b.view());
     });
   }
   const auto restore = [&] {
-    if (!request.shape.reads_c) return;
+    if (!problem.shape.reads_c) return;
     if (there) there->put_c(old_c.view());
     mpi::copy_block<T>(old_c.view(), product.c.view());
   };
@@ -218,7 +218,7 @@ run::Measured measure_product(const Point& point, const dist::matmul::Product<T>
     if (there)
       there->run(phases);
     else
-      multiply(comm, product, request.method, phases);
+      multiply(comm, product, problem.method, phases);
   });
   if (there) {
     mpi::together(comm, "from device", [&] {
@@ -232,24 +232,24 @@ run::Measured measure_product(const Point& point, const dist::matmul::Product<T>
 template <class T>
 bool run_point(const Point& point) {
   const auto& comm = point.comm;
-  const auto& request = point.request;
+  const auto& problem = point.problem;
   const auto& inputs = point.inputs;
-  const auto& q = request.shape;
+  const auto& q = problem.shape;
   const auto seed = static_cast<std::uint64_t>(point.values.integer("seed"));
-  const int threads = request.method.threads;
-  run::Outputs outputs = open_output(comm, point.values, request);
+  const int threads = problem.method.threads;
+  run::Outputs outputs = open_output(comm, point.values, problem);
   mpi::Phases once;
-  Matrices<T> matrices = allocate<T>(comm, request);
+  Matrices<T> matrices = allocate<T>(comm, problem);
   auto &a = matrices.a, &b = matrices.b, &c = matrices.c, &old_c = matrices.old_c;
-  const Loading<T> loading_a(comm, {inputs.a.get(), !request.a_chunk.empty(), seed, 1, threads}, a,
+  const Loading<T> loading_a(comm, {inputs.a.get(), !problem.a_chunk.empty(), seed, 1, threads}, a,
                              once),
-      loading_b(comm, {inputs.b.get(), !request.b_chunk.empty(), seed, 2, threads}, b, once);
+      loading_b(comm, {inputs.b.get(), !problem.b_chunk.empty(), seed, 2, threads}, b, once);
   if (q.reads_c) Loading<T>(comm, {inputs.c.get(), true, seed, 3, threads}, old_c, once).all();
   std::fill_n(c.view().data, c.box().area(),
               T(std::numeric_limits<Real<T>>::quiet_NaN()));  // what is not written shows
   if (q.reads_c) mpi::copy_block<T>(old_c.view(), c.view());
-  const dist::matmul::Product<T> product{factor<T>(request.alpha), a, q.op_a, b, q.op_b,
-                                         factor<T>(request.beta),  c};
+  const dist::matmul::Product<T> product{factor<T>(problem.alpha), a, q.op_a, b, q.op_b,
+                                         factor<T>(problem.beta),  c};
   const bool verify = !point.values.flag("no-verify");
   std::optional<dist::matmul::Freivalds<T>> check;
   if (verify) {
@@ -260,11 +260,11 @@ bool run_point(const Point& point) {
   }
   run::Measured measured = measure_product(point, product, old_c, once);
   measured.once = once;
-  describe(point.values, request, measured);
-  measured.stand_in = [&] { return stand_in(request); };
+  describe(point.values, problem, measured);
+  measured.stand_in = [&] { return stand_in(problem); };
   if (verify) {
     const mpi::PhaseScope scope(measured.once, "verify");
-    measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(request)};
+    measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(problem)};
   }
   return outputs.conclude(comm, point.values, point.session, measured, [&] {
     const std::span<const T> mine(c.view().data, static_cast<std::size_t>(c.box().area()));
@@ -277,7 +277,7 @@ bool run_point(const Point& point) {
 }  // namespace
 
 bool run_in_memory(const Point& point) {
-  return dispatch_field(point.request.element,
+  return dispatch_field(point.problem.element,
                         [&]<class T>(Type<T>) { return run_point<T>(point); });
 }
 

@@ -10,8 +10,8 @@ template <class T>
 class Held : public OnGpus<T> {
  public:
   using Product = dist::matmul::DeviceProduct<T>;
-  Held(const Request& request, const typename Product::Problem& problem)
-      : product_(*request.gpus, problem, request.method) {}
+  Held(const Problem& problem, const typename Product::Gemm& gemm)
+      : product_(*problem.gpus, gemm, problem.method) {}
   void put_operands(const MatrixView<const T>& a, const MatrixView<const T>& b) override {
     product_.put_a(a);
     product_.put_b(b);
@@ -27,25 +27,25 @@ class Held : public OnGpus<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<OnGpus<T>> on_gpus(const Request& request,
+std::unique_ptr<OnGpus<T>> on_gpus(const Problem& problem,
                                    const dist::matmul::Product<T>& product) {
   if constexpr (is_complex<T>) {
     throw Error(ExitCode::internal, "no GPU multiplies complex numbers");
   } else {
-    const auto& q = request.shape;
+    const auto& q = problem.shape;
     return std::make_unique<Held<T>>(
-        request, typename Held<T>::Product::Problem{q.m, q.n, q.k, q.op_a, q.op_b, product.alpha,
-                                                    product.beta});
+        problem, typename Held<T>::Product::Gemm{q.m, q.n, q.k, q.op_a, q.op_b, product.alpha,
+                                                 product.beta});
   }
 }
 
-template std::unique_ptr<OnGpus<float>> on_gpus(const Request&,
+template std::unique_ptr<OnGpus<float>> on_gpus(const Problem&,
                                                 const dist::matmul::Product<float>&);
-template std::unique_ptr<OnGpus<double>> on_gpus(const Request&,
+template std::unique_ptr<OnGpus<double>> on_gpus(const Problem&,
                                                  const dist::matmul::Product<double>&);
 template std::unique_ptr<OnGpus<Complex<float>>> on_gpus(
-    const Request&, const dist::matmul::Product<Complex<float>>&);
+    const Problem&, const dist::matmul::Product<Complex<float>>&);
 template std::unique_ptr<OnGpus<Complex<double>>> on_gpus(
-    const Request&, const dist::matmul::Product<Complex<double>>&);
+    const Problem&, const dist::matmul::Product<Complex<double>>&);
 
 }  // namespace tessera::workloads::matmul

@@ -65,11 +65,11 @@ struct Sources {
 };
 
 Sources sources_of(const Point& point, const OutOfCorePlan& stream) {
-  const auto& q = point.request.shape;
+  const auto& q = point.problem.shape;
   const auto seed = static_cast<std::uint64_t>(point.values.integer("seed"));
   const auto mapped = [&](const std::unique_ptr<run::Input>& input, bool maps) {
     if (!maps) return std::unique_ptr<io::MappedMatrix>();
-    auto matrix = io::MappedMatrix::open(input->name(), point.request.element);
+    auto matrix = io::MappedMatrix::open(input->name(), point.problem.element);
     require(matrix != nullptr, ExitCode::io, "cannot map " + input->name().text() + " any more");
     return matrix;
   };
@@ -185,7 +185,7 @@ template <class T>
 dist::matmul::PassingProduct<T> passing(const Point& point, const OutOfCorePlan& stream,
                                         const Sources& sources, layout::Range share,
                                         const run::Outputs& outputs, io::FileTraffic& traffic) {
-  const auto& q = point.request.shape;
+  const auto& q = point.problem.shape;
   const index_t most = std::min(longest_strip, stream.rank_bytes / 8);
   const auto of = [&](const Source& source) {
     const auto rows =
@@ -205,17 +205,17 @@ dist::matmul::PassingProduct<T> passing(const Point& point, const OutOfCorePlan&
     return ssize(std::as_bytes(room));
   };
   const auto written = std::make_shared<Strips<T>>(tiles, most, traffic, read_c);
-  return {q.m,    q.n,           q.k,    factor<T>(point.request.alpha), of(sources.a),
-          q.op_a, of(sources.b), q.op_b, factor<T>(point.request.beta),  of(sources.c),
+  return {q.m,    q.n,           q.k,    factor<T>(point.problem.alpha), of(sources.a),
+          q.op_a, of(sources.b), q.op_b, factor<T>(point.problem.beta),  of(sources.c),
           written};
 }
 
 template <class T>
 bool run(const Point& point, const OutOfCorePlan& stream) {
   const auto& comm = point.comm;
-  const auto& request = point.request;
-  point.session.plan_memory(stream.rank_bytes + request.allowance.program);
-  run::Outputs outputs = open_output(comm, point.values, request);
+  const auto& problem = point.problem;
+  point.session.plan_memory(stream.rank_bytes + problem.allowance.program);
+  run::Outputs outputs = open_output(comm, point.values, problem);
   Sources sources;
   mpi::together(comm, "open input", [&] { sources = sources_of(point, stream); });
   const layout::Range share = layout::BlockMap(stream.tiles(), comm.size()).range(comm.rank());
@@ -223,23 +223,23 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
   std::optional<dist::matmul::Freivalds<T>> check;
   if (!point.values.flag("no-verify"))
     check.emplace(comm, passing<T>(point, stream, sources, share, outputs, of_check),
-                  static_cast<std::uint64_t>(point.values.integer("seed")), request.method.threads);
+                  static_cast<std::uint64_t>(point.values.integer("seed")), problem.method.threads);
   Files<T> files(sources, outputs);
   index_t done = 0;
   run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
     mpi::together(comm, "stream", [&] {
       done = multiply_out_of_core<T>(stream, share,
-                                     {factor<T>(request.alpha), factor<T>(request.beta)},
-                                     request.method, files, run::stop_asked_here, phases);
+                                     {factor<T>(problem.alpha), factor<T>(problem.beta)},
+                                     problem.method, files, run::stop_asked_here, phases);
     });
   });
   if (comm.sum(done) < stream.tiles()) throw run::Stopped();
-  Request described = request;
+  Problem described = problem;
   described.algorithm = "out_of_core";
   describe(point.values, described, measured);
   if (check) {
     const mpi::PhaseScope scope(measured.once, "verify");
-    measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(request)};
+    measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(problem)};
   }
   run::note_traffic(comm, files.traffic(measured.phases.front()), 0, measured);
   run::note_traffic(comm, of_check, -1, measured);
@@ -247,63 +247,63 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
 }
 
 /// What the vectors of the check take, of both sides and their bounds.
-index_t check_bytes(const Request& request) {
-  const auto& q = request.shape;
-  const index_t lines = is_complex_element(request.element) ? 4 : 2;
+index_t check_bytes(const Problem& problem) {
+  const auto& q = problem.shape;
+  const index_t lines = is_complex_element(problem.element) ? 4 : 2;
   return lines * index_t{sizeof(double)} * (2 * q.n + 12 * q.m + 4 * q.k);
 }
 
 }  // namespace
 
-bool may_go_out_of_core(const run::Values& values, const Request& request) {
-  return values.has("out") && request.gpus == nullptr;
+bool may_go_out_of_core(const run::Values& values, const Problem& problem) {
+  return values.has("out") && problem.gpus == nullptr;
 }
 
 std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm,
                                                    const run::Values& values,
-                                                   const Request& request, const Inputs& inputs) {
+                                                   const Problem& problem, const Inputs& inputs) {
   const std::string& wanted = values.text("out-of-core");
-  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, request)))
+  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, problem)))
     return std::nullopt;
   mpi::alike("plan", [&] {
-    require(may_go_out_of_core(values, request), ExitCode::usage,
+    require(may_go_out_of_core(values, problem), ExitCode::usage,
             "--out-of-core always goes with --out, and not with matrices that stay on GPUs "
             "(--gpu-exchange "
             "host)");
   });
-  if (wanted == "auto" && request.fits) return std::nullopt;
-  const index_t allowance = request.allowance.beside_program();
+  if (wanted == "auto" && problem.fits) return std::nullopt;
+  const index_t allowance = problem.allowance.beside_program();
   std::optional<OutOfCorePlan> stream;
   // Of a file that is mapped the kernel keeps as much resident as it likes, and gives it back when
   // somebody needs the room: but --memory is to be the most that is resident.
   const bool maps = values.bytes("memory") == 0;
-  const bool maps_a = maps && can_map(comm, inputs.a, request.element),
-             maps_b = maps && can_map(comm, inputs.b, request.element);
-  const bool device_here = request.method.kernel->space == Space::device;
+  const bool maps_a = maps && can_map(comm, inputs.a, problem.element),
+             maps_b = maps && can_map(comm, inputs.b, problem.element);
+  const bool device_here = problem.method.kernel->space == Space::device;
   const bool on_device = comm.max(index_t{device_here ? 0 : 1}) == 0;  // one plan for all ranks
   mpi::together(comm, "plan", [&] {
     stream =
-        plan_out_of_core({request.shape, request.a_chunk, request.b_chunk, request.method.threads,
-                          check_bytes(request), maps_a, maps_b, on_device, request.allowance.free},
+        plan_out_of_core({problem.shape, problem.a_chunk, problem.b_chunk, problem.method.threads,
+                          check_bytes(problem), maps_a, maps_b, on_device, problem.allowance.free},
                          allowance);
   });
   return stream;
 }
 
 bool run_out_of_core(const Point& point, const OutOfCorePlan& stream) {
-  return dispatch_field(point.request.element,
+  return dispatch_field(point.problem.element,
                         [&]<class T>(Type<T>) { return run<T>(point, stream); });
 }
 
-void print_out_of_core(const Request& request, const OutOfCorePlan& stream) {
-  const index_t program = request.allowance.program;
-  const auto& q = request.shape;
+void print_out_of_core(const Problem& problem, const OutOfCorePlan& stream) {
+  const index_t program = problem.allowance.program;
+  const auto& q = problem.shape;
   fmt::print(
       "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along "
       "k; "
       "reads {} (A {}, B {}){}, writes {}, holds {} a rank{}\n",
-      name(request.element), q.m, q.n, q.k, counted(q.ranks, "rank"),
-      counted(request.method.threads, "thread"), request.method.kernel->name,
+      name(problem.element), q.m, q.n, q.k, counted(q.ranks, "rank"),
+      counted(problem.method.threads, "thread"), problem.method.kernel->name,
       counted(stream.tiles(), "tile"), stream.m, stream.n, stream.k, human_bytes(stream.read_bytes),
       counted(stream.tiles_n(), "time"), counted(stream.tiles_m(), "time"),
       stream.maps_a || stream.maps_b ? " where the file cache holds them" : "",

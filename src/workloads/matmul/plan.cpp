@@ -17,15 +17,15 @@ using dist::matmul::Forecast;
 
 /// Arithmetic at the measured peak, or at the rank's own speed where that was measured, then the
 /// messages that do not travel under it. -1 where the machine was never measured.
-double predicted_seconds(const Request& request, std::size_t rank, const Forecast& f,
+double predicted_seconds(const Problem& problem, std::size_t rank, const Forecast& f,
                          const run::Ceilings& ceilings, index_t ranks_per_node,
                          const dist::matmul::ExchangeTime& exchange) {
   const auto with_messages = [&](double arithmetic) {
     return arithmetic + exchange.beside(arithmetic);
   };
-  if (const auto& speeds = request.method.weights; !speeds.empty())
+  if (const auto& speeds = problem.method.weights; !speeds.empty())
     return with_messages(f.flops / speeds[rank]);
-  const auto flops = ceilings.at(ceiling_of(request), request.method.threads * ranks_per_node);
+  const auto flops = ceilings.at(ceiling_of(problem), problem.method.threads * ranks_per_node);
   if (!flops) return -1;
   return with_messages(f.flops / (*flops * 1e9 / static_cast<double>(ranks_per_node)));
 }
@@ -42,9 +42,9 @@ std::vector<std::string> plan_row(const std::string& rank, const Forecast& f, do
 }
 
 /// How a rank's whole product goes through its device, where it does so in pieces.
-void print_pieces(const Request& request) {
-  const auto& q = request.shape;
-  const auto& tuning = request.method.tuning;
+void print_pieces(const Problem& problem) {
+  const auto& q = problem.shape;
+  const auto& tuning = problem.method.tuning;
   const index_t limit = machine::gpu_memory_limit(tuning.device_memory);
   const tessera::matmul::PiecesRequest wanted{q.m,       q.n,
                                               q.k,       q.op_a,
@@ -62,59 +62,59 @@ void print_pieces(const Request& request) {
 
 }  // namespace
 
-std::string ceiling_of(const Request& request) {
-  const bool single = request.element == Element::f32 || request.element == Element::c64;
-  if (request.method.kernel->space == Space::host) return single ? "fma_f32" : "fma_f64";
+std::string ceiling_of(const Problem& problem) {
+  const bool single = problem.element == Element::f32 || problem.element == Element::c64;
+  if (problem.method.kernel->space == Space::host) return single ? "fma_f32" : "fma_f64";
   return single ? "gpu_fma_f32" : "gpu_mma_f64";
 }
 
-std::vector<Forecast> forecasts_on(const Request& request, index_t ranks) {
-  if (static_cast<index_t>(request.planned.forecasts.size()) == ranks)
-    return request.planned.forecasts;
-  auto shape = request.shape;
-  auto method = request.method;
+std::vector<Forecast> forecasts_on(const Problem& problem, index_t ranks) {
+  if (static_cast<index_t>(problem.planned.forecasts.size()) == ranks)
+    return problem.planned.forecasts;
+  auto shape = problem.shape;
+  auto method = problem.method;
   shape.ranks = ranks;
-  if (ranks != request.shape.ranks) {
+  if (ranks != problem.shape.ranks) {
     method.grid = {0, 0};
     shape.seen = {};
   }
   return forecast(shape, method);
 }
 
-index_t most_memory(const Request& request, index_t ranks) {
+index_t most_memory(const Problem& problem, index_t ranks) {
   index_t most = 0;
-  for (const Forecast& f : forecasts_on(request, ranks)) most = std::max(most, f.resident());
+  for (const Forecast& f : forecasts_on(problem, ranks)) most = std::max(most, f.resident());
   return most;
 }
 
-Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
-  Need need{.memory = most_memory(request, request.shape.ranks)};
-  const auto exchange = exchange_time(request.shape, request.method,
-                                      run::network(ceilings, request.shape.ranks), request.planned);
-  const auto& forecasts = request.planned.forecasts;
+Need need_of(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node) {
+  Need need{.memory = most_memory(problem, problem.shape.ranks)};
+  const auto exchange = exchange_time(problem.shape, problem.method,
+                                      run::network(ceilings, problem.shape.ranks), problem.planned);
+  const auto& forecasts = problem.planned.forecasts;
   for (std::size_t r = 0; r < forecasts.size(); ++r)
-    need.seconds = std::max(need.seconds, predicted_seconds(request, r, forecasts[r], ceilings,
+    need.seconds = std::max(need.seconds, predicted_seconds(problem, r, forecasts[r], ceilings,
                                                             ranks_per_node, exchange));
   return need;
 }
 
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
-  const auto& q = request.shape;
-  const auto& forecasts = request.planned.forecasts;
+void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node) {
+  const auto& q = problem.shape;
+  const auto& forecasts = problem.planned.forecasts;
   fmt::print("plan: {} x {} x {} {} on {} x {}, algorithm {}, kernel {}\n", q.m, q.n, q.k,
-             name(request.element), counted(q.ranks, "rank"),
-             counted(request.method.threads, "thread"), request.algorithm, request.kernels);
-  if (const auto& speeds = request.method.weights; !speeds.empty()) {
+             name(problem.element), counted(q.ranks, "rank"),
+             counted(problem.method.threads, "thread"), problem.algorithm, problem.kernels);
+  if (const auto& speeds = problem.method.weights; !speeds.empty()) {
     fmt::print("shares by measured speed, GFLOP/s a rank: {}\n", run::text_of_weights(speeds, 1e9));
   }
-  if (request.gpus != nullptr)
-    fmt::print("operands and result stay on the GPUs; exchange: {}\n", request.gpus->text());
-  if (request.method.rounds > 1)
+  if (problem.gpus != nullptr)
+    fmt::print("operands and result stay on the GPUs; exchange: {}\n", problem.gpus->text());
+  if (problem.method.rounds > 1)
     fmt::print("in {} rounds, each a box of C, so that it fits into memory\n",
-               request.method.rounds);
-  if (request.method.slices > 1)
+               problem.method.rounds);
+  if (problem.method.slices > 1)
     fmt::print("k in about {} slices: the next one's operands travel while one is multiplied\n",
-               request.method.slices);
+               problem.method.slices);
   if (q.seen.all())
     fmt::print("the ranks share the memory of operands and result\n");
   else if (q.seen.any())
@@ -124,13 +124,13 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   Table table(
       {"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
   const auto exchange =
-      exchange_time(q, request.method, run::network(ceilings, q.ranks), request.planned);
+      exchange_time(q, problem.method, run::network(ceilings, q.ranks), problem.planned);
   double slowest = 0;
   index_t words = 0, all_words = 0, most = 0;
   constexpr index_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
-    const double seconds = predicted_seconds(request, r, f, ceilings, ranks_per_node, exchange);
+    const double seconds = predicted_seconds(problem, r, f, ceilings, ranks_per_node, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     words = std::max(words, f.received_bytes);
     all_words += f.received_bytes;
@@ -145,10 +145,10 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   fmt::print(
       "in all {} GFLOP; a rank receives {}, the worst {}, and holds up to {}; predicted {}\n",
       human_number(total), human_bytes(all_words / q.ranks), human_bytes(words),
-      run::held_text(most, request.allowance.program),
+      run::held_text(most, problem.allowance.program),
       slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
-  const bool through = request.gpus == nullptr && request.method.kernel->space == Space::device;
-  if (q.ranks == 1 && through) print_pieces(request);
+  const bool through = problem.gpus == nullptr && problem.method.kernel->space == Space::device;
+  if (q.ranks == 1 && through) print_pieces(problem);
 }
 
 }  // namespace tessera::workloads::matmul

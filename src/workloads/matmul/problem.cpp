@@ -65,8 +65,8 @@ void require_operand(const io::DatasetInfo& info, const io::DatasetName& name, E
 
 /// Shape and element type from the files where they are given, else from the options. Collective.
 void resolve_data(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                  Request& request) {
-  auto& q = request.shape;
+                  Problem& problem) {
+  auto& q = problem.shape;
   q.n = point.integer("n");
   q.m = point.has("m") ? point.integer("m") : q.n;
   q.k = point.has("k") ? point.integer("k") : q.n;
@@ -74,14 +74,14 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
   for (const auto* input : {&inputs.a, &inputs.b, &inputs.c})
     if (*input) files.push_back(input->get());
   const std::vector<io::DatasetInfo> infos = run::Input::share(comm, files);
-  request.element = resolve_element(point, infos);
-  q.op_a = op_of(point, "trans-a", request.element);
-  q.op_b = op_of(point, "trans-b", request.element);
+  problem.element = resolve_element(point, infos);
+  q.op_a = op_of(point, "trans-a", problem.element);
+  q.op_b = op_of(point, "trans-b", problem.element);
   if (!inputs.a) return;
   const io::DatasetInfo &a = infos[0], &b = infos[1];
   mpi::alike("open input", [&] {
-    require_operand(a, inputs.a->name(), request.element);
-    require_operand(b, inputs.b->name(), request.element);
+    require_operand(a, inputs.a->name(), problem.element);
+    require_operand(b, inputs.b->name(), problem.element);
     const Extents left = logical_shape(a, q.op_a), right = logical_shape(b, q.op_b);
     require(left.cols == right.rows, ExitCode::bad_data,
             fmt::format("the inner dimensions differ: op(A) of {} is {} x {}, op(B) of {} is {} x "
@@ -93,107 +93,107 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
   q.m = logical_shape(a, q.op_a).rows;
   q.k = logical_shape(a, q.op_a).cols;
   q.n = logical_shape(b, q.op_b).cols;
-  request.a_chunk = a.chunk;
-  request.b_chunk = b.chunk;
+  problem.a_chunk = a.chunk;
+  problem.b_chunk = b.chunk;
   if (!inputs.c) return;
   const io::DatasetInfo& c = infos[2];
   mpi::alike("open input", [&] {
-    require_operand(c, inputs.c->name(), request.element);
+    require_operand(c, inputs.c->name(), problem.element);
     require(c.shape[0] == q.m && c.shape[1] == q.n, ExitCode::bad_data,
             fmt::format("{} is {} and the product is {} x {}; give a C of that shape",
                         inputs.c->name().text(), c.shape_text(), q.m, q.n));
   });
 }
 
-void resolve_precision(const mpi::Communicator& comm, const Values& point, Request& request) {
+void resolve_precision(const mpi::Communicator& comm, const Values& point, Problem& problem) {
   const std::string& name = point.text("precision");
-  auto& precision = request.method.tuning.precision;
+  auto& precision = problem.method.tuning.precision;
   precision = name == "tf32"   ? kernels::Precision::tf32
               : name == "bf16" ? kernels::Precision::bf16
               : name == "f16"  ? kernels::Precision::f16
                                : kernels::Precision::full;
   if (precision == kernels::Precision::full) return;
   mpi::together(comm, "plan", [&] {
-    require(request.method.kernel->name == "cuda_tensor" && request.element == Element::f32,
+    require(problem.method.kernel->name == "cuda_tensor" && problem.element == Element::f32,
             ExitCode::usage,
             fmt::format("--precision {} is for --kernel cuda_tensor in f32 and this is {} in {}; "
                         "drop it, or take those",
-                        name, request.method.kernel->name, tessera::name(request.element)));
+                        name, problem.method.kernel->name, tessera::name(problem.element)));
   });
 }
 
 /// Whether operands and result stay on the GPUs, and how they go from one to another.
 void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                     Request& request) {
-  const auto& q = request.shape;
+                     Problem& problem) {
+  const auto& q = problem.shape;
   const auto bytes = [&]<class T>(Type<T>) {
     return dist::matmul::DeviceProduct<T>::device_bytes({q.m, q.n, q.k, q.op_a, q.op_b},
                                                         comm.rank(), q.ranks);
   };
   run::Residence residence{.ranks = q.ranks, .limit = point.bytes("device-memory")};
-  const bool on_device = request.method.kernel->space == Space::device;
+  const bool on_device = problem.method.kernel->space == Space::device;
   residence.possible = on_device &&
-                       request.kernels == request.method.kernel->name &&  // on every rank
-                       !is_complex_element(request.element);
+                       problem.kernels == problem.method.kernel->name &&  // on every rank
+                       !is_complex_element(problem.element);
   if (residence.possible && q.ranks == comm.size())
     residence.device_bytes =
-        request.element == Element::f32 ? bytes(Type<float>{}) : bytes(Type<double>{});
-  request.gpus = inputs.gpus->at(comm, point, residence);
-  if (request.gpus != nullptr)
-    request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
+        problem.element == Element::f32 ? bytes(Type<float>{}) : bytes(Type<double>{});
+  problem.gpus = inputs.gpus->at(comm, point, residence);
+  if (problem.gpus != nullptr)
+    problem.algorithm = fmt::format("gpu_{}", mpi::name(problem.gpus->way()));
 }
 
-void require_factors(const Values& point, const Request& request) {
-  for (const auto& [option, value] : {std::pair{"alpha", request.alpha}, {"beta", request.beta}}) {
+void require_factors(const Values& point, const Problem& problem) {
+  for (const auto& [option, value] : {std::pair{"alpha", problem.alpha}, {"beta", problem.beta}}) {
     for (const double part : {value.re, value.im})
-      run::require_held(request.element, part, fmt::format("--{} {}", option, point.text(option)));
-    require(value.im == 0 || is_complex_element(request.element), ExitCode::usage,
+      run::require_held(problem.element, part, fmt::format("--{} {}", option, point.text(option)));
+    require(value.im == 0 || is_complex_element(problem.element), ExitCode::usage,
             fmt::format("--{} {} is not real and the product is in {}; take --type c64 or c128",
-                        option, point.text(option), tessera::name(request.element)));
+                        option, point.text(option), tessera::name(problem.element)));
   }
 }
 
 /// What a device does not hold goes through it in pieces: it needs room for some of them.
-void choose_kernel(const mpi::Communicator& comm, const Values& point, Request& request) {
-  Method& method = request.method;
+void choose_kernel(const mpi::Communicator& comm, const Values& point, Problem& problem) {
+  Method& method = problem.method;
   method.kernel = &kernels::best();
   constexpr index_t enough = index_t{1} << 30;
   const index_t whole =
-      tessera::machine::built_with_cuda() ? most_memory(request, request.shape.ranks) : 0;
+      tessera::machine::built_with_cuda() ? most_memory(problem, problem.shape.ranks) : 0;
   const index_t least = method.tuning.device_memory > 0 ? method.tuning.device_memory : enough;
-  const bool complex = is_complex_element(request.element);
+  const bool complex = is_complex_element(problem.element);
   const auto* const named = find_variant(kernels::variants(), point.text("kernel"));
   mpi::alike("plan", [&] {
     require(!complex || named == nullptr || named->space == Space::host, ExitCode::usage,
             fmt::format("{} does not multiply complex numbers ({}), the CPU's kernels do; take one "
                         "of those, or "
                         "--kernel auto",
-                        point.text("kernel"), tessera::name(request.element)));
+                        point.text("kernel"), tessera::name(problem.element)));
     require(
         !complex || named != nullptr || point.text("device") != "gpu", ExitCode::usage,
         fmt::format(
             "no kernel for a GPU multiplies complex numbers ({}), the CPU's do; drop --device gpu",
-            tessera::name(request.element)));
+            tessera::name(problem.element)));
   });
-  request.kernels = method.kernel->name;
+  problem.kernels = method.kernel->name;
   if (complex && named == nullptr) return;
   method.kernel = &run::choose_kernel(comm, point, kernels::variants(), kernels::best(),
                                       kernels::best_device(), std::min(whole, least));
-  request.kernels = method.kernel->name;
+  problem.kernels = method.kernel->name;
   if (method.kernel->space == Space::host) return;
   const bool drives = run::drives_gpu(comm, point);
   if (comm.sum(index_t{drives ? 1 : 0}) == comm.size()) return;
-  request.kernels += fmt::format("+{}", kernels::best().name);
+  problem.kernels += fmt::format("+{}", kernels::best().name);
   if (!drives) method.kernel = &kernels::best();
 }
 
 /// How fast each rank is, where shares go by it.
-void weigh_ranks(const mpi::Communicator& comm, const Values& point, Request& request) {
-  const bool on_gpu = request.method.kernel->space == Space::device;
-  request.method.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
+void weigh_ranks(const mpi::Communicator& comm, const Values& point, Problem& problem) {
+  const bool on_gpu = problem.method.kernel->space == Space::device;
+  problem.method.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(problem); });
   mpi::alike("plan", [&] {
-    require(request.method.weights.empty() ||
-                request.method.algorithm == dist::matmul::Algorithm::recursive,
+    require(problem.method.weights.empty() ||
+                problem.method.algorithm == dist::matmul::Algorithm::recursive,
             ExitCode::usage,
             "ranks take by their speed (--gpu-ranks, --shares measured) in --algorithm recursive "
             "alone; take "
@@ -203,71 +203,71 @@ void weigh_ranks(const mpi::Communicator& comm, const Values& point, Request& re
 
 /// Whether the ranks may all see matrices, as this one finds it: those of one node, whose kernels
 /// run on the host. Collective.
-bool could_share(const mpi::Communicator& comm, const Request& request) {
-  const auto& q = request.shape;
+bool could_share(const mpi::Communicator& comm, const Problem& problem) {
+  const auto& q = problem.shape;
   const index_t bytes = (q.m * q.k + q.k * q.n + q.m * q.n) * q.element_bytes;
-  const bool here = comm.size() > 1 && request.gpus == nullptr && q.ranks == comm.size() &&
+  const bool here = comm.size() > 1 && problem.gpus == nullptr && q.ranks == comm.size() &&
                     comm.node().size() == comm.size();  // the same on every rank
   return here && mpi::SharedMemory::works_here(comm) && bytes <= mpi::SharedMemory::available() &&
-         request.kernels == request.method.kernel->name &&
-         request.method.kernel->space == Space::host;
+         problem.kernels == problem.method.kernel->name &&
+         problem.method.kernel->space == Space::host;
 }
 
 /// Whether operands and result may live in any boxes: chunks of files are not to be read by several
 /// ranks, and GPUs keep rows.
-bool may_live_anywhere(const Request& request, const Inputs& inputs) {
-  if (request.gpus != nullptr || request.shape.seen.any()) return false;
-  return request.a_chunk.empty() && request.b_chunk.empty() && !inputs.c;
+bool may_live_anywhere(const Problem& problem, const Inputs& inputs) {
+  if (problem.gpus != nullptr || problem.shape.seen.any()) return false;
+  return problem.a_chunk.empty() && problem.b_chunk.empty() && !inputs.c;
 }
 
 /// Whether every rank may hold its part.
-bool fits(const Request& request) {
-  const auto& all = request.planned.forecasts;
+bool fits(const Problem& problem) {
+  const auto& all = problem.planned.forecasts;
   return std::all_of(all.begin(), all.end(), [&](const dist::matmul::Forecast& f) {
-    return request.allowance.holds({f.memory(), f.seen_bytes});
+    return problem.allowance.holds({f.memory(), f.seen_bytes});
   });
 }
 
 /// Where messages take long, slices of k, each fetched under the arithmetic of the one before;
 /// unless that does not fit into memory. Where memory does not suffice for all of c at a time,
 /// boxes of it one after the other. What does not fit then either goes out of core, or is refused.
-void choose_order(index_t wanted_slices, Request& request) {
+void choose_order(index_t wanted_slices, Problem& problem) {
   constexpr index_t most_rounds = 256;
-  Method& method = request.method;
-  auto& q = request.shape;
+  Method& method = problem.method;
+  auto& q = problem.shape;
   const auto fits_in = [&](index_t slices) {
     if (std::exchange(method.slices, slices) != slices)
-      request.planned.forecasts = forecast(q, method, request.planned);
-    return fits(request);
+      problem.planned.forecasts = forecast(q, method, problem.planned);
+    return fits(problem);
   };
   const dist::matmul::Seen shared = q.seen;
   do {  // memory that ranks share is resident with each of them
-    request.planned = plan_product(q, method);
-    const index_t pays = q.seen.all() ? method.slices : slices_that_pay(q, method, request.planned);
+    problem.planned = plan_product(q, method);
+    const index_t pays = q.seen.all() ? method.slices : slices_that_pay(q, method, problem.planned);
     if (fits_in(wanted_slices > 0 && !q.seen.all() ? wanted_slices : pays)) return;
     if (wanted_slices == 0 && fits_in(1)) return;
     for (method.rounds = 2; method.rounds <= most_rounds; method.rounds *= 2) {
-      request.planned = plan_product(q, method);
-      if (fits(request)) return;
+      problem.planned = plan_product(q, method);
+      if (fits(problem)) return;
     }
     method.rounds = 1;
   } while (std::exchange(q.seen, {}).any());
   q.seen = shared;
-  request.planned = plan_product(q, method);
+  problem.planned = plan_product(q, method);
 }
 
 /// The plan of the product, made once. Every rank knows whether all have the room for it.
-void plan(index_t wanted_slices, Request& request) {
-  Method& method = request.method;
+void plan(index_t wanted_slices, Problem& problem) {
+  Method& method = problem.method;
   const bool recursive =
-      method.algorithm == dist::matmul::Algorithm::recursive && request.gpus == nullptr;
-  if (recursive && request.shape.ranks > 1)
-    choose_order(wanted_slices, request);
+      method.algorithm == dist::matmul::Algorithm::recursive && problem.gpus == nullptr;
+  if (recursive && problem.shape.ranks > 1)
+    choose_order(wanted_slices, problem);
   else
-    request.planned = plan_product(request.shape, method);
-  request.fits = fits(request);
+    problem.planned = plan_product(problem.shape, method);
+  problem.fits = fits(problem);
   if (recursive)
-    method.plans = std::make_shared<const std::vector<dist::matmul::Plan>>(request.planned.plans);
+    method.plans = std::make_shared<const std::vector<dist::matmul::Plan>>(problem.planned.plans);
 }
 
 }  // namespace
@@ -286,20 +286,20 @@ layout::ProcessGrid parse_grid(const std::string& text) {
   return {extents[0], extents[1]};
 }
 
-Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
-  Request request;
-  auto& q = request.shape;
-  resolve_data(comm, point, inputs, request);
-  request.alpha = point.complex("alpha");
-  request.beta = point.complex("beta");
-  q.reads_c = request.beta != 0.0;
-  q.element_bytes = static_cast<index_t>(bytes(request.element));
-  if (is_complex_element(request.element)) q.flops_each = 8;
+Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
+  Problem problem;
+  auto& q = problem.shape;
+  resolve_data(comm, point, inputs, problem);
+  problem.alpha = point.complex("alpha");
+  problem.beta = point.complex("beta");
+  q.reads_c = problem.beta != 0.0;
+  q.element_bytes = static_cast<index_t>(bytes(problem.element));
+  if (is_complex_element(problem.element)) q.flops_each = 8;
   q.ranks = point.flag("plan") && point.has("ranks") ? point.integer("ranks") : comm.size();
-  Method& method = request.method;
-  request.algorithm = point.text("algorithm");
+  Method& method = problem.method;
+  problem.algorithm = point.text("algorithm");
   for (const auto& row : dist::matmul::algorithms()) {
-    if (row.name == request.algorithm) method.algorithm = row.algorithm;
+    if (row.name == problem.algorithm) method.algorithm = row.algorithm;
   }
   method.tuning.tile = point.integer("tile");
   method.tuning.block = point.integer("block");
@@ -310,7 +310,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   method.threads = run::threads_of(point);
   method.flops_per_word = dist::matmul::core_flops_per_word * static_cast<double>(method.threads);
   mpi::alike("plan", [&] {
-    require_factors(point, request);
+    require_factors(point, problem);
     for (const auto& [x, y] : {std::pair{q.m, q.k}, {q.k, q.n}, {q.m, q.n}}) {
       (void)checked_mul(checked_mul(x, y, "a matrix"), q.element_bytes, "a matrix");
     }
@@ -320,22 +320,22 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
                           point.text("grid"), method.grid.size(), q.ranks));
     }
   });
-  choose_kernel(comm, point, request);
-  resolve_precision(comm, point, request);
-  choose_exchange(comm, point, inputs, request);
-  if (request.gpus == nullptr) weigh_ranks(comm, point, request);
+  choose_kernel(comm, point, problem);
+  resolve_precision(comm, point, problem);
+  choose_exchange(comm, point, inputs, problem);
+  if (problem.gpus == nullptr) weigh_ranks(comm, point, problem);
   mpi::Agreement all(comm, "plan");
   const std::size_t threads = all.largest(method.threads),
-                    apart = all.largest(could_share(comm, request) ? 0 : 1);
+                    apart = all.largest(could_share(comm, problem) ? 0 : 1);
   const run::AllowanceFacts allowance(all, comm, point);
   all.settle();
   method.flops_per_word =
       dist::matmul::core_flops_per_word * static_cast<double>(all.value(threads));
   if (all.value(apart) == 0) q.seen = what_to_share(q, method);
-  q.inside = may_live_anywhere(request, inputs);
-  request.allowance = allowance.settled();
-  plan(point.integer("slices"), request);
-  return request;
+  q.inside = may_live_anywhere(problem, inputs);
+  problem.allowance = allowance.settled();
+  plan(point.integer("slices"), problem);
+  return problem;
 }
 
 }  // namespace tessera::workloads::matmul

@@ -20,7 +20,7 @@
 namespace tessera::workloads::matmul {
 
 /// One point of the sweep with everything looked up.
-struct Request {
+struct Problem {
   dist::matmul::ForecastRequest shape;
   Element element = Element::f64;
   Complex<double> alpha = 1;
@@ -48,7 +48,7 @@ using dist::matmul::Extents;
 [[nodiscard]] layout::ProcessGrid parse_grid(const std::string& text);
 
 /// Collective.
-[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point,
+[[nodiscard]] Problem resolve(const mpi::Communicator& comm, const run::Values& point,
                               const Inputs& inputs);
 
 /// alpha or beta among the elements.
@@ -63,28 +63,28 @@ template <class T>
 
 /// Makes the file of C, where there is one. Collective.
 [[nodiscard]] run::Outputs open_output(const mpi::Communicator& comm, const run::Values& point,
-                                       const Request& request);
+                                       const Problem& problem);
 /// Columns, work and ceiling of a measurement.
-void describe(const run::Values& point, const Request& request, run::Measured& measured);
+void describe(const run::Values& point, const Problem& problem, run::Measured& measured);
 /// In units of T's roundoff: what operands rounded to fewer bits explain comes on top.
 template <class T>
-[[nodiscard]] double tolerance_of(const Request& request);
+[[nodiscard]] double tolerance_of(const Problem& problem);
 
-using Point = PointOf<Request, Inputs>;
+using Point = PointOf<Problem, Inputs>;
 
 /// Whether the result is right. Collective.
 [[nodiscard]] bool run_in_memory(const Point& point);
 
 /// Whether the result has a file to go to, tile by tile.
-[[nodiscard]] bool may_go_out_of_core(const run::Values& values, const Request& request);
+[[nodiscard]] bool may_go_out_of_core(const run::Values& values, const Problem& problem);
 /// How the product goes through memory where it is to go out of core: asked for, or more than the
 /// ranks may hold. Collective.
 [[nodiscard]] std::optional<dist::matmul::OutOfCorePlan> out_of_core_if_needed(
-    const mpi::Communicator& comm, const run::Values& values, const Request& request,
+    const mpi::Communicator& comm, const run::Values& values, const Problem& problem,
     const Inputs& inputs);
 /// Whether the result is right. Collective.
 [[nodiscard]] bool run_out_of_core(const Point& point, const dist::matmul::OutOfCorePlan& stream);
-void print_out_of_core(const Request& request, const dist::matmul::OutOfCorePlan& stream);
+void print_out_of_core(const Problem& problem, const dist::matmul::OutOfCorePlan& stream);
 
 /// A product whose matrices stay on the ranks' GPUs.
 template <class T>
@@ -97,30 +97,30 @@ class OnGpus {
   /// Collective.
   virtual void run(mpi::Phases& phases) = 0;
 };
-/// Takes the memory there, where the request has it so. Collective.
+/// Takes the memory there, where the problem has it so. Collective.
 template <class T>
-[[nodiscard]] std::unique_ptr<OnGpus<T>> on_gpus(const Request& request,
+[[nodiscard]] std::unique_ptr<OnGpus<T>> on_gpus(const Problem& problem,
                                                  const dist::matmul::Product<T>& product);
 
 /// What of the machine bounds the arithmetic: the CPU's fma, or the device's, in f64 by its tensor
 /// units.
-[[nodiscard]] std::string ceiling_of(const Request& request);
+[[nodiscard]] std::string ceiling_of(const Problem& problem);
 
 /// FLOP a second of this rank's kernel, by a short product like the one that is asked for.
-[[nodiscard]] double speed_of(const Request& request);
+[[nodiscard]] double speed_of(const Problem& problem);
 
 /// What every rank holds if there were so many.
-[[nodiscard]] std::vector<dist::matmul::Forecast> forecasts_on(const Request& request,
+[[nodiscard]] std::vector<dist::matmul::Forecast> forecasts_on(const Problem& problem,
                                                                index_t ranks);
 /// The largest memory of any of them that is resident.
-[[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
+[[nodiscard]] index_t most_memory(const Problem& problem, index_t ranks);
 
 /// What the worst rank will hold, and the slowest take.
-[[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings,
+[[nodiscard]] Need need_of(const Problem& problem, const run::Ceilings& ceilings,
                            index_t ranks_per_node);
 
 /// Prints what every rank will hold, send and take, and how long that should last on the measured
 /// machine.
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
+void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node);
 
 }  // namespace tessera::workloads::matmul

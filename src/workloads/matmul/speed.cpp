@@ -42,8 +42,8 @@ class Probe {
 };
 
 template <class T>
-double speed(const Request& request) {
-  const auto& q = request.shape;
+double speed(const Problem& problem) {
+  const auto& q = problem.shape;
   const auto flops = [&](auto m, auto n, auto k) {
     return q.flops_each * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   };
@@ -51,7 +51,7 @@ double speed(const Request& request) {
   const index_t most = std::min<index_t>(4096, std::max({n, q.m, q.n, q.k}));
   Sample best;
   for (;; n *= 2) {
-    Probe<T> probe(request.method, n);
+    Probe<T> probe(problem.method, n);
     best = probe.run();
     const Sample again = probe.run();  // the first one starts libraries and devices
     if (again.seconds < best.seconds) best = again;
@@ -70,10 +70,10 @@ double speed(const Request& request) {
 
 }  // namespace
 
-double speed_of(const Request& request) {
-  const auto& q = request.shape;
+double speed_of(const Problem& problem) {
+  const auto& q = problem.shape;
   if (q.m == 0 || q.n == 0 || q.k == 0) return 1;
-  return dispatch_field(request.element, [&]<class T>(Type<T>) { return speed<T>(request); });
+  return dispatch_field(problem.element, [&]<class T>(Type<T>) { return speed<T>(problem); });
 }
 
 }  // namespace tessera::workloads::matmul

@@ -5,33 +5,33 @@
 namespace tessera::workloads::matmul {
 namespace {
 
-class Planned final : public PlannedOf<Request, Inputs> {
+class Planned final : public PlannedOf<Problem, Inputs> {
  public:
   Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs,
           const run::Ceilings&)
       : PlannedOf(comm, values, inputs, resolve(comm, values, inputs)),
-        stream_(out_of_core_if_needed(comm, values, request_, inputs)) {}
+        stream_(out_of_core_if_needed(comm, values, problem_, inputs)) {}
 
   [[nodiscard]] Mode mode() const override { return stream_ ? Mode::out_of_core : Mode::in_memory; }
   [[nodiscard]] bool may_go_out_of_core() const override {
-    return matmul::may_go_out_of_core(values_, request_);
+    return matmul::may_go_out_of_core(values_, problem_);
   }
-  [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
+  [[nodiscard]] const VariantInfo* kernel() const override { return problem_.method.kernel; }
   [[nodiscard]] run::Held held() const override {
-    const auto& mine = request_.planned.forecasts[static_cast<std::size_t>(comm_.rank())];
+    const auto& mine = problem_.planned.forecasts[static_cast<std::size_t>(comm_.rank())];
     return {mine.memory(), mine.seen_bytes};
   }
-  [[nodiscard]] bool known_to_fit() const override { return request_.fits; }
+  [[nodiscard]] bool known_to_fit() const override { return problem_.fits; }
   [[nodiscard]] index_t most_memory(index_t ranks) const override {
-    return matmul::most_memory(request_, ranks);
+    return matmul::most_memory(problem_, ranks);
   }
   [[nodiscard]] Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
-    return need_of(request_, ceilings, ranks_per_node);
+    return need_of(problem_, ceilings, ranks_per_node);
   }
   void print(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
     if (!comm_.is_root()) return;
-    if (stream_) return print_out_of_core(request_, *stream_);
-    print_plan(request_, ceilings, ranks_per_node);
+    if (stream_) return print_out_of_core(problem_, *stream_);
+    print_plan(problem_, ceilings, ranks_per_node);
   }
   [[nodiscard]] bool run(run::Session& session) const override {
     const Point point = in(session);

@@ -28,14 +28,14 @@ class BlockwiseApply {
       : comm_(asked.comm),
         values_(asked.values),
         inputs_(asked.inputs),
-        request_(asked.request),
+        problem_(asked.problem),
         verify_(!values_.flag("no-verify")),
-        mine_(layout::BlockMap(request_.n, comm_.size()).range(comm_.rank())) {
+        mine_(layout::BlockMap(problem_.n, comm_.size()).range(comm_.rank())) {
     index_t widest = 1;
-    for (const io::Column& column : request_.carried) widest = std::max(widest, column.row_bytes());
+    for (const io::Column& column : problem_.carried) widest = std::max(widest, column.row_bytes());
     // A row of a block: its source, that with its place twice, a column's element and hash. A
     // quarter is for elements of the input, with their hashes.
-    const index_t allowance = request_.allowance.beside_program();
+    const index_t allowance = problem_.allowance.beside_program();
     row_bytes_ = 8 + 2 * 16 + 8 + widest;
     piece_row_bytes_ = 8 + widest;
     block_rows_ = allowance / 4 * 3 / row_bytes_;
@@ -47,7 +47,7 @@ class BlockwiseApply {
   }
 
   bool run(run::Session& session) {
-    session.plan_memory(held() + request_.allowance.program);
+    session.plan_memory(held() + problem_.allowance.program);
     open();
     mpi::Phases once;
     phases_ = &once;
@@ -65,41 +65,41 @@ class BlockwiseApply {
       measured.verdict = run::Verdict{"order_and_hash", comm_.sum(difference_) == 0 ? 0.0 : 1.0, 0};
     }
     measured.once = once;
-    measured.columns = cells_of(request_, Mode::out_of_core);
-    measured.work = static_cast<double>(request_.n);
+    measured.columns = cells_of(problem_, Mode::out_of_core);
+    measured.work = static_cast<double>(problem_.n);
     measured.rate_units = "Mkeys/s";
     return outputs_.conclude(comm_, values_, session, measured, [] {});
   }
 
   void print() const {
-    const index_t program = request_.allowance.program;
+    const index_t program = problem_.allowance.program;
     fmt::print(
         "plan: out of core, {} in blocks of {}; a look at the input for each block; holds {} a "
         "rank{}\n",
-        counted(request_.n, "row"), most_rows(), human_bytes(held() + program),
+        counted(problem_.n, "row"), most_rows(), human_bytes(held() + program),
         run::of_program_text(program));
   }
 
   /// Bytes a rank.
   [[nodiscard]] index_t held() const {
-    return most_rows() * row_bytes_ + std::min(piece_rows_, request_.n) * piece_row_bytes_;
+    return most_rows() * row_bytes_ + std::min(piece_rows_, problem_.n) * piece_row_bytes_;
   }
 
  private:
   [[nodiscard]] index_t most_rows() const {
-    return std::min(block_rows_, ceil_div(request_.n, index_t{comm_.size()}));
+    return std::min(block_rows_, ceil_div(problem_.n, index_t{comm_.size()}));
   }
   void open() {
     mpi::together(comm_, "create output", [&] {
       const io::DatasetName out = io::parse_table_name(values_.text("out"), "out");
-      for (const io::Column& column : request_.carried)
-        places_.push_back(add_column(outputs_, out, inputs_, request_, column, column.rows()));
+      for (const io::Column& column : problem_.carried)
+        places_.push_back(add_column(outputs_, out, inputs_, problem_, column, column.rows()));
     });
     outputs_.open(comm_, values_);
   }
 
   [[nodiscard]] std::vector<std::uint64_t> sources_of(layout::Range rows) const {
-    return read_indices(*inputs_.permutation, request_, rows);
+    return read_indices(*inputs_.permutation, problem_, rows);
   }
 
   /// Collective.
@@ -110,9 +110,9 @@ class BlockwiseApply {
       for (index_t at = mine_.begin; at < mine_.end; at += block_rows_) {
         const layout::Range rows{at, std::min(at + block_rows_, mine_.end)};
         for (const std::uint64_t source : sources_of(rows))
-          difference += mix64(source ^ request_.seed);
+          difference += mix64(source ^ problem_.seed);
         for (index_t i = rows.begin; i < rows.end; ++i)
-          difference -= mix64(static_cast<std::uint64_t>(i) ^ request_.seed);
+          difference -= mix64(static_cast<std::uint64_t>(i) ^ problem_.seed);
         mpi::heartbeat();
       }
     });
@@ -130,11 +130,11 @@ class BlockwiseApply {
       const mpi::PhaseScope scope(*phases_, "sort");
       for (index_t j = 0; j < rows.size(); ++j)
         order[j] = {sources[static_cast<std::size_t>(j)], static_cast<std::uint64_t>(j)};
-      machine::parallel(request_.method.threads,
+      machine::parallel(problem_.method.threads,
                         [&] { tessera::sort::sort_pairs("auto", order.span(), spare.span()); });
     }
     for (std::size_t c = 0; c < places_.size(); ++c) {
-      const io::Column& column = request_.carried[c];
+      const io::Column& column = problem_.carried[c];
       const index_t bytes = column.row_bytes();
       machine::Buffer<std::byte> out(checked_mul(rows.size(), bytes, "a column"));
       fetch(column, std::as_const(order).span(), out.data());
@@ -149,7 +149,7 @@ class BlockwiseApply {
   void fetch(const io::Column& column, std::span<const Pair> order, std::byte* to) {
     const index_t bytes = column.row_bytes();
     machine::Buffer<std::byte> piece(
-        checked_mul(std::min(piece_rows_, request_.n), bytes, "a column"));
+        checked_mul(std::min(piece_rows_, problem_.n), bytes, "a column"));
     for (std::size_t next = 0; next < order.size();) {
       const auto first = static_cast<index_t>(order[next].key);
       std::size_t end = next;
@@ -173,11 +173,11 @@ class BlockwiseApply {
                                       std::span<const std::uint64_t> rows) const {
     const mpi::PhaseScope scope(*phases_, "verify");
     machine::Buffer<std::uint64_t> hashes(static_cast<index_t>(rows.size()));
-    std::fill(hashes.begin(), hashes.end(), request_.seed + column);
-    dist::sort::hash_rows(elements, hashes.span(), request_.method.threads);
+    std::fill(hashes.begin(), hashes.end(), problem_.seed + column);
+    dist::sort::hash_rows(elements, hashes.span(), problem_.method.threads);
     std::uint64_t sum = 0;
     for (std::size_t j = 0; j < rows.size(); ++j)
-      sum += hash_at(hashes[static_cast<index_t>(j)], rows[j] ^ request_.seed);
+      sum += hash_at(hashes[static_cast<index_t>(j)], rows[j] ^ problem_.seed);
     return sum;
   }
 
@@ -186,7 +186,7 @@ class BlockwiseApply {
     machine::Buffer<std::byte> piece;
     std::vector<std::uint64_t> rows;
     for (std::size_t c = 0; c < places_.size(); ++c) {
-      const io::Column& column = request_.carried[c];
+      const io::Column& column = problem_.carried[c];
       for (index_t at = mine_.begin; at < mine_.end; at += piece_rows_) {
         const layout::Range range{at, std::min(at + piece_rows_, mine_.end)};
         piece = {};
@@ -204,7 +204,7 @@ class BlockwiseApply {
   mpi::Communicator comm_;
   const Values& values_;
   const Inputs& inputs_;
-  const Request& request_;
+  const Problem& problem_;
   bool verify_;
   layout::Range mine_;
   index_t row_bytes_ = 0, piece_row_bytes_ = 0;  // of a block and of a piece of the input

@@ -95,14 +95,14 @@ Carrier::Carrier(const mpi::Communicator& comm, const Table& table, mpi::Phases&
 
 void Carrier::carry(std::size_t c, std::span<const SortColumn* const> keys, run::Outputs& outputs,
                     std::size_t place) {
-  const Request& request = table_.request;
+  const Problem& problem = table_.problem;
   Column column;
-  if (c < request.carried.size()) column.stored = &request.carried[c];
+  if (c < problem.carried.size()) column.stored = &problem.carried[c];
   column.bytes =
-      column.stored != nullptr ? column.stored->row_bytes() : request.by.front().form.bytes;
+      column.stored != nullptr ? column.stored->row_bytes() : problem.by.front().form.bytes;
   column.threads = machine::team_for(std::max(mine_.size(), rows_here()) * column.bytes, threads());
   for (const SortColumn* key : keys)
-    column.keys.push_back({key->form, key->order, *key_in_row(table_.inputs, request, *key)});
+    column.keys.push_back({key->form, key->order, *key_in_row(table_.inputs, problem, *key)});
   column.in_place = table_.may_permute_in_place && rows_here() == mine_.size() &&
                     dist::sort::permuted_in_place(comm_.size(), column.bytes);
   read(column);
@@ -112,7 +112,7 @@ void Carrier::carry(std::size_t c, std::span<const SortColumn* const> keys, run:
     const bool whole =
         dist::sort::carried_whole(comm_, table_.map, {column.before.data(), column.bytes},
                                   {column.after.data(), column.bytes}, table_.permutation, named_,
-                                  request.seed, column.threads);
+                                  problem.seed, column.threads);
     faults_ += whole ? 0 : 1;
   }
   if (!keys.empty() && column.looks_as_written) {
@@ -136,7 +136,7 @@ void Carrier::read(Column& column) {
       if (!hashes_) return;
       column.hash_before += dist::sort::hash_of_places(
           {column.before.data() + (rows.begin - mine_.begin) * column.bytes, column.bytes},
-          rows.begin, rows.size(), table_.request.seed, threads);
+          rows.begin, rows.size(), table_.problem.seed, threads);
     };
     const std::string file = column.stored != nullptr ? table_.inputs.data->name().file : "";
     std::byte* const to = column.before.data();
@@ -160,7 +160,7 @@ void Carrier::read(Column& column) {
       if (column.stored != nullptr)
         io::read_stored(file, *column.stored, mine_, to);
       else
-        load(table_.inputs, table_.request, table_.request.by.front(), mine_, to);
+        load(table_.inputs, table_.problem, table_.problem.by.front(), mine_, to);
       const Timer timer;
       hash(mine_, column.threads);
       seconds = timer.seconds();
@@ -270,7 +270,7 @@ void Carrier::look(Column& column, const std::byte* rows, const std::byte* row_b
         {rows, column.bytes},
         table_.permutation.subspan(static_cast<std::size_t>(range.begin),
                                    static_cast<std::size_t>(range.size())),
-        table_.request.seed, 1);
+        table_.problem.seed, 1);
   }
   if (!column.keys.empty()) table_.order->look_at(rows, row_before, range);
 }
@@ -281,9 +281,9 @@ void Carrier::set_apart(double seconds, const char* phase) {
   phases_.add(phase, -seconds);
 }
 
-std::optional<index_t> key_in_row(const Inputs& inputs, const Request& request,
+std::optional<index_t> key_in_row(const Inputs& inputs, const Problem& problem,
                                   const SortColumn& key) {
-  if (request.generated()) return 0;
+  if (problem.generated()) return 0;
   return key.in_rows(inputs.data->name().file).offset();
 }
 

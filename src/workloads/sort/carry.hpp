@@ -21,7 +21,7 @@ class Carrier {
   /// What all columns have in common.
   struct Table {
     const Inputs& inputs;
-    const Request& request;
+    const Problem& problem;
     const layout::BlockMap& map;
     std::span<const std::uint64_t> permutation;  ///< of this rank
     index_t first = 0;                           ///< the result's row that it begins with
@@ -47,7 +47,7 @@ class Carrier {
   [[nodiscard]] index_t rows_here() const {
     return static_cast<index_t>(table_.permutation.size());
   }
-  [[nodiscard]] int threads() const { return table_.request.method.threads; }
+  [[nodiscard]] int threads() const { return table_.problem.method.threads; }
   void read(Column& column);
   void permute(Column& column);
   void write(Column& column, run::Outputs& outputs, std::size_t place);
@@ -70,7 +70,7 @@ class Carrier {
 
 /// Where a key lies in the rows of a column as these are stored; nothing where it has to be
 /// converted.
-[[nodiscard]] std::optional<index_t> key_in_row(const Inputs& inputs, const Request& request,
+[[nodiscard]] std::optional<index_t> key_in_row(const Inputs& inputs, const Problem& problem,
                                                 const SortColumn& key);
 
 }  // namespace tessera::workloads::sort

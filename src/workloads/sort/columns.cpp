@@ -151,36 +151,36 @@ void read_key(const std::string& file, const SortColumn& column, layout::Range r
     io::read_bytes(file, column.column, rows, column.bytes, to);
 }
 
-void load(const Inputs& inputs, const Request& request, const SortColumn& column,
+void load(const Inputs& inputs, const Problem& problem, const SortColumn& column,
           layout::Range rows, std::byte* to) {
-  if (!request.generated()) {
+  if (!problem.generated()) {
     read_key(inputs.data->name().file, column, rows, to);
     return;
   }
   dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
     const std::span<T> keys(reinterpret_cast<T*>(to), static_cast<std::size_t>(rows.size()));
-    machine::parallel(request.method.threads, [&] {
-      tessera::sort::generate<T>(tessera::sort::input(request.input), request.seed, rows.begin,
-                                 request.n, keys);
+    machine::parallel(problem.method.threads, [&] {
+      tessera::sort::generate<T>(tessera::sort::input(problem.input), problem.seed, rows.begin,
+                                 problem.n, keys);
     });
   });
 }
 
 template <class T>
-tessera::sort::Content load_and_hash(const Inputs& inputs, const Request& request,
+tessera::sort::Content load_and_hash(const Inputs& inputs, const Problem& problem,
                                      layout::Range rows, T* to) {
-  const SortColumn& column = request.by.front();
+  const SortColumn& column = problem.by.front();
   constexpr index_t piece = (index_t{512} << 10) / index_t{sizeof(T)};
   std::atomic<std::uint64_t> hash = 0;
   const auto add = [&](std::span<const T> keys) {
-    hash += tessera::sort::content(keys, request.seed).hash;
+    hash += tessera::sort::content(keys, problem.seed).hash;
   };
-  if (request.generated()) {
-    machine::parallel(request.method.threads, [&] {
+  if (problem.generated()) {
+    machine::parallel(problem.method.threads, [&] {
       machine::parallel_for(0, rows.size(), piece, [&](index_t begin, index_t end) {
         const std::span<T> keys(to + begin, static_cast<std::size_t>(end - begin));
-        tessera::sort::generate<T>(tessera::sort::input(request.input), request.seed,
-                                   rows.begin + begin, request.n, keys);
+        tessera::sort::generate<T>(tessera::sort::input(problem.input), problem.seed,
+                                   rows.begin + begin, problem.n, keys);
         add(keys);
       });
     });
@@ -196,7 +196,7 @@ tessera::sort::Content load_and_hash(const Inputs& inputs, const Request& reques
   return {rows.size(), hash};
 }
 #define INSTANTIATE(T) \
-  template tessera::sort::Content load_and_hash(const Inputs&, const Request&, layout::Range, T*)
+  template tessera::sort::Content load_and_hash(const Inputs&, const Problem&, layout::Range, T*)
 TESSERA_FOR_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE
 

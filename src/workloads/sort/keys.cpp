@@ -18,42 +18,42 @@ using run::Values;
 template <class T>
 class KeySort {
  public:
-  KeySort(const mpi::Communicator& comm, const Inputs& inputs, const Request& request, bool verify)
+  KeySort(const mpi::Communicator& comm, const Inputs& inputs, const Problem& problem, bool verify)
       : comm_(comm),
         inputs_(inputs),
-        request_(request),
+        problem_(problem),
         verify_(verify),
-        share_(layout::BlockMap(request.n, comm.size()).size(comm.rank())) {
-    const std::vector<index_t> offsets = input_offsets(request, comm.size());
+        share_(layout::BlockMap(problem.n, comm.size()).size(comm.rank())) {
+    const std::vector<index_t> offsets = input_offsets(problem, comm.size());
     const auto rank = static_cast<std::size_t>(comm.rank());
     comes_ = {offsets[rank], offsets[rank + 1]};
     mpi::together(comm, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
       const index_t room = std::max(comes_.size(), share_);
       items_ = machine::Buffer<T>(room);
-      if (!request.takes_first()) spare_ = machine::Buffer<T>(room);
+      if (!problem.takes_first()) spare_ = machine::Buffer<T>(room);
       if (keeps_input()) kept_ = machine::Buffer<T>(comes_.size());
       machine::Buffer<T>& came = keeps_input() ? kept_ : items_;
       if (hashes_input())
-        content_ = load_and_hash(inputs, request, comes_, came.data());
+        content_ = load_and_hash(inputs, problem, comes_, came.data());
       else
         read_into(came);
       fresh_ = !keeps_input();
     });
-    if (request.gpus != nullptr)
-      there_.emplace(*request.gpus, request.n, tessera::sort::key_map<T>(request.by.front().order),
+    if (problem.gpus != nullptr)
+      there_.emplace(*problem.gpus, problem.n, tessera::sort::key_map<T>(problem.by.front().order),
                      *tessera::sort::resident_kernels(tessera::sort::Bits<T>{}));
   }
 
   bool run(const Values& point, run::Session& session) {
     run::Outputs outputs;
-    open(point, outputs, request_.unique ? 0 : request_.rows_out());
+    open(point, outputs, problem_.unique ? 0 : problem_.rows_out());
     run::Measured measured = run::measure(
         comm_, point, [&] { restore(); }, [&](mpi::Phases& phases) { sort(phases); });
     if (there_) {
       mpi::together(comm_, "from device", [&] {
         const mpi::PhaseScope scope(once_, "from device");
-        there_->get(bits_of(items_), request_.method.threads);
+        there_->get(bits_of(items_), problem_.method.threads);
       });
     }
     index_t first = static_cast<index_t>(result_.size());
@@ -64,28 +64,28 @@ class KeySort {
       const mpi::PhaseScope scope(once_, "verify");
       measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults()), 0};
     }
-    if (request_.unique) {
+    if (problem_.unique) {
       outputs = {};  // of no rows, to know before whether there can be one
       open(point, outputs, comm_.sum(static_cast<index_t>(result_.size())));
     }
-    measured.columns = cells_of(request_);
-    measured.stand_in = [this] { return stand_in(request_); };
-    measured.work = static_cast<double>(request_.n);
+    measured.columns = cells_of(problem_);
+    measured.stand_in = [this] { return stand_in(problem_); };
+    measured.work = static_cast<double>(problem_.n);
     measured.rate_units = "Mkeys/s";
     measured.once = once_;
     return outputs.conclude(comm_, point, session, measured, [&] {
-      if (!writes_first) write_keys(request_, outputs, 0, first, std::as_bytes(result_));
+      if (!writes_first) write_keys(problem_, outputs, 0, first, std::as_bytes(result_));
     });
   }
 
  private:
-  [[nodiscard]] bool hashes_input() const { return verify_ && !request_.takes_first(); }
-  [[nodiscard]] bool keeps_input() const { return request_.keeps_input && !request_.takes_first(); }
+  [[nodiscard]] bool hashes_input() const { return verify_ && !problem_.takes_first(); }
+  [[nodiscard]] bool keeps_input() const { return problem_.keeps_input && !problem_.takes_first(); }
 
   void open(const Values& point, run::Outputs& outputs, index_t rows) {
     if (!point.has("out")) return;
     mpi::together(comm_, "create output", [&] {
-      (void)add_keys(outputs, io::parse_dataset_name(point.text("out"), "out"), inputs_, request_,
+      (void)add_keys(outputs, io::parse_dataset_name(point.text("out"), "out"), inputs_, problem_,
                      rows);
     });
     outputs.open(comm_, point);
@@ -95,14 +95,14 @@ class KeySort {
   /// then: where the sort did not tell of it. The file gets its name after the check only.
   [[nodiscard]] bool looks_as_written(const run::Outputs& outputs) const {
     const bool all_of_it =
-        verify_ && !request_.takes_first() && !request_.unique && !outputs.empty();
+        verify_ && !problem_.takes_first() && !problem_.unique && !outputs.empty();
     return comm_.sum(index_t{all_of_it && watch_ && !watch_->saw_any() ? 0 : 1}) == 0;
   }
   void write_and_look(run::Outputs& outputs, index_t first) {
     double seconds = 0;
     mpi::together(comm_, "write", [&] {
       const mpi::PhaseScope scope(once_, "write");
-      write_keys(request_, outputs, 0, first, std::as_bytes(result_),
+      write_keys(problem_, outputs, 0, first, std::as_bytes(result_),
                  {1, [&](std::span<const std::byte> keys) {
                     const Timer timer;
                     watch_->saw(keys.data(), static_cast<index_t>(keys.size() / sizeof(T)));
@@ -114,7 +114,7 @@ class KeySort {
   }
 
   void read_into(machine::Buffer<T>& to) {
-    load(inputs_, request_, request_.by.front(), comes_, reinterpret_cast<std::byte*>(to.data()));
+    load(inputs_, problem_, problem_.by.front(), comes_, reinterpret_cast<std::byte*>(to.data()));
   }
   /// The keys before the sort, where they lie now; and after it.
   [[nodiscard]] std::span<const T> came() const {
@@ -131,12 +131,12 @@ class KeySort {
   /// The input again, as it was.
   void restore() {
     if (there_)
-      there_->put(bits_of(keeps_input() ? kept_ : items_), request_.method.threads);
+      there_->put(bits_of(keeps_input() ? kept_ : items_), problem_.method.threads);
     else if (keeps_input())
       std::copy(kept_.begin(), kept_.end(), items_.begin());
     else if (!fresh_)
       read_into(items_);
-    fresh_ = request_.takes_first();  // the others overwrite it
+    fresh_ = problem_.takes_first();  // the others overwrite it
   }
 
   void sort(mpi::Phases& phases) {
@@ -145,21 +145,21 @@ class KeySort {
       result_ = sorted();
       return;
     }
-    const dist::sort::Order order = request_.by.front().order;
-    if (request_.takes_first()) {
-      spare_ = dist::sort::sort_first(comm_, came(), *request_.top, order, request_.method, phases);
+    const dist::sort::Order order = problem_.by.front().order;
+    if (problem_.takes_first()) {
+      spare_ = dist::sort::sort_first(comm_, came(), *problem_.top, order, problem_.method, phases);
       result_ = spare_.span();
       return;
     }
-    watch_.emplace(sorted(), order, request_.seed);
+    watch_.emplace(sorted(), order, problem_.seed);
     if (!finds_order(phases)) {
       const index_t n = dist::sort::sort_keys(
           comm_, dist::sort::Room<T>{items_.data(), spare_.data(), comes_.size()}, order,
-          request_.method, phases);
+          problem_.method, phases);
       TESSERA_EXPECTS(n == share_);
     }
     result_ = sorted();
-    if (!request_.unique) return;
+    if (!problem_.unique) return;
     const mpi::PhaseScope scope(phases, "distinct");
     const index_t distinct = dist::sort::keep_distinct(comm_, sorted(), order, spare_.data());
     result_ = spare_.span().first(static_cast<std::size_t>(distinct));
@@ -167,30 +167,30 @@ class KeySort {
 
   /// Whether the look that checks the result already says that there is nothing to sort.
   [[nodiscard]] bool finds_order(mpi::Phases& phases) {
-    if (!verify_ || comm_.size() > 1 || request_.method.kernel != "auto") return false;
+    if (!verify_ || comm_.size() > 1 || problem_.method.kernel != "auto") return false;
     const mpi::PhaseScope scope(phases, "sort");
     const mpi::Computing computing;
-    return watch_->finds_order(request_.method.threads);
+    return watch_->finds_order(problem_.method.threads);
   }
 
   [[nodiscard]] index_t faults() {
-    const dist::sort::Order order = request_.by.front().order;
-    const int threads = request_.method.threads;
-    if (request_.takes_first())
-      return dist::sort::faults_of_first(comm_, came(), *request_.top, result_, order,
-                                         request_.seed, threads);
-    if (!watch_) watch_.emplace(sorted(), order, request_.seed);
+    const dist::sort::Order order = problem_.by.front().order;
+    const int threads = problem_.method.threads;
+    if (problem_.takes_first())
+      return dist::sort::faults_of_first(comm_, came(), *problem_.top, result_, order,
+                                         problem_.seed, threads);
+    if (!watch_) watch_.emplace(sorted(), order, problem_.seed);
     tessera::sort::Inspection seen;
     machine::parallel(threads, [&] { seen = watch_->conclude(); });
     const tessera::sort::Content input{comm_.sum(content_.count), comm_.sum(content_.hash)};
     const index_t wrong = dist::sort::faults(comm_, sorted(), order, input, seen);
-    return request_.unique ? wrong + dist::sort::faults_of_distinct(comm_, sorted(), result_, order)
+    return problem_.unique ? wrong + dist::sort::faults_of_distinct(comm_, sorted(), result_, order)
                            : wrong;
   }
 
   mpi::Communicator comm_;
   const Inputs& inputs_;
-  const Request& request_;
+  const Problem& problem_;
   bool verify_;
   layout::Range comes_;  ///< the keys that this rank starts with, by speed,
   index_t share_;        ///< and how many it ends with, all alike
@@ -206,8 +206,8 @@ class KeySort {
 }  // namespace
 
 bool run_keys(const Point& point) {
-  return dispatch_element(*point.request.by.front().form.number, [&]<class T>(Type<T>) {
-    return KeySort<T>(point.comm, point.inputs, point.request, !point.values.flag("no-verify"))
+  return dispatch_element(*point.problem.by.front().form.number, [&]<class T>(Type<T>) {
+    return KeySort<T>(point.comm, point.inputs, point.problem, !point.values.flag("no-verify"))
         .run(point.values, point.session);
   });
 }

@@ -33,29 +33,29 @@ class External {
       : comm_(asked.comm),
         values_(asked.values),
         inputs_(asked.inputs),
-        request_(asked.request),
+        problem_(asked.problem),
         verify_(!values_.flag("no-verify")),
-        pieces_(make_pieces(inputs_, request_, verify_, values_.has("argsort"), queue_)),
-        order_(request_.unique ? OrderOfParts::EqualRows::wrong
+        pieces_(make_pieces(inputs_, problem_, verify_, values_.has("argsort"), queue_)),
+        order_(problem_.unique ? OrderOfParts::EqualRows::wrong
                                : OrderOfParts::EqualRows::allowed) {
-    const index_t allowance = request_.allowance.beside_program();
+    const index_t allowance = problem_.allowance.beside_program();
     mpi::alike("plan", [&] {
-      plan_ = dist::sort::plan_runs(request_.n, pieces_->row_bytes(), allowance, comm_.size());
+      plan_ = dist::sort::plan_runs(problem_.n, pieces_->row_bytes(), allowance, comm_.size());
     });
     folder_ = folder_of_runs(values_);
   }
   ~External() { queue_.finish(); }  // before what its work uses
 
   bool run(run::Session& session) {
-    session.plan_memory(held() + request_.allowance.program);
-    open(outputs_, request_.unique ? 0 : request_.rows_out());
+    session.plan_memory(held() + problem_.allowance.program);
+    open(outputs_, problem_.unique ? 0 : problem_.rows_out());
     run::Measured measured =
         run::measure_once(comm_, values_, [&](mpi::Phases& phases) { sort(phases); });
     run::note_traffic(comm_, pieces_->take_traffic() + queue_.take_traffic(), 0, measured);
     const auto faults = static_cast<double>(all_faults());
     if (verify_) measured.verdict = run::Verdict{"order_and_hash", faults, 0};
-    measured.columns = cells_of(request_, Mode::out_of_core);
-    measured.work = static_cast<double>(request_.n);
+    measured.columns = cells_of(problem_, Mode::out_of_core);
+    measured.work = static_cast<double>(problem_.n);
     measured.rate_units = "Mkeys/s";
     const bool right = outputs_.conclude(comm_, values_, session, measured, [] {});
     mpi::on_root(comm_, "remove runs",
@@ -77,7 +77,7 @@ class External {
 
   /// Collective.
   void print() const {
-    const index_t program = request_.allowance.program;
+    const index_t program = problem_.allowance.program;
     if (!comm_.is_root()) return;
     index_t stored = 0;
     for (const PieceColumn& one : pieces_->columns()) stored += one.column.row_bytes();
@@ -87,7 +87,7 @@ class External {
         counted(plan_.rows, "row"), counted(plan_.runs, "run"), ceil_div(plan_.rows, plan_.runs),
         folder_, human_bytes(held() + program), run::of_program_text(program),
         human_bytes(stored * plan_.rows),
-        request_.unique ? " at most, and once more what is left" : "");
+        problem_.unique ? " at most, and once more what is left" : "");
   }
 
   [[nodiscard]] index_t held() const {
@@ -110,7 +110,7 @@ class External {
       parts = cut_runs();
     }
     merge(*parts, phases);
-    if (request_.unique) copy_parts(phases);
+    if (problem_.unique) copy_parts(phases);
   }
 
   /// Makes the output, of so many rows. Collective.
@@ -121,9 +121,9 @@ class External {
         const char* const option = one.is_index ? "argsort" : "out";
         const io::DatasetName name = io::parse_table_name(values_.text(option), option);
         if (one.is_index) return outputs.add(name, {rows}, Element::i64);
-        return request_.task == Task::keys
-                   ? add_keys(outputs, name, inputs_, request_, rows)
-                   : add_column(outputs, name, inputs_, request_, one.column, rows);
+        return problem_.task == Task::keys
+                   ? add_keys(outputs, name, inputs_, problem_, rows)
+                   : add_column(outputs, name, inputs_, problem_, one.column, rows);
       };
       for (const PieceColumn& one : pieces_->columns())
         places_.push_back(one.is_index || values_.has("out") ? std::optional(add(one))
@@ -148,7 +148,7 @@ class External {
     divided_ = division.has_value();
     std::string identity;
     mpi::together(comm_, "plan",
-                  [&] { identity = identity_of(inputs_, request_, plan_, *pieces_); });
+                  [&] { identity = identity_of(inputs_, problem_, plan_, *pieces_); });
     if (divided_) identity += fmt::format("; divided {:016x}", *division);
     files_.emplace(
         folder_, identity, *pieces_, queue_,
@@ -185,7 +185,7 @@ class External {
     const Slice input{"", plan_.run(run), {}};
     faults_ += files_->make(files_->run(run), [&](const Pieces::Sink& sink) {
       if (divided_) return pieces_->divide(input, sink, phases);
-      const index_t most = std::min(plan_.run(run).size(), request_.rows_out());
+      const index_t most = std::min(plan_.run(run).size(), problem_.rows_out());
       return pieces_->sort({&input, 1}, most, plan_.step, sink, phases);
     });
   }
@@ -213,7 +213,7 @@ class External {
     });
     hash_ = hash;
     if (divided_) return Parts::of_buckets(plan_, std::move(runs));
-    const EqualRows equal = request_.unique ? EqualRows::stay_together : EqualRows::may_part;
+    const EqualRows equal = problem_.unique ? EqualRows::stay_together : EqualRows::may_part;
     return Parts(plan_, std::move(runs), equal, *pieces_, *files_);
   }
 
@@ -236,7 +236,7 @@ class External {
           Part part{next - 1, std::accumulate(cut.begin(), cut.end(), index_t{0}),
                     parts.slices(next - 1, cut, to, *files_)};
           cut = std::move(to);
-          if (request_.unique && files_->has(files_->part(part.number))) {
+          if (problem_.unique && files_->has(files_->part(part.number))) {
             ++found;
             continue;
           }
@@ -247,7 +247,7 @@ class External {
       };
       for (std::optional<Part> part = expected(), after; part; part = std::move(after)) {
         after = expected();
-        if (request_.unique)
+        if (problem_.unique)
           make_part(part->number, part->slices, phases);
         else
           write_part(part->slices, part->first, phases);
@@ -275,7 +275,7 @@ class External {
           if (!places_[column]) return;
           const io::Column& one = pieces_->columns()[column].column;
           const index_t wanted =
-              std::max<index_t>(0, request_.rows_out() - first) * one.row_bytes();
+              std::max<index_t>(0, problem_.rows_out() - first) * one.row_bytes();
           if (column == first_place()) queue_.wait(written_);
           write_rows(column, first,
                      data.first(std::min(data.size(), static_cast<std::size_t>(wanted))), memory);
@@ -292,7 +292,7 @@ class External {
     const io::Column& one = pieces_->columns()[column].column;
     const index_t at = first * (one.row_bytes() / one.info.element_bytes);
     written_ = queue_.ask([this, place = *places_[column], at, data, memory] {
-      write_keys(request_, outputs_, place, at, data);
+      write_keys(problem_, outputs_, place, at, data);
       queue_.count_written(ssize(data));
     });
   }
@@ -361,7 +361,7 @@ class External {
   mpi::Communicator comm_;
   const run::Values& values_;
   const Inputs& inputs_;
-  const Request& request_;
+  const Problem& problem_;
   bool verify_;
   io::FileQueue queue_;
   std::unique_ptr<Pieces> pieces_;
@@ -381,7 +381,7 @@ class External {
 }  // namespace
 
 bool run_out_of_core(const Point& point) {
-  if (point.request.task == Task::apply) return run_apply_in_blocks(point);
+  if (point.problem.task == Task::apply) return run_apply_in_blocks(point);
   External external(point.asked());
   try {
     return external.run(point.session);
@@ -392,7 +392,7 @@ bool run_out_of_core(const Point& point) {
 }
 
 void print_out_of_core(const Asked& asked) {
-  if (asked.request.task == Task::apply) return print_apply_in_blocks(asked);
+  if (asked.problem.task == Task::apply) return print_apply_in_blocks(asked);
   External(asked).print();
 }
 

@@ -15,77 +15,77 @@ using dist::sort::Forecast;
 /// A key is read and written about six times while a rank sorts (twice to distribute, twice in the
 /// cache-sized rest, twice to merge), at the measured copy bandwidth of the node; then the
 /// messages. -1 where the machine was never measured.
-double predicted_seconds(const Request& request, const Forecast& f, const run::Ceilings& ceilings,
+double predicted_seconds(const Problem& problem, const Forecast& f, const run::Ceilings& ceilings,
                          index_t ranks_per_node, double exchange) {
-  const auto copy = ceilings.at("copy", request.method.threads * ranks_per_node);
+  const auto copy = ceilings.at("copy", problem.method.threads * ranks_per_node);
   if (!copy) return -1;
   constexpr double passes = 6;
   const double node = *copy * 1e9 / static_cast<double>(ranks_per_node);
   return passes * static_cast<double>(f.home_bytes) / node + exchange;
 }
 
-dist::sort::ForecastRequest forecast_request(const Request& request, index_t ranks) {
-  dist::sort::ForecastRequest q{.n = request.n,
+dist::sort::ForecastRequest forecast_request(const Problem& problem, index_t ranks) {
+  dist::sort::ForecastRequest q{.n = problem.n,
                                 .key_bytes = 0,
                                 .ranks = ranks,
-                                .algorithm = request.method.algorithm,
-                                .keeps_input = request.keeps_input,
-                                .weights = request.weights};
-  for (const SortColumn& column : request.by) q.key_bytes += column.form.bytes;
-  for (const io::Column& column : request.carried)
+                                .algorithm = problem.method.algorithm,
+                                .keeps_input = problem.keeps_input,
+                                .weights = problem.weights};
+  for (const SortColumn& column : problem.by) q.key_bytes += column.form.bytes;
+  for (const io::Column& column : problem.carried)
     q.widest_column_bytes = std::max(q.widest_column_bytes, column.row_bytes());
-  if (request.task != Task::keys) {
-    for (const SortColumn& column : request.by) q.passes += column.form.words();
+  if (problem.task != Task::keys) {
+    for (const SortColumn& column : problem.by) q.passes += column.form.words();
     q.passes = std::max<index_t>(1, q.passes);
-    q.all_rows = !request.takes_first() && !request.unique;
+    q.all_rows = !problem.takes_first() && !problem.unique;
   }
   return q;
 }
 
-double exchange_of(const Request& request, const run::Ceilings& ceilings) {
-  return exchange_seconds(forecast_request(request, request.ranks),
-                          run::network(ceilings, request.ranks));
+double exchange_of(const Problem& problem, const run::Ceilings& ceilings) {
+  return exchange_seconds(forecast_request(problem, problem.ranks),
+                          run::network(ceilings, problem.ranks));
 }
 
 }  // namespace
 
-std::vector<index_t> input_offsets(const Request& request, index_t ranks) {
-  const bool weighted = static_cast<index_t>(request.weights.size()) == ranks;
-  return weighted ? layout::weighted_offsets(request.n, request.weights)
-                  : layout::BlockMap(request.n, ranks).offsets();
+std::vector<index_t> input_offsets(const Problem& problem, index_t ranks) {
+  const bool weighted = static_cast<index_t>(problem.weights.size()) == ranks;
+  return weighted ? layout::weighted_offsets(problem.n, problem.weights)
+                  : layout::BlockMap(problem.n, ranks).offsets();
 }
 
-std::vector<Forecast> forecast_of(const Request& request, index_t ranks) {
-  return forecast(forecast_request(request, ranks));
+std::vector<Forecast> forecast_of(const Problem& problem, index_t ranks) {
+  return forecast(forecast_request(problem, ranks));
 }
 
-Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
+Need need_of(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node) {
   Need need;
-  const double exchange = exchange_of(request, ceilings);
-  for (const Forecast& f : forecast_of(request, request.ranks)) {
+  const double exchange = exchange_of(problem, ceilings);
+  for (const Forecast& f : forecast_of(problem, problem.ranks)) {
     need.memory = std::max(need.memory, f.memory());
     need.seconds =
-        std::max(need.seconds, predicted_seconds(request, f, ceilings, ranks_per_node, exchange));
+        std::max(need.seconds, predicted_seconds(problem, f, ceilings, ranks_per_node, exchange));
   }
   return need;
 }
 
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
-  const auto forecasts = forecast_of(request, request.ranks);
+void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node) {
+  const auto forecasts = forecast_of(problem, problem.ranks);
   fmt::print("plan: {} on {} x {}, algorithm {}, kernel {}\n",
-             counted(request.n, request.task == Task::keys ? "key" : "row"),
-             counted(request.ranks, "rank"), counted(request.method.threads, "thread"),
-             request.algorithm, request.kernels);
-  if (request.gpus != nullptr)
-    fmt::print("the keys stay on the GPUs; exchange: {}\n", request.gpus->text());
+             counted(problem.n, problem.task == Task::keys ? "key" : "row"),
+             counted(problem.ranks, "rank"), counted(problem.method.threads, "thread"),
+             problem.algorithm, problem.kernels);
+  if (problem.gpus != nullptr)
+    fmt::print("the keys stay on the GPUs; exchange: {}\n", problem.gpus->text());
   Table table(
       {"rank", "items", "sent", "sent at most", "messages", "at home", "work space", "predicted"});
-  const double exchange = exchange_of(request, ceilings);
+  const double exchange = exchange_of(problem, ceilings);
   double slowest = 0;
   constexpr index_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
-    const double seconds = predicted_seconds(request, f, ceilings, ranks_per_node, exchange);
+    const double seconds = predicted_seconds(problem, f, ceilings, ranks_per_node, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     if (static_cast<index_t>(r) >= most_rows) continue;
     table.add({std::to_string(r), std::to_string(f.items), human_bytes(f.sent_bytes),
@@ -98,14 +98,14 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
     fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
   index_t most = 0;
   for (const Forecast& f : forecasts) most = std::max(most, f.memory());
-  if (request.weights.empty()) {
+  if (problem.weights.empty()) {
     fmt::print("the shares differ by at most one item; ");
   } else {
     fmt::print("keys come in by measured speed, Mkeys/s a rank: {}; they leave in equal shares; ",
-               run::text_of_weights(request.weights, 1e6));
+               run::text_of_weights(problem.weights, 1e6));
   }
   fmt::print("the worst rank holds {}; predicted {}\n",
-             run::held_text(most, request.allowance.program),
+             run::held_text(most, problem.allowance.program),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 

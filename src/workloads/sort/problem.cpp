@@ -62,82 +62,82 @@ std::vector<SortColumn> keys_of(const Values& point, const io::TableInfo& table,
 }
 
 /// Of one column of numbers. Throws Error(usage, bad_data).
-void check_quantiles(const Values& point, const Inputs& inputs, const Request& request) {
-  require(request.by.size() == 1 && request.by.front().form.number, ExitCode::usage,
+void check_quantiles(const Values& point, const Inputs& inputs, const Problem& problem) {
+  require(problem.by.size() == 1 && problem.by.front().form.number, ExitCode::usage,
           "--quantiles takes one column of numbers; name it with --by");
-  require(request.n > 0, ExitCode::bad_data,
+  require(problem.n > 0, ExitCode::bad_data,
           inputs.data->name().text() + " has no rows, so no quantiles");
-  const io::Column& column = request.by.front().column;
+  const io::Column& column = problem.by.front().column;
   if (!point.flag("raw") && column.member.empty())
     run::require_plain_numbers(inputs.data->name(column), "--quantiles");
 }
 
 /// What --in holds.
 void resolve_file(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                  Request& request) {
+                  Problem& problem) {
   const io::TableInfo table = inputs.data->share(comm);
   const io::DatasetName& name = inputs.data->name();
-  request.n = table.rows();
-  request.is_group = table.is_group;
+  problem.n = table.rows();
+  problem.is_group = table.is_group;
   const auto is_plain = [&] {
-    return !table.is_group && request.by.size() == 1 && request.by.front().form.number &&
+    return !table.is_group && problem.by.size() == 1 && problem.by.front().form.number &&
            table.columns.front().info.is_number();
   };
-  if (request.task != Task::apply)
+  if (problem.task != Task::apply)
     mpi::together(comm, "open input", [&] {
-      request.by = keys_of(point, table, name);
-      if (point.text("fill") == "last") request.by = missing_last(std::move(request.by), name.file);
-      if (request.task == Task::quantiles) check_quantiles(point, inputs, request);
-      if (request.task == Task::keys && is_plain() && point.text("type") == "auto") {
-        const SortColumn& key = request.by.front();
-        request.form = io::NumberForm::of(inputs.data->name(key.column), *key.form.number);
+      problem.by = keys_of(point, table, name);
+      if (point.text("fill") == "last") problem.by = missing_last(std::move(problem.by), name.file);
+      if (problem.task == Task::quantiles) check_quantiles(point, inputs, problem);
+      if (problem.task == Task::keys && is_plain() && point.text("type") == "auto") {
+        const SortColumn& key = problem.by.front();
+        problem.form = io::NumberForm::of(inputs.data->name(key.column), *key.form.number);
       }
     });
-  if (request.task == Task::quantiles) return;
+  if (problem.task == Task::quantiles) return;
   const bool plain = is_plain();
   const bool in_form =
-      request.form || point.text("type") != "auto";  // else rows are moved as they are stored
-  if (request.task == Task::keys && !(plain && in_form)) request.task = Task::permutation;
-  if (request.task != Task::keys && point.has("out")) request.carried = table.columns;
+      problem.form || point.text("type") != "auto";  // else rows are moved as they are stored
+  if (problem.task == Task::keys && !(plain && in_form)) problem.task = Task::permutation;
+  if (problem.task != Task::keys && point.has("out")) problem.carried = table.columns;
 }
 
 /// Whether a second copy of the keys is more than a rank should hold beside them. Rows are permuted
 /// by pairs, which rounds do not serve, and kernels of a device want their keys together.
-bool copy_is_large(const Request& request) {
+bool copy_is_large(const Problem& problem) {
   constexpr index_t always = index_t{128} << 20;
-  const auto* const row = find_variant(kernels::variants(), request.method.kernel);
-  if (request.task != Task::keys || request.takes_first() || request.unique ||
-      request.gpus != nullptr || (row != nullptr && row->space != Space::host) ||
-      request.kernels != request.method.kernel)
+  const auto* const row = find_variant(kernels::variants(), problem.method.kernel);
+  if (problem.task != Task::keys || problem.takes_first() || problem.unique ||
+      problem.gpus != nullptr || (row != nullptr && row->space != Space::host) ||
+      problem.kernels != problem.method.kernel)
     return false;  // all ranks say the same, also where some drive a GPU
-  const index_t share = ceil_div(request.n, request.ranks) * request.by.front().form.bytes;
+  const index_t share = ceil_div(problem.n, problem.ranks) * problem.by.front().form.bytes;
   return share - share / 100 * 15 > always;
 }
 
 /// Whether plain keys stay on the GPUs, and how they go from one to another.
 void choose_exchange(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
-                     Request& request) {
+                     Problem& problem) {
   const auto* const there = kernels::resident_kernels(std::uint64_t{});
-  run::Residence residence{.ranks = request.ranks, .limit = point.bytes("device-memory")};
-  residence.possible = there != nullptr && request.kernels == "cuda_hybrid" &&  // on every rank
-                       request.task == Task::keys && !request.takes_first() && !request.unique &&
+  run::Residence residence{.ranks = problem.ranks, .limit = point.bytes("device-memory")};
+  residence.possible = there != nullptr && problem.kernels == "cuda_hybrid" &&  // on every rank
+                       problem.task == Task::keys && !problem.takes_first() && !problem.unique &&
                        comm.size() <= kernels::most_parts;
   if (residence.possible)  // keys of 8 bytes take no less than those of 4
     residence.device_bytes =
-        dist::sort::DeviceSort<std::uint64_t>::device_bytes(request.n, comm.size(), *there);
-  request.gpus = inputs.gpus->at(comm, point, residence);
-  if (request.gpus != nullptr)
-    request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
+        dist::sort::DeviceSort<std::uint64_t>::device_bytes(problem.n, comm.size(), *there);
+  problem.gpus = inputs.gpus->at(comm, point, residence);
+  if (problem.gpus != nullptr)
+    problem.algorithm = fmt::format("gpu_{}", mpi::name(problem.gpus->way()));
 }
 
 /// What this rank runs, on how many threads; whether it drives a GPU.
-bool choose_kernel(const mpi::Communicator& comm, const Values& point, Request& request) {
-  request.method.kernel = point.text("kernel");
+bool choose_kernel(const mpi::Communicator& comm, const Values& point, Problem& problem) {
+  problem.method.kernel = point.text("kernel");
   const auto needed =
       [&] {  // what a device does not hold goes through it in runs: it needs room for some
         constexpr index_t enough = index_t{256} << 20;
         const index_t whole =
-            checked_mul(4 * ceil_div(request.n, index_t{comm.size()}), 8, "the keys");
+            checked_mul(4 * ceil_div(problem.n, index_t{comm.size()}), 8, "the keys");
         const index_t asked = point.bytes("device-memory");
         return std::min(whole, asked > 0 ? asked : enough);
       };
@@ -146,25 +146,25 @@ bool choose_kernel(const mpi::Communicator& comm, const Values& point, Request& 
       run::asked_device_kernel(comm, point, kernels::variants(), kernels::best_device(), needed);
   const bool asked = row != nullptr;  // on every rank or on none
   if (asked) {
-    request.method.kernel = row->name;
-    request.method.tuning.device_memory = run::device_room(comm, point);
+    problem.method.kernel = row->name;
+    problem.method.tuning.device_memory = run::device_room(comm, point);
     on_gpu = run::drives_gpu(comm, point);
   }
-  request.kernels = request.method.kernel;
+  problem.kernels = problem.method.kernel;
   if (asked) {
     if (const index_t there = comm.sum(index_t{on_gpu ? 1 : 0}); there > 0 && there < comm.size()) {
-      request.kernels += "+auto";
-      if (!on_gpu) request.method.kernel = "auto";
+      problem.kernels += "+auto";
+      if (!on_gpu) problem.method.kernel = "auto";
     }
   }
-  request.method.threads = run::threads_of(point);
+  problem.method.threads = run::threads_of(point);
   return on_gpu;
 }
 
 /// What --apply names.
-void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Request& request) {
+void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Problem& problem) {
   const io::TableInfo permutation = inputs.permutation->share(comm);
-  request.permutation = permutation.columns.front();
+  problem.permutation = permutation.columns.front();
   mpi::alike("open input", [&] {
     const io::DatasetInfo& info = permutation.columns.front().info;
     require(
@@ -173,16 +173,16 @@ void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Re
         ExitCode::bad_data,
         fmt::format("{} is no permutation (a 1-D dataset of integers); give what --argsort wrote",
                     inputs.permutation->name().text()));
-    require(info.shape[0] == request.n, ExitCode::bad_data,
+    require(info.shape[0] == problem.n, ExitCode::bad_data,
             fmt::format("{} has {} elements and {} has {} rows; give the permutation of this table",
                         inputs.permutation->name().text(), info.shape[0],
-                        inputs.data->name().text(), request.n));
+                        inputs.data->name().text(), problem.n));
   });
 }
 
 /// The root of a file takes the columns of a group only.
-void require_name(const Values& point, const Request& request) {
-  if (!point.has("out") || (request.is_group && !request.carried.empty())) return;
+void require_name(const Values& point, const Problem& problem) {
+  if (!point.has("out") || (problem.is_group && !problem.carried.empty())) return;
   require(io::parse_table_name(point.text("out"), "out").path != "/", ExitCode::usage,
           fmt::format(
               "--out '{}' is the root of a file, where only the columns of a group can lie; name a "
@@ -192,79 +192,79 @@ void require_name(const Values& point, const Request& request) {
 
 }  // namespace
 
-Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
-  Request request;
-  request.task = point.has("apply")                        ? Task::apply
+Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
+  Problem problem;
+  problem.task = point.has("apply")                        ? Task::apply
                  : point.has("quantiles")                  ? Task::quantiles
                  : point.has("by") || point.has("argsort") ? Task::permutation
                                                            : Task::keys;
-  request.seed = static_cast<std::uint64_t>(point.integer("seed"));
-  if (point.has("top")) request.top = point.integer("top");
-  request.unique = point.flag("unique");
-  if (point.has("quantiles")) request.quantiles = parse_quantiles(point.text("quantiles"));
-  request.ranks = point.flag("plan") && point.has("ranks") ? point.integer("ranks") : comm.size();
+  problem.seed = static_cast<std::uint64_t>(point.integer("seed"));
+  if (point.has("top")) problem.top = point.integer("top");
+  problem.unique = point.flag("unique");
+  if (point.has("quantiles")) problem.quantiles = parse_quantiles(point.text("quantiles"));
+  problem.ranks = point.flag("plan") && point.has("ranks") ? point.integer("ranks") : comm.size();
   if (inputs.data) {
-    resolve_file(comm, point, inputs, request);
-    request.keeps_input = point.integer("repetitions") + point.integer("warmups") > 1;
+    resolve_file(comm, point, inputs, problem);
+    problem.keeps_input = point.integer("repetitions") + point.integer("warmups") > 1;
   } else {
-    request.n = point.integer("n");
-    request.input = point.text("input");
-    request.by = {{{},
+    problem.n = point.integer("n");
+    problem.input = point.text("input");
+    problem.by = {{{},
                    KeyForm::of(Element::u64),
                    {},
                    point.flag("descending") ? Order::descending : Order::ascending}};
   }
   for (const ElementInfo& row : elements) {
-    if (row.name == point.text("type") && !request.by.empty())
-      request.by.front().form = KeyForm::of(row.element);
+    if (row.name == point.text("type") && !problem.by.empty())
+      problem.by.front().form = KeyForm::of(row.element);
   }
-  request.algorithm = point.text("algorithm");
+  problem.algorithm = point.text("algorithm");
   for (const auto& row : dist::sort::algorithms()) {
-    if (row.name == request.algorithm) request.method.algorithm = row.algorithm;
+    if (row.name == problem.algorithm) problem.method.algorithm = row.algorithm;
   }
-  const bool on_gpu = choose_kernel(comm, point, request);
-  choose_exchange(comm, point, inputs, request);
-  if (request.algorithm == "auto") {
-    const bool rounds = copy_is_large(request);
-    request.algorithm = rounds ? "rounds" : "exact";
-    request.method.algorithm = rounds ? Algorithm::rounds : Algorithm::exact;
+  const bool on_gpu = choose_kernel(comm, point, problem);
+  choose_exchange(comm, point, inputs, problem);
+  if (problem.algorithm == "auto") {
+    const bool rounds = copy_is_large(problem);
+    problem.algorithm = rounds ? "rounds" : "exact";
+    problem.method.algorithm = rounds ? Algorithm::rounds : Algorithm::exact;
   }
-  if (request.task == Task::keys && request.gpus == nullptr && !request.takes_first())
-    request.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
-  if (request.task == Task::apply) resolve_permutation(comm, inputs, request);
-  mpi::alike("create output", [&] { require_name(point, request); });
-  request.allowance = run::Allowance(comm, point);
-  return request;
+  if (problem.task == Task::keys && problem.gpus == nullptr && !problem.takes_first())
+    problem.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(problem); });
+  if (problem.task == Task::apply) resolve_permutation(comm, inputs, problem);
+  mpi::alike("create output", [&] { require_name(point, problem); });
+  problem.allowance = run::Allowance(comm, point);
+  return problem;
 }
 
-std::vector<io::Cell> cells_of(const Request& request, Mode mode) {
+std::vector<io::Cell> cells_of(const Problem& problem, Mode mode) {
   std::string types;
-  for (const SortColumn& column : request.by) types += (types.empty() ? "" : ",") + text_of(column);
-  return {{"task", std::string(request.task == Task::keys          ? "keys"
-                               : request.task == Task::permutation ? "argsort"
-                               : request.task == Task::quantiles   ? "quantiles"
+  for (const SortColumn& column : problem.by) types += (types.empty() ? "" : ",") + text_of(column);
+  return {{"task", std::string(problem.task == Task::keys          ? "keys"
+                               : problem.task == Task::permutation ? "argsort"
+                               : problem.task == Task::quantiles   ? "quantiles"
                                                                    : "apply") +
-                       (request.unique          ? " unique"
-                        : request.takes_first() ? " top"
+                       (problem.unique          ? " unique"
+                        : problem.takes_first() ? " top"
                                                 : "")},
-          {"kernel", request.kernels},
-          {"algorithm", mode == Mode::out_of_core ? std::string("out_of_core") : request.algorithm},
+          {"kernel", problem.kernels},
+          {"algorithm", mode == Mode::out_of_core ? std::string("out_of_core") : problem.algorithm},
           {"type", types},
-          {"input", request.generated() ? request.input : std::string("file")},
-          {"n", request.n}};
+          {"input", problem.generated() ? problem.input : std::string("file")},
+          {"n", problem.n}};
 }
 
-run::Counted stand_in(const Request& request) {
-  const std::string& kernel = request.method.kernel;
-  const bool keys = request.task == Task::keys, sorts = keys || request.task == Task::permutation;
-  if (!sorts || request.unique || request.takes_first())
+run::Counted stand_in(const Problem& problem) {
+  const std::string& kernel = problem.method.kernel;
+  const bool keys = problem.task == Task::keys, sorts = keys || problem.task == Task::permutation;
+  if (!sorts || problem.unique || problem.takes_first())
     return run::not_simulated("only sorts of all rows are traced");
   return run::simulated(
       {.workload = "sort",
        .kernel = kernel == "auto" ? "radix" : kernel,
-       .element_bytes = keys ? request.by.front().form.bytes : 16,
-       .n = request.n,
-       .range = kernel.starts_with("counting") ? std::clamp<index_t>(request.n, 1, 1 << 28) : 0});
+       .element_bytes = keys ? problem.by.front().form.bytes : 16,
+       .n = problem.n,
+       .range = kernel.starts_with("counting") ? std::clamp<index_t>(problem.n, 1, 1 << 28) : 0});
 }
 
 }  // namespace tessera::workloads::sort

@@ -55,7 +55,7 @@ struct SortColumn {
 };
 
 /// One point of the sweep with everything looked up.
-struct Request {
+struct Problem {
   Task task = Task::keys;
   index_t n = 0;
   index_t ranks = 1;
@@ -84,27 +84,27 @@ struct Request {
   [[nodiscard]] bool generated() const { return !input.empty(); }
 };
 
-using Point = PointOf<Request, Inputs>;
-using Asked = AskedOf<Request, Inputs>;
+using Point = PointOf<Problem, Inputs>;
+using Asked = AskedOf<Problem, Inputs>;
 
 /// "0.25,0.5": numbers from 0 to 1. Throws Error(usage).
 [[nodiscard]] std::vector<double> parse_quantiles(const std::string& text);
 
 /// Collective.
-[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point,
+[[nodiscard]] Problem resolve(const mpi::Communicator& comm, const run::Values& point,
                               const Inputs& inputs);
 
 /// The keys that each rank starts with begin here, and the last one's end: ranks + 1 values.
-[[nodiscard]] std::vector<index_t> input_offsets(const Request& request, index_t ranks);
+[[nodiscard]] std::vector<index_t> input_offsets(const Problem& problem, index_t ranks);
 /// Items a second of this rank's kernel, by a short sort like the one that is asked for.
-[[nodiscard]] double speed_of(const Request& request);
+[[nodiscard]] double speed_of(const Problem& problem);
 
 /// What a point's ranks will hold, send and take.
-[[nodiscard]] std::vector<dist::sort::Forecast> forecast_of(const Request& request, index_t ranks);
+[[nodiscard]] std::vector<dist::sort::Forecast> forecast_of(const Problem& problem, index_t ranks);
 /// What the worst rank will hold, and the slowest take.
-[[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings,
+[[nodiscard]] Need need_of(const Problem& problem, const run::Ceilings& ceilings,
                            index_t ranks_per_node);
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
+void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node);
 
 /// One measured point each, verified and written. Return whether it is right. Collective.
 [[nodiscard]] bool run_keys(const Point& point);
@@ -112,7 +112,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
 [[nodiscard]] bool run_quantiles(const Point& point);
 void print_quantiles_plan(const Asked& asked);
 /// Bytes that quantiles take a rank, where so many are allowed.
-[[nodiscard]] index_t quantiles_memory(const Request& request, index_t allowance);
+[[nodiscard]] index_t quantiles_memory(const Problem& problem, index_t allowance);
 /// From file to file through sorted runs.
 [[nodiscard]] bool run_out_of_core(const Point& point);
 void print_out_of_core(const Asked& asked);
@@ -121,27 +121,27 @@ void print_out_of_core(const Asked& asked);
 void print_apply_in_blocks(const Asked& asked);
 /// Elements of the permutation to apply. Throws Error(bad_data) where they are no rows. Local.
 [[nodiscard]] std::vector<std::uint64_t> read_indices(const run::TableInput& permutation,
-                                                      const Request& request, layout::Range range);
+                                                      const Problem& problem, layout::Range range);
 /// Throws Error(bad_data) on every rank where the permutation is not whole. Collective.
 void require_whole(const mpi::Communicator& comm, const run::TableInput& permutation, bool whole);
 
 /// Where there are no hardware counters: random keys, pairs where rows are permuted.
-[[nodiscard]] run::Counted stand_in(const Request& request);
+[[nodiscard]] run::Counted stand_in(const Problem& problem);
 /// Adds a column of the input, of so many rows, to what `out` names, with its attributes; returns
 /// its place.
 [[nodiscard]] std::size_t add_column(run::Outputs& outputs, const io::DatasetName& out,
-                                     const Inputs& inputs, const Request& request,
+                                     const Inputs& inputs, const Problem& problem,
                                      const io::Column& column, index_t rows);
 /// The same of the plain keys, in the type that they have in the input unless --type names another.
 [[nodiscard]] std::size_t add_keys(run::Outputs& outputs, const io::DatasetName& out,
-                                   const Inputs& inputs, const Request& request, index_t rows);
+                                   const Inputs& inputs, const Problem& problem, index_t rows);
 /// Plain keys to where add_keys() made room, from its row `first` on; the onlooker sees them as
 /// they are held. No call of HDF5. Throws Error(io, cannot_create).
-void write_keys(const Request& request, run::Outputs& outputs, std::size_t place, index_t first,
+void write_keys(const Problem& problem, run::Outputs& outputs, std::size_t place, index_t first,
                 std::span<const std::byte> keys, const io::Onlooker& onlooker = {});
 
 /// The columns of the results that name a point, and how it went through memory.
-[[nodiscard]] std::vector<io::Cell> cells_of(const Request& request, Mode mode = Mode::in_memory);
+[[nodiscard]] std::vector<io::Cell> cells_of(const Problem& problem, Mode mode = Mode::in_memory);
 /// The columns that --by names in a table; rows that have equal numbers in one are in the order of
 /// the next. Throws Error(usage, bad_data).
 [[nodiscard]] std::vector<SortColumn> columns_named(const std::string& by,
@@ -159,12 +159,12 @@ void write_keys(const Request& request, run::Outputs& outputs, std::size_t place
 /// Rows of a key column of the input's layout.
 void read_key(const std::string& file, const SortColumn& column, layout::Range rows, std::byte* to);
 /// Rows of a key column: from the input, or generated.
-void load(const Inputs& inputs, const Request& request, const SortColumn& column,
+void load(const Inputs& inputs, const Problem& problem, const SortColumn& column,
           layout::Range rows, std::byte* to);
 /// Rows of the only key column, of type T, and their content, hashed piece by piece while a cache
 /// holds them.
 template <class T>
-[[nodiscard]] tessera::sort::Content load_and_hash(const Inputs& inputs, const Request& request,
+[[nodiscard]] tessera::sort::Content load_and_hash(const Inputs& inputs, const Problem& problem,
                                                    layout::Range rows, T* to);
 
 }  // namespace tessera::workloads::sort

@@ -41,17 +41,17 @@ KeyMemory key_memory(const SortColumn& column, index_t rows, index_t allowance) 
 
 class Keys {
  public:
-  Keys(const mpi::Communicator& comm, const Inputs& inputs, const Request& request,
+  Keys(const mpi::Communicator& comm, const Inputs& inputs, const Problem& problem,
        index_t allowance)
       : inputs_(inputs),
-        request_(request),
-        column_(request.by.front()),
-        mine_(layout::BlockMap(request.n, comm.size()).range(comm.rank())) {
+        problem_(problem),
+        column_(problem.by.front()),
+        mine_(layout::BlockMap(problem.n, comm.size()).range(comm.rank())) {
     held_ = key_memory(column_, mine_.size(), allowance).held;
     raw_ = machine::Buffer<std::byte>((held_ ? mine_.size() : std::min(mine_.size(), piece_rows)) *
                                       column_.form.bytes);
     bits_ = machine::Buffer<std::uint64_t>(std::min(mine_.size(), piece_rows));
-    if (held_) load(inputs, request, column_, mine_, raw_.data());
+    if (held_) load(inputs, problem, column_, mine_, raw_.data());
   }
 
   void tell(const BitsPiece& piece) const {
@@ -61,9 +61,9 @@ class Keys {
       if (held_)
         from += (at - mine_.begin) * column_.form.bytes;
       else
-        load(inputs_, request_, column_, rows, from);
+        load(inputs_, problem_, column_, rows, from);
       dist::sort::key_word({column_.form.by_number(), from, column_.order}, 0, rows.size(),
-                           bits_.data(), request_.method.threads);
+                           bits_.data(), problem_.method.threads);
       piece(std::as_const(bits_).span().first(static_cast<std::size_t>(rows.size())));
       mpi::heartbeat();
     }
@@ -71,7 +71,7 @@ class Keys {
 
  private:
   const Inputs& inputs_;
-  const Request& request_;
+  const Problem& problem_;
   const SortColumn& column_;
   layout::Range mine_;
   bool held_;
@@ -94,10 +94,10 @@ double value_of(const SortColumn& column, std::uint64_t bits) {
 }
 
 /// Positions of the keys that are wanted: two a quantile.
-std::vector<index_t> positions_of(const Request& request) {
+std::vector<index_t> positions_of(const Problem& problem) {
   std::vector<index_t> positions;
-  for (const double q : request.quantiles) {
-    const QuantilePlace place = dist::sort::quantile_place(q, request.n);
+  for (const double q : problem.quantiles) {
+    const QuantilePlace place = dist::sort::quantile_place(q, problem.n);
     positions.insert(positions.end(), {place.below, place.above});
   }
   return positions;
@@ -127,46 +127,46 @@ index_t faults(const mpi::Communicator& comm, const Keys& keys, std::span<const 
 
 }  // namespace
 
-index_t quantiles_memory(const Request& request, index_t allowance) {
-  return key_memory(request.by.front(), ceil_div(request.n, request.ranks), allowance).bytes;
+index_t quantiles_memory(const Problem& problem, index_t allowance) {
+  return key_memory(problem.by.front(), ceil_div(problem.n, problem.ranks), allowance).bytes;
 }
 
 void print_quantiles_plan(const Asked& asked) {
-  const Request& request = asked.request;
-  const index_t allowance = request.allowance.beside_program();
+  const Problem& problem = asked.problem;
+  const index_t allowance = problem.allowance.beside_program();
   const auto [held, bytes] =
-      key_memory(request.by.front(), ceil_div(request.n, request.ranks), allowance);
-  const index_t program = request.allowance.program;
+      key_memory(problem.by.front(), ceil_div(problem.n, problem.ranks), allowance);
+  const index_t program = problem.allowance.program;
   if (!asked.comm.is_root()) return;
   fmt::print(
       "plan: {} of {} on {}, by counting, three passes as a rule; holds {} a rank{}, the keys are "
       "{}\n",
-      counted(ssize(request.quantiles), "quantile"), counted(request.n, "row"),
-      counted(request.ranks, "rank"), human_bytes(bytes + program), run::of_program_text(program),
+      counted(ssize(problem.quantiles), "quantile"), counted(problem.n, "row"),
+      counted(problem.ranks, "rank"), human_bytes(bytes + program), run::of_program_text(program),
       held ? "in memory" : "read anew in each");
 }
 
 bool run_quantiles(const Point& point) {
   const auto& comm = point.comm;
   const auto& values = point.values;
-  const auto& request = point.request;
-  const auto count = static_cast<index_t>(request.quantiles.size());
+  const auto& problem = point.problem;
+  const auto count = static_cast<index_t>(problem.quantiles.size());
   run::Outputs outputs;
   if (values.has("out"))
     outputs.add(io::parse_dataset_name(values.text("out"), "out"), {count}, Element::f64);
   outputs.open(comm, values);
   mpi::Phases once;
-  const index_t allowance = request.allowance.beside_program();
-  point.session.plan_memory(quantiles_memory(request, allowance) + request.allowance.program);
+  const index_t allowance = problem.allowance.beside_program();
+  point.session.plan_memory(quantiles_memory(problem, allowance) + problem.allowance.program);
   std::optional<Keys> keys;
   mpi::together(comm, "read", [&] {
     const mpi::PhaseScope scope(once, "read");
-    keys.emplace(comm, point.inputs, request, allowance);
+    keys.emplace(comm, point.inputs, problem, allowance);
   });
   const dist::sort::BitsPass pass = [&](const BitsPiece& piece) {
     mpi::together(comm, "read", [&] { keys->tell(piece); });
   };
-  const std::vector<index_t> positions = positions_of(request);
+  const std::vector<index_t> positions = positions_of(problem);
   std::vector<Selected> found;
   run::Measured measured = run::measure(
       comm, values, [] {},
@@ -180,15 +180,15 @@ bool run_quantiles(const Point& point) {
         run::Verdict{"counts", static_cast<double>(faults(comm, *keys, positions, found)), 0};
   }
   std::vector<double> quantiles;
-  for (std::size_t q = 0; q < request.quantiles.size(); ++q) {
-    const double below = value_of(request.by.front(), found[2 * q].bits);
-    const double above = value_of(request.by.front(), found[2 * q + 1].bits);
-    const double t = dist::sort::quantile_place(request.quantiles[q], request.n).fraction;
+  for (std::size_t q = 0; q < problem.quantiles.size(); ++q) {
+    const double below = value_of(problem.by.front(), found[2 * q].bits);
+    const double above = value_of(problem.by.front(), found[2 * q + 1].bits);
+    const double t = dist::sort::quantile_place(problem.quantiles[q], problem.n).fraction;
     quantiles.push_back(t == 0 || below == above ? below : between(below, above, t));
-    if (comm.is_root()) fmt::print("quantile {}: {}\n", request.quantiles[q], quantiles.back());
+    if (comm.is_root()) fmt::print("quantile {}: {}\n", problem.quantiles[q], quantiles.back());
   }
-  measured.columns = cells_of(request);
-  measured.work = static_cast<double>(request.n);
+  measured.columns = cells_of(problem);
+  measured.work = static_cast<double>(problem.n);
   measured.rate_units = "Mkeys/s";
   measured.once = once;
   return outputs.conclude(comm, values, point.session, measured, [&] {

@@ -20,37 +20,37 @@ using run::Values;
 
 class TableSort {
  public:
-  TableSort(const mpi::Communicator& comm, const Inputs& inputs, const Request& request)
+  TableSort(const mpi::Communicator& comm, const Inputs& inputs, const Problem& problem)
       : comm_(comm),
         inputs_(inputs),
-        request_(request),
-        map_(request.n, comm.size()),
+        problem_(problem),
+        map_(problem.n, comm.size()),
         mine_(map_.range(comm.rank())) {}
 
   bool run(const Values& point, run::Session& session) {
     const bool verify = !point.flag("no-verify");
     run::Outputs outputs;
-    open(point, outputs, request_.unique ? 0 : request_.rows_out());
+    open(point, outputs, problem_.unique ? 0 : problem_.rows_out());
     run::Measured measured =
-        request_.task == Task::apply ? read_permutation() : make_permutation(point);
+        problem_.task == Task::apply ? read_permutation() : make_permutation(point);
     index_t faults = 0;
-    if (verify && request_.task == Task::permutation) {
-      if (point.has("out") && !request_.unique && !request_.takes_first())
+    if (verify && problem_.task == Task::permutation) {
+      if (point.has("out") && !problem_.unique && !problem_.takes_first())
         mpi::together(comm_, "verify", [&] { sequence_ = keys_first(); });
       const mpi::PhaseScope scope(once_, "verify");
       faults = faults_of_permutation();
     }
-    if (request_.unique) {
+    if (problem_.unique) {
       const mpi::PhaseScope scope(once_, "distinct");
       permutation_ =
-          sorted_.there && request_.by.back().form.goes_by_number()
+          sorted_.there && problem_.by.back().form.goes_by_number()
               ? dist::sort::first_of_each(comm_, sorted_.pairs.span())
-              : first_of_each(comm_, map_, key_columns(), permutation_, request_.method.threads);
+              : first_of_each(comm_, map_, key_columns(), permutation_, problem_.method.threads);
     }
     sorted_ = {};
     first_ = rows_here();
     comm_.sum_before(std::span(&first_, 1));
-    if (request_.unique) {
+    if (problem_.unique) {
       outputs = {};
       open(point, outputs, comm_.sum(rows_here()));
     }
@@ -60,13 +60,13 @@ class TableSort {
       const mpi::PhaseScope scope(once_, "verify");
       carried.faults += order_->faults();
     }
-    if (request_.task == Task::apply) measured.seconds = {carried.seconds};
+    if (problem_.task == Task::apply) measured.seconds = {carried.seconds};
     if (verify)
       measured.verdict =
           run::Verdict{"order_and_hash", static_cast<double>(faults + carried.faults), 0};
-    measured.columns = cells_of(request_);
-    measured.stand_in = [this] { return stand_in(request_); };
-    measured.work = static_cast<double>(request_.n);
+    measured.columns = cells_of(problem_);
+    measured.stand_in = [this] { return stand_in(problem_); };
+    measured.work = static_cast<double>(problem_.n);
     measured.rate_units = "Mkeys/s";
     measured.once = once_;
     return outputs.conclude(comm_, point, session, measured, [&] {
@@ -85,8 +85,8 @@ class TableSort {
 
   [[nodiscard]] std::vector<KeyColumn> key_columns() const {
     std::vector<KeyColumn> columns;
-    for (std::size_t c = 0; c < request_.by.size(); ++c)
-      columns.push_back({request_.by[c].form, key_data_[c].data(), request_.by[c].order});
+    for (std::size_t c = 0; c < problem_.by.size(); ++c)
+      columns.push_back({problem_.by[c].form, key_data_[c].data(), problem_.by[c].order});
     return columns;
   }
 
@@ -97,10 +97,10 @@ class TableSort {
     mpi::together(comm_, "create output", [&] {
       if (point.has("out")) {
         const io::DatasetName out = io::parse_table_name(point.text("out"), "out");
-        for (const io::Column& column : request_.carried)
-          column_places_.push_back(add_column(outputs, out, inputs_, request_, column, rows));
-        if (request_.generated())
-          column_places_.push_back(add_keys(outputs, out, inputs_, request_, rows));
+        for (const io::Column& column : problem_.carried)
+          column_places_.push_back(add_column(outputs, out, inputs_, problem_, column, rows));
+        if (problem_.generated())
+          column_places_.push_back(add_keys(outputs, out, inputs_, problem_, rows));
       }
       if (point.has("argsort"))
         permutation_place_ = outputs.add(io::parse_dataset_name(point.text("argsort"), "argsort"),
@@ -112,9 +112,9 @@ class TableSort {
   /// The column of the result that holds each key.
   [[nodiscard]] std::vector<std::size_t> holders() const {
     std::vector<std::size_t> holders;
-    for (const SortColumn& key : request_.by) {
+    for (const SortColumn& key : problem_.by) {
       std::size_t c = 0;
-      while (c < request_.carried.size() && request_.carried[c].path != key.column.path) ++c;
+      while (c < problem_.carried.size() && problem_.carried[c].path != key.column.path) ++c;
       holders.push_back(c);
     }
     return holders;
@@ -129,7 +129,7 @@ class TableSort {
     const std::vector<std::size_t> columns = holders();
     for (std::size_t k = 0; k < columns.size(); ++k) {
       const std::size_t c = columns[k];
-      if (c == column_places_.size() || !key_in_row(inputs_, request_, request_.by[k])) return {};
+      if (c == column_places_.size() || !key_in_row(inputs_, problem_, problem_.by[k])) return {};
       if (!sequence.empty() && sequence.back() == c) continue;
       if (holds_key[c]) return {};
       holds_key[c] = true;
@@ -147,7 +147,7 @@ class TableSort {
       return dist::sort::permuted_in_place(comm_.size(), bytes);
     };
     return comm_.size() == 1 &&
-           std::none_of(request_.carried.begin(), request_.carried.end(),
+           std::none_of(problem_.carried.begin(), problem_.carried.end(),
                         [&](const io::Column& column) { return in_place(column.row_bytes()); });
   }
 
@@ -155,47 +155,47 @@ class TableSort {
   [[nodiscard]] index_t faults_of_permutation() {
     if (!sequence_.empty()) {
       mpi::together(comm_, "verify", [&] {
-        order_.emplace(comm_, permutation_, request_.by.size(), request_.method.threads);
+        order_.emplace(comm_, permutation_, problem_.by.size(), problem_.method.threads);
       });
       if (hashes_say_all()) return 0;
-      return dist::sort::is_permutation(comm_, map_, permutation_, request_.seed,
-                                        request_.method.threads)
+      return dist::sort::is_permutation(comm_, map_, permutation_, problem_.seed,
+                                        problem_.method.threads)
                  ? 0
                  : 1;
     }
     if (sorted_.there)
-      return dist::sort::faults(comm_, map_, key_columns(), sorted_, permutation_, request_.seed,
-                                request_.method.threads);
-    return request_.takes_first()
-               ? faults_of_first(comm_, map_, key_columns(), permutation_, request_.method.threads)
-               : dist::sort::faults(comm_, map_, key_columns(), permutation_, request_.seed,
-                                    request_.method.threads);
+      return dist::sort::faults(comm_, map_, key_columns(), sorted_, permutation_, problem_.seed,
+                                problem_.method.threads);
+    return problem_.takes_first()
+               ? faults_of_first(comm_, map_, key_columns(), permutation_, problem_.method.threads)
+               : dist::sort::faults(comm_, map_, key_columns(), permutation_, problem_.seed,
+                                    problem_.method.threads);
   }
 
   /// What brings the rows in order also tells of them what carried columns do not.
   [[nodiscard]] bool keeps_digits(const Values& point) const {
-    return !point.has("out") || request_.unique;
+    return !point.has("out") || problem_.unique;
   }
 
   run::Measured make_permutation(const Values& point) {
     mpi::together(comm_, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
-      for (const SortColumn& column : request_.by) {
+      for (const SortColumn& column : problem_.by) {
         key_data_.emplace_back(checked_mul(mine_.size(), column.form.bytes, "a key column"));
-        load(inputs_, request_, column, mine_, key_data_.back().data());
+        load(inputs_, problem_, column, mine_, key_data_.back().data());
       }
     });
     const std::vector<KeyColumn> columns = key_columns();
     return run::measure(
         comm_, point, [] {},
         [&](mpi::Phases& phases) {
-          if (request_.takes_first()) {
+          if (problem_.takes_first()) {
             permutation_ =
-                argsort_first(comm_, map_, columns, *request_.top, request_.method, phases);
+                argsort_first(comm_, map_, columns, *problem_.top, problem_.method, phases);
             return;
           }
           permutation_.resize(static_cast<std::size_t>(mine_.size()));
-          argsort(comm_, map_, columns, request_.method, permutation_.data(), phases,
+          argsort(comm_, map_, columns, problem_.method, permutation_.data(), phases,
                   keeps_digits(point) ? &sorted_ : nullptr);
         });
   }
@@ -203,10 +203,10 @@ class TableSort {
   run::Measured read_permutation() {
     mpi::together(comm_, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
-      permutation_ = read_indices(*inputs_.permutation, request_, mine_);
+      permutation_ = read_indices(*inputs_.permutation, problem_, mine_);
     });
     require_whole(comm_, *inputs_.permutation,
-                  dist::sort::is_permutation(comm_, map_, permutation_, request_.seed));
+                  dist::sort::is_permutation(comm_, map_, permutation_, problem_.seed));
     run::Measured measured;
     measured.phases.resize(1);
     return measured;
@@ -220,7 +220,7 @@ class TableSort {
     }
     Carrier carrier(comm_,
                     {.inputs = inputs_,
-                     .request = request_,
+                     .problem = problem_,
                      .map = map_,
                      .permutation = permutation_,
                      .first = first_,
@@ -231,8 +231,8 @@ class TableSort {
     const std::vector<std::size_t> columns = holders();
     for (const std::size_t c : sequence_) {
       std::vector<const SortColumn*> keys;
-      for (std::size_t k = 0; order_ && k < request_.by.size(); ++k)
-        if (columns[k] == c) keys.push_back(&request_.by[k]);
+      for (std::size_t k = 0; order_ && k < problem_.by.size(); ++k)
+        if (columns[k] == c) keys.push_back(&problem_.by[k]);
       carrier.carry(c, keys, outputs, column_places_[c]);
     }
     return {carrier.faults(), carrier.seconds()};
@@ -240,7 +240,7 @@ class TableSort {
 
   mpi::Communicator comm_;
   const Inputs& inputs_;
-  const Request& request_;
+  const Problem& problem_;
   layout::BlockMap map_;
   layout::Range mine_;
   mpi::Phases once_;
@@ -256,14 +256,14 @@ class TableSort {
 
 }  // namespace
 
-std::vector<std::uint64_t> read_indices(const run::TableInput& permutation, const Request& request,
+std::vector<std::uint64_t> read_indices(const run::TableInput& permutation, const Problem& problem,
                                         layout::Range range) {
   const io::DatasetName& name = permutation.name();
   std::vector<std::uint64_t> indices(static_cast<std::size_t>(range.size()));
-  io::read_numbers(name.file, request.permutation, range, Element::i64,
+  io::read_numbers(name.file, problem.permutation, range, Element::i64,
                    reinterpret_cast<std::byte*>(indices.data()));
   const auto outside = std::find_if(indices.begin(), indices.end(), [&](std::uint64_t index) {
-    return index >= static_cast<std::uint64_t>(request.n);
+    return index >= static_cast<std::uint64_t>(problem.n);
   });
   if (outside != indices.end()) {
     throw Error(
@@ -271,7 +271,7 @@ std::vector<std::uint64_t> read_indices(const run::TableInput& permutation, cons
         fmt::format(
             "{} is no permutation: element {} is {}, outside 0 to {}; give what --argsort wrote",
             name.text(), range.begin + (outside - indices.begin()), static_cast<index_t>(*outside),
-            request.n - 1));
+            problem.n - 1));
   }
   return indices;
 }
@@ -285,7 +285,7 @@ void require_whole(const mpi::Communicator& comm, const run::TableInput& permuta
 }
 
 bool run_table(const Point& point) {
-  return TableSort(point.comm, point.inputs, point.request).run(point.values, point.session);
+  return TableSort(point.comm, point.inputs, point.problem).run(point.values, point.session);
 }
 
 }  // namespace tessera::workloads::sort

@@ -40,10 +40,10 @@ Check<T>::Check(const Point& point, const DistributedField<T>& u, index_t first,
     : point_(point),
       u_(u),
       phases_(phases),
-      conserves_(!u.problem().terms.any() && conserves(u.problem().stencil, u.problem().sides)) {
+      conserves_(!u.scheme().terms.any() && conserves(u.scheme().stencil, u.scheme().sides)) {
   const index_t steps = last - first;
   const index_t followed =
-      dist::stencil::sample_steps(u.problem(), steps, std::min(steps, u.halo_steps()));
+      dist::stencil::sample_steps(u.scheme(), steps, std::min(steps, u.halo_steps()));
   const index_t late = std::min(followed, steps - followed);
   steps_ = {first, first + followed, last - late, last};
 }
@@ -61,7 +61,7 @@ void Check<T>::at(index_t step) {
   const mpi::PhaseScope scope(phases_, "verify");
   const auto begin = [&](std::vector<Samples>& samples, index_t steps, std::uint64_t seed) {
     for (index_t field = 0; field < u_.fields(); ++field)
-      samples.emplace_back(point_.comm, u_, steps, point_.request.seed + seed, field);
+      samples.emplace_back(point_.comm, u_, steps, point_.problem.seed + seed, field);
   };
   const auto record = [&](std::vector<Samples>& samples) {
     for (Samples& of_field : samples) of_field.record(u_);
@@ -82,10 +82,10 @@ run::Verdict Check<T>::verdict() const {
   for (const Samples& samples : late_) wrong += samples.wrong();
   if (!conserves_ || wrong > 0) return {"samples", static_cast<double>(wrong), 0};
   const auto after = sums();
-  const tessera::stencil::Stencil& stencil = u_.problem().stencil;
+  const tessera::stencil::Stencil& stencil = u_.scheme().stencil;
   const auto steps = static_cast<double>(steps_[3] - steps_[0]);
   const Drift drift = drift_of<T>(steps, static_cast<double>(stencil.taps.size()));
-  const double small = drift.each * static_cast<double>(u_.problem().global.volume());
+  const double small = drift.each * static_cast<double>(u_.scheme().global.volume());
   double most = 0;
   bool looked = false;
   for (std::size_t field = 0; field < after.size(); ++field) {

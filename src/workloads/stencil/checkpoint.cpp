@@ -22,8 +22,8 @@ namespace {
 std::string previous_name(const std::string& file) { return file + ".previous"; }
 
 /// Everything that a step depends on beside the field, in words and a hash.
-std::string problem_text(const Request& request) {
-  const auto& stencil = request.problem().stencil;
+std::string problem_text(const Problem& problem) {
+  const auto& stencil = problem.scheme().stencil;
   std::uint64_t hash = 0;
   const auto add = [&](double value) { hash = mix64(hash ^ std::bit_cast<std::uint64_t>(value)); };
   for (const auto& tap : stencil.taps) {
@@ -32,26 +32,26 @@ std::string problem_text(const Request& request) {
   }
   add(stencil.previous);
   std::vector<std::string> sides;
-  for (std::size_t d = 3 - static_cast<std::size_t>(request.dims()); d < 3; ++d) {
-    for (const auto& side : request.problem().sides[d]) {
+  for (std::size_t d = 3 - static_cast<std::size_t>(problem.dims()); d < 3; ++d) {
+    for (const auto& side : problem.scheme().sides[d]) {
       sides.emplace_back(name(side.kind));
       add(side.value);
     }
   }
-  const index_t fields = request.shape.fields;
+  const index_t fields = problem.shape.fields;
   return fmt::format("{} on {}{} ({}), {}, {:016x}", stencil.name,
                      fields == 1 ? "" : fmt::format("{} times ", fields),
-                     fmt::join(request.extents(), "x"), name(request.element),
+                     fmt::join(problem.extents(), "x"), name(problem.element),
                      fmt::join(sides, " "), hash);
 }
 
 /// The datasets of a checkpoint: every field and, with two time levels, the level before each.
-std::vector<std::string> level_names(const Request& request) {
+std::vector<std::string> level_names(const Problem& problem) {
   std::vector<std::string> names;
-  for (index_t field = 0; field < request.shape.fields; ++field) {
+  for (index_t field = 0; field < problem.shape.fields; ++field) {
     const std::string number = field == 0 ? "" : fmt::format("_{}", field + 1);
     names.push_back("/u" + number);
-    if (request.problem().stencil.two_levels()) names.push_back("/past" + number);
+    if (problem.scheme().stencil.two_levels()) names.push_back("/past" + number);
   }
   return names;
 }
@@ -62,7 +62,7 @@ auto levels_of(Field& u) {
   std::vector<decltype(u.now())> levels;
   for (index_t field = 0; field < u.fields(); ++field) {
     levels.push_back(u.now(field));
-    if (u.problem().stencil.two_levels()) levels.push_back(u.past(field));
+    if (u.scheme().stencil.two_levels()) levels.push_back(u.past(field));
   }
   return levels;
 }
@@ -101,20 +101,20 @@ struct Found {
 };
 
 /// start: of this run, empty where it need not be that of the checkpoint.
-Found look_into(const mpi::Communicator& comm, const std::string& file, const Request& request,
+Found look_into(const mpi::Communicator& comm, const std::string& file, const Problem& problem,
                 const std::string& wanted, const std::string& start) {
   Found found;
-  found.sums.resize(level_names(request).size());
+  found.sums.resize(level_names(problem).size());
   mpi::on_root(comm, "resume", [&] {
     try {
       const io::Notes notes(file);
       require(notes.has("checkpoint_problem"), ExitCode::bad_data,
               fmt::format("'{}' is no checkpoint", file));
-      const std::string problem = notes.text("checkpoint_problem");
-      if (problem != wanted)
+      const std::string kept = notes.text("checkpoint_problem");
+      if (kept != wanted)
         throw Error(ExitCode::usage,
                     fmt::format("'{}' is a checkpoint of another problem ({}) than this one ({})",
-                                file, problem, wanted));
+                                file, kept, wanted));
       require(
           start.empty() || !notes.has("checkpoint_start") ||
               notes.text("checkpoint_start") == start,
@@ -123,7 +123,7 @@ Found look_into(const mpi::Communicator& comm, const std::string& file, const Re
               "'{}' is a checkpoint of a run from another field; name another --checkpoint, or go "
               "on from it all the same with --resume {}",
               file, file));
-      const auto names = level_names(request);
+      const auto names = level_names(problem);
       for (std::size_t i = 0; i < names.size(); ++i) found.sums[i] = notes.checksum(names[i]);
       found.step = notes.integer("checkpoint_step");
     } catch (const Error& error) {
@@ -141,7 +141,7 @@ Found look_into(const mpi::Communicator& comm, const std::string& file, const Re
 template <class T>
 bool load_checkpoint(const Point& point, const std::string& file, const Found& found,
                      DistributedField<T>& u) {
-  const auto names = level_names(point.request);
+  const auto names = level_names(point.problem);
   const auto levels = levels_of(u);
   std::string failure;
   try {
@@ -155,7 +155,7 @@ bool load_checkpoint(const Point& point, const std::string& file, const Found& f
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::uint64_t mine = u.box().empty() ? 0
                                                : tessera::stencil::field_hash<T>(
-                                                     levels[i], u.box().low, u.problem().global);
+                                                     levels[i], u.box().low, u.scheme().global);
     same = io::checksum_text(point.comm.sum(mine)) == found.sums[i] && same;
   }
   return same;
@@ -165,7 +165,7 @@ bool load_checkpoint(const Point& point, const std::string& file, const Found& f
 
 template <class T>
 std::string problem_of(const Point& point, const DistributedField<T>& u) {
-  return problem_text(point.request) + identity_of(point, u);
+  return problem_text(point.problem) + identity_of(point, u);
 }
 
 template <class T>
@@ -174,7 +174,7 @@ std::string start_of(const Point& point, const DistributedField<T>& u) {
   for (const auto& level : levels_of(u)) {
     const std::uint64_t mine =
         u.box().empty() ? 0
-                        : tessera::stencil::field_hash<T>(level, u.box().low, u.problem().global);
+                        : tessera::stencil::field_hash<T>(level, u.box().low, u.scheme().global);
     all = mix64(all) + point.comm.sum(mine);
   }
   return io::checksum_text(all);
@@ -188,7 +188,7 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
       u_(u),
       phases_(phases),
       file_(io::behind_links(point.values.text("checkpoint"))),
-      problem_(problem_of(point, u)),
+      identity_(problem_of(point, u)),
       start_(std::move(start)),
       series_(series),
       leave_(std::move(leave)),
@@ -228,7 +228,7 @@ void Checkpoints<T>::at(index_t step) {
     throw mpi::AgreedError(
         ExitCode::stopped_early,
         fmt::format("stopped by a signal after step {} of {}; go on with --resume {}", step,
-                    point_.request.shape.steps, written_ > 0 ? "auto" : "auto from the start"));
+                    point_.problem.shape.steps, written_ > 0 ? "auto" : "auto from the start"));
   }
   plan_next(step, state[2]);
 }
@@ -251,10 +251,10 @@ template <class T>
 void Checkpoints<T>::write(index_t step) {
   const mpi::PhaseScope scope(phases_, "checkpoint");
   u_.bring();
-  const hid_t type = io::native_type(point_.request.element);
+  const hid_t type = io::native_type(point_.problem.element);
   std::vector<io::DatasetSpec> specs;
-  for (const std::string& name : level_names(point_.request))
-    specs.push_back({name, point_.request.extents(), type, {}});
+  for (const std::string& name : level_names(point_.problem))
+    specs.push_back({name, point_.problem.extents(), type, {}});
   const auto seen = series_ != nullptr ? series_->seen() : MatrixView<const double>{};
   if (series_ != nullptr)
     specs.push_back({"/series", {seen.rows, seen.cols}, io::native_type(Element::f64), {}});
@@ -281,7 +281,7 @@ void Checkpoints<T>::write(index_t step) {
   });
   out.publish([&](hid_t group) {
     io::write_attribute(group, "checkpoint_step", step);
-    io::write_attribute(group, "checkpoint_problem", problem_);
+    io::write_attribute(group, "checkpoint_problem", identity_);
     io::write_attribute(group, "checkpoint_start", start_);
     if (series_ == nullptr) return;
     io::write_attribute(group, "checkpoint_series", series_->identity());
@@ -310,16 +310,16 @@ Begin resume(const Point& point, DistributedField<T>& u, const std::string& star
       any ? io::behind_links(values.text("checkpoint")) : values.text("resume");
   std::vector<std::string> files{named};
   if (any) files.push_back(previous_name(named));
-  const std::string problem = problem_of(point, u);
+  const std::string identity = problem_of(point, u);
   std::string why;
   for (const std::string& file : files) {
-    const Found found = look_into(point.comm, file, point.request, problem, any ? start : "");
+    const Found found = look_into(point.comm, file, point.problem, identity, any ? start : "");
     if (found.step >= 0 && load_checkpoint(point, file, found, u)) {
       mpi::together(point.comm, "resume", [&] {
-        require(found.step <= point.request.shape.steps, ExitCode::usage,
+        require(found.step <= point.problem.shape.steps, ExitCode::usage,
                 fmt::format("'{}' is after step {}, beyond --steps {}", file, found.step,
-                            point.request.shape.steps));
-        load_given(point.request, point.inputs, u);
+                            point.problem.shape.steps));
+        load_given(point.problem, point.inputs, u);
       });
       if (point.comm.is_root()) fmt::print("resumed: {} after step {}\n", file, found.step);
       return {found.step, file};
@@ -332,7 +332,7 @@ Begin resume(const Point& point, DistributedField<T>& u, const std::string& star
     if (!any)
       throw Error(io::file_exists(named) ? ExitCode::bad_data : ExitCode::missing_input,
                   why + "; name another checkpoint");
-    load(point.request, point.inputs, u);  // what was read of a damaged one goes
+    load(point.problem, point.inputs, u);  // what was read of a damaged one goes
   });
   return {};
 }

@@ -14,7 +14,7 @@
 namespace tessera::workloads::stencil {
 namespace {
 
-using dist::stencil::Problem;
+using dist::stencil::Scheme;
 using dist::stencil::Term;
 using dist::stencil::TermFields;
 
@@ -28,9 +28,9 @@ Bytes missing_in(const run::Input& input, const Box3& box, int dims) {
 }
 
 /// The rows of the field's first dimension that a rank looks at.
-Box3 part_of(const Request& request, const mpi::Communicator& comm) {
-  Box3 box{{}, request.problem().global};
-  const int d = 3 - request.dims();
+Box3 part_of(const Problem& problem, const mpi::Communicator& comm) {
+  Box3 box{{}, problem.scheme().global};
+  const int d = 3 - problem.dims();
   const index_t n = box.high[d];
   box.low[d] = n * comm.rank() / comm.size();
   box.high[d] = n * (comm.rank() + 1) / comm.size();
@@ -58,16 +58,16 @@ Unlike unlike(const Bytes& domain, const Bytes& other, Beyond beyond, index_t be
   return found;
 }
 
-std::string place_text(const Request& request, index_t at) {
+std::string place_text(const Problem& problem, index_t at) {
   std::vector<std::string> place;
-  const auto extents = request.extents();
+  const auto extents = problem.extents();
   for (auto extent = extents.rbegin(); extent != extents.rend(); at /= *extent++)
     place.insert(place.begin(), std::to_string(at % *extent));
   return join(place, ",");
 }
 
 /// Collective.
-void require_alike(const mpi::Communicator& comm, const Request& request, const run::Input& first,
+void require_alike(const mpi::Communicator& comm, const Problem& problem, const run::Input& first,
                    const run::Input& other, Unlike mine) {
   const index_t count = comm.sum(mine.count), at = -comm.max(-mine.first);
   mpi::on_root(comm, "open input", [&] {
@@ -75,8 +75,8 @@ void require_alike(const mpi::Communicator& comm, const Request& request, const 
             fmt::format(
                 "{} and {} differ in which cells have a value, {} of {}, the first at [{}]; with "
                 "--fill mask the first one's are the domain of all",
-                first.name().text(), other.name().text(), count, request.problem().global.volume(),
-                place_text(request, at)));
+                first.name().text(), other.name().text(), count, problem.scheme().global.volume(),
+                place_text(problem, at)));
   });
 }
 
@@ -98,46 +98,46 @@ std::vector<Other> others_of(const Inputs& inputs) {
 }  // namespace
 
 void find_domain(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
-                 Request& request) {
+                 Problem& problem) {
   if (point.text("fill") != "mask") return;
   Domain& domain = *inputs.domain;
   if (!domain.known) {
     const run::Input& first = *inputs.in.front();
-    const Box3 part = part_of(request, comm);
-    const int d = 3 - request.dims();
+    const Box3 part = part_of(problem, comm);
+    const int d = 3 - problem.dims();
     const index_t row = part.empty() ? 0 : part.volume() / part.size()[d],
                   begin = part.low[d] * row;
     Bytes mine;
-    mpi::together(comm, "open input", [&] { mine = missing_in(first, part, request.dims()); });
+    mpi::together(comm, "open input", [&] { mine = missing_in(first, part, problem.dims()); });
     for (const Other& other : others_of(inputs)) {
       Unlike found;
       mpi::together(comm, "open input", [&] {
-        found = unlike(mine, missing_in(*other.input, part, request.dims()), other.beyond, begin);
+        found = unlike(mine, missing_in(*other.input, part, problem.dims()), other.beyond, begin);
       });
-      require_alike(comm, request, first, *other.input, found);
+      require_alike(comm, problem, first, *other.input, found);
     }
     index_t count = 0;
     for (const std::uint8_t one : mine) count += one;
     domain = {true, comm.sum(count)};
   }
-  request.outside = domain.outside;
-  request.shape.problem.terms.present[static_cast<std::size_t>(Term::walls)] = domain.outside > 0;
+  problem.outside = domain.outside;
+  problem.shape.scheme.terms.present[static_cast<std::size_t>(Term::walls)] = domain.outside > 0;
 }
 
 template <class T>
-void load_walls(const Request& request, const Inputs& inputs, TermFields<T>& fields) {
+void load_walls(const Problem& problem, const Inputs& inputs, TermFields<T>& fields) {
   const GridView<T> walls = fields[Term::walls];
   if (walls.data == nullptr) return;
-  const Problem& problem = request.problem();
-  const Index3 reach = problem.stencil.radius;
+  const Scheme& scheme = problem.scheme();
+  const Index3 reach = scheme.stencil.radius;
   Box3 around = fields.box();
   for (int d = 0; d < 3; ++d) {
     around.low[d] -= reach[d];
     around.high[d] += reach[d];
   }
   Bytes bytes(static_cast<std::size_t>(around.volume()));
-  const auto outside = grid_view(bytes.data(), around.size(), request.dims());
-  each_unrolled(problem, around, [&](const Box3& part, Index3 shift) {
+  const auto outside = grid_view(bytes.data(), around.size(), problem.dims());
+  each_unrolled(scheme, around, [&](const Box3& part, Index3 shift) {
     Box3 in_file = part;
     Index3 from;
     for (int d = 0; d < 3; ++d) {
@@ -147,9 +147,9 @@ void load_walls(const Request& request, const Inputs& inputs, TermFields<T>& fie
     }
     io::read_missing_grid(inputs.in.front()->name(), in_file, outside.box(from, part.size()));
   });
-  tessera::stencil::complete(problem.sides, problem.global, around, outside);
-  tessera::stencil::fill_walls<T>(problem.stencil, outside.box(reach, fields.box().size()), walls,
-                                  request.method.threads);
+  tessera::stencil::complete(scheme.sides, scheme.global, around, outside);
+  tessera::stencil::fill_walls<T>(scheme.stencil, outside.box(reach, fields.box().size()), walls,
+                                  problem.method.threads);
 }
 
 template <class T>
@@ -161,7 +161,7 @@ void leave_out(const tessera::stencil::Terms<T>& terms, index_t z, index_t y, in
 }
 
 #define TESSERA_INSTANTIATE(T)                                             \
-  template void load_walls(const Request&, const Inputs&, TermFields<T>&); \
+  template void load_walls(const Problem&, const Inputs&, TermFields<T>&); \
   template void leave_out(const tessera::stencil::Terms<T>&, index_t, index_t, index_t, T*);
 TESSERA_INSTANTIATE(Half)
 TESSERA_INSTANTIATE(float)

@@ -39,91 +39,91 @@ struct Place {
 /// exchanges.
 template <class T>
 void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                     const Place& place, Request& request) {
+                     const Place& place, Problem& problem) {
   run::Residence residence{
-      .ranks = request.shape.ranks, .limit = point.bytes("device-memory"), .saves_one_rank = true};
-  residence.possible = place.row != nullptr && place.all && !request.problem().terms.any();
-  auto shape = request.shape;
+      .ranks = problem.shape.ranks, .limit = point.bytes("device-memory"), .saves_one_rank = true};
+  residence.possible = place.row != nullptr && place.all && !problem.scheme().terms.any();
+  auto shape = problem.shape;
   const auto plan = [&](mpi::DeviceWay way) {
     shape.rates = gpu_rates(way);
     return make_plan(shape);
   };
   if (residence.possible && shape.ranks == comm.size()) {
     shape.pass_steps =
-        dist::stencil::steps_of_a_pass<T>(request.problem(), request.plan.grid, request.method);
+        dist::stencil::steps_of_a_pass<T>(problem.scheme(), problem.plan.grid, problem.method);
     residence.device_bytes = dist::stencil::DeviceStencil<T>::device_bytes(
-        request.problem(), request.plan.grid, comm.rank(), plan(mpi::DeviceWay::ipc).halo_steps,
+        problem.scheme(), problem.plan.grid, comm.rank(), plan(mpi::DeviceWay::ipc).halo_steps,
         shape.fields);
   }
-  request.gpus = inputs.gpus->at(comm, point, residence);
-  if (request.gpus == nullptr) return;
-  request.plan = plan(request.gpus->way());
-  request.shape = shape;
-  if (point.text("overlap") == "auto") request.method.overlap = dist::stencil::Overlap::yes;
+  problem.gpus = inputs.gpus->at(comm, point, residence);
+  if (problem.gpus == nullptr) return;
+  problem.plan = plan(problem.gpus->way());
+  problem.shape = shape;
+  if (point.text("overlap") == "auto") problem.method.overlap = dist::stencil::Overlap::yes;
 }
 
 /// The slabs of a rank that drives a GPU, by the plan.
 template <class T>
-void cut_slabs(const mpi::Communicator& comm, const Place& place, Request& request) {
-  const auto& shape = request.shape;
+void cut_slabs(const mpi::Communicator& comm, const Place& place, Problem& problem) {
+  const auto& shape = problem.shape;
   if (!place.drives || shape.device_memory == 0) return;
-  const index_t steps = std::min(request.plan.halo_steps, std::max<index_t>(1, shape.steps));
-  request.slabs = dist::stencil::slabs_of<T>(request.problem(), request.plan.grid,
+  const index_t steps = std::min(problem.plan.halo_steps, std::max<index_t>(1, shape.steps));
+  problem.slabs = dist::stencil::slabs_of<T>(problem.scheme(), problem.plan.grid,
                                              std::min<index_t>(comm.rank(), shape.ranks - 1), steps,
-                                             request.method);
+                                             problem.method);
 }
 
 /// How fields that stay on the host go through the GPUs between two exchanges, and the steps
 /// between those: the more, the less crosses the bus.
 template <class T>
 void choose_slabs(const mpi::Communicator& comm, const Values& point, const Place& place,
-                  Request& request) {
-  auto& shape = request.shape;
+                  Problem& problem) {
+  auto& shape = problem.shape;
   const index_t room = run::device_room(comm, point);
   if (room == 0) return;  // a plan where there is no GPU
-  request.method.tuning.device_memory = shape.device_memory = room;
+  problem.method.tuning.device_memory = shape.device_memory = room;
   double slowest = std::numeric_limits<double>::max();
   if (place.drives) {
     shape.pass_steps =
-        dist::stencil::steps_of_a_pass<T>(request.problem(), request.plan.grid, request.method);
+        dist::stencil::steps_of_a_pass<T>(problem.scheme(), problem.plan.grid, problem.method);
     shape.device_rates = tessera::stencil::slab_rates();
     slowest = shape.device_rates.memory;
   }
   shape.pass_steps = comm.max(shape.pass_steps);
   shape.device_rates.memory = -comm.max(-slowest);
   mpi::together(comm, "plan", [&] {
-    request.plan = make_plan(shape);
-    cut_slabs<T>(comm, place, request);
+    problem.plan = make_plan(shape);
+    cut_slabs<T>(comm, place, problem);
   });
 }
 
 /// Boxes by the speed that each rank shows in a stretch between two exchanges of the plan so far.
 template <class T>
 void choose_shares(const mpi::Communicator& comm, const Values& point, const Place& place,
-                   Request& request) {
-  auto& shape = request.shape;
-  shape.weights = run::weights_of(comm, point, place.drives, [&] { return speed_of(request); });
+                   Problem& problem) {
+  auto& shape = problem.shape;
+  shape.weights = run::weights_of(comm, point, place.drives, [&] { return speed_of(problem); });
   if (shape.weights.empty()) return;
   mpi::together(comm, "plan", [&] {
     require(!shape.parts, ExitCode::usage,
             "boxes go by the ranks' speed (--gpu-ranks, --shares measured) along one dimension; "
             "drop --grid, or "
             "take --shares equal");
-    shape.halo_steps = request.plan.halo_steps;
-    request.plan = make_plan(shape);
-    cut_slabs<T>(comm, place, request);
+    shape.halo_steps = problem.plan.halo_steps;
+    problem.plan = make_plan(shape);
+    cut_slabs<T>(comm, place, problem);
   });
 }
 
 }  // namespace
 
 void choose_place(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                  Request& request) {
+                  Problem& problem) {
   // What a device does not hold goes through it in slabs: it needs room for some of them.
   const auto needed = [&] {
     constexpr index_t enough = index_t{1} << 30;
     const index_t asked = point.bytes("device-memory");
-    return std::min(dist::stencil::forecast(request.shape, request.plan, comm.rank()).field_bytes,
+    return std::min(dist::stencil::forecast(problem.shape, problem.plan, comm.rank()).field_bytes,
                     asked > 0 ? asked : enough);
   };
   Place place;
@@ -132,14 +132,14 @@ void choose_place(const mpi::Communicator& comm, const Values& point, const Inpu
   if (place.row != nullptr) {
     place.drives = run::drives_gpu(comm, point);
     place.all = comm.sum(index_t{place.drives ? 1 : 0}) == comm.size();
-    request.method.kernel = place.drives ? place.row : nullptr;  // the best one of the host
-    request.kernel = fmt::format("{}{}", place.row->name, place.all ? "" : "+auto");
+    problem.method.kernel = place.drives ? place.row : nullptr;  // the best one of the host
+    problem.kernel = fmt::format("{}{}", place.row->name, place.all ? "" : "+auto");
   }
-  dispatch_kept(request.element, [&]<class T>(Type<T>) {
-    choose_exchange<T>(comm, point, inputs, place, request);
-    if (request.gpus != nullptr) return;
-    if (place.row != nullptr) choose_slabs<T>(comm, point, place, request);
-    choose_shares<T>(comm, point, place, request);
+  dispatch_kept(problem.element, [&]<class T>(Type<T>) {
+    choose_exchange<T>(comm, point, inputs, place, problem);
+    if (problem.gpus != nullptr) return;
+    if (place.row != nullptr) choose_slabs<T>(comm, point, place, problem);
+    choose_shares<T>(comm, point, place, problem);
   });
 }
 

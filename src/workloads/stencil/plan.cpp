@@ -15,38 +15,38 @@ namespace {
 using dist::stencil::Forecast;
 
 /// Of what tells where walls are to be, a byte a point as far around the box as steps read.
-index_t domain_bytes(const Request& request, index_t rank) {
-  if (request.outside == 0) return 0;
-  Index3 size = request.plan.grid.of(rank).size();
+index_t domain_bytes(const Problem& problem, index_t rank) {
+  if (problem.outside == 0) return 0;
+  Index3 size = problem.plan.grid.of(rank).size();
   for (int d = 0; d < 3; ++d)
-    size[d] += 2 * request.problem().stencil.radius[d] * request.plan.halo_steps;
+    size[d] += 2 * problem.scheme().stencil.radius[d] * problem.plan.halo_steps;
   return size.volume();
 }
 
 /// What the check and the files take beside the field.
-index_t beside(const Request& request, index_t rank) {
+index_t beside(const Problem& problem, index_t rank) {
   constexpr index_t samples = 16,
                     longest_sample = 200000;  // values; one step of weights may need more
-  const auto& stencil = request.problem().stencil;
+  const auto& stencil = problem.scheme().stencil;
   index_t points = 1;
   for (int d = 0; d < 3; ++d)
     points *=
-        2 * stencil.radius[d] * dist::stencil::sample_steps(stencil, request.plan.halo_steps) + 1;
-  const index_t field = request.plan.grid.of(rank).volume() * request.shape.element_bytes;
-  const index_t copy = request.snapshots ? request.shape.fields * field : 0;
-  const index_t values = (16 + 8 * request.problem().terms.count()) * request.shape.fields;
-  return copy + (request.files ? std::min(io::grid_staging_bytes, field) : 0) +
-         domain_bytes(request, rank) + 2 * samples * values * std::min(points, longest_sample);
+        2 * stencil.radius[d] * dist::stencil::sample_steps(stencil, problem.plan.halo_steps) + 1;
+  const index_t field = problem.plan.grid.of(rank).volume() * problem.shape.element_bytes;
+  const index_t copy = problem.snapshots ? problem.shape.fields * field : 0;
+  const index_t values = (16 + 8 * problem.scheme().terms.count()) * problem.shape.fields;
+  return copy + (problem.files ? std::min(io::grid_staging_bytes, field) : 0) +
+         domain_bytes(problem, rank) + 2 * samples * values * std::min(points, longest_sample);
 }
 
 }  // namespace
 
-index_t memory_of(const Request& request, index_t rank) {
-  return forecast(request.shape, request.plan, rank).memory() + beside(request, rank);
+index_t memory_of(const Problem& problem, index_t rank) {
+  return forecast(problem.shape, problem.plan, rank).memory() + beside(problem, rank);
 }
 
-index_t most_memory(const Request& request, index_t ranks) {
-  Request other = request;
+index_t most_memory(const Problem& problem, index_t ranks) {
+  Problem other = problem;
   other.shape.ranks = ranks;
   other.shape.parts = {};
   other.plan = make_plan(other.shape);
@@ -56,11 +56,11 @@ index_t most_memory(const Request& request, index_t ranks) {
   return most;
 }
 
-Need need_of(const Request& request) {
+Need need_of(const Problem& problem) {
   Need need;
-  for (index_t rank = 0; rank < request.shape.ranks; ++rank) {
-    need.memory = std::max(need.memory, memory_of(request, rank));
-    need.seconds = std::max(need.seconds, forecast(request.shape, request.plan, rank).seconds);
+  for (index_t rank = 0; rank < problem.shape.ranks; ++rank) {
+    need.memory = std::max(need.memory, memory_of(problem, rank));
+    need.seconds = std::max(need.seconds, forecast(problem.shape, problem.plan, rank).seconds);
   }
   return need;
 }
@@ -68,12 +68,12 @@ Need need_of(const Request& request) {
 namespace {
 
 /// How the first rank's fields go through its device, where they do so in slabs.
-void print_slabs(const Request& request) {
-  if (!request.slabs || request.slabs->whole()) return;
-  const auto& slabs = *request.slabs;
-  const Index3 size = request.plan.grid.of(0).size();
+void print_slabs(const Problem& problem) {
+  if (!problem.slabs || problem.slabs->whole()) return;
+  const auto& slabs = *problem.slabs;
+  const Index3 size = problem.plan.grid.of(0).size();
   std::vector<std::string> extents;
-  for (int d = 3 - request.dims(); d < 3; ++d)
+  for (int d = 3 - problem.dims(); d < 3; ++d)
     extents.push_back(std::to_string(d == slabs.d ? ceil_div(size[d], slabs.slabs) : size[d]));
   fmt::print(
       "through {} of device memory in {} of {}, {} at a time; {} to the device, {} back in {}\n",
@@ -84,64 +84,64 @@ void print_slabs(const Request& request) {
 
 }  // namespace
 
-void print_plan(const Request& request) {
-  const auto& grid = request.plan.grid;
-  const int dims = request.dims();
+void print_plan(const Problem& problem) {
+  const auto& grid = problem.plan.grid;
+  const int dims = problem.dims();
   std::string with;
   for (const auto term : dist::stencil::all_terms) {
-    if (request.problem().terms.has(term))
+    if (problem.scheme().terms.has(term))
       with += fmt::format("{}{}", with.empty() ? " with " : ", ", name(term));
   }
-  if (request.shape.fields > 1) with += fmt::format(" on {} fields", request.shape.fields);
+  if (problem.shape.fields > 1) with += fmt::format(" on {} fields", problem.shape.fields);
   fmt::print("plan: stencil {}{} on {} ({}), {}, {} x {}, kernel {}\n",
-             request.problem().stencil.name, with, fmt::join(request.extents(), " x "),
-             name(request.element), counted(request.shape.steps, "step"),
-             counted(request.shape.ranks, "rank"), counted(request.method.threads, "thread"),
-             request.kernel);
-  if (request.outside > 0)
-    fmt::print("{} of {} cells have no value and are no part of the domain\n", request.outside,
-               request.problem().global.volume());
-  const index_t idle = request.shape.ranks - grid.active();
+             problem.scheme().stencil.name, with, fmt::join(problem.extents(), " x "),
+             name(problem.element), counted(problem.shape.steps, "step"),
+             counted(problem.shape.ranks, "rank"), counted(problem.method.threads, "thread"),
+             problem.kernel);
+  if (problem.outside > 0)
+    fmt::print("{} of {} cells have no value and are no part of the domain\n", problem.outside,
+               problem.scheme().global.volume());
+  const index_t idle = problem.shape.ranks - grid.active();
   fmt::print("grid {} ({} nothing), a halo of {}, so {}\n", layout::parts_text(grid.parts, dims),
              idle == 1 ? "1 rank holds" : fmt::format("{} ranks hold", idle),
-             counted(request.plan.halo_steps, "step"),
-             counted(ceil_div(request.shape.steps, request.plan.halo_steps), "exchange"));
-  if (request.gpus != nullptr)
-    fmt::print("the fields stay on the GPUs; exchange: {}\n", request.gpus->text());
-  if (request.shape.weighted()) {
+             counted(problem.plan.halo_steps, "step"),
+             counted(ceil_div(problem.shape.steps, problem.plan.halo_steps), "exchange"));
+  if (problem.gpus != nullptr)
+    fmt::print("the fields stay on the GPUs; exchange: {}\n", problem.gpus->text());
+  if (problem.shape.weighted()) {
     fmt::print("boxes by measured speed, Mpoints/s a rank: {}\n",
-               run::text_of_weights(request.shape.weights, 1e6));
+               run::text_of_weights(problem.shape.weights, 1e6));
   }
-  print_slabs(request);
+  print_slabs(problem);
   Table table(
       {"rank", "box", "updates", "received", "messages", "field", "work space", "predicted"});
   constexpr index_t most_rows = 32;
   double slowest = 0, all = 0;
   index_t words = 0, most = 0;
-  for (index_t rank = 0; rank < request.shape.ranks; ++rank) {
-    const Forecast f = forecast(request.shape, request.plan, rank);
+  for (index_t rank = 0; rank < problem.shape.ranks; ++rank) {
+    const Forecast f = forecast(problem.shape, problem.plan, rank);
     slowest = std::max(slowest, f.seconds);
     all += f.updates;
     words = std::max(words, f.received_bytes);
-    most = std::max(most, f.memory() + beside(request, rank));
+    most = std::max(most, f.memory() + beside(problem, rank));
     if (rank >= most_rows) continue;
     std::vector<index_t> box;
     for (int d = 3 - dims; d < 3; ++d) box.push_back(grid.of(rank).size()[d]);
     table.add({std::to_string(rank), fmt::format("{}", fmt::join(box, " x ")),
                human_number(f.updates), human_bytes(f.received_bytes), std::to_string(f.messages),
-               human_bytes(f.field_bytes), human_bytes(f.buffer_bytes + beside(request, rank)),
+               human_bytes(f.field_bytes), human_bytes(f.buffer_bytes + beside(problem, rank)),
                human_seconds(f.seconds)});
   }
   fmt::print("{}", table.text());
-  if (request.shape.ranks > most_rows)
-    fmt::print("... and {} more\n", counted(request.shape.ranks - most_rows, "rank"));
-  const double needed = request.updates();
+  if (problem.shape.ranks > most_rows)
+    fmt::print("... and {} more\n", counted(problem.shape.ranks - most_rows, "rank"));
+  const double needed = problem.updates();
   fmt::print(
       "in all {} updates, {} of them for halos; the worst rank receives {} and holds {}; predicted "
       "{}{}\n",
       human_number(all), human_number(all - needed), human_bytes(words),
-      run::held_text(most, request.allowance.program), human_seconds(slowest),
-      request.shape.rates.measured
+      run::held_text(most, problem.allowance.program), human_seconds(slowest),
+      problem.shape.rates.measured
           ? ""
           : " on a common machine (run `tessera machine` once to know this one)");
 }

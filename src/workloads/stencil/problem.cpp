@@ -16,7 +16,7 @@
 namespace tessera::workloads::stencil {
 namespace {
 
-using dist::stencil::Problem;
+using dist::stencil::Scheme;
 using io::DatasetInfo;
 using run::Values;
 
@@ -54,7 +54,7 @@ std::vector<std::string> names_of(const Inputs& inputs) {
 
 /// infos: of --in, none where the field is generated.
 void resolve_field(const Values& point, const Inputs& inputs, const std::vector<DatasetInfo>& infos,
-                   Request& request, int& dims) {
+                   Problem& problem, int& dims) {
   std::vector<index_t> extents =
       infos.empty() ? parse_extents(point.text("shape"), "shape") : infos[0].shape;
   dims = static_cast<int>(extents.size());
@@ -68,22 +68,22 @@ void resolve_field(const Values& point, const Inputs& inputs, const std::vector<
                         inputs.in[i]->name().text(), infos[i].type_text()));
     small = small && infos[i].kind == DatasetInfo::Kind::real && infos[i].element_bytes <= 4;
   }
-  request.fields = names_of(inputs);
-  request.shape.fields = static_cast<index_t>(request.fields.size());
-  request.shape.problem.global = padded(extents);
+  problem.fields = names_of(inputs);
+  problem.shape.fields = static_cast<index_t>(problem.fields.size());
+  problem.shape.scheme.global = padded(extents);
   (void)checked_mul(
-      checked_mul(request.problem().global[0], request.problem().global[1], "the field"),
-      checked_mul(request.problem().global[2], 16, "the field"), "the field");
+      checked_mul(problem.scheme().global[0], problem.scheme().global[1], "the field"),
+      checked_mul(problem.scheme().global[2], 16, "the field"), "the field");
   const std::string type = point.text("type");
-  request.element = type == "f16"                                ? Element::f16
+  problem.element = type == "f16"                                ? Element::f16
                     : type == "f32" || (type == "auto" && small) ? Element::f32
                                                                  : Element::f64;
-  request.shape.element_bytes = static_cast<index_t>(bytes(request.element));
+  problem.shape.element_bytes = static_cast<index_t>(bytes(problem.element));
 }
 
 /// As many as fields.
-void check_counts(const Values& point, const Inputs& inputs, const Request& request) {
-  const auto fields = static_cast<std::size_t>(request.shape.fields);
+void check_counts(const Values& point, const Inputs& inputs, const Problem& problem) {
+  const auto fields = static_cast<std::size_t>(problem.shape.fields);
   const auto check = [&](const char* option, std::size_t count, bool right) {
     require(right, ExitCode::usage,
             fmt::format("--{} names {} dataset(s) for {} field(s); name one a field, file.h5:/u,/v",
@@ -109,9 +109,9 @@ void require_bounded(Element element, double value, const char* option) {
 }
 
 void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInfo& weights_info,
-                     int dims, Request& request) {
-  Problem& problem = request.shape.problem;
-  const Element computed = request.element == Element::f16 ? Element::f32 : request.element;
+                     int dims, Problem& problem) {
+  Scheme& scheme = problem.shape.scheme;
+  const Element computed = problem.element == Element::f16 ? Element::f32 : problem.element;
   if (point.has("weights")) {
     const Weights weights = inputs.weights ? read_weights(inputs.weights->name(), weights_info)
                                            : parse_weights(point.text("weights"));
@@ -121,20 +121,20 @@ void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInf
                 weights.shape.size(), fmt::join(weights.shape, " x "), dims));
     for (const double weight : weights.values) require_bounded(computed, weight, "--weights");
     run::require_held(computed, point.real("previous"), "--previous " + point.text("previous"));
-    problem.stencil = tessera::stencil::make_stencil("weights", dims, padded(weights.shape),
-                                                     weights.values, point.real("previous"));
+    scheme.stencil = tessera::stencil::make_stencil("weights", dims, padded(weights.shape),
+                                                    weights.values, point.real("previous"));
   } else {
-    problem.stencil = tessera::stencil::named_stencil(point.text("stencil"), dims);
+    scheme.stencil = tessera::stencil::named_stencil(point.text("stencil"), dims);
   }
-  problem.sides = parse_sides(point.text("boundary"), dims);
-  for (const auto& both : problem.sides)
-    for (const auto& side : both) require_bounded(request.element, side.value, "--boundary");
-  check_stencil(problem.stencil, problem.sides, dims);
-  require(inputs.past.empty() || problem.stencil.two_levels(), ExitCode::usage,
+  scheme.sides = parse_sides(point.text("boundary"), dims);
+  for (const auto& both : scheme.sides)
+    for (const auto& side : both) require_bounded(problem.element, side.value, "--boundary");
+  check_stencil(scheme.stencil, scheme.sides, dims);
+  require(inputs.past.empty() || scheme.stencil.two_levels(), ExitCode::usage,
           fmt::format("--past is for stencils of two time levels and '{}' has one; drop it",
-                      problem.stencil.name));
-  require(problem.any_given() == !inputs.given.empty(), ExitCode::usage,
-          problem.any_given()
+                      scheme.stencil.name));
+  require(scheme.any_given() == !inputs.given.empty(), ExitCode::usage,
+          scheme.any_given()
               ? "--boundary given takes its values from a dataset; name it with --given"
               : "--given has no effect unless --boundary says given; say which side");
 }
@@ -150,12 +150,12 @@ void check_same_shape(const run::Input* input, const DatasetInfo& info,
                       info.shape_text(), what, fmt::join(wanted, " x ")));
 }
 
-void resolve_terms(const Values& point, const Inputs& inputs, Request& request) {
-  auto& terms = request.shape.problem.terms;
+void resolve_terms(const Values& point, const Inputs& inputs, Problem& problem) {
+  auto& terms = problem.shape.scheme.terms;
   for (std::size_t k = 0; k < inputs.terms.size(); ++k)
     terms.present[k] = inputs.terms[k] != nullptr;
   terms.source_factor = point.real("source-factor");
-  run::require_held(request.element, terms.source_factor,
+  run::require_held(problem.element, terms.source_factor,
                     "--source-factor " + point.text("source-factor"));
 }
 
@@ -166,8 +166,8 @@ std::vector<index_t> extents_of(const Box3& box, int dims) {
   return extents;
 }
 
-void resolve_method(const Values& point, Request& request) {
-  auto& method = request.method;
+void resolve_method(const Values& point, Problem& problem) {
+  auto& method = problem.method;
   method.threads = run::threads_of(point);
   method.kernel = find_variant(tessera::stencil::variants(), point.text("kernel"));
   method.tuning.tile_x = point.integer("tile-x");
@@ -177,39 +177,39 @@ void resolve_method(const Values& point, Request& request) {
   method.tuning.block = point.integer("block");
   method.tuning.march = point.integer("march");
   if (point.text("overlap") == "yes") method.overlap = dist::stencil::Overlap::yes;
-  request.kernel = point.text("kernel");
-  auto& shape = request.shape;
+  problem.kernel = point.text("kernel");
+  auto& shape = problem.shape;
   shape.threads = method.threads;
   shape.steps = point.integer("steps");
   shape.overlap = method.overlap == dist::stencil::Overlap::yes;
   shape.halo_steps = point.integer("halo-steps");
-  shape.blocks_time = request.kernel == "auto" || request.kernel == "cache_oblivious";
+  shape.blocks_time = problem.kernel == "auto" || problem.kernel == "cache_oblivious";
   if (point.has("grid")) {
     const auto parts = parse_extents(point.text("grid"), "grid");
-    require(static_cast<int>(parts.size()) == request.dims() &&
+    require(static_cast<int>(parts.size()) == problem.dims() &&
                 std::all_of(parts.begin(), parts.end(),
                             [](index_t n) { return n >= 1 && n <= 1 << 20; }),
             ExitCode::usage,
             fmt::format("--grid '{}' is no grid for a field of {} dimension(s)", point.text("grid"),
-                        request.dims()));
+                        problem.dims()));
     shape.parts = padded(parts);
   }
 }
 
 /// No device kernel reads terms, no kernel does beside halves, and not every stencil has a use for
 /// them.
-void check_place(const Values& point, const Request& request) {
-  check_terms(request.problem().stencil, request.problem().terms);
-  const auto* const kernel = request.method.kernel;
+void check_place(const Values& point, const Problem& problem) {
+  check_terms(problem.scheme().stencil, problem.scheme().terms);
+  const auto* const kernel = problem.method.kernel;
   const bool device =
       kernel != nullptr ? kernel->space == Space::device : point.text("device") == "gpu";
-  const bool half = request.element == Element::f16;
+  const bool half = problem.element == Element::f16;
   require(
-      !half || !request.problem().terms.any(), ExitCode::usage,
+      !half || !problem.scheme().terms.any(), ExitCode::usage,
       "fields in f16 take no --coefficients, --source, --mask or --fill mask; take --type f32 or "
       "f64");
   require(
-      !device || !request.problem().terms.any(), ExitCode::usage,
+      !device || !problem.scheme().terms.any(), ExitCode::usage,
       "no GPU kernel takes --coefficients, --source, --mask or --fill mask; take --device cpu or "
       "a kernel of the CPU");
 }
@@ -224,8 +224,8 @@ struct Sharing {
 
 /// What the plan knows of the machine and its memory, the same on every rank after one message.
 Sharing resolve_machine(const mpi::Communicator& comm, const Values& point,
-                        const run::Ceilings& ceilings, Request& request) {
-  auto& shape = request.shape;
+                        const run::Ceilings& ceilings, Problem& problem) {
+  auto& shape = problem.shape;
   const bool other_ranks = point.flag("plan") && point.has("ranks");
   shape.ranks = other_ranks ? point.integer("ranks") : comm.size();
   const mpi::Communicator node = comm.node();
@@ -263,14 +263,14 @@ Sharing resolve_machine(const mpi::Communicator& comm, const Values& point,
   if (all.value(any_crowded) > 0)
     shape.rates.network.latency = std::max(shape.rates.network.latency, time_slice);
   shape.cache_bytes = static_cast<index_t>(all.root_value(cache) / per_node);
-  request.allowance = allowance.settled();
+  problem.allowance = allowance.settled();
   return {wanted, all.value(any_fails) != 0, all.value(most), all.least(room)};
 }
 
 /// Whether they do: asked for, or where some node has several ranks with halos and every node's
 /// shared memory the room, twice: others may want some.
-bool shares_halos(const Values& point, const Sharing& sharing, const Request& request) {
-  if (!sharing.wanted || request.gpus != nullptr) return false;
+bool shares_halos(const Values& point, const Sharing& sharing, const Problem& problem) {
+  if (!sharing.wanted || problem.gpus != nullptr) return false;
   if (point.text("exchange") == "shared") {
     mpi::alike("plan", [&] {
       require(!sharing.fails, ExitCode::usage,
@@ -281,18 +281,18 @@ bool shares_halos(const Values& point, const Sharing& sharing, const Request& re
   }
   if (sharing.fails || sharing.ranks_per_node == 1) return false;
   index_t largest = 0;
-  for (index_t rank = 0; rank < request.shape.ranks; ++rank)
-    largest = std::max(largest, window_bytes(request.shape, request.plan, rank));
+  for (index_t rank = 0; rank < problem.shape.ranks; ++rank)
+    largest = std::max(largest, window_bytes(problem.shape, problem.plan, rank));
   return largest > 0 && 2 * sharing.ranks_per_node * largest <= sharing.room;
 }
 
 /// Whether every rank may hold its part. Of what libraries for GPUs take nobody knows before.
-bool fits(const Request& request) {
-  const auto* const kernel = request.method.kernel;
-  if (request.gpus != nullptr || (kernel != nullptr && kernel->space == Space::device))
+bool fits(const Problem& problem) {
+  const auto* const kernel = problem.method.kernel;
+  if (problem.gpus != nullptr || (kernel != nullptr && kernel->space == Space::device))
     return false;
-  for (index_t rank = 0; rank < request.shape.ranks; ++rank)
-    if (!request.allowance.holds({memory_of(request, rank)})) return false;
+  for (index_t rank = 0; rank < problem.shape.ranks; ++rank)
+    if (!problem.allowance.holds({memory_of(problem, rank)})) return false;
   return true;
 }
 
@@ -337,54 +337,54 @@ void check_shapes(const std::vector<std::unique_ptr<run::Input>>& inputs,
 
 }  // namespace
 
-std::vector<index_t> Request::extents() const { return extents_of({{}, problem().global}, dims()); }
+std::vector<index_t> Problem::extents() const { return extents_of({{}, scheme().global}, dims()); }
 
-double Request::updates() const {
+double Problem::updates() const {
   double product = static_cast<double>(shape.steps) * static_cast<double>(shape.fields);
   for (const index_t extent : extents()) product *= static_cast<double>(extent);
   return product;
 }
 
-Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                 const run::Ceilings& ceilings) {
-  Request request;
-  request.init = point.text("init");
-  request.snapshots = point.has("snapshots");
-  request.files = request.snapshots || point.has("out") || point.has("checkpoint") ||
+  Problem problem;
+  problem.init = point.text("init");
+  problem.snapshots = point.has("snapshots");
+  problem.files = problem.snapshots || point.has("out") || point.has("checkpoint") ||
                   !inputs.in.empty() || !inputs.given.empty() ||
                   std::any_of(inputs.terms.begin(), inputs.terms.end(),
                               [](const auto& t) { return t != nullptr; });
-  request.every = point.integer("every");
-  request.seed = static_cast<std::uint64_t>(point.integer("seed"));
+  problem.every = point.integer("every");
+  problem.seed = static_cast<std::uint64_t>(point.integer("seed"));
   const Found found = share_all(comm, inputs);
   const auto resolve_all = [&] {
     int dims = 0;
-    resolve_field(point, inputs, found.in, request, dims);
-    resolve_stencil(point, inputs, found.weights, dims, request);
-    check_counts(point, inputs, request);
-    check_shapes(inputs.in, found.in, request.extents(), "as large as the first field");
-    check_shapes(inputs.past, found.past, request.extents(), "the field one step before");
-    check_shapes(inputs.given, found.given, extents_of(request.problem().with_frame(), dims),
+    resolve_field(point, inputs, found.in, problem, dims);
+    resolve_stencil(point, inputs, found.weights, dims, problem);
+    check_counts(point, inputs, problem);
+    check_shapes(inputs.in, found.in, problem.extents(), "as large as the first field");
+    check_shapes(inputs.past, found.past, problem.extents(), "the field one step before");
+    check_shapes(inputs.given, found.given, extents_of(problem.scheme().with_frame(), dims),
                  "the field with its frame");
-    resolve_terms(point, inputs, request);
+    resolve_terms(point, inputs, problem);
     for (std::size_t k = 0; k < found.terms.size(); ++k)
-      check_same_shape(inputs.terms[k].get(), found.terms[k], request.extents(),
+      check_same_shape(inputs.terms[k].get(), found.terms[k], problem.extents(),
                        "as large as the field");
-    resolve_method(point, request);
-    request.probes = parse_probes(point.text("probe"), request.problem());
+    resolve_method(point, problem);
+    problem.probes = parse_probes(point.text("probe"), problem.scheme());
   };
   if (inputs.weights)
     mpi::together(comm, "plan", resolve_all);  // every rank reads them
   else
     mpi::alike("plan", resolve_all);
-  find_domain(comm, point, inputs, request);
-  mpi::alike("plan", [&] { check_place(point, request); });
-  const Sharing sharing = resolve_machine(comm, point, ceilings, request);
-  mpi::alike("plan", [&] { request.plan = make_plan(request.shape); });
-  choose_place(comm, point, inputs, request);
-  request.shares_halos = shares_halos(point, sharing, request);
-  request.fits = fits(request);
-  return request;
+  find_domain(comm, point, inputs, problem);
+  mpi::alike("plan", [&] { check_place(point, problem); });
+  const Sharing sharing = resolve_machine(comm, point, ceilings, problem);
+  mpi::alike("plan", [&] { problem.plan = make_plan(problem.shape); });
+  choose_place(comm, point, inputs, problem);
+  problem.shares_halos = shares_halos(point, sharing, problem);
+  problem.fits = fits(problem);
+  return problem;
 }
 
 }  // namespace tessera::workloads::stencil

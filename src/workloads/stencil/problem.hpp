@@ -44,7 +44,7 @@ struct Inputs {
 };
 
 /// One point of the sweep with everything looked up.
-struct Request {
+struct Problem {
   dist::stencil::PlanRequest shape;
   dist::stencil::Plan plan;
   dist::stencil::Method method;
@@ -64,8 +64,8 @@ struct Request {
   index_t outside = 0;     ///< cells that are no part of the domain
   std::uint64_t seed = 1;
 
-  [[nodiscard]] const dist::stencil::Problem& problem() const { return shape.problem; }
-  [[nodiscard]] int dims() const { return problem().stencil.dims; }
+  [[nodiscard]] const dist::stencil::Scheme& scheme() const { return shape.scheme; }
+  [[nodiscard]] int dims() const { return scheme().stencil.dims; }
   /// "v:" in front of what is said of one of several fields.
   [[nodiscard]] std::string prefix(index_t field) const {
     return shape.fields == 1 ? "" : fields[static_cast<std::size_t>(field)] + ":";
@@ -88,7 +88,7 @@ struct Weights {
 
 /// "10,20; 3,4": points (x, y, z) of the field. Throws Error(usage).
 [[nodiscard]] std::vector<Index3> parse_probes(const std::string& text,
-                                               const dist::stencil::Problem& problem);
+                                               const dist::stencil::Scheme& scheme);
 
 /// Between two checkpoints: "600s" or "1000" steps.
 struct Interval {
@@ -99,28 +99,28 @@ struct Interval {
 
 /// Collective: shape and element type from the files where they are given, else from the options;
 /// then the plan.
-[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point,
+[[nodiscard]] Problem resolve(const mpi::Communicator& comm, const run::Values& point,
                               const Inputs& inputs, const run::Ceilings& ceilings);
 
 /// The device sweeps where it is asked to. Where fields stay on the host they go there and back
 /// between two exchanges. Boxes go by the ranks' speed where those differ. Collective.
 void choose_place(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
-                  Request& request);
+                  Problem& problem);
 /// Points times steps a second that this rank's kernel does on its own, between two exchanges as
 /// far apart as the plan's: for shares by speed.
-[[nodiscard]] double speed_of(const Request& request);
+[[nodiscard]] double speed_of(const Problem& problem);
 
 /// What a rank plans to hold, of everything.
-[[nodiscard]] index_t memory_of(const Request& request, index_t rank);
+[[nodiscard]] index_t memory_of(const Problem& problem, index_t rank);
 /// The largest memory of any rank if there were so many.
-[[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
+[[nodiscard]] index_t most_memory(const Problem& problem, index_t ranks);
 /// Prints what every rank will hold, send and compute, and how long that should last on the
 /// measured machine.
-void print_plan(const Request& request);
+void print_plan(const Problem& problem);
 /// What the worst rank will hold, and the slowest take.
-[[nodiscard]] Need need_of(const Request& request);
+[[nodiscard]] Need need_of(const Problem& problem);
 
-using Point = PointOf<Request, Inputs>;
+using Point = PointOf<Problem, Inputs>;
 
 /// Whether the result is right. Collective.
 [[nodiscard]] bool run_steps(const Point& point);
@@ -132,24 +132,24 @@ void describe_images(const Point& point, const char* option,
 
 /// The initial field of this rank, read or generated from the global position. Local.
 template <class T>
-void load(const Request& request, const Inputs& inputs, dist::stencil::DistributedField<T>& u);
+void load(const Problem& problem, const Inputs& inputs, dist::stencil::DistributedField<T>& u);
 /// What lies beyond given sides. Local.
 template <class T>
-void load_given(const Request& request, const Inputs& inputs,
+void load_given(const Problem& problem, const Inputs& inputs,
                 dist::stencil::DistributedField<T>& u);
 /// The terms of this rank with their ghost layers; nullptr where there are none. Local.
 template <class T>
-[[nodiscard]] std::shared_ptr<const dist::stencil::TermFields<T>> load_terms(const Request& request,
+[[nodiscard]] std::shared_ptr<const dist::stencil::TermFields<T>> load_terms(const Problem& problem,
                                                                              const Inputs& inputs,
                                                                              int rank);
 /// Gives the problem walls where --fill mask leaves cells of the first field out. Every other input
 /// has to have values in the domain, and further fields nowhere else. Collective; throws
 /// AgreedError(bad_data).
 void find_domain(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
-                 Request& request);
+                 Problem& problem);
 /// The term of those walls, with its ghost layers. Local.
 template <class T>
-void load_walls(const Request& request, const Inputs& inputs, dist::stencil::TermFields<T>& fields);
+void load_walls(const Problem& problem, const Inputs& inputs, dist::stencil::TermFields<T>& fields);
 /// Writes NaN into a row of values from (z, y, 0) on where a point is no cell of the domain.
 template <class T>
 void leave_out(const tessera::stencil::Terms<T>& terms, index_t z, index_t y, index_t n, T* row);

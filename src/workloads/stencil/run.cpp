@@ -26,56 +26,56 @@ std::string hashes_of(const Point& point, const DistributedField<T>& u) {
   for (index_t field = 0; field < u.fields(); ++field) {
     const auto mine = u.box().empty() ? 0
                                       : tessera::stencil::field_hash<T>(
-                                            u.now(field), u.box().low, u.problem().global,
-                                            point.request.method.threads);
+                                            u.now(field), u.box().low, u.scheme().global,
+                                            point.problem.method.threads);
     hashes.push_back(fmt::format("{:016x}", point.comm.sum(std::uint64_t{mine})));
   }
   return fmt::format("{}", fmt::join(hashes, ","));
 }
 
 /// Where there are no hardware counters. `auto` blocks time as cache_oblivious does.
-run::Counted stand_in(const Request& request) {
-  if (request.problem().terms.any())
+run::Counted stand_in(const Problem& problem) {
+  if (problem.scheme().terms.any())
     return run::not_simulated("coefficients, sources and masks are not traced");
-  if (request.element == Element::f16) return run::not_simulated("fields in f16 are not traced");
-  if (request.dims() == 3) return run::not_simulated("three dimensions are not traced");
-  if (request.shape.fields > 1) return run::not_simulated("several fields are not traced");
-  const std::vector<index_t> extents = request.extents();
+  if (problem.element == Element::f16) return run::not_simulated("fields in f16 are not traced");
+  if (problem.dims() == 3) return run::not_simulated("three dimensions are not traced");
+  if (problem.shape.fields > 1) return run::not_simulated("several fields are not traced");
+  const std::vector<index_t> extents = problem.extents();
   return run::simulated({.workload = "stencil",
-                         .kernel = request.kernel == "auto" ? "cache_oblivious" : request.kernel,
-                         .element_bytes = static_cast<index_t>(bytes(request.element)),
-                         .m = request.dims() == 1 ? 1 : extents.front(),
+                         .kernel = problem.kernel == "auto" ? "cache_oblivious" : problem.kernel,
+                         .element_bytes = static_cast<index_t>(bytes(problem.element)),
+                         .m = problem.dims() == 1 ? 1 : extents.front(),
                          .n = extents.back(),
-                         .column_width = request.method.tuning.column,
-                         .steps = request.shape.steps,
-                         .stencil = request.problem().stencil.name});
+                         .column_width = problem.method.tuning.column,
+                         .steps = problem.shape.steps,
+                         .stencil = problem.scheme().stencil.name});
 }
 
 /// halos: how they travel where the fields lie on the host.
 void describe(const Point& point, const std::string& hashes, index_t messages,
               const std::string& halos, run::Measured& measured) {
-  const Request& request = point.request;
-  measured.stand_in = [&request] { return stand_in(request); };
+  const Problem& problem = point.problem;
+  measured.stand_in = [&problem] { return stand_in(problem); };
   measured.columns = {
-      {"stencil", request.problem().stencil.name},
-      {"shape", fmt::format("{}", fmt::join(request.extents(), "x"))},
-      {"type", std::string(name(request.element))},
-      {"steps", request.shape.steps},
-      {"kernel", request.kernel},
-      {"grid", layout::parts_text(request.plan.grid.parts, request.dims())},
-      {"halo_steps", request.plan.halo_steps},
+      {"stencil", problem.scheme().stencil.name},
+      {"shape", fmt::format("{}", fmt::join(problem.extents(), "x"))},
+      {"type", std::string(name(problem.element))},
+      {"steps", problem.shape.steps},
+      {"kernel", problem.kernel},
+      {"grid", layout::parts_text(problem.plan.grid.parts, problem.dims())},
+      {"halo_steps", problem.plan.halo_steps},
       {"messages", point.comm.sum(messages)},
       {"exchange",
-       request.gpus == nullptr ? halos : fmt::format("gpu_{}", mpi::name(request.gpus->way()))},
-      {"slabs", request.slabs ? request.slabs->slabs : 0},
-      {"slab_steps", request.slabs ? request.slabs->longest() : 0},
+       problem.gpus == nullptr ? halos : fmt::format("gpu_{}", mpi::name(problem.gpus->way()))},
+      {"slabs", problem.slabs ? problem.slabs->slabs : 0},
+      {"slab_steps", problem.slabs ? problem.slabs->longest() : 0},
       {"hash", hashes}};
-  measured.work = request.updates();
+  measured.work = problem.updates();
   measured.rate_units = "Gpoints/s";
   measured.ceiling = "copy";
-  const index_t levels = request.problem().stencil.two_levels() ? 3 : 2;
-  const auto fields = static_cast<double>(levels + request.problem().terms.count());
-  measured.per_ceiling = fields * static_cast<double>(bytes(request.element));
+  const index_t levels = problem.scheme().stencil.two_levels() ? 3 : 2;
+  const auto fields = static_cast<double>(levels + problem.scheme().terms.count());
+  measured.per_ceiling = fields * static_cast<double>(bytes(problem.element));
 }
 
 /// The datasets of a point's outputs, by number; one a field.
@@ -85,19 +85,19 @@ struct Datasets {
 
 std::vector<std::size_t> add_output(const Point& point, const char* option,
                                     const std::vector<index_t>& time, run::Outputs& outputs) {
-  const auto& [values, request, inputs] = std::tie(point.values, point.request, point.inputs);
+  const auto& [values, problem, inputs] = std::tie(point.values, point.problem, point.inputs);
   std::vector<std::size_t> datasets;
   if (!values.has(option)) return datasets;
   std::vector<std::string> dimensions{"z", "y", "x"};
-  dimensions.erase(dimensions.begin(), dimensions.end() - request.dims());
-  auto shape = request.extents();
+  dimensions.erase(dimensions.begin(), dimensions.end() - problem.dims());
+  auto shape = problem.extents();
   if (!time.empty()) {
     shape.insert(shape.begin(), static_cast<index_t>(time.size()));
     dimensions.insert(dimensions.begin(), "time");
   }
   for (const std::string& name : io::split_names(values.text(option))) {
     datasets.push_back(
-        outputs.add(io::parse_dataset_name(name, option), shape, request.element, dimensions));
+        outputs.add(io::parse_dataset_name(name, option), shape, problem.element, dimensions));
     outputs.spec(datasets.back()).time = time;
     outputs.spec(datasets.back()).image = true;
     if (const std::size_t field = datasets.size() - 1; field < inputs.in.size())
@@ -150,13 +150,13 @@ class Run {
       frames_ = plan_frames(point, problem_of(point, u_) + start_, begin_.step);
     datasets_.snapshots = add_output(point, "snapshots", frames_.steps, outputs_);
     datasets_.out = add_output(point, "out", {}, outputs_);
-    outputs_.open(point.comm, point.values, frames_.written >= 0 ? frames_.problem : "");
+    outputs_.open(point.comm, point.values, frames_.written >= 0 ? frames_.identity : "");
     if (!named) make_field();
   }
 
   bool run() {
     const auto& values = point_.values;
-    const index_t steps = point_.request.shape.steps;
+    const index_t steps = point_.problem.shape.steps;
     index_t left = values.integer("warmups") + values.integer("repetitions");
     Stops<T> stops;
     Traffic traffic;
@@ -172,7 +172,7 @@ class Run {
           const std::array<Stop*, 1> beside{&aside};
           traffic = march(begin_.step, steps, beside, [&](index_t some) {
             return there_ ? there_->advance(some, phases)
-                          : advance(point_.comm, u_, some, point_.request.method, phases);
+                          : advance(point_.comm, u_, some, point_.problem.method, phases);
           });
           if (stops.snapshots) clock.aside([&] { stops.snapshots->finish(); });
         });
@@ -208,26 +208,26 @@ class Run {
   /// The field before the first step: on the GPUs, or here, where neighbours of a node may read
   /// each other's halos.
   void make_field() {
-    const Request& request = point_.request;
+    const Problem& problem = point_.problem;
     const int rank = point_.comm.rank();
     mpi::together(point_.comm, "read", [&] {
       {
         const mpi::AccountScope account("allocate");
-        u_ = DistributedField<T>(request.problem(), request.plan.grid, rank,
-                                 request.plan.halo_steps, request.shape.fields);
+        u_ = DistributedField<T>(problem.scheme(), problem.plan.grid, rank, problem.plan.halo_steps,
+                                 problem.shape.fields);
       }
       const mpi::PhaseScope scope(once_, "read");
-      u_.use(load_terms<T>(request, point_.inputs, rank));
+      u_.use(load_terms<T>(problem, point_.inputs, rank));
       read_field();
     });
     fresh_ = true;
     if (point_.values.has("checkpoint")) start_ = start_of(point_, u_);
-    if (request.gpus != nullptr) {
-      there_ = std::make_unique<OnGpus<T>>(*request.gpus, u_, request.method);
+    if (problem.gpus != nullptr) {
+      there_ = std::make_unique<OnGpus<T>>(*problem.gpus, u_, problem.method);
       u_.keep_elsewhere([this](const Box3& part) { there_->bring(u_, part, once_); });
       return;
     }
-    if (request.shares_halos)
+    if (problem.shares_halos)
       u_.use(std::make_shared<dist::stencil::HaloWindow<T>>(point_.comm, u_));
   }
 
@@ -238,8 +238,8 @@ class Run {
 
   /// The field before the first step. Local.
   void read_field() {
-    load(point_.request, point_.inputs, u_);
-    load_given(point_.request, point_.inputs, u_);
+    load(point_.problem, point_.inputs, u_);
+    load_given(point_.problem, point_.inputs, u_);
   }
   /// The same again.
   void begin() {
@@ -251,7 +251,7 @@ class Run {
     const auto& values = point_.values;
     mpi::Phases& phases = once_;
     if (!values.flag("no-verify"))
-      stops.check.emplace(point_, u_, begin_.step, point_.request.shape.steps, phases);
+      stops.check.emplace(point_, u_, begin_.step, point_.problem.shape.steps, phases);
     if (!datasets_.snapshots.empty())
       stops.snapshots.emplace(point_, u_, outputs_, datasets_.snapshots, frames_, phases);
     if (values.has("probe") || values.flag("norms")) {
@@ -296,7 +296,7 @@ class Run {
 }  // namespace
 
 bool run_steps(const Point& point) {
-  return dispatch_kept(point.request.element,
+  return dispatch_kept(point.problem.element,
                        [&]<class T>(Type<T>) { return Run<T>(point).run(); });
 }
 

@@ -60,10 +60,10 @@ Norms norms_of(const GridView<const T>& u, const tessera::stencil::Terms<T>& ter
 
 }  // namespace
 
-std::vector<Index3> parse_probes(const std::string& text, const dist::stencil::Problem& problem) {
+std::vector<Index3> parse_probes(const std::string& text, const dist::stencil::Scheme& scheme) {
   std::vector<Index3> points;
   if (text.empty()) return points;
-  const int dims = problem.stencil.dims;
+  const int dims = scheme.stencil.dims;
   for (const std::string& word : split(text, ';')) {
     const auto numbers = split(word, ',');
     Index3 point;
@@ -73,7 +73,7 @@ std::vector<Index3> parse_probes(const std::string& text, const dist::stencil::P
       inside = !digits.empty() && digits.size() < 18 &&
                digits.find_first_not_of("0123456789") == std::string::npos;
       if (inside) point[2 - k] = std::stoll(digits);  // x first
-      inside = inside && point[2 - k] < problem.global[2 - k];
+      inside = inside && point[2 - k] < scheme.global[2 - k];
     }
     require(inside, ExitCode::usage,
             fmt::format(
@@ -90,22 +90,22 @@ std::vector<Index3> parse_probes(const std::string& text, const dist::stencil::P
 template <class T>
 Series<T>::Series(const Point& point, const DistributedField<T>& u, mpi::Phases& phases)
     : point_(point), u_(u), phases_(phases), every_(point.values.integer("probe-every")) {
-  const Request& request = point.request;
+  const Problem& problem = point.problem;
   for (index_t field = 0; field < u.fields(); ++field) {
-    for (const Index3& p : request.probes) {
+    for (const Index3& p : problem.probes) {
       std::string where = std::to_string(p[2]);
-      for (int d = 1; d > 2 - request.dims(); --d) where += fmt::format(",{}", p[d]);
-      quantities_.push_back(request.prefix(field) + where);
+      for (int d = 1; d > 2 - problem.dims(); --d) where += fmt::format(",{}", p[d]);
+      quantities_.push_back(problem.prefix(field) + where);
     }
     if (!point.values.flag("norms")) continue;
     for (const char* norm : {"min", "max", "sum", "l2"})
-      quantities_.push_back(request.prefix(field) + norm);
+      quantities_.push_back(problem.prefix(field) + norm);
   }
 }
 
 template <class T>
 index_t Series<T>::next(index_t step) const {
-  const index_t last = point_.request.shape.steps;
+  const index_t last = point_.problem.shape.steps;
   step = std::max(step, from_);
   const index_t mine = step == 0 ? 0 : ((step - 1) / every_ + 1) * every_;
   return step > last ? dist::stencil::never : std::min(mine, last);
@@ -125,9 +125,9 @@ template <class T>
 void Series<T>::look(index_t field) {
   const auto now = u_.now(field);
   const Box3& box = u_.box();
-  std::vector<double> values(point_.request.probes.size(), 0);
+  std::vector<double> values(point_.problem.probes.size(), 0);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const Index3 p = point_.request.probes[i];
+    const Index3 p = point_.problem.probes[i];
     if (intersect(box, {p, {{p[0] + 1, p[1] + 1, p[2] + 1}}}).empty()) continue;
     const Index3 at{{p[0] - box.low[0], p[1] - box.low[1], p[2] - box.low[2]}};
     u_.bring({at, {{at[0] + 1, at[1] + 1, at[2] + 1}}});
@@ -142,7 +142,7 @@ template <class T>
 void Series<T>::measure(index_t field) {
   const auto& comm = point_.comm;
   u_.bring();
-  const int threads = point_.request.method.threads;
+  const int threads = point_.problem.method.threads;
   const Norms mine = u_.box().empty() ? Norms{} : norms_of<T>(u_.now(field), u_.terms(), threads);
   seen_.push_back(comm.min(mine.low));
   seen_.push_back(comm.max(mine.high));

@@ -58,7 +58,7 @@ template <class T>
 void Snapshots<T>::write(index_t frame) {
   const T* from = copy_.data();
   for (const std::size_t dataset : datasets_) {
-    const GridView<const T> view = grid_view(from, u_.box().size(), point_.request.dims());
+    const GridView<const T> view = grid_view(from, u_.box().size(), point_.problem.dims());
     from += u_.box().volume();
     io::write_grid<T>(u_.box(), view,
                       [&](std::span<const layout::Range> slab, std::span<const std::byte> bytes) {
@@ -81,7 +81,7 @@ void Snapshots<T>::finish() {
 template <class T>
 void Snapshots<T>::leave(index_t step) {
   finish();
-  outputs_.keep(point_.comm, point_.values, frames_.problem,
+  outputs_.keep(point_.comm, point_.values, frames_.identity,
                 fmt::format("{},{}", frames_.steps.front(), std::max(step, frames_.written)));
 }
 
@@ -89,11 +89,11 @@ namespace {
 
 /// The first step and the last one that an attempt left of all files; -1 where there is none.
 /// Local.
-std::pair<index_t, index_t> left_of(const Point& point, const std::string& problem) {
+std::pair<index_t, index_t> left_of(const Point& point, const std::string& identity) {
   std::string state;
   for (const std::string& name : io::split_names(point.values.text("snapshots"))) {
     const std::string file = io::parse_dataset_name(name, "snapshots").file;
-    const std::string left = io::OutputFile::left_of(file, problem);
+    const std::string left = io::OutputFile::left_of(file, identity);
     if (left.empty() || (!state.empty() && left != state)) return {-1, -1};
     state = left;
   }
@@ -130,22 +130,22 @@ void require_no_frames_before(const Point& point, index_t first) {
 
 }  // namespace
 
-FramePlan plan_frames(const Point& point, const std::string& problem, index_t first) {
-  const auto& [comm, values, request, inputs, session] = point;
+FramePlan plan_frames(const Point& point, const std::string& identity, index_t first) {
+  const auto& [comm, values, problem, inputs, session] = point;
   FramePlan plan;
   if (values.has("checkpoint"))
-    plan.problem =
-        fmt::format("{}, {} steps, a frame every {} in {}, {}", problem, request.shape.steps,
-                    request.every, values.text("snapshots"), values.text("out"));
+    plan.identity =
+        fmt::format("{}, {} steps, a frame every {} in {}, {}", identity, problem.shape.steps,
+                    problem.every, values.text("snapshots"), values.text("out"));
   std::array<index_t, 2> left{-1, -1};
-  if (resumes(values) && !plan.problem.empty())
+  if (resumes(values) && !plan.identity.empty())
     mpi::on_root(comm, "resume",
-                 [&] { std::tie(left[0], left[1]) = left_of(point, plan.problem); });
+                 [&] { std::tie(left[0], left[1]) = left_of(point, plan.identity); });
   comm.broadcast(std::span<index_t>(left), 0);
   const bool goes_on = left[1] >= first;
   if (!goes_on && values.has("overwrite"))
     mpi::on_root(comm, "resume", [&] { require_no_frames_before(point, first); });
-  plan.steps = frames_of(request, goes_on ? left[0] : first);
+  plan.steps = frames_of(problem, goes_on ? left[0] : first);
   plan.written = goes_on ? left[1] : -1;
   if (goes_on && comm.is_root()) {
     const auto there = std::upper_bound(plan.steps.begin(), plan.steps.end(), plan.written);
@@ -155,11 +155,11 @@ FramePlan plan_frames(const Point& point, const std::string& problem, index_t fi
   return plan;
 }
 
-std::vector<index_t> frames_of(const Request& request, index_t first) {
+std::vector<index_t> frames_of(const Problem& problem, index_t first) {
   std::vector<index_t> frames{first};
-  for (index_t step = first / request.every + 1; step * request.every < request.shape.steps; ++step)
-    frames.push_back(step * request.every);
-  if (frames.back() < request.shape.steps) frames.push_back(request.shape.steps);
+  for (index_t step = first / problem.every + 1; step * problem.every < problem.shape.steps; ++step)
+    frames.push_back(step * problem.every);
+  if (frames.back() < problem.shape.steps) frames.push_back(problem.shape.steps);
   return frames;
 }
 

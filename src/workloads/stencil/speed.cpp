@@ -12,14 +12,14 @@ constexpr index_t most_points = index_t{1} << 24;  // beyond the caches
 constexpr double most_updates = 1 << 28;           // points times steps
 
 /// An equal share of the field, or a smaller one.
-Index3 sample_of(const Request& request) {
-  Index3 extent = request.problem().global;
+Index3 sample_of(const Problem& problem) {
+  Index3 extent = problem.scheme().global;
   const auto longest = [&] {
     int most = 0;
     for (int d = 1; d < 3; ++d) most = extent[d] > extent[most] ? d : most;
     return most;
   };
-  extent[longest()] = ceil_div(extent[longest()], request.shape.ranks);
+  extent[longest()] = ceil_div(extent[longest()], problem.shape.ranks);
   while (extent.volume() > most_points) extent[longest()] = ceil_div(extent[longest()], index_t{2});
   return extent;
 }
@@ -32,18 +32,18 @@ void fill(const GridView<T>& u) {
 }
 
 template <class T>
-double speed(const Request& request) {
-  dist::stencil::Problem problem = request.problem();
-  problem.global = sample_of(request);
-  problem.terms = {};
-  const auto points = static_cast<double>(problem.global.volume());
+double speed(const Problem& problem) {
+  dist::stencil::Scheme scheme = problem.scheme();
+  scheme.global = sample_of(problem);
+  scheme.terms = {};
+  const auto points = static_cast<double>(scheme.global.volume());
   const index_t stretch =
-      std::clamp<index_t>(request.plan.halo_steps, 1, std::max<index_t>(1, request.shape.steps));
+      std::clamp<index_t>(problem.plan.halo_steps, 1, std::max<index_t>(1, problem.shape.steps));
   const index_t steps =
       std::clamp<index_t>(static_cast<index_t>(most_updates / std::max(points, 1.0)), 1, stretch);
-  dist::stencil::DistributedField<T> u(problem, {problem.global}, 0, steps);
+  dist::stencil::DistributedField<T> u(scheme, {scheme.global}, 0, steps);
   if (u.box().empty()) return 1;
-  auto method = request.method;
+  auto method = problem.method;
   method.overlap = dist::stencil::Overlap::no;
   double best = 0;
   for (int turn = 0; turn < 2; ++turn) {  // the first one starts libraries and a device
@@ -63,8 +63,8 @@ double speed(const Request& request) {
 
 }  // namespace
 
-double speed_of(const Request& request) {
-  return dispatch_kept(request.element, [&]<class T>(Type<T>) { return speed<T>(request); });
+double speed_of(const Problem& problem) {
+  return dispatch_kept(problem.element, [&]<class T>(Type<T>) { return speed<T>(problem); });
 }
 
 }  // namespace tessera::workloads::stencil

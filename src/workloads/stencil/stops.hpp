@@ -45,13 +45,13 @@ class Check : public Stop {
 /// The frames of the snapshots, and those of them that a stopped attempt left.
 struct FramePlan {
   std::vector<index_t> steps;  ///< of each, ascending
-  std::string problem;   ///< everything that they depend on; empty: of no use to another attempt
+  std::string identity;  ///< everything that they depend on; empty: of no use to another attempt
   index_t written = -1;  ///< up to this step they are there
 };
 
 /// From the step `first` on, or from where a stopped attempt at the same problem began, if what it
 /// left reaches that far. Collective.
-[[nodiscard]] FramePlan plan_frames(const Point& point, const std::string& problem, index_t first);
+[[nodiscard]] FramePlan plan_frames(const Point& point, const std::string& identity, index_t first);
 
 /// Frames to a dataset of the outputs for every field, written while the next steps are computed.
 template <class T>
@@ -131,7 +131,7 @@ class Checkpoints : public Stop {
   const Point& point_;
   const DistributedField<T>& u_;
   mpi::Phases& phases_;
-  std::string file_, problem_, start_;
+  std::string file_, identity_, start_;
   const Series<T>* series_;
   Leave leave_;
   Interval every_;
@@ -167,6 +167,6 @@ template <class T>
 [[nodiscard]] Begin resume(const Point& point, DistributedField<T>& u, const std::string& start);
 
 /// The steps that --every asks for: multiples of it, the first and the last one.
-[[nodiscard]] std::vector<index_t> frames_of(const Request& request, index_t first);
+[[nodiscard]] std::vector<index_t> frames_of(const Problem& problem, index_t first);
 
 }  // namespace tessera::workloads::stencil

@@ -5,21 +5,21 @@
 #include <array>
 #include <vector>
 
-#include "dist/stencil/problem.hpp"
+#include "dist/stencil/scheme.hpp"
 
 namespace tessera::workloads::stencil {
 
 /// body(part, shift) for the parts of a box that lie in the field, periodic dimensions unrolled,
 /// each with the way from there to its place in the field.
 template <class Body>
-void each_unrolled(const dist::stencil::Problem& problem, const Box3& box, const Body& body) {
+void each_unrolled(const dist::stencil::Scheme& scheme, const Box3& box, const Body& body) {
   struct Stretch {
     index_t low, high, shift;
   };
   std::array<std::vector<Stretch>, 3> along;
   for (int d = 0; d < 3; ++d) {
-    const index_t n = problem.global[d];
-    const bool periodic = problem.periodic()[static_cast<std::size_t>(d)];
+    const index_t n = scheme.global[d];
+    const bool periodic = scheme.periodic()[static_cast<std::size_t>(d)];
     const index_t turns = periodic && n > 0 ? ceil_div(std::max<index_t>(0, -box.low[d]), n) : 0;
     for (index_t turn = -turns * n; n > 0 && turn < box.high[d]; turn += n) {
       const index_t low = std::max(box.low[d], turn), high = std::min(box.high[d], turn + n);

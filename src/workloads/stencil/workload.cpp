@@ -5,24 +5,24 @@
 namespace tessera::workloads::stencil {
 namespace {
 
-class Planned final : public PlannedOf<Request, Inputs> {
+class Planned final : public PlannedOf<Problem, Inputs> {
  public:
   Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs,
           const run::Ceilings& ceilings)
       : PlannedOf(comm, values, inputs, resolve(comm, values, inputs, ceilings)) {}
 
   [[nodiscard]] Mode mode() const override { return Mode::in_memory; }
-  [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
-  [[nodiscard]] run::Held held() const override { return {memory_of(request_, comm_.rank())}; }
-  [[nodiscard]] bool known_to_fit() const override { return request_.fits; }
+  [[nodiscard]] const VariantInfo* kernel() const override { return problem_.method.kernel; }
+  [[nodiscard]] run::Held held() const override { return {memory_of(problem_, comm_.rank())}; }
+  [[nodiscard]] bool known_to_fit() const override { return problem_.fits; }
   [[nodiscard]] index_t most_memory(index_t ranks) const override {
-    return stencil::most_memory(request_, ranks);
+    return stencil::most_memory(problem_, ranks);
   }
   [[nodiscard]] Need need(const run::Ceilings&, index_t) const override {
-    return need_of(request_);
+    return need_of(problem_);
   }
   void print(const run::Ceilings&, index_t) const override {
-    if (comm_.is_root()) print_plan(request_);
+    if (comm_.is_root()) print_plan(problem_);
   }
   [[nodiscard]] bool run(run::Session& session) const override { return run_steps(in(session)); }
 };

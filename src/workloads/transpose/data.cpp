@@ -57,15 +57,15 @@ GenerateRun* generator_of(const io::DatasetInfo& element) {
 }
 
 /// Run by run along the last axis; the position is that in the whole array.
-void generate(const Request& request, std::uint64_t stream, const std::vector<index_t>& extents,
+void generate(const Problem& problem, std::uint64_t stream, const std::vector<index_t>& extents,
               const std::vector<layout::Range>& slab, std::byte* to) {
-  GenerateRun* const run = generator_of(request.element);
+  GenerateRun* const run = generator_of(problem.element);
   const index_t count = slab.back().size();
   index_t runs = 1;
   for (std::size_t k = 0; k + 1 < slab.size(); ++k) runs *= slab[k].size();
   if (count == 0) return;
   const index_t grain = std::max<index_t>(1, (index_t{1} << 14) / count);
-  machine::parallel(request.method.tuning.threads, [&] {
+  machine::parallel(problem.method.tuning.threads, [&] {
     machine::parallel_for(0, runs, grain, [&](index_t begin, index_t end) {
       for (index_t r = begin; r < end; ++r) {
         index_t position = 0, stride = extents.back(), rest = r;
@@ -74,8 +74,8 @@ void generate(const Request& request, std::uint64_t stream, const std::vector<in
           rest /= slab[k].size();
           stride *= extents[k];
         }
-        run(request.seed, stream, position + slab.back().begin, count,
-            to + r * count * request.element.element_bytes);
+        run(problem.seed, stream, position + slab.back().begin, count,
+            to + r * count * problem.element.element_bytes);
       }
     });
   });
@@ -83,36 +83,36 @@ void generate(const Request& request, std::uint64_t stream, const std::vector<in
 
 }  // namespace
 
-io::Handle type_of(const Request& request, const run::Input* input) {
-  if (request.as_stored) return io::stored_type(input->name());
-  const bool named = input != nullptr && request.element.kind == io::DatasetInfo::Kind::complex;
-  return named ? io::complex_form(input->name(), request.element.element_bytes)
-               : io::number_type(request.element);  // its own names of the parts
+io::Handle type_of(const Problem& problem, const run::Input* input) {
+  if (problem.as_stored) return io::stored_type(input->name());
+  const bool named = input != nullptr && problem.element.kind == io::DatasetInfo::Kind::complex;
+  return named ? io::complex_form(input->name(), problem.element.element_bytes)
+               : io::number_type(problem.element);  // its own names of the parts
 }
 
-void load(const Request& request, const run::Input* input, std::uint64_t stream,
+void load(const Problem& problem, const run::Input* input, std::uint64_t stream,
           const std::vector<index_t>& extents, const std::vector<layout::Range>& slab,
           std::byte* to) {
   if (input == nullptr) {
-    generate(request, stream, extents, slab, to);
+    generate(problem, stream, extents, slab, to);
     return;
   }
-  const io::Handle type = type_of(request, input);
-  io::read_slab(input->name(), slab, {type, to, request.element.element_bytes, slab.back().size()});
+  const io::Handle type = type_of(problem, input);
+  io::read_slab(input->name(), slab, {type, to, problem.element.element_bytes, slab.back().size()});
 }
 
-run::Outputs open_output(const Point& point, const std::string& problem) {
+run::Outputs open_output(const Point& point, const std::string& identity) {
   run::Outputs outputs;
   if (point.values.has("out")) {
     mpi::together(point.comm, "create output", [&] {
       const run::Input* const input = point.inputs.in.get();
       const std::size_t place =
           outputs.add(io::parse_dataset_name(point.values.text("out"), "out"),
-                      point.request.result_extents(), type_of(point.request, input));
+                      point.problem.result_extents(), type_of(point.problem, input));
       if (input != nullptr) outputs.describe_as(place, input->name());
     });
   }
-  outputs.open(point.comm, point.values, problem);
+  outputs.open(point.comm, point.values, identity);
   return outputs;
 }
 

@@ -22,17 +22,17 @@ using tessera::transpose::Indices;
 
 constexpr int poison = 0xa5;  // what is not written shows
 
-std::vector<io::Cell> columns_of(const Request& request) {
-  const bool conjugates = request.shape.scale.conjugate == tessera::transpose::Conjugate::yes;
-  std::string op = request.shape.op != Op::transpose ? "N" : conjugates ? "H" : "T";
-  if (request.permutes()) op = fmt::format("{}", fmt::join(request.axes, ","));
-  return {{"kernel", request.kernel},
-          {"algorithm", request.algorithm},
-          {"type", request.element.kind == io::DatasetInfo::Kind::other
-                       ? fmt::format("{}B", request.element.element_bytes)
-                       : request.element.type_text()},
+std::vector<io::Cell> columns_of(const Problem& problem) {
+  const bool conjugates = problem.shape.scale.conjugate == tessera::transpose::Conjugate::yes;
+  std::string op = problem.shape.op != Op::transpose ? "N" : conjugates ? "H" : "T";
+  if (problem.permutes()) op = fmt::format("{}", fmt::join(problem.axes, ","));
+  return {{"kernel", problem.kernel},
+          {"algorithm", problem.algorithm},
+          {"type", problem.element.kind == io::DatasetInfo::Kind::other
+                       ? fmt::format("{}B", problem.element.element_bytes)
+                       : problem.element.type_text()},
           {"op", op},
-          {"shape", fmt::format("{}", fmt::join(request.extents, "x"))}};
+          {"shape", fmt::format("{}", fmt::join(problem.extents, "x"))}};
 }
 
 std::vector<layout::Range> slab_of(const layout::Box& box) { return {box.rows, box.cols}; }
@@ -51,9 +51,9 @@ struct Origin {
 DistributedRecords load_matrix(const Point& point, const Origin& origin, index_t rows, index_t cols,
                                mpi::Phases& phases) {
   const mpi::PhaseScope scope(phases, "read");
-  DistributedRecords matrix(point.comm, point.request.shape.home(rows, cols),
-                            point.request.shape.element_bytes);
-  load(point.request, origin.input, origin.stream, {rows, cols}, slab_of(matrix.box()),
+  DistributedRecords matrix(point.comm, point.problem.shape.home(rows, cols),
+                            point.problem.shape.element_bytes);
+  load(point.problem, origin.input, origin.stream, {rows, cols}, slab_of(matrix.box()),
        matrix.view().data);
   return matrix;
 }
@@ -67,10 +67,10 @@ struct Matrices {
 /// algorithm writes there. Collective.
 Matrices make_matrices(const Point& point, mpi::Phases& phases) {
   const auto& comm = point.comm;
-  const auto& q = point.request.shape;
-  const auto extents = point.request.result_extents();
+  const auto& q = point.problem.shape;
+  const auto extents = point.problem.result_extents();
   const auto home = q.home(extents[0], extents[1]);
-  const bool shared = point.request.method.algorithm == Algorithm::shared && comm.size() > 1;
+  const bool shared = point.problem.method.algorithm == Algorithm::shared && comm.size() > 1;
   Matrices all;
   if (shared) all.b = DistributedRecords(comm, home, q.element_bytes, comm.node());
   mpi::together(comm, "read", [&] {
@@ -90,24 +90,24 @@ run::Verdict verdict_of(bool right) { return {"hash", right ? 0.0 : 1.0, 0}; }
 bool run_in_place(const Point& point) {
   const auto& comm = point.comm;
   const auto& values = point.values;
-  const auto& request = point.request;
+  const auto& problem = point.problem;
   const auto& inputs = point.inputs;
   run::Outputs outputs = open_output(point);
   mpi::Phases once;
   DistributedRecords matrix;
   mpi::together(comm, "read", [&] {
-    matrix = load_matrix(point, {inputs.in.get(), 1}, request.shape.rows, request.shape.cols, once);
+    matrix = load_matrix(point, {inputs.in.get(), 1}, problem.shape.rows, problem.shape.cols, once);
   });
   const bool verify = !values.flag("no-verify");
-  const int threads = request.method.tuning.threads;
+  const int threads = problem.method.tuning.threads;
   const auto checksum = [&](Indices indices) {
     const mpi::PhaseScope scope(once, "verify");
-    return matrix_checksum(comm, matrix, indices, request.seed, threads);
+    return matrix_checksum(comm, matrix, indices, problem.seed, threads);
   };
   const std::uint64_t before = verify ? checksum(Indices::as_stored) : 0;
   bool turned = false;
   const auto turn = [&](mpi::Phases& phases) {
-    transpose_in_place(comm, matrix, request.method, phases);
+    transpose_in_place(comm, matrix, problem.method, phases);
     turned = !turned;
   };
   const auto turn_back = [&] {
@@ -115,7 +115,7 @@ bool run_in_place(const Point& point) {
     if (turned) turn(untimed);
   };
   run::Measured measured = run::measure(comm, values, turn_back, turn);
-  describe(request, measured);
+  describe(problem, measured);
   if (verify) measured.verdict = verdict_of(checksum(Indices::swapped) == before);
   measured.once = once;
   return outputs.conclude(comm, values, point.session, measured, [&] {
@@ -124,13 +124,13 @@ bool run_in_place(const Point& point) {
 }
 
 /// Where there are no hardware counters.
-run::Counted stand_in(const Request& request) {
-  const auto& q = request.shape;
-  if (request.permutes() || !q.scale.plain())
+run::Counted stand_in(const Problem& problem) {
+  const auto& q = problem.shape;
+  if (problem.permutes() || !q.scale.plain())
     return run::not_simulated("only plain transposes are traced");
-  const auto& tuning = request.method.tuning;
+  const auto& tuning = problem.method.tuning;
   return run::simulated({.workload = "transpose",
-                         .kernel = request.kernel,
+                         .kernel = problem.kernel,
                          .element_bytes = q.element_bytes,
                          .m = q.rows,
                          .n = q.cols,
@@ -140,10 +140,10 @@ run::Counted stand_in(const Request& request) {
 
 }  // namespace
 
-void describe(const Request& request, run::Measured& measured) {
-  measured.columns = columns_of(request);
-  measured.stand_in = [&request] { return stand_in(request); };
-  measured.work = request.moved_bytes();
+void describe(const Problem& problem, run::Measured& measured) {
+  measured.columns = columns_of(problem);
+  measured.stand_in = [&problem] { return stand_in(problem); };
+  measured.work = problem.moved_bytes();
   measured.rate_units = "GB/s";
   measured.ceiling = "copy";
 }
@@ -151,8 +151,8 @@ void describe(const Request& request, run::Measured& measured) {
 bool run_matrix(const Point& point) {
   const auto& comm = point.comm;
   const auto& values = point.values;
-  const auto& request = point.request;
-  const auto& q = request.shape;
+  const auto& problem = point.problem;
+  const auto& q = problem.shape;
   if (q.in_place) return run_in_place(point);
   run::Outputs outputs = open_output(point);
   mpi::Phases once;
@@ -165,10 +165,10 @@ bool run_matrix(const Point& point) {
   };
   const dist::transpose::Task task{a, q.op, b, q.scale};
   std::optional<dist::transpose::DeviceTranspose> there;
-  if (request.gpus != nullptr) {
-    there.emplace(*request.gpus,
+  if (problem.gpus != nullptr) {
+    there.emplace(*problem.gpus,
                   dist::transpose::DeviceTask{a.layout(), q.op, b.layout(), a.bytes()},
-                  request.method);
+                  problem.method);
     mpi::together(comm, "to device", [&] {
       const mpi::PhaseScope scope(once, "to device");
       there->put(a.view());
@@ -178,7 +178,7 @@ bool run_matrix(const Point& point) {
     if (there)
       there->run(phases);
     else
-      transpose_matrix(comm, task, request.method, phases);
+      transpose_matrix(comm, task, problem.method, phases);
   });
   if (there) {
     mpi::together(comm, "from device", [&] {
@@ -187,18 +187,18 @@ bool run_matrix(const Point& point) {
     });
     there.reset();
   }
-  describe(request, measured);
+  describe(problem, measured);
   measured.once = once;
   if (!values.flag("no-verify")) {
     const mpi::PhaseScope scope(measured.once, "verify");
-    const int threads = request.method.tuning.threads;
+    const int threads = problem.method.tuning.threads;
     if (q.scale.plain()) {
       const auto indices = q.op == Op::transpose ? Indices::swapped : Indices::as_stored;
       measured.verdict =
-          verdict_of(matrix_checksum(comm, b, indices, request.seed, threads) ==
-                     matrix_checksum(comm, a, Indices::as_stored, request.seed, threads));
+          verdict_of(matrix_checksum(comm, b, indices, problem.seed, threads) ==
+                     matrix_checksum(comm, a, Indices::as_stored, problem.seed, threads));
     } else {
-      measured.verdict = verdict_of(is_update(comm, task, old_b, request.seed, threads));
+      measured.verdict = verdict_of(is_update(comm, task, old_b, problem.seed, threads));
     }
   }
   return outputs.conclude(comm, values, point.session, measured,
@@ -208,43 +208,43 @@ bool run_matrix(const Point& point) {
 bool run_axes(const Point& point) {
   const auto& comm = point.comm;
   const auto& values = point.values;
-  const auto& request = point.request;
+  const auto& problem = point.problem;
   const auto& inputs = point.inputs;
   run::Outputs outputs = open_output(point);
   const auto part =
-      dist::transpose::axes_part(request.extents, request.axes, comm.rank(), comm.size());
-  const index_t bytes = request.shape.element_bytes;
+      dist::transpose::axes_part(problem.extents, problem.axes, comm.rank(), comm.size());
+  const index_t bytes = problem.shape.element_bytes;
   machine::Buffer<std::byte> from, to;
   mpi::Phases once;
   mpi::together(comm, "read", [&] {
     const mpi::PhaseScope scope(once, "read");
     from = machine::Buffer<std::byte>(part.elements * bytes);
     to = machine::Buffer<std::byte>(part.elements * bytes);
-    load(request, inputs.in.get(), 1, request.extents, part.from, from.data());
+    load(problem, inputs.in.get(), 1, problem.extents, part.from, from.data());
     if (to.size() > 0) std::memset(to.data(), poison, static_cast<std::size_t>(to.size()));
   });
   run::Measured measured = run::measure(
       comm, values, [] {},
       [&](mpi::Phases& phases) {
         const mpi::PhaseScope scope(phases, "compute");
-        tessera::transpose::permute(part.shape, request.axes, bytes, from.data(), to.data(),
-                                    request.method.tuning);
+        tessera::transpose::permute(part.shape, problem.axes, bytes, from.data(), to.data(),
+                                    problem.method.tuning);
       });
-  describe(request, measured);
+  describe(problem, measured);
   measured.once = once;
   if (!values.flag("no-verify")) {
     const mpi::PhaseScope scope(measured.once, "verify");
     std::vector<int> own_names;
     std::vector<layout::Range> to_ranges;
-    for (const int axis : request.axes) {
+    for (const int axis : problem.axes) {
       own_names.push_back(static_cast<int>(own_names.size()));
       to_ranges.push_back(part.from[static_cast<std::size_t>(axis)]);
     }
-    const int threads = request.method.tuning.threads;
+    const int threads = problem.method.tuning.threads;
     const auto before =
-        slab_checksum({from.data(), part.from, own_names, bytes}, request.seed, threads);
+        slab_checksum({from.data(), part.from, own_names, bytes}, problem.seed, threads);
     const auto after =
-        slab_checksum({to.data(), to_ranges, request.axes, bytes}, request.seed, threads);
+        slab_checksum({to.data(), to_ranges, problem.axes, bytes}, problem.seed, threads);
     measured.verdict = verdict_of(comm.sum(before) == comm.sum(after));
   }
   return outputs.conclude(comm, values, point.session, measured,

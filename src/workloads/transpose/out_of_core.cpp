@@ -30,9 +30,9 @@ constexpr index_t tiles_held =
 constexpr index_t largest_tile = index_t{512}
                                  << 20;  // larger ones have no longer runs worth having
 
-std::vector<int> axes_of(const Request& request) {
-  if (request.permutes()) return request.axes;
-  return request.shape.op == Op::transpose ? std::vector{1, 0} : std::vector{0, 1};
+std::vector<int> axes_of(const Problem& problem) {
+  if (problem.permutes()) return problem.axes;
+  return problem.shape.op == Op::transpose ? std::vector{1, 0} : std::vector{0, 1};
 }
 
 Slab permuted(const Slab& slab, const std::vector<int>& axes) {
@@ -80,8 +80,8 @@ std::vector<index_t> without(index_t total, const std::vector<layout::Range>& ti
 
 /// Everything that a tile depends on: the input as it is now, what becomes of it, how it is cut.
 std::string problem_text(const Point& point, const Tiles& tiles) {
-  const Request& request = point.request;
-  std::string input = fmt::format("seed {}", request.seed);
+  const Problem& problem = point.problem;
+  std::string input = fmt::format("seed {}", problem.seed);
   if (point.inputs.in) {
     const std::string& file = point.inputs.in->name().file;
     mpi::on_root(point.comm, "read", [&] {
@@ -92,9 +92,9 @@ std::string problem_text(const Point& point, const Tiles& tiles) {
     });
   }
   return fmt::format("{} {} x {} B, {}, axes {}, tiles {}, {}", input,
-                     fmt::join(request.extents, " x "), request.shape.element_bytes,
-                     request.as_stored ? "as stored" : request.element.type_text(),
-                     fmt::join(axes_of(request), ","), fmt::join(tiles.tile, " x "),
+                     fmt::join(problem.extents, " x "), problem.shape.element_bytes,
+                     problem.as_stored ? "as stored" : problem.element.type_text(),
+                     fmt::join(axes_of(problem), ","), fmt::join(tiles.tile, " x "),
                      point.values.flag("no-verify") ? "unchecked" : "checked");
 }
 
@@ -114,8 +114,8 @@ class Pass {
       : point_(point),
         tiles_(tiles),
         outputs_(outputs),
-        method_(beside_files(point.request.method)),
-        axes_(axes_of(point.request)),
+        method_(beside_files(point.problem.method)),
+        axes_(axes_of(point.problem)),
         verify_(!point.values.flag("no-verify")) {
     for (std::size_t a = 0; a < axes_.size(); ++a) own_axes_.push_back(static_cast<int>(a));
     mpi::together(point.comm, "allocate", [&] {
@@ -130,7 +130,7 @@ class Pass {
     begin_to_read(mine, 0);
     std::size_t t = 0;
     for (; t < mine.size() && !run::stop_asked_here(); ++t) {
-      const Slab from = tiles_.of(mine[t], point_.request.extents), to = permuted(from, axes_);
+      const Slab from = tiles_.of(mine[t], point_.problem.extents), to = permuted(from, axes_);
       const std::byte* const in = buffer(in_, t).data();
       auto& out = buffer(out_, t);
       finish_reading(mine, t, phases);
@@ -185,7 +185,7 @@ class Pass {
     reading_ = reads_.ask([this, mine, t] {
       read_ahead(*point_.inputs.in, mine, t);
       bring(mine, t);
-      reads_.count_read(static_cast<index_t>(bytes_of(tiles_.of(mine[t], point_.request.extents))));
+      reads_.count_read(static_cast<index_t>(bytes_of(tiles_.of(mine[t], point_.problem.extents))));
     });
   }
   void finish_reading(std::span<const index_t> mine, std::size_t t, mpi::Phases& phases) {
@@ -194,9 +194,9 @@ class Pass {
     reads_.wait(reading_);
   }
   void bring(std::span<const index_t> mine, std::size_t t) {
-    const Request& request = point_.request;
-    const Slab slab = tiles_.of(mine[t], request.extents);
-    load(request, point_.inputs.in.get(), 1, request.extents, slab, buffer(in_, t).data());
+    const Problem& problem = point_.problem;
+    const Slab slab = tiles_.of(mine[t], problem.extents);
+    load(problem, point_.inputs.in.get(), 1, problem.extents, slab, buffer(in_, t).data());
   }
 
   /// Asks for the tiles up to the next few after the t-th, those side by side as one slab: its runs
@@ -206,26 +206,26 @@ class Pass {
     const auto at_once = static_cast<std::size_t>(std::min(beside, tiles_held));
     while (asked_ < mine.size() && asked_ <= t + at_once) {
       const std::size_t end = std::min(mine.size(), asked_ + at_once);
-      Slab slab = tiles_.of(mine[asked_], point_.request.extents);
+      Slab slab = tiles_.of(mine[asked_], point_.problem.extents);
       while (++asked_ < end && mine[asked_] == mine[asked_ - 1] + 1 && mine[asked_] % beside != 0)
-        slab.back().end = tiles_.of(mine[asked_], point_.request.extents).back().end;
+        slab.back().end = tiles_.of(mine[asked_], point_.problem.extents).back().end;
       io::will_read(input.name(), slab);
     }
   }
 
   [[nodiscard]] std::size_t bytes_of(const Slab& slab) const {
-    index_t bytes = point_.request.shape.element_bytes;
+    index_t bytes = point_.problem.shape.element_bytes;
     for (const layout::Range& range : slab) bytes *= range.size();
     return static_cast<std::size_t>(bytes);
   }
 
   void move(const Slab& from, const std::byte* in, std::byte* out) const {
-    const auto& request = point_.request;
-    const index_t bytes = request.shape.element_bytes;
-    if (!request.permutes()) {
+    const auto& problem = point_.problem;
+    const index_t bytes = problem.shape.element_bytes;
+    if (!problem.permutes()) {
       const index_t rows = from[0].size(), cols = from[1].size();
-      const bool turns = request.shape.op == Op::transpose;
-      move_block(method_, request.shape.op, {in, rows, cols, cols, bytes},
+      const bool turns = problem.shape.op == Op::transpose;
+      move_block(method_, problem.shape.op, {in, rows, cols, cols, bytes},
                  {out, turns ? cols : rows, turns ? rows : cols, turns ? rows : cols, bytes});
       return;
     }
@@ -236,9 +236,9 @@ class Pass {
 
   [[nodiscard]] std::uint64_t checksum(const std::byte* data, const Slab& slab,
                                        const std::vector<int>& names) const {
-    const auto& request = point_.request;
-    return dist::transpose::slab_checksum({data, slab, names, request.shape.element_bytes},
-                                          request.seed, method_.tuning.threads);
+    const auto& problem = point_.problem;
+    return dist::transpose::slab_checksum({data, slab, names, problem.shape.element_bytes},
+                                          problem.seed, method_.tuning.threads);
   }
 
   const Point& point_;
@@ -256,14 +256,14 @@ class Pass {
 
 }  // namespace
 
-bool may_go_out_of_core(const run::Values& values, const Request& request) {
-  return values.has("out") && request.shape.scale.plain() && !request.shape.in_place;
+bool may_go_out_of_core(const run::Values& values, const Problem& problem) {
+  return values.has("out") && problem.shape.scale.plain() && !problem.shape.in_place;
 }
 
-Tiles tiles_of(const Request& request) {
+Tiles tiles_of(const Problem& problem) {
   return plan_tiles(
-      Permutation{request.extents, axes_of(request), request.shape.element_bytes, request.chunk},
-      std::min(largest_tile, request.allowance.beside_program() / tiles_held));
+      Permutation{problem.extents, axes_of(problem), problem.shape.element_bytes, problem.chunk},
+      std::min(largest_tile, problem.allowance.beside_program() / tiles_held));
 }
 
 namespace {
@@ -289,9 +289,9 @@ void add_done(const mpi::Communicator& comm, const std::vector<index_t>& left, i
 
 bool run_out_of_core(const Point& point, const Tiles& tiles) {
   const auto& comm = point.comm;
-  point.session.plan_memory(held_of(tiles) + point.request.allowance.program);
-  const std::string problem = problem_text(point, tiles);
-  run::Outputs outputs = open_output(point, point.values.has("resume") ? problem : "");
+  point.session.plan_memory(held_of(tiles) + point.problem.allowance.program);
+  const std::string identity = problem_text(point, tiles);
+  run::Outputs outputs = open_output(point, point.values.has("resume") ? identity : "");
   Done all = parse_done(outputs.kept());
   const std::vector<index_t> left = without(tiles.total(), all.tiles);
   if (comm.is_root() && !outputs.kept().empty())
@@ -311,10 +311,10 @@ bool run_out_of_core(const Point& point, const Tiles& tiles) {
   all.after += pass.after();
   if (comm.sum(done) < static_cast<index_t>(left.size())) {
     add_done(comm, left, done, all);
-    outputs.keep(comm, point.values, problem, all.text());
+    outputs.keep(comm, point.values, identity, all.text());
     throw run::Stopped();
   }
-  Request described = point.request;
+  Problem described = point.problem;
   described.algorithm = "out_of_core";
   describe(described, measured);
   measured.work *=
@@ -328,15 +328,15 @@ bool run_out_of_core(const Point& point, const Tiles& tiles) {
 
 index_t held_of(const Tiles& tiles) { return tiles_held * tiles.bytes; }
 
-void print_out_of_core(const Request& request, const Tiles& tiles) {
-  const index_t program = request.allowance.program;
+void print_out_of_core(const Problem& problem, const Tiles& tiles) {
+  const index_t program = problem.allowance.program;
   fmt::print(
       "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of "
       "{}, "
       "holds {} a rank{}\n",
-      request.element.type_text(), fmt::join(request.extents, " x "),
-      fmt::join(request.result_extents(), " x "), counted(tiles.total(), "tile"),
-      fmt::join(tiles.tile, " x "), counted(request.shape.ranks, "rank"),
+      problem.element.type_text(), fmt::join(problem.extents, " x "),
+      fmt::join(problem.result_extents(), " x "), counted(tiles.total(), "tile"),
+      fmt::join(tiles.tile, " x "), counted(problem.shape.ranks, "rank"),
       human_bytes(tiles.read_run), human_bytes(tiles.write_run),
       human_bytes(held_of(tiles) + program), run::of_program_text(program));
 }

@@ -14,13 +14,13 @@ namespace {
 using dist::transpose::Algorithm;
 using dist::transpose::Forecast;
 
-std::vector<Forecast> axes_forecast(const Request& request) {
+std::vector<Forecast> axes_forecast(const Problem& problem) {
   std::vector<Forecast> result;
-  for (index_t rank = 0; rank < request.shape.ranks; ++rank) {
+  for (index_t rank = 0; rank < problem.shape.ranks; ++rank) {
     const index_t bytes =
-        dist::transpose::axes_part(request.extents, request.axes, rank, request.shape.ranks)
+        dist::transpose::axes_part(problem.extents, problem.axes, rank, problem.shape.ranks)
             .elements *
-        request.shape.element_bytes;
+        problem.shape.element_bytes;
     result.push_back({.touched_bytes = 2 * bytes, .home_bytes = 2 * bytes});
   }
   return result;
@@ -28,16 +28,16 @@ std::vector<Forecast> axes_forecast(const Request& request) {
 
 /// With what the check of a scaled update holds beside it: the old C, another result, and its
 /// exchange.
-std::vector<Forecast> matrix_forecast(const Request& request) {
-  auto result = forecast(request.shape, request.method);
-  const auto& q = request.shape;
+std::vector<Forecast> matrix_forecast(const Problem& problem) {
+  auto result = forecast(problem.shape, problem.method);
+  const auto& q = problem.shape;
   if (q.scale.plain()) return result;
   auto plain = q;
   plain.scale = {};
   const auto check = forecast(plain, {.algorithm = Algorithm::alltoall});
   for (std::size_t r = 0; r < result.size(); ++r) {
     const auto rank = static_cast<index_t>(r);
-    const auto extents = request.result_extents();
+    const auto extents = problem.result_extents();
     const index_t mine = q.home(extents[0], extents[1]).of(rank).area() * q.element_bytes;
     if (q.scale.beta != 0) result[r].home_bytes += mine;
     result[r].work_bytes = std::max(result[r].work_bytes, 2 * mine + check[r].work_bytes);
@@ -45,85 +45,85 @@ std::vector<Forecast> matrix_forecast(const Request& request) {
   return result;
 }
 
-std::vector<Forecast> forecast_of(const Request& request) {
-  return request.permutes() ? axes_forecast(request) : matrix_forecast(request);
+std::vector<Forecast> forecast_of(const Problem& problem) {
+  return problem.permutes() ? axes_forecast(problem) : matrix_forecast(problem);
 }
 
 /// Memory at the measured rate of copies, then the messages; nothing overlaps. -1 where the machine
 /// was never measured.
-double predicted_seconds(const Request& request, const Forecast& f, std::size_t rank,
+double predicted_seconds(const Problem& problem, const Forecast& f, std::size_t rank,
                          const run::Ceilings& ceilings, double exchange) {
-  if (const auto& speeds = request.shape.weights; !speeds.empty())
+  if (const auto& speeds = problem.shape.weights; !speeds.empty())
     return static_cast<double>(f.touched_bytes) / speeds[rank] + exchange;
-  const index_t per_node = request.shape.ranks_per_node;
-  const auto copy = ceilings.at("copy", request.method.tuning.threads * per_node);
+  const index_t per_node = problem.shape.ranks_per_node;
+  const auto copy = ceilings.at("copy", problem.method.tuning.threads * per_node);
   if (!copy) return -1;
   return static_cast<double>(f.touched_bytes) / (*copy * 1e9 / static_cast<double>(per_node)) +
          exchange;
 }
 
-double exchange_of(const Request& request, const run::Ceilings& ceilings) {
-  if (request.permutes()) return 0;
-  return exchange_seconds(request.shape, request.method,
-                          run::network(ceilings, request.shape.ranks));
+double exchange_of(const Problem& problem, const run::Ceilings& ceilings) {
+  if (problem.permutes()) return 0;
+  return exchange_seconds(problem.shape, problem.method,
+                          run::network(ceilings, problem.shape.ranks));
 }
 
 }  // namespace
 
-run::Held held_by(const Request& request, index_t rank) {
-  const Forecast f = forecast_of(request)[static_cast<std::size_t>(rank)];
+run::Held held_by(const Problem& problem, index_t rank) {
+  const Forecast f = forecast_of(problem)[static_cast<std::size_t>(rank)];
   return {f.memory(), f.seen_bytes};
 }
 
-bool fits(const Request& request) {
-  const auto all = forecast_of(request);
+bool fits(const Problem& problem) {
+  const auto all = forecast_of(problem);
   return std::all_of(all.begin(), all.end(), [&](const Forecast& f) {
-    return request.allowance.holds({f.memory(), f.seen_bytes});
+    return problem.allowance.holds({f.memory(), f.seen_bytes});
   });
 }
 
-index_t most_memory(const Request& request, index_t ranks) {
-  Request other = request;
+index_t most_memory(const Problem& problem, index_t ranks) {
+  Problem other = problem;
   other.shape.ranks = ranks;
-  other.shape.ranks_per_node = std::min(ranks, request.shape.ranks_per_node);
+  other.shape.ranks_per_node = std::min(ranks, problem.shape.ranks_per_node);
   index_t most = 0;
   for (const Forecast& f : forecast_of(other)) most = std::max(most, f.resident());
   return most;
 }
 
-Need need_of(const Request& request, const run::Ceilings& ceilings) {
+Need need_of(const Problem& problem, const run::Ceilings& ceilings) {
   Need need;
-  const double exchange = exchange_of(request, ceilings);
-  const auto forecasts = forecast_of(request);
+  const double exchange = exchange_of(problem, ceilings);
+  const auto forecasts = forecast_of(problem);
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     need.memory = std::max(need.memory, forecasts[r].memory());
     need.seconds =
-        std::max(need.seconds, predicted_seconds(request, forecasts[r], r, ceilings, exchange));
+        std::max(need.seconds, predicted_seconds(problem, forecasts[r], r, ceilings, exchange));
   }
   return need;
 }
 
-void print_plan(const Request& request, const run::Ceilings& ceilings) {
-  const auto forecasts = forecast_of(request);
-  fmt::print("plan: {} {} to {} on {} x {}, algorithm {}, kernel {}\n", request.element.type_text(),
-             fmt::join(request.extents, " x "), fmt::join(request.result_extents(), " x "),
-             counted(request.shape.ranks, "rank"), counted(request.method.tuning.threads, "thread"),
-             request.algorithm, request.kernel);
-  if (request.gpus != nullptr)
-    fmt::print("the matrices stay on the GPUs; exchange: {}\n", request.gpus->text());
-  if (!request.shape.weights.empty()) {
+void print_plan(const Problem& problem, const run::Ceilings& ceilings) {
+  const auto forecasts = forecast_of(problem);
+  fmt::print("plan: {} {} to {} on {} x {}, algorithm {}, kernel {}\n", problem.element.type_text(),
+             fmt::join(problem.extents, " x "), fmt::join(problem.result_extents(), " x "),
+             counted(problem.shape.ranks, "rank"), counted(problem.method.tuning.threads, "thread"),
+             problem.algorithm, problem.kernel);
+  if (problem.gpus != nullptr)
+    fmt::print("the matrices stay on the GPUs; exchange: {}\n", problem.gpus->text());
+  if (!problem.shape.weights.empty()) {
     fmt::print("rows by measured speed, GB/s a rank: {}\n",
-               run::text_of_weights(request.shape.weights, 1e9));
+               run::text_of_weights(problem.shape.weights, 1e9));
   }
   Table table({"rank", "memory traffic", "received", "sent", "messages", "at home", "work space",
                "predicted"});
-  const double exchange = exchange_of(request, ceilings);
+  const double exchange = exchange_of(problem, ceilings);
   double slowest = 0;
   index_t words = 0, most = 0;
   constexpr index_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
-    const double seconds = predicted_seconds(request, f, r, ceilings, exchange);
+    const double seconds = predicted_seconds(problem, f, r, ceilings, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     words = std::max(words, f.received_bytes);
     most = std::max(most, f.resident());
@@ -138,8 +138,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings) {
   fmt::print(
       "in all {} read once and written once; the worst rank receives {} and holds {}; predicted "
       "{}\n",
-      human_bytes(request.moved_bytes()), human_bytes(words),
-      run::held_text(most, request.allowance.program),
+      human_bytes(problem.moved_bytes()), human_bytes(words),
+      run::held_text(most, problem.allowance.program),
       slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 

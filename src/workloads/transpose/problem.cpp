@@ -54,22 +54,22 @@ std::vector<int> parse_axes(const std::string& text, std::size_t rank) {
 }
 
 void resolve_extents(const Values& point, const io::DatasetInfo* info, const std::string& name,
-                     Request& request) {
+                     Problem& problem) {
   if (info != nullptr) {
-    request.extents = info->shape;
-    request.chunk = info->chunk;
+    problem.extents = info->shape;
+    problem.chunk = info->chunk;
   } else if (point.has("shape")) {
-    request.extents = parse_list(point.text("shape"), "shape");
+    problem.extents = parse_list(point.text("shape"), "shape");
   } else {
-    request.extents = {point.has("m") ? point.integer("m") : point.integer("n"),
+    problem.extents = {point.has("m") ? point.integer("m") : point.integer("n"),
                        point.integer("n")};
   }
-  const std::size_t rank = request.extents.size();
+  const std::size_t rank = problem.extents.size();
   require(rank >= 1 && rank <= tessera::transpose::max_rank, ExitCode::bad_data,
           fmt::format("{} is {}-dimensional; 1 to {} dimensions can be permuted", name, rank,
                       tessera::transpose::max_rank));
   if (point.has("axes")) {
-    request.axes = parse_axes(point.text("axes"), rank);
+    problem.axes = parse_axes(point.text("axes"), rank);
   } else {
     require(
         rank == 2, ExitCode::bad_data,
@@ -78,10 +78,10 @@ void resolve_extents(const Values& point, const io::DatasetInfo* info, const std
             name, rank));
   }
   if (rank == 2) {  // a matrix has the faster ways
-    request.shape.rows = request.extents[0];
-    request.shape.cols = request.extents[1];
-    if (point.has("axes")) request.shape.op = request.axes[0] == 1 ? Op::transpose : Op::none;
-    request.axes.clear();
+    problem.shape.rows = problem.extents[0];
+    problem.shape.cols = problem.extents[1];
+    if (point.has("axes")) problem.shape.op = problem.axes[0] == 1 ? Op::transpose : Op::none;
+    problem.axes.clear();
   }
 }
 
@@ -110,14 +110,14 @@ Element element_of(Number number) {
 }
 
 void resolve_element(const Values& point, const io::DatasetInfo* info, const std::string& name,
-                     Request& request) {
+                     Problem& problem) {
   const std::string type = point.text("type");
-  auto& scale = request.shape.scale;
+  auto& scale = problem.shape.scale;
   const bool named = type != "auto";
   if (info == nullptr || named) {
-    request.element = io::number_type(named ? type : "f64");
+    problem.element = io::number_type(named ? type : "f64");
     const bool complex =
-        request.element.kind == io::DatasetInfo::Kind::complex;  // which HDF5 makes of none
+        problem.element.kind == io::DatasetInfo::Kind::complex;  // which HDF5 makes of none
     require(info == nullptr || (info->reads_as_number() && !complex) || info->type_text() == type,
             ExitCode::bad_data,
             fmt::format("{} holds {}, which --type {} cannot be made of; leave --type out", name,
@@ -129,38 +129,38 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
                         "than {} bytes; give "
                         "numbers or plain records",
                         name, info->type_text(), tessera::transpose::max_record_bytes));
-    request.element = *info;
-    request.as_stored = true;
+    problem.element = *info;
+    problem.as_stored = true;
   }
   using Kind = io::DatasetInfo::Kind;
-  require(point.text("op") != "H" || request.element.kind != Kind::other, ExitCode::usage,
+  require(point.text("op") != "H" || problem.element.kind != Kind::other, ExitCode::usage,
           "--op H is defined for numbers; use --op T to move records as they are");
-  if (point.text("op") == "H" && request.element.kind == Kind::complex)
+  if (point.text("op") == "H" && problem.element.kind == Kind::complex)
     scale.conjugate = tessera::transpose::Conjugate::yes;
   if (!scale.plain()) {
-    scale.number = number_of(request.element);
+    scale.number = number_of(problem.element);
     require(
         scale.number != Number::opaque, ExitCode::usage,
         fmt::format(
             "--alpha and --beta compute in f32, f64, c64 or c128 and {} holds {}; add --type f64",
-            name, request.element.type_text()));
+            name, problem.element.type_text()));
     for (const auto& [option, value] : {std::pair{"alpha", scale.alpha}, {"beta", scale.beta}})
       run::require_held(element_of(scale.number), value,
                         fmt::format("--{} {}", option, point.text(option)));
-    request.as_stored = false;                  // computing needs the machine's own byte order
-    if (request.element.kind == Kind::complex)  // and parts that it has
-      request.element.element_bytes = scale.number == Number::c64 ? 8 : 16;
+    problem.as_stored = false;                  // computing needs the machine's own byte order
+    if (problem.element.kind == Kind::complex)  // and parts that it has
+      problem.element.element_bytes = scale.number == Number::c64 ? 8 : 16;
   }
-  request.shape.element_bytes = request.element.element_bytes;
+  problem.shape.element_bytes = problem.element.element_bytes;
 }
 
 void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node,
-                    const Values& point, Request& request) {
-  auto& q = request.shape;
-  auto& method = request.method;
-  request.kernel = point.text("kernel");
-  request.algorithm = point.text("algorithm");
-  method.kernel = find_variant(tessera::transpose::variants(), request.kernel);
+                    const Values& point, Problem& problem) {
+  auto& q = problem.shape;
+  auto& method = problem.method;
+  problem.kernel = point.text("kernel");
+  problem.algorithm = point.text("algorithm");
+  method.kernel = find_variant(tessera::transpose::variants(), problem.kernel);
   q.in_place =
       point.flag("in-place") || (method.kernel != nullptr && method.kernel->in_place != nullptr);
   method.tuning.tile = point.integer("tile");
@@ -175,9 +175,9 @@ void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node
   const index_t per_node = node.size();
   mpi::Agreement all(comm, "plan");
   const std::size_t most = all.largest(per_node);
-  const bool automatic = request.algorithm == "auto";
-  const bool here = per_node > 1 && !q.in_place && !request.permutes();  // the same on a node
-  const bool tries = automatic ? here : request.algorithm == "shared" && comm.size() > 1;
+  const bool automatic = problem.algorithm == "auto";
+  const bool here = per_node > 1 && !q.in_place && !problem.permutes();  // the same on a node
+  const bool tries = automatic ? here : problem.algorithm == "shared" && comm.size() > 1;
   const bool works = tries && mpi::SharedMemory::works_here(node);
   const index_t result =
       per_node * ceil_div(q.rows * q.element_bytes * q.cols, index_t{comm.size()});
@@ -185,11 +185,11 @@ void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node
                     fails = all.largest(tries && !works ? 1 : 0);
   const run::AllowanceFacts allowance(all, comm, point);
   all.settle();
-  request.allowance = allowance.settled();
+  problem.allowance = allowance.settled();
   q.ranks_per_node = all.value(most);
   if (automatic) {
-    request.algorithm = all.value(cannot) == 0 ? "shared" : "pairwise";
-  } else if (request.algorithm == "shared" && comm.size() > 1) {
+    problem.algorithm = all.value(cannot) == 0 ? "shared" : "pairwise";
+  } else if (problem.algorithm == "shared" && comm.size() > 1) {
     mpi::alike("plan", [&] {
       require(all.value(fails) == 0, ExitCode::usage,
               "--algorithm shared needs an MPI library that shares memory between the ranks of a "
@@ -198,22 +198,22 @@ void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node
     });
   }
   for (const auto& row : dist::transpose::algorithms()) {
-    if (row.name == request.algorithm) method.algorithm = row.algorithm;
+    if (row.name == problem.algorithm) method.algorithm = row.algorithm;
   }
-  if (request.kernel == "auto")
-    request.kernel = tessera::transpose::best({nullptr, q.rows, q.cols, q.cols, q.element_bytes},
+  if (problem.kernel == "auto")
+    problem.kernel = tessera::transpose::best({nullptr, q.rows, q.cols, q.cols, q.element_bytes},
                                               {nullptr, q.cols, q.rows, q.rows, q.element_bytes})
                          .name;
   if (q.in_place) {
-    request.kernel = "in_place";
+    problem.kernel = "in_place";
     method.kernel = nullptr;
   }
 }
 
-void check_request(const Values& point, const Request& request) {
-  const auto& q = request.shape;
+void check_request(const Values& point, const Problem& problem) {
+  const auto& q = problem.shape;
   index_t elements = 1;
-  for (const index_t extent : request.extents)
+  for (const index_t extent : problem.extents)
     elements = checked_mul(elements, extent, "the input");
   (void)checked_mul(elements, 2 * q.element_bytes, "the input");
   const std::string kernel = point.text("kernel");
@@ -223,7 +223,7 @@ void check_request(const Values& point, const Request& request) {
           "--in-place has a kernel of its own and {} needs a second matrix; drop one of the two",
           kernel));
   const char* const in_place = point.flag("in-place") ? "--in-place" : "--kernel in_place";
-  require(!q.in_place || (q.op == Op::transpose && q.scale.plain() && !request.permutes()),
+  require(!q.in_place || (q.op == Op::transpose && q.scale.plain() && !problem.permutes()),
           ExitCode::usage,
           fmt::format(
               "in place there is the plain transpose of a matrix only; drop {}, or --op, --axes, "
@@ -234,105 +234,105 @@ void check_request(const Values& point, const Request& request) {
                       "{}; use one rank, "
                       "or drop {}",
                       q.rows, q.cols, in_place));
-  require(!q.in_place || q.ranks == 1 || request.method.algorithm == Algorithm::pairwise,
+  require(!q.in_place || q.ranks == 1 || problem.method.algorithm == Algorithm::pairwise,
           ExitCode::usage,
           fmt::format("in place, ranks exchange pairwise, not by {}; drop --algorithm",
-                      request.algorithm));
+                      problem.algorithm));
   require(
       !point.has("axes") || point.text("op") == "T", ExitCode::usage,
       fmt::format(
           "--axes says where every axis goes, so that --op {} has no place beside it; drop one of "
           "the two",
           point.text("op")));
-  require(!request.permutes() || q.scale.plain(), ExitCode::usage,
+  require(!problem.permutes() || q.scale.plain(), ExitCode::usage,
           "--alpha and --beta go with matrices; permute the axes first and scale then");
-  require(!request.permutes() || kernel == "auto" || kernel == "cache_oblivious", ExitCode::usage,
+  require(!problem.permutes() || kernel == "auto" || kernel == "cache_oblivious", ExitCode::usage,
           fmt::format("--axes of more than a matrix runs cache_oblivious, not {}; drop --kernel",
                       kernel));
 }
 
 /// The device takes a transpose only where it is asked for: the bus to it is slower than the host's
 /// own memory.
-void choose_place(const mpi::Communicator& comm, const Values& point, Request& request) {
+void choose_place(const mpi::Communicator& comm, const Values& point, Problem& problem) {
   const tessera::transpose::Variant* const best =
-      request.shape.in_place || request.permutes() ? nullptr : tessera::transpose::best_device();
+      problem.shape.in_place || problem.permutes() ? nullptr : tessera::transpose::best_device();
   const auto needed = [] {
     return index_t{0};
   };  // what has no room there goes through it in pieces
   const auto* const row =
       run::asked_device_kernel(comm, point, tessera::transpose::variants(), best, needed);
   if (row == nullptr) return;
-  request.method.kernel = row;
-  request.kernel = row->name;
+  problem.method.kernel = row;
+  problem.kernel = row->name;
   const bool drives = run::drives_gpu(comm, point);
   if (comm.sum(index_t{drives ? 1 : 0}) == comm.size()) return;
-  request.kernel += "+auto";
-  if (!drives) request.method.kernel = nullptr;  // the best one of the host
+  problem.kernel += "+auto";
+  if (!drives) problem.method.kernel = nullptr;  // the best one of the host
 }
 
 /// How fast each rank is, where rows go by it; in place and for more axes they do not.
-void weigh_ranks(const mpi::Communicator& comm, const Values& point, Request& request) {
-  if (request.shape.in_place || request.permutes()) return;
-  const auto* const kernel = request.method.kernel;
+void weigh_ranks(const mpi::Communicator& comm, const Values& point, Problem& problem) {
+  if (problem.shape.in_place || problem.permutes()) return;
+  const auto* const kernel = problem.method.kernel;
   const bool on_gpu = kernel != nullptr && kernel->space == Space::device;
-  request.shape.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
+  problem.shape.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(problem); });
 }
 
 /// Whether the matrices stay on the GPUs, and how they go from one to another.
 void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                     Request& request) {
-  const auto* const kernel = request.method.kernel;
-  const auto& q = request.shape;
+                     Problem& problem) {
+  const auto* const kernel = problem.method.kernel;
+  const auto& q = problem.shape;
   run::Residence residence{.ranks = q.ranks, .limit = point.bytes("device-memory")};
   residence.possible = kernel != nullptr && kernel->space == Space::device &&
-                       request.kernel == kernel->name &&  // on every rank
-                       !q.in_place && !request.permutes() && q.scale.plain();
+                       problem.kernel == kernel->name &&  // on every rank
+                       !q.in_place && !problem.permutes() && q.scale.plain();
   if (residence.possible && q.ranks == comm.size()) {
     const auto a = q.home(q.rows, q.cols);
-    const auto extents = request.result_extents();
+    const auto extents = problem.result_extents();
     const auto b = q.home(extents[0], extents[1]);
     residence.device_bytes =
         dist::transpose::DeviceTranspose::device_bytes({a, q.op, b, q.element_bytes}, comm.rank());
   }
-  request.gpus = inputs.gpus->at(comm, point, residence);
-  if (request.gpus == nullptr) return;
-  request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
-  request.method.algorithm = Algorithm::pairwise;  // the host's matrices need no shared memory
+  problem.gpus = inputs.gpus->at(comm, point, residence);
+  if (problem.gpus == nullptr) return;
+  problem.algorithm = fmt::format("gpu_{}", mpi::name(problem.gpus->way()));
+  problem.method.algorithm = Algorithm::pairwise;  // the host's matrices need no shared memory
 }
 
 /// Memory that ranks share is resident with each of them, which --memory may not allow.
-void share_if_it_fits(const Values& point, Request& request) {
+void share_if_it_fits(const Values& point, Problem& problem) {
   const bool chosen =
-      point.text("algorithm") == "auto" && request.method.algorithm == Algorithm::shared;
-  if (!chosen || request.allowance.limit == 0 || fits(request)) return;
-  request.algorithm = "pairwise";
-  request.method.algorithm = Algorithm::pairwise;
+      point.text("algorithm") == "auto" && problem.method.algorithm == Algorithm::shared;
+  if (!chosen || problem.allowance.limit == 0 || fits(problem)) return;
+  problem.algorithm = "pairwise";
+  problem.method.algorithm = Algorithm::pairwise;
 }
 
 }  // namespace
 
-std::vector<index_t> Request::result_extents() const {
+std::vector<index_t> Problem::result_extents() const {
   if (permutes()) return dist::transpose::permuted(extents, axes);
   return shape.op == Op::transpose ? std::vector{shape.cols, shape.rows}
                                    : std::vector{shape.rows, shape.cols};
 }
 
-double Request::moved_bytes() const {
+double Problem::moved_bytes() const {
   const int matrices = 1 + (shape.scale.alpha != 0 ? 1 : 0) + (shape.scale.beta != 0 ? 1 : 0);
   return std::accumulate(
       extents.begin(), extents.end(), matrices * static_cast<double>(shape.element_bytes),
       [](double product, index_t extent) { return product * static_cast<double>(extent); });
 }
 
-Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
-  Request request;
-  auto& q = request.shape;
+Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
+  Problem problem;
+  auto& q = problem.shape;
   q.op = point.text("op") == "N" ? Op::none : Op::transpose;
   q.scale.alpha = point.real("alpha");
   q.scale.beta = point.real("beta");
   const bool other_ranks = point.flag("plan") && point.has("ranks");
   q.ranks = other_ranks ? point.integer("ranks") : comm.size();
-  request.seed = static_cast<std::uint64_t>(point.integer("seed"));
+  problem.seed = static_cast<std::uint64_t>(point.integer("seed"));
   std::vector<run::Input*> files;
   for (const auto* input : {&inputs.in, &inputs.c})
     if (*input) files.push_back(input->get());
@@ -348,30 +348,30 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   const io::DatasetInfo* const found = inputs.in ? &info : nullptr;
   const std::string name = inputs.in ? inputs.in->name().text() : "the input";
   mpi::alike("plan", [&] {
-    resolve_extents(point, found, name, request);
-    resolve_element(point, found, name, request);
+    resolve_extents(point, found, name, problem);
+    resolve_element(point, found, name, problem);
   });
-  resolve_method(comm, comm.node(), point, request);
+  resolve_method(comm, comm.node(), point, problem);
   if (other_ranks)
     q.ranks_per_node = std::min<index_t>(q.ranks, std::max(1, machine::default_threads()));
   mpi::alike("plan", [&] {
-    check_request(point, request);
+    check_request(point, problem);
     if (!inputs.c) return;
-    const bool complex = request.element.kind == io::DatasetInfo::Kind::complex;
+    const bool complex = problem.element.kind == io::DatasetInfo::Kind::complex;
     if (!complex) io::require_matrix(c, inputs.c->name());
-    require(!complex || c.type_text() == request.element.type_text(), ExitCode::bad_data,
+    require(!complex || c.type_text() == problem.element.type_text(), ExitCode::bad_data,
             fmt::format("{} holds {} and the result {}; give a C of that type",
-                        inputs.c->name().text(), c.type_text(), request.element.type_text()));
-    require(c.shape == request.result_extents(), ExitCode::bad_data,
+                        inputs.c->name().text(), c.type_text(), problem.element.type_text()));
+    require(c.shape == problem.result_extents(), ExitCode::bad_data,
             fmt::format("{} is {} and the result is {}; give a C of that shape",
                         inputs.c->name().text(), c.shape_text(),
-                        fmt::join(request.result_extents(), " x ")));
+                        fmt::join(problem.result_extents(), " x ")));
   });
-  choose_place(comm, point, request);
-  choose_exchange(comm, point, inputs, request);
-  if (request.gpus == nullptr) weigh_ranks(comm, point, request);
-  share_if_it_fits(point, request);
-  return request;
+  choose_place(comm, point, problem);
+  choose_exchange(comm, point, inputs, problem);
+  if (problem.gpus == nullptr) weigh_ranks(comm, point, problem);
+  share_if_it_fits(point, problem);
+  return problem;
 }
 
 }  // namespace tessera::workloads::transpose

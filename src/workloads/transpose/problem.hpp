@@ -25,7 +25,7 @@ struct Inputs {
 };
 
 /// One point of the sweep with everything looked up.
-struct Request {
+struct Problem {
   dist::transpose::ForecastRequest shape;
   dist::transpose::Method method;
   std::string algorithm;
@@ -45,51 +45,51 @@ struct Request {
 
 /// How fast this rank transposes on its own memory, bytes read and written a second: for shares by
 /// speed.
-[[nodiscard]] double speed_of(const Request& request);
+[[nodiscard]] double speed_of(const Problem& problem);
 
 /// Collective: shape and element type from the files where they are given, else from the options.
-[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point,
+[[nodiscard]] Problem resolve(const mpi::Communicator& comm, const run::Values& point,
                               const Inputs& inputs);
 
 /// What a rank plans to hold, of everything.
-[[nodiscard]] run::Held held_by(const Request& request, index_t rank);
+[[nodiscard]] run::Held held_by(const Problem& problem, index_t rank);
 /// Whether every rank may hold its part.
-[[nodiscard]] bool fits(const Request& request);
+[[nodiscard]] bool fits(const Problem& problem);
 /// The largest memory of any rank if there were so many.
-[[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
+[[nodiscard]] index_t most_memory(const Problem& problem, index_t ranks);
 /// What the worst rank will hold, and the slowest take.
-[[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings);
+[[nodiscard]] Need need_of(const Problem& problem, const run::Ceilings& ceilings);
 /// Prints what every rank will hold, send and take, and how long that should last on the measured
 /// machine.
-void print_plan(const Request& request, const run::Ceilings& ceilings);
+void print_plan(const Problem& problem, const run::Ceilings& ceilings);
 
 /// The elements of a slab of an array of those extents, read or generated from the global position;
 /// contiguous.
-void load(const Request& request, const run::Input* input, std::uint64_t stream,
+void load(const Problem& problem, const run::Input* input, std::uint64_t stream,
           const std::vector<index_t>& extents, const std::vector<layout::Range>& slab,
           std::byte* to);
 /// The type of the elements in files.
-[[nodiscard]] io::Handle type_of(const Request& request, const run::Input* input);
+[[nodiscard]] io::Handle type_of(const Problem& problem, const run::Input* input);
 
-using Point = PointOf<Request, Inputs>;
+using Point = PointOf<Problem, Inputs>;
 
-/// Where --out goes, made before anything is computed; with a problem what a stopped run of it
+/// Where --out goes, made before anything is computed; with an identity what a stopped run of it
 /// left. Collective.
-[[nodiscard]] run::Outputs open_output(const Point& point, const std::string& problem = "");
+[[nodiscard]] run::Outputs open_output(const Point& point, const std::string& identity = "");
 
 /// A matrix between two layouts, or in place; an array whose axes are permuted. Whether the check
 /// passed.
 bool run_matrix(const Point& point);
 bool run_axes(const Point& point);
 /// What was computed, and how it is rated.
-void describe(const Request& request, run::Measured& measured);
+void describe(const Problem& problem, run::Measured& measured);
 
-/// Out of core: whether a request can be, its tiles within so many bytes a rank, and the pass over
+/// Out of core: whether a problem can be, its tiles within so many bytes a rank, and the pass over
 /// them.
-[[nodiscard]] bool may_go_out_of_core(const run::Values& values, const Request& request);
-[[nodiscard]] dist::transpose::Tiles tiles_of(const Request& request);
+[[nodiscard]] bool may_go_out_of_core(const run::Values& values, const Problem& problem);
+[[nodiscard]] dist::transpose::Tiles tiles_of(const Problem& problem);
 bool run_out_of_core(const Point& point, const dist::transpose::Tiles& tiles);
-void print_out_of_core(const Request& request, const dist::transpose::Tiles& tiles);
+void print_out_of_core(const Problem& problem, const dist::transpose::Tiles& tiles);
 /// Bytes that a rank holds of them.
 [[nodiscard]] index_t held_of(const dist::transpose::Tiles& tiles);
 

@@ -9,10 +9,10 @@
 
 namespace tessera::workloads::transpose {
 
-double speed_of(const Request& request) {
+double speed_of(const Problem& problem) {
   constexpr double long_enough = 0.05;               // seconds
   constexpr index_t most_bytes = index_t{32} << 20;  // of a matrix: beyond the caches of one core
-  const auto& q = request.shape;
+  const auto& q = problem.shape;
   const auto edge =
       static_cast<index_t>(std::sqrt(static_cast<double>(most_bytes / q.element_bytes)));
   const index_t rows = std::min(ceil_div(q.rows, q.ranks), edge), cols = std::min(q.cols, edge);
@@ -25,7 +25,7 @@ double speed_of(const Request& request) {
       q.element_bytes);
   for (auto* const matrix : {&a, &b})
     std::memset(matrix->view().data, 0, static_cast<std::size_t>(rows * cols * q.element_bytes));
-  auto method = request.method;
+  auto method = problem.method;
   method.algorithm = dist::transpose::Algorithm::pairwise;
   mpi::Phases phases;
   const auto move = [&] { transpose_matrix(self, {a, q.op, b, q.scale}, method, phases); };

@@ -9,57 +9,57 @@
 namespace tessera::workloads::transpose {
 namespace {
 
-/// The tiles where the request is to go out of core: asked for, or more than the ranks may hold.
+/// The tiles where the problem is to go out of core: asked for, or more than the ranks may hold.
 std::optional<dist::transpose::Tiles> out_of_core_if_needed(const run::Values& values,
-                                                            const Request& request) {
+                                                            const Problem& problem) {
   const std::string& wanted = values.text("out-of-core");
-  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, request)))
+  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, problem)))
     return std::nullopt;
   mpi::alike("plan", [&] {
-    require(may_go_out_of_core(values, request), ExitCode::usage,
+    require(may_go_out_of_core(values, problem), ExitCode::usage,
             "--out-of-core always goes with --out, and not with --in-place, --alpha, --beta, or "
             "--op H of "
             "complex numbers");
   });
-  if (wanted == "auto" && fits(request)) return std::nullopt;
-  return tiles_of(request);
+  if (wanted == "auto" && fits(problem)) return std::nullopt;
+  return tiles_of(problem);
 }
 
-class Planned final : public PlannedOf<Request, Inputs> {
+class Planned final : public PlannedOf<Problem, Inputs> {
  public:
   Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs,
           const run::Ceilings&)
       : PlannedOf(comm, values, inputs, resolve(comm, values, inputs)),
-        tiles_(out_of_core_if_needed(values, request_)) {}
+        tiles_(out_of_core_if_needed(values, problem_)) {}
 
   [[nodiscard]] Mode mode() const override { return tiles_ ? Mode::out_of_core : Mode::in_memory; }
   [[nodiscard]] bool may_go_out_of_core() const override {
-    return transpose::may_go_out_of_core(values_, request_);
+    return transpose::may_go_out_of_core(values_, problem_);
   }
-  [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
-  [[nodiscard]] run::Held held() const override { return held_by(request_, comm_.rank()); }
+  [[nodiscard]] const VariantInfo* kernel() const override { return problem_.method.kernel; }
+  [[nodiscard]] run::Held held() const override { return held_by(problem_, comm_.rank()); }
   /// Of what libraries for GPUs take nobody knows before.
   [[nodiscard]] bool known_to_fit() const override {
-    const VariantInfo* const of_all = find_variant(tessera::transpose::variants(), request_.kernel);
-    return of_all != nullptr && of_all->space == Space::host && fits(request_);
+    const VariantInfo* const of_all = find_variant(tessera::transpose::variants(), problem_.kernel);
+    return of_all != nullptr && of_all->space == Space::host && fits(problem_);
   }
   [[nodiscard]] index_t most_memory(index_t ranks) const override {
-    return transpose::most_memory(request_, ranks);
+    return transpose::most_memory(problem_, ranks);
   }
   [[nodiscard]] Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
-    Request request = request_;
-    request.shape.ranks_per_node = ranks_per_node;
-    return need_of(request, ceilings);
+    Problem problem = problem_;
+    problem.shape.ranks_per_node = ranks_per_node;
+    return need_of(problem, ceilings);
   }
   void print(const run::Ceilings& ceilings, index_t) const override {
     if (!comm_.is_root()) return;
-    if (tiles_) return print_out_of_core(request_, *tiles_);
-    print_plan(request_, ceilings);
+    if (tiles_) return print_out_of_core(problem_, *tiles_);
+    print_plan(problem_, ceilings);
   }
   [[nodiscard]] bool run(run::Session& session) const override {
     const Point point = in(session);
     if (tiles_) return run_out_of_core(point, *tiles_);
-    return request_.permutes() ? run_axes(point) : run_matrix(point);
+    return problem_.permutes() ? run_axes(point) : run_matrix(point);
   }
 
  private:

@@ -22,14 +22,14 @@ using kernels::oracle::Case;
 using kernels::oracle::Grid;
 using mpi::Communicator;
 
-Problem problem_of(const Stencil& stencil, const Sides& sides, Index3 global, int terms = 0) {
+Scheme problem_of(const Stencil& stencil, const Sides& sides, Index3 global, int terms = 0) {
   return {stencil, sides, global, kernels::oracle::terms_of(terms)};
 }
 
 /// The oracle's terms, with their ghost layers.
 template <class T>
-std::shared_ptr<const TermFields<T>> terms_of(const Problem& problem, const Plan& plan, int rank) {
-  auto fields = std::make_shared<TermFields<T>>(problem, plan.grid, rank, plan.halo_steps);
+std::shared_ptr<const TermFields<T>> terms_of(const Scheme& scheme, const Plan& plan, int rank) {
+  auto fields = std::make_shared<TermFields<T>>(scheme, plan.grid, rank, plan.halo_steps);
   const Box3 box = fields->box();
   for (const Term term : all_terms) {
     const GridView<T> view = (*fields)[term];
@@ -39,12 +39,12 @@ std::shared_ptr<const TermFields<T>> terms_of(const Problem& problem, const Plan
         for (index_t x = box.low[2]; x < box.high[2]; ++x) {
           Index3 p{{z, y, x}};
           for (int d = 0; d < 3; ++d) {
-            if (problem.periodic()[static_cast<std::size_t>(d)])
-              p[d] = kernels::oracle::outside_source(Boundary::periodic, p[d], problem.global[d]);
+            if (scheme.periodic()[static_cast<std::size_t>(d)])
+              p[d] = kernels::oracle::outside_source(Boundary::periodic, p[d], scheme.global[d]);
           }
           view(z - box.low[0], y - box.low[1], x - box.low[2]) =
-              static_cast<T>(kernels::oracle::term_of<Arithmetic<T>>(problem.stencil, problem.sides,
-                                                                     problem.global, term, p));
+              static_cast<T>(kernels::oracle::term_of<Arithmetic<T>>(scheme.stencil, scheme.sides,
+                                                                     scheme.global, term, p));
         }
       }
     }
@@ -65,15 +65,15 @@ struct How {
 };
 
 template <class T>
-void expect_oracle(const Problem& problem, const How& how) {
+void expect_oracle(const Scheme& scheme, const How& how) {
   const auto comm = Communicator::world();
-  PlanRequest request{problem,     sizeof(T),      how.steps, comm.size(),
+  PlanRequest request{scheme,      sizeof(T),      how.steps, comm.size(),
                       how.threads, how.halo_steps, how.parts};
   request.weights = how.weights;
   const Plan plan = make_plan(request);
-  DistributedField<T> u(problem, plan.grid, comm.rank(), plan.halo_steps, how.fields);
+  DistributedField<T> u(scheme, plan.grid, comm.rank(), plan.halo_steps, how.fields);
   for (int field = 0; field < how.fields; ++field) fill(u, field);
-  u.use(terms_of<T>(problem, plan, comm.rank()));
+  u.use(terms_of<T>(scheme, plan, comm.rank()));
   if (how.window) u.use(std::make_shared<HaloWindow<T>>(comm, u));
   Method method{.threads = how.threads, .overlap = how.overlap};
   if (how.kernel != nullptr) method.kernel = find_variant(kernels::variants(), how.kernel);
@@ -87,12 +87,12 @@ void expect_oracle(const Problem& problem, const How& how) {
     auto& of_field = samples[static_cast<std::size_t>(field)];
     of_field.record(u);
     EXPECT_EQ(of_field.wrong(), 0);
-    Grid<T> want({problem.stencil, problem.sides, problem.global, how.steps, problem.terms, field});
+    Grid<T> want({scheme.stencil, scheme.sides, scheme.global, how.steps, scheme.terms, field});
     for (index_t s = 0; s < how.steps; ++s) want.step();
     EXPECT_EQ(comm.sum(differing(u, want, field)), 0)
-        << problem.stencil.name << " " << problem.stencil.dims << "-D grid "
+        << scheme.stencil.name << " " << scheme.stencil.dims << "-D grid "
         << layout::parts_text(plan.grid.parts, 3) << " T " << plan.halo_steps << " "
-        << name(problem.sides[2][0].kind) << " kernel "
+        << name(scheme.sides[2][0].kind) << " kernel "
         << (how.kernel != nullptr ? how.kernel : "auto") << " field " << field;
   }
   EXPECT_EQ(traffic.exchanges, ceil_div(checked, plan.halo_steps));
@@ -222,18 +222,17 @@ TEST(Advance, ReadsTermsAtTheSamePointsOnEveryRank) {
 
 TEST(Advance, IsFoundWrongWhereWallsAreNotThoseOfTheDomain) {
   const auto comm = Communicator::world();
-  const Problem problem =
+  const Scheme scheme =
       problem_of(named_stencil("heat", 2), all_sides({Boundary::clamp}), {{1, 40, 41}}, 8);
-  const Plan plan = make_plan({problem, sizeof(double), 2, comm.size(), 1, 2});
-  auto open =
-      std::make_shared<TermFields<double>>(problem, plan.grid, comm.rank(), plan.halo_steps);
+  const Plan plan = make_plan({scheme, sizeof(double), 2, comm.size(), 1, 2});
+  auto open = std::make_shared<TermFields<double>>(scheme, plan.grid, comm.rank(), plan.halo_steps);
   const Box3 box = open->box();
   for (index_t y = box.low[1]; y < box.high[1]; ++y) {
     for (index_t x = box.low[2]; x < box.high[2]; ++x)
       (*open)[Term::walls](y - box.low[1], x - box.low[2]) =
           kernels::oracle::is_hidden({{0, y, x}}) ? std::numeric_limits<double>::quiet_NaN() : 0;
   }
-  DistributedField<double> u(problem, plan.grid, comm.rank(), plan.halo_steps);
+  DistributedField<double> u(scheme, plan.grid, comm.rank(), plan.halo_steps);
   fill(u);
   u.use(open);
   Samples<double> samples(comm, u, 2, 3);
@@ -253,12 +252,12 @@ TEST(Advance, TakesSeveralFieldsInOneMessageANeighbour) {
     }
   }
   const auto comm = Communicator::world();
-  const Problem problem =
+  const Scheme scheme =
       problem_of(named_stencil("heat", 2), all_sides({Boundary::clamp}), {{1, 60, 60}});
-  PlanRequest request{problem, 8, 4, comm.size(), 1, 2};
+  PlanRequest request{scheme, 8, 4, comm.size(), 1, 2};
   request.fields = 2;
   const Plan plan = make_plan(request);
-  DistributedField<double> u(problem, plan.grid, comm.rank(), plan.halo_steps, 2);
+  DistributedField<double> u(scheme, plan.grid, comm.rank(), plan.halo_steps, 2);
   fill(u, 0);
   fill(u, 1);
   mpi::Phases phases;
@@ -311,16 +310,16 @@ TEST(Advance, WorksWithoutPointsStepsOrEnoughRowsForEveryRank) {
 
 TEST(Advance, SendsOneMessageANeighbourForManySteps) {
   const auto comm = Communicator::world();
-  const Problem problem =
+  const Scheme scheme =
       problem_of(named_stencil("heat", 2), all_sides({Boundary::clamp, 0}), {{1, 160, 160}});
   const auto messages = [&](index_t halo_steps) {
-    const Plan plan = make_plan({problem, 8, 32, comm.size(), 1, halo_steps});
-    DistributedField<double> u(problem, plan.grid, comm.rank(), plan.halo_steps);
+    const Plan plan = make_plan({scheme, 8, 32, comm.size(), 1, halo_steps});
+    DistributedField<double> u(scheme, plan.grid, comm.rank(), plan.halo_steps);
     fill(u);
     mpi::Phases phases;
     const Traffic traffic = advance(comm, u, 32, {}, phases);
     EXPECT_EQ(traffic.messages,
-              forecast({problem, 8, 32, comm.size(), 1, halo_steps}, plan, comm.rank()).messages);
+              forecast({scheme, 8, 32, comm.size(), 1, halo_steps}, plan, comm.rank()).messages);
     return comm.sum(traffic.messages);
   };
   const index_t often = messages(1), seldom = messages(8);
@@ -329,16 +328,16 @@ TEST(Advance, SendsOneMessageANeighbourForManySteps) {
 
 TEST(Samples, SeeAWrongHaloAndAWrongPoint) {
   const auto comm = Communicator::world();
-  const Problem problem =
+  const Scheme scheme =
       problem_of(named_stencil("heat", 2), all_sides({Boundary::periodic, 0}), {{1, 40, 40}});
-  const Plan plan = make_plan({problem, 8, 4, comm.size(), 1, 2});
+  const Plan plan = make_plan({scheme, 8, 4, comm.size(), 1, 2});
   const auto wrong = [&](bool spoil_halo, bool spoil_point) {
-    DistributedField<double> u(problem, plan.grid, comm.rank(), plan.halo_steps);
+    DistributedField<double> u(scheme, plan.grid, comm.rank(), plan.halo_steps);
     fill(u);
     Samples<double> samples(comm, u, 2, 1);
     mpi::Phases phases;
     if (spoil_halo) {  // two exchanges of one step, the first of them of another field
-      DistributedField<double> other(problem, plan.grid, comm.rank(), 1);
+      DistributedField<double> other(scheme, plan.grid, comm.rank(), 1);
       fill(other);
       other.now()(0, 0) += 1;
       advance(comm, other, 2, {}, phases);

@@ -13,8 +13,8 @@ namespace oracle = tessera::stencil::oracle;
 /// Own points from the oracle's start; given values, and NaN in every other ghost layer.
 template <class T>
 void fill(DistributedField<T>& u, int field = 0) {
-  const Problem& problem = u.problem();
-  const Box3 box = u.box(), frame = problem.with_frame();
+  const Scheme& scheme = u.scheme();
+  const Box3 box = u.box(), frame = scheme.with_frame();
   if (box.empty()) return;
   const auto& ghosts = u.ghosts();
   const Index3 n = box.size();
@@ -26,17 +26,17 @@ void fill(DistributedField<T>& u, int field = 0) {
         bool own = true, beyond = false;
         for (int d = 0; d < 3; ++d) {
           own = own && local[d] >= 0 && local[d] < n[d];
-          if (problem.periodic()[static_cast<std::size_t>(d)])
-            p[d] = oracle::outside_source(Boundary::periodic, p[d], problem.global[d]);
-          beyond = beyond || (p[d] < 0 && problem.given(d, 0)) ||
-                   (p[d] >= problem.global[d] && problem.given(d, 1));
+          if (scheme.periodic()[static_cast<std::size_t>(d)])
+            p[d] = oracle::outside_source(Boundary::periodic, p[d], scheme.global[d]);
+          beyond = beyond || (p[d] < 0 && scheme.given(d, 0)) ||
+                   (p[d] >= scheme.global[d] && scheme.given(d, 1));
           beyond = beyond && p[d] >= frame.low[d] && p[d] < frame.high[d];
         }
         const T nan = static_cast<T>(std::numeric_limits<Arithmetic<T>>::quiet_NaN());
         const T value =
-            own || beyond ? oracle::initial<T>(problem.stencil, p, own ? 2 * field : 0) : nan;
+            own || beyond ? oracle::initial<T>(scheme.stencil, p, own ? 2 * field : 0) : nan;
         u.now(field)(local) = value;
-        u.past(field)(local) = own ? oracle::initial<T>(problem.stencil, p, 2 * field + 1) : value;
+        u.past(field)(local) = own ? oracle::initial<T>(scheme.stencil, p, 2 * field + 1) : value;
       }
     }
   }

@@ -84,11 +84,11 @@ void expect_oracle_after_every_call(Draw& draw) {
   const Stencil stencil = draw.stencil();
   Index3 global{{1, 1, draw.from(1, stencil.dims == 1 ? 90 : 30)}};
   for (int d = 3 - stencil.dims; d < 2; ++d) global[d] = draw.from(1, stencil.dims == 2 ? 40 : 16);
-  const Problem problem{stencil, draw.sides(), global, {}};
+  const Scheme scheme{stencil, draw.sides(), global, {}};
   const index_t halo_steps = draw.from(1, 6);
   const int fields = static_cast<int>(draw.from(1, 2));
-  const Plan plan = make_plan({problem, sizeof(T), 7, comm.size(), 1, halo_steps});
-  DistributedField<T> u(problem, plan.grid, comm.rank(), plan.halo_steps, fields);
+  const Plan plan = make_plan({scheme, sizeof(T), 7, comm.size(), 1, halo_steps});
+  DistributedField<T> u(scheme, plan.grid, comm.rank(), plan.halo_steps, fields);
   const auto usable = kernels::usable_variants();
   Method method{.threads = static_cast<int>(draw.from(1, 2)),
                 .overlap = draw.one_of(2) ? Overlap::yes : Overlap::no};
@@ -101,7 +101,7 @@ void expect_oracle_after_every_call(Draw& draw) {
   for (int field = 0; field < fields; ++field) {
     fill(u, field);
     spoil_past(u, field);
-    want.emplace_back(kernels::oracle::Case<T>{stencil, problem.sides, global, 7, {}, field});
+    want.emplace_back(kernels::oracle::Case<T>{stencil, scheme.sides, global, 7, {}, field});
   }
   std::ostringstream calls;
   mpi::Phases phases;
@@ -137,7 +137,7 @@ TEST(Given, ValuesStandInBothLevelsAfterASweepOfAnyKernel) {
   const Sides sides = kernels::all_sides({Boundary::given, 0});
   for (const auto& variant : kernels::usable_variants()) {
     auto field = kernels::whole_field<double>(heat, extent);
-    const Problem problem{heat, sides, extent, {}};
+    const Scheme scheme{heat, sides, extent, {}};
     Grid<double> want({heat, sides, extent, 5, {}});
     kernels::Sweep<double> sweep = kernels::whole_sweep(heat, sides, field, 1, 1);
     kernels::oracle::load(want, sweep, kernels::ghosts_for(heat, 1, {}),
@@ -158,14 +158,14 @@ TEST(Given, ValuesWrittenBetweenCallsCount) {
   const auto comm = Communicator::world();
   Sides sides = kernels::all_sides({Boundary::clamp, 0});
   sides[2] = {{{Boundary::given, 0}, {Boundary::given, 0}}};
-  const Problem problem{named_stencil("heat", 1), sides, {{1, 1, 24}}, {}};
-  const Plan plan = make_plan({problem, sizeof(double), 6, comm.size(), 1, 2});
+  const Scheme scheme{named_stencil("heat", 1), sides, {{1, 1, 24}}, {}};
+  const Plan plan = make_plan({scheme, sizeof(double), 6, comm.size(), 1, 2});
   const auto after = [&](index_t step) { return static_cast<double>(step) + 0.5; };
-  DistributedField<double> u(problem, plan.grid, comm.rank(), plan.halo_steps);
+  DistributedField<double> u(scheme, plan.grid, comm.rank(), plan.halo_steps);
   std::vector<double> want(26, 0.0);
   const Box3 box = u.box();
   for (index_t x = box.low[2]; x < box.high[2]; ++x) u.now()(0, 0, x - box.low[2]) = 0;
-  const auto weights = problem.stencil.taps;
+  const auto weights = scheme.stencil.taps;
   mpi::Phases phases;
   for (index_t step = 0; step < 6; ++step) {
     if (!box.empty() && box.low[2] == 0) u.now()(0, 0, -1) = after(step);

@@ -55,10 +55,10 @@ struct StencilOnDevices : ::testing::Test {
   template <class T>
   void expect_oracle(const Stencil& stencil, const Sides& sides, Index3 global,
                      const How& how = {}) {
-    const Problem problem{stencil, sides, global};
+    const Scheme scheme{stencil, sides, global};
     index_t steps = 0;
     for (const index_t call : how.calls) steps += call;
-    PlanRequest request{problem, sizeof(T), steps, comm.size(), 1, how.halo_steps, how.parts};
+    PlanRequest request{scheme, sizeof(T), steps, comm.size(), 1, how.halo_steps, how.parts};
     const Plan plan = make_plan(request);
     std::vector<oracle::Grid<T>> want;
     for (int field = 0; field < how.fields; ++field) {
@@ -69,7 +69,7 @@ struct StencilOnDevices : ::testing::Test {
     for (const auto& exchange : mpi::ways_here()) {
       for (std::size_t v = 0; v < std::min(how.variants, rows.size()); ++v) {
         for (const Overlap overlap : {Overlap::yes, Overlap::no}) {
-          DistributedField<T> u(problem, plan.grid, comm.rank(), plan.halo_steps, how.fields);
+          DistributedField<T> u(scheme, plan.grid, comm.rank(), plan.halo_steps, how.fields);
           for (int field = 0; field < how.fields; ++field) fill(u, field);
           const Method method{&rows[v], {.base_steps = how.base_steps}, 2, overlap};
           DeviceStencil<T> there(exchange, u, method, resident<T>());
@@ -222,9 +222,9 @@ TEST_F(StencilOnDevices, ManyStretchesDoNotRace) {
 }
 
 TEST_F(StencilOnDevices, BringsBackPartsAndNothingElse) {
-  const Problem problem{named_stencil("heat", 2), all_sides({Boundary::clamp}), {{1, 40, 50}}};
-  const Plan plan = make_plan({problem, 8, 4, comm.size(), 1, 2});
-  DistributedField<double> u(problem, plan.grid, comm.rank(), plan.halo_steps);
+  const Scheme scheme{named_stencil("heat", 2), all_sides({Boundary::clamp}), {{1, 40, 50}}};
+  const Plan plan = make_plan({scheme, 8, 4, comm.size(), 1, 2});
+  DistributedField<double> u(scheme, plan.grid, comm.rank(), plan.halo_steps);
   fill(u);
   const auto rows = device_variants<double>();
   DeviceStencil<double> there(mpi::ways_here().back(), u, {.kernel = &rows.front()},
@@ -247,12 +247,12 @@ TEST_F(StencilOnDevices, BringsBackPartsAndNothingElse) {
 }
 
 TEST_F(StencilOnDevices, NeedsAKernelForThemAndNoTerms) {
-  const Problem problem{named_stencil("heat", 2), all_sides({Boundary::clamp}), {{1, 40, 50}}};
-  const Plan plan = make_plan({problem, 8, 4, comm.size(), 1, 2});
-  const DistributedField<double> u(problem, plan.grid, comm.rank(), plan.halo_steps);
+  const Scheme scheme{named_stencil("heat", 2), all_sides({Boundary::clamp}), {{1, 40, 50}}};
+  const Plan plan = make_plan({scheme, 8, 4, comm.size(), 1, 2});
+  const DistributedField<double> u(scheme, plan.grid, comm.rank(), plan.halo_steps);
   const Method host{.kernel = find_variant(kernels::variants(), "naive")};
   EXPECT_THROW(DeviceStencil<double>(mpi::ways_here().back(), u, host, resident<double>()), Error);
-  Problem with_terms = problem;
+  Scheme with_terms = scheme;
   with_terms.terms = oracle::terms_of(1);
   const DistributedField<double> v(with_terms, plan.grid, comm.rank(), plan.halo_steps);
   const auto rows = device_variants<double>();

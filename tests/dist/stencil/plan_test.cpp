@@ -42,7 +42,7 @@ TEST(MakePlan, KeepsTheHaloWithinTheBoxes) {
   PlanRequest request = request_of({{1, 40, 20}}, 7);
   request.halo_steps = 1000;
   const Plan plan = make_plan(request);
-  EXPECT_EQ(plan.halo_steps, deepest(request.problem, plan.grid));
+  EXPECT_EQ(plan.halo_steps, deepest(request.scheme, plan.grid));
   for (int d = 0; d < 3; ++d) {
     EXPECT_TRUE(plan.grid.parts[d] == 1 || plan.halo_steps <= plan.grid.shortest(d));
   }
@@ -70,8 +70,8 @@ TEST(MakePlan, RefusesGridsThatCannotBe) {
   PlanRequest request = request_of({{1, 40, 20}}, 4);
   request.parts = Index3{{1, 3, 2}};
   EXPECT_THROW((void)make_plan(request), Error);
-  request.problem.stencil = named_stencil("star4", 2);
-  request.problem.global = {{1, 40, 7}};
+  request.scheme.stencil = named_stencil("star4", 2);
+  request.scheme.global = {{1, 40, 7}};
   request.parts = Index3{{1, 1, 2}};
   EXPECT_THROW((void)make_plan(request), Error);
   request.parts = Index3{{1, 3, 1}};

@@ -14,9 +14,9 @@ namespace {
 template <class T>
 class KeyPieces final : public Pieces {
  public:
-  KeyPieces(const Inputs& inputs, const Request& request, bool verify, io::FileQueue& queue)
+  KeyPieces(const Inputs& inputs, const Problem& problem, bool verify, io::FileQueue& queue)
       : inputs_(inputs),
-        request_(request),
+        problem_(problem),
         verify_(verify),
         rows_({static_cast<index_t>(sizeof(T))}, queue,
               {[this](const std::string& file) { return find_place(file); },
@@ -77,10 +77,10 @@ class KeyPieces final : public Pieces {
   /// Of keys that lie one after the other, a few pages all over them.
   [[nodiscard]] std::string sample() const override {
     constexpr index_t pages = 256, in_page = tessera::sort::Divider<T>::most_samples / pages;
-    if (request_.unique || request_.takes_first() || request_.n < pages * in_page) return {};
+    if (problem_.unique || problem_.takes_first() || problem_.n < pages * in_page) return {};
     const std::optional<io::PlainRows> place = find_place("");
     if (!place) return {};
-    const layout::BlockMap map(request_.n, pages);
+    const layout::BlockMap map(problem_.n, pages);
     const auto rows = [&](index_t p) {
       return layout::Range{map.begin(p), map.begin(p) + in_page};
     };
@@ -102,7 +102,7 @@ class KeyPieces final : public Pieces {
     divider_.emplace(keys, std::min(buckets, tessera::sort::Divider<T>::most_buckets), order());
     std::vector<index_t> begin(static_cast<std::size_t>(divider_->buckets()) + 1);
     divider_->divide(keys, grouped, begin);
-    const double each = static_cast<double>(request_.n) / static_cast<double>(keys.size());
+    const double each = static_cast<double>(problem_.n) / static_cast<double>(keys.size());
     for (std::size_t b = 0; b + 1 < begin.size(); ++b) {
       if (each * static_cast<double>(begin[b + 1] - begin[b]) > static_cast<double>(most))
         return std::nullopt;
@@ -128,15 +128,15 @@ class KeyPieces final : public Pieces {
   }
 
  private:
-  [[nodiscard]] dist::sort::Order order() const { return request_.by.front().order; }
+  [[nodiscard]] dist::sort::Order order() const { return problem_.by.front().order; }
   /// Reading and writing take about one.
-  [[nodiscard]] int threads() const { return std::max(1, request_.method.threads - 1); }
+  [[nodiscard]] int threads() const { return std::max(1, problem_.method.threads - 1); }
 
   /// Where rows of the input (no name) or of a run lie.
   [[nodiscard]] std::optional<io::PlainRows> find_place(const std::string& file) const {
     if (!file.empty()) return io::PlainRows::of(file, columns_.front().column, element_of<T>);
-    if (request_.generated()) return std::nullopt;
-    return io::PlainRows::of(inputs_.data->name().file, request_.by.front().column, element_of<T>);
+    if (problem_.generated()) return std::nullopt;
+    return io::PlainRows::of(inputs_.data->name().file, problem_.by.front().column, element_of<T>);
   }
   [[nodiscard]] std::span<T> keys_of(std::size_t room, index_t n) {
     return {reinterpret_cast<T*>(rows_.columns_of(room)[0]), static_cast<std::size_t>(n)};
@@ -145,7 +145,7 @@ class KeyPieces final : public Pieces {
 
   /// The hash of what has come.
   [[nodiscard]] std::uint64_t look(const Slice& slice, std::span<const T> keys) const {
-    return verify_ && slice.file.empty() ? tessera::sort::content(keys, request_.seed).hash : 0;
+    return verify_ && slice.file.empty() ? tessera::sort::content(keys, problem_.seed).hash : 0;
   }
   ReadAhead::Taken taken(std::span<const Slice> slices, mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "read");
@@ -162,16 +162,16 @@ class KeyPieces final : public Pieces {
 
   /// Also looks whether they are in order then, and hashes them.
   void sort_all(std::span<T> keys, Sorted& result, mpi::Phases& phases) {
-    tessera::sort::Watch<T> watch(keys, order(), request_.seed);
+    tessera::sort::Watch<T> watch(keys, order(), problem_.seed);
     tessera::sort::Done done;
     if (verify_) done = [&](const void* first, index_t n) { watch.saw(first, n); };
     {
       const mpi::PhaseScope scope(phases, "sort");
       const mpi::Computing computing;
       machine::parallel(threads(), [&] {
-        tessera::sort::sort_keys(request_.method.kernel, keys,
+        tessera::sort::sort_keys(problem_.method.kernel, keys,
                                  spare_keys(static_cast<index_t>(keys.size())), order(),
-                                 request_.method.tuning, done);
+                                 problem_.method.tuning, done);
       });
     }
     if (!verify_) return;
@@ -185,7 +185,7 @@ class KeyPieces final : public Pieces {
 
   /// The first of the sorted keys, in place.
   std::span<const T> kept(std::span<T> keys, index_t most, Sorted& result, mpi::Phases& phases) {
-    if (request_.unique) {
+    if (problem_.unique) {
       const mpi::PhaseScope scope(phases, "distinct");
       const auto self = mpi::Communicator::self();
       const std::span<const T> sorted = keys;
@@ -203,7 +203,7 @@ class KeyPieces final : public Pieces {
 
   [[nodiscard]] std::uint64_t word(const T& key) const {
     const auto map = tessera::sort::key_map<T>(order());
-    if (request_.unique) return dist::sort::number_bits(key, map);
+    if (problem_.unique) return dist::sort::number_bits(key, map);
     return map.to_bits(std::bit_cast<tessera::sort::Bits<T>>(key));
   }
 
@@ -212,9 +212,9 @@ class KeyPieces final : public Pieces {
     std::uint64_t hash = 0;
     for (const Slice& slice : slices) {
       if (slice.file.empty() && verify_) {
-        hash += load_and_hash(inputs_, request_, slice.rows, to).hash;
+        hash += load_and_hash(inputs_, problem_, slice.rows, to).hash;
       } else if (slice.file.empty()) {
-        load(inputs_, request_, request_.by.front(), slice.rows, reinterpret_cast<std::byte*>(to));
+        load(inputs_, problem_, problem_.by.front(), slice.rows, reinterpret_cast<std::byte*>(to));
       } else {
         io::read_numbers(slice.file, columns_.front().column, slice.rows, element_of<T>,
                          reinterpret_cast<std::byte*>(to));
@@ -227,12 +227,12 @@ class KeyPieces final : public Pieces {
   std::uint64_t hash(std::span<const T> keys, mpi::Phases& phases) const {
     const mpi::PhaseScope scope(phases, "verify");
     std::uint64_t hash = 0;
-    machine::parallel(threads(), [&] { hash = tessera::sort::content(keys, request_.seed).hash; });
+    machine::parallel(threads(), [&] { hash = tessera::sort::content(keys, problem_.seed).hash; });
     return hash;
   }
 
   const Inputs& inputs_;
-  const Request& request_;
+  const Problem& problem_;
   bool verify_;
   std::vector<PieceColumn> columns_;
   std::optional<tessera::sort::Divider<T>> divider_;
@@ -241,11 +241,11 @@ class KeyPieces final : public Pieces {
 
 }  // namespace
 
-std::unique_ptr<Pieces> make_key_pieces(const Inputs& inputs, const Request& request, bool verify,
+std::unique_ptr<Pieces> make_key_pieces(const Inputs& inputs, const Problem& problem, bool verify,
                                         io::FileQueue& queue) {
-  return dispatch_element(*request.by.front().form.number,
+  return dispatch_element(*problem.by.front().form.number,
                           [&]<class T>(Type<T>) -> std::unique_ptr<Pieces> {
-                            return std::make_unique<KeyPieces<T>>(inputs, request, verify, queue);
+                            return std::make_unique<KeyPieces<T>>(inputs, problem, verify, queue);
                           });
 }
 

@@ -25,11 +25,11 @@ std::vector<RoomRows> buckets_of(std::span<const Slice> slices) {
   return buckets;
 }
 
-std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Request& request, bool verify,
+std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Problem& problem, bool verify,
                                     bool with_index, io::FileQueue& queue) {
-  if (request.task == Task::permutation)
-    return make_table_pieces(inputs, request, verify, with_index, queue);
-  return make_key_pieces(inputs, request, verify, queue);
+  if (problem.task == Task::permutation)
+    return make_table_pieces(inputs, problem, verify, with_index, queue);
+  return make_key_pieces(inputs, problem, verify, queue);
 }
 
 }  // namespace tessera::workloads::sort

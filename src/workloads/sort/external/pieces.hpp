@@ -87,13 +87,13 @@ class Pieces {
 };
 
 /// What is read ahead waits for what the queue writes of the same memory; the queue ends before.
-[[nodiscard]] std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Request& request,
+[[nodiscard]] std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Problem& problem,
                                                   bool verify, bool with_index,
                                                   io::FileQueue& queue);
-[[nodiscard]] std::unique_ptr<Pieces> make_key_pieces(const Inputs& inputs, const Request& request,
+[[nodiscard]] std::unique_ptr<Pieces> make_key_pieces(const Inputs& inputs, const Problem& problem,
                                                       bool verify, io::FileQueue& queue);
 [[nodiscard]] std::unique_ptr<Pieces> make_table_pieces(const Inputs& inputs,
-                                                        const Request& request, bool verify,
+                                                        const Problem& problem, bool verify,
                                                         bool with_index, io::FileQueue& queue);
 
 /// Where runs keep what is not a dataset of the input.

@@ -54,20 +54,20 @@ bool is_of_others(const std::string& file) {
 
 }  // namespace
 
-std::string identity_of(const Inputs& inputs, const Request& request,
+std::string identity_of(const Inputs& inputs, const Problem& problem,
                         const dist::sort::RunPlan& plan, const Pieces& pieces) {
   std::string text =
-      request.generated() ? fmt::format("{} of {}", request.input, request.n) : std::string();
+      problem.generated() ? fmt::format("{} of {}", problem.input, problem.n) : std::string();
   if (inputs.data) {
     const std::string& file = inputs.data->name().file;
     text = fmt::format("{} of {} bytes, {}", inputs.data->name().text(), fs::file_size(file),
                        fs::last_write_time(file).time_since_epoch().count());
   }
-  text += fmt::format("; seed {}; {} runs of {} rows, sampled every {};", request.seed, plan.runs,
+  text += fmt::format("; seed {}; {} runs of {} rows, sampled every {};", problem.seed, plan.runs,
                       plan.rows, plan.step);
-  if (request.unique) text += " each key once;";
-  if (request.takes_first()) text += fmt::format(" the first {};", *request.top);
-  for (const SortColumn& key : request.by) {
+  if (problem.unique) text += " each key once;";
+  if (problem.takes_first()) text += fmt::format(" the first {};", *problem.top);
+  for (const SortColumn& key : problem.by) {
     text += fmt::format(" {}.{}[{}:{}] {}", key.column.path, key.column.member, key.bytes.begin,
                         key.bytes.end, text_of(key));
   }

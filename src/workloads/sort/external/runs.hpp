@@ -12,7 +12,7 @@
 namespace tessera::workloads::sort {
 
 /// What a file is a part of: another attempt may use it if this is the same.
-[[nodiscard]] std::string identity_of(const Inputs& inputs, const Request& request,
+[[nodiscard]] std::string identity_of(const Inputs& inputs, const Problem& problem,
                                       const dist::sort::RunPlan& plan, const Pieces& pieces);
 
 /// The folder of a sort's runs: in --scratch, or beside its output.

@@ -30,9 +30,9 @@ constexpr index_t at_once = 1 << 10;  // rows in a second-level cache while they
 
 class TablePieces final : public Pieces {
  public:
-  TablePieces(const Inputs& inputs, const Request& request, bool verify, bool with_index,
+  TablePieces(const Inputs& inputs, const Problem& problem, bool verify, bool with_index,
               io::FileQueue& queue)
-      : inputs_(inputs), request_(request), verify_(verify) {
+      : inputs_(inputs), problem_(problem), verify_(verify) {
     choose_columns(with_index);
     std::vector<index_t> row_bytes;
     for (const PieceColumn& one : columns_) row_bytes.push_back(one.column.row_bytes());
@@ -53,7 +53,7 @@ class TablePieces final : public Pieces {
   }
   [[nodiscard]] std::size_t words() const override {
     index_t words = 0;
-    for (const SortColumn& key : request_.by) words += key.form.words();
+    for (const SortColumn& key : problem_.by) words += key.form.words();
     return static_cast<std::size_t>(words);
   }
   /// Three rooms, the pairs that are sorted with their spare ones, and converted keys.
@@ -103,7 +103,7 @@ class TablePieces final : public Pieces {
   [[nodiscard]] std::vector<std::uint64_t> words_of(const Slice& slice) const override {
     std::vector<Buffer<std::byte>> data;
     std::vector<KeyColumn> columns;
-    for (const SortColumn& key : request_.by) {
+    for (const SortColumn& key : problem_.by) {
       data.emplace_back(checked_mul(slice.rows.size(), key.form.bytes, "a key column"));
       read_key(slice.file, key, slice.rows, data.back().data());
       columns.push_back({key.form, data.back().data(), key.order});
@@ -114,8 +114,8 @@ class TablePieces final : public Pieces {
   /// The leading words of a few rows of pages all over the table.
   [[nodiscard]] std::string sample() const override {
     constexpr index_t pages = 256, in_page = RowDivider::most_samples / pages;
-    if (takes_some() || request_.n < pages * in_page) return {};
-    const auto words = keys_->sample(request_.n, pages, in_page, leading_words());
+    if (takes_some() || problem_.n < pages * in_page) return {};
+    const auto words = keys_->sample(problem_.n, pages, in_page, leading_words());
     return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(std::uint64_t)};
   }
   [[nodiscard]] std::optional<std::uint64_t> divide_by(const std::string& sample, index_t buckets,
@@ -124,8 +124,8 @@ class TablePieces final : public Pieces {
         40000;  // rows whose words a second-level cache holds while they are sorted
     std::vector<std::uint64_t> words(sample.size() / sizeof(std::uint64_t));
     std::copy_n(sample.data(), sample.size(), reinterpret_cast<char*>(words.data()));
-    divider_.emplace(words, leading_words(), std::max(buckets, request_.n / in_cache));
-    if (divider_->greatest() * static_cast<double>(request_.n) > static_cast<double>(most))
+    divider_.emplace(words, leading_words(), std::max(buckets, problem_.n / in_cache));
+    if (divider_->greatest() * static_cast<double>(problem_.n) > static_cast<double>(most))
       return std::nullopt;
     return divider_->fingerprint();
   }
@@ -157,14 +157,14 @@ class TablePieces final : public Pieces {
  private:
   /// Rows that are the same to --unique have the same words.
   [[nodiscard]] std::vector<KeyColumn> as_told(const std::vector<KeyColumn>& keys) const {
-    return request_.unique ? dist::sort::by_number(keys) : keys;
+    return problem_.unique ? dist::sort::by_number(keys) : keys;
   }
 
   /// What runs hold: every key is among it, wanted or not.
   void choose_columns(bool with_index) {
-    for (const io::Column& column : request_.carried) columns_.push_back({column});
+    for (const io::Column& column : problem_.carried) columns_.push_back({column});
     std::vector<TableKeys::Holder> holders;
-    for (const SortColumn& key : request_.by) {
+    for (const SortColumn& key : problem_.by) {
       const auto same = [&](const PieceColumn& one) { return one.column.path == key.column.path; };
       auto found = std::find_if(columns_.begin(), columns_.end(), same);
       if (found == columns_.end()) found = columns_.insert(columns_.end(), {whole(key.column)});
@@ -185,8 +185,8 @@ class TablePieces final : public Pieces {
   }
 
   /// Whether rows are left out.
-  [[nodiscard]] bool takes_some() const { return request_.unique || request_.takes_first(); }
-  [[nodiscard]] int threads() const { return request_.method.threads; }
+  [[nodiscard]] bool takes_some() const { return problem_.unique || problem_.takes_first(); }
+  [[nodiscard]] int threads() const { return problem_.method.threads; }
   [[nodiscard]] std::size_t leading_words() const {
     return std::min(words(), RowDivider::most_words);
   }
@@ -213,7 +213,7 @@ class TablePieces final : public Pieces {
     std::vector<tessera::sort::RowColumn> columns;
     for (std::size_t c = 0; c < columns_.size(); ++c)
       columns.push_back({at[c], columns_[c].column.row_bytes()});
-    return tessera::sort::hash_of_rows(columns, n, request_.seed);
+    return tessera::sort::hash_of_rows(columns, n, problem_.seed);
   }
   [[nodiscard]] ReadAhead::Pointers from(ReadAhead::Pointers columns, index_t row) const {
     for (std::size_t c = 0; c < columns.size(); ++c)
@@ -274,7 +274,7 @@ class TablePieces final : public Pieces {
                                                mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "sort");
     const mpi::Computing computing;
-    const auto* const kernel = find_variant(tessera::sort::variants(), request_.method.kernel);
+    const auto* const kernel = find_variant(tessera::sort::variants(), problem_.method.kernel);
     const bool on_device = kernel != nullptr && kernel->space != Space::host;
     if (on_device) buckets = {{{0, n}}};  // it is called outside of any region
     std::vector<ColumnWords> words;
@@ -289,7 +289,7 @@ class TablePieces final : public Pieces {
         return all.subspan(first[bucket], first[bucket + 1] - first[bucket]);
       };
       tessera::sort::ByWords(words[bucket], some(pairs_.span()), some(spare_.span()),
-                             request_.method.kernel, request_.method.tuning)
+                             problem_.method.kernel, problem_.method.tuning)
           .sort();
     };
     auto* const places = reinterpret_cast<std::uint64_t*>(spare_.data());
@@ -321,18 +321,18 @@ class TablePieces final : public Pieces {
     machine::parallel(threads(), [&] {
       for_blocks(result.came, [&](index_t begin, index_t end) {
         wrong += look_at_rows(keys, places, {begin, end}, flags());
-        if (request_.unique) (void)look_at_rows(as_told(keys), places, {begin, end}, flags());
+        if (problem_.unique) (void)look_at_rows(as_told(keys), places, {begin, end}, flags());
       });
     });
     if (verify_) {
       const bool whole = dist::sort::is_permutation(
-          mpi::Communicator::self(), layout::BlockMap(result.came, 1), places, request_.seed);
+          mpi::Communicator::self(), layout::BlockMap(result.came, 1), places, problem_.seed);
       result.faults += wrong + (whole ? 0 : 1);
     }
     auto* const kept = reinterpret_cast<std::uint64_t*>(spare_.data());
     std::size_t n = 0;
     for (std::size_t j = 0; j < places.size(); ++j) {
-      if (!request_.unique || !dist::sort::is_set(flags(), static_cast<index_t>(j)))
+      if (!problem_.unique || !dist::sort::is_set(flags(), static_cast<index_t>(j)))
         kept[n++] = places[j];
     }
     return places.first(std::min(n, static_cast<std::size_t>(most)));
@@ -380,7 +380,7 @@ class TablePieces final : public Pieces {
   }
 
   const Inputs& inputs_;
-  const Request& request_;
+  const Problem& problem_;
   bool verify_;
   std::vector<PieceColumn> columns_;
   std::vector<io::Column> stored_;  // those of them that the input has
@@ -392,9 +392,9 @@ class TablePieces final : public Pieces {
 
 }  // namespace
 
-std::unique_ptr<Pieces> make_table_pieces(const Inputs& inputs, const Request& request, bool verify,
+std::unique_ptr<Pieces> make_table_pieces(const Inputs& inputs, const Problem& problem, bool verify,
                                           bool with_index, io::FileQueue& queue) {
-  return std::make_unique<TablePieces>(inputs, request, verify, with_index, queue);
+  return std::make_unique<TablePieces>(inputs, problem, verify, with_index, queue);
 }
 
 }  // namespace tessera::workloads::sort

@@ -17,7 +17,7 @@ using tessera::stencil::Term;
 using tessera::stencil::TermSet;
 
 /// A stencil on a field of that extent, with what lies outside of it and what else a step reads.
-struct Problem {
+struct Scheme {
   Stencil stencil;
   Sides sides;
   Index3 global{{1, 1, 1}};
