@@ -22,9 +22,9 @@ namespace kernels = tessera::matmul;
 run::Outputs open_output(const mpi::Communicator& comm, const Values& point,
                          const Problem& problem) {
   run::Outputs outputs;
-  if (point.has("out")) {
-    outputs.add(io::parse_dataset_name(point.text("out"), "out"),
-                {problem.shape.m, problem.shape.n}, problem.element, {"row", "col"});
+  if (!problem.out.empty()) {
+    outputs.add(io::parse_dataset_name(problem.out, "out"), {problem.shape.m, problem.shape.n},
+                problem.element, {"row", "col"});
   }
   outputs.open(comm, point);
   return outputs;
@@ -32,13 +32,12 @@ run::Outputs open_output(const mpi::Communicator& comm, const Values& point,
 
 namespace {
 
-std::vector<io::Cell> columns_of(const Values& point, const Problem& problem) {
+std::vector<io::Cell> columns_of(const Problem& problem) {
   const auto& q = problem.shape;
   return {{"kernel", problem.kernels},
           {"algorithm", problem.algorithm},
-          {"type", point.text("precision") == "full" ? std::string(name(problem.element))
-                                                     : point.text("precision")},
-          {"op", point.text("trans-a") + point.text("trans-b")},
+          {"type", problem.type},
+          {"op", problem.ops},
           {"m", q.m},
           {"n", q.n},
           {"k", q.k}};
@@ -64,9 +63,9 @@ run::Counted stand_in(const Problem& problem) {
 
 }  // namespace
 
-void describe(const Values& point, const Problem& problem, run::Measured& measured) {
+void describe(const Problem& problem, run::Measured& measured) {
   const auto& q = problem.shape;
-  measured.columns = columns_of(point, problem);
+  measured.columns = columns_of(problem);
   if (problem.alpha != Complex<double>{0})  // else nothing is multiplied
     measured.work = q.flops_each * static_cast<double>(q.m) * static_cast<double>(q.n) *
                     static_cast<double>(q.k);
@@ -235,7 +234,7 @@ bool run_point(const Point& point) {
   const auto& problem = point.problem;
   const auto& inputs = point.inputs;
   const auto& q = problem.shape;
-  const auto seed = static_cast<std::uint64_t>(point.values.integer("seed"));
+  const std::uint64_t seed = problem.seed;
   const int threads = problem.method.threads;
   run::Outputs outputs = open_output(comm, point.values, problem);
   mpi::Phases once;
@@ -250,9 +249,8 @@ bool run_point(const Point& point) {
   if (q.reads_c) mpi::copy_block<T>(old_c.view(), c.view());
   const dist::matmul::Product<T> product{factor<T>(problem.alpha), a, q.op_a, b, q.op_b,
                                          factor<T>(problem.beta),  c};
-  const bool verify = !point.values.flag("no-verify");
   std::optional<dist::matmul::Freivalds<T>> check;
-  if (verify) {
+  if (problem.verify) {
     check.emplace(comm, product, seed, threads, loading_a, loading_b);
   } else {
     loading_a.all();
@@ -260,9 +258,9 @@ bool run_point(const Point& point) {
   }
   run::Measured measured = measure_product(point, product, old_c, once);
   measured.once = once;
-  describe(point.values, problem, measured);
+  describe(problem, measured);
   measured.stand_in = [&] { return stand_in(problem); };
-  if (verify) {
+  if (problem.verify) {
     const mpi::PhaseScope scope(measured.once, "verify");
     measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(problem)};
   }

@@ -66,7 +66,7 @@ struct Sources {
 
 Sources sources_of(const Point& point, const OutOfCorePlan& stream) {
   const auto& q = point.problem.shape;
-  const auto seed = static_cast<std::uint64_t>(point.values.integer("seed"));
+  const std::uint64_t seed = point.problem.seed;
   const auto mapped = [&](const std::unique_ptr<run::Input>& input, bool maps) {
     if (!maps) return std::unique_ptr<io::MappedMatrix>();
     auto matrix = io::MappedMatrix::open(input->name(), point.problem.element);
@@ -221,9 +221,9 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
   const layout::Range share = layout::BlockMap(stream.tiles(), comm.size()).range(comm.rank());
   io::FileTraffic of_check;
   std::optional<dist::matmul::Freivalds<T>> check;
-  if (!point.values.flag("no-verify"))
-    check.emplace(comm, passing<T>(point, stream, sources, share, outputs, of_check),
-                  static_cast<std::uint64_t>(point.values.integer("seed")), problem.method.threads);
+  if (problem.verify)
+    check.emplace(comm, passing<T>(point, stream, sources, share, outputs, of_check), problem.seed,
+                  problem.method.threads);
   Files<T> files(sources, outputs);
   index_t done = 0;
   run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
@@ -236,7 +236,7 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
   if (comm.sum(done) < stream.tiles()) throw run::Stopped();
   Problem described = problem;
   described.algorithm = "out_of_core";
-  describe(point.values, described, measured);
+  describe(described, measured);
   if (check) {
     const mpi::PhaseScope scope(measured.once, "verify");
     measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(problem)};
@@ -255,18 +255,17 @@ index_t check_bytes(const Problem& problem) {
 
 }  // namespace
 
-bool may_go_out_of_core(const run::Values& values, const Problem& problem) {
-  return values.has("out") && problem.gpus == nullptr;
+bool may_go_out_of_core(const Problem& problem) {
+  return !problem.out.empty() && problem.gpus == nullptr;
 }
 
 std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm,
                                                    const run::Values& values,
                                                    const Problem& problem, const Inputs& inputs) {
   const std::string& wanted = values.text("out-of-core");
-  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, problem)))
-    return std::nullopt;
+  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(problem))) return std::nullopt;
   mpi::alike("plan", [&] {
-    require(may_go_out_of_core(values, problem), ExitCode::usage,
+    require(may_go_out_of_core(problem), ExitCode::usage,
             "--out-of-core always goes with --out, and not with matrices that stay on GPUs "
             "(--gpu-exchange "
             "host)");
@@ -276,7 +275,7 @@ std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm
   std::optional<OutOfCorePlan> stream;
   // Of a file that is mapped the kernel keeps as much resident as it likes, and gives it back when
   // somebody needs the room: but --memory is to be the most that is resident.
-  const bool maps = values.bytes("memory") == 0;
+  const bool maps = problem.allowance.limit == 0;
   const bool maps_a = maps && can_map(comm, inputs.a, problem.element),
              maps_b = maps && can_map(comm, inputs.b, problem.element);
   const bool device_here = problem.method.kernel->space == Space::device;

@@ -298,6 +298,12 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   q.ranks = point.flag("plan") && point.has("ranks") ? point.integer("ranks") : comm.size();
   Method& method = problem.method;
   problem.algorithm = point.text("algorithm");
+  problem.type = point.text("precision") == "full" ? std::string(name(problem.element))
+                                                   : point.text("precision");
+  problem.ops = point.text("trans-a") + point.text("trans-b");
+  problem.out = point.text("out");
+  problem.seed = static_cast<std::uint64_t>(point.integer("seed"));
+  problem.verify = !point.flag("no-verify");
   for (const auto& row : dist::matmul::algorithms()) {
     if (row.name == problem.algorithm) method.algorithm = row.algorithm;
   }

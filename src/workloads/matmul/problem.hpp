@@ -27,6 +27,11 @@ struct Problem {
   Complex<double> beta = 0;
   dist::matmul::Method method;
   std::string algorithm;
+  std::string type;  ///< of the results: the element's, or the precision of the tensor units
+  std::string ops;   ///< as asked for: "NT"
+  std::string out;   ///< where C goes; empty: nowhere
+  std::uint64_t seed = 1;
+  bool verify = true;
   std::vector<index_t> a_chunk, b_chunk;      ///< as stored; empty where it is contiguous
   const mpi::DeviceExchange* gpus = nullptr;  ///< operands and result stay there, and travel so
   std::string kernels;  ///< of all ranks: "cuda_tensor+cache_oblivious" where they differ
@@ -65,7 +70,7 @@ template <class T>
 [[nodiscard]] run::Outputs open_output(const mpi::Communicator& comm, const run::Values& point,
                                        const Problem& problem);
 /// Columns, work and ceiling of a measurement.
-void describe(const run::Values& point, const Problem& problem, run::Measured& measured);
+void describe(const Problem& problem, run::Measured& measured);
 /// In units of T's roundoff: what operands rounded to fewer bits explain comes on top.
 template <class T>
 [[nodiscard]] double tolerance_of(const Problem& problem);
@@ -76,7 +81,7 @@ using Point = PointOf<Problem, Inputs>;
 [[nodiscard]] bool run_in_memory(const Point& point);
 
 /// Whether the result has a file to go to, tile by tile.
-[[nodiscard]] bool may_go_out_of_core(const run::Values& values, const Problem& problem);
+[[nodiscard]] bool may_go_out_of_core(const Problem& problem);
 /// How the product goes through memory where it is to go out of core: asked for, or more than the
 /// ranks may hold. Collective.
 [[nodiscard]] std::optional<dist::matmul::OutOfCorePlan> out_of_core_if_needed(

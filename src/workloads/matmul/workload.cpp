@@ -14,7 +14,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
 
   [[nodiscard]] Mode mode() const override { return stream_ ? Mode::out_of_core : Mode::in_memory; }
   [[nodiscard]] bool may_go_out_of_core() const override {
-    return matmul::may_go_out_of_core(values_, problem_);
+    return matmul::may_go_out_of_core(problem_);
   }
   [[nodiscard]] const VariantInfo* kernel() const override { return problem_.method.kernel; }
   [[nodiscard]] run::Held held() const override {

@@ -29,7 +29,7 @@ class BlockwiseApply {
         values_(asked.values),
         inputs_(asked.inputs),
         problem_(asked.problem),
-        verify_(!values_.flag("no-verify")),
+        verify_(problem_.verify),
         mine_(layout::BlockMap(problem_.n, comm_.size()).range(comm_.rank())) {
     index_t widest = 1;
     for (const io::Column& column : problem_.carried) widest = std::max(widest, column.row_bytes());
@@ -91,7 +91,7 @@ class BlockwiseApply {
   }
   void open() {
     mpi::together(comm_, "create output", [&] {
-      const io::DatasetName out = io::parse_table_name(values_.text("out"), "out");
+      const io::DatasetName out = io::parse_table_name(problem_.out, "out");
       for (const io::Column& column : problem_.carried)
         places_.push_back(add_column(outputs_, out, inputs_, problem_, column, column.rows()));
     });

@@ -18,11 +18,10 @@ using run::Values;
 template <class T>
 class KeySort {
  public:
-  KeySort(const mpi::Communicator& comm, const Inputs& inputs, const Problem& problem, bool verify)
+  KeySort(const mpi::Communicator& comm, const Inputs& inputs, const Problem& problem)
       : comm_(comm),
         inputs_(inputs),
         problem_(problem),
-        verify_(verify),
         share_(layout::BlockMap(problem.n, comm.size()).size(comm.rank())) {
     const std::vector<index_t> offsets = input_offsets(problem, comm.size());
     const auto rank = static_cast<std::size_t>(comm.rank());
@@ -60,7 +59,7 @@ class KeySort {
     comm_.sum_before(std::span(&first, 1));
     const bool writes_first = looks_as_written(outputs);
     if (writes_first) write_and_look(outputs, first);
-    if (verify_) {
+    if (problem_.verify) {
       const mpi::PhaseScope scope(once_, "verify");
       measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults()), 0};
     }
@@ -79,14 +78,13 @@ class KeySort {
   }
 
  private:
-  [[nodiscard]] bool hashes_input() const { return verify_ && !problem_.takes_first(); }
+  [[nodiscard]] bool hashes_input() const { return problem_.verify && !problem_.takes_first(); }
   [[nodiscard]] bool keeps_input() const { return problem_.keeps_input && !problem_.takes_first(); }
 
   void open(const Values& point, run::Outputs& outputs, index_t rows) {
-    if (!point.has("out")) return;
+    if (problem_.out.empty()) return;
     mpi::together(comm_, "create output", [&] {
-      (void)add_keys(outputs, io::parse_dataset_name(point.text("out"), "out"), inputs_, problem_,
-                     rows);
+      (void)add_keys(outputs, io::parse_dataset_name(problem_.out, "out"), inputs_, problem_, rows);
     });
     outputs.open(comm_, point);
   }
@@ -95,7 +93,7 @@ class KeySort {
   /// then: where the sort did not tell of it. The file gets its name after the check only.
   [[nodiscard]] bool looks_as_written(const run::Outputs& outputs) const {
     const bool all_of_it =
-        verify_ && !problem_.takes_first() && !problem_.unique && !outputs.empty();
+        problem_.verify && !problem_.takes_first() && !problem_.unique && !outputs.empty();
     return comm_.sum(index_t{all_of_it && watch_ && !watch_->saw_any() ? 0 : 1}) == 0;
   }
   void write_and_look(run::Outputs& outputs, index_t first) {
@@ -167,7 +165,7 @@ class KeySort {
 
   /// Whether the look that checks the result already says that there is nothing to sort.
   [[nodiscard]] bool finds_order(mpi::Phases& phases) {
-    if (!verify_ || comm_.size() > 1 || problem_.method.kernel != "auto") return false;
+    if (!problem_.verify || comm_.size() > 1 || problem_.method.kernel != "auto") return false;
     const mpi::PhaseScope scope(phases, "sort");
     const mpi::Computing computing;
     return watch_->finds_order(problem_.method.threads);
@@ -191,7 +189,6 @@ class KeySort {
   mpi::Communicator comm_;
   const Inputs& inputs_;
   const Problem& problem_;
-  bool verify_;
   layout::Range comes_;  ///< the keys that this rank starts with, by speed,
   index_t share_;        ///< and how many it ends with, all alike
   mpi::Phases once_;
@@ -207,8 +204,7 @@ class KeySort {
 
 bool run_keys(const Point& point) {
   return dispatch_element(*point.problem.by.front().form.number, [&]<class T>(Type<T>) {
-    return KeySort<T>(point.comm, point.inputs, point.problem, !point.values.flag("no-verify"))
-        .run(point.values, point.session);
+    return KeySort<T>(point.comm, point.inputs, point.problem).run(point.values, point.session);
   });
 }
 

@@ -34,8 +34,8 @@ class External {
         values_(asked.values),
         inputs_(asked.inputs),
         problem_(asked.problem),
-        verify_(!values_.flag("no-verify")),
-        pieces_(make_pieces(inputs_, problem_, verify_, values_.has("argsort"), queue_)),
+        verify_(problem_.verify),
+        pieces_(make_pieces(inputs_, problem_, verify_, !problem_.argsort.empty(), queue_)),
         order_(problem_.unique ? OrderOfParts::EqualRows::wrong
                                : OrderOfParts::EqualRows::allowed) {
     const index_t allowance = problem_.allowance.beside_program();
@@ -118,16 +118,17 @@ class External {
     places_.clear();
     mpi::together(comm_, "create output", [&] {
       const auto add = [&](const PieceColumn& one) {
-        const char* const option = one.is_index ? "argsort" : "out";
-        const io::DatasetName name = io::parse_table_name(values_.text(option), option);
+        const io::DatasetName name = one.is_index
+                                         ? io::parse_table_name(problem_.argsort, "argsort")
+                                         : io::parse_table_name(problem_.out, "out");
         if (one.is_index) return outputs.add(name, {rows}, Element::i64);
         return problem_.task == Task::keys
                    ? add_keys(outputs, name, inputs_, problem_, rows)
                    : add_column(outputs, name, inputs_, problem_, one.column, rows);
       };
       for (const PieceColumn& one : pieces_->columns())
-        places_.push_back(one.is_index || values_.has("out") ? std::optional(add(one))
-                                                             : std::nullopt);
+        places_.push_back(one.is_index || !problem_.out.empty() ? std::optional(add(one))
+                                                                : std::nullopt);
     });
     outputs.open(comm_, values_);
   }

@@ -55,14 +55,22 @@ std::vector<index_t> input_offsets(const Problem& problem, index_t ranks) {
                   : layout::BlockMap(problem.n, ranks).offsets();
 }
 
-std::vector<Forecast> forecast_of(const Problem& problem, index_t ranks) {
-  return forecast(forecast_request(problem, ranks));
+void plan(Problem& problem) {
+  problem.forecasts = forecast(forecast_request(problem, problem.ranks));
+}
+
+index_t most_memory(const Problem& problem, index_t ranks) {
+  index_t most = 0;
+  for (const Forecast& f :
+       ranks == problem.ranks ? problem.forecasts : forecast(forecast_request(problem, ranks)))
+    most = std::max(most, f.memory());
+  return most;
 }
 
 Need need_of(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node) {
   Need need;
   const double exchange = exchange_of(problem, ceilings);
-  for (const Forecast& f : forecast_of(problem, problem.ranks)) {
+  for (const Forecast& f : problem.forecasts) {
     need.memory = std::max(need.memory, f.memory());
     need.seconds =
         std::max(need.seconds, predicted_seconds(problem, f, ceilings, ranks_per_node, exchange));
@@ -71,7 +79,7 @@ Need need_of(const Problem& problem, const run::Ceilings& ceilings, index_t rank
 }
 
 void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node) {
-  const auto forecasts = forecast_of(problem, problem.ranks);
+  const auto& forecasts = problem.forecasts;
   fmt::print("plan: {} on {} x {}, algorithm {}, kernel {}\n",
              counted(problem.n, problem.task == Task::keys ? "key" : "row"),
              counted(problem.ranks, "rank"), counted(problem.method.threads, "thread"),
@@ -96,8 +104,7 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
   fmt::print("{}", table.text());
   if (ssize(forecasts) > most_rows)
     fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
-  index_t most = 0;
-  for (const Forecast& f : forecasts) most = std::max(most, f.memory());
+  const index_t most = most_memory(problem, problem.ranks);
   if (problem.weights.empty()) {
     fmt::print("the shares differ by at most one item; ");
   } else {

@@ -98,7 +98,7 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
   const bool in_form =
       problem.form || point.text("type") != "auto";  // else rows are moved as they are stored
   if (problem.task == Task::keys && !(plain && in_form)) problem.task = Task::permutation;
-  if (problem.task != Task::keys && point.has("out")) problem.carried = table.columns;
+  if (problem.task != Task::keys && !problem.out.empty()) problem.carried = table.columns;
 }
 
 /// Whether a second copy of the keys is more than a rank should hold beside them. Rows are permuted
@@ -181,13 +181,13 @@ void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Pr
 }
 
 /// The root of a file takes the columns of a group only.
-void require_name(const Values& point, const Problem& problem) {
-  if (!point.has("out") || (problem.is_group && !problem.carried.empty())) return;
-  require(io::parse_table_name(point.text("out"), "out").path != "/", ExitCode::usage,
+void require_name(const Problem& problem) {
+  if (problem.out.empty() || (problem.is_group && !problem.carried.empty())) return;
+  require(io::parse_table_name(problem.out, "out").path != "/", ExitCode::usage,
           fmt::format(
               "--out '{}' is the root of a file, where only the columns of a group can lie; name a "
               "dataset in it",
-              point.text("out")));
+              problem.out));
 }
 
 }  // namespace
@@ -199,6 +199,9 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
                  : point.has("by") || point.has("argsort") ? Task::permutation
                                                            : Task::keys;
   problem.seed = static_cast<std::uint64_t>(point.integer("seed"));
+  problem.out = point.text("out");
+  problem.argsort = point.text("argsort");
+  problem.verify = !point.flag("no-verify");
   if (point.has("top")) problem.top = point.integer("top");
   problem.unique = point.flag("unique");
   if (point.has("quantiles")) problem.quantiles = parse_quantiles(point.text("quantiles"));
@@ -232,8 +235,9 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   if (problem.task == Task::keys && problem.gpus == nullptr && !problem.takes_first())
     problem.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(problem); });
   if (problem.task == Task::apply) resolve_permutation(comm, inputs, problem);
-  mpi::alike("create output", [&] { require_name(point, problem); });
+  mpi::alike("create output", [&] { require_name(problem); });
   problem.allowance = run::Allowance(comm, point);
+  plan(problem);
   return problem;
 }
 

@@ -63,6 +63,8 @@ struct Problem {
   std::vector<io::Column> carried;  ///< what --out gets, where rows are permuted
   io::Column permutation;           ///< to apply
   bool is_group = false;
+  std::string out, argsort;  ///< where rows and permutation go; empty: nowhere
+  bool verify = true;
   bool keeps_input = false;
   std::string input;  ///< name of the generated input
   std::uint64_t seed = 1;
@@ -77,6 +79,7 @@ struct Problem {
   std::optional<io::NumberForm>
       form;  ///< in which the input stores plain keys, where the output does, too
   run::Allowance allowance;
+  std::vector<dist::sort::Forecast> forecasts;  ///< by rank
 
   [[nodiscard]] bool takes_first() const { return top.has_value(); }
   /// Rows of the result, where they are known beforehand (not with unique).
@@ -99,8 +102,10 @@ using Asked = AskedOf<Problem, Inputs>;
 /// Items a second of this rank's kernel, by a short sort like the one that is asked for.
 [[nodiscard]] double speed_of(const Problem& problem);
 
-/// What a point's ranks will hold, send and take.
-[[nodiscard]] std::vector<dist::sort::Forecast> forecast_of(const Problem& problem, index_t ranks);
+/// Plans what the ranks will hold, send and take: the forecasts of the problem.
+void plan(Problem& problem);
+/// The largest memory of any rank if there were so many.
+[[nodiscard]] index_t most_memory(const Problem& problem, index_t ranks);
 /// What the worst rank will hold, and the slowest take.
 [[nodiscard]] Need need_of(const Problem& problem, const run::Ceilings& ceilings,
                            index_t ranks_per_node);

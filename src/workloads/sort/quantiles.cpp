@@ -152,8 +152,8 @@ bool run_quantiles(const Point& point) {
   const auto& problem = point.problem;
   const auto count = static_cast<index_t>(problem.quantiles.size());
   run::Outputs outputs;
-  if (values.has("out"))
-    outputs.add(io::parse_dataset_name(values.text("out"), "out"), {count}, Element::f64);
+  if (!problem.out.empty())
+    outputs.add(io::parse_dataset_name(problem.out, "out"), {count}, Element::f64);
   outputs.open(comm, values);
   mpi::Phases once;
   const index_t allowance = problem.allowance.beside_program();
@@ -174,7 +174,7 @@ bool run_quantiles(const Point& point) {
         const mpi::PhaseScope scope(phases, "select");
         found = dist::sort::select(comm, pass, positions);
       });
-  if (!values.flag("no-verify")) {
+  if (problem.verify) {
     const mpi::PhaseScope scope(once, "verify");
     measured.verdict =
         run::Verdict{"counts", static_cast<double>(faults(comm, *keys, positions, found)), 0};

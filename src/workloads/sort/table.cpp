@@ -28,14 +28,14 @@ class TableSort {
         mine_(map_.range(comm.rank())) {}
 
   bool run(const Values& point, run::Session& session) {
-    const bool verify = !point.flag("no-verify");
+    const bool verify = problem_.verify;
     run::Outputs outputs;
     open(point, outputs, problem_.unique ? 0 : problem_.rows_out());
     run::Measured measured =
         problem_.task == Task::apply ? read_permutation() : make_permutation(point);
     index_t faults = 0;
     if (verify && problem_.task == Task::permutation) {
-      if (point.has("out") && !problem_.unique && !problem_.takes_first())
+      if (!problem_.out.empty() && !problem_.unique && !problem_.takes_first())
         mpi::together(comm_, "verify", [&] { sequence_ = keys_first(); });
       const mpi::PhaseScope scope(once_, "verify");
       faults = faults_of_permutation();
@@ -95,16 +95,16 @@ class TableSort {
   void open(const Values& point, run::Outputs& outputs, index_t rows) {
     column_places_.clear();
     mpi::together(comm_, "create output", [&] {
-      if (point.has("out")) {
-        const io::DatasetName out = io::parse_table_name(point.text("out"), "out");
+      if (!problem_.out.empty()) {
+        const io::DatasetName out = io::parse_table_name(problem_.out, "out");
         for (const io::Column& column : problem_.carried)
           column_places_.push_back(add_column(outputs, out, inputs_, problem_, column, rows));
         if (problem_.generated())
           column_places_.push_back(add_keys(outputs, out, inputs_, problem_, rows));
       }
-      if (point.has("argsort"))
-        permutation_place_ = outputs.add(io::parse_dataset_name(point.text("argsort"), "argsort"),
-                                         {rows}, Element::i64);
+      if (!problem_.argsort.empty())
+        permutation_place_ =
+            outputs.add(io::parse_dataset_name(problem_.argsort, "argsort"), {rows}, Element::i64);
     });
     outputs.open(comm_, point);
   }
@@ -173,9 +173,7 @@ class TableSort {
   }
 
   /// What brings the rows in order also tells of them what carried columns do not.
-  [[nodiscard]] bool keeps_digits(const Values& point) const {
-    return !point.has("out") || problem_.unique;
-  }
+  [[nodiscard]] bool keeps_digits() const { return problem_.out.empty() || problem_.unique; }
 
   run::Measured make_permutation(const Values& point) {
     mpi::together(comm_, "read", [&] {
@@ -196,7 +194,7 @@ class TableSort {
           }
           permutation_.resize(static_cast<std::size_t>(mine_.size()));
           argsort(comm_, map_, columns, problem_.method, permutation_.data(), phases,
-                  keeps_digits(point) ? &sorted_ : nullptr);
+                  keeps_digits() ? &sorted_ : nullptr);
         });
   }
 

@@ -14,25 +14,18 @@ namespace {
 
 using run::Values;
 
-index_t most_memory(const Problem& problem, index_t ranks) {
-  index_t most = 0;
-  for (const dist::sort::Forecast& f : forecast_of(problem, ranks))
-    most = std::max(most, f.memory());
-  return most;
-}
-
 /// From file to file through sorted runs, or block by block.
-bool may_go_out_of_core(const Values& point, const Problem& problem) {
+bool may_go_out_of_core(const Problem& problem) {
   const bool rows =
       problem.task == Task::keys || (problem.task == Task::permutation && !problem.generated());
-  if (problem.task == Task::apply) return point.has("out");
-  return rows && (point.has("out") || point.has("argsort"));
+  if (problem.task == Task::apply) return !problem.out.empty();
+  return rows && (!problem.out.empty() || !problem.argsort.empty());
 }
 
 /// Asked for, or more than the ranks may hold, as all of them know.
 bool goes_out_of_core(const Values& point, const Problem& problem) {
   const std::string& wanted = point.text("out-of-core");
-  const bool can = may_go_out_of_core(point, problem);
+  const bool can = may_go_out_of_core(problem);
   mpi::alike("plan", [&] {
     require(wanted != "always" || can, ExitCode::usage,
             "--out-of-core always goes with --out or --argsort of a file's rows");
@@ -54,6 +47,7 @@ Problem resolve_to_fit(const mpi::Communicator& comm, const Values& point, const
   Problem frugal = problem;
   frugal.algorithm = "rounds";
   frugal.method.algorithm = dist::sort::Algorithm::rounds;
+  plan(frugal);
   return most_memory(frugal, problem.ranks) <= allowance ? frugal : problem;
 }
 
@@ -79,7 +73,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
     return out_of_core_ ? Mode::out_of_core : Mode::in_memory;
   }
   [[nodiscard]] bool may_go_out_of_core() const override {
-    return sort::may_go_out_of_core(values_, problem_);
+    return sort::may_go_out_of_core(problem_);
   }
   [[nodiscard]] const VariantInfo* kernel() const override {
     return problem_.task == Task::quantiles
@@ -87,7 +81,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
                : find_variant(tessera::sort::variants(), problem_.method.kernel);
   }
   [[nodiscard]] run::Held held() const override {
-    return {forecast_of(problem_, comm_.size())[static_cast<std::size_t>(comm_.rank())].memory()};
+    return {problem_.forecasts[static_cast<std::size_t>(comm_.rank())].memory()};
   }
   /// Of what libraries for GPUs take nobody knows before.
   [[nodiscard]] bool known_to_fit() const override {

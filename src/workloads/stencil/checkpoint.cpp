@@ -187,12 +187,12 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
     : point_(point),
       u_(u),
       phases_(phases),
-      file_(io::behind_links(point.values.text("checkpoint"))),
+      file_(io::behind_links(point.problem.checkpoint)),
       identity_(problem_of(point, u)),
       start_(std::move(start)),
       series_(series),
       leave_(std::move(leave)),
-      every_(parse_interval(point.values.text("checkpoint-every"))),
+      every_(point.problem.checkpoint_every),
       written_(first),
       next_(first),
       looked_(first),
@@ -209,7 +209,7 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
             fmt::format("cannot keep checkpoints in '{}' ({}); name another file", file_,
                         std::strerror(reason)));
     for (const std::string& file : checkpoint_files(file_))
-      require(may_be_replaced(file, resumes(point_.values)), ExitCode::cannot_create,
+      require(may_be_replaced(file, point_.problem.resumes()), ExitCode::cannot_create,
               fmt::format("'{}' is no checkpoint and would be replaced by one; name another file",
                           file));
   });
@@ -276,7 +276,7 @@ void Checkpoints<T>::write(index_t step) {
   // instead.
   mpi::on_root(point_.comm, "checkpoint", [&] {
     const bool damaged =
-        point_.values.text("resume") == "auto" && written_ > 0 && step_of(file_) != written_;
+        point_.problem.resume == "auto" && written_ > 0 && step_of(file_) != written_;
     if (!damaged && io::file_exists(file_)) io::publish_file(file_, previous_name(file_));
   });
   out.publish([&](hid_t group) {
@@ -297,17 +297,12 @@ std::vector<std::string> checkpoint_files(const std::string& checkpoint) {
   return {file, previous_name(file)};
 }
 
-bool resumes(const run::Values& values) {
-  return values.has("resume") && (values.text("resume") != "auto" || values.has("checkpoint"));
-}
-
 template <class T>
 Begin resume(const Point& point, DistributedField<T>& u, const std::string& start) {
-  const auto& values = point.values;
-  if (!resumes(values)) return {};
-  const bool any = values.text("resume") == "auto";
-  const std::string named =
-      any ? io::behind_links(values.text("checkpoint")) : values.text("resume");
+  const Problem& asked = point.problem;
+  if (!asked.resumes()) return {};
+  const bool any = asked.resume == "auto";
+  const std::string named = any ? io::behind_links(asked.checkpoint) : asked.resume;
   std::vector<std::string> files{named};
   if (any) files.push_back(previous_name(named));
   const std::string identity = problem_of(point, u);

@@ -41,8 +41,14 @@ index_t beside(const Problem& problem, index_t rank) {
 
 }  // namespace
 
+void forecast_all(Problem& problem) {
+  problem.forecasts.clear();
+  for (index_t rank = 0; rank < problem.shape.ranks; ++rank)
+    problem.forecasts.push_back(forecast(problem.shape, problem.plan, rank));
+}
+
 index_t memory_of(const Problem& problem, index_t rank) {
-  return forecast(problem.shape, problem.plan, rank).memory() + beside(problem, rank);
+  return problem.forecasts[static_cast<std::size_t>(rank)].memory() + beside(problem, rank);
 }
 
 index_t most_memory(const Problem& problem, index_t ranks) {
@@ -52,7 +58,7 @@ index_t most_memory(const Problem& problem, index_t ranks) {
   other.plan = make_plan(other.shape);
   index_t most = 0;
   for (const index_t rank : {index_t{0}, other.plan.grid.active() / 2})
-    most = std::max(most, memory_of(other, rank));
+    most = std::max(most, forecast(other.shape, other.plan, rank).memory() + beside(other, rank));
   return most;
 }
 
@@ -60,7 +66,8 @@ Need need_of(const Problem& problem) {
   Need need;
   for (index_t rank = 0; rank < problem.shape.ranks; ++rank) {
     need.memory = std::max(need.memory, memory_of(problem, rank));
-    need.seconds = std::max(need.seconds, forecast(problem.shape, problem.plan, rank).seconds);
+    need.seconds =
+        std::max(need.seconds, problem.forecasts[static_cast<std::size_t>(rank)].seconds);
   }
   return need;
 }
@@ -119,7 +126,7 @@ void print_plan(const Problem& problem) {
   double slowest = 0, all = 0;
   index_t words = 0, most = 0;
   for (index_t rank = 0; rank < problem.shape.ranks; ++rank) {
-    const Forecast f = forecast(problem.shape, problem.plan, rank);
+    const Forecast& f = problem.forecasts[static_cast<std::size_t>(rank)];
     slowest = std::max(slowest, f.seconds);
     all += f.updates;
     words = std::max(words, f.received_bytes);

@@ -350,12 +350,18 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   Problem problem;
   problem.init = point.text("init");
   problem.snapshots = point.has("snapshots");
-  problem.files = problem.snapshots || point.has("out") || point.has("checkpoint") ||
+  problem.files = problem.snapshots || point.has("out") || !problem.checkpoint.empty() ||
                   !inputs.in.empty() || !inputs.given.empty() ||
                   std::any_of(inputs.terms.begin(), inputs.terms.end(),
                               [](const auto& t) { return t != nullptr; });
   problem.every = point.integer("every");
   problem.seed = static_cast<std::uint64_t>(point.integer("seed"));
+  problem.verify = !point.flag("no-verify");
+  problem.norms = point.flag("norms");
+  problem.look_every = point.integer("probe-every");
+  problem.checkpoint = point.text("checkpoint");
+  problem.checkpoint_every = parse_interval(point.text("checkpoint-every"));
+  problem.resume = point.text("resume");
   const Found found = share_all(comm, inputs);
   const auto resolve_all = [&] {
     int dims = 0;
@@ -383,6 +389,7 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   mpi::alike("plan", [&] { problem.plan = make_plan(problem.shape); });
   choose_place(comm, point, inputs, problem);
   problem.shares_halos = shares_halos(point, sharing, problem);
+  forecast_all(problem);
   problem.fits = fits(problem);
   return problem;
 }

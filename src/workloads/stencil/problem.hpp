@@ -43,6 +43,12 @@ struct Inputs {
       std::make_unique<run::GpuExchanges>();  ///< as they are found out
 };
 
+/// Between two checkpoints: "600s" or "1000" steps.
+struct Interval {
+  double seconds = 0;
+  index_t steps = 0;  ///< 0: by seconds
+};
+
 /// One point of the sweep with everything looked up.
 struct Problem {
   dist::stencil::PlanRequest shape;
@@ -54,15 +60,26 @@ struct Problem {
   std::optional<tessera::stencil::SlabPlan> slabs;  ///< or they come there between two exchanges
   bool shares_halos = false;  ///< within a node, through memory that its ranks share
   run::Allowance allowance;
+  std::vector<dist::stencil::Forecast> forecasts;  ///< by rank
   bool fits = false;  ///< every rank may hold its part, as all ranks know
   std::string init;
   std::vector<std::string> fields{"u"};  ///< their names
   index_t every = 0;                     ///< steps between two snapshots
   std::vector<Index3> probes;
+  bool norms = false;      ///< of every field, with the probes
+  index_t look_every = 1;  ///< steps between two of those
   bool snapshots = false;  ///< a copy of the field is held while it is written
   bool files = false;      ///< fields or terms come from files, or go there
   index_t outside = 0;     ///< cells that are no part of the domain
   std::uint64_t seed = 1;
+  bool verify = true;
+  std::string checkpoint;  ///< its file; empty: none
+  Interval checkpoint_every;
+  std::string resume;  ///< "auto", or the file of a checkpoint
+  /// Whether there may be a checkpoint to go on from.
+  [[nodiscard]] bool resumes() const {
+    return !resume.empty() && (resume != "auto" || !checkpoint.empty());
+  }
 
   [[nodiscard]] const dist::stencil::Scheme& scheme() const { return shape.scheme; }
   [[nodiscard]] int dims() const { return scheme().stencil.dims; }
@@ -90,11 +107,6 @@ struct Weights {
 [[nodiscard]] std::vector<Index3> parse_probes(const std::string& text,
                                                const dist::stencil::Scheme& scheme);
 
-/// Between two checkpoints: "600s" or "1000" steps.
-struct Interval {
-  double seconds = 0;
-  index_t steps = 0;  ///< 0: by seconds
-};
 [[nodiscard]] Interval parse_interval(const std::string& text);
 
 /// Collective: shape and element type from the files where they are given, else from the options;
@@ -110,6 +122,8 @@ void choose_place(const mpi::Communicator& comm, const run::Values& point, const
 /// far apart as the plan's: for shares by speed.
 [[nodiscard]] double speed_of(const Problem& problem);
 
+/// Forecasts what the ranks will hold, send and compute by the plan.
+void forecast_all(Problem& problem);
 /// What a rank plans to hold, of everything.
 [[nodiscard]] index_t memory_of(const Problem& problem, index_t rank);
 /// The largest memory of any rank if there were so many.

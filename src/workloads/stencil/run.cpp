@@ -143,10 +143,10 @@ class Run {
  public:
   explicit Run(const Point& point) : point_(point) {
     // Checkpoints and snapshots are named by what is in the field and its terms.
-    const bool named = begins_once() || point.values.has("snapshots");
+    const bool named = begins_once() || point.problem.snapshots;
     if (named) make_field();
     begin_ = resume(point, u_, start_);
-    if (point.values.has("snapshots"))
+    if (point.problem.snapshots)
       frames_ = plan_frames(point, problem_of(point, u_) + start_, begin_.step);
     datasets_.snapshots = add_output(point, "snapshots", frames_.steps, outputs_);
     datasets_.out = add_output(point, "out", {}, outputs_);
@@ -221,7 +221,7 @@ class Run {
       read_field();
     });
     fresh_ = true;
-    if (point_.values.has("checkpoint")) start_ = start_of(point_, u_);
+    if (!point_.problem.checkpoint.empty()) start_ = start_of(point_, u_);
     if (problem.gpus != nullptr) {
       there_ = std::make_unique<OnGpus<T>>(*problem.gpus, u_, problem.method);
       u_.keep_elsewhere([this](const Box3& part) { there_->bring(u_, part, once_); });
@@ -233,7 +233,7 @@ class Run {
 
   /// Runs with checkpoints have no repetitions.
   [[nodiscard]] bool begins_once() const {
-    return resumes(point_.values) || point_.values.has("checkpoint");
+    return point_.problem.resumes() || !point_.problem.checkpoint.empty();
   }
 
   /// The field before the first step. Local.
@@ -248,20 +248,20 @@ class Run {
 
   /// What they take is told beside the repetitions.
   void add_stops(Stops<T>& stops) {
-    const auto& values = point_.values;
+    const Problem& problem = point_.problem;
     mpi::Phases& phases = once_;
-    if (!values.flag("no-verify"))
+    if (problem.verify)
       stops.check.emplace(point_, u_, begin_.step, point_.problem.shape.steps, phases);
     if (!datasets_.snapshots.empty())
       stops.snapshots.emplace(point_, u_, outputs_, datasets_.snapshots, frames_, phases);
-    if (values.has("probe") || values.flag("norms")) {
+    if (!problem.probes.empty() || problem.norms) {
       stops.series.emplace(point_, u_, phases);
       if (!begin_.checkpoint.empty()) stops.series->go_on_with(begin_.checkpoint, begin_.step);
     }
     const auto leave = [&stops](index_t step) {
       if (stops.snapshots) stops.snapshots->leave(step);
     };
-    if (values.has("checkpoint"))
+    if (!problem.checkpoint.empty())
       stops.checkpoints.emplace(point_, u_, begin_.step, start_,
                                 stops.series ? &*stops.series : nullptr, leave, phases);
   }

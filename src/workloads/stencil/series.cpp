@@ -89,7 +89,7 @@ std::vector<Index3> parse_probes(const std::string& text, const dist::stencil::S
 
 template <class T>
 Series<T>::Series(const Point& point, const DistributedField<T>& u, mpi::Phases& phases)
-    : point_(point), u_(u), phases_(phases), every_(point.values.integer("probe-every")) {
+    : point_(point), u_(u), phases_(phases), every_(point.problem.look_every) {
   const Problem& problem = point.problem;
   for (index_t field = 0; field < u.fields(); ++field) {
     for (const Index3& p : problem.probes) {
@@ -97,7 +97,7 @@ Series<T>::Series(const Point& point, const DistributedField<T>& u, mpi::Phases&
       for (int d = 1; d > 2 - problem.dims(); --d) where += fmt::format(",{}", p[d]);
       quantities_.push_back(problem.prefix(field) + where);
     }
-    if (!point.values.flag("norms")) continue;
+    if (!problem.norms) continue;
     for (const char* norm : {"min", "max", "sum", "l2"})
       quantities_.push_back(problem.prefix(field) + norm);
   }
@@ -117,7 +117,7 @@ void Series<T>::at(index_t step) {
   seen_.push_back(static_cast<double>(step));
   for (index_t field = 0; field < u_.fields(); ++field) {
     look(field);
-    if (point_.values.flag("norms")) measure(field);
+    if (point_.problem.norms) measure(field);
   }
 }
 

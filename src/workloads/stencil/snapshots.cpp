@@ -133,12 +133,12 @@ void require_no_frames_before(const Point& point, index_t first) {
 FramePlan plan_frames(const Point& point, const std::string& identity, index_t first) {
   const auto& [comm, values, problem, inputs, session] = point;
   FramePlan plan;
-  if (values.has("checkpoint"))
+  if (!problem.checkpoint.empty())
     plan.identity =
         fmt::format("{}, {} steps, a frame every {} in {}, {}", identity, problem.shape.steps,
                     problem.every, values.text("snapshots"), values.text("out"));
   std::array<index_t, 2> left{-1, -1};
-  if (resumes(values) && !plan.identity.empty())
+  if (problem.resumes() && !plan.identity.empty())
     mpi::on_root(comm, "resume",
                  [&] { std::tie(left[0], left[1]) = left_of(point, plan.identity); });
   comm.broadcast(std::span<index_t>(left), 0);

@@ -143,9 +143,6 @@ class Checkpoints : public Stop {
 /// The files that --checkpoint has: of the newest, and of the one before. Empty: none.
 [[nodiscard]] std::vector<std::string> checkpoint_files(const std::string& checkpoint);
 
-/// A checkpoint is to be looked for.
-[[nodiscard]] bool resumes(const run::Values& values);
-
 /// Everything that a step depends on beside the field, in words and hashes. Collective.
 template <class T>
 [[nodiscard]] std::string problem_of(const Point& point, const DistributedField<T>& u);

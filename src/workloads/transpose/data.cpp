@@ -103,11 +103,11 @@ void load(const Problem& problem, const run::Input* input, std::uint64_t stream,
 
 run::Outputs open_output(const Point& point, const std::string& identity) {
   run::Outputs outputs;
-  if (point.values.has("out")) {
+  if (!point.problem.out.empty()) {
     mpi::together(point.comm, "create output", [&] {
       const run::Input* const input = point.inputs.in.get();
       const std::size_t place =
-          outputs.add(io::parse_dataset_name(point.values.text("out"), "out"),
+          outputs.add(io::parse_dataset_name(point.problem.out, "out"),
                       point.problem.result_extents(), type_of(point.problem, input));
       if (input != nullptr) outputs.describe_as(place, input->name());
     });

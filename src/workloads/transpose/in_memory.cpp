@@ -98,7 +98,7 @@ bool run_in_place(const Point& point) {
   mpi::together(comm, "read", [&] {
     matrix = load_matrix(point, {inputs.in.get(), 1}, problem.shape.rows, problem.shape.cols, once);
   });
-  const bool verify = !values.flag("no-verify");
+  const bool verify = problem.verify;
   const int threads = problem.method.tuning.threads;
   const auto checksum = [&](Indices indices) {
     const mpi::PhaseScope scope(once, "verify");
@@ -189,7 +189,7 @@ bool run_matrix(const Point& point) {
   }
   describe(problem, measured);
   measured.once = once;
-  if (!values.flag("no-verify")) {
+  if (problem.verify) {
     const mpi::PhaseScope scope(measured.once, "verify");
     const int threads = problem.method.tuning.threads;
     if (q.scale.plain()) {
@@ -232,7 +232,7 @@ bool run_axes(const Point& point) {
       });
   describe(problem, measured);
   measured.once = once;
-  if (!values.flag("no-verify")) {
+  if (problem.verify) {
     const mpi::PhaseScope scope(measured.once, "verify");
     std::vector<int> own_names;
     std::vector<layout::Range> to_ranges;

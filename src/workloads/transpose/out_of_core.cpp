@@ -95,7 +95,7 @@ std::string problem_text(const Point& point, const Tiles& tiles) {
                      fmt::join(problem.extents, " x "), problem.shape.element_bytes,
                      problem.as_stored ? "as stored" : problem.element.type_text(),
                      fmt::join(axes_of(problem), ","), fmt::join(tiles.tile, " x "),
-                     point.values.flag("no-verify") ? "unchecked" : "checked");
+                     problem.verify ? "checked" : "unchecked");
 }
 
 /// Threads that leave a core each to the one that reads and the one that writes: a team as wide as
@@ -116,7 +116,7 @@ class Pass {
         outputs_(outputs),
         method_(beside_files(point.problem.method)),
         axes_(axes_of(point.problem)),
-        verify_(!point.values.flag("no-verify")) {
+        verify_(point.problem.verify) {
     for (std::size_t a = 0; a < axes_.size(); ++a) own_axes_.push_back(static_cast<int>(a));
     mpi::together(point.comm, "allocate", [&] {
       for (Pair* pair : {&in_, &out_})
@@ -256,8 +256,8 @@ class Pass {
 
 }  // namespace
 
-bool may_go_out_of_core(const run::Values& values, const Problem& problem) {
-  return values.has("out") && problem.shape.scale.plain() && !problem.shape.in_place;
+bool may_go_out_of_core(const Problem& problem) {
+  return !problem.out.empty() && problem.shape.scale.plain() && !problem.shape.in_place;
 }
 
 Tiles tiles_of(const Problem& problem) {

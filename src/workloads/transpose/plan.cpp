@@ -70,13 +70,15 @@ double exchange_of(const Problem& problem, const run::Ceilings& ceilings) {
 
 }  // namespace
 
+void plan(Problem& problem) { problem.forecasts = forecast_of(problem); }
+
 run::Held held_by(const Problem& problem, index_t rank) {
-  const Forecast f = forecast_of(problem)[static_cast<std::size_t>(rank)];
+  const Forecast& f = problem.forecasts[static_cast<std::size_t>(rank)];
   return {f.memory(), f.seen_bytes};
 }
 
 bool fits(const Problem& problem) {
-  const auto all = forecast_of(problem);
+  const auto& all = problem.forecasts;
   return std::all_of(all.begin(), all.end(), [&](const Forecast& f) {
     return problem.allowance.holds({f.memory(), f.seen_bytes});
   });
@@ -94,7 +96,7 @@ index_t most_memory(const Problem& problem, index_t ranks) {
 Need need_of(const Problem& problem, const run::Ceilings& ceilings) {
   Need need;
   const double exchange = exchange_of(problem, ceilings);
-  const auto forecasts = forecast_of(problem);
+  const auto& forecasts = problem.forecasts;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     need.memory = std::max(need.memory, forecasts[r].memory());
     need.seconds =
@@ -104,7 +106,7 @@ Need need_of(const Problem& problem, const run::Ceilings& ceilings) {
 }
 
 void print_plan(const Problem& problem, const run::Ceilings& ceilings) {
-  const auto forecasts = forecast_of(problem);
+  const auto& forecasts = problem.forecasts;
   fmt::print("plan: {} {} to {} on {} x {}, algorithm {}, kernel {}\n", problem.element.type_text(),
              fmt::join(problem.extents, " x "), fmt::join(problem.result_extents(), " x "),
              counted(problem.shape.ranks, "rank"), counted(problem.method.tuning.threads, "thread"),

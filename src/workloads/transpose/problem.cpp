@@ -307,6 +307,7 @@ void share_if_it_fits(const Values& point, Problem& problem) {
   if (!chosen || problem.allowance.limit == 0 || fits(problem)) return;
   problem.algorithm = "pairwise";
   problem.method.algorithm = Algorithm::pairwise;
+  plan(problem);
 }
 
 }  // namespace
@@ -332,7 +333,9 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   q.scale.beta = point.real("beta");
   const bool other_ranks = point.flag("plan") && point.has("ranks");
   q.ranks = other_ranks ? point.integer("ranks") : comm.size();
+  problem.out = point.text("out");
   problem.seed = static_cast<std::uint64_t>(point.integer("seed"));
+  problem.verify = !point.flag("no-verify");
   std::vector<run::Input*> files;
   for (const auto* input : {&inputs.in, &inputs.c})
     if (*input) files.push_back(input->get());
@@ -370,6 +373,7 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   choose_place(comm, point, problem);
   choose_exchange(comm, point, inputs, problem);
   if (problem.gpus == nullptr) weigh_ranks(comm, point, problem);
+  plan(problem);
   share_if_it_fits(point, problem);
   return problem;
 }

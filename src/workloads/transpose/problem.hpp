@@ -35,9 +35,12 @@ struct Problem {
   std::vector<index_t> extents;  ///< of the input
   std::vector<index_t> chunk;    ///< of the input's file; empty where it is contiguous or generated
   std::vector<int> axes;         ///< a permutation of more than a matrix; else empty
+  std::string out;               ///< where the result goes; empty: nowhere
   std::uint64_t seed = 1;
+  bool verify = true;
   const mpi::DeviceExchange* gpus = nullptr;  ///< the matrices stay there, and travel so
   run::Allowance allowance;
+  std::vector<dist::transpose::Forecast> forecasts;  ///< by rank
   [[nodiscard]] bool permutes() const { return !axes.empty(); }
   [[nodiscard]] std::vector<index_t> result_extents() const;
   [[nodiscard]] double moved_bytes() const;  ///< what is read once, and the result written once
@@ -51,6 +54,8 @@ struct Problem {
 [[nodiscard]] Problem resolve(const mpi::Communicator& comm, const run::Values& point,
                               const Inputs& inputs);
 
+/// Plans what the ranks will hold, send and take: the forecasts of the problem.
+void plan(Problem& problem);
 /// What a rank plans to hold, of everything.
 [[nodiscard]] run::Held held_by(const Problem& problem, index_t rank);
 /// Whether every rank may hold its part.
@@ -86,7 +91,7 @@ void describe(const Problem& problem, run::Measured& measured);
 
 /// Out of core: whether a problem can be, its tiles within so many bytes a rank, and the pass over
 /// them.
-[[nodiscard]] bool may_go_out_of_core(const run::Values& values, const Problem& problem);
+[[nodiscard]] bool may_go_out_of_core(const Problem& problem);
 [[nodiscard]] dist::transpose::Tiles tiles_of(const Problem& problem);
 bool run_out_of_core(const Point& point, const dist::transpose::Tiles& tiles);
 void print_out_of_core(const Problem& problem, const dist::transpose::Tiles& tiles);

@@ -13,10 +13,9 @@ namespace {
 std::optional<dist::transpose::Tiles> out_of_core_if_needed(const run::Values& values,
                                                             const Problem& problem) {
   const std::string& wanted = values.text("out-of-core");
-  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, problem)))
-    return std::nullopt;
+  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(problem))) return std::nullopt;
   mpi::alike("plan", [&] {
-    require(may_go_out_of_core(values, problem), ExitCode::usage,
+    require(may_go_out_of_core(problem), ExitCode::usage,
             "--out-of-core always goes with --out, and not with --in-place, --alpha, --beta, or "
             "--op H of "
             "complex numbers");
@@ -34,7 +33,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
 
   [[nodiscard]] Mode mode() const override { return tiles_ ? Mode::out_of_core : Mode::in_memory; }
   [[nodiscard]] bool may_go_out_of_core() const override {
-    return transpose::may_go_out_of_core(values_, problem_);
+    return transpose::may_go_out_of_core(problem_);
   }
   [[nodiscard]] const VariantInfo* kernel() const override { return problem_.method.kernel; }
   [[nodiscard]] run::Held held() const override { return held_by(problem_, comm_.rank()); }
@@ -49,6 +48,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
   [[nodiscard]] Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
     Problem problem = problem_;
     problem.shape.ranks_per_node = ranks_per_node;
+    plan(problem);
     return need_of(problem, ceilings);
   }
   void print(const run::Ceilings& ceilings, index_t) const override {
