@@ -14,7 +14,7 @@ namespace tessera::apps::locality {
 
 [[nodiscard]] run::OptionSet declare();
 /// Throws Error(usage) for options that do not go together.
-[[nodiscard]] tessera::locality::Request request_of(const run::Values& point);
+[[nodiscard]] tessera::locality::AnalysisRequest request_of(const run::Values& point);
 /// Puts the names of kernels in place of `all` (every one that can be traced on these problems) and
 /// of none (the first). Returns what is to be said of those that `all` leaves out. Throws
 /// Error(usage) for points that cannot be traced and for options that concern neither the workload

@@ -44,7 +44,7 @@ std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis
     }
   } else {
     const lab::Diagram::Density d = diagram.density();
-    for (const lab::Cell& c : d.cells) {
+    for (const lab::DensityCell& c : d.cells) {
       density.rows.push_back({{"point", key},
                               {"time", c.time},
                               {"line", c.line},

@@ -177,8 +177,8 @@ run::OptionSet declare() {
   return set;
 }
 
-lab::Request request_of(const run::Values& point) {
-  lab::Request r;
+lab::AnalysisRequest request_of(const run::Values& point) {
+  lab::AnalysisRequest r;
   lab::Problem& p = r.problem;
   p.workload = point.text("workload");
   p.kernel = point.text("kernel");

@@ -32,7 +32,7 @@ FileQueue::~FileQueue() {
 }
 
 FileQueue::Ticket FileQueue::ask(Work work) {
-  Request request{std::move(work), {}};
+  FileRequest request{std::move(work), {}};
   Ticket ticket = request.done.get_future().share();
   const std::lock_guard lock(mutex_);
   if (error_) {
@@ -95,7 +95,7 @@ FileTraffic FileQueue::take_traffic() {
 
 void FileQueue::fail(const std::exception_ptr& error) noexcept {
   if (!error_) error_ = error;
-  for (Request& dropped : requests_) {
+  for (FileRequest& dropped : requests_) {
     dropped.work = nullptr;
     dropped.done.set_exception(error_);
   }
@@ -107,7 +107,7 @@ void FileQueue::serve() noexcept {
   while (true) {
     wake_.wait(lock, [this] { return ends_ || !requests_.empty(); });
     if (requests_.empty()) return;
-    Request now = std::move(requests_.front());
+    FileRequest now = std::move(requests_.front());
     requests_.pop_front();
     busy_ = true;
     lock.unlock();

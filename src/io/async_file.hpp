@@ -69,7 +69,7 @@ class FileQueue {
   [[nodiscard]] FileTraffic take_traffic();
 
  private:
-  struct Request {
+  struct FileRequest {
     Work work;
     std::promise<void> done;
   };
@@ -80,7 +80,7 @@ class FileQueue {
   int exceptions_ = std::uncaught_exceptions();  ///< on their way when it was made
   mutable std::mutex mutex_;                     ///< of all that follows
   std::condition_variable wake_, idle_;
-  std::deque<Request> requests_;  ///< that have not begun
+  std::deque<FileRequest> requests_;  ///< that have not begun
   Ticket last_;
   std::exception_ptr error_;  ///< the first, of which later requests are told
   FileTraffic traffic_;

@@ -132,17 +132,17 @@ template <index_t vectors>
 #endif
 
 constexpr index_t words_of_block = block_bytes / 4;
-struct Factors {
+struct BlockFactors {
   std::uint64_t of[words_of_block];
 };
 /// Odd ones.
-constexpr Factors make_factors() {
-  Factors factors{};
+constexpr BlockFactors make_factors() {
+  BlockFactors factors{};
   for (index_t i = 0; i < words_of_block; ++i)
     factors.of[i] = mix64(~static_cast<std::uint64_t>(i)) | 1;
   return factors;
 }
-constexpr Factors factors = make_factors();
+constexpr BlockFactors factors = make_factors();
 
 }  // namespace
 

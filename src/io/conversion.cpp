@@ -153,13 +153,13 @@ std::optional<std::size_t> word_of(std::size_t bytes) {
 }
 
 /// What it takes to make numbers of one type of another's.
-struct Plan {
+struct ConversionPlan {
   NumberBits from, to;
   ConvertBlock fast = nullptr;
   bool from_swapped = false, to_swapped = false;
   bool only_order = false;  // the same bits in another order
 
-  Plan(const NumberBits& source, const NumberBits& target) : from(source), to(target) {
+  ConversionPlan(const NumberBits& source, const NumberBits& target) : from(source), to(target) {
     constexpr auto own = std::endian::native == std::endian::little ? NumberBits::Order::little
                                                                     : NumberBits::Order::big;
     from_swapped = from.order != own;
@@ -218,7 +218,7 @@ void copy_each(const std::byte* from, std::size_t from_step, std::byte* to, std:
 }
 
 /// In place: targets wider than their sources are written from the last on.
-herr_t convert_all(const Plan& plan, std::size_t n, std::size_t stride, std::byte* data,
+herr_t convert_all(const ConversionPlan& plan, std::size_t n, std::size_t stride, std::byte* data,
                    std::optional<Refusal>* refusal) {
   const std::size_t from_step = stride != 0 ? stride : plan.from.bytes;
   const std::size_t to_step = stride != 0 ? stride : plan.to.bytes;
@@ -249,14 +249,14 @@ herr_t convert(hid_t from, hid_t to, H5T_cdata_t* about, std::size_t n, std::siz
       if (!source || !target || !target->can_be_made())
         return -1;  // the library asks another function
       about->need_bkg = H5T_BKG_NO;
-      about->priv = new Plan(*source, *target);
+      about->priv = new ConversionPlan(*source, *target);
       return 0;
     }
     case H5T_CONV_CONV:
-      return convert_all(*static_cast<const Plan*>(about->priv), n, stride,
+      return convert_all(*static_cast<const ConversionPlan*>(about->priv), n, stride,
                          static_cast<std::byte*>(data), listener(list));
     case H5T_CONV_FREE:
-      delete static_cast<Plan*>(about->priv);
+      delete static_cast<ConversionPlan*>(about->priv);
       about->priv = nullptr;
       return 0;
   }

@@ -76,7 +76,7 @@ class Guard {
 
   /// From here on: what a step may take that reads so many bytes.
   void begin_step(index_t bytes) {
-    const Allowance next = allowance_of(bytes);
+    const ReadLimits next = allowance_of(bytes);
     const auto words = [&](const std::string& amount) {
       return fmt::format(
           "'{}' could not be examined within {}; see whether h5dump reads it, and make it again if "
@@ -219,7 +219,7 @@ int tell(const Error& error) {
 
 }  // namespace
 
-Allowance allowance_of(index_t bytes) {
+ReadLimits allowance_of(index_t bytes) {
   constexpr index_t most = index_t{16} << 30;  // a damaged file can claim any number
   const index_t some = std::min(bytes, most);
   constexpr double rate = 16 << 20;  // bytes a second: half of what bzip2 does

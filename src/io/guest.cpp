@@ -117,7 +117,7 @@ void leave_image(hid_t file, hid_t dataset) {
 }
 
 /// Takes a dataset out, and keeps its scales where the new one has the same extents.
-void take_out(hid_t file, const DatasetSpec& spec, Place& place) {
+void take_out(hid_t file, const DatasetSpec& spec, DatasetPlace& place) {
   {
     const Handle dataset(
         h5_check(H5Dopen2(file, spec.path.c_str(), H5P_DEFAULT), failed, spec.path), H5Dclose);
@@ -164,7 +164,7 @@ Guest::Guest(std::string file, std::string name, std::span<const DatasetSpec> sp
   for (const DatasetSpec& spec : specs) require_place(in, spec, name_, existing);
 }
 
-Guest::Lock::~Lock() {
+Guest::FileLock::~FileLock() {
   if (descriptor < 0) return;
   if (!beside.empty()) discard_partial(beside);  // who gets it then looks whether it is there
   close(descriptor);
@@ -247,7 +247,7 @@ bool Guest::step() {
 }
 
 Handle Guest::open_copy(const std::string& partial, std::span<const DatasetSpec> specs,
-                        std::vector<Place>& places) const {
+                        std::vector<DatasetPlace>& places) const {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   set_data_alignment(access);
   Handle out(h5_check(H5Fopen(partial.c_str(), H5F_ACC_RDWR, access), failed,

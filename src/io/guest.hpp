@@ -30,7 +30,7 @@ class Guest {
   /// Opens the copy and takes those datasets out of it that are replaced; of each the dimension
   /// scales stay with the places.
   [[nodiscard]] Handle open_copy(const std::string& partial, std::span<const DatasetSpec> specs,
-                                 std::vector<Place>& places) const;
+                                 std::vector<DatasetPlace>& places) const;
 
   /// Tells which state of the file it is that was copied.
   [[nodiscard]] const std::string& state() const { return state_; }
@@ -43,11 +43,11 @@ class Guest {
 
  private:
   /// An open file; the one beside, which only is there to be locked, goes with it.
-  struct Lock {
-    Lock() = default;
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
-    ~Lock();
+  struct FileLock {
+    FileLock() = default;
+    FileLock(const FileLock&) = delete;
+    FileLock& operator=(const FileLock&) = delete;
+    ~FileLock();
     int descriptor = -1;
     std::string beside;
   };
@@ -57,7 +57,7 @@ class Guest {
 
   std::string file_, name_;  // behind links, and as it was called
   std::string state_;
-  Lock runs_, writers_;
+  FileLock runs_, writers_;
   std::optional<FileCopy> copy_;
 };
 

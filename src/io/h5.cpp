@@ -10,13 +10,13 @@
 namespace tessera::io {
 namespace {
 
-struct Words {
+struct ErrorWords {
   std::string innermost;
   bool no_memory = false;
 };
 
 herr_t collect(unsigned depth, const H5E_error2_t* error, void* data) {
-  auto& words = *static_cast<Words*>(data);
+  auto& words = *static_cast<ErrorWords*>(data);
   if (depth == 0 && error->desc != nullptr) words.innermost = error->desc;
   words.no_memory =
       words.no_memory || (error->maj_num == H5E_RESOURCE && error->min_num == H5E_NOSPACE);
@@ -87,14 +87,14 @@ std::string library_version() {
 }
 
 std::string h5_words() {
-  Words words;
+  ErrorWords words;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &words);
   if (words.innermost.empty()) return "the HDF5 library gives no reason";
   return system_reason(words.innermost);
 }
 
 ExitCode h5_code(ExitCode otherwise) {
-  Words words;
+  ErrorWords words;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &words);
   const std::string reason = system_reason(words.innermost);
   const auto is = [&](int number) { return reason.ends_with(std::strerror(number)); };

@@ -77,7 +77,7 @@ Handle scale_named(hid_t file, const std::string& name, const std::vector<index_
 
 /// Dimension scales live at the root: inside a group they make the file unreadable for netCDF
 /// (4.9.0) beside VTKHDF.
-void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec, const Place& place) {
+void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec, const DatasetPlace& place) {
   for (std::size_t d = 0; d < std::max(spec.dimensions.size(), place.scales.size()); ++d) {
     const auto dimension = static_cast<unsigned>(d);
     if (d < place.scales.size() && place.scales[d] >= 0) {
@@ -98,8 +98,8 @@ Handle for_attributes(Handle list) {
 }
 
 /// Makes the groups that get attributes. Returns which objects get some.
-std::vector<AttributesOf> make_groups(hid_t file, const DatasetSpec& spec, const Place& place,
-                                      hid_t links) {
+std::vector<AttributesOf> make_groups(hid_t file, const DatasetSpec& spec,
+                                      const DatasetPlace& place, hid_t links) {
   std::vector<AttributesOf> described;
   for (const AttributesOf& one : spec.attributes) {
     const std::string& path = one.path;
@@ -204,7 +204,7 @@ bool is_own_scale(hid_t dataset, const std::string& path) {
 
 void set_data_alignment(hid_t access_list) { H5Pset_alignment(access_list, 1 << 16, 4096); }
 
-index_t create_dataset(hid_t file, const DatasetSpec& spec, const Place& place) {
+index_t create_dataset(hid_t file, const DatasetSpec& spec, const DatasetPlace& place) {
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links, 1);
   const std::vector<AttributesOf> described = make_groups(file, spec, place, links);

@@ -31,7 +31,7 @@ struct DatasetSpec {
 
 /// Where a dataset goes. In a file of others nothing that is there is changed: no attributes of
 /// groups, and scales of ours only serve.
-struct Place {
+struct DatasetPlace {
   bool of_others = false;
   std::vector<Handle> scales =
       {};  ///< those that the dataset of that name had, a dimension each or none
@@ -43,7 +43,8 @@ void require_free_paths(const std::string& file, std::span<const DatasetSpec> sp
 
 /// Makes a contiguous dataset with its scales and attributes, its space reserved. Returns its first
 /// byte in the file; -1 when it has no element. Throws Error(cannot_create).
-[[nodiscard]] index_t create_dataset(hid_t file, const DatasetSpec& spec, const Place& place);
+[[nodiscard]] index_t create_dataset(hid_t file, const DatasetSpec& spec,
+                                     const DatasetPlace& place);
 
 /// Whether a dataset is a scale as create_dataset() makes them: numbers 0, 1, 2, ..., or times.
 [[nodiscard]] bool is_own_scale(hid_t dataset, const std::string& path);

@@ -107,7 +107,7 @@ OutputFile::~OutputFile() {
 }
 
 Handle OutputFile::create_file(const std::vector<DatasetSpec>& specs,
-                               std::vector<Place>& places) const {
+                               std::vector<DatasetPlace>& places) const {
   if (is_guest()) return guest_->open_copy(partial_, specs, places);
   const auto directory = directory_of(target_);
   require(std::filesystem::is_directory(directory), failed,
@@ -123,7 +123,7 @@ Handle OutputFile::create_file(const std::vector<DatasetSpec>& specs,
 
 void OutputFile::create(const std::vector<DatasetSpec>& specs) {
   quiet_errors();
-  std::vector<Place> places(specs.size());
+  std::vector<DatasetPlace> places(specs.size());
   {
     Handle out = create_file(specs, places);
     for (std::size_t d = 0; d < specs.size(); ++d)

@@ -120,7 +120,7 @@ class OutputFile {
   [[nodiscard]] bool begin(const std::vector<DatasetSpec>& specs, const std::string& problem);
   void create(const std::vector<DatasetSpec>& specs);
   [[nodiscard]] Handle create_file(const std::vector<DatasetSpec>& specs,
-                                   std::vector<Place>& places) const;
+                                   std::vector<DatasetPlace>& places) const;
   [[nodiscard]] bool adopt(const std::string& problem);
   void write_sums(hid_t out) const;
   void note_run(hid_t out, const std::function<void(hid_t group)>& annotate) const;

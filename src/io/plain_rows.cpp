@@ -46,7 +46,7 @@ void PlainRows::read(layout::Range rows, std::span<std::byte* const> to, index_t
 
 void PlainRows::will_read(layout::Range rows) const {
   const RawFile raw(file_, RawFile::Mode::read);
-  for (const Place& place : places_)
+  for (const RowLayout& place : places_)
     raw.will_read(place.offset + rows.begin * place.row_bytes, rows.size() * place.row_bytes);
 }
 

@@ -31,11 +31,11 @@ class PlainRows {
   void will_read(layout::Range rows) const;
 
  private:
-  struct Place {
+  struct RowLayout {
     index_t offset, row_bytes;
   };
   std::string file_;  // no link
-  std::vector<Place> places_;
+  std::vector<RowLayout> places_;
 };
 
 }  // namespace tessera::io

@@ -13,22 +13,22 @@ namespace {
 /// A box that has a point in common with an earlier one, or nullptr: a line goes down the rows,
 /// with the columns of the boxes that it crosses.
 const Box* find_overlap(const std::vector<Box>& boxes) {
-  struct Event {
+  struct SweepEvent {
     index_t row;
     bool begins;
     const Box* box;
   };
-  std::vector<Event> events;
+  std::vector<SweepEvent> events;
   for (const Box& box : boxes) {
     if (box.empty()) continue;
     events.push_back({box.rows.begin, true, &box});
     events.push_back({box.rows.end, false, &box});
   }
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+  std::sort(events.begin(), events.end(), [](const SweepEvent& a, const SweepEvent& b) {
     return a.row != b.row ? a.row < b.row : a.begins < b.begins;
   });
   std::map<index_t, index_t> crossed;  // columns: begin, end
-  for (const Event& event : events) {
+  for (const SweepEvent& event : events) {
     const Range cols = event.box->cols;
     if (!event.begins) {
       crossed.erase(cols.begin);

@@ -12,8 +12,8 @@
 namespace tessera::layout {
 namespace {
 
-std::vector<Piece> overlaps(const Box& mine, const std::vector<Box>& theirs) {
-  std::vector<Piece> pieces;
+std::vector<PeerBlock> overlaps(const Box& mine, const std::vector<Box>& theirs) {
+  std::vector<PeerBlock> pieces;
   for (std::size_t peer = 0; peer < theirs.size(); ++peer) {
     const Box common = intersect(mine, theirs[peer]);
     if (!common.empty()) pieces.push_back({static_cast<index_t>(peer), common});
@@ -90,11 +90,11 @@ index_t resident_bytes(const Box& box, index_t cols, index_t element_bytes, inde
   return box.rows.size() * std::min(row, run + (run < row ? around : 0));
 }
 
-std::vector<Piece> outgoing(const MatrixLayout& home, const MatrixLayout& need, index_t rank) {
+std::vector<PeerBlock> outgoing(const MatrixLayout& home, const MatrixLayout& need, index_t rank) {
   return overlaps(home.of(rank), need.boxes);
 }
 
-std::vector<Piece> incoming(const MatrixLayout& home, const MatrixLayout& need, index_t rank) {
+std::vector<PeerBlock> incoming(const MatrixLayout& home, const MatrixLayout& need, index_t rank) {
   return overlaps(need.of(rank), home.boxes);
 }
 

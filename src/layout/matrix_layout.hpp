@@ -70,19 +70,19 @@ struct MatrixLayout {
                                      index_t around);
 
 /// A block that goes to, or comes from, a peer.
-struct Piece {
+struct PeerBlock {
   index_t peer = 0;
   Box box;
-  friend bool operator==(const Piece&, const Piece&) = default;
+  friend bool operator==(const PeerBlock&, const PeerBlock&) = default;
 };
 
 /// What `rank` sends when data moves from the home to the need, in the order of the peers; itself
 /// included.
-[[nodiscard]] std::vector<Piece> outgoing(const MatrixLayout& home, const MatrixLayout& need,
-                                          index_t rank);
+[[nodiscard]] std::vector<PeerBlock> outgoing(const MatrixLayout& home, const MatrixLayout& need,
+                                              index_t rank);
 /// What `rank` receives; the mirror image of outgoing.
-[[nodiscard]] std::vector<Piece> incoming(const MatrixLayout& home, const MatrixLayout& need,
-                                          index_t rank);
+[[nodiscard]] std::vector<PeerBlock> incoming(const MatrixLayout& home, const MatrixLayout& need,
+                                              index_t rank);
 
 /// Elements that `rank` receives from others.
 [[nodiscard]] index_t received_elements(const MatrixLayout& home, const MatrixLayout& need,

@@ -12,15 +12,16 @@ namespace {
 /// with: those of pages of files, of pages that are mapped (files and shared memory), of shared
 /// memory, and of what the kernel keeps of its own until somebody needs the room (version 1 does
 /// not tell).
-struct Names {
+struct ControllerNames {
   const char *folder, *limit, *used, *inactive, *active, *mapped, *shared, *slabs;
 };
-constexpr Names version1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                         "memory.usage_in_bytes", "total_inactive_file",
-                         "total_active_file",     "total_mapped_file",
-                         "total_shmem",           ""};
-constexpr Names version2{"/sys/fs/cgroup", "memory.max",  "memory.current", "inactive_file",
-                         "active_file",    "file_mapped", "shmem",          "slab_reclaimable"};
+constexpr ControllerNames version1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                   "memory.usage_in_bytes", "total_inactive_file",
+                                   "total_active_file",     "total_mapped_file",
+                                   "total_shmem",           ""};
+constexpr ControllerNames version2{"/sys/fs/cgroup", "memory.max",      "memory.current",
+                                   "inactive_file",  "active_file",     "file_mapped",
+                                   "shmem",          "slab_reclaimable"};
 
 /// -1 where there is none, as in "max".
 index_t number_in(const std::string& file) {
@@ -41,7 +42,7 @@ std::map<std::string, index_t> numbers_in(const std::string& file) {
 /// Of what a group uses, the bytes that the kernel takes back before it kills anybody: pages of
 /// files, but not those that processes have mapped, for a program whose own pages go comes to a
 /// standstill.
-index_t reclaimable(const std::string& folder, const Names& names) {
+index_t reclaimable(const std::string& folder, const ControllerNames& names) {
   auto numbers = numbers_in(folder + "memory.stat");
   const index_t files = numbers[names.inactive] + numbers[names.active];
   const index_t mapped = std::max<index_t>(0, numbers[names.mapped] - numbers[names.shared]);
@@ -49,7 +50,7 @@ index_t reclaimable(const std::string& folder, const Names& names) {
 }
 
 /// What one group leaves.
-index_t left_in(const std::string& folder, const Names& names) {
+index_t left_in(const std::string& folder, const ControllerNames& names) {
   const index_t limit = number_in(folder + names.limit), used = number_in(folder + names.used);
   if (limit < 0 || used < 0) return std::numeric_limits<index_t>::max();
   return std::max<index_t>(0, limit - std::max<index_t>(0, used - reclaimable(folder, names)));
@@ -69,7 +70,7 @@ index_t control_group_allowance(const std::string& root) {
     std::string path = control_group_path(line);
     const auto controllers = line.substr(0, line.size() - path.size());
     if (!v2 && controllers.find("memory") == std::string::npos) continue;
-    const Names& names = v2 ? version2 : version1;
+    const ControllerNames& names = v2 ? version2 : version1;
     while (true) {
       if (path == "/") path.clear();
       least = std::min(least, left_in(root + names.folder + path + "/", names));

@@ -40,8 +40,8 @@ double seconds_since_start() {
 
 Account::Account() : now_(&entries_.front()) { *now_ = {"start", seconds_since_start()}; }
 
-Account::Entry& Account::entry_of(const char* phase) noexcept {
-  for (Entry& entry : entries_) {
+Account::PhaseEntry& Account::entry_of(const char* phase) noexcept {
+  for (PhaseEntry& entry : entries_) {
     if (entry.phase == nullptr) entry.phase = phase;
     if (entry.phase == phase || std::strcmp(entry.phase, phase) == 0) return entry;
   }
@@ -61,7 +61,7 @@ const char* Account::enter(const char* phase) noexcept {
 std::vector<std::pair<std::string, double>> Account::seconds() {
   settle();
   std::vector<std::pair<std::string, double>> result;
-  for (const Entry& entry : entries_) {
+  for (const PhaseEntry& entry : entries_) {
     if (entry.phase != nullptr) result.emplace_back(entry.phase, entry.seconds);
   }
   return result;

@@ -25,16 +25,16 @@ class Account {
   [[nodiscard]] std::vector<std::pair<std::string, double>> seconds();
 
  private:
-  struct Entry {
+  struct PhaseEntry {
     const char* phase = nullptr;
     double seconds = 0;
   };
-  [[nodiscard]] Entry& entry_of(const char* phase) noexcept;
+  [[nodiscard]] PhaseEntry& entry_of(const char* phase) noexcept;
   void settle() noexcept;
 
   std::thread::id main_ = std::this_thread::get_id();
-  std::array<Entry, 64> entries_;  ///< fixed: at the end there may be no memory for more
-  Entry* now_;
+  std::array<PhaseEntry, 64> entries_;  ///< fixed: at the end there may be no memory for more
+  PhaseEntry* now_;
   Timer since_;
 };
 

@@ -46,13 +46,13 @@ Redistribution<T>::Redistribution(const Communicator& comm, const layout::Matrix
                                   MatrixView<const T> from, const layout::MatrixLayout& need,
                                   MatrixView<T> to, machine::Buffer<T>& scratch) {
   const auto in = incoming(home, need, comm.rank()), out = outgoing(home, need, comm.rank());
-  const auto part_to = [&](const layout::Piece& p) {
+  const auto part_to = [&](const layout::PeerBlock& p) {
     return part(to, need.of(comm.rank()), p.box);
   };
-  const auto part_from = [&](const layout::Piece& p) {
+  const auto part_from = [&](const layout::PeerBlock& p) {
     return part(from, home.of(comm.rank()), p.box);
   };
-  const auto away = [&](const layout::Piece& p) { return p.peer != comm.rank(); };
+  const auto away = [&](const layout::PeerBlock& p) { return p.peer != comm.rank(); };
   index_t packed = 0;
   for (const auto& p : in) packed += away(p) && !contiguous(part_to(p)) ? p.box.area() : 0;
   for (const auto& p : out) packed += away(p) && !contiguous(part_from(p)) ? p.box.area() : 0;
@@ -64,7 +64,7 @@ Redistribution<T>::Redistribution(const Communicator& comm, const layout::Matrix
   const auto pack = [&](index_t rows, index_t cols) {
     return matrix_view(std::exchange(free, free + rows * cols), rows, cols);
   };
-  for (const layout::Piece& p : in) {
+  for (const layout::PeerBlock& p : in) {
     if (!away(p)) continue;
     MatrixView<T> piece = part_to(p);
     if (!contiguous(piece)) {
@@ -73,7 +73,7 @@ Redistribution<T>::Redistribution(const Communicator& comm, const layout::Matrix
     }
     request_.join(comm.receive(bytes_of(piece), static_cast<int>(p.peer), tag));
   }
-  for (const layout::Piece& p : out) {
+  for (const layout::PeerBlock& p : out) {
     MatrixView<const T> piece = part_from(p);
     if (!away(p)) {
       copy_block(piece, part_to(p));

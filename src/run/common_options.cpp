@@ -185,9 +185,9 @@ void add_job_options(OptionSet& options, const std::string& resume_help) {
        .identity = false});
 }
 
-Part parse_part(const std::string& text) {
+SweepPart parse_part(const std::string& text) {
   const auto words = split(text, '/');
-  Part part;
+  SweepPart part;
   bool right = words.size() == 2;
   for (std::size_t w = 0; right && w < 2; ++w) {
     right = !words[w].empty() && words[w].size() < 10 &&

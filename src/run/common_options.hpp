@@ -38,10 +38,10 @@ void add_output_options(OptionSet& options);
 void add_job_options(OptionSet& options, const std::string& resume_help);
 
 /// --part I/N.
-struct Part {
+struct SweepPart {
   index_t number = 1, count = 1;
 };
-[[nodiscard]] Part parse_part(const std::string& text);  ///< throws Error(usage)
+[[nodiscard]] SweepPart parse_part(const std::string& text);  ///< throws Error(usage)
 
 /// The names in a table of variants or algorithms.
 template <class Rows>

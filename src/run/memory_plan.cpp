@@ -37,14 +37,14 @@ index_t smallest_fit(index_t ranks, index_t allowed,
 }
 
 /// What a process takes for itself from now on; of this one, with its libraries, what it holds now.
-struct Program {
+struct ProgramMemory {
   index_t now = 0, later = 0;
   [[nodiscard]] index_t bytes() const { return now + later; }
 };
 
 /// Under --memory what is released must not stay: malloc learns from the first large block to come
 /// back to hold on to others, and they fit into each other's places only in part.
-Program program_here(const mpi::Communicator& comm, const Values& point) {
+ProgramMemory program_here(const mpi::Communicator& comm, const Values& point) {
   if (point.bytes("memory") > 0) machine::give_back_at_once();
   const char* const told = std::getenv("TESSERA_PROGRAM_MEMORY");
   if (told != nullptr && *told != '\0') return {parse_bytes(told), 0};
@@ -77,7 +77,7 @@ std::string held_text(index_t bytes, index_t program) {
 AllowanceFacts::AllowanceFacts(mpi::Agreement& agreement, const mpi::Communicator& comm,
                                const Values& point)
     : agreement_(agreement) {
-  const Program program = program_here(comm, point);
+  const ProgramMemory program = program_here(comm, point);
   const index_t mine = point.bytes("memory");  // ranks may be told other limits
   program_ = agreement.largest(program.bytes());
   later_ = agreement.largest(program.later);
@@ -119,7 +119,7 @@ index_t require_memory(const mpi::Communicator& comm, const Values& point, const
   const mpi::Communicator node = comm.node();
   const index_t limit = point.bytes("memory");
   const index_t free = free_memory();
-  const Program program = program_here(comm, point);
+  const ProgramMemory program = program_here(comm, point);
   const index_t resident = held.resident() + program.bytes();
   mpi::Agreement all(comm, "plan");
   const std::size_t over = all.largest(limit > 0 && resident > limit ? 1 : 0),

@@ -74,19 +74,19 @@ void Outputs::open(const mpi::Communicator& comm, const Values& point, const std
 
 void Outputs::write(std::size_t dataset, index_t first, std::span<const std::byte> data,
                     const io::Onlooker& onlooker) {
-  const Place& place = places_[dataset];
+  const Destination& place = places_[dataset];
   files_[place.file].file->write(place.dataset, first, data, onlooker);
 }
 
 void Outputs::write_slab(std::size_t dataset, std::span<const layout::Range> slab,
                          std::span<const std::byte> data) {
-  const Place& place = places_[dataset];
+  const Destination& place = places_[dataset];
   files_[place.file].file->write_slab(place.dataset, slab, data);
 }
 
 void Outputs::read_slab(std::size_t dataset, std::span<const layout::Range> slab,
                         std::span<std::byte> data) const {
-  const Place& place = places_[dataset];
+  const Destination& place = places_[dataset];
   files_[place.file].file->read_slab(place.dataset, slab, data);
 }
 

@@ -60,7 +60,7 @@ class Outputs {
     std::vector<io::DatasetSpec> specs;
     std::unique_ptr<io::OutputFile> file;
   };
-  struct Place {
+  struct Destination {
     std::size_t file, dataset;
   };
   void check(const Values& point);
@@ -68,7 +68,7 @@ class Outputs {
 
   std::vector<io::Handle> types_;
   std::vector<File> files_;
-  std::vector<Place> places_;
+  std::vector<Destination> places_;
 };
 
 }  // namespace tessera::run

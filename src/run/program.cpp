@@ -126,7 +126,7 @@ void name_misspelt_variables(const Program& program, const std::optional<Command
 }
 
 /// What words, environment and files tell this process to do, or what is wrong with them.
-struct Task {
+struct Invocation {
   std::vector<Fact> told;
   std::optional<Error> error;
   std::string text;  ///< all that is to be said: help, the version
@@ -139,7 +139,7 @@ struct Task {
 };
 
 void understand_command(const Command& command, const Arguments& arguments, char** argv,
-                        Task& task) {
+                        Invocation& task) {
   task.runs = command.runs;
   const Parsed parsed = command.options.parse(arguments);
   task.told = understood(command.options.command() + (parsed.help.empty() ? "" : " --help"),
@@ -166,8 +166,8 @@ void understand_command(const Command& command, const Arguments& arguments, char
 }
 
 /// What the words of the command line begin with.
-struct Words {
-  Words(int argc, char** argv)
+struct CommandLine {
+  CommandLine(int argc, char** argv)
       : first(argc > 1 ? argv[1] : "--help"),
         asks(first == "help" && argc > 2),
         name(asks ? argv[2] : first),
@@ -182,8 +182,8 @@ struct Words {
   }
 };
 
-void understand(const Program& program, const Words& words, const std::optional<Command>& named,
-                char** argv, Task& task) {
+void understand(const Program& program, const CommandLine& words,
+                const std::optional<Command>& named, char** argv, Invocation& task) {
   task.told = understood(words.name, nullptr, {});
   if (words.ask_generally()) {
     task.text = program.help(all_commands(program));
@@ -207,7 +207,7 @@ int fail(const Error& error) {
   return static_cast<int>(error.code());
 }
 
-ExitCode run_body(const Task& task, const Body& body, const mpi::Communicator& comm,
+ExitCode run_body(const Invocation& task, const Body& body, const mpi::Communicator& comm,
                   const Neighbours& neighbours) {
   const mpi::Watchdog watchdog(task.stall_limit);
   set_thread_default(neighbours);
@@ -221,13 +221,13 @@ ExitCode run_body(const Task& task, const Body& body, const mpi::Communicator& c
   return end;
 }
 
-void tell_time(const Task& task, int code) {
+void tell_time(const Invocation& task, int code) {
   if (task.tells_time && code == 0)
     fmt::print("time: {}\n", mpi::account_text(mpi::account().seconds()));
 }
 
 /// By this process and nobody else, which is an MPI rank already or becomes one where it must.
-int do_alone(const Task& task, int argc, char** argv, bool is_rank) {
+int do_alone(const Invocation& task, int argc, char** argv, bool is_rank) {
   try {
     if (task.error) throw Error(*task.error);
     if (!task.text.empty()) {
@@ -250,7 +250,7 @@ int do_alone(const Task& task, int argc, char** argv, bool is_rank) {
 
 /// What is wrong on any rank ends all of them with one message, and so does what they were told
 /// differently.
-Neighbours agree(const mpi::Communicator& comm, const Task& task) {
+Neighbours agree(const mpi::Communicator& comm, const Invocation& task) {
   const mpi::Watchdog watchdog(task.stall_limit);
   const RollCall all(comm, task.error ? task.error->code() : ExitCode::ok, task.told);
   if (!all.all_well()) {
@@ -273,7 +273,7 @@ int fail_before_mpi(const Error& error) {
   return static_cast<int>(error.code());
 }
 
-int do_on_ranks(const Task& task, int argc, char** argv) {
+int do_on_ranks(const Invocation& task, int argc, char** argv) {
   if (task.error && task.error->code() == ExitCode::memory) return fail_before_mpi(*task.error);
   bool is_root = false;
   const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
@@ -288,11 +288,11 @@ int do_on_ranks(const Task& task, int argc, char** argv) {
 }
 
 int main_of(const Program& program, int argc, char** argv) {
-  const Words words(argc, argv);
+  const CommandLine words(argc, argv);
   std::optional<Command> named;
   if (const CommandRow* row = find_row(program, words.name); row != nullptr) named = row->make();
   if (mpi::launcher_rank() == 0) name_misspelt_variables(program, named);
-  Task task;
+  Invocation task;
   try {
     understand(program, words, named, argv, task);
   } catch (const Error& error) {

@@ -76,7 +76,7 @@ TEST(TracedMatmul, SmallProductsAreReadWhereTheyLie) {
 }
 
 Analysis analyse_matmul(const char* kernel, index_t n, index_t tile = 0) {
-  Request request;
+  AnalysisRequest request;
   request.problem = matmul_problem(kernel, n, tile);
   request.caches = {{.bytes = 32 << 10, .ways = 8}};
   return analyse(request);
@@ -111,7 +111,7 @@ TEST(Analysis, SplitsMissesIntoThreeKindsThatAddUp) {
 }
 
 TEST(Analysis, PaddedRowsTakeTheConflictsAway) {
-  Request request;
+  AnalysisRequest request;
   request.problem = matmul_problem("tiled", 128);
   request.problem.pad = 8;
   request.caches = {{.bytes = 32 << 10, .ways = 8}};

@@ -8,13 +8,14 @@ namespace {
 constexpr auto load = Access::Kind::load;
 constexpr auto store = Access::Kind::store;
 
-SharingCaches::Counts counted(int threads, const std::vector<std::pair<int, Access>>& touches) {
+SharingCaches::SharingCounts counted(int threads,
+                                     const std::vector<std::pair<int, Access>>& touches) {
   SharingCaches caches(threads, 64);
   for (const auto& [thread, access] : touches) caches.touch(thread, access);
   return caches.counts();
 }
 
-void expect(const SharingCaches::Counts& counts, index_t cold, index_t true_sharing,
+void expect(const SharingCaches::SharingCounts& counts, index_t cold, index_t true_sharing,
             index_t false_sharing) {
   EXPECT_EQ(counts.cold, cold);
   EXPECT_EQ(counts.true_sharing, true_sharing);

@@ -24,7 +24,7 @@ Problem problem(const char* workload, const std::string& kernel, index_t m, inde
 }
 
 Analysis analysis_of(const Problem& p) {
-  Request request;
+  AnalysisRequest request;
   request.problem = p;
   request.caches = {{.bytes = 32 << 10, .ways = 8}};
   return analyse(request);
@@ -374,7 +374,7 @@ TEST(Diagram, KeepsEveryAccessOfASmallRun) {
   Problem p = problem("matmul", "naive", 8, 8);
   p.k = 8;
   Diagram diagram(4, 32, 5000);
-  Request request;
+  AnalysisRequest request;
   request.problem = p;
   request.line_bytes = 32;
   request.caches = {{.bytes = 4 * 32, .ways = 0, .line_bytes = 32}};
@@ -390,14 +390,15 @@ TEST(Diagram, KeepsEveryAccessOfASmallRun) {
 
 TEST(Diagram, BinsALargeOneWithoutLosingATouch) {
   Diagram diagram(16, 64, 100);
-  Request request;
+  AnalysisRequest request;
   request.problem = problem("transpose", "naive", 128, 128);
   request.caches = {{.bytes = 16 * 64, .ways = 0}};
   request.others = {&diagram};
   const Analysis a = analyse(request);
   EXPECT_FALSE(diagram.exact());
   index_t touches = 0, fetched = 0;
-  for (const Cell& cell : diagram.density().cells) touches += cell.touches, fetched += cell.fetched;
+  for (const DensityCell& cell : diagram.density().cells)
+    touches += cell.touches, fetched += cell.fetched;
   EXPECT_EQ(touches, a.loads + a.stores);
   EXPECT_EQ(static_cast<double>(fetched), a.caches[0].all.misses());
 }

@@ -57,7 +57,7 @@ TEST(MatrixLayout, PiecesCoverTheNeedExactlyOnce) {
   need.boxes.resize(5);  // the sixth rank is not there: its part is asked for by nobody
   for (index_t rank = 0; rank < 5; ++rank) {
     index_t area = 0;
-    for (const Piece& piece : incoming(home, need, rank)) {
+    for (const PeerBlock& piece : incoming(home, need, rank)) {
       EXPECT_EQ(intersect(piece.box, need.of(rank)), piece.box);
       EXPECT_EQ(intersect(piece.box, home.of(piece.peer)), piece.box);
       area += piece.box.area();
@@ -71,9 +71,9 @@ TEST(MatrixLayout, OutgoingMirrorsIncoming) {
                      need = grid_blocks(BlockMap(20, 3), BlockMap(7, 2), {3, 2});
   index_t out = 0, in = 0;
   for (index_t rank = 0; rank < 6; ++rank) {
-    for (const Piece& piece : outgoing(home, need, rank)) {
+    for (const PeerBlock& piece : outgoing(home, need, rank)) {
       const auto there = incoming(home, need, piece.peer);
-      EXPECT_EQ(std::count(there.begin(), there.end(), Piece{rank, piece.box}), 1);
+      EXPECT_EQ(std::count(there.begin(), there.end(), PeerBlock{rank, piece.box}), 1);
       out += piece.peer == rank ? 0 : piece.box.area();
     }
     in += received_elements(home, need, rank);

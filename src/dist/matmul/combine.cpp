@@ -14,7 +14,7 @@ constexpr int tag = 202;
 
 /// A node's value over a part of this rank's home box of c, received or computed here.
 template <class T>
-struct Piece {
+struct PartialBlock {
   Box box;
   Subtree node;
   machine::Buffer<T> storage;
@@ -32,9 +32,10 @@ MatrixView<T> part(MatrixView<T> view, const Box& whole, const Box& box) {
 /// The distinct ends of the pieces' boxes in one dimension: between neighbours the set of pieces
 /// does not change.
 template <class T, class Side>
-std::vector<index_t> cuts(const std::vector<Piece<T>>& pieces, Range whole, const Side& side) {
+std::vector<index_t> cuts(const std::vector<PartialBlock<T>>& pieces, Range whole,
+                          const Side& side) {
   std::vector<index_t> at{whole.begin, whole.end};
-  for (const Piece<T>& piece : pieces) {
+  for (const PartialBlock<T>& piece : pieces) {
     at.push_back(side(piece.box).begin);
     at.push_back(side(piece.box).end);
   }
@@ -48,7 +49,7 @@ std::vector<index_t> cuts(const std::vector<Piece<T>>& pieces, Range whole, cons
 template <class T>
 class Region {
  public:
-  Region(const std::vector<Piece<T>>& pieces, const Box& box) : pieces_(pieces), box_(box) {}
+  Region(const std::vector<PartialBlock<T>>& pieces, const Box& box) : pieces_(pieces), box_(box) {}
 
   void sum(Subtree node, MatrixView<T> into) const {
     if (const auto piece = of(node)) {
@@ -68,30 +69,30 @@ class Region {
 
  private:
   [[nodiscard]] std::optional<MatrixView<const T>> of(Subtree node) const {
-    const auto at = std::find_if(pieces_.begin(), pieces_.end(), [&](const Piece<T>& piece) {
+    const auto at = std::find_if(pieces_.begin(), pieces_.end(), [&](const PartialBlock<T>& piece) {
       return piece.node == node && intersect(piece.box, box_) == box_;
     });
     if (at == pieces_.end()) return std::nullopt;
     return part(at->view, at->box, box_);
   }
 
-  const std::vector<Piece<T>>& pieces_;
+  const std::vector<PartialBlock<T>>& pieces_;
   Box box_;
 };
 
 /// The pieces that reach this rank's home box, in the order of ranks and nodes.
 template <class T>
-std::vector<Piece<T>> receive_pieces(const mpi::Communicator& comm, const Plan& plan,
-                                     const Box& home, const std::vector<NodeValue<T>>& mine,
-                                     std::vector<mpi::Request>& requests) {
-  std::vector<Piece<T>> pieces;
+std::vector<PartialBlock<T>> receive_pieces(const mpi::Communicator& comm, const Plan& plan,
+                                            const Box& home, const std::vector<NodeValue<T>>& mine,
+                                            std::vector<mpi::Request>& requests) {
+  std::vector<PartialBlock<T>> pieces;
   for (int rank = 0; rank < comm.size(); ++rank) {
     const Cuboid& cuboid = plan.of(rank);
     const Box box = intersect(of_cuboid(cuboid), home);
     if (cuboid.empty() || box.empty()) continue;
     const auto nodes = plan.nodes(cuboid);
     for (std::size_t n = 0; n < nodes.size(); ++n) {
-      Piece<T> piece{box, nodes[n], {}, {}};
+      PartialBlock<T> piece{box, nodes[n], {}, {}};
       if (rank == comm.rank()) {
         piece.view = part(MatrixView<const T>(mine[n].view), of_cuboid(cuboid), box);
       } else {
@@ -145,9 +146,9 @@ void combine_nodes(const mpi::Communicator& comm, const Plan& plan,
   for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
     for (std::size_t j = 0; j + 1 < cols.size(); ++j) {
       const Box region{{rows[i], rows[i + 1]}, {cols[j], cols[j + 1]}};
-      const bool made = std::any_of(pieces.begin(), pieces.end(), [&](const Piece<T>& piece) {
-        return intersect(piece.box, region) == region;
-      });
+      const bool made = std::any_of(
+          pieces.begin(), pieces.end(),
+          [&](const PartialBlock<T>& piece) { return intersect(piece.box, region) == region; });
       if (!made) continue;  // in another round
       Region<T>(pieces, region).sum(whole(plan.shape.leaves), part(c.view(), home, region));
     }

@@ -15,12 +15,12 @@ double move_seconds(const MatrixLayout& home, const MatrixLayout& need, index_t 
   std::vector<mpi::Load> loads(static_cast<std::size_t>(home.ranks()));
   for (index_t rank = 0; rank < home.ranks(); ++rank) {
     mpi::Load& load = loads[static_cast<std::size_t>(rank)];
-    for (const layout::Piece& piece : incoming(home, need, rank)) {
+    for (const layout::PeerBlock& piece : incoming(home, need, rank)) {
       if (piece.peer == rank) continue;
       ++load.received;
       load.received_bytes += piece.box.area() * element;
     }
-    for (const layout::Piece& piece : outgoing(home, need, rank)) {
+    for (const layout::PeerBlock& piece : outgoing(home, need, rank)) {
       if (piece.peer == rank) continue;
       ++load.sent;
       load.sent_bytes += piece.box.area() * element;
@@ -68,8 +68,8 @@ ExchangeTime round_time(const ForecastRequest& q, const Method& method, const Pl
   return time;
 }
 
-ExchangeTime recursive_time(const ForecastRequest& q, const Method& method, const Planned& planned,
-                            const mpi::Network& network) {
+ExchangeTime recursive_time(const ForecastRequest& q, const Method& method,
+                            const ProductPlan& planned, const mpi::Network& network) {
   ExchangeTime all;
   for (const Plan& plan : planned.plans) {
     const ExchangeTime round = round_time(q, method, plan, planned.homes, network);
@@ -166,7 +166,7 @@ ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
 }
 
 ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
-                           const mpi::Network& network, const Planned& planned) {
+                           const mpi::Network& network, const ProductPlan& planned) {
   switch (method.algorithm) {
     case Algorithm::recursive:
       return recursive_time(request, method, planned, network);
@@ -181,7 +181,7 @@ index_t slices_that_pay(const ForecastRequest& request, const Method& method) {
 }
 
 index_t slices_that_pay(const ForecastRequest& request, const Method& method,
-                        const Planned& planned) {
+                        const ProductPlan& planned) {
   constexpr index_t slices = 8;  // an eighth of the messages comes before any arithmetic
   constexpr index_t enough =
       256 * 256;  // elements of C a thread: a slice is not split along k among them

@@ -18,14 +18,14 @@ index_t add_move(Forecast& f, const MatrixLayout& home, const MatrixLayout& need
                  index_t element) {
   index_t packed = 0;
   if (home == need) return packed;
-  for (const layout::Piece& piece : incoming(home, need, rank)) {
+  for (const layout::PeerBlock& piece : incoming(home, need, rank)) {
     if (piece.peer == rank) continue;
     f.received_bytes += piece.box.area() * element;
     ++f.messages;
     if (piece.box.rows.size() > 1 && piece.box.cols.size() != need.of(rank).cols.size())
       packed += piece.box.area();
   }
-  for (const layout::Piece& piece : outgoing(home, need, rank)) {
+  for (const layout::PeerBlock& piece : outgoing(home, need, rank)) {
     if (piece.peer == rank) continue;
     f.sent_bytes += piece.box.area() * element;
     if (piece.box.rows.size() > 1 && piece.box.cols.size() != home.of(rank).cols.size())
@@ -267,7 +267,7 @@ std::vector<Forecast> forecast(const ForecastRequest& request, const Method& met
 }
 
 std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method,
-                               const Planned& planned) {
+                               const ProductPlan& planned) {
   const Leaves leaves = leaves_of(request);
   std::vector<Forecast> result;
   for (index_t rank = 0; rank < request.ranks; ++rank) {
@@ -283,8 +283,8 @@ std::vector<Forecast> forecast(const ForecastRequest& request, const Method& met
   return result;
 }
 
-Planned plan_product(const ForecastRequest& request, const Method& method) {
-  Planned planned;
+ProductPlan plan_product(const ForecastRequest& request, const Method& method) {
+  ProductPlan planned;
   switch (method.algorithm) {
     case Algorithm::recursive: {
       HomesAndPlans both = homes_and_plans(request, method);
@@ -330,7 +330,7 @@ Seen what_to_share(const ForecastRequest& request, const Method& method) {
   apart.seen = {};
   apart.inside = false;
   if (moves_much_anyhow(apart, method, homes_of(apart, method))) return all_seen;
-  const Planned planned = plan_product(apart, method);
+  const ProductPlan planned = plan_product(apart, method);
   const auto& all = planned.forecasts;
   const bool much = std::any_of(all.begin(), all.end(), [](const Forecast& f) {
     return std::max(f.received_bytes, f.sent_bytes) > f.home_bytes / worthwhile;

@@ -167,7 +167,8 @@ Freivalds<T>::Freivalds(const mpi::Communicator& comm, PassingProduct<T> product
 
 template <class T>
 Freivalds<T>::Freivalds(const mpi::Communicator& comm, const Product<T>& product,
-                        std::uint64_t seed, int threads, const Parts<T>& a, const Parts<T>& b)
+                        std::uint64_t seed, int threads, const MatrixStrips<T>& a,
+                        const MatrixStrips<T>& b)
     : comm_(comm),
       product_((check(comm, product), passing(product))),
       seed_(seed),
@@ -212,7 +213,7 @@ std::vector<double> Freivalds<T>::draw_vector(const Mask* mask) const {
 }
 
 template <class T>
-typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op,
+typename Freivalds<T>::Sides Freivalds<T>::through(const MatrixStrips<T>& matrix, Op op,
                                                    const std::vector<double>& x,
                                                    const std::vector<double>& abs_x, index_t rows,
                                                    const Mask* mask) const {
@@ -265,7 +266,8 @@ typename Freivalds<T>::Sides Freivalds<T>::summed(Sides mine) const {
 }
 
 template <class T>
-typename Freivalds<T>::Sides Freivalds<T>::operands_through(const Parts<T>& a, const Parts<T>& b,
+typename Freivalds<T>::Sides Freivalds<T>::operands_through(const MatrixStrips<T>& a,
+                                                            const MatrixStrips<T>& b,
                                                             const std::vector<double>& x,
                                                             const Mask* mask) const {
   const Sides bx = summed(through(b, product_.op_b, x, absolute(x), product_.k, mask));
@@ -321,7 +323,7 @@ template <class T>
 typename Freivalds<T>::Mask Freivalds<T>::find_nonfinite() const {
   Mask mask{std::vector<double>(static_cast<std::size_t>(product_.m)),
             std::vector<double>(static_cast<std::size_t>(product_.n)), false};
-  const auto mark = [](const Parts<T>& matrix, bool by_row, std::vector<double>& marks) {
+  const auto mark = [](const MatrixStrips<T>& matrix, bool by_row, std::vector<double>& marks) {
     matrix.each([&](const layout::Box& box, MatrixView<const T> part) {
       for (index_t i = 0; i < part.rows; ++i) {
         for (index_t j = 0; j < part.cols; ++j) {

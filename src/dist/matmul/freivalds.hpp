@@ -12,10 +12,10 @@ namespace tessera::dist::matmul {
 
 /// A matrix that passes by in parts, wherever it lies.
 template <class T>
-class Parts {
+class MatrixStrips {
  public:
   using Body = std::function<void(const layout::Box& box, MatrixView<const T> part)>;
-  virtual ~Parts() = default;
+  virtual ~MatrixStrips() = default;
   /// Calls body for every part that is this rank's; the ranks' parts are the matrix, all of it
   /// once. Several threads may call at once, for parts of different rows.
   virtual void each(const Body& body) const = 0;
@@ -23,10 +23,10 @@ class Parts {
 
 /// What this rank holds of a matrix.
 template <class T>
-class HeldPart : public Parts<T> {
+class HeldPart : public MatrixStrips<T> {
  public:
   explicit HeldPart(const DistributedMatrix<T>& matrix) : matrix_(matrix) {}
-  void each(const typename Parts<T>::Body& body) const override {
+  void each(const typename MatrixStrips<T>::Body& body) const override {
     body(matrix_.box(), matrix_.view());
   }
 
@@ -40,12 +40,12 @@ template <class T>
 struct PassingProduct {
   index_t m = 0, n = 0, k = 0;
   T alpha = T{1};
-  std::shared_ptr<const Parts<T>> a;
+  std::shared_ptr<const MatrixStrips<T>> a;
   Op op_a = Op::none;
-  std::shared_ptr<const Parts<T>> b;
+  std::shared_ptr<const MatrixStrips<T>> b;
   Op op_b = Op::none;
   T beta = T{0};
-  std::shared_ptr<const Parts<T>> old_c, c;
+  std::shared_ptr<const MatrixStrips<T>> old_c, c;
 };
 
 /// Take it before the product when beta != 0: it needs the old c.
@@ -60,7 +60,7 @@ class Freivalds {
   /// The operands are multiplied by the vector here and not in ratio(), as they pass by in a and b:
   /// while they are loaded, say, when a cache holds them anyhow. b passes first.
   Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
-            int threads, const Parts<T>& a, const Parts<T>& b);
+            int threads, const MatrixStrips<T>& a, const MatrixStrips<T>& b);
 
   /// Collective; the same on every rank: the largest |c x - (alpha op(a) (op(b) x) + beta c0 x)|
   /// over u (|alpha| |op(a)| (|op(b)| |x|) + |beta| |c0| |x|), u the unit roundoff of T. A right
@@ -87,11 +87,11 @@ class Freivalds {
   };
   void take_start();
   /// This rank's part of the sums. No abs_x: no bound is asked for.
-  [[nodiscard]] Sides through(const Parts<T>& matrix, Op op, const std::vector<double>& x,
+  [[nodiscard]] Sides through(const MatrixStrips<T>& matrix, Op op, const std::vector<double>& x,
                               const std::vector<double>& abs_x, index_t rows,
                               const Mask* mask) const;
   [[nodiscard]] Sides summed(Sides mine) const;
-  [[nodiscard]] Sides operands_through(const Parts<T>& a, const Parts<T>& b,
+  [[nodiscard]] Sides operands_through(const MatrixStrips<T>& a, const MatrixStrips<T>& b,
                                        const std::vector<double>& x, const Mask* mask) const;
   [[nodiscard]] Mask find_nonfinite() const;
   [[nodiscard]] std::vector<double> draw_vector(const Mask* mask) const;

@@ -124,7 +124,7 @@ class Tilt {
 
   /// Towards as much in as out on every rank; and of the operands towards the one whose home is
   /// more of use to its rank.
-  void step(const Homes& homes, const std::vector<Traffic>& all, double towards) {
+  void step(const Homes& homes, const std::vector<HomeTraffic>& all, double towards) {
     constexpr double damping = 0.25;  // neighbours in the plane change as well
     const auto of_use = [](const Box& home, const Box& need) {
       return home.empty() ? 1
@@ -132,7 +132,7 @@ class Tilt {
                                 static_cast<double>(home.area());
     };
     for (std::size_t r = 0; r < more_.size(); ++r) {
-      const Traffic& t = all[r];
+      const HomeTraffic& t = all[r];
       const auto per = [](index_t x, index_t size) {
         return size > 0 ? static_cast<double>(x) / static_cast<double>(size) : 0;
       };
@@ -150,7 +150,7 @@ class Tilt {
     for (double& shift : of_a_) shift -= all_shift;
   }
 
-  [[nodiscard]] std::vector<Traffic> traffic_of(const Homes& homes) const {
+  [[nodiscard]] std::vector<HomeTraffic> traffic_of(const Homes& homes) const {
     return traffic(plan_, op_a_, op_b_, homes);
   }
 
@@ -181,9 +181,9 @@ MatrixLayout home_inside(const MatrixLayout& need, const std::vector<double>& si
   return home;
 }
 
-std::vector<Traffic> traffic(const Plan& plan, Op op_a, Op op_b, const Homes& homes) {
+std::vector<HomeTraffic> traffic(const Plan& plan, Op op_a, Op op_b, const Homes& homes) {
   const MatrixLayout a = a_layout(plan, op_a), b = b_layout(plan, op_b), c = c_layout(plan);
-  std::vector<Traffic> all(plan.cuboids.size());
+  std::vector<HomeTraffic> all(plan.cuboids.size());
   for (std::size_t here = 0; here < all.size(); ++here) {
     const auto nodes = static_cast<index_t>(plan.nodes(plan.cuboids[here]).size());
     for (std::size_t there = 0; there < all.size(); ++there) {
@@ -215,7 +215,7 @@ Homes homes_inside(const Plan& plan, Op op_a, Op op_b) {
   for (int step = 0; step < steps; ++step) {
     const auto all = tilt.traffic_of(homes);
     index_t worst = 0, sum = 0;
-    for (const Traffic& t : all) {
+    for (const HomeTraffic& t : all) {
       worst = std::max({worst, t.in(), t.out()});
       sum += t.in();
     }

@@ -24,13 +24,14 @@ namespace tessera::dist::matmul {
 [[nodiscard]] Homes choose_homes(const Plan& recursive, Op op_a, Op op_b, const Speeds& speeds);
 
 /// Elements that go through a rank.
-struct Traffic {
+struct HomeTraffic {
   index_t operands_in = 0, operands_out = 0;
   index_t sums_in = 0, sums_out = 0;  ///< parts of c
   [[nodiscard]] index_t in() const { return operands_in + sums_in; }
   [[nodiscard]] index_t out() const { return operands_out + sums_out; }
 };
 /// By rank.
-[[nodiscard]] std::vector<Traffic> traffic(const Plan& plan, Op op_a, Op op_b, const Homes& homes);
+[[nodiscard]] std::vector<HomeTraffic> traffic(const Plan& plan, Op op_a, Op op_b,
+                                               const Homes& homes);
 
 }  // namespace tessera::dist::matmul

@@ -107,16 +107,16 @@ struct ForecastRequest {
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method);
 
 /// A product with everything that is known of it before it is computed, found once.
-struct Planned {
+struct ProductPlan {
   Homes homes;
   std::vector<Plan> plans;          ///< recursive's, a round each
   std::vector<Forecast> forecasts;  ///< by rank
 };
 /// One search of a plan a round, none for summa.
-[[nodiscard]] Planned plan_product(const ForecastRequest& request, const Method& method);
+[[nodiscard]] ProductPlan plan_product(const ForecastRequest& request, const Method& method);
 /// The forecasts of the same homes and plans by a method of other slices.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method,
-                                             const Planned& planned);
+                                             const ProductPlan& planned);
 
 /// Which matrices ranks of one node should see: all where else much of what they need has to
 /// travel, or an operand of which a rank needs more from others than it has. Shared memory comes in
@@ -136,12 +136,12 @@ struct ExchangeTime {
 [[nodiscard]] ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
                                          const mpi::Network& network);
 [[nodiscard]] ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
-                                         const mpi::Network& network, const Planned& planned);
+                                         const mpi::Network& network, const ProductPlan& planned);
 
 /// Into how many slices to cut k: several where that makes messages and arithmetic together faster,
 /// unless C is so small that a rank's threads share k. Arithmetic only.
 [[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method);
 [[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method,
-                                      const Planned& planned);
+                                      const ProductPlan& planned);
 
 }  // namespace tessera::dist::matmul

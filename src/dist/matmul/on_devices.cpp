@@ -13,7 +13,6 @@ using layout::BlockMap;
 using layout::Range;
 using machine::device_ld;
 using tessera::matmul::DeviceKernel;
-using tessera::matmul::Gemm;
 
 template <class T>
 constexpr auto size_of = static_cast<index_t>(sizeof(T));
@@ -26,11 +25,11 @@ index_t most_rows(const BlockMap& rows) {
 
 /// The columns of the stored operands.
 template <class T>
-index_t cols_of_a(const typename DeviceProduct<T>::Gemm& p) {
+index_t cols_of_a(const typename DeviceProduct<T>::Formula& p) {
   return p.op_a == Op::none ? p.k : p.m;
 }
 template <class T>
-index_t cols_of_b(const typename DeviceProduct<T>::Gemm& p) {
+index_t cols_of_b(const typename DeviceProduct<T>::Formula& p) {
   return p.op_b == Op::none ? p.n : p.k;
 }
 
@@ -87,7 +86,7 @@ std::vector<DevicePanel> device_panels(const BlockMap& rows_of_b, index_t rank, 
 }
 
 template <class T>
-index_t DeviceProduct<T>::device_bytes(const Gemm& p, index_t rank, index_t ranks) {
+index_t DeviceProduct<T>::device_bytes(const Formula& p, index_t rank, index_t ranks) {
   constexpr index_t messages = index_t{512} << 20;  // on their way
   const BlockMap m(p.m, ranks);
   const index_t a_rows = BlockMap(p.op_a == Op::none ? p.m : p.k, ranks).size(rank);
@@ -100,49 +99,49 @@ index_t DeviceProduct<T>::device_bytes(const Gemm& p, index_t rank, index_t rank
 }
 
 template <class T>
-DeviceProduct<T>::DeviceProduct(const mpi::DeviceExchange& exchange, const Gemm& gemm,
+DeviceProduct<T>::DeviceProduct(const mpi::DeviceExchange& exchange, const Formula& formula,
                                 const Method& method, index_t panel_bytes)
     : exchange_(exchange),
-      gemm_(gemm),
+      formula_(formula),
       kernel_(kernel_of<T>(method)),
       tuning_(method.tuning),
       threads_(method.threads),
-      m_(gemm.m, exchange.comm().size()),
-      a_rows_(gemm.op_a == Op::none ? gemm.m : gemm.k, exchange.comm().size()),
-      b_rows_(gemm.op_b == Op::none ? gemm.k : gemm.n, exchange.comm().size()),
+      m_(formula.m, exchange.comm().size()),
+      a_rows_(formula.op_a == Op::none ? formula.m : formula.k, exchange.comm().size()),
+      b_rows_(formula.op_b == Op::none ? formula.k : formula.n, exchange.comm().size()),
       rank_(exchange.comm().rank()),
       panel_rows_(rows_of_panel(panel_bytes > 0 ? panel_bytes : usual_panel,
-                                device_ld(cols_of_b<T>(gemm), size_of<T>) * size_of<T>)),
+                                device_ld(cols_of_b<T>(formula), size_of<T>) * size_of<T>)),
       panels_(device_panels(b_rows_, rank_, panel_rows_)),
-      a_(exchange, bytes_of<T>(a_rows_.size(rank_), cols_of_a<T>(gemm))),
-      b_(exchange, bytes_of<T>(b_rows_.size(rank_), cols_of_b<T>(gemm))) {
+      a_(exchange, bytes_of<T>(a_rows_.size(rank_), cols_of_a<T>(formula))),
+      b_(exchange, bytes_of<T>(b_rows_.size(rank_), cols_of_b<T>(formula))) {
   mpi::together(exchange.comm(), "allocate", [&] {
-    c_ = device::Block(bytes_of<T>(m_.size(rank_), gemm.n), device::Home::device);
-    if (gemm.op_a == Op::transpose)
-      gathered_a_ = device::Block(bytes_of<T>(gemm.k, m_.size(rank_)), device::Home::device);
+    c_ = device::Block(bytes_of<T>(m_.size(rank_), formula.n), device::Home::device);
+    if (formula.op_a == Op::transpose)
+      gathered_a_ = device::Block(bytes_of<T>(formula.k, m_.size(rank_)), device::Home::device);
     if (m_.parts() == 1) return;
-    for (Place& place : places_)
-      place.memory =
-          device::Block(bytes_of<T>(std::min(panel_rows_, most_rows(b_rows_)), cols_of_b<T>(gemm)),
-                        device::Home::device);
+    for (PanelBuffer& place : places_)
+      place.memory = device::Block(
+          bytes_of<T>(std::min(panel_rows_, most_rows(b_rows_)), cols_of_b<T>(formula)),
+          device::Home::device);
   });
 }
 
 template <class T>
 MatrixView<T> DeviceProduct<T>::a_of(index_t rank) const {
-  return matrix_at<T>(a_.of(static_cast<int>(rank)), a_rows_.size(rank), cols_of_a<T>(gemm_));
+  return matrix_at<T>(a_.of(static_cast<int>(rank)), a_rows_.size(rank), cols_of_a<T>(formula_));
 }
 template <class T>
 MatrixView<T> DeviceProduct<T>::b_of(index_t rank) const {
-  return matrix_at<T>(b_.of(static_cast<int>(rank)), b_rows_.size(rank), cols_of_b<T>(gemm_));
+  return matrix_at<T>(b_.of(static_cast<int>(rank)), b_rows_.size(rank), cols_of_b<T>(formula_));
 }
 template <class T>
 MatrixView<T> DeviceProduct<T>::c() const {
-  return matrix_at<T>(c_.data(), m_.size(rank_), gemm_.n);
+  return matrix_at<T>(c_.data(), m_.size(rank_), formula_.n);
 }
 template <class T>
-MatrixView<T> DeviceProduct<T>::panel_in(const Place& place, index_t rows) const {
-  return matrix_at<T>(place.memory.data(), rows, cols_of_b<T>(gemm_));
+MatrixView<T> DeviceProduct<T>::panel_in(const PanelBuffer& place, index_t rows) const {
+  return matrix_at<T>(place.memory.data(), rows, cols_of_b<T>(formula_));
 }
 
 template <class T>
@@ -164,8 +163,8 @@ void DeviceProduct<T>::get_c(const MatrixView<T>& to) {
 
 template <class T>
 MatrixView<const T> DeviceProduct<T>::a_slice(const Range& k) const {
-  if (gemm_.op_a == Op::none) return a_of(rank_).cols_range(k.begin, k.size());
-  return matrix_at<const T>(gathered_a_.data(), gemm_.k, m_.size(rank_))
+  if (formula_.op_a == Op::none) return a_of(rank_).cols_range(k.begin, k.size());
+  return matrix_at<const T>(gathered_a_.data(), formula_.k, m_.size(rank_))
       .rows_range(k.begin, k.size());
 }
 
@@ -173,7 +172,7 @@ MatrixView<const T> DeviceProduct<T>::a_slice(const Range& k) const {
 template <class T>
 void DeviceProduct<T>::gather_a() {
   const auto gathered = [&](index_t owner) {
-    return in_bytes(matrix_at<T>(gathered_a_.data(), gemm_.k, m_.size(rank_))
+    return in_bytes(matrix_at<T>(gathered_a_.data(), formula_.k, m_.size(rank_))
                         .rows_range(a_rows_.begin(owner), a_rows_.size(owner)));
   };
   const auto columns = [&](index_t owner, index_t of) {
@@ -195,7 +194,7 @@ void DeviceProduct<T>::gather_a() {
 }
 
 template <class T>
-void DeviceProduct<T>::fetch(const DevicePanel& panel, Place& place) {
+void DeviceProduct<T>::fetch(const DevicePanel& panel, PanelBuffer& place) {
   const index_t first = panel.rows.begin - b_rows_.begin(panel.owner);
   place.used.before_next(fetching_);
   if (!panel.rows.empty()) {
@@ -207,7 +206,7 @@ void DeviceProduct<T>::fetch(const DevicePanel& panel, Place& place) {
 
 /// As messages: this rank's own panel of the same number goes as far the other way.
 template <class T>
-void DeviceProduct<T>::exchange_panel(std::size_t number, Place& place) {
+void DeviceProduct<T>::exchange_panel(std::size_t number, PanelBuffer& place) {
   const index_t ranks = m_.parts();
   const index_t each = (static_cast<index_t>(panels_.size()) - 1) / (ranks - 1);
   const index_t distance = (static_cast<index_t>(number) - 1) / each + 1;
@@ -225,11 +224,11 @@ void DeviceProduct<T>::exchange_panel(std::size_t number, Place& place) {
 
 template <class T>
 void DeviceProduct<T>::multiply(const Range& rows, const MatrixView<const T>& b, T beta) {
-  const bool along_k = gemm_.op_b == Op::none;
+  const bool along_k = formula_.op_b == Op::none;
   const MatrixView<T> to = along_k ? c() : c().cols_range(rows.begin, rows.size());
   if (to.empty()) return;
-  kernel_({gemm_.alpha, a_slice(along_k ? rows : Range{0, gemm_.k}), gemm_.op_a, b, gemm_.op_b,
-           beta, to},
+  kernel_({formula_.alpha, a_slice(along_k ? rows : Range{0, formula_.k}), formula_.op_a, b,
+           formula_.op_b, beta, to},
           tuning_, computing_);
 }
 
@@ -242,7 +241,7 @@ void DeviceProduct<T>::scale_only() {
            Op::none,
            {nullptr, 0, c().cols, c().cols},
            Op::none,
-           gemm_.beta,
+           formula_.beta,
            c()},
           tuning_, computing_);
 }
@@ -258,10 +257,10 @@ void DeviceProduct<T>::all_panels(mpi::Phases& phases) {
   };
   ask();
   ask();
-  T beta = gemm_.beta;
+  T beta = formula_.beta;
   for (std::size_t number = 0; number < panels_.size(); ++number) {
     const DevicePanel& panel = panels_[number];
-    Place& place = places_[number % 2];
+    PanelBuffer& place = places_[number % 2];
     if (number > 0 && reaches) place.arrived.before_next(computing_);
     if (number > 0 && !reaches) {
       const mpi::PhaseScope scope(phases, "exchange");
@@ -269,7 +268,7 @@ void DeviceProduct<T>::all_panels(mpi::Phases& phases) {
     }
     if (!panel.rows.empty()) {
       multiply(panel.rows, number == 0 ? b_of(rank_) : panel_in(place, panel.rows.size()), beta);
-      if (gemm_.op_b == Op::none) beta = T{1};  // further panels add to these sums
+      if (formula_.op_b == Op::none) beta = T{1};  // further panels add to these sums
     }
     if (number == 0) continue;
     place.used.record(computing_);
@@ -279,11 +278,11 @@ void DeviceProduct<T>::all_panels(mpi::Phases& phases) {
 
 template <class T>
 void DeviceProduct<T>::run(mpi::Phases& phases) {
-  const bool reads = gemm_.alpha != T{0} && gemm_.k > 0;
+  const bool reads = formula_.alpha != T{0} && formula_.k > 0;
   {
     const mpi::PhaseScope scope(phases, "exchange");
     exchange_.comm().barrier();  // the blocks of all are there
-    if (reads && gemm_.op_a == Op::transpose) gather_a();
+    if (reads && formula_.op_a == Op::transpose) gather_a();
   }
   if (reads)
     all_panels(phases);

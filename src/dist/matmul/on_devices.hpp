@@ -28,7 +28,7 @@ struct DevicePanel {
 template <class T>
 class DeviceProduct {
  public:
-  struct Gemm {
+  struct Formula {
     index_t m = 0, n = 0, k = 0;
     Op op_a = Op::none, op_b = Op::none;
     T alpha = T{1}, beta = T{0};
@@ -38,7 +38,7 @@ class DeviceProduct {
 
   /// Takes the memory, uninitialised. The kernel is the method's, or the best one for devices;
   /// panel_bytes 0: usual_panel. Collective.
-  DeviceProduct(const mpi::DeviceExchange& exchange, const Gemm& gemm, const Method& method,
+  DeviceProduct(const mpi::DeviceExchange& exchange, const Formula& formula, const Method& method,
                 index_t panel_bytes = 0);
 
   // This rank's blocks, from and into its host's memory. Others must not run while one puts.
@@ -51,10 +51,10 @@ class DeviceProduct {
   void run(mpi::Phases& phases);
 
   /// Bytes of a device's memory that a rank takes at most, whatever the way.
-  [[nodiscard]] static index_t device_bytes(const Gemm& gemm, index_t rank, index_t ranks);
+  [[nodiscard]] static index_t device_bytes(const Formula& formula, index_t rank, index_t ranks);
 
  private:
-  struct Place {
+  struct PanelBuffer {
     machine::device::Block memory;
     machine::device::Event arrived, used;
   };
@@ -62,18 +62,18 @@ class DeviceProduct {
   [[nodiscard]] MatrixView<T> a_of(index_t rank) const;  ///< as stored, likewise b_of
   [[nodiscard]] MatrixView<T> b_of(index_t rank) const;
   [[nodiscard]] MatrixView<T> c() const;
-  [[nodiscard]] MatrixView<T> panel_in(const Place& place, index_t rows) const;
+  [[nodiscard]] MatrixView<T> panel_in(const PanelBuffer& place, index_t rows) const;
   [[nodiscard]] MatrixView<const T> a_slice(const layout::Range& k) const;
   void gather_a();
-  void fetch(const DevicePanel& panel, Place& place);
-  void exchange_panel(std::size_t number, Place& place);
+  void fetch(const DevicePanel& panel, PanelBuffer& place);
+  void exchange_panel(std::size_t number, PanelBuffer& place);
   /// Adds what those rows of B give; beta: of what C holds there.
   void multiply(const layout::Range& rows, const MatrixView<const T>& b, T beta);
   void scale_only();
   void all_panels(mpi::Phases& phases);
 
   mpi::DeviceExchange exchange_;
-  Gemm gemm_;
+  Formula formula_;
   tessera::matmul::DeviceKernel<T> kernel_;
   tessera::matmul::Tuning tuning_;
   int threads_ = 1;
@@ -83,7 +83,7 @@ class DeviceProduct {
   mpi::PeerMemory a_, b_;
   machine::device::Block c_,
       gathered_a_;  ///< of a transposed A: the columns that are this rank's rows
-  Place places_[2];
+  PanelBuffer places_[2];
   machine::device::Stream computing_, fetching_;
 };
 

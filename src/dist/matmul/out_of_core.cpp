@@ -178,7 +178,7 @@ OutOfCorePlan plan_out_of_core(const OutOfCoreRequest& request, index_t bytes) {
 namespace {
 
 /// One step: a panel of either operand for a tile of C.
-struct Step {
+struct PanelStep {
   index_t tile;
   std::size_t panel;
 };
@@ -231,7 +231,7 @@ class Streaming {
 
   index_t run(const std::function<bool()>& stops) {
     timed("read", [&] {
-      const Step first{share_.begin, 0};
+      const PanelStep first{share_.begin, 0};
       will_read(first);
       read(first);
       will_read(after(first));
@@ -251,7 +251,7 @@ class Streaming {
                  [&] {
                    if (p == 0 && tile > share_.begin)
                      write(tile - 1);  // before its place is read into again
-                   const Step next = after({tile, p});
+                   const PanelStep next = after({tile, p});
                    will_read(after(next));  // the device has a step's time for it
                    read(next);
                  });
@@ -277,14 +277,14 @@ class Streaming {
     return matrix_view(c_[static_cast<std::size_t>(tile % 2)].data(), box.rows.size(),
                        box.cols.size());
   }
-  [[nodiscard]] std::size_t place(const Step& step) const {
+  [[nodiscard]] std::size_t place(const PanelStep& step) const {
     return (static_cast<std::size_t>(step.tile) * panels_.size() + step.panel) % 2;
   }
-  [[nodiscard]] Box a_box(const Step& step) const {
+  [[nodiscard]] Box a_box(const PanelStep& step) const {
     const Box box{stream_.tile(step.tile).rows, panels_[step.panel]};
     return turns(stream_.shape.op_a) ? transposed(box) : box;
   }
-  [[nodiscard]] Box b_box(const Step& step) const {
+  [[nodiscard]] Box b_box(const PanelStep& step) const {
     const Box box{panels_[step.panel], stream_.tile(step.tile).cols};
     return turns(stream_.shape.op_b) ? transposed(box) : box;
   }
@@ -292,15 +292,15 @@ class Streaming {
     return matrix_view(pair[place].data(), box.rows.size(), box.cols.size());
   }
 
-  [[nodiscard]] Step after(const Step& step) const {
-    return step.panel + 1 < panels_.size() ? Step{step.tile, step.panel + 1}
-                                           : Step{step.tile + 1, 0};
+  [[nodiscard]] PanelStep after(const PanelStep& step) const {
+    return step.panel + 1 < panels_.size() ? PanelStep{step.tile, step.panel + 1}
+                                           : PanelStep{step.tile + 1, 0};
   }
-  void will_read(const Step& step) {
+  void will_read(const PanelStep& step) {
     if (step.tile < share_.end) files_.will_read(a_box(step), b_box(step));
   }
   /// What a step needs, unless there is none.
-  void read(const Step& step) {
+  void read(const PanelStep& step) {
     if (step.tile >= share_.end) return;
     const Box a = a_box(step), b = b_box(step);
     a_panels_[place(step)] =
@@ -317,7 +317,7 @@ class Streaming {
   /// product: one thread more than there are cores would have the others wait for the one whose
   /// core it takes. Where the product has no team, the files have a thread of their own.
   template <class Beside>
-  void multiply(const Step& step, MatrixView<T> sum, T beta, const Beside& beside) {
+  void multiply(const PanelStep& step, MatrixView<T> sum, T beta, const Beside& beside) {
     const tessera::matmul::Gemm<T> gemm{factors_.alpha,
                                         a_panels_[place(step)],
                                         stream_.shape.op_a,

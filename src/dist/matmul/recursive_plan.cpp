@@ -20,7 +20,7 @@ constexpr double as_even =
 enum class Cut { none, m, n, k, k_evenly };  // k: where few nodes of the summation tree are apart
 
 /// Neighbouring ranks.
-struct Group {
+struct RankRange {
   index_t first = 0, ranks = 0;
 };
 
@@ -45,36 +45,36 @@ struct Choice {
 /// What is known already, by part and group: a search looks some 10^4 times at 127 ranks.
 class Known {
  public:
-  struct Key {
+  struct MemoKey {
     std::uint64_t part = 0, group = 0;
-    friend bool operator==(const Key&, const Key&) = default;
+    friend bool operator==(const MemoKey&, const MemoKey&) = default;
   };
 
   Known() : entries_(1 << 10) {}
 
-  [[nodiscard]] const Choice* find(const Key& key) const {
-    const Entry& entry = entries_[place(key)];
+  [[nodiscard]] const Choice* find(const MemoKey& key) const {
+    const MemoEntry& entry = entries_[place(key)];
     return entry.full ? &entry.choice : nullptr;
   }
-  void add(const Key& key, const Choice& choice) {
+  void add(const MemoKey& key, const Choice& choice) {
     if (2 * ++count_ > entries_.size()) {
-      std::vector<Entry> old(2 * entries_.size());
+      std::vector<MemoEntry> old(2 * entries_.size());
       old.swap(entries_);
-      for (const Entry& entry : old)
+      for (const MemoEntry& entry : old)
         if (entry.full) entries_[place(entry.key)] = entry;
     }
     entries_[place(key)] = {key, choice, true};
   }
 
  private:
-  struct Entry {
-    Key key;
+  struct MemoEntry {
+    MemoKey key;
     Choice choice;
     bool full = false;
   };
 
   /// Of the key, or where it would be.
-  [[nodiscard]] std::size_t place(const Key& key) const {
+  [[nodiscard]] std::size_t place(const MemoKey& key) const {
     std::uint64_t hash = (key.part ^ (key.group * 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15;
     hash ^= hash >> 32;
     const std::size_t mask = entries_.size() - 1;
@@ -83,7 +83,7 @@ class Known {
     return at;
   }
 
-  std::vector<Entry> entries_;
+  std::vector<MemoEntry> entries_;
   std::size_t count_ = 0;
 };
 
@@ -110,10 +110,10 @@ class Few {
 
 /// Searches the best way to cut a part of the product for a number of ranks, each distinct part
 /// once.
-class Planner {
+class RecursivePlanner {
  public:
   /// Of all ranks, by weight; the slowest one is what the price of arithmetic is about.
-  Planner(const Shape& shape, const std::vector<double>& weights, const Prices& prices)
+  RecursivePlanner(const Shape& shape, const std::vector<double>& weights, const Prices& prices)
       : shape_(shape), weights_(weights), prices_(prices) {
     const auto [least, most] = std::minmax_element(weights.begin(), weights.end());
     alike_ = *least == *most;
@@ -131,7 +131,7 @@ class Planner {
     even_ = (1 + as_even) * 2 * products / (prices.flops_per_word * sums_.back());
   }
 
-  void assign(const Cuboid& part, Group group, std::vector<Cuboid>& out) {
+  void assign(const Cuboid& part, RankRange group, std::vector<Cuboid>& out) {
     const Choice choice = best(part, group);
     if (choice.cut == Cut::none) {  // nothing left to cut: all but one idle
       out.resize(out.size() + static_cast<std::size_t>(group.ranks));
@@ -145,15 +145,15 @@ class Planner {
   }
 
  private:
-  static std::pair<Group, Group> split(Group group, index_t p1) {
+  static std::pair<RankRange, RankRange> split(RankRange group, index_t p1) {
     return {{group.first, p1}, {group.first + p1, group.ranks - p1}};
   }
-  [[nodiscard]] double weight(Group group) const {
+  [[nodiscard]] double weight(RankRange group) const {
     return sums_[static_cast<std::size_t>(group.first + group.ranks)] -
            sums_[static_cast<std::size_t>(group.first)];
   }
   /// Counted from the group's first.
-  [[nodiscard]] index_t fastest(Group group) const {
+  [[nodiscard]] index_t fastest(RankRange group) const {
     const auto begin = weights_.begin() + group.first;
     return std::max_element(begin, begin + group.ranks) - begin;
   }
@@ -173,7 +173,7 @@ class Planner {
 
   /// No plan that takes less than `enough` takes less than this: the worst rank has no less to do,
   /// no rank has time for more products, and of all parts of a size cubes need the fewest words.
-  [[nodiscard]] Cost least(const Cuboid& part, Group group, double enough) const {
+  [[nodiscard]] Cost least(const Cuboid& part, RankRange group, double enough) const {
     const double products = volume_of(part);
     const double most = std::min(products, enough * prices_.flops_per_word * most_weight_ / 2);
     const double words =
@@ -185,7 +185,7 @@ class Planner {
   /// Of the whole part on the fastest rank. Of every matrix a rank has its share of the product at
   /// home: what it needs beyond that is received, and every node of the summation tree is given
   /// away.
-  [[nodiscard]] Cost single_cost(const Cuboid& part, Group group) const {
+  [[nodiscard]] Cost single_cost(const Cuboid& part, RankRange group) const {
     const auto share = [](index_t size, index_t all) {
       return static_cast<double>(size) / static_cast<double>(std::max<index_t>(all, 1));
     };
@@ -240,8 +240,8 @@ class Planner {
     return best_leaf;
   }
 
-  [[nodiscard]] std::pair<Cuboid, Cuboid> halves(const Cuboid& part, Cut cut, Group of_first,
-                                                 Group group) const {
+  [[nodiscard]] std::pair<Cuboid, Cuboid> halves(const Cuboid& part, Cut cut, RankRange of_first,
+                                                 RankRange group) const {
     const double w1 = weight(of_first), w = weight(group);
     Cuboid first = part, second = part;
     if (cut == Cut::m) {
@@ -258,7 +258,7 @@ class Planner {
   }
 
   /// Ranks of the first group so that both weigh as nearly the same as may be.
-  [[nodiscard]] index_t half(Group group) const {
+  [[nodiscard]] index_t half(RankRange group) const {
     if (alike_) return group.ranks / 2;
     const double middle = sums_[static_cast<std::size_t>(group.first)] + weight(group) / 2;
     index_t best = 1;
@@ -274,7 +274,7 @@ class Planner {
   /// Of the first group, for a cut of a side: half of the ranks; of a few ranks any number; of more
   /// also those for the first of several slabs of m or n, as thick as a cube for one rank is or a
   /// little thicker.
-  [[nodiscard]] Few<index_t, few> group_sizes(Group group, Cut cut, double side,
+  [[nodiscard]] Few<index_t, few> group_sizes(RankRange group, Cut cut, double side,
                                               double volume) const {
     Few<index_t, few> sizes;
     sizes.insert(half(group));
@@ -324,7 +324,7 @@ class Planner {
     const int dropped = std::max(0, static_cast<int>(std::bit_width(bits)) - kept);
     return bits >> dropped | static_cast<std::uint64_t>(dropped) << kept;
   }
-  [[nodiscard]] Known::Key key(const Cuboid& part, Group group) const {
+  [[nodiscard]] Known::MemoKey key(const Cuboid& part, RankRange group) const {
     const auto word = [](index_t x) { return static_cast<std::uint64_t>(x); };
     return {rounded(part.m.size()) | rounded(part.n.size()) << 17 | word(part.leaves.begin) << 34 |
                 word(part.leaves.end) << 42,
@@ -332,13 +332,13 @@ class Planner {
   }
 
   /// Of leaving the other ranks idle.
-  [[nodiscard]] Choice whole_part(const Cuboid& part, Group group) const {
+  [[nodiscard]] Choice whole_part(const Cuboid& part, RankRange group) const {
     return {Cut::none, 0, single_cost(part, group)};
   }
 
-  Choice best(const Cuboid& part, Group group) {
+  Choice best(const Cuboid& part, RankRange group) {
     if (group.ranks == 1 || part.empty()) return whole_part(part, group);
-    const Known::Key known = key(part, group);
+    const Known::MemoKey known = key(part, group);
     if (const Choice* found = known_.find(known)) return *found;
     Choice choice = whole_part(part, group);
     const double volume = volume_of(part);
@@ -383,7 +383,8 @@ Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>
   Plan plan{shape, {}};
   const Cuboid all{{0, shape.m}, {0, shape.n}, {0, shape.leaves.count()}};
   const std::vector<double> alike(static_cast<std::size_t>(ranks), 1);
-  Planner(shape, weights.empty() ? alike : weights, prices).assign(all, {0, ranks}, plan.cuboids);
+  RecursivePlanner(shape, weights.empty() ? alike : weights, prices)
+      .assign(all, {0, ranks}, plan.cuboids);
   return plan;
 }
 

@@ -30,12 +30,12 @@ void for_each_index(index_t n, int threads, const F& f) {
 }
 
 /// The pairs of a pass, and as many that the sort needs beside them.
-struct Pairs {
+struct PassPairs {
   machine::Buffer<Pair> sorted, spare;
 };
 
-Pairs pairs_for(const mpi::Communicator& comm, index_t n) {
-  Pairs pairs;
+PassPairs pairs_for(const mpi::Communicator& comm, index_t n) {
+  PassPairs pairs;
   mpi::together(comm, "allocate", [&] {
     pairs = {machine::Buffer<Pair>(n), machine::Buffer<Pair>(n)};
   });
@@ -45,7 +45,7 @@ Pairs pairs_for(const mpi::Communicator& comm, index_t n) {
 /// places[0 : share] = the stable permutation that sorts values[0 : share], which may lie in the
 /// spare pairs.
 void argsort_once(const mpi::Communicator& comm, layout::Range mine, const Method& method,
-                  Pairs& pairs, const Index* values, Index* places, mpi::Phases& phases) {
+                  PassPairs& pairs, const Index* values, Index* places, mpi::Phases& phases) {
   for_each_index(mine.size(), method.threads, [&](index_t j) {
     pairs.sorted[j] = {values[j], static_cast<Index>(mine.begin + j)};
   });
@@ -117,7 +117,7 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
     const mpi::PhaseScope scope(phases, "sort");
     digits = pack_keys(comm, columns, n, method.threads);
   }
-  Pairs pairs = pairs_for(comm, n);
+  PassPairs pairs = pairs_for(comm, n);
   const auto digit_of_rows = [&](std::size_t d, Index* to, Index* scratch) {
     const mpi::PhaseScope scope(phases, "sort");
     key_digit(columns, digits[d], n, to, scratch, method.threads);

@@ -107,11 +107,11 @@ void BoundSearch<B>::settle(Bound& bound) const {
 }
 
 template <class B>
-auto BoundSearch<B>::finish(const mpi::Communicator& comm, index_t n) const -> Found {
+auto BoundSearch<B>::finish(const mpi::Communicator& comm, index_t n) const -> FoundBounds {
   std::vector<index_t> before;
   for (const Bound& bound : bounds_) before.push_back(bound.mine_in);
   if (!before.empty()) comm.sum_before(before);
-  Found found;
+  FoundBounds found;
   found.bounds.count = static_cast<int>(bounds_.size());
   for (std::size_t s = 0; s < bounds_.size(); ++s) {
     const Bound& bound = bounds_[s];

@@ -37,11 +37,11 @@ class BoundSearch {
 
   /// The bounds, and this rank's keys below each: what is cut among keys that are all alike is the
   /// ranks' in their order. n: this rank's keys. Collective.
-  struct Found {
+  struct FoundBounds {
     Bounds<B> bounds;
     std::vector<index_t> below;
   };
-  [[nodiscard]] Found finish(const mpi::Communicator& comm, index_t n) const;
+  [[nodiscard]] FoundBounds finish(const mpi::Communicator& comm, index_t n) const;
 
  private:
   struct Bound {

@@ -16,7 +16,7 @@ int compare(const std::uint64_t* a, const std::uint64_t* b, std::size_t words) {
   return 0;
 }
 
-bool comes_before(const std::uint64_t* row, index_t run, index_t place, const Border& border) {
+bool comes_before(const std::uint64_t* row, index_t run, index_t place, const PartBorder& border) {
   const int order = compare(row, border.words.data(), border.words.size());
   if (order != 0) return order < 0;
   return run != border.run ? run < border.run : place < border.place;
@@ -53,14 +53,14 @@ RunPlan plan_runs(index_t rows, index_t row_bytes, index_t allowance, index_t ra
   return plan;
 }
 
-std::vector<Border> part_borders(const RunPlan& plan, const std::vector<RunSamples>& runs,
-                                 std::size_t words, EqualRows equal) {
+std::vector<PartBorder> part_borders(const RunPlan& plan, const std::vector<RunSamples>& runs,
+                                     std::size_t words, EqualRows equal) {
   const bool together = equal == EqualRows::stay_together;
-  struct Sample {
+  struct SampledRow {
     const std::uint64_t* words;
     index_t run, place, rows;
   };
-  std::vector<Sample> samples;
+  std::vector<SampledRow> samples;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     for (index_t place = 0; place < runs[r].rows; place += plan.step) {
       const auto at = static_cast<std::size_t>(place / plan.step) * words;
@@ -68,15 +68,15 @@ std::vector<Border> part_borders(const RunPlan& plan, const std::vector<RunSampl
                          std::min(plan.step, runs[r].rows - place)});
     }
   }
-  std::sort(samples.begin(), samples.end(), [&](const Sample& a, const Sample& b) {
+  std::sort(samples.begin(), samples.end(), [&](const SampledRow& a, const SampledRow& b) {
     const int order = compare(a.words, b.words, words);
     if (order != 0) return order < 0;
     return a.run != b.run ? a.run < b.run : a.place < b.place;
   });
-  std::vector<Border> borders;
+  std::vector<PartBorder> borders;
   index_t held = 0;
   for (std::size_t at = 0; at < samples.size();) {
-    const Sample& first = samples[at];
+    const SampledRow& first = samples[at];
     index_t rows = 0;
     do {
       rows += samples[at++].rows;
@@ -108,7 +108,7 @@ std::optional<std::vector<index_t>> group_buckets(std::span<const index_t> sizes
 }
 
 layout::Range bracket(const RunPlan& plan, const RunSamples& samples, index_t run,
-                      const Border& border) {
+                      const PartBorder& border) {
   const std::size_t words = border.words.size();
   const index_t count = static_cast<index_t>(samples.words.size() / words);
   const index_t before = count_before(count, [&](index_t i) {
@@ -121,7 +121,7 @@ layout::Range bracket(const RunPlan& plan, const RunSamples& samples, index_t ru
 }
 
 index_t rows_before(std::span<const std::uint64_t> words, index_t run, index_t first,
-                    const Border& border) {
+                    const PartBorder& border) {
   const std::size_t width = border.words.size();
   return count_before(static_cast<index_t>(words.size() / width), [&](index_t j) {
     return comes_before(words.data() + static_cast<std::size_t>(j) * width, run, first + j, border);

@@ -34,7 +34,7 @@ struct RunSamples {
 
 /// A row that begins a part: those before it in the order by (words, run, place) belong to the
 /// parts before.
-struct Border {
+struct PartBorder {
   std::vector<std::uint64_t> words;
   index_t run = 0;
   index_t place = 0;
@@ -45,10 +45,10 @@ enum class EqualRows {
   stay_together,  ///< for runs of which none holds two
 };
 /// Borders between parts of about part_aim rows, at samples.
-[[nodiscard]] std::vector<Border> part_borders(const RunPlan& plan,
-                                               const std::vector<RunSamples>& runs,
-                                               std::size_t words,
-                                               EqualRows equal = EqualRows::may_part);
+[[nodiscard]] std::vector<PartBorder> part_borders(const RunPlan& plan,
+                                                   const std::vector<RunSamples>& runs,
+                                                   std::size_t words,
+                                                   EqualRows equal = EqualRows::may_part);
 
 /// Neighbouring buckets that have at most so many rows together are a part: the first bucket of
 /// each, the first of which is 0. Nothing where a bucket has more alone.
@@ -57,9 +57,9 @@ enum class EqualRows {
 
 /// The rows of a run among which its first row of the part is: it is one of them, or the one after.
 [[nodiscard]] layout::Range bracket(const RunPlan& plan, const RunSamples& samples, index_t run,
-                                    const Border& border);
+                                    const PartBorder& border);
 /// How many of some rows of a run, of which the first stands at `first`, come before the border.
 [[nodiscard]] index_t rows_before(std::span<const std::uint64_t> words, index_t run, index_t first,
-                                  const Border& border);
+                                  const PartBorder& border);
 
 }  // namespace tessera::dist::sort

@@ -120,7 +120,7 @@ index_t faults_of_first(const mpi::Communicator& comm, const layout::BlockMap& m
   // Rows before the last one: by every word of every column, then by index.
   const layout::Range mine = map.range(comm.rank());
   machine::Buffer<Index> words(mine.size());
-  std::vector<Step> steps(static_cast<std::size_t>(mine.size()), Step::equal);
+  std::vector<KeyStep> steps(static_cast<std::size_t>(mine.size()), KeyStep::equal);
   for (const KeyColumn& column : columns) {
     for (index_t word = 0; word < column.form.words(); ++word) {
       key_word(column, word, mine.size(), words.data(), threads);
@@ -128,15 +128,15 @@ index_t faults_of_first(const mpi::Communicator& comm, const layout::BlockMap& m
       gather<Index>(comm, map, words.data(), std::span(&last, 1), &of_last, threads);
       for (std::size_t j = 0; j < steps.size(); ++j) {
         const Index here = words[static_cast<index_t>(j)];
-        if (steps[j] == Step::equal && here != of_last)
-          steps[j] = here < of_last ? Step::up : Step::down;
+        if (steps[j] == KeyStep::equal && here != of_last)
+          steps[j] = here < of_last ? KeyStep::up : KeyStep::down;
       }
     }
   }
   index_t before = 0;
   for (std::size_t j = 0; j < steps.size(); ++j) {
     const bool lower = static_cast<Index>(mine.begin) + j < last;
-    before += steps[j] == Step::up || (steps[j] == Step::equal && lower) ? 1 : 0;
+    before += steps[j] == KeyStep::up || (steps[j] == KeyStep::equal && lower) ? 1 : 0;
   }
   return wrong + (comm.sum(before) == count - 1 ? 0 : 1);
 }
@@ -144,11 +144,11 @@ index_t faults_of_first(const mpi::Communicator& comm, const layout::BlockMap& m
 std::vector<Index> first_of_each(const mpi::Communicator& comm, const layout::BlockMap& map,
                                  const std::vector<KeyColumn>& columns, Indices permutation,
                                  int threads) {
-  const Neighbours rows = compare_neighbours(comm, map, by_number(columns), permutation, threads);
+  const AdjacentRows rows = compare_neighbours(comm, map, by_number(columns), permutation, threads);
   std::vector<Index> result;
   if (!rows.has_row_before && !permutation.empty()) result.push_back(permutation.front());
   for (index_t j = 0; j < rows.steps.size(); ++j) {
-    if (rows.steps[j] != Step::equal) result.push_back(rows.indices[j + 1]);
+    if (rows.steps[j] != KeyStep::equal) result.push_back(rows.indices[j + 1]);
   }
   return result;
 }

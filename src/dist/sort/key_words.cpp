@@ -26,16 +26,16 @@ std::uint64_t big_endian(const std::byte* string, index_t bytes) {
   return word;
 }
 
-struct Extent {
+struct WordExtent {
   std::uint64_t least = ~std::uint64_t{0}, most = 0;
 };
 
-Extent extent_of(const std::uint64_t* words, index_t n, int threads) {
-  Extent all;
+WordExtent extent_of(const std::uint64_t* words, index_t n, int threads) {
+  WordExtent all;
   std::mutex mutex;
   machine::parallel(threads, [&] {
     machine::parallel_for(0, n, grain, [&](index_t begin, index_t end) {
-      Extent some;
+      WordExtent some;
       for (index_t j = begin; j < end; ++j) {
         some.least = std::min(some.least, words[j]);
         some.most = std::max(some.most, words[j]);
@@ -110,7 +110,7 @@ std::vector<KeyDigit> pack_keys(const mpi::Communicator& comm,
   for (std::size_t c = 0; c < columns.size(); ++c) {
     for (index_t w = 0; w < columns[c].form.words(); ++w) {
       key_word(columns[c], w, n, words.data(), threads);
-      const Extent mine = extent_of(words.data(), n, threads);
+      const WordExtent mine = extent_of(words.data(), n, threads);
       parts.push_back({.column = c, .word = w});
       extents.insert(extents.end(), {mine.least, mine.most});
     }
@@ -119,7 +119,7 @@ std::vector<KeyDigit> pack_keys(const mpi::Communicator& comm,
   std::vector<KeyDigit> digits;
   int room = 0;  // in the digit that was begun last
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    Extent extent;
+    WordExtent extent;
     for (std::size_t at = 2 * p; at < all.size(); at += extents.size())
       extent = {std::min(extent.least, all[at]), std::max(extent.most, all[at + 1])};
     if (extent.least >= extent.most) continue;

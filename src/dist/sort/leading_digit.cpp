@@ -10,7 +10,7 @@ namespace tessera::dist::sort {
 LeadingDigit::LeadingDigit(std::span<const std::uint64_t> sample, std::size_t words) {
   int room = 64;
   for (std::size_t w = 0; w < words && room > 0; ++w) {
-    Part part{~std::uint64_t{0}, 0, 0, 0, 0};
+    WordPart part{~std::uint64_t{0}, 0, 0, 0, 0};
     for (std::size_t at = w; at < sample.size(); at += words) {
       part.least = std::min(part.least, sample[at]);
       part.most = std::max(part.most, sample[at]);
@@ -26,7 +26,7 @@ LeadingDigit::LeadingDigit(std::span<const std::uint64_t> sample, std::size_t wo
 
 std::uint64_t LeadingDigit::fingerprint() const {
   std::uint64_t print = 0;
-  for (const Part& part : parts_) print = mix64(mix64(print ^ part.least) ^ part.most);
+  for (const WordPart& part : parts_) print = mix64(mix64(print ^ part.least) ^ part.most);
   return print;
 }
 
@@ -34,7 +34,7 @@ std::uint64_t LeadingDigit::fingerprint() const {
 std::uint64_t LeadingDigit::of(const std::uint64_t* words) const {
   if (parts_.size() == 1) return *words;  // serves as well
   std::uint64_t digit = 0;
-  for (const Part& part : parts_) {
+  for (const WordPart& part : parts_) {
     const std::uint64_t word = *words++;
     if (word < part.least) return digit;
     digit |= (std::min(word, part.most) - part.least) >> part.right << part.left;

@@ -28,12 +28,12 @@ class LeadingDigit {
   static constexpr index_t at_once = 512;
 
  private:
-  struct Part {
+  struct WordPart {
     std::uint64_t least, most;  // of this word in the sample
     int left, right;            // where what is above the least lies in the digit
     std::uint64_t below;        // the bits of the words behind
   };
-  std::vector<Part> parts_;
+  std::vector<WordPart> parts_;
 };
 
 }  // namespace tessera::dist::sort

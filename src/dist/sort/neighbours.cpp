@@ -23,11 +23,11 @@ index_t index_before(const mpi::Communicator& comm, std::span<const std::uint64_
 
 }  // namespace
 
-Neighbours compare_neighbours(const mpi::Communicator& comm, const layout::BlockMap& map,
-                              const std::vector<KeyColumn>& columns,
-                              std::span<const std::uint64_t> permutation, int threads) {
+AdjacentRows compare_neighbours(const mpi::Communicator& comm, const layout::BlockMap& map,
+                                const std::vector<KeyColumn>& columns,
+                                std::span<const std::uint64_t> permutation, int threads) {
   const index_t before = index_before(comm, permutation);
-  Neighbours rows;
+  AdjacentRows rows;
   rows.has_row_before = before >= 0 && !permutation.empty();
   const index_t extra = rows.has_row_before ? 1 : 0;
   const index_t count = static_cast<index_t>(permutation.size()) + extra;
@@ -35,13 +35,13 @@ Neighbours compare_neighbours(const mpi::Communicator& comm, const layout::Block
   machine::Buffer<std::uint64_t> words, of_rows;
   mpi::together(comm, "verify", [&] {
     rows.indices = machine::Buffer<std::uint64_t>(count);
-    rows.steps = machine::Buffer<Step>(steps);
+    rows.steps = machine::Buffer<KeyStep>(steps);
     words = machine::Buffer<std::uint64_t>(map.size(comm.rank()));
     of_rows = machine::Buffer<std::uint64_t>(count);
   });
   if (extra > 0) rows.indices[0] = static_cast<std::uint64_t>(before);
   std::copy(permutation.begin(), permutation.end(), rows.indices.begin() + extra);
-  std::fill(rows.steps.begin(), rows.steps.end(), Step::equal);
+  std::fill(rows.steps.begin(), rows.steps.end(), KeyStep::equal);
   Gather gather(comm, map, std::as_const(rows.indices).span(), threads);
   for (const KeyColumn& column : columns) {
     for (index_t word = 0; word < column.form.words(); ++word) {
@@ -51,8 +51,8 @@ Neighbours compare_neighbours(const mpi::Communicator& comm, const layout::Block
       machine::parallel(threads, [&] {
         machine::parallel_for(0, steps, grain, [&](index_t begin, index_t end) {
           for (index_t j = begin; j < end; ++j) {
-            if (rows.steps[j] == Step::equal && of_rows[j] != of_rows[j + 1])
-              rows.steps[j] = of_rows[j] < of_rows[j + 1] ? Step::up : Step::down;
+            if (rows.steps[j] == KeyStep::equal && of_rows[j] != of_rows[j + 1])
+              rows.steps[j] = of_rows[j] < of_rows[j + 1] ? KeyStep::up : KeyStep::down;
           }
         });
       });
@@ -61,11 +61,12 @@ Neighbours compare_neighbours(const mpi::Communicator& comm, const layout::Block
   return rows;
 }
 
-index_t out_of_order(const mpi::Communicator& comm, const Neighbours& rows) {
+index_t out_of_order(const mpi::Communicator& comm, const AdjacentRows& rows) {
   index_t wrong = 0;
   for (index_t j = 0; j < rows.steps.size(); ++j) {
     const bool tie_holds = rows.indices[j] < rows.indices[j + 1];
-    wrong += rows.steps[j] == Step::down || (rows.steps[j] == Step::equal && !tie_holds) ? 1 : 0;
+    wrong +=
+        rows.steps[j] == KeyStep::down || (rows.steps[j] == KeyStep::equal && !tie_holds) ? 1 : 0;
   }
   return comm.sum(wrong);
 }

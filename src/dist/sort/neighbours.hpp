@@ -6,23 +6,23 @@
 
 namespace tessera::dist::sort {
 
-enum class Step : unsigned char { equal, up, down };
+enum class KeyStep : unsigned char { equal, up, down };
 
 /// This rank's indices, with the last one of the ranks before in front where there is one, and how
 /// the rows compare: steps[j] tells of the rows indices[j] and indices[j + 1].
-struct Neighbours {
+struct AdjacentRows {
   machine::Buffer<std::uint64_t> indices;
-  machine::Buffer<Step> steps;
+  machine::Buffer<KeyStep> steps;
   bool has_row_before = false;
 };
 /// Ranks may hold any number of indices. Collective.
-[[nodiscard]] Neighbours compare_neighbours(const mpi::Communicator& comm,
-                                            const layout::BlockMap& map,
-                                            const std::vector<KeyColumn>& columns,
-                                            std::span<const std::uint64_t> permutation,
-                                            int threads);
+[[nodiscard]] AdjacentRows compare_neighbours(const mpi::Communicator& comm,
+                                              const layout::BlockMap& map,
+                                              const std::vector<KeyColumn>& columns,
+                                              std::span<const std::uint64_t> permutation,
+                                              int threads);
 
 /// Neighbours out of order by (columns, index). Collective.
-[[nodiscard]] index_t out_of_order(const mpi::Communicator& comm, const Neighbours& rows);
+[[nodiscard]] index_t out_of_order(const mpi::Communicator& comm, const AdjacentRows& rows);
 
 }  // namespace tessera::dist::sort

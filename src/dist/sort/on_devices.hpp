@@ -82,7 +82,7 @@ class DeviceSort {
   machine::device::Block input_, spare_, work_, digits_, cursors_, host_, zeros_;
   mpi::PeerMemory keys_;
   machine::device::Stream stream_, later_;
-  typename Search::Found found_;
+  typename Search::FoundBounds found_;
   Counts counts_;
   std::vector<index_t> held_;  ///< by each rank before borders move
   std::optional<DividedSort> dividing_;

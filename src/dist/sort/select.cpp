@@ -16,7 +16,7 @@ constexpr index_t bins = index_t{1} << pass_bits;
 constexpr index_t few = 1 << 20;  // keys of all ranks that are kept rather than told again
 
 /// Where keys are sought: low .. high, counted in steps of 2^shift.
-struct Interval {
+struct KeyInterval {
   std::uint64_t low = 0, high = 0;
   index_t below = 0;  // keys below low
   index_t count = 0;  // keys inside
@@ -41,13 +41,13 @@ struct Keys {
 };
 
 /// The interval that holds the key, intervals ascending and apart; their number when none does.
-std::size_t interval_of(const std::vector<Interval>& open, std::uint64_t key) {
+std::size_t interval_of(const std::vector<KeyInterval>& open, std::uint64_t key) {
   std::size_t at = 0;
   while (at < open.size() && open[at].high < key) ++at;
   return at < open.size() && open[at].low <= key ? at : open.size();
 }
 
-Interval range_of_all(const mpi::Communicator& comm, const Keys& keys) {
+KeyInterval range_of_all(const mpi::Communicator& comm, const Keys& keys) {
   std::uint64_t least = ~std::uint64_t{0}, most = 0;
   index_t count = 0;
   keys.tell([&](std::span<const std::uint64_t> piece) {
@@ -67,11 +67,11 @@ Interval range_of_all(const mpi::Communicator& comm, const Keys& keys) {
 }
 
 std::vector<index_t> counts_in(const mpi::Communicator& comm, const Keys& keys,
-                               const std::vector<Interval>& open) {
+                               const std::vector<KeyInterval>& open) {
   std::vector<index_t> counts(open.size() * static_cast<std::size_t>(bins));
   keys.tell([&](std::span<const std::uint64_t> piece) {
     if (open.size() == 1) {
-      const Interval one = open.front();
+      const KeyInterval one = open.front();
       const int shift = one.shift();
       for (const std::uint64_t key : piece) {
         if (key >= one.low && key <= one.high) ++counts[(key - one.low) >> shift];
@@ -89,8 +89,8 @@ std::vector<index_t> counts_in(const mpi::Communicator& comm, const Keys& keys,
 }
 
 /// The bin of an interval that holds the position.
-Interval narrowed(const Interval& from, std::span<const index_t> counts, index_t position) {
-  Interval to = from;
+KeyInterval narrowed(const KeyInterval& from, std::span<const index_t> counts, index_t position) {
+  KeyInterval to = from;
   std::size_t bin = 0;
   for (; to.below + counts[bin] <= position; ++bin) to.below += counts[bin];
   const int shift = from.shift();
@@ -100,7 +100,7 @@ Interval narrowed(const Interval& from, std::span<const index_t> counts, index_t
   return to;
 }
 
-void keep(Keys& keys, const std::vector<Interval>& open) {
+void keep(Keys& keys, const std::vector<KeyInterval>& open) {
   std::vector<std::uint64_t> kept;
   keys.tell([&](std::span<const std::uint64_t> piece) {
     for (const std::uint64_t key : piece) {
@@ -112,13 +112,13 @@ void keep(Keys& keys, const std::vector<Interval>& open) {
 }
 
 /// Those that are not found yet, each once, ascending.
-std::vector<Interval> open_of(const std::vector<Interval>& places) {
-  std::vector<Interval> open;
-  for (const Interval& place : places) {
+std::vector<KeyInterval> open_of(const std::vector<KeyInterval>& places) {
+  std::vector<KeyInterval> open;
+  for (const KeyInterval& place : places) {
     if (!place.found()) open.push_back(place);
   }
-  const auto less = [](const Interval& a, const Interval& b) { return a.low < b.low; };
-  const auto same = [](const Interval& a, const Interval& b) { return a.low == b.low; };
+  const auto less = [](const KeyInterval& a, const KeyInterval& b) { return a.low < b.low; };
+  const auto same = [](const KeyInterval& a, const KeyInterval& b) { return a.low == b.low; };
   std::sort(open.begin(), open.end(), less);
   open.erase(std::unique(open.begin(), open.end(), same), open.end());
   return open;
@@ -130,15 +130,15 @@ std::vector<Selected> select(const mpi::Communicator& comm, const BitsPass& pass
                              std::span<const index_t> positions) {
   require(static_cast<bool>(pass), ExitCode::usage, "pass: nothing tells of the keys");
   Keys keys{pass, {}, false};
-  const Interval all = range_of_all(comm, keys);
+  const KeyInterval all = range_of_all(comm, keys);
   for (const index_t position : positions) {
     require(position >= 0 && position < all.count, ExitCode::usage,
             fmt::format("positions: {} is none of {} keys", position, all.count));
   }
-  std::vector<Interval> places(positions.size(), all);
+  std::vector<KeyInterval> places(positions.size(), all);
   for (auto open = open_of(places); !open.empty(); open = open_of(places)) {
     index_t inside = 0;
-    for (const Interval& interval : open) inside += interval.count;
+    for (const KeyInterval& interval : open) inside += interval.count;
     if (!keys.keeps && inside <= few) keep(keys, open);
     const std::vector<index_t> counts = counts_in(comm, keys, open);
     for (std::size_t p = 0; p < places.size(); ++p) {
@@ -150,7 +150,7 @@ std::vector<Selected> select(const mpi::Communicator& comm, const BitsPass& pass
     }
   }
   std::vector<Selected> result;
-  for (const Interval& place : places) result.push_back({place.low, place.below});
+  for (const KeyInterval& place : places) result.push_back({place.low, place.below});
   return result;
 }
 

@@ -18,12 +18,12 @@ struct Border {
 };
 
 /// Borders [first, last) that look for their items in the same part of the run.
-struct Group {
+struct BorderRange {
   std::size_t first, last;
 };
 
-std::vector<Group> groups_of(const std::vector<Border*>& open) {
-  std::vector<Group> groups;
+std::vector<BorderRange> groups_of(const std::vector<Border*>& open) {
+  std::vector<BorderRange> groups;
   for (std::size_t b = 0; b < open.size(); ++b) {
     const bool same =
         b > 0 && open[b]->low == open[b - 1]->low && open[b]->high == open[b - 1]->high;
@@ -42,7 +42,7 @@ void offer(Run<Item> run, const std::vector<Border*>& open, index_t each,
            std::vector<Item>& probes) {
   probes.assign(static_cast<std::size_t>(each) * open.size(), Item{});
   std::size_t next = 0;
-  for (const Group& group : groups_of(open)) {
+  for (const BorderRange& group : groups_of(open)) {
     const index_t low = open[group.first]->low, size = open[group.first]->high - low;
     const index_t count = each * static_cast<index_t>(group.last - group.first);
     const index_t step = size / (count + 1), rest = size % (count + 1);

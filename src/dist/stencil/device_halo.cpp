@@ -24,13 +24,13 @@ constexpr auto size_of = static_cast<index_t>(sizeof(T));
 
 template <class T>
 auto DeviceHalo<T>::groups(std::vector<layout::HaloPiece> pieces, index_t levels)
-    -> std::vector<Group> {
+    -> std::vector<PeerGroup> {
   // The tag names the direction of travel: both ends come to the same order.
   std::sort(pieces.begin(), pieces.end(),
             [](const layout::HaloPiece& a, const layout::HaloPiece& b) {
               return a.peer != b.peer ? a.peer < b.peer : a.tag < b.tag;
             });
-  std::vector<Group> all;
+  std::vector<PeerGroup> all;
   index_t base = 0;
   for (const layout::HaloPiece& piece : pieces) {
     const int peer = narrow<int>(piece.peer);
@@ -45,13 +45,13 @@ auto DeviceHalo<T>::groups(std::vector<layout::HaloPiece> pieces, index_t levels
 }
 
 template <class T>
-index_t DeviceHalo<T>::total(const std::vector<Group>& groups, index_t levels) {
+index_t DeviceHalo<T>::total(const std::vector<PeerGroup>& groups, index_t levels) {
   return groups.empty() ? 0
                         : groups.back().base + round_up(levels * groups.back().elements, aligned);
 }
 
 template <class T>
-auto DeviceHalo<T>::receives(index_t rank, index_t steps) const -> std::vector<Group> {
+auto DeviceHalo<T>::receives(index_t rank, index_t steps) const -> std::vector<PeerGroup> {
   return groups(
       layout::halo_receives(grid_, rank, times(scheme_.stencil.radius, steps), scheme_.periodic()),
       levels_);
@@ -91,29 +91,29 @@ DeviceHalo<T>::DeviceHalo(const mpi::DeviceExchange& exchange, const Scheme& sch
 
 /// Every rank knows where its neighbours take what it packs: that is arithmetic.
 template <class T>
-auto DeviceHalo<T>::pattern_of(index_t steps) -> Pattern& {
+auto DeviceHalo<T>::pattern_of(index_t steps) -> PackPattern& {
   const auto known = patterns_.find(steps);
   if (known != patterns_.end()) return known->second;
   const int rank = exchange_.comm().rank();
-  Pattern pattern;
+  PackPattern pattern;
   pattern.in = receives(rank, steps);
   pattern.out = groups(
       layout::halo_sends(grid_, rank, times(scheme_.stencil.radius, steps), scheme_.periodic()),
       levels_);
-  for (Group& group : pattern.out) {
-    for (const Group& taken : receives(group.peer, steps))
+  for (PeerGroup& group : pattern.out) {
+    for (const PeerGroup& taken : receives(group.peer, steps))
       if (taken.peer == rank) group.there = taken.base;
   }
   return patterns_.emplace(steps, std::move(pattern)).first->second;
 }
 
 template <class T>
-T* DeviceHalo<T>::arrived(const Group& group) const {
+T* DeviceHalo<T>::arrived(const PeerGroup& group) const {
   return reinterpret_cast<T*>(arriving_.data()) + half_ * elements_[0] + group.base;
 }
 
 template <class T>
-T* DeviceHalo<T>::packed(const Group& group) const {
+T* DeviceHalo<T>::packed(const PeerGroup& group) const {
   if (!exchange_.reaches()) return reinterpret_cast<T*>(leaving_.data()) + group.base;
   const index_t before = half_ * half_of_[static_cast<std::size_t>(group.peer)] + group.there;
   return reinterpret_cast<T*>(arriving_.of(group.peer)) + before;
@@ -121,11 +121,11 @@ T* DeviceHalo<T>::packed(const Group& group) const {
 
 template <class T>
 template <class Place>
-HaloPieces<T> DeviceHalo<T>::pieces_of(const std::vector<Group>& groups, std::size_t level,
+HaloPieces<T> DeviceHalo<T>::pieces_of(const std::vector<PeerGroup>& groups, std::size_t level,
                                        const Index3& stride, const Place& place) const {
   HaloPieces<T> pieces;
   pieces.stride = stride;
-  for (const Group& group : groups) {
+  for (const PeerGroup& group : groups) {
     T* at = place(group) + static_cast<index_t>(level) * group.elements;
     for (const Box3& box : group.pieces) {
       pieces.add(box, at);
@@ -141,7 +141,7 @@ void DeviceHalo<T>::pack(index_t steps, std::span<T* const> levels, const Index3
   pattern_ = &pattern_of(steps);
   half_ = 1 - half_;
   for (std::size_t level = 0; level < levels.size(); ++level) {
-    const auto place = [&](const Group& group) { return packed(group); };
+    const auto place = [&](const PeerGroup& group) { return packed(group); };
     kernels_.pack(pieces_of(pattern_->out, level, stride, place), levels[level], stream);
   }
 }
@@ -151,19 +151,20 @@ void DeviceHalo<T>::travel() {
   const mpi::Communicator& comm = exchange_.comm();
   if (exchange_.reaches()) {
     std::vector<mpi::Request> told;
-    for (Group& group : pattern_->in)
+    for (PeerGroup& group : pattern_->in)
       told.push_back(comm.receive({&group.told, 1}, group.peer, tag));
-    for (Group& group : pattern_->out) told.push_back(comm.send({&group.told, 1}, group.peer, tag));
+    for (PeerGroup& group : pattern_->out)
+      told.push_back(comm.send({&group.told, 1}, group.peer, tag));
     mpi::wait_all(told);
     return;
   }
   std::vector<mpi::DeviceOut> out;
   std::vector<mpi::DeviceIn> in;
-  const auto bytes = [&](const Group& group) { return levels_ * group.elements * size_of<T>; };
-  for (const Group& group : pattern_->out)
+  const auto bytes = [&](const PeerGroup& group) { return levels_ * group.elements * size_of<T>; };
+  for (const PeerGroup& group : pattern_->out)
     out.push_back({group.peer, matrix_view(reinterpret_cast<const std::byte*>(packed(group)), 1,
                                            bytes(group))});
-  for (const Group& group : pattern_->in)
+  for (const PeerGroup& group : pattern_->in)
     in.push_back(
         {group.peer, matrix_view(reinterpret_cast<std::byte*>(arrived(group)), 1, bytes(group))});
   exchange_.exchange(out, in);
@@ -173,7 +174,7 @@ template <class T>
 void DeviceHalo<T>::unpack(std::span<T* const> levels, const Index3& stride,
                            device::StreamHandle stream) const {
   for (std::size_t level = 0; level < levels.size(); ++level) {
-    const auto place = [&](const Group& group) { return arrived(group); };
+    const auto place = [&](const PeerGroup& group) { return arrived(group); };
     kernels_.unpack(pieces_of(pattern_->in, level, stride, place), levels[level], stream);
   }
 }
@@ -187,7 +188,7 @@ template <class T>
 index_t DeviceHalo<T>::received_bytes() const {
   index_t elements = 0;
   if (pattern_ != nullptr)
-    for (const Group& group : pattern_->in) elements += levels_ * group.elements;
+    for (const PeerGroup& group : pattern_->in) elements += levels_ * group.elements;
   return elements * size_of<T>;
 }
 

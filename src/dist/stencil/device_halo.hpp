@@ -51,7 +51,7 @@ class DeviceHalo {
  private:
   /// What goes to a peer, or comes from it: all its pieces of a level, in the order of directions,
   /// then those of the next level.
-  struct Group {
+  struct PeerGroup {
     int peer = 0;
     index_t base = 0;              ///< elements before it
     index_t elements = 0;          ///< of a level
@@ -59,19 +59,19 @@ class DeviceHalo {
     index_t there = 0;             ///< of what goes out: elements before it in the peer's half
     std::byte told = std::byte{};  ///< that it is there
   };
-  struct Pattern {
-    std::vector<Group> out, in;
+  struct PackPattern {
+    std::vector<PeerGroup> out, in;
   };
-  [[nodiscard]] static std::vector<Group> groups(std::vector<layout::HaloPiece> pieces,
-                                                 index_t levels);
-  [[nodiscard]] static index_t total(const std::vector<Group>& groups, index_t levels);
-  [[nodiscard]] std::vector<Group> receives(index_t rank, index_t steps) const;
-  [[nodiscard]] Pattern& pattern_of(index_t steps);
+  [[nodiscard]] static std::vector<PeerGroup> groups(std::vector<layout::HaloPiece> pieces,
+                                                     index_t levels);
+  [[nodiscard]] static index_t total(const std::vector<PeerGroup>& groups, index_t levels);
+  [[nodiscard]] std::vector<PeerGroup> receives(index_t rank, index_t steps) const;
+  [[nodiscard]] PackPattern& pattern_of(index_t steps);
   /// Where a group begins: in this rank's half of what arrives, or where it is packed.
-  [[nodiscard]] T* arrived(const Group& group) const;
-  [[nodiscard]] T* packed(const Group& group) const;
+  [[nodiscard]] T* arrived(const PeerGroup& group) const;
+  [[nodiscard]] T* packed(const PeerGroup& group) const;
   template <class Place>
-  [[nodiscard]] tessera::stencil::HaloPieces<T> pieces_of(const std::vector<Group>& groups,
+  [[nodiscard]] tessera::stencil::HaloPieces<T> pieces_of(const std::vector<PeerGroup>& groups,
                                                           std::size_t level, const Index3& stride,
                                                           const Place& place) const;
 
@@ -80,12 +80,12 @@ class DeviceHalo {
   layout::GridLayout grid_;
   index_t levels_ = 1;
   ResidentKernels<T> kernels_{};
-  index_t elements_[2] = {0, 0};         ///< of a half of what arrives, of what leaves
-  std::vector<index_t> half_of_;         ///< elements of a half, by rank
-  mpi::PeerMemory arriving_;             ///< two halves
-  machine::device::Block leaving_;       ///< where the ranks do not reach each other's memory
-  std::map<index_t, Pattern> patterns_;  ///< by steps
-  Pattern* pattern_ = nullptr;           ///< of the exchange under way
+  index_t elements_[2] = {0, 0};             ///< of a half of what arrives, of what leaves
+  std::vector<index_t> half_of_;             ///< elements of a half, by rank
+  mpi::PeerMemory arriving_;                 ///< two halves
+  machine::device::Block leaving_;           ///< where the ranks do not reach each other's memory
+  std::map<index_t, PackPattern> patterns_;  ///< by steps
+  PackPattern* pattern_ = nullptr;           ///< of the exchange under way
   index_t half_ = 0;
 };
 

@@ -63,11 +63,11 @@ Halo<T>::Halo(const mpi::Communicator& comm, const DistributedField<T>& field, i
 template <class T>
 void Halo<T>::look_for_neighbours(const DistributedField<T>& field) {
   const Index3 depth = times(field.scheme().stencil.radius, steps_);
-  for (Part& part : sends_) part.in_window = window_->of(part.piece.peer) != nullptr;
-  for (Part& part : receives_) {
+  for (HaloMessage& part : sends_) part.in_window = window_->of(part.piece.peer) != nullptr;
+  for (HaloMessage& part : receives_) {
     part.in_window = window_->of(part.piece.peer) != nullptr;
     if (!part.in_window) continue;
-    for (const Part& sent : parts(
+    for (const HaloMessage& sent : parts(
              layout::halo_sends(field.grid(), part.piece.peer, depth, field.scheme().periodic()))) {
       if (sent.peer() == comm_.rank() && sent.piece.tag == part.piece.tag)
         part.window_offset = sent.offset;
@@ -86,8 +86,9 @@ std::vector<GridView<T>> Halo<T>::views(DistributedField<T>& field) const {
 }
 
 template <class T>
-auto Halo<T>::parts(const std::vector<layout::HaloPiece>& pieces) const -> std::vector<Part> {
-  std::vector<Part> result;
+auto Halo<T>::parts(const std::vector<layout::HaloPiece>& pieces) const
+    -> std::vector<HaloMessage> {
+  std::vector<HaloMessage> result;
   index_t offset = 0;
   for (const layout::HaloPiece& piece : pieces) {
     result.push_back({piece, offset});
@@ -97,12 +98,12 @@ auto Halo<T>::parts(const std::vector<layout::HaloPiece>& pieces) const -> std::
 }
 
 template <class T>
-index_t Halo<T>::total(const std::vector<Part>& parts) const {
+index_t Halo<T>::total(const std::vector<HaloMessage>& parts) const {
   return parts.empty() ? 0 : parts.back().offset + views_ * parts.back().piece.box.volume();
 }
 
 template <class T>
-std::span<std::byte> Halo<T>::bytes_of(T* buffer, Part& part) const {
+std::span<std::byte> Halo<T>::bytes_of(T* buffer, HaloMessage& part) const {
   if (part.in_window) return {&part.there, 1};
   return std::as_writable_bytes(
       std::span(buffer + part.offset, static_cast<std::size_t>(views_ * part.piece.box.volume())));
@@ -110,12 +111,12 @@ std::span<std::byte> Halo<T>::bytes_of(T* buffer, Part& part) const {
 
 template <class T>
 void Halo<T>::start(DistributedField<T>& field, int threads) {
-  for (Part& part : receives_)
+  for (HaloMessage& part : receives_)
     arriving_.push_back(
         comm_.receive(bytes_of(incoming_.data(), part), part.peer(), part.piece.tag));
   if (window_) window_->turn();
   T* const buffer = window_ ? window_->mine() : outgoing_.data();
-  for (Part& part : sends_) {
+  for (HaloMessage& part : sends_) {
     T* to = buffer + part.offset;
     for (const GridView<T>& view : views(field)) {
       pack(view, part.piece.box, to, threads);
@@ -130,7 +131,7 @@ template <class T>
 void Halo<T>::finish(DistributedField<T>& field, int threads) {
   mpi::wait_all(arriving_);
   if (window_) window_->sync();
-  for (const Part& part : receives_) {
+  for (const HaloMessage& part : receives_) {
     const T* from = part.in_window ? window_->of(part.piece.peer) + part.window_offset
                                    : incoming_.data() + part.offset;
     for (const GridView<T>& view : views(field)) {

@@ -31,7 +31,7 @@ class Halo {
 
  private:
   /// Through a window a message is one byte: that the layers are there.
-  struct Part {
+  struct HaloMessage {
     layout::HaloPiece piece;
     index_t offset;             ///< of its first element in the buffer
     bool in_window = false;     ///< of the same node, and there is a window
@@ -39,18 +39,18 @@ class Halo {
     std::byte there = std::byte{};
     [[nodiscard]] int peer() const { return static_cast<int>(piece.peer); }
   };
-  [[nodiscard]] std::vector<Part> parts(const std::vector<layout::HaloPiece>& pieces) const;
-  [[nodiscard]] index_t total(const std::vector<Part>& parts) const;
+  [[nodiscard]] std::vector<HaloMessage> parts(const std::vector<layout::HaloPiece>& pieces) const;
+  [[nodiscard]] index_t total(const std::vector<HaloMessage>& parts) const;
   void look_for_neighbours(const DistributedField<T>& field);
   /// What travels, in the order of a message.
   [[nodiscard]] std::vector<GridView<T>> views(DistributedField<T>& field) const;
-  [[nodiscard]] std::span<std::byte> bytes_of(T* buffer, Part& part) const;
+  [[nodiscard]] std::span<std::byte> bytes_of(T* buffer, HaloMessage& part) const;
 
   mpi::Communicator comm_;
   index_t steps_, levels_;
   index_t views_;  ///< levels of all fields together
   std::shared_ptr<HaloWindow<T>> window_;
-  std::vector<Part> receives_, sends_;
+  std::vector<HaloMessage> receives_, sends_;
   machine::Buffer<T> incoming_, outgoing_;
   std::vector<mpi::Request> arriving_, leaving_;
 };

@@ -246,7 +246,8 @@ void DeviceStencil<T>::fill_ghosts(index_t steps) {
 
 /// What needs no halo. The neighbours' needs are packed first: they are the last stretch's edges.
 template <class T>
-void DeviceStencil<T>::begin(const Stretch& stretch, Laps& laps, const Laps& before) {
+void DeviceStencil<T>::begin(const Stretch& stretch, InteriorLaps& laps,
+                             const InteriorLaps& before) {
   if (stretch.passes.reads_ghosts) {
     before.interior[1].before_next(edge_stream_);
     fill_ghosts(stretch.steps);
@@ -267,7 +268,7 @@ void DeviceStencil<T>::begin(const Stretch& stretch, Laps& laps, const Laps& bef
 
 /// The halo is here.
 template <class T>
-void DeviceStencil<T>::end(const Stretch& stretch, Laps& laps, const Laps& before) {
+void DeviceStencil<T>::end(const Stretch& stretch, InteriorLaps& laps, const InteriorLaps& before) {
   if (halo_.any()) halo_.unpack(travelling(), sweep_.stride, edge_stream_);
   const bool waits = stretch.overlaps() && !stretch.independent();
   (waits ? laps : before).interior[1].before_next(edge_stream_);
@@ -286,9 +287,9 @@ Traffic DeviceStencil<T>::advance(index_t steps, mpi::Phases& phases) {
   Traffic traffic;
   for (index_t done = 0; done < steps;) {
     const Stretch& stretch = stretch_of(std::min(halo_steps_, steps - done));
-    const Laps& before = laps_[lap_];
+    const InteriorLaps& before = laps_[lap_];
     lap_ = (lap_ + 1) % laps_.size();
-    Laps& laps = laps_[lap_];
+    InteriorLaps& laps = laps_[lap_];
     {
       const mpi::PhaseScope scope(phases, "compute");
       const mpi::Computing computing;
@@ -316,7 +317,7 @@ Traffic DeviceStencil<T>::advance(index_t steps, mpi::Phases& phases) {
 
 /// Of a stretch some time ago: the host runs ahead of the device by at most so many.
 template <class T>
-void DeviceStencil<T>::take_times(Laps& laps) {
+void DeviceStencil<T>::take_times(InteriorLaps& laps) {
   const auto seconds_of = [](const device::Event(&lap)[2]) {
     lap[1].wait();
     return lap[1].seconds_since(lap[0]);
@@ -334,7 +335,7 @@ void DeviceStencil<T>::finish(mpi::Phases& phases) {
     const mpi::Computing computing;
     interior_stream_.wait();
     edge_stream_.wait();
-    for (Laps& laps : laps_) take_times(laps);
+    for (InteriorLaps& laps : laps_) take_times(laps);
   }
   if (interior_seconds_ > 0) phases.add("interior", interior_seconds_);
   if (edge_seconds_ > 0) phases.add("edges", edge_seconds_);

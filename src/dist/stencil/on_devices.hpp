@@ -75,7 +75,7 @@ class DeviceStencil {
     [[nodiscard]] bool independent() const { return passes.count <= 1 && !passes.reads_ghosts; }
   };
   /// When the device began and ended the interior, and what waits for the halo.
-  struct Laps {
+  struct InteriorLaps {
     machine::device::Event interior[2], rest[2];
     bool any = false, overlapped = false;
   };
@@ -86,9 +86,9 @@ class DeviceStencil {
   [[nodiscard]] std::vector<T*> travelling() const;
   void run(const Stretch& stretch, const Part& part, machine::device::StreamHandle stream);
   void fill_ghosts(index_t steps);
-  void begin(const Stretch& stretch, Laps& laps, const Laps& before);
-  void end(const Stretch& stretch, Laps& laps, const Laps& before);
-  void take_times(Laps& laps);
+  void begin(const Stretch& stretch, InteriorLaps& laps, const InteriorLaps& before);
+  void end(const Stretch& stretch, InteriorLaps& laps, const InteriorLaps& before);
+  void take_times(InteriorLaps& laps);
   void finish(mpi::Phases& phases);
 
   index_t rank_;
@@ -112,7 +112,7 @@ class DeviceStencil {
   machine::device::Stream interior_stream_;
   machine::device::Stream edge_stream_{machine::device::Turn::first};
   machine::device::Event packed_, edges_done_;
-  std::array<Laps, 4> laps_;
+  std::array<InteriorLaps, 4> laps_;
   std::size_t lap_ = 0;
   double interior_seconds_ = 0, edge_seconds_ = 0;
 };

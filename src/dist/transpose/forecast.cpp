@@ -47,7 +47,7 @@ void add_alltoall(Forecast& f, const Homes& homes, const ForecastRequest& q, ind
   f.touched_bytes += 2 * mine;
   if (homes.source == homes.b) return;
   f.work_bytes += mine;  // row blocks are never contiguous in the transpose of others
-  for (const layout::Piece& piece : incoming(homes.source, homes.b, rank)) {
+  for (const layout::PeerBlock& piece : incoming(homes.source, homes.b, rank)) {
     const index_t bytes = piece.box.area() * element;
     f.touched_bytes += 2 * bytes;
     if (piece.peer == rank) continue;
@@ -55,7 +55,7 @@ void add_alltoall(Forecast& f, const Homes& homes, const ForecastRequest& q, ind
     ++f.messages;
     if (piece.box.rows.size() > 1 && piece.box.cols.size() != homes.b.cols) f.work_bytes += bytes;
   }
-  for (const layout::Piece& piece : outgoing(homes.source, homes.b, rank)) {
+  for (const layout::PeerBlock& piece : outgoing(homes.source, homes.b, rank)) {
     if (piece.peer != rank) f.sent_bytes += piece.box.area() * element;
   }
   if (q.scale.plain()) return;
@@ -131,7 +131,7 @@ double alltoall_seconds(const Forecast& f, const Homes& homes, index_t rank,
                         const mpi::Network& network) {
   if (homes.source == homes.b) return 0;
   index_t sent = 0;
-  for (const layout::Piece& piece : outgoing(homes.source, homes.b, rank))
+  for (const layout::PeerBlock& piece : outgoing(homes.source, homes.b, rank))
     sent += piece.peer == rank ? 0 : 1;
   return at_once(network, {sent, f.messages, f.sent_bytes, f.received_bytes});
 }

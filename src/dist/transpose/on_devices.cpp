@@ -32,7 +32,7 @@ layout::MatrixLayout turned(const DeviceTask& task) {
 index_t packed_bytes(const DeviceTask& task, index_t rank, bool reaches) {
   index_t sum = 0;
   if (reaches || task.op != Op::transpose) return sum;
-  for (const layout::Piece& piece : outgoing(turned(task), task.b, rank)) {
+  for (const layout::PeerBlock& piece : outgoing(turned(task), task.b, rank)) {
     if (piece.peer != rank) sum += round_up(piece.box.area() * task.bytes, aligned);
   }
   return sum;
@@ -152,7 +152,7 @@ void DeviceTranspose::pack_and_send(mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "compute");
     const mpi::Computing computing;
     index_t at = 0;
-    for (const layout::Piece& piece : outgoing(source_layout_, task_.b, rank)) {
+    for (const layout::PeerBlock& piece : outgoing(source_layout_, task_.b, rank)) {
       if (piece.peer == rank) continue;
       ConstRecords from = source(piece.box);
       if (task_.op == Op::transpose) {
@@ -167,7 +167,7 @@ void DeviceTranspose::pack_and_send(mpi::Phases& phases) {
     peer_streams_[0].wait();
     own_part();
   }
-  for (const layout::Piece& piece : incoming(source_layout_, task_.b, rank)) {
+  for (const layout::PeerBlock& piece : incoming(source_layout_, task_.b, rank)) {
     if (piece.peer == rank) continue;
     in.push_back({static_cast<int>(piece.peer),
                   in_bytes(part(block_of_b(rank, b_.data()), task_.b.of(rank), piece.box))});

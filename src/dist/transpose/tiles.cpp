@@ -19,7 +19,7 @@ index_t run_length(const Permutation& p, const std::vector<index_t>& tile,
   return run;
 }
 
-struct Planner {
+struct TilePlanner {
   const Permutation& p;
   std::vector<int> own_order;
   std::vector<index_t> tile;
@@ -73,7 +73,7 @@ std::vector<layout::Range> Tiles::of(index_t number, std::span<const index_t> ex
 }
 
 Tiles plan_tiles(const Permutation& p, index_t most_bytes) {
-  Planner planner{p, {}, p.extents};
+  TilePlanner planner{p, {}, p.extents};
   std::vector<index_t> chunks(p.extents.size(), 1), ones(p.extents.size(), 1);
   for (std::size_t a = 0; a < p.extents.size(); ++a) {
     planner.own_order.push_back(static_cast<int>(a));

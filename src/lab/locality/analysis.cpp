@@ -26,7 +26,7 @@ struct Laboratory {
   std::vector<std::unique_ptr<Hierarchy>> random;
   LineTrace trace;
 
-  Laboratory(const Request& r, double rate)
+  Laboratory(const AnalysisRequest& r, double rate)
       : lru({.line_bytes = r.line_bytes, .rate = rate, .caches = r.caches}),
         levels(r.caches),
         trace(r.line_bytes, r.ideal_limit) {
@@ -34,7 +34,7 @@ struct Laboratory {
       random.push_back(std::make_unique<Hierarchy>(std::vector{with_random(g)}));
   }
 
-  void attach_to(Tracer& tracer, const Request& r) {
+  void attach_to(Tracer& tracer, const AnalysisRequest& r) {
     tracer.attach(lru);
     tracer.attach(levels);
     if (r.ideal_limit > 0) tracer.attach(trace);
@@ -88,7 +88,7 @@ void add_ideal(const LineTrace& trace, Analysis& a) {
 
 }  // namespace
 
-Analysis analyse(const Request& request) {
+Analysis analyse(const AnalysisRequest& request) {
   const Timer timer;
   Analysis a;
   const double expected = expected_accesses(request.problem);

@@ -8,7 +8,7 @@
 
 namespace tessera::locality {
 
-struct Request {
+struct AnalysisRequest {
   Problem problem;
   std::vector<Geometry> caches;  ///< one behind the other; lines of one size
   index_t line_bytes = 64;
@@ -51,6 +51,6 @@ struct Analysis {
 /// Runs the kernel once, into all the simulators. Throws Error(usage) for what is not traced,
 /// Error(memory) where the caches take more than there is, Error(internal) when the kernel computes
 /// a wrong result.
-[[nodiscard]] Analysis analyse(const Request& request);
+[[nodiscard]] Analysis analyse(const AnalysisRequest& request);
 
 }  // namespace tessera::locality

@@ -25,7 +25,7 @@ struct Stay {
 };
 
 /// Accesses of a cell of the density: so many steps of time by so many lines.
-struct Cell {
+struct DensityCell {
   index_t time, line;  ///< of the cell's corner
   unsigned array;
   index_t touches, fetched;
@@ -45,7 +45,7 @@ class Diagram final : public Sink {
   /// The cells that were touched, with how many steps and lines each stands for.
   struct Density {
     index_t time_step = 1, line_step = 1;
-    std::vector<Cell> cells;
+    std::vector<DensityCell> cells;
   };
   [[nodiscard]] Density density() const;
 

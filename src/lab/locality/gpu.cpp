@@ -23,31 +23,31 @@ constexpr index_t lanes = 32;
 constexpr index_t nothing = -1;  // the address of a lane that takes no part
 
 /// What the lanes of a warp load at one instruction: byte addresses in one array.
-struct Load {
+struct WarpLoad {
   unsigned array = 0;
   std::array<index_t, lanes> at;
 };
 
 /// A kernel as its warps see it. Each `step` of a warp is one load.
-struct Program {
+struct WarpProgram {
   std::vector<std::string> arrays;
   std::vector<index_t> bytes;  ///< of the arrays
   index_t blocks = 0, block = 0, steps = 0;
   /// load(first thread of the warp, step): threads are numbered through all blocks.
-  std::function<void(index_t, index_t, Load&)> load;
+  std::function<void(index_t, index_t, WarpLoad&)> load;
   std::string formula = {};
   double predicted = 0;
 };
 
 /// Cells by walk, a thread each; alternating loads of A and B along k.
-Program matmul_by_cells(const Problem& p, matmul::Walk walk, index_t block) {
+WarpProgram matmul_by_cells(const Problem& p, matmul::Walk walk, index_t block) {
   const index_t cells = p.m * p.n, size = p.element_bytes;
   return {.arrays = {"a", "b"},
           .bytes = {p.m * p.k * size, p.k * p.n * size},
           .blocks = ceil_div(cells, block),
           .block = block,
           .steps = 2 * p.k,
-          .load = [=, width = p.column_width](index_t first, index_t step, Load& load) {
+          .load = [=, width = p.column_width](index_t first, index_t step, WarpLoad& load) {
             load.array = step % 2 == 0 ? 0 : 1;
             for (index_t lane = 0; lane < lanes; ++lane) {
               auto& at = load.at[static_cast<std::size_t>(lane)];
@@ -60,7 +60,7 @@ Program matmul_by_cells(const Problem& p, matmul::Walk walk, index_t block) {
 }
 
 /// Tiles in shared memory: a thread loads one element of each tile.
-Program matmul_by_tiles(const Problem& p) {
+WarpProgram matmul_by_tiles(const Problem& p) {
   const index_t tile = p.tile, size = p.element_bytes;
   return {.arrays = {"a", "b"},
           .bytes = {p.m * p.k * size, p.k * p.n * size},
@@ -68,7 +68,7 @@ Program matmul_by_tiles(const Problem& p) {
           .block = tile * tile,
           .steps = 2 * ceil_div(p.k, tile),
           .load =
-              [=](index_t first, index_t step, Load& load) {
+              [=](index_t first, index_t step, WarpLoad& load) {
                 load.array = step % 2 == 0 ? 0 : 1;
                 const matmul::Cell corner = matmul::tile_corner(first / (tile * tile), p.n, tile);
                 for (index_t lane = 0; lane < lanes; ++lane) {
@@ -89,7 +89,7 @@ Program matmul_by_tiles(const Problem& p) {
 /// The columns of an image that are `c` wide, each with its border, are fetched once (column-based
 /// iteration); the naive sweep is one column whose rows are fetched again for every row of the
 /// stencil unless they stay.
-Program stencil_by_points(const Problem& p, stencil::Order walk, index_t block) {
+WarpProgram stencil_by_points(const Problem& p, stencil::Order walk, index_t block) {
   const stencil::Stencil s = stencil::named_stencil(p.stencil.empty() ? "box9x9" : p.stencil, 2);
   const index_t points = p.m * p.n, size = p.element_bytes;
   const index_t rx = s.radius[2], ry = s.radius[1], pitch = round_up(p.n + 2 * rx, 32);
@@ -98,7 +98,7 @@ Program stencil_by_points(const Problem& p, stencil::Order walk, index_t block) 
           .blocks = ceil_div(points, block),
           .block = block,
           .steps = static_cast<index_t>(s.taps.size()),
-          .load = [=, width = p.column_width](index_t first, index_t step, Load& load) {
+          .load = [=, width = p.column_width](index_t first, index_t step, WarpLoad& load) {
             const stencil::Tap& tap = s.taps[static_cast<std::size_t>(step)];
             for (index_t lane = 0; lane < lanes; ++lane) {
               auto& at = load.at[static_cast<std::size_t>(lane)];
@@ -111,7 +111,7 @@ Program stencil_by_points(const Problem& p, stencil::Order walk, index_t block) 
 }
 
 /// F of the formulas for a sweep, in sectors of `line` elements.
-void predict_sweep(Program& program, const Problem& p, stencil::Order walk, double line) {
+void predict_sweep(WarpProgram& program, const Problem& p, stencil::Order walk, double line) {
   const stencil::Stencil s = stencil::named_stencil(p.stencil.empty() ? "box9x9" : p.stencil, 2);
   const double across = 2 * static_cast<double>(s.radius[2]) + 1,
                down = 2 * static_cast<double>(s.radius[1]) + 1;
@@ -138,7 +138,7 @@ struct Multiprocessor {
 
 class Machine {
  public:
-  Machine(const Gpu& gpu, const Program& program)
+  Machine(const Gpu& gpu, const WarpProgram& program)
       : gpu_(gpu),
         program_(program),
         l2_({.bytes = gpu.l2_bytes, .ways = 16, .line_bytes = gpu.sector_bytes}) {
@@ -226,18 +226,18 @@ class Machine {
   }
 
   Gpu gpu_;
-  const Program& program_;
+  const WarpProgram& program_;
   Cache l2_;
   std::vector<index_t> bases_;
   std::vector<GpuCounts> counts_;
   std::vector<Multiprocessor> all_;
   index_t resident_ = 1, next_block_ = 0;
-  Load load_;
+  WarpLoad load_;
 };
 
-Program program_of(const Problem& p, index_t block, double line) {
+WarpProgram program_of(const Problem& p, index_t block, double line) {
   if (p.workload == "matmul" && p.kernel == "cuda_tiled") {
-    Program program = matmul_by_tiles(p);
+    WarpProgram program = matmul_by_tiles(p);
     program.predicted /= line;
     return program;
   }
@@ -248,7 +248,7 @@ Program program_of(const Problem& p, index_t block, double line) {
   }
   using Walk = stencil::Order;
   const Walk walk = zigzag ? Walk::zigzag : column ? Walk::column : Walk::rows;
-  Program program = stencil_by_points(p, walk, block);
+  WarpProgram program = stencil_by_points(p, walk, block);
   predict_sweep(program, p, walk, line);
   return program;
 }
@@ -302,7 +302,7 @@ GpuReport simulate(const Gpu& gpu, const Problem& problem, index_t block) {
   const bool columns = p.kernel == "cuda_column" || p.kernel == "cuda_zigzag";
   p.column_width = !columns ? 0 : p.column_width == 0 ? 32 : p.column_width;
   p.tile = p.kernel != "cuda_tiled" ? 0 : p.tile <= 16 && p.tile > 0 ? 16 : 32;  // those it has
-  const Program program = program_of(
+  const WarpProgram program = program_of(
       p, block, static_cast<double>(gpu.sector_bytes) / static_cast<double>(p.element_bytes));
   report.block = program.block;
   report.arrays = program.arrays;

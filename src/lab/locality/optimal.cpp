@@ -19,12 +19,12 @@ std::vector<std::uint32_t> next_uses(std::span<const std::uint32_t> lines, std::
 /// past, so it never comes to the top.
 index_t misses_of(std::span<const std::uint32_t> lines, std::span<const std::uint32_t> next,
                   std::uint32_t largest, index_t size) {
-  struct Entry {
+  struct NextUse {
     std::uint32_t next, line;
-    bool operator<(const Entry& other) const { return next < other.next; }
+    bool operator<(const NextUse& other) const { return next < other.next; }
   };
   std::vector<std::uint32_t> resident(std::size_t{largest} + 1, 0);  // next use + 1, 0: not there
-  std::vector<Entry> heap;
+  std::vector<NextUse> heap;
   index_t room = size, misses = 0;
   const auto key = [](std::uint32_t use) { return use == never ? never : use + 1; };
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -44,7 +44,7 @@ index_t misses_of(std::span<const std::uint32_t> lines, std::span<const std::uin
     std::push_heap(heap.begin(), heap.end());
     // Outdated entries are swept out before they outgrow the live ones.
     if (heap.size() > 4 * static_cast<std::size_t>(size) + 1024) {
-      std::erase_if(heap, [&](const Entry& e) { return resident[e.line] != key(e.next); });
+      std::erase_if(heap, [&](const NextUse& e) { return resident[e.line] != key(e.next); });
       std::make_heap(heap.begin(), heap.end());
     }
   }

@@ -14,7 +14,7 @@ namespace tessera::locality {
 
 class SharingCaches {
  public:
-  struct Counts {
+  struct SharingCounts {
     index_t touches = 0, cold = 0, true_sharing = 0, false_sharing = 0;
   };
 
@@ -23,7 +23,7 @@ class SharingCaches {
   void touch(int thread, const Access& access);
   /// The threads' streams in turns, an access each, until all have ended.
   void interleave(const std::vector<std::vector<Access>>& streams);
-  [[nodiscard]] const Counts& counts() const { return counts_; }
+  [[nodiscard]] const SharingCounts& counts() const { return counts_; }
 
  private:
   enum class State : std::uint8_t { never, valid, invalid };
@@ -34,7 +34,7 @@ class SharingCaches {
   LineSize line_;
   std::size_t threads_;
   std::unordered_map<std::uint64_t, std::vector<Copy>> lines_;
-  Counts counts_;
+  SharingCounts counts_;
 };
 
 }  // namespace tessera::locality

@@ -107,7 +107,7 @@ void Tracer::release_workspace(void* data) noexcept {
   if (data == nullptr || current == nullptr) return;
   Tracer& t = *current;
   const auto begin = static_cast<std::uint64_t>(static_cast<std::byte*>(data) - t.memory_);
-  for (Piece& piece : t.workspace_) {
+  for (TracedRange& piece : t.workspace_) {
     if (piece.begin == begin) piece.used = false;
   }
   while (!t.workspace_.empty() && !t.workspace_.back().used) {

@@ -73,7 +73,7 @@ class Tracer {
 
  private:
   friend void flush_recorder();
-  struct Piece {
+  struct TracedRange {
     std::uint64_t begin, end;
     bool used;
   };
@@ -92,7 +92,7 @@ class Tracer {
   std::vector<std::uint8_t> array_of_page_;
   std::vector<std::string> names_;
   std::vector<std::uint64_t> begins_, bytes_;
-  std::vector<Piece> workspace_;
+  std::vector<TracedRange> workspace_;
   std::vector<Sink*> sinks_;
   std::vector<Access> buffer_;
 };

@@ -112,13 +112,13 @@ Speedup speedup_of(const Times& one, const Times& many) {
 }
 
 /// Points that differ in their number of threads alone, the first of which is one.
-struct Group {
+struct ThreadSeries {
   std::vector<Values> points;
   [[nodiscard]] const Values& first() const { return points.front(); }
 };
 
-std::vector<Group> groups_of(const run::OptionSet& set, const run::Parsed& parsed) {
-  std::vector<Group> groups;
+std::vector<ThreadSeries> groups_of(const run::OptionSet& set, const run::Parsed& parsed) {
+  std::vector<ThreadSeries> groups;
   std::set<std::string> seen;
   for (const Values& point : set.points(parsed)) {  // threads are the axis that runs fastest
     Values whole = completed(point);
@@ -151,7 +151,7 @@ double share_waited(const std::vector<double>& waits, const std::vector<double>&
 
 /// Times the program on every number of threads; the samples go to the results. False where a check
 /// failed.
-bool measure_group(const mpi::Communicator& comm, const Group& group, const Program& program,
+bool measure_group(const mpi::Communicator& comm, const ThreadSeries& group, const Program& program,
                    run::Session& session, std::map<int, Times>& times) {
   bool right = true;
   for (const Values& point : group.points) {
@@ -178,18 +178,19 @@ bool measure_group(const mpi::Communicator& comm, const Group& group, const Prog
   return right;
 }
 
-std::vector<Forecast> forecasts_of(const Values& point, const Program& program,
-                                   const std::map<int, Times>& times,
-                                   const std::map<int, double>& contentions, Costs& costs) {
+std::vector<SpeedupForecast> forecasts_of(const Values& point, const Program& program,
+                                          const std::map<int, Times>& times,
+                                          const std::map<int, double>& contentions, Costs& costs) {
   std::set<int> processors;
   for (const int count : doublings(static_cast<int>(point.integer("processors"))))
     processors.insert(count);
   for (const auto& [threads, unused] : times) processors.insert(threads);
   if (processors.size() > 1) processors.erase(1);
   const bool oblivious = point.text("workload") == "forkjoin";  // the probes never ask for the team
-  std::vector<Forecast> forecasts;
+  std::vector<SpeedupForecast> forecasts;
   for (const int p : processors) {
-    Forecast f{.processors = p, .found = {}, .costs = costs.at(p), .bounds = {}, .measured = {}};
+    SpeedupForecast f{
+        .processors = p, .found = {}, .costs = costs.at(p), .bounds = {}, .measured = {}};
     const double burden = f.costs.burden();
     const bool same = oblivious && !forecasts.empty() && forecasts.back().costs.burden() == burden;
     f.found =
@@ -202,7 +203,7 @@ std::vector<Forecast> forecasts_of(const Values& point, const Program& program,
   return forecasts;
 }
 
-bool run_group(const mpi::Communicator& comm, const Group& group, run::Session& session) {
+bool run_group(const mpi::Communicator& comm, const ThreadSeries& group, run::Session& session) {
   const auto bytes = static_cast<index_t>(bytes_of(group.first()));
   session.plan_memory(
       run::require_memory(comm, group.first(), {bytes}, [&](index_t) { return bytes; }));
@@ -226,7 +227,7 @@ bool run_group(const mpi::Communicator& comm, const Group& group, run::Session& 
   return right;
 }
 
-void print_plan(const Group& group) {
+void print_plan(const ThreadSeries& group) {
   const Values& point = group.first();
   std::vector<std::string> threads;
   for (const Values& p : group.points) threads.push_back(p.text("threads"));
@@ -250,7 +251,7 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, run::
   });
   run::Session session(comm, set, parsed, arguments);
   bool right = true;
-  for (const Group& group : groups_of(set, parsed)) {
+  for (const ThreadSeries& group : groups_of(set, parsed)) {
     if (group.first().flag("plan")) {
       print_plan(group);
       const auto bytes = static_cast<index_t>(bytes_of(group.first()));

@@ -59,7 +59,7 @@ struct Speedup {
 };
 
 /// What a recording of the kernel as it forks for so many processors says, and what was measured.
-struct Forecast {
+struct SpeedupForecast {
   int processors;
   machine::WorkSpan found;
   machine::TaskCosts costs;
@@ -77,8 +77,8 @@ struct Forecast {
 };
 
 [[nodiscard]] std::string text_of(const run::Values& point, const Program& program,
-                                  const std::vector<Forecast>& forecasts);
+                                  const std::vector<SpeedupForecast>& forecasts);
 [[nodiscard]] io::TableRows rows_of(const run::Values& point, const Program& program,
-                                    const std::vector<Forecast>& forecasts);
+                                    const std::vector<SpeedupForecast>& forecasts);
 
 }  // namespace tessera::scalability

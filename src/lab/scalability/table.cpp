@@ -11,18 +11,18 @@ namespace tessera::scalability {
 
 constexpr double busy = 0.03;  // a larger share of waiting is worth a line
 
-std::string Forecast::place() const {
+std::string SpeedupForecast::place() const {
   if (std::isnan(measured.median)) return "";
   if (measured.high < least()) return measured.waited > busy ? "busy" : "below";
   return measured.low > bounds.upper ? "above" : "between";
 }
 
 std::string text_of(const run::Values& point, const Program& program,
-                    const std::vector<Forecast>& forecasts) {
+                    const std::vector<SpeedupForecast>& forecasts) {
   Table table({"processors", "forks", "work", "span", "parallelism", "burdened span",
                "burdened par.", "ideal cores", "slowed", "at least", "at most", "measured",
                "95 % interval", "is", "kept waiting"});
-  for (const Forecast& f : forecasts) {
+  for (const SpeedupForecast& f : forecasts) {
     const bool known = !std::isnan(f.measured.median);
     table.add(
         {std::to_string(f.processors), std::to_string(f.found.forks), human_seconds(f.found.work),
@@ -48,7 +48,7 @@ std::string text_of(const run::Values& point, const Program& program,
                        program.growth,
                        human_number(forecasts.back().found.parallelism() / program.theory));
   }
-  for (const Forecast& f : forecasts) {
+  for (const SpeedupForecast& f : forecasts) {
     if (f.measured.waited > busy) {
       out +=
           fmt::format("the machine was busy: {} threads waited {:.0f} % of their time for a core\n",
@@ -58,7 +58,7 @@ std::string text_of(const run::Values& point, const Program& program,
                          f.processors);
     }
   }
-  const bool shared = std::any_of(forecasts.begin(), forecasts.end(), [](const Forecast& f) {
+  const bool shared = std::any_of(forecasts.begin(), forecasts.end(), [](const SpeedupForecast& f) {
     return !std::isnan(f.contention) && f.processors > 1;
   });
   if (shared) {
@@ -73,9 +73,9 @@ std::string text_of(const run::Values& point, const Program& program,
 }
 
 io::TableRows rows_of(const run::Values& point, const Program& program,
-                      const std::vector<Forecast>& forecasts) {
+                      const std::vector<SpeedupForecast>& forecasts) {
   io::TableRows table{io::schema::scalability, {}};
-  for (const Forecast& f : forecasts) {
+  for (const SpeedupForecast& f : forecasts) {
     io::Row row;
     for (const char* name : {"workload", "kernel", "type", "stencil"})
       row.push_back({name, point.text(name), ""});

@@ -21,14 +21,14 @@ namespace tessera::workloads {
 namespace {
 
 /// What a point of the request leaves, however it ends.
-Leaves leaves(const Workload& workload, const run::Parsed& parsed) {
-  return workload.leaves ? workload.leaves(parsed) : Leaves::nothing;
+Leftovers leaves(const Workload& workload, const run::Parsed& parsed) {
+  return workload.leaves ? workload.leaves(parsed) : Leftovers::nothing;
 }
 
 /// Of the point that it is at, a run that is asked to stop keeps what it has, because that was
 /// asked for.
 bool keeps_the_point(const Workload& workload, const run::Parsed& parsed) {
-  return (names(parsed, "resume") && leaves(workload, parsed) != Leaves::always) ||
+  return (names(parsed, "resume") && leaves(workload, parsed) != Leftovers::always) ||
          names(parsed, "checkpoint");
 }
 
@@ -42,7 +42,7 @@ bool keeps_on_the_way(const Workload& workload, const run::Parsed& parsed) {
 /// There may be something to go on from.
 bool can_go_on(const Workload& workload, const run::Parsed& parsed) {
   return names(parsed, "results") || names(parsed, "checkpoint") ||
-         leaves(workload, parsed) != Leaves::nothing;
+         leaves(workload, parsed) != Leftovers::nothing;
 }
 
 /// What one value of an output option names. Throws Error(usage).
@@ -189,7 +189,7 @@ void plan_points(const Sweep& sweep, const std::vector<run::Values>& points, run
 /// Every N-th point from the I-th on, of --part I/N.
 std::vector<run::Values> part_of(const run::Parsed& parsed, std::vector<run::Values> all) {
   if (!names(parsed, "part")) return all;
-  const run::Part part = run::parse_part(parsed.lists.at("part").front());
+  const run::SweepPart part = run::parse_part(parsed.lists.at("part").front());
   std::vector<run::Values> mine;
   for (auto p = static_cast<std::size_t>(part.number - 1); p < all.size();
        p += static_cast<std::size_t>(part.count))

@@ -124,7 +124,7 @@ struct OutputOption {
 };
 
 /// What a point that goes from file to file leaves, however it ends, for one that goes on.
-enum class Leaves {
+enum class Leftovers {
   nothing,
   when_asked,  ///< finished parts of its output, with --resume
   always       ///< its runs
@@ -134,7 +134,7 @@ struct Workload {
   const run::OptionSet* options = nullptr;  ///< lives as long as the program
   std::vector<OutputOption> outputs = {};
   /// What a point of the request leaves; empty: nothing.
-  std::function<Leaves(const run::Parsed&)> leaves = {};
+  std::function<Leftovers(const run::Parsed&)> leaves = {};
   bool auto_takes_gpus = false;  ///< --device auto takes a GPU where there is one
 };
 

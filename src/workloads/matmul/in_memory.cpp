@@ -129,7 +129,7 @@ Matrices<T> allocate(const mpi::Communicator& comm, const Problem& problem) {
 /// A matrix that is filled as it passes by: from a file, or with random values on all threads at
 /// once.
 template <class T>
-class Loading : public dist::matmul::Parts<T> {
+class Loading : public dist::matmul::MatrixStrips<T> {
  public:
   struct Source {
     const run::Input* input;
@@ -141,7 +141,7 @@ class Loading : public dist::matmul::Parts<T> {
           mpi::Phases& phases)
       : comm_(comm), source_(source), matrix_(matrix), phases_(phases) {}
 
-  void each(const typename dist::matmul::Parts<T>::Body& body) const override {
+  void each(const typename dist::matmul::MatrixStrips<T>::Body& body) const override {
     const index_t count = ceil_div(matrix_.box().rows.size(), strip_rows());
     phases_.add("read", 0);
     const auto load_all = [&] {
@@ -169,7 +169,8 @@ class Loading : public dist::matmul::Parts<T> {
     return std::max<index_t>(1, bytes / std::max<index_t>(1, row));
   }
   /// The strip that begins with row i of the box. The phases are those of one thread.
-  void strip(index_t i, const typename dist::matmul::Parts<T>::Body& body, bool timed) const {
+  void strip(index_t i, const typename dist::matmul::MatrixStrips<T>::Body& body,
+             bool timed) const {
     const layout::Box& box = matrix_.box();
     const index_t count = std::min(strip_rows(), box.rows.size() - i);
     const layout::Box rows{{box.rows.begin + i, box.rows.begin + i + count}, box.cols};

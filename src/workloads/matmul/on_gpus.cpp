@@ -7,11 +7,11 @@ namespace tessera::workloads::matmul {
 namespace {
 
 template <class T>
-class Held : public OnGpus<T> {
+class ProductOnGpus : public OnGpus<T> {
  public:
   using Product = dist::matmul::DeviceProduct<T>;
-  Held(const Problem& problem, const typename Product::Gemm& gemm)
-      : product_(*problem.gpus, gemm, problem.method) {}
+  ProductOnGpus(const Problem& problem, const typename Product::Formula& formula)
+      : product_(*problem.gpus, formula, problem.method) {}
   void put_operands(const MatrixView<const T>& a, const MatrixView<const T>& b) override {
     product_.put_a(a);
     product_.put_b(b);
@@ -33,9 +33,9 @@ std::unique_ptr<OnGpus<T>> on_gpus(const Problem& problem,
     throw Error(ExitCode::internal, "no GPU multiplies complex numbers");
   } else {
     const auto& q = problem.shape;
-    return std::make_unique<Held<T>>(
-        problem, typename Held<T>::Product::Gemm{q.m, q.n, q.k, q.op_a, q.op_b, product.alpha,
-                                                 product.beta});
+    return std::make_unique<ProductOnGpus<T>>(
+        problem, typename ProductOnGpus<T>::Product::Formula{q.m, q.n, q.k, q.op_a, q.op_b,
+                                                             product.alpha, product.beta});
   }
 }
 

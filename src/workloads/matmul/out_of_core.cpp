@@ -139,7 +139,7 @@ class Files : public dist::matmul::OutOfCoreFiles<T> {
 
 /// Strips of rows of some boxes, the next one read while the present one is looked at.
 template <class T>
-class Strips : public dist::matmul::Parts<T> {
+class Strips : public dist::matmul::MatrixStrips<T> {
  public:
   /// Returns the bytes that came from a file.
   using Read = std::function<index_t(const Box&, MatrixView<T>)>;
@@ -153,7 +153,7 @@ class Strips : public dist::matmul::Parts<T> {
     }
   }
 
-  void each(const typename dist::matmul::Parts<T>::Body& body) const override {
+  void each(const typename dist::matmul::MatrixStrips<T>::Body& body) const override {
     index_t most = 0;
     for (const Box& strip : strips_) most = std::max(most, strip.area());
     machine::Buffer<T> places[2] = {machine::Buffer<T>(most), machine::Buffer<T>(most)};

@@ -35,7 +35,7 @@ struct Problem {
   std::vector<index_t> a_chunk, b_chunk;      ///< as stored; empty where it is contiguous
   const mpi::DeviceExchange* gpus = nullptr;  ///< operands and result stay there, and travel so
   std::string kernels;  ///< of all ranks: "cuda_tensor+cache_oblivious" where they differ
-  dist::matmul::Planned planned;
+  dist::matmul::ProductPlan planned;
   run::Allowance allowance;
   bool fits = false;  ///< every rank may hold its part, as all ranks know
 };

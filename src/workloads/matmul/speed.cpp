@@ -10,15 +10,15 @@ namespace {
 
 constexpr double long_enough = 0.05;  // seconds
 
-struct Sample {
+struct Timing {
   double seconds = 0, kernels = 0, to_device = 0, from_device = 0;
 };
 
 /// One product of squares by the rank's kernel.
 template <class T>
-class Probe {
+class SquareProduct {
  public:
-  Probe(const dist::matmul::Method& method, index_t n) : method_(method) {
+  SquareProduct(const dist::matmul::Method& method, index_t n) : method_(method) {
     const auto self = mpi::Communicator::self();
     for (auto* x : {&a_, &b_, &c_})
       *x = dist::DistributedMatrix<T>(self, layout::row_blocks(n, n, 1));
@@ -27,7 +27,7 @@ class Probe {
     method_.weights.clear();
     method_.algorithm = dist::matmul::Algorithm::recursive;
   }
-  Sample run() {
+  Timing run() {
     mpi::Phases phases;
     const Timer timer;
     multiply(mpi::Communicator::self(), dist::matmul::Product<T>{T{1}, a_, {}, b_, {}, T{0}, c_},
@@ -49,11 +49,11 @@ double speed(const Problem& problem) {
   };
   index_t n = 256;
   const index_t most = std::min<index_t>(4096, std::max({n, q.m, q.n, q.k}));
-  Sample best;
+  Timing best;
   for (;; n *= 2) {
-    Probe<T> probe(problem.method, n);
+    SquareProduct<T> probe(problem.method, n);
     best = probe.run();
-    const Sample again = probe.run();  // the first one starts libraries and devices
+    const Timing again = probe.run();  // the first one starts libraries and devices
     if (again.seconds < best.seconds) best = again;
     if (best.seconds > long_enough || 2 * n > most) break;
   }

@@ -81,7 +81,7 @@ struct Carrier::Column {
   std::atomic<std::uint64_t> hash_after = 0;
 };
 
-Carrier::Carrier(const mpi::Communicator& comm, const Table& table, mpi::Phases& phases)
+Carrier::Carrier(const mpi::Communicator& comm, const CarriedTable& table, mpi::Phases& phases)
     : comm_(comm),
       table_(table),
       phases_(phases),

@@ -19,7 +19,7 @@ namespace tessera::workloads::sort {
 class Carrier {
  public:
   /// What all columns have in common.
-  struct Table {
+  struct CarriedTable {
     const Inputs& inputs;
     const Problem& problem;
     const layout::BlockMap& map;
@@ -30,7 +30,7 @@ class Carrier {
     dist::sort::OrderOfRows* order = nullptr;  ///< of the rows, if it is to be seen here
   };
   /// Collective.
-  Carrier(const mpi::Communicator& comm, const Table& table, mpi::Phases& phases);
+  Carrier(const mpi::Communicator& comm, const CarriedTable& table, mpi::Phases& phases);
 
   /// The column of that number to its place among the outputs; its order is told of those keys,
   /// which are parts of it. Collective.
@@ -58,7 +58,7 @@ class Carrier {
   void set_apart(double seconds, const char* phase);
 
   mpi::Communicator comm_;
-  Table table_;
+  CarriedTable table_;
   mpi::Phases& phases_;
   layout::Range mine_;
   std::optional<dist::sort::Gather> gather_;

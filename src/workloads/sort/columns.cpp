@@ -22,7 +22,7 @@ using io::Column;
 namespace {
 
 /// One word of --by: "time", "-energy", "name[0:4]", "0:10".
-struct Word {
+struct ColumnWord {
   Order order = Order::ascending;
   std::string name;
   std::optional<layout::Range> bytes;
@@ -41,9 +41,9 @@ std::optional<layout::Range> parse_bytes_range(std::string_view text) {
   return range;
 }
 
-Word parse_word(std::string_view text, const io::TableInfo& table) {
+ColumnWord parse_word(std::string_view text, const io::TableInfo& table) {
   text = trim(text);
-  Word word;
+  ColumnWord word;
   const auto& columns = table.is_group ? table.columns : table.members;
   const auto is_column = [&](std::string_view name) {
     return std::ranges::any_of(columns, [&](const Column& c) { return c.name == name; });
@@ -63,14 +63,14 @@ Word parse_word(std::string_view text, const io::TableInfo& table) {
 }
 
 /// The column that the word names, or nullptr.
-const Column* find_column(const Word& word, const io::TableInfo& table) {
+const Column* find_column(const ColumnWord& word, const io::TableInfo& table) {
   if (word.name.empty() && word.bytes && !table.is_group) return &table.columns.front();
   const auto& columns = table.is_group ? table.columns : table.members;
   const auto found = std::ranges::find(columns, word.name, &Column::name);
   return found == columns.end() ? nullptr : &*found;
 }
 
-const Column& column_named(const Word& word, const io::TableInfo& table) {
+const Column& column_named(const ColumnWord& word, const io::TableInfo& table) {
   if (const Column* column = find_column(word, table)) return *column;
   std::vector<std::string> names;
   for (const Column& column : table.is_group ? table.columns : table.members)
@@ -80,15 +80,15 @@ const Column& column_named(const Word& word, const io::TableInfo& table) {
 }
 
 /// What stands between the commas of --by, but for commas that a column's name holds.
-std::vector<Word> words_of(std::string_view by, const io::TableInfo& table) {
-  std::vector<Word> words;
+std::vector<ColumnWord> words_of(std::string_view by, const io::TableInfo& table) {
+  std::vector<ColumnWord> words;
   const auto comma = [&](std::size_t from) { return std::min(by.find(',', from), by.size()); };
   for (std::size_t begin = 0, end = 0; begin <= by.size(); begin = end + 1) {
     end = comma(begin);
-    Word word = parse_word(by.substr(begin, end - begin), table);
+    ColumnWord word = parse_word(by.substr(begin, end - begin), table);
     for (std::size_t later = end; later < by.size() && find_column(word, table) == nullptr;) {
       later = comma(later + 1);
-      Word longer = parse_word(by.substr(begin, later - begin), table);
+      ColumnWord longer = parse_word(by.substr(begin, later - begin), table);
       if (find_column(longer, table) == nullptr) continue;
       word = std::move(longer);
       end = later;
@@ -117,7 +117,7 @@ SortColumn whole_column(const Column& column, Order order, const std::string& fi
 std::vector<SortColumn> columns_named(const std::string& by, const io::TableInfo& table,
                                       const std::string& file) {
   std::vector<SortColumn> result;
-  for (const Word& word : words_of(by, table)) {
+  for (const ColumnWord& word : words_of(by, table)) {
     const Column& column = column_named(word, table);
     result.push_back(word.bytes ? by_bytes(column, *word.bytes, word.order, file)
                                 : whole_column(column, word.order, file));

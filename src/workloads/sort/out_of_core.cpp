@@ -36,8 +36,8 @@ class External {
         problem_(asked.problem),
         verify_(problem_.verify),
         pieces_(make_pieces(inputs_, problem_, verify_, !problem_.argsort.empty(), queue_)),
-        order_(problem_.unique ? OrderOfParts::EqualRows::wrong
-                               : OrderOfParts::EqualRows::allowed) {
+        order_(problem_.unique ? OrderOfParts::RepeatedRows::wrong
+                               : OrderOfParts::RepeatedRows::allowed) {
     const index_t allowance = problem_.allowance.beside_program();
     mpi::alike("plan", [&] {
       plan_ = dist::sort::plan_runs(problem_.n, pieces_->row_bytes(), allowance, comm_.size());
@@ -101,7 +101,7 @@ class External {
                   [&] { pieces_->prepare(std::min(plan_.at_once, plan_.rows)); });
     name_files(division(phases));
     make_runs(phases);
-    std::optional<Parts> parts = cut_runs();
+    std::optional<RunParts> parts = cut_runs();
     if (!parts) {
       if (comm_.is_root())
         fmt::print("the input is not what its sample says: runs are made again, sorted\n");
@@ -202,7 +202,7 @@ class External {
   }
 
   /// The parts of the runs as they are; nothing where these are divided too unevenly. Collective.
-  [[nodiscard]] std::optional<Parts> cut_runs() {
+  [[nodiscard]] std::optional<RunParts> cut_runs() {
     std::vector<RunSamples> runs;
     std::uint64_t hash = 0;
     mpi::together(comm_, "read runs", [&] {
@@ -213,29 +213,29 @@ class External {
       }
     });
     hash_ = hash;
-    if (divided_) return Parts::of_buckets(plan_, std::move(runs));
+    if (divided_) return RunParts::of_buckets(plan_, std::move(runs));
     const EqualRows equal = problem_.unique ? EqualRows::stay_together : EqualRows::may_part;
-    return Parts(plan_, std::move(runs), equal, *pieces_, *files_);
+    return RunParts(plan_, std::move(runs), equal, *pieces_, *files_);
   }
 
-  void merge(const Parts& parts, mpi::Phases& phases) {
+  void merge(const RunParts& parts, mpi::Phases& phases) {
     parts_ = layout::BlockMap(parts.count(), comm_.size()).range(comm_.rank());
     Progress progress("parts", static_cast<double>(parts_.size()), shown());
     index_t found = 0;
     mpi::together(comm_, "merge", [&] {
-      struct Part {
+      struct PartSlices {
         index_t number = 0, first = 0;  // row of the result
         std::vector<Slice> slices;
       };
       std::vector<index_t> cut =
           parts_.empty() ? std::vector<index_t>() : parts.before(parts_.begin);
       index_t next = parts_.begin;
-      const auto expected = [&]() -> std::optional<Part> {  // the next one that is not there
+      const auto expected = [&]() -> std::optional<PartSlices> {  // the next one that is not there
         const mpi::PhaseScope scope(phases, "split");
         while (next < parts_.end) {
           std::vector<index_t> to = parts.before(++next);
-          Part part{next - 1, std::accumulate(cut.begin(), cut.end(), index_t{0}),
-                    parts.slices(next - 1, cut, to, *files_)};
+          PartSlices part{next - 1, std::accumulate(cut.begin(), cut.end(), index_t{0}),
+                          parts.slices(next - 1, cut, to, *files_)};
           cut = std::move(to);
           if (problem_.unique && files_->has(files_->part(part.number))) {
             ++found;
@@ -246,7 +246,7 @@ class External {
         }
         return std::nullopt;
       };
-      for (std::optional<Part> part = expected(), after; part; part = std::move(after)) {
+      for (std::optional<PartSlices> part = expected(), after; part; part = std::move(after)) {
         after = expected();
         if (problem_.unique)
           make_part(part->number, part->slices, phases);

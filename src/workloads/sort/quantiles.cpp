@@ -39,10 +39,10 @@ KeyMemory key_memory(const SortColumn& column, index_t rows, index_t allowance) 
   return {false, piece * column.form.bytes + bits};
 }
 
-class Keys {
+class QuantileKeys {
  public:
-  Keys(const mpi::Communicator& comm, const Inputs& inputs, const Problem& problem,
-       index_t allowance)
+  QuantileKeys(const mpi::Communicator& comm, const Inputs& inputs, const Problem& problem,
+               index_t allowance)
       : inputs_(inputs),
         problem_(problem),
         column_(problem.by.front()),
@@ -104,8 +104,8 @@ std::vector<index_t> positions_of(const Problem& problem) {
 }
 
 /// Positions whose key is not the one found: counted anew in one pass, without histograms.
-index_t faults(const mpi::Communicator& comm, const Keys& keys, std::span<const index_t> positions,
-               std::span<const Selected> found) {
+index_t faults(const mpi::Communicator& comm, const QuantileKeys& keys,
+               std::span<const index_t> positions, std::span<const Selected> found) {
   std::vector<index_t> counts(2 * found.size());  // keys below each, and not above
   keys.tell([&](std::span<const std::uint64_t> piece) {
     for (std::size_t f = 0; f < found.size(); ++f) {
@@ -158,7 +158,7 @@ bool run_quantiles(const Point& point) {
   mpi::Phases once;
   const index_t allowance = problem.allowance.beside_program();
   point.session.plan_memory(quantiles_memory(problem, allowance) + problem.allowance.program);
-  std::optional<Keys> keys;
+  std::optional<QuantileKeys> keys;
   mpi::together(comm, "read", [&] {
     const mpi::PhaseScope scope(once, "read");
     keys.emplace(comm, point.inputs, problem, allowance);

@@ -55,7 +55,7 @@ class TableSort {
       open(point, outputs, comm_.sum(rows_here()));
     }
     key_data_.clear();
-    Carried carried = carry_columns(outputs, verify, faults == 0);
+    CarriedFaults carried = carry_columns(outputs, verify, faults == 0);
     if (order_) {
       const mpi::PhaseScope scope(once_, "verify");
       carried.faults += order_->faults();
@@ -76,7 +76,7 @@ class TableSort {
   }
 
  private:
-  struct Carried {
+  struct CarriedFaults {
     index_t faults = 0;
     double seconds = 0;  // of permuting, the slowest rank's
   };
@@ -211,7 +211,7 @@ class TableSort {
   }
 
   /// Returns the things that were wrong, and what permuting took.
-  Carried carry_columns(run::Outputs& outputs, bool verify, bool is_permutation) {
+  CarriedFaults carry_columns(run::Outputs& outputs, bool verify, bool is_permutation) {
     if (sequence_.empty()) {
       sequence_.resize(column_places_.size());
       std::iota(sequence_.begin(), sequence_.end(), std::size_t{0});

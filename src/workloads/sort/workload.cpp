@@ -132,7 +132,7 @@ Workload workload(const run::OptionSet& options) {
         parsed.lists.at("out-of-core").front() != "never" &&
         (names(parsed, "out") || (names(parsed, "argsort") && names(parsed, "in"))) &&
         !names(parsed, "apply") && !names(parsed, "quantiles");
-    return keeps_runs ? Leaves::always : Leaves::nothing;
+    return keeps_runs ? Leftovers::always : Leftovers::nothing;
   };
   return {.options = &options,
           .outputs = {{"out", OutputOption::Names::table}, {"argsort"}},

@@ -94,16 +94,17 @@ index_t step_of(const std::string& file) {
 }
 
 /// What rank 0 finds in a checkpoint, on all ranks.
-struct Found {
+struct FoundCheckpoint {
   index_t step = -1;  ///< -1: none
   std::string why;    ///< not
   std::vector<std::string> sums;
 };
 
 /// start: of this run, empty where it need not be that of the checkpoint.
-Found look_into(const mpi::Communicator& comm, const std::string& file, const Problem& problem,
-                const std::string& wanted, const std::string& start) {
-  Found found;
+FoundCheckpoint look_into(const mpi::Communicator& comm, const std::string& file,
+                          const Problem& problem, const std::string& wanted,
+                          const std::string& start) {
+  FoundCheckpoint found;
   found.sums.resize(level_names(problem).size());
   mpi::on_root(comm, "resume", [&] {
     try {
@@ -139,7 +140,7 @@ Found look_into(const mpi::Communicator& comm, const std::string& file, const Pr
 
 /// Whether the checkpoint's field, now in u, is what was written. Collective.
 template <class T>
-bool load_checkpoint(const Point& point, const std::string& file, const Found& found,
+bool load_checkpoint(const Point& point, const std::string& file, const FoundCheckpoint& found,
                      DistributedField<T>& u) {
   const auto names = level_names(point.problem);
   const auto levels = levels_of(u);
@@ -308,7 +309,8 @@ Begin resume(const Point& point, DistributedField<T>& u, const std::string& star
   const std::string identity = problem_of(point, u);
   std::string why;
   for (const std::string& file : files) {
-    const Found found = look_into(point.comm, file, point.problem, identity, any ? start : "");
+    const FoundCheckpoint found =
+        look_into(point.comm, file, point.problem, identity, any ? start : "");
     if (found.step >= 0 && load_checkpoint(point, file, found, u)) {
       mpi::together(point.comm, "resume", [&] {
         require(found.step <= point.problem.shape.steps, ExitCode::usage,

@@ -29,7 +29,7 @@ dist::stencil::Rates gpu_rates(mpi::DeviceWay way) {
 
 /// The kernels of a device, and whether this rank runs them: where --gpu-ranks says so, only some
 /// of a node do.
-struct Place {
+struct DevicePlacement {
   const tessera::stencil::Variant* row = nullptr;  ///< nullptr: none does
   bool drives = false;                             ///< this rank
   bool all = false;                                ///< all of them
@@ -39,7 +39,7 @@ struct Place {
 /// exchanges.
 template <class T>
 void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                     const Place& place, Problem& problem) {
+                     const DevicePlacement& place, Problem& problem) {
   run::Residence residence{
       .ranks = problem.shape.ranks, .limit = point.bytes("device-memory"), .saves_one_rank = true};
   residence.possible = place.row != nullptr && place.all && !problem.scheme().terms.any();
@@ -64,7 +64,7 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
 
 /// The slabs of a rank that drives a GPU, by the plan.
 template <class T>
-void cut_slabs(const mpi::Communicator& comm, const Place& place, Problem& problem) {
+void cut_slabs(const mpi::Communicator& comm, const DevicePlacement& place, Problem& problem) {
   const auto& shape = problem.shape;
   if (!place.drives || shape.device_memory == 0) return;
   const index_t steps = std::min(problem.plan.halo_steps, std::max<index_t>(1, shape.steps));
@@ -76,7 +76,7 @@ void cut_slabs(const mpi::Communicator& comm, const Place& place, Problem& probl
 /// How fields that stay on the host go through the GPUs between two exchanges, and the steps
 /// between those: the more, the less crosses the bus.
 template <class T>
-void choose_slabs(const mpi::Communicator& comm, const Values& point, const Place& place,
+void choose_slabs(const mpi::Communicator& comm, const Values& point, const DevicePlacement& place,
                   Problem& problem) {
   auto& shape = problem.shape;
   const index_t room = run::device_room(comm, point);
@@ -99,7 +99,7 @@ void choose_slabs(const mpi::Communicator& comm, const Values& point, const Plac
 
 /// Boxes by the speed that each rank shows in a stretch between two exchanges of the plan so far.
 template <class T>
-void choose_shares(const mpi::Communicator& comm, const Values& point, const Place& place,
+void choose_shares(const mpi::Communicator& comm, const Values& point, const DevicePlacement& place,
                    Problem& problem) {
   auto& shape = problem.shape;
   shape.weights = run::weights_of(comm, point, place.drives, [&] { return speed_of(problem); });
@@ -126,7 +126,7 @@ void choose_place(const mpi::Communicator& comm, const Values& point, const Inpu
     return std::min(dist::stencil::forecast(problem.shape, problem.plan, comm.rank()).field_bytes,
                     asked > 0 ? asked : enough);
   };
-  Place place;
+  DevicePlacement place;
   place.row = run::asked_device_kernel(comm, point, tessera::stencil::variants(),
                                        tessera::stencil::best_device(), needed);
   if (place.row != nullptr) {

@@ -215,7 +215,7 @@ void check_place(const Values& point, const Problem& problem) {
 }
 
 /// Whether halos may go through memory that the ranks of a node share, as all ranks know.
-struct Sharing {
+struct HaloSharing {
   bool wanted = false;  ///< and tried
   bool fails = false;   ///< on some node
   index_t ranks_per_node = 1;
@@ -223,8 +223,8 @@ struct Sharing {
 };
 
 /// What the plan knows of the machine and its memory, the same on every rank after one message.
-Sharing resolve_machine(const mpi::Communicator& comm, const Values& point,
-                        const run::Ceilings& ceilings, Problem& problem) {
+HaloSharing resolve_machine(const mpi::Communicator& comm, const Values& point,
+                            const run::Ceilings& ceilings, Problem& problem) {
   auto& shape = problem.shape;
   const bool other_ranks = point.flag("plan") && point.has("ranks");
   shape.ranks = other_ranks ? point.integer("ranks") : comm.size();
@@ -269,7 +269,7 @@ Sharing resolve_machine(const mpi::Communicator& comm, const Values& point,
 
 /// Whether they do: asked for, or where some node has several ranks with halos and every node's
 /// shared memory the room, twice: others may want some.
-bool shares_halos(const Values& point, const Sharing& sharing, const Problem& problem) {
+bool shares_halos(const Values& point, const HaloSharing& sharing, const Problem& problem) {
   if (!sharing.wanted || problem.gpus != nullptr) return false;
   if (point.text("exchange") == "shared") {
     mpi::alike("plan", [&] {
@@ -297,14 +297,14 @@ bool fits(const Problem& problem) {
 }
 
 /// What is in the files.
-struct Found {
+struct InputInfos {
   std::vector<DatasetInfo> in, past, given;
   DatasetInfo weights;
   std::array<DatasetInfo, terms_of_files.size()> terms;
 };
 
 /// Of all inputs at once.
-Found share_all(const mpi::Communicator& comm, const Inputs& inputs) {
+InputInfos share_all(const mpi::Communicator& comm, const Inputs& inputs) {
   std::vector<run::Input*> files;
   const auto name = [&](const std::unique_ptr<run::Input>& input) {
     if (input) files.push_back(input.get());
@@ -318,7 +318,7 @@ Found share_all(const mpi::Communicator& comm, const Inputs& inputs) {
   const auto take = [&](const std::unique_ptr<run::Input>& input) {
     return input ? *next++ : DatasetInfo{};
   };
-  Found found;
+  InputInfos found;
   for (const auto& input : inputs.in) found.in.push_back(take(input));
   for (const auto& input : inputs.past) found.past.push_back(take(input));
   for (const auto& input : inputs.given) found.given.push_back(take(input));
@@ -362,7 +362,7 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   problem.checkpoint = point.text("checkpoint");
   problem.checkpoint_every = parse_interval(point.text("checkpoint-every"));
   problem.resume = point.text("resume");
-  const Found found = share_all(comm, inputs);
+  const InputInfos found = share_all(comm, inputs);
   const auto resolve_all = [&] {
     int dims = 0;
     resolve_field(point, inputs, found.in, problem, dims);
@@ -385,7 +385,7 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     mpi::alike("plan", resolve_all);
   find_domain(comm, point, inputs, problem);
   mpi::alike("plan", [&] { check_place(point, problem); });
-  const Sharing sharing = resolve_machine(comm, point, ceilings, problem);
+  const HaloSharing sharing = resolve_machine(comm, point, ceilings, problem);
   mpi::alike("plan", [&] { problem.plan = make_plan(problem.shape); });
   choose_place(comm, point, inputs, problem);
   problem.shares_halos = shares_halos(point, sharing, problem);

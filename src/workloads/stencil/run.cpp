@@ -139,9 +139,9 @@ class OnGpus {
 };
 
 template <class T>
-class Run {
+class StencilRun {
  public:
-  explicit Run(const Point& point) : point_(point) {
+  explicit StencilRun(const Point& point) : point_(point) {
     // Checkpoints and snapshots are named by what is in the field and its terms.
     const bool named = begins_once() || point.problem.snapshots;
     if (named) make_field();
@@ -297,7 +297,7 @@ class Run {
 
 bool run_steps(const Point& point) {
   return dispatch_kept(point.problem.element,
-                       [&]<class T>(Type<T>) { return Run<T>(point).run(); });
+                       [&]<class T>(Type<T>) { return StencilRun<T>(point).run(); });
 }
 
 }  // namespace tessera::workloads::stencil

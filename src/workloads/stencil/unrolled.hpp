@@ -13,10 +13,10 @@ namespace tessera::workloads::stencil {
 /// each with the way from there to its place in the field.
 template <class Body>
 void each_unrolled(const dist::stencil::Scheme& scheme, const Box3& box, const Body& body) {
-  struct Stretch {
+  struct AxisSpan {
     index_t low, high, shift;
   };
-  std::array<std::vector<Stretch>, 3> along;
+  std::array<std::vector<AxisSpan>, 3> along;
   for (int d = 0; d < 3; ++d) {
     const index_t n = scheme.global[d];
     const bool periodic = scheme.periodic()[static_cast<std::size_t>(d)];
@@ -27,9 +27,9 @@ void each_unrolled(const dist::stencil::Scheme& scheme, const Box3& box, const B
       if (!periodic) break;
     }
   }
-  for (const Stretch& z : along[0]) {
-    for (const Stretch& y : along[1]) {
-      for (const Stretch& x : along[2])
+  for (const AxisSpan& z : along[0]) {
+    for (const AxisSpan& y : along[1]) {
+      for (const AxisSpan& x : along[2])
         body(Box3{{{z.low, y.low, x.low}}, {{z.high, y.high, x.high}}},
              Index3{{z.shift, y.shift, x.shift}});
     }

@@ -75,7 +75,7 @@ Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
 Workload workload(const run::OptionSet& options) {
   const auto leaves = [](const run::Parsed& parsed) {
     const bool in_tiles = parsed.lists.at("out-of-core").front() != "never";
-    return in_tiles && names(parsed, "out") ? Leaves::when_asked : Leaves::nothing;
+    return in_tiles && names(parsed, "out") ? Leftovers::when_asked : Leftovers::nothing;
   };
   return {.options = &options, .outputs = {{"out"}}, .leaves = leaves};
 }

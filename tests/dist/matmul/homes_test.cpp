@@ -88,7 +88,7 @@ TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAlsoOnPrimes) {
                                          {.flops_per_word = cores * core_flops_per_word});
         const auto all = traffic(plan, Op::none, Op::none, homes_inside(plan, Op::none, Op::none));
         index_t in = 0, worst_in = 0, worst_out = 0;
-        for (const Traffic& t : all) {
+        for (const HomeTraffic& t : all) {
           in += t.in();
           worst_in = std::max(worst_in, t.in());
           worst_out = std::max(worst_out, t.out());
@@ -116,7 +116,7 @@ TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAtAnySize) {
     for (const index_t n : {20000, 50000, 100000}) {
       const Plan plan = recursive_plan(shape_of(n, n, n), ranks);
       index_t in = 0;
-      for (const Traffic& t :
+      for (const HomeTraffic& t :
            traffic(plan, Op::none, Op::none, homes_inside(plan, Op::none, Op::none)))
         in += t.in();
       const double one_d = static_cast<double>(n * (n - n / ranks));
@@ -139,7 +139,7 @@ TEST(ChooseHomes, LeaveALargeResultOfAShortKWhereItIsComputed) {
   }
 }
 
-TEST(Traffic, IsWhatTheForecastSendsAndReceives) {
+TEST(HomeTraffic, IsWhatTheForecastSendsAndReceives) {
   const ForecastRequest request{
       .m = 4100, .n = 4000, .k = 4096, .op_b = Op::transpose, .ranks = 7, .inside = true};
   const Method method;

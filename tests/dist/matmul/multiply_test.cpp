@@ -82,10 +82,10 @@ T scalar(double value) {
 
 /// What this rank holds, three rows at a time, as a matrix that is loaded passes by.
 template <class T>
-class Strips : public Parts<T> {
+class Strips : public MatrixStrips<T> {
  public:
   explicit Strips(const DistributedMatrix<T>& matrix) : matrix_(matrix) {}
-  void each(const typename Parts<T>::Body& body) const override {
+  void each(const typename MatrixStrips<T>::Body& body) const override {
     const layout::Box& box = matrix_.box();
     for (index_t i = 0; i < box.rows.size(); i += 3) {
       const index_t count = std::min<index_t>(3, box.rows.size() - i), begin = box.rows.begin + i;
@@ -263,7 +263,7 @@ TYPED_TEST(Multiply, EveryKernelPassesTheCheck) {
 }
 
 /// Rows of what this rank holds, from several threads at once.
-class AtOnce : public Parts<double> {
+class AtOnce : public MatrixStrips<double> {
  public:
   explicit AtOnce(const DistributedMatrix<double>& matrix) : matrix_(matrix) {}
   void each(const Body& body) const override {

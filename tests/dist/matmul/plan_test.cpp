@@ -390,7 +390,7 @@ TEST(PlanProduct, SearchesOnceForAllThatIsAskedOfIt) {
     ForecastRequest q{.m = 200, .n = 200, .k = 200, .ranks = 4, .inside = inside};
     const index_t before = plan_searches();
     if (!inside) q.seen = what_to_share(q, {});
-    const Planned planned = plan_product(q, {});
+    const ProductPlan planned = plan_product(q, {});
     EXPECT_EQ(planned.forecasts.size(), 4u);
     EXPECT_EQ(planned.plans.size(), 1u);
     (void)slices_that_pay(q, {}, planned);

@@ -42,7 +42,7 @@ Runs made(const RunPlan& plan, std::size_t words, std::uint64_t mask, EqualRows 
   return runs;
 }
 
-index_t cut_of(const Runs& runs, index_t run, const Border& border) {
+index_t cut_of(const Runs& runs, index_t run, const PartBorder& border) {
   const auto& rows = runs.rows[static_cast<std::size_t>(run)];
   const layout::Range range =
       bracket(runs.plan, runs.samples[static_cast<std::size_t>(run)], run, border);
@@ -62,7 +62,7 @@ void check(index_t n, std::size_t words, std::uint64_t mask, index_t at_once, in
   std::vector<Row> sorted;
   auto borders = part_borders(runs.plan, runs.samples, words, equal);
   borders.push_back({Row(words, ~std::uint64_t{0}), runs.plan.runs, 0});  // after all
-  for (const Border& border : borders) {
+  for (const PartBorder& border : borders) {
     std::vector<Row> part;
     for (index_t r = 0; r < runs.plan.runs; ++r) {
       const auto at = static_cast<std::size_t>(r);

@@ -4,17 +4,17 @@
 
 namespace tessera::workloads::sort {
 
-using dist::sort::Border;
+using dist::sort::PartBorder;
 using dist::sort::RunSamples;
 
-Parts::Parts(const dist::sort::RunPlan& plan, std::vector<RunSamples> runs,
-             dist::sort::EqualRows equal, const Pieces& pieces, const SortedFiles& files)
+RunParts::RunParts(const dist::sort::RunPlan& plan, std::vector<RunSamples> runs,
+                   dist::sort::EqualRows equal, const Pieces& pieces, const SortedFiles& files)
     : runs_(std::move(runs)) {
   auto borders = part_borders(plan, runs_, pieces.words(), equal);
   count_ = static_cast<index_t>(borders.size()) + 1;
   cut_ = [&plan, &pieces, &files, samples = runs_, borders = std::move(borders)](index_t run,
                                                                                  index_t part) {
-    const Border& border = borders[static_cast<std::size_t>(part - 1)];
+    const PartBorder& border = borders[static_cast<std::size_t>(part - 1)];
     const layout::Range rows =
         dist::sort::bracket(plan, samples[static_cast<std::size_t>(run)], run, border);
     const auto words = pieces.words_of({files.run(run), rows});
@@ -22,8 +22,8 @@ Parts::Parts(const dist::sort::RunPlan& plan, std::vector<RunSamples> runs,
   };
 }
 
-std::optional<Parts> Parts::of_buckets(const dist::sort::RunPlan& plan,
-                                       std::vector<RunSamples> runs) {
+std::optional<RunParts> RunParts::of_buckets(const dist::sort::RunPlan& plan,
+                                             std::vector<RunSamples> runs) {
   std::vector<index_t> sizes(runs.front().words.size() - 1, 0);
   for (const RunSamples& run : runs) {
     for (std::size_t b = 0; b < sizes.size(); ++b)
@@ -31,7 +31,7 @@ std::optional<Parts> Parts::of_buckets(const dist::sort::RunPlan& plan,
   }
   auto firsts = dist::sort::group_buckets(sizes, plan.at_once);
   if (!firsts) return std::nullopt;
-  Parts parts;
+  RunParts parts;
   parts.count_ = static_cast<index_t>(firsts->size());
   parts.firsts_ = std::move(*firsts);
   parts.firsts_.push_back(static_cast<index_t>(sizes.size()));
@@ -39,7 +39,7 @@ std::optional<Parts> Parts::of_buckets(const dist::sort::RunPlan& plan,
   return parts;
 }
 
-std::vector<index_t> Parts::before(index_t part) const {
+std::vector<index_t> RunParts::before(index_t part) const {
   std::vector<index_t> rows;
   for (std::size_t r = 0; r < runs_.size(); ++r) {
     const auto run = static_cast<index_t>(r);
@@ -51,8 +51,9 @@ std::vector<index_t> Parts::before(index_t part) const {
   return rows;
 }
 
-std::vector<Slice> Parts::slices(index_t part, const std::vector<index_t>& from,
-                                 const std::vector<index_t>& to, const SortedFiles& files) const {
+std::vector<Slice> RunParts::slices(index_t part, const std::vector<index_t>& from,
+                                    const std::vector<index_t>& to,
+                                    const SortedFiles& files) const {
   std::vector<Slice> slices;
   for (std::size_t r = 0; r < from.size(); ++r) {
     const auto run = static_cast<index_t>(r);
@@ -61,7 +62,7 @@ std::vector<Slice> Parts::slices(index_t part, const std::vector<index_t>& from,
   return slices;
 }
 
-std::vector<index_t> Parts::buckets(index_t run, index_t part) const {
+std::vector<index_t> RunParts::buckets(index_t run, index_t part) const {
   if (firsts_.empty()) return {};
   const std::vector<std::uint64_t>& begin = runs_[static_cast<std::size_t>(run)].words;
   const auto first = begin.begin() + firsts_[static_cast<std::size_t>(part)];
@@ -79,10 +80,11 @@ void OrderOfParts::follow(const std::vector<std::uint64_t>& first,
 
 bool OrderOfParts::may_follow(std::span<const std::uint64_t> before,
                               std::span<const std::uint64_t> after) const {
-  return equal_ == EqualRows::wrong ? std::lexicographical_compare(before.begin(), before.end(),
-                                                                   after.begin(), after.end())
-                                    : !std::lexicographical_compare(after.begin(), after.end(),
-                                                                    before.begin(), before.end());
+  return equal_ == RepeatedRows::wrong
+             ? std::lexicographical_compare(before.begin(), before.end(), after.begin(),
+                                            after.end())
+             : !std::lexicographical_compare(after.begin(), after.end(), before.begin(),
+                                             before.end());
 }
 
 index_t OrderOfParts::faults(const mpi::Communicator& comm) const {

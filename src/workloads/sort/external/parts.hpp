@@ -11,14 +11,14 @@
 
 namespace tessera::workloads::sort {
 
-class Parts {
+class RunParts {
  public:
   /// Of sorted runs, by their samples: exact cuts are found in the files.
-  Parts(const dist::sort::RunPlan& plan, std::vector<dist::sort::RunSamples> runs,
-        dist::sort::EqualRows equal, const Pieces& pieces, const SortedFiles& files);
+  RunParts(const dist::sort::RunPlan& plan, std::vector<dist::sort::RunSamples> runs,
+           dist::sort::EqualRows equal, const Pieces& pieces, const SortedFiles& files);
   /// Of divided runs: neighbouring buckets. Nothing where one does not fit into memory.
-  [[nodiscard]] static std::optional<Parts> of_buckets(const dist::sort::RunPlan& plan,
-                                                       std::vector<dist::sort::RunSamples> runs);
+  [[nodiscard]] static std::optional<RunParts> of_buckets(const dist::sort::RunPlan& plan,
+                                                          std::vector<dist::sort::RunSamples> runs);
 
   [[nodiscard]] index_t count() const { return count_; }
   /// Rows of every run before a part; part == count(): all. Local.
@@ -33,7 +33,7 @@ class Parts {
 
  private:
   using Cut = std::function<index_t(index_t run, index_t part)>;
-  Parts() = default;
+  RunParts() = default;
 
   std::vector<dist::sort::RunSamples> runs_;
   std::vector<index_t>
@@ -46,8 +46,8 @@ class Parts {
 /// rows.
 class OrderOfParts {
  public:
-  enum class EqualRows { allowed, wrong };
-  explicit OrderOfParts(EqualRows equal) : equal_(equal) {}
+  enum class RepeatedRows { allowed, wrong };
+  explicit OrderOfParts(RepeatedRows equal) : equal_(equal) {}
   /// A part follows those before on this rank.
   void follow(const std::vector<std::uint64_t>& first, const std::vector<std::uint64_t>& last);
   /// Borders that are out of order. Collective.
@@ -57,7 +57,7 @@ class OrderOfParts {
   [[nodiscard]] bool may_follow(std::span<const std::uint64_t> before,
                                 std::span<const std::uint64_t> after) const;
 
-  EqualRows equal_;
+  RepeatedRows equal_;
   index_t faults_ = 0;
   std::vector<std::uint64_t> first_, last_;
 };

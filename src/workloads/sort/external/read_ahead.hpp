@@ -22,7 +22,7 @@ namespace tessera::workloads::sort {
 class ReadAhead {
  public:
   using Pointers = std::vector<std::byte*>;  // of the columns
-  struct Source {
+  struct RowSource {
     /// Where rows of the input (no name) or of a run lie; nothing: `read` brings them.
     std::function<std::optional<io::PlainRows>(const std::string& file)> find;
     /// The rows of all slices, by the thread that takes them. Returns the sum of their looks.
@@ -31,7 +31,7 @@ class ReadAhead {
     std::function<std::uint64_t(const Slice&, layout::Range rows, const Pointers&)> look;
   };
   /// Columns of so many bytes a row.
-  ReadAhead(std::vector<index_t> row_bytes, io::FileQueue& writes, Source source)
+  ReadAhead(std::vector<index_t> row_bytes, io::FileQueue& writes, RowSource source)
       : row_bytes_(std::move(row_bytes)), writes_(writes), source_(std::move(source)) {}
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
@@ -71,7 +71,7 @@ class ReadAhead {
 
   std::vector<index_t> row_bytes_;
   io::FileQueue& writes_;
-  Source source_;
+  RowSource source_;
   index_t rows_ = 0;
   std::map<std::string, std::optional<io::PlainRows>> places_;
   std::array<machine::Buffer<std::byte>, 3> rooms_;

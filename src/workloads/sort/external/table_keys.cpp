@@ -17,12 +17,12 @@ TableKeys::TableKeys(const std::string& file, const std::vector<Holder>& holders
 
 index_t TableKeys::row_bytes() const {
   index_t bytes = 0;
-  for (const Key& key : keys_) bytes += key.in_row.offset() ? 0 : key.in_row.key_bytes();
+  for (const RowKey& key : keys_) bytes += key.in_row.offset() ? 0 : key.in_row.key_bytes();
   return bytes;
 }
 
 void TableKeys::prepare(index_t rows) {
-  for (Key& key : keys_) {
+  for (RowKey& key : keys_) {
     if (!key.in_row.offset())
       key.converted = Buffer<std::byte>(checked_mul(rows, key.in_row.key_bytes(), "a key column"));
   }
@@ -30,7 +30,7 @@ void TableKeys::prepare(index_t rows) {
 
 std::vector<KeyColumn> TableKeys::of_rows(const std::vector<std::byte*>& columns, index_t n) {
   std::vector<KeyColumn> result;
-  for (Key& key : keys_) {
+  for (RowKey& key : keys_) {
     const std::byte* const rows = columns[key.column];
     if (const std::optional<index_t> offset = key.in_row.offset()) {
       result.push_back({key.by->form, rows + *offset, key.by->order, key.in_row.row_bytes()});
@@ -50,7 +50,7 @@ std::vector<std::uint64_t> TableKeys::sample(index_t n, index_t pages, index_t i
   std::vector<Buffer<std::byte>> stored, converted;
   std::vector<std::byte*> to;
   std::vector<KeyColumn> columns;
-  for (const Key& key : keys_) {
+  for (const RowKey& key : keys_) {
     holders.push_back(key.by->column);
     holders.back().member.clear();
     holders.back().info.element_bytes = key.in_row.element_bytes();

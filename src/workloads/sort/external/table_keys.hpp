@@ -33,14 +33,14 @@ class TableKeys {
                                                   std::size_t most) const;
 
  private:
-  struct Key {
+  struct RowKey {
     const SortColumn* by;
     std::size_t column;
     io::StoredKey in_row;
     machine::Buffer<std::byte> converted = {};  // of the rows at hand
   };
   std::string file_;
-  std::vector<Key> keys_;
+  std::vector<RowKey> keys_;
 };
 
 }  // namespace tessera::workloads::sort

@@ -37,7 +37,7 @@ class TablePieces final : public Pieces {
     std::vector<index_t> row_bytes;
     for (const PieceColumn& one : columns_) row_bytes.push_back(one.column.row_bytes());
     rows_.emplace(row_bytes, queue,
-                  ReadAhead::Source{
+                  ReadAhead::RowSource{
                       [this](const std::string& file) { return find_place(file); },
                       [this](std::span<const Slice> slices, const ReadAhead::Pointers& to) {
                         return read(slices, to);
