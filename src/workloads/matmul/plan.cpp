@@ -17,9 +17,9 @@ using dist::matmul::Forecast;
 
 /// Arithmetic at the measured peak, or at the rank's own speed where that was measured, then the
 /// messages that do not travel under it. -1 where the machine was never measured.
-double predicted_seconds(const Problem& problem, std::size_t rank, const Forecast& f,
-                         const run::Ceilings& ceilings, index_t ranks_per_node,
-                         const dist::matmul::ExchangeTime& exchange) {
+double predicted_seconds(const Problem& problem, std::size_t rank, const run::Ceilings& ceilings,
+                         index_t ranks_per_node, const dist::matmul::ExchangeTime& exchange) {
+  const Forecast& f = problem.planned.forecasts[rank];
   const auto with_messages = [&](double arithmetic) {
     return arithmetic + exchange.beside(arithmetic);
   };
@@ -93,8 +93,8 @@ Need need_of(const Problem& problem, const run::Ceilings& ceilings, index_t rank
                                       run::network(ceilings, problem.shape.ranks), problem.planned);
   const auto& forecasts = problem.planned.forecasts;
   for (std::size_t r = 0; r < forecasts.size(); ++r)
-    need.seconds = std::max(need.seconds, predicted_seconds(problem, r, forecasts[r], ceilings,
-                                                            ranks_per_node, exchange));
+    need.seconds =
+        std::max(need.seconds, predicted_seconds(problem, r, ceilings, ranks_per_node, exchange));
   return need;
 }
 
@@ -130,7 +130,7 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
   constexpr index_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
-    const double seconds = predicted_seconds(problem, r, f, ceilings, ranks_per_node, exchange);
+    const double seconds = predicted_seconds(problem, r, ceilings, ranks_per_node, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     words = std::max(words, f.received_bytes);
     all_words += f.received_bytes;

@@ -89,9 +89,8 @@ void print_slabs(const Problem& problem) {
       human_bytes(slabs.brought_bytes), counted(slabs.steps(), "step"));
 }
 
-}  // namespace
-
-void print_plan(const Problem& problem) {
+/// What is computed, on which grid.
+void print_head(const Problem& problem) {
   const auto& grid = problem.plan.grid;
   const int dims = problem.dims();
   std::string with;
@@ -120,6 +119,14 @@ void print_plan(const Problem& problem) {
                run::text_of_weights(problem.shape.weights, 1e6));
   }
   print_slabs(problem);
+}
+
+}  // namespace
+
+void print_plan(const Problem& problem) {
+  print_head(problem);
+  const auto& grid = problem.plan.grid;
+  const int dims = problem.dims();
   Table table(
       {"rank", "box", "updates", "received", "messages", "field", "work space", "predicted"});
   constexpr index_t most_rows = 32;

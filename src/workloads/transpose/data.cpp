@@ -90,15 +90,15 @@ io::Handle type_of(const Problem& problem, const run::Input* input) {
                : io::number_type(problem.element);  // its own names of the parts
 }
 
-void load(const Problem& problem, const run::Input* input, std::uint64_t stream,
-          const std::vector<index_t>& extents, const std::vector<layout::Range>& slab,
-          std::byte* to) {
-  if (input == nullptr) {
-    generate(problem, stream, extents, slab, to);
+void load(const Problem& problem, const Origin& origin, const std::vector<index_t>& extents,
+          const std::vector<layout::Range>& slab, std::byte* to) {
+  if (origin.input == nullptr) {
+    generate(problem, origin.stream, extents, slab, to);
     return;
   }
-  const io::Handle type = type_of(problem, input);
-  io::read_slab(input->name(), slab, {type, to, problem.element.element_bytes, slab.back().size()});
+  const io::Handle type = type_of(problem, origin.input);
+  io::read_slab(origin.input->name(), slab,
+                {type, to, problem.element.element_bytes, slab.back().size()});
 }
 
 run::Outputs open_output(const Point& point, const std::string& identity) {

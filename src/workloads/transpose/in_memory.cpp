@@ -41,20 +41,13 @@ std::span<const std::byte> bytes_of(const DistributedRecords& matrix) {
   return {matrix.view().data, static_cast<std::size_t>(matrix.box().area() * matrix.bytes())};
 }
 
-/// Where a matrix comes from: a file, or the stream of random numbers.
-struct Origin {
-  const run::Input* input;  ///< nullptr: generated
-  std::uint64_t stream;
-};
-
 /// Local.
 DistributedRecords load_matrix(const Point& point, const Origin& origin, index_t rows, index_t cols,
                                mpi::Phases& phases) {
   const mpi::PhaseScope scope(phases, "read");
   DistributedRecords matrix(point.comm, point.problem.shape.home(rows, cols),
                             point.problem.shape.element_bytes);
-  load(point.problem, origin.input, origin.stream, {rows, cols}, slab_of(matrix.box()),
-       matrix.view().data);
+  load(point.problem, origin, {rows, cols}, slab_of(matrix.box()), matrix.view().data);
   return matrix;
 }
 
@@ -220,7 +213,7 @@ bool run_axes(const Point& point) {
     const mpi::PhaseScope scope(once, "read");
     from = machine::Buffer<std::byte>(part.elements * bytes);
     to = machine::Buffer<std::byte>(part.elements * bytes);
-    load(problem, inputs.in.get(), 1, problem.extents, part.from, from.data());
+    load(problem, {inputs.in.get(), 1}, problem.extents, part.from, from.data());
     if (to.size() > 0) std::memset(to.data(), poison, static_cast<std::size_t>(to.size()));
   });
   run::Measured measured = run::measure(

@@ -108,9 +108,9 @@ Method beside_files(Method method) {
 }
 
 /// The pass over this rank's tiles.
-class Pass {
+class TilePass {
  public:
-  Pass(const Point& point, const Tiles& tiles, run::Outputs& outputs)
+  TilePass(const Point& point, const Tiles& tiles, run::Outputs& outputs)
       : point_(point),
         tiles_(tiles),
         outputs_(outputs),
@@ -196,7 +196,7 @@ class Pass {
   void bring(std::span<const index_t> mine, std::size_t t) {
     const Problem& problem = point_.problem;
     const Slab slab = tiles_.of(mine[t], problem.extents);
-    load(problem, point_.inputs.in.get(), 1, problem.extents, slab, buffer(in_, t).data());
+    load(problem, {point_.inputs.in.get(), 1}, problem.extents, slab, buffer(in_, t).data());
   }
 
   /// Asks for the tiles up to the next few after the t-th, those side by side as one slab: its runs
@@ -301,7 +301,7 @@ bool run_out_of_core(const Point& point, const Tiles& tiles) {
       layout::BlockMap(static_cast<index_t>(left.size()), comm.size()).range(comm.rank());
   const auto mine = std::span(left).subspan(static_cast<std::size_t>(share.begin),
                                             static_cast<std::size_t>(share.size()));
-  Pass pass(point, tiles, outputs);
+  TilePass pass(point, tiles, outputs);
   index_t done = 0;
   run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
     mpi::together(comm, "stream", [&] { done = pass.run(mine, phases); });

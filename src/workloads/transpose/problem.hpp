@@ -68,11 +68,15 @@ void plan(Problem& problem);
 /// machine.
 void print_plan(const Problem& problem, const run::Ceilings& ceilings);
 
+/// Where an array comes from: a file, or a stream of random numbers.
+struct Origin {
+  const run::Input* input;  ///< nullptr: generated
+  std::uint64_t stream;
+};
 /// The elements of a slab of an array of those extents, read or generated from the global position;
 /// contiguous.
-void load(const Problem& problem, const run::Input* input, std::uint64_t stream,
-          const std::vector<index_t>& extents, const std::vector<layout::Range>& slab,
-          std::byte* to);
+void load(const Problem& problem, const Origin& origin, const std::vector<index_t>& extents,
+          const std::vector<layout::Range>& slab, std::byte* to);
 /// The type of the elements in files.
 [[nodiscard]] io::Handle type_of(const Problem& problem, const run::Input* input);
 
