@@ -1,6 +1,6 @@
 #pragma once
-// Waiting for several files at once: system threads beside whatever else runs, for what is no
-// computing.
+// A parallel loop on system threads for blocking work (opening and reading files), independent of
+// the OpenMP team.
 
 #include <algorithm>
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace tessera {
 
-/// f(i, thread) for i = 0, 1, ..., n - 1, each once, by so many threads, of which this is thread 0.
-/// Throws what one of them threw, after all have ended.
+/// Calls f(i, thread) once for each i in [0, n) on at most `threads` threads; the caller is thread
+/// 0. Rethrows an exception of f after all threads have ended.
 template <class F>
 void for_each_beside(int threads, index_t n, const F& f) {
   std::atomic<index_t> next = 0;

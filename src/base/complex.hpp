@@ -1,7 +1,6 @@
 #pragma once
-// Complex numbers as h5py, numpy and std::complex lay them out. Products are the four of the
-// definition: no second look at results that are not finite, which std::complex takes at every
-// multiplication.
+// Complex numbers with the memory layout of h5py, numpy and std::complex. Products use the textbook
+// formula with four multiplications and omit std::complex's recovery of non-finite results.
 
 #include <type_traits>
 
@@ -36,7 +35,7 @@ inline constexpr bool is_complex = false;
 template <class T>
 inline constexpr bool is_complex<Complex<T>> = true;
 
-/// The type of the parts of a number.
+/// The type of the real and imaginary part; T itself for real T.
 template <class T>
 struct RealOf {
   using type = T;
@@ -48,7 +47,8 @@ struct RealOf<Complex<T>> {
 template <class T>
 using Real = typename RealOf<T>::type;
 
-/// factor * x; where the factor is real, an infinite part of x leaves the other one alone.
+/// Returns factor * x. A real factor scales the parts separately, so an infinite part of x does not
+/// make the other one NaN.
 template <class T>
 [[nodiscard]] TESSERA_HD constexpr auto scaled(const T& factor, const T& x) {
   return factor * x;

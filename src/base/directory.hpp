@@ -4,9 +4,9 @@
 
 namespace tessera {
 
-/// The names in a directory, but for . and .., in any order; none where it cannot be read. Throws
-/// std::bad_alloc: the iterators of std::filesystem end the program where memory is refused
-/// (libstdc++ 12).
+/// Returns the names in a directory except . and .., in any order; an empty list if it cannot be
+/// read. Throws std::bad_alloc; the iterators of std::filesystem (libstdc++ 12) terminate the
+/// program instead when memory is insufficient.
 [[nodiscard]] std::vector<std::string> names_in(const std::string& directory);
 
 }  // namespace tessera

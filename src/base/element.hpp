@@ -1,5 +1,5 @@
 #pragma once
-// Element types by name, and the one place where a name becomes a template argument.
+// Element types by name, and the dispatch from a name to a template argument.
 
 #include <array>
 #include <cstddef>
@@ -28,11 +28,11 @@ inline constexpr std::array<ElementInfo, 6> elements{{{Element::f32, "f32", 4},
                                                       {Element::u32, "u32", 4},
                                                       {Element::u64, "u64", 8}}};
 
-/// Numbers without an order: those above are compared, and these are not.
+/// Numbers without an order, hence not valid as keys.
 inline constexpr std::array<ElementInfo, 2> complex_elements{
     {{Element::c64, "c64", 8}, {Element::c128, "c128", 16}}};
 
-/// Numbers that are kept so, and computed with in f32.
+/// A storage type; arithmetic is in f32.
 inline constexpr ElementInfo half_element{Element::f16, "f16", 2};
 
 [[nodiscard]] constexpr bool is_complex_element(Element element) {
@@ -74,7 +74,7 @@ struct Type {
   using type = T;
 };
 
-/// f(Type<float>{}) or f(Type<double>{}); throws Error(usage) for other elements.
+/// Calls f(Type<float>{}) or f(Type<double>{}). Throws Error(usage) for other elements.
 template <class F>
 decltype(auto) dispatch_floating(Element element, F&& f) {
   require(element == Element::f32 || element == Element::f64, ExitCode::usage,
@@ -83,14 +83,14 @@ decltype(auto) dispatch_floating(Element element, F&& f) {
   return std::forward<F>(f)(Type<double>{});
 }
 
-/// The same, and f(Type<Half>{}).
+/// Calls f(Type<Half>{}) for f16; otherwise as dispatch_floating.
 template <class F>
 decltype(auto) dispatch_kept(Element element, F&& f) {
   if (element == Element::f16) return std::forward<F>(f)(Type<Half>{});
   return dispatch_floating(element, std::forward<F>(f));
 }
 
-/// f(Type<T>{}) for any type whose elements are real or complex numbers with a fraction.
+/// Calls f(Type<T>{}) for f32, f64, c64 or c128. Throws Error(usage) for other elements.
 template <class F>
 decltype(auto) dispatch_field(Element element, F&& f) {
   if (element == Element::c64) return std::forward<F>(f)(Type<Complex<float>>{});
@@ -98,7 +98,8 @@ decltype(auto) dispatch_field(Element element, F&& f) {
   return dispatch_floating(element, std::forward<F>(f));
 }
 
-/// f(Type<T>{}) for any element type with an order.
+/// Calls f(Type<T>{}) for any element type with an order. Throws Error(usage) for complex numbers
+/// and f16.
 template <class F>
 decltype(auto) dispatch_element(Element element, F&& f) {
   require(!is_complex_element(element), ExitCode::usage, "complex numbers have no order");

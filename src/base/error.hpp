@@ -1,5 +1,5 @@
 #pragma once
-// Errors carry the exit code that the program ends with (those of sysexits.h where they exist).
+// Errors carry the exit code of the program (those of sysexits.h if they exist).
 
 #include <stdexcept>
 #include <string>
@@ -9,16 +9,16 @@ namespace tessera {
 
 enum class ExitCode : int {
   ok = 0,
-  usage = 64,          ///< the request is wrong, or cannot be met here
-  bad_data = 65,       ///< the input's content is wrong
-  missing_input = 66,  ///< the input is not there
+  usage = 64,          ///< invalid request, or one that cannot be met here
+  bad_data = 65,       ///< invalid content of an input
+  missing_input = 66,  ///< the input does not exist
   internal = 70,
-  memory = 71,         ///< predicted or met
-  cannot_create = 73,  ///< output cannot be created, or no space for it
+  memory = 71,         ///< predicted or actual shortage of memory
+  cannot_create = 73,  ///< an output cannot be created, or lacks space
   io = 74,
   stalled = 75,  ///< the watchdog saw no progress
   verification = 76,
-  stopped_early = 85,  ///< a checkpoint was written; run again to resume
+  stopped_early = 85,  ///< a checkpoint was written; rerun to resume
 };
 
 class Error : public std::runtime_error {
@@ -30,8 +30,8 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
-/// Throws Error(code, message) unless `holds`. Always on: for input, files, machine.
-/// message: "problem (why it is one); what to try".
+/// Throws Error(code, message) unless `holds`. Active in all builds: for input, files, machine.
+/// Pattern of messages: "problem (why it is one); what to try".
 inline void require(bool holds, ExitCode code, const char* message) {
   if (!holds) throw Error(code, message);
 }
@@ -45,7 +45,8 @@ namespace detail {
 
 }  // namespace tessera
 
-/// A caller's promise: checked in debug builds only, compiled always, no side effects.
+/// Aborts if a precondition does not hold. Checked in debug builds only, compiled in all; the
+/// condition must have no side effects.
 #ifdef NDEBUG
 #define TESSERA_EXPECTS(condition) \
   do {                             \
@@ -59,10 +60,10 @@ namespace detail {
   } while (false)
 #endif
 
-/// Functions shared by CPU, CUDA and the simulators.
+/// Qualifiers of functions shared by CPU, CUDA and the simulators.
 #ifdef __CUDACC__
 #define TESSERA_HD __host__ __device__
-#define TESSERA_DEVICE __device__ __forceinline__  // or of a test that stands in for a device
+#define TESSERA_DEVICE __device__ __forceinline__  // or those of a test that emulates a device
 #define TESSERA_UNROLL(count) TESSERA_PRAGMA(unroll count)
 #define TESSERA_PRAGMA(text) _Pragma(#text)
 #else

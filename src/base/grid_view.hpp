@@ -1,6 +1,5 @@
 #pragma once
-// Views of fields in one to three dimensions: pointers with shapes, passed by value, owning
-// nothing.
+// Non-owning views of fields in one to three dimensions: pointers with shapes, passed by value.
 
 #include <type_traits>
 
@@ -8,8 +7,8 @@
 
 namespace tessera {
 
-/// A point, an extent or an offset: (z, y, x), slowest first. A field of fewer dimensions has
-/// extent 1 in front.
+/// A point, an extent or an offset: (z, y, x), slowest first. The leading extents of a field of
+/// fewer dimensions are 1.
 struct Index3 {
   index_t at[3] = {0, 0, 0};
   TESSERA_HD constexpr index_t& operator[](int d) { return at[d]; }
@@ -42,8 +41,8 @@ struct Box3 {
   return common;
 }
 
-/// data[z * stride[0] + y * stride[1] + x * stride[2]]. Indices below 0 and from extent on address
-/// the ghost layers, if the memory has any.
+/// A field of which (z, y, x) is data[z * stride[0] + y * stride[1] + x * stride[2]]. Indices below
+/// 0 and from extent on address the ghost layers, if the memory has any.
 template <class T>
 struct GridView {
   T* data = nullptr;  ///< the point (0, 0, 0)
@@ -61,7 +60,7 @@ struct GridView {
     return data + z * stride[0] + y * stride[1];
   }
 
-  /// The box [from, from + size).
+  /// Returns the view of the box [from, from + size).
   TESSERA_HD GridView box(Index3 from, Index3 size) const {
     return {&(*this)(from), size, stride, dims};
   }
@@ -73,7 +72,7 @@ struct GridView {
   }
 };
 
-/// The contiguous row-major field at data.
+/// Returns the view of the contiguous row-major field at data.
 template <class T>
 [[nodiscard]] TESSERA_HD GridView<T> grid_view(T* data, Index3 extent, int dims) {
   return {data, extent, {{extent[1] * extent[2], extent[2], 1}}, dims};

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of 16 bits (IEEE binary16): a way to keep values, not to compute with them.
+// IEEE binary16 numbers: a storage type; arithmetic is in float.
 
 #include <cstdint>
 
@@ -7,8 +7,9 @@
 
 namespace tessera {
 
-/// The nearest half, ties to even; infinity from 65520 on. A NaN keeps what it has room for, as
-/// processors do. Always inlined: sources that are compiled for several instruction sets use it.
+/// Returns the nearest half, ties to even; infinity from 65520 on. A NaN keeps the leading bits of
+/// its payload, as in hardware conversions. Always inlined, because sources compiled for several
+/// instruction sets use it.
 [[nodiscard, gnu::always_inline]] TESSERA_HD constexpr std::uint16_t half_bits(float value) {
   const auto word = __builtin_bit_cast(std::uint32_t, value);
   const std::uint32_t sign = word >> 16 & 0x8000U, size = word & 0x7fffffffU;
@@ -18,7 +19,7 @@ namespace tessera {
     half = 0x7e00U | (size >> 13 & 0x3ffU);
   } else if (size >= too_large) {
     half = 0x7c00U;
-  } else if (size < normal) {  // steps of 2^-24, which are those of numbers from 0.5 on
+  } else if (size < normal) {  // subnormal: steps of 2^-24, the spacing of floats in [0.5, 1)
     half = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, size) + 0.5F) - 0x3f000000U;
   } else {
     half = (size - 0x38000000U + 0xfffU + (size >> 13 & 1U)) >> 13;
@@ -28,15 +29,15 @@ namespace tessera {
 
 [[nodiscard, gnu::always_inline]] TESSERA_HD constexpr float half_value(std::uint16_t bits) {
   const std::uint32_t sign = (bits & 0x8000U) << 16, size = bits & 0x7fffU, exponent = size >> 10;
-  const float tiny = static_cast<float>(size) * 0x1p-24F;  // of exponent 0
+  const float tiny = static_cast<float>(size) * 0x1p-24F;  // value if the exponent is 0
   const std::uint32_t word = exponent == 31  ? 0x7f800000U | (size & 0x3ffU) << 13
                              : exponent == 0 ? __builtin_bit_cast(std::uint32_t, tiny)
                                              : (size << 13) + 0x38000000U;
   return __builtin_bit_cast(float, sign | word);
 }
 
-/// A float with whose help value is rounded to fewer bits once, not twice: towards zero, the last
-/// bit set where anything was lost (rounding to odd).
+/// Rounds to odd: towards zero, with the last bit set if the result is inexact. A later rounding to
+/// fewer bits then equals a single rounding of value.
 [[nodiscard]] TESSERA_HD constexpr float to_odd(double value) {
   const auto near = static_cast<float>(value);
   const auto back = static_cast<double>(near);
@@ -69,7 +70,7 @@ template <>
 struct ArithmeticOf<Half> {
   using type = float;
 };
-/// What values that are kept as T are computed in.
+/// The type of arithmetic on elements stored as T.
 template <class T>
 using Arithmetic = typename ArithmeticOf<T>::type;
 

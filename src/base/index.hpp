@@ -1,5 +1,5 @@
 #pragma once
-// Sizes: one signed 64-bit type everywhere, checked where it can overflow or must shrink.
+// Sizes: one signed 64-bit type everywhere, with checked products and conversions.
 
 #include <cstdint>
 #include <limits>
@@ -12,7 +12,7 @@ namespace tessera {
 
 using index_t = std::int64_t;
 
-/// value as a To; throws Error(usage) when To cannot hold it. For the MPI, BLAS and CUDA borders
+/// Converts value to To; throws Error(usage) if To cannot hold it. For calls of MPI, BLAS and CUDA
 /// only.
 template <class To, class From>
 [[nodiscard]] To narrow(From value) {
@@ -23,7 +23,7 @@ template <class To, class From>
   return static_cast<To>(value);
 }
 
-/// a * b; throws Error(usage) naming `what` when it overflows 64 bits.
+/// Returns a * b; throws Error(usage) naming `what` if it overflows 64 bits.
 [[nodiscard]] inline index_t checked_mul(index_t a, index_t b, const char* what) {
   index_t product = 0;
   require(!__builtin_mul_overflow(a, b, &product), ExitCode::usage,

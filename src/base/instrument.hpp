@@ -1,17 +1,17 @@
 #pragma once
-// What kernels ask of their element type beside arithmetic, so that an element which reports its
-// loads and stores (lab/locality/traced.hpp) can take the place of a plain number. For plain
-// numbers all of it is nothing.
+// Hooks by which kernels are instantiated with an element that reports its loads and stores
+// (lab/locality/traced.hpp) instead of a plain number. For plain numbers they compile to nothing.
 
 #include <type_traits>
 
 namespace tessera {
 
-/// Does T report its loads and stores?
+/// True if T reports its loads and stores.
 template <class T>
 inline constexpr bool is_traced = false;
 
-/// A U that reports as T does: counters beside keys, positions beside values.
+/// U, traced if T is: for the type of counters that accompany keys, or positions that accompany
+/// values.
 template <class T, class U>
 struct LikeOf {
   using type = U;
@@ -19,7 +19,7 @@ struct LikeOf {
 template <class T, class U>
 using Like = typename LikeOf<T, U>::type;
 
-/// The number in a T.
+/// The plain number type behind T.
 template <class T>
 struct PlainOf {
   using type = T;
@@ -27,7 +27,7 @@ struct PlainOf {
 template <class T>
 using Plain = typename PlainOf<T>::type;
 
-/// Lives while a kernel works on one subproblem of its recursion.
+/// A scope object that marks one subproblem of a kernel's recursion.
 template <class T>
 struct Subproblem {};
 

@@ -1,5 +1,5 @@
 #pragma once
-// One line on a terminal that says how far a long step is; silent elsewhere.
+// A progress line on a terminal for long steps; no output elsewhere.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Shows "name  42 %  3.1 s left" on stderr when that is a terminal and the step has taken over a
-/// second. Only rank 0 should make one with shown = yes.
+/// Shows "name  42 %  3.1 s left" on stderr if that is a terminal and the step has taken over a
+/// second. Only rank 0 should construct one with shown = yes.
 class Progress {
  public:
   enum class Shown { no, yes };

@@ -1,6 +1,6 @@
 #pragma once
-// Counter-based random values: a function of the seed and the *global* index, so that any number of
-// ranks makes the same data (Salmon et al. 2011 for the idea).
+// Counter-based random values: a function of the seed and the *global* index, so that the data is
+// independent of the number of ranks (idea: Salmon et al. 2011).
 
 #include <cstdint>
 
@@ -10,14 +10,14 @@
 
 namespace tessera {
 
-/// 64 random bits for (seed, stream, index).
+/// Returns 64 random bits for (seed, stream, index).
 [[nodiscard]] TESSERA_HD constexpr std::uint64_t random_bits(std::uint64_t seed,
                                                              std::uint64_t stream, index_t index) {
   return mix64(mix64(seed ^ mix64(stream)) ^ static_cast<std::uint64_t>(index));
 }
 
-/// Uniform in [-1, 1), with as many random bits as T's significand holds; either part of a complex
-/// number.
+/// Returns a value uniform in [-1, 1) with as many random bits as T's significand holds; for a
+/// complex T both parts are such values.
 template <class T>
 [[nodiscard]] TESSERA_HD constexpr T random_symmetric(std::uint64_t seed, std::uint64_t stream,
                                                       index_t index) {

@@ -18,8 +18,8 @@ double quantile(const std::vector<double>& sorted, double q) {
   return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
 }
 
-/// The largest r with P(Binomial(n, 1/2) < r) <= 0.025, so that [x_r, x_{n+1-r}] covers the median
-/// with 95 %.
+/// Returns the largest r with P(Binomial(n, 1/2) < r) <= 0.025, so that [x_r, x_{n+1-r}] covers the
+/// median with probability 95 %.
 std::size_t median_rank(std::size_t n) {
   double term = std::pow(0.5, static_cast<double>(n));  // P(X = 0)
   if (term == 0.0) {                                    // large n: the normal approximation

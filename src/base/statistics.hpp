@@ -13,13 +13,14 @@ struct Summary {
          ci_high = 0;  ///< 95 % confidence interval of the median, from order statistics
 };
 
-/// The summary of the samples; all zero when there are none. The interval's ranks come from the
-/// binomial distribution with p = 1/2 (David and Nagaraja 2003, 7.1); with fewer than 6 samples it
-/// is [min, max], which covers the median with probability 1 - 2^(1-count), less than 95 %.
+/// Returns the order statistics of the samples; all zero if there are no samples. The ranks of the
+/// interval follow the binomial distribution with p = 1/2 (David and Nagaraja 2003, 7.1); for fewer
+/// than 6 samples the interval is [min, max], which covers the median with probability 1 -
+/// 2^(1-count), less than 95 %.
 [[nodiscard]] Summary summarize(std::vector<double> samples);
 
-/// The interval of a median of seconds, "1.2 ms .. 1.5 ms". Of two to four samples with the
-/// probability that it covers the median, "1.2 ms .. 1.5 ms (75 %)"; "-" of one, which has none.
+/// Returns the confidence interval of the median, "1.2 ms .. 1.5 ms"; with its coverage for two to
+/// four samples, "1.2 ms .. 1.5 ms (75 %)"; "-" for fewer than two.
 [[nodiscard]] std::string interval_text(const Summary& seconds);
 
 }  // namespace tessera

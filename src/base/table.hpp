@@ -1,18 +1,18 @@
 #pragma once
-// Aligned text tables: the form in which results meet people.
+// Aligned text tables of results.
 
 #include <string>
 #include <vector>
 
 namespace tessera {
 
-/// Columns with headings; numbers right-aligned (a cell that begins with a digit or sign), words
-/// left-aligned.
+/// A table with headings. A column is right-aligned if all its cells begin with a digit or sign,
+/// otherwise left-aligned.
 class Table {
  public:
   explicit Table(std::vector<std::string> headings) : headings_(std::move(headings)) {}
   void add(std::vector<std::string> cells);
-  /// Heading line, ruler, one line a row; every line ends with '\n'.
+  /// Returns a heading line, a ruler and one line per row; every line ends with '\n'.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 

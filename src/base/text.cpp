@@ -107,11 +107,11 @@ index_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  if (word.size() < 2) return best;  // another letter is another word
+  if (word.size() < 2) return best;  // a one-letter word has no near candidates
   auto best_distance = static_cast<index_t>((word.size() + 2) / 3) + 1;
   for (const auto& candidate : candidates) {
     const bool is_prefixed = candidate.ends_with(word) && candidate.size() > word.size() + 1;
-    if (is_prefixed) continue;  // cublas is no blas that was mistyped
+    if (is_prefixed) continue;  // cublas is not a mistyped blas
     const bool completes =
         word.size() >= 3 && std::string_view(candidate).substr(0, word.size()) == word;
     const index_t distance = completes ? 1 : edit_distance(word, candidate);

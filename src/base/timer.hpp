@@ -4,13 +4,14 @@
 
 namespace tessera {
 
-/// Seconds on the steady clock since construction or the last restart.
+/// The seconds on the steady clock since construction or the last restart.
 class Timer {
  public:
   [[nodiscard]] double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
-  /// From the other one's start to this one's; negative if this one started first.
+  /// Returns the seconds from the start of `other` to the start of this timer; negative if this one
+  /// started first.
   [[nodiscard]] double started_after(const Timer& other) const {
     return std::chrono::duration<double>(start_ - other.start_).count();
   }

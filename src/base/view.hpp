@@ -1,5 +1,5 @@
 #pragma once
-// Views: pointers with shapes, passed by value, owning nothing.
+// Non-owning views: pointers with shapes, passed by value.
 
 #include <cstddef>
 #include <type_traits>
@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// data[i * ld + j], 0 <= i < rows, 0 <= j < cols, ld >= cols (elements): a row-major matrix or a
-/// block of one.
+/// A row-major matrix or a block of one: data[i * ld + j], 0 <= i < rows, 0 <= j < cols, ld >= cols
+/// (elements).
 template <class T>
 struct MatrixView {
   T* data = nullptr;
@@ -19,7 +19,7 @@ struct MatrixView {
 
   TESSERA_HD T& operator()(index_t i, index_t j) const { return data[i * ld + j]; }
 
-  /// The block [i, i+m) x [j, j+n).
+  /// Returns the view of the block [i, i+m) x [j, j+n).
   TESSERA_HD MatrixView block(index_t i, index_t j, index_t m, index_t n) const {
     return {data + i * ld + j, m, n, ld};
   }
@@ -28,20 +28,20 @@ struct MatrixView {
 
   [[nodiscard]] TESSERA_HD bool empty() const { return rows == 0 || cols == 0; }
 
-  // A view of mutable elements serves wherever one of constant elements is asked for.
+  // Converts a view of mutable elements to one of constant elements.
   TESSERA_HD operator MatrixView<const T>() const  // NOLINT: implicit on purpose
       requires(!std::is_const_v<T>) {
     return {data, rows, cols, ld};
   }
 };
 
-/// The contiguous row-major matrix at data: ld = cols.
+/// Returns the view of the contiguous row-major matrix at data: ld = cols.
 template <class T>
 [[nodiscard]] TESSERA_HD MatrixView<T> matrix_view(T* data, index_t rows, index_t cols) {
   return {data, rows, cols, cols};
 }
 
-/// The same matrix as bytes.
+/// Returns the view of the same matrix as bytes.
 template <class T, class Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>>
 [[nodiscard]] MatrixView<Byte> in_bytes(const MatrixView<T>& x) {
   constexpr auto size = static_cast<index_t>(sizeof(T));
