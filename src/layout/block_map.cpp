@@ -26,7 +26,7 @@ index_t BlockMap::owner(index_t index) const {
   const index_t units = ceil_div(extent_, granule_);
   const index_t unit = index / granule_;
   const index_t base = units / parts_;
-  const index_t large = units % parts_;  // this many parts hold base + 1 units, and come first
+  const index_t large = units % parts_;  // the first `large` parts hold base + 1 units
   return unit < large * (base + 1) ? unit / (base + 1) : large + (unit - large * (base + 1)) / base;
 }
 

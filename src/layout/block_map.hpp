@@ -1,5 +1,5 @@
 #pragma once
-// One dimension cut into consecutive parts, one a rank (or a row or column of ranks).
+// A partition of one dimension into consecutive parts, one per rank (or row or column of ranks).
 
 #include <vector>
 
@@ -22,9 +22,9 @@ struct Range {
   return {begin, end > begin ? end : begin};
 }
 
-/// [0, extent) in `parts` consecutive ranges whose sizes differ by at most one unit of `granule`
-/// (the last one takes the ragged rest); parts may be empty. By quotient and remainder, never
-/// extent * part / parts, which overflows.
+/// A partition of [0, extent) into `parts` consecutive ranges whose sizes differ by at most one
+/// unit of `granule` (the last one is truncated at the extent); parts may be empty. Computed by
+/// quotient and remainder, because extent * part / parts overflows.
 class BlockMap {
  public:
   BlockMap() = default;
@@ -35,9 +35,9 @@ class BlockMap {
   [[nodiscard]] Range range(index_t part) const { return {begin(part), begin(part + 1)}; }
   [[nodiscard]] index_t begin(index_t part) const;
   [[nodiscard]] index_t size(index_t part) const { return range(part).size(); }
-  /// The part that holds index, 0 <= index < extent.
+  /// Returns the part that holds index; precondition: 0 <= index < extent.
   [[nodiscard]] index_t owner(index_t index) const;
-  /// The first index of every part, then the extent: parts + 1 values.
+  /// Returns the first index of every part, then the extent: parts + 1 values.
   [[nodiscard]] std::vector<index_t> offsets() const;
 
  private:
@@ -46,9 +46,9 @@ class BlockMap {
   index_t granule_ = 1;
 };
 
-/// Where the parts of [0, extent) begin, and its end, if their sizes go by weights above 0, each to
-/// an index more or less, and none below `least`, for all of which there is room: weights.size() +
-/// 1 values.
+/// Returns the first index of every part of [0, extent), then the extent (weights.size() + 1
+/// values), for sizes proportional to the weights, rounded, but at least `least`. Preconditions:
+/// weights > 0, weights.size() * least <= extent.
 [[nodiscard]] std::vector<index_t> weighted_offsets(index_t extent,
                                                     const std::vector<double>& weights,
                                                     index_t least = 0);

@@ -7,12 +7,13 @@ namespace {
 
 constexpr int directions = 27;
 
-/// -1, 0 or 1 in each dimension.
+/// Returns the step of a direction: -1, 0 or 1 in each dimension.
 Index3 direction(int number) { return {{number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1}}; }
 constexpr int opposite(int number) { return directions - 1 - number; }
 constexpr int own = directions / 2;
 
-/// The neighbour in a direction; nothing beyond a border, or along a dimension that is not cut.
+/// Returns the neighbour in a direction; none beyond a non-periodic border or along an undivided
+/// dimension.
 std::optional<index_t> neighbour(const GridLayout& grid, index_t rank, Index3 step,
                                  const std::array<bool, 3>& periodic) {
   Index3 at = grid.place(rank);
@@ -28,7 +29,8 @@ std::optional<index_t> neighbour(const GridLayout& grid, index_t rank, Index3 st
 
 enum class Layers { inner, outer };
 
-/// The layers of a box of that size on the side of a direction, inside of it or outside.
+/// Returns the layers of `depth` points of a box of extent `size` on the side of a direction,
+/// inside or outside of the box.
 Box3 layers(Index3 size, Index3 step, Index3 depth, Layers where) {
   Box3 box{{}, size};
   for (int d = 0; d < 3; ++d) {
@@ -55,7 +57,7 @@ std::vector<HaloPiece> pieces(const GridLayout& grid, index_t rank, Index3 depth
     const auto peer = neighbour(grid, rank, step, periodic);
     const Box3 box = layers(size, step, depth, where);
     if (!peer || box.empty()) continue;
-    // What comes from a direction travels against it.
+    // Halos received from a direction travel in the opposite one.
     result.push_back({*peer, where == Layers::inner ? number : opposite(number), box});
   }
   return result;
@@ -125,7 +127,7 @@ GridLayout choose_grid(const GridRequest& request) {
   for (index_t ranks = request.ranks; ranks > 1; --ranks) {
     std::optional<Index3> best;
     for (index_t x = 1; x <= ranks;
-         ++x) {  // few along x first: equal halos go to the slow dimensions
+         ++x) {  // few along x first: ties favour cuts of slow dimensions
       if (ranks % x != 0) continue;
       for (index_t y = 1; y <= ranks / x; ++y) {
         if (ranks / x % y != 0) continue;

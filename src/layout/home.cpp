@@ -10,8 +10,8 @@
 namespace tessera::layout {
 namespace {
 
-/// A box that has a point in common with an earlier one, or nullptr: a line goes down the rows,
-/// with the columns of the boxes that it crosses.
+/// Returns a box that overlaps an earlier one, or nullptr, by a sweep line over the rows that keeps
+/// the column ranges of the crossed boxes sorted.
 const Box* find_overlap(const std::vector<Box>& boxes) {
   struct SweepEvent {
     index_t row;

@@ -33,7 +33,7 @@ ProcessGrid nearest_square(index_t ranks, index_t m, index_t n) {
   for (index_t r = 1; r <= ranks; ++r) {
     if (ranks % r != 0) continue;
     const index_t c = ranks / r;
-    // Half the circumference of a block: what a rank receives of the operands, per unit of k.
+    // Half the perimeter of a block: what a rank receives of the operands, per unit of k.
     const double cost = static_cast<double>(m) / static_cast<double>(r) +
                         static_cast<double>(n) / static_cast<double>(c);
     if (cost < best_cost) {

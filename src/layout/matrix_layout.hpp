@@ -1,5 +1,5 @@
 #pragma once
-// Which rank holds which block of a matrix, and what two such layouts have in common.
+// Distribution of a matrix over ranks in blocks, and the overlaps of two such layouts.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace tessera::layout {
 
-/// rows x cols of a matrix, in global indices.
+/// A block, rows x cols, in global indices.
 struct Box {
   Range rows;
   Range cols;
@@ -21,10 +21,10 @@ struct Box {
   return {intersect(a.rows, b.rows), intersect(a.cols, b.cols)};
 }
 [[nodiscard]] inline Box transposed(const Box& box) { return {box.cols, box.rows}; }
-/// "[0:10, 5:20)" for messages and plans.
+/// Formats a box for messages and plans: "[0:10, 5:20)".
 [[nodiscard]] std::string text(const Box& box);
 
-/// ranks as a rows x cols grid, rank = row * cols + col.
+/// The ranks as a rows x cols grid: rank = row * cols + col.
 struct ProcessGrid {
   index_t rows = 1;
   index_t cols = 1;
@@ -34,11 +34,12 @@ struct ProcessGrid {
   [[nodiscard]] index_t rank(index_t r, index_t c) const { return r * cols + c; }
 };
 
-/// The grid of exactly `ranks` ranks whose blocks of an m x n matrix are nearest to squares.
+/// Returns the grid of exactly `ranks` ranks whose blocks of an m x n matrix are nearest to
+/// squares.
 [[nodiscard]] ProcessGrid nearest_square(index_t ranks, index_t m, index_t n);
 
-/// One box a rank (possibly empty). As a home the boxes are disjoint and cover the matrix; as a
-/// need they may overlap and leave parts out.
+/// One box per rank, possibly empty. The boxes of a home are disjoint and cover the matrix; those
+/// of a need may overlap and leave parts out.
 struct MatrixLayout {
   index_t rows = 0;
   index_t cols = 0;
@@ -49,42 +50,44 @@ struct MatrixLayout {
   friend bool operator==(const MatrixLayout&, const MatrixLayout&) = default;
 };
 
-/// Blocks of whole rows: how files are read and written.
+/// Returns blocks of whole rows, the layout in which files are read and written.
 [[nodiscard]] MatrixLayout row_blocks(index_t rows, index_t cols, index_t ranks);
-/// The same where offsets, one more than ranks, say where the rows of each begin.
+/// Returns blocks of whole rows; offsets (ranks + 1 values) holds the first row of each block, then
+/// `rows`. Throws Error(usage).
 [[nodiscard]] MatrixLayout row_blocks(index_t rows, index_t cols,
                                       const std::vector<index_t>& offsets);
-/// The row map by the column map over a grid.
+/// Returns the product of a row map and a column map on a grid. Throws Error(usage) if their parts
+/// do not match the grid.
 [[nodiscard]] MatrixLayout grid_blocks(const BlockMap& rows, const BlockMap& cols,
                                        const ProcessGrid& grid);
 
-/// The same blocks of the transposed matrix on the same ranks.
+/// Returns the same blocks of the transposed matrix on the same ranks.
 [[nodiscard]] MatrixLayout transposed(const MatrixLayout& layout);
-/// The layout of the bytes of elements of `bytes` bytes: every column becomes so many.
+/// Returns the layout in bytes of elements of `bytes` bytes: column ranges scale by `bytes`.
 [[nodiscard]] MatrixLayout in_bytes(const MatrixLayout& layout, index_t bytes);
 
-/// Bytes of a row-major matrix of so many columns that become resident where a box of it is
-/// touched, and every touch brings the `around` bytes that it falls into: a page, or as many as the
-/// kernel maps around it.
+/// Returns the resident bytes of a row-major matrix of `cols` columns after a box of it is touched,
+/// if every run of a row also loads up to `around` bytes next to it: a page, or the kernel's
+/// fault-around window.
 [[nodiscard]] index_t resident_bytes(const Box& box, index_t cols, index_t element_bytes,
                                      index_t around);
 
-/// A block that goes to, or comes from, a peer.
+/// A block that is sent to or received from a peer.
 struct PeerBlock {
   index_t peer = 0;
   Box box;
   friend bool operator==(const PeerBlock&, const PeerBlock&) = default;
 };
 
-/// What `rank` sends when data moves from the home to the need, in the order of the peers; itself
-/// included.
+/// Returns the blocks that `rank` sends when data moves from the home to the need, in the order of
+/// the peers, including `rank` itself.
 [[nodiscard]] std::vector<PeerBlock> outgoing(const MatrixLayout& home, const MatrixLayout& need,
                                               index_t rank);
-/// What `rank` receives; the mirror image of outgoing.
+/// Returns the blocks that `rank` receives: the mirror image of outgoing.
 [[nodiscard]] std::vector<PeerBlock> incoming(const MatrixLayout& home, const MatrixLayout& need,
                                               index_t rank);
 
-/// Elements that `rank` receives from others.
+/// Returns the number of elements that `rank` receives from others.
 [[nodiscard]] index_t received_elements(const MatrixLayout& home, const MatrixLayout& need,
                                         index_t rank);
 

@@ -5,8 +5,8 @@
 namespace tessera::layout {
 namespace {
 
-/// A minimal assignment of rows to columns, row by row: each new row starts a search for the
-/// shortest path to a free column in the costs reduced by the potentials of rows and columns.
+/// Minimal-cost assignment of rows to columns, row by row: for each new row a search of the
+/// shortest path to a free column, in costs reduced by the potentials of rows and columns.
 class Assignment {
  public:
   explicit Assignment(index_t size)
@@ -28,7 +28,7 @@ class Assignment {
     constexpr index_t far = std::numeric_limits<index_t>::max();
     std::vector<index_t> shortest(row_of_.size(), far), from(row_of_.size(), size_);
     std::vector<bool> done(row_of_.size(), false);
-    index_t column = size_;  // a column of its own, from which the path starts
+    index_t column = size_;  // a virtual column, the start of the path
     at(row_of_, column) = row;
     do {
       done[static_cast<std::size_t>(column)] = true;
