@@ -10,7 +10,7 @@ namespace {
 
 using Mask = std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)>;
 
-/// Of so many units: the system's own type ends at 1024.
+/// Allocates a mask of `count` units; cpu_set_t itself ends at 1024.
 Mask mask_of(std::size_t count) {
   return {CPU_ALLOC(count), [](cpu_set_t* mask) { CPU_FREE(mask); }};
 }
@@ -21,7 +21,7 @@ std::vector<int> units_of(int process) {
   constexpr std::size_t most = std::size_t{1} << 20;
   std::vector<int> units;
   for (std::size_t count = CPU_SETSIZE; count <= most;
-       count *= 2) {  // the system refuses a mask too small
+       count *= 2) {  // the kernel rejects a mask that is too small
     const Mask mask = mask_of(count);
     const std::size_t size = CPU_ALLOC_SIZE(count);
     if (sched_getaffinity(process, size, mask.get()) != 0) continue;

@@ -1,15 +1,15 @@
 #pragma once
-// Where a process may run, on machines of any number of processing units.
+// CPU affinity, on machines with any number of processing units.
 
 #include <vector>
 
 namespace tessera::machine {
 
-/// Numbers of the processing units that a process may run on (0: this thread), ascending. Empty
-/// where the system does not tell.
+/// Returns the ascending numbers of the processing units on which a process (0: this thread) may
+/// run; empty if the system does not report them.
 [[nodiscard]] std::vector<int> units_of(int process);
 
-/// Lets this thread run on those alone; where the system refuses, all stays as it was.
+/// Restricts this thread to the given units; has no effect if the system refuses.
 void run_on(const std::vector<int>& units);
 
 }  // namespace tessera::machine

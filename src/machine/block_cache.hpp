@@ -1,5 +1,5 @@
 #pragma once
-// Blocks of memory that were given back and may serve again: for memory that takes long to get.
+// A cache of freed memory blocks, for memory that is slow to allocate.
 
 #include <algorithm>
 #include <iterator>
@@ -11,18 +11,18 @@
 
 namespace tessera::machine {
 
-/// Keeps freed blocks by place (a device) and size. `release(data)` gives one back to the system;
-/// it must not throw. Any thread may call.
+/// Keeps freed blocks by place (a device) and size. `release(data)` returns one to the system; it
+/// must not throw. Thread-safe.
 template <class Release>
 class BlockCache {
  public:
-  /// At most so many bytes are kept, in at most `most_blocks` blocks.
+  /// Keeps at most most_bytes bytes, in at most `most_blocks` blocks.
   BlockCache(index_t most_bytes, Release release)
       : most_bytes_(most_bytes), release_(std::move(release)) {}
   static constexpr std::size_t most_blocks = 256;
 
-  /// A kept block of the place with exactly so many bytes, or nullptr. A larger one would serve
-  /// too, but hide from compute-sanitizer what is read beyond the end.
+  /// Returns a kept block of the place with exactly `bytes` bytes, or nullptr. A larger block would
+  /// hide reads beyond the end from compute-sanitizer.
   [[nodiscard]] void* take(int place, index_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(kept_.rbegin(), kept_.rend(), [&](const Kept& one) {
@@ -35,8 +35,8 @@ class BlockCache {
     return data;
   }
 
-  /// Keeps the block, and gives the oldest ones back until there is room; one that is too large
-  /// goes at once.
+  /// Keeps the block and releases the oldest ones to stay within the limits; a block above
+  /// most_bytes is released at once.
   void give(int place, void* data, index_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
     if (bytes > most_bytes_) return release_(data);
@@ -49,7 +49,7 @@ class BlockCache {
     }
   }
 
-  /// Gives all of them back; returns whether there were any.
+  /// Releases all kept blocks; returns whether there were any.
   bool clear() noexcept {
     const std::lock_guard lock(mutex_);
     const bool any = !kept_.empty();

@@ -19,7 +19,7 @@ void* allocate(index_t bytes) {
           "cannot allocate " + human_bytes(bytes) + "; use more ranks or smaller sizes");
   if (alignment == huge_page) {
     madvise(data, static_cast<std::size_t>(bytes),
-            MADV_HUGEPAGE);  // advice: a refusal costs speed, nothing else
+            MADV_HUGEPAGE);  // advisory: a refusal only costs speed
   }
   return data;
 }

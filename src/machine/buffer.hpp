@@ -1,5 +1,5 @@
 #pragma once
-// Owned memory: aligned, uninitialised, huge pages where they help.
+// Owning buffers: aligned, uninitialised, backed by huge pages if large.
 
 #include <cstddef>
 #include <span>
@@ -10,12 +10,12 @@
 
 namespace tessera::machine {
 
-/// Bytes aligned to 64, or to 2 MiB with transparent huge pages asked for when at least 2 MiB.
-/// Throws Error(memory) when they cannot be had. nullptr for 0 bytes.
+/// Allocates bytes aligned to 64, from 2 MiB on aligned to 2 MiB with transparent huge pages
+/// requested. Returns nullptr for 0 bytes. Throws Error(memory).
 [[nodiscard]] void* allocate(index_t bytes);
 void release(void* data) noexcept;
 
-/// Where the elements of a Buffer lie; some element type may have a place of its own.
+/// The allocator of a Buffer's elements; specialised for some element types.
 template <class T>
 struct Storage {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -23,7 +23,7 @@ struct Storage {
   static void release(void* data) noexcept { machine::release(data); }
 };
 
-/// count uninitialised elements of T in host memory; move only.
+/// An array of `count` uninitialised elements of T in host memory; move only.
 template <class T>
 class Buffer {
  public:

@@ -8,10 +8,9 @@
 namespace tessera::machine {
 namespace {
 
-/// Where a version of the control groups keeps what, and what lines of a group's statistics begin
-/// with: those of pages of files, of pages that are mapped (files and shared memory), of shared
-/// memory, and of what the kernel keeps of its own until somebody needs the room (version 1 does
-/// not tell).
+/// File names and statistics keys of one version of the control groups: pages of files, mapped
+/// pages (of files and shared memory), shared memory, and reclaimable slabs of the kernel (not
+/// reported by version 1).
 struct ControllerNames {
   const char *folder, *limit, *used, *inactive, *active, *mapped, *shared, *slabs;
 };
@@ -23,14 +22,14 @@ constexpr ControllerNames version2{"/sys/fs/cgroup", "memory.max",      "memory.
                                    "inactive_file",  "active_file",     "file_mapped",
                                    "shmem",          "slab_reclaimable"};
 
-/// -1 where there is none, as in "max".
+/// Returns the number in a file; -1 if it has none, as with "max".
 index_t number_in(const std::string& file) {
   std::ifstream in(file);
   index_t value = -1;
   return in >> value ? value : -1;
 }
 
-/// Of a file of "word number" lines.
+/// Reads a file of "word number" lines.
 std::map<std::string, index_t> numbers_in(const std::string& file) {
   std::ifstream in(file);
   std::map<std::string, index_t> numbers;
@@ -39,9 +38,8 @@ std::map<std::string, index_t> numbers_in(const std::string& file) {
   return numbers;
 }
 
-/// Of what a group uses, the bytes that the kernel takes back before it kills anybody: pages of
-/// files, but not those that processes have mapped, for a program whose own pages go comes to a
-/// standstill.
+/// Returns the bytes of a group's usage that the kernel reclaims before it kills a process: page
+/// cache except pages mapped by processes, because a program whose own pages are evicted thrashes.
 index_t reclaimable(const std::string& folder, const ControllerNames& names) {
   auto numbers = numbers_in(folder + "memory.stat");
   const index_t files = numbers[names.inactive] + numbers[names.active];
@@ -49,7 +47,7 @@ index_t reclaimable(const std::string& folder, const ControllerNames& names) {
   return std::max<index_t>(0, files - mapped) + numbers[names.slabs];
 }
 
-/// What one group leaves.
+/// Returns the bytes that a group leaves.
 index_t left_in(const std::string& folder, const ControllerNames& names) {
   const index_t limit = number_in(folder + names.limit), used = number_in(folder + names.used);
   if (limit < 0 || used < 0) return std::numeric_limits<index_t>::max();

@@ -1,5 +1,5 @@
 #pragma once
-// What the control groups that this process is in (Linux, version 2 or 1) leave it of memory.
+// Memory left to this process by its control groups (Linux, version 2 or 1).
 
 #include <string>
 
@@ -7,15 +7,14 @@
 
 namespace tessera::machine {
 
-/// Bytes that can still be had: the least that a group leaves, from the process's own up to the
-/// outermost one that is seen, for a parent's limit holds for its children (batch systems set it
-/// there). Pages of files that no process has mapped count as free, and so do reclaimable slabs:
-/// the kernel drops them first. The largest number where there is no limit. Below `root` lie /proc
-/// and /sys.
+/// Returns the available bytes: the minimum over the process's own group and its visible ancestors,
+/// because a parent's limit applies to its children (batch systems set it there). Unmapped page
+/// cache and reclaimable slabs count as free: the kernel drops them first. Returns the largest
+/// index_t if there is no limit. `root` is the prefix of /proc and /sys.
 [[nodiscard]] index_t control_group_allowance(const std::string& root = "");
 
-/// The path of a group, of a line ID:CONTROLLERS:PATH of /proc/self/cgroup; it may have colons,
-/// too.
+/// Returns the path in a line ID:CONTROLLERS:PATH of /proc/self/cgroup; the path may contain
+/// colons.
 [[nodiscard]] std::string control_group_path(const std::string& line);
 
 }  // namespace tessera::machine

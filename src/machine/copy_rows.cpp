@@ -15,7 +15,7 @@ namespace {
 constexpr index_t line = 64;
 
 #if defined(__SSE2__)
-/// A line, whole at once as far as the bus sees it.
+/// Writes one line with streaming stores, as one full-line bus transaction.
 inline void stream_line(std::byte* to, const std::byte* from) {
   for (index_t at = 0; at < line; at += 16)
     _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
@@ -40,7 +40,7 @@ void copy_streaming(const std::byte* from, std::byte* to, index_t count) {
 
 void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int threads) {
   if (from.empty()) return;
-  constexpr index_t grain = index_t{256} << 10;  // bytes that are worth a task
+  constexpr index_t grain = index_t{256} << 10;  // minimal bytes per task
   const index_t run = std::min(from.cols, grain), runs = ceil_div(from.cols, run);
   const index_t tasks = ceil_div(from.rows * from.cols, grain);
   parallel(static_cast<int>(std::min<index_t>(threads, tasks)), [&] {
@@ -50,7 +50,7 @@ void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int t
                      const index_t i = number / runs, j = number % runs * run;
                      copy_streaming(&from(i, j), &to(i, j), std::min(run, from.cols - j));
                    }
-                   fence();  // before anyone is told that it is there
+                   fence();  // before the copy is announced to another thread or the device
                  });
   });
 }

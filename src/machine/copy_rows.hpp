@@ -1,5 +1,5 @@
 #pragma once
-// Copies between a matrix as its user has it and a packed one, by several threads.
+// Multi-threaded copies between a user's matrix and a packed one.
 
 #include <cstddef>
 
@@ -7,8 +7,8 @@
 
 namespace tessera::machine {
 
-/// to[0:m, 0:n] = from[0:m, 0:n]; they do not overlap. Whole lines go past the caches: they need
-/// not be read first, and who reads them next is the device or comes much later.
+/// Copies to[0:m, 0:n] = from[0:m, 0:n]; they must not overlap. Whole lines use streaming stores,
+/// which avoid the read for ownership: the next reader is the device, or much later.
 void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int threads);
 
 }  // namespace tessera::machine

@@ -26,7 +26,7 @@ constexpr std::uint64_t load_misses(std::uint64_t cache) {
 struct Processor {
   std::string maker;
   int family = 0;
-  bool wide = false;  ///< vectors of 64 bytes
+  bool wide = false;  ///< has vectors of 64 bytes
 };
 
 Processor processor() {
@@ -41,7 +41,7 @@ Processor processor() {
   return found;
 }
 
-/// The descriptor, or -1 and errno.
+/// Returns the descriptor, or -1 with errno set.
 int open_event(const Event& event, int thread) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
@@ -61,13 +61,13 @@ std::vector<int> living_threads() {
   return threads;
 }
 
-/// Scaled to the time that the event was wanted.
+/// Returns the count, scaled by time enabled / time running.
 double value_of(int descriptor) {
   std::array<std::uint64_t, 3> words{};  // value, time enabled, time running
   if (read(descriptor, words.data(), sizeof words) != static_cast<ssize_t>(sizeof words))
     return NAN;
   if (words[2] == 0)
-    return words[1] == 0 ? 0 : NAN;  // a thread that never ran, or an event that never did
+    return words[1] == 0 ? 0 : NAN;  // never enabled: the thread never ran; else never scheduled
   return static_cast<double>(words[0]) * static_cast<double>(words[1]) /
          static_cast<double>(words[2]);
 }
@@ -79,7 +79,7 @@ std::vector<Event> processor_events() {
   return processor_events(cpu.maker, cpu.family, cpu.wide);
 }
 
-// Event and unit mask from the makers' manuals.
+// Event codes and unit masks are from the vendors' manuals.
 std::vector<Event> processor_events(const std::string& maker, int family, bool wide) {
   std::vector<Event> events{
       {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
@@ -90,16 +90,17 @@ std::vector<Event> processor_events(const std::string& maker, int family, bool w
   };
   const Event last_level{"llc_misses", PERF_TYPE_HW_CACHE, load_misses(PERF_COUNT_HW_CACHE_LL)};
   if (maker == "AuthenticAMD") {
-    constexpr int zen = 0x17, zen4 = 0x19;  // of zen 3 and 4; only the latter has wide vectors
-    raw("l2_misses", 0x0864);               // demand loads that miss the second level
-    // The third level is no core's, so Linux has no generic event for it: fills from memory, near
-    // and far.
+    constexpr int zen = 0x17,
+                  zen4 = 0x19;  // zen4 is the family of Zen 3 and 4; only Zen 4 has wide vectors
+    raw("l2_misses", 0x0864);   // demand loads that miss L2
+    // L3 belongs to no core, so Linux has no generic event for it: fills from local and remote
+    // memory.
     if (family >= zen) raw("llc_misses", 0x4843);
-    // Packed floating-point operations of 128 to 512 bits; before zen 4 all SSE and AVX
+    // Packed floating-point operations of 128 to 512 bits; before Zen 4 all SSE and AVX
     // instructions.
     raw("vector_instructions", family >= zen4 && wide ? 0x3808 : 0x04cb);
   } else if (maker == "GenuineIntel") {
-    raw("l2_misses", 0x10d1);  // loads retired that missed the second level
+    raw("l2_misses", 0x10d1);  // retired loads that missed L2
     events.push_back(last_level);
     raw("vector_instructions", 0xfcc7);  // packed floating-point instructions of 128 to 512 bits
   } else {
@@ -115,7 +116,7 @@ Counters::Counters(const std::vector<Event>& events) {
     for (const int thread : threads) {
       const int descriptor = open_event(event, thread);
       if (descriptor >= 0) source.descriptors.push_back(descriptor);
-      if (descriptor < 0 && errno != ESRCH && reason_.empty())  // a thread may have ended meanwhile
+      if (descriptor < 0 && errno != ESRCH && reason_.empty())  // a thread may have ended since
         reason_ = std::string("perf_event_open: ") + std::strerror(errno);
     }
     sources_.push_back(std::move(source));

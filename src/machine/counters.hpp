@@ -1,5 +1,5 @@
 #pragma once
-// Hardware counters of this process, where the machine and the system grant them (Linux:
+// Hardware counters of this process, if the machine and the system grant them (Linux:
 // perf_event_open).
 
 #include <cstdint>
@@ -8,20 +8,21 @@
 
 namespace tessera::machine {
 
-/// What can be counted: a name for people and files, and how Linux calls it.
+/// A countable event: its name in output and files, and its Linux encoding.
 struct Event {
   std::string name;
   std::uint32_t type = 0;    ///< perf_event_attr::type
   std::uint64_t config = 0;  ///< perf_event_attr::config
 };
 
-/// cycles, instructions, l1_misses, l2_misses, llc_misses (of loads), vector_instructions, as this
-/// processor calls them; those that nobody knows for it are left out.
+/// Returns this processor's events for cycles, instructions, l1_misses, l2_misses, llc_misses (of
+/// loads) and vector_instructions; without those that are unknown for it.
 [[nodiscard]] std::vector<Event> processor_events();
-/// The same for a maker, a family and whether vectors have 64 bytes, as /proc/cpuinfo tells them.
+/// Returns the events for a vendor, a family and whether vectors have 64 bytes, as in
+/// /proc/cpuinfo.
 [[nodiscard]] std::vector<Event> processor_events(const std::string& maker, int family, bool wide);
 
-/// Counts in user mode, of all threads that live when it is made and of all that they start.
+/// Counts in user mode over all threads that exist at construction and all their descendants.
 class Counters {
  public:
   explicit Counters(const std::vector<Event>& events);
@@ -31,19 +32,18 @@ class Counters {
 
   struct Count {
     std::string event;
-    double value;  ///< since the counters were made; scaled where events took turns. NaN: not to be
-                   ///< had
+    double value;  ///< since construction, scaled for multiplexing; NaN: unavailable
   };
-  /// One value an event, in their order.
+  /// Returns one value per event, in the order of construction.
   [[nodiscard]] std::vector<Count> read() const;
   [[nodiscard]] bool any() const;
-  /// Why there are none, in the system's words; "" where there are.
+  /// Returns why nothing can be counted, in the system's words; "" if something can.
   [[nodiscard]] const std::string& reason() const { return reason_; }
 
  private:
   struct Source {
     std::string event;
-    std::vector<int> descriptors;  ///< one a thread
+    std::vector<int> descriptors;  ///< one per thread
   };
   std::vector<Source> sources_;
   std::string reason_;

@@ -9,7 +9,7 @@
 namespace tessera::machine {
 namespace {
 
-/// What one group grants, of `folder`; a limit that is none is "max" or -1.
+/// Returns the processors granted by the group in `folder`; none if unlimited ("max" or -1).
 std::optional<double> granted_in(const std::string& folder, bool v2) {
   double limit = -1, period = 0;
   if (v2) {

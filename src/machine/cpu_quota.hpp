@@ -1,19 +1,19 @@
 #pragma once
-// Processor time that the control groups of this process grant it (Linux, version 2 or 1):
-// containers limit time, and show all cores of their host.
+// CPU time granted to this process by its control groups (Linux, version 2 or 1): containers limit
+// time, but show all cores of their host.
 
 #include <optional>
 #include <string>
 
 namespace tessera::machine {
 
-/// Processors' worth of time: the least that a group grants, from the process's own up to the
-/// outermost one that is seen, for a parent's limit holds for its children. Nothing where there is
-/// no limit. Below `root` lie /proc and /sys.
+/// Returns the granted CPU time in processors: the minimum over the process's own group and its
+/// visible ancestors, because a parent's limit applies to its children; none if unlimited. `root`
+/// is the prefix of /proc and /sys.
 [[nodiscard]] std::optional<double> cpu_quota(const std::string& root = "");
 
-/// How many threads `processes` that share that time can keep busy each, of the `units` that they
-/// may run on: at least one.
+/// Returns how many threads each of `processes` that share the quota can keep busy on `units`
+/// processing units: at least 1.
 [[nodiscard]] int busy_threads(int units, int processes, std::optional<double> quota);
 
 }  // namespace tessera::machine

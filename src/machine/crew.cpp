@@ -8,8 +8,8 @@
 namespace tessera::machine {
 namespace {
 
-/// Looks that a waiting thread takes before it sleeps, about a microsecond each: threads are woken
-/// in some tens of them.
+/// Returns the number of polls, about a microsecond each, before a waiting thread sleeps. A wake-up
+/// takes some tens of microseconds.
 int looks() {
   static const int value = [] {
     const char* const policy = std::getenv("OMP_WAIT_POLICY");
@@ -19,7 +19,7 @@ int looks() {
   return value;
 }
 
-/// Lets the other thread of a core, then whoever waits for this one, go on.
+/// Yields to the sibling hardware thread, then to other threads.
 void pause() {
   for (int i = 0; i < 16; ++i) {
 #if defined(__x86_64__)
@@ -37,8 +37,7 @@ void Crew::run(const Loop& loop) {
   calls_.fetch_add(2);
   calls_.notify_all();
   loop.call(loop.self, 0);
-  loop_.store(nullptr);  // who comes inside after this finds nothing: both orders are sequentially
-                         // consistent
+  loop_.store(nullptr);  // later arrivals find nullptr: both orders are sequentially consistent
   while (inside_.load() != 0) pause();
   runs_ = false;
 }

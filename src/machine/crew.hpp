@@ -1,8 +1,8 @@
 #pragma once
-// The threads of a region between its loops. Tasks of OpenMP are for recursion: in GCC's runtime
-// every one of them takes microseconds, and more the more threads wait for one (32 threads of
-// Emerald Rapids, GCC 12: 2048 empty tasks 5.8 ms, in pieces of a crew 0.15). Threads that are
-// late, because their processor has other work, are not waited for.
+// Parallel loops on the threads of a region, without tasks. OpenMP tasks are for recursion: in
+// GCC's runtime each costs microseconds, and more with the number of waiting threads (32 threads of
+// Emerald Rapids, GCC 12: 2048 empty tasks 5.8 ms, in pieces of a crew 0.15). A loop does not wait
+// for threads that arrive late because their processor is busy.
 
 #include <atomic>
 #include <utility>
@@ -11,13 +11,14 @@
 
 namespace tessera::machine {
 
-/// Thread 0 of a region has work(thread) done by all threads at once, again and again; the others
-/// serve(), until somebody makes tasks, which are taken at the end of the region.
+/// Lets thread 0 of a region execute work(thread) on all its threads, any number of times; the
+/// others serve() until close(), which precedes the first task, and take tasks at the end of the
+/// region.
 class Crew {
  public:
-  /// The crew that this thread belongs to; none outside of a region, and on threads at its end.
+  /// Returns the crew of this thread; nullptr outside of a region, and on threads at its end.
   [[nodiscard]] static Crew* of_this_thread() { return mine_; }
-  /// Belongs to `crew`, as that thread of it, while it lives.
+  /// Scope guard: makes this thread a member of `crew`.
   class Member {
    public:
     explicit Member(Crew* crew) : before_(std::exchange(mine_, crew)) {}
@@ -29,13 +30,13 @@ class Crew {
     Crew* before_;
   };
 
-  /// Of a region so many regions deep.
+  /// level: nesting level of the region.
   explicit Crew(int level) : level_(level) {}
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// Whether run() can be called by `thread` of a region so deep: by the first one of the crew's,
-  /// while nothing else runs and the others serve.
+  /// Returns whether `thread` of a region of nesting `level` can call run(): it is the crew's first
+  /// thread, no loop is running, and the others serve.
   [[nodiscard]] bool is_free(int thread, int level) const {
     return thread == 0 && level == level_ && !runs_ && is_open();
   }
@@ -43,15 +44,15 @@ class Crew {
     return (calls_.load(std::memory_order_acquire) & closed) == 0;
   }
 
-  /// work(0) here and work(thread) on whichever threads come before it returns. Returns when these
-  /// are done. It must not throw.
+  /// Runs work(0) on this thread and work(thread) on every thread that arrives before it returns;
+  /// returns when all of these are done. work must not throw.
   template <class Work>
   void run(const Work& work) {
     run({[](const void* self, int thread) { (*static_cast<const Work*>(self))(thread); }, &work});
   }
-  /// Until close().
+  /// Executes loops until close().
   void serve(int thread);
-  /// By any thread; those that have work finish it.
+  /// Ends serve() on all threads, after their current loop. Thread-safe.
   void close();
 
  private:
@@ -60,17 +61,17 @@ class Crew {
     const void* self;
   };
   void run(const Loop& loop);
-  /// Until there is another number of calls.
+  /// Waits until the number of calls differs from `seen`.
   void wait_for_call(unsigned seen) const;
 
-  static constexpr unsigned closed = 1;  // calls are counted by twos
+  static constexpr unsigned closed = 1;  // flag in bit 0; calls are counted in steps of 2
   static inline thread_local Crew* mine_ = nullptr;
 
   int level_;
   std::atomic<unsigned> calls_{0};
   std::atomic<const Loop*> loop_{nullptr};
-  std::atomic<int> inside_{0};      // threads that look at loop_
-  std::atomic<bool> runs_ = false;  // the first thread says so
+  std::atomic<int> inside_{0};      // threads that may access loop_
+  std::atomic<bool> runs_ = false;  // written by the first thread only
 };
 
 }  // namespace tessera::machine

@@ -26,8 +26,8 @@ void choose_device(int local_rank) {
 
 namespace {
 
-/// Of what comes back to the device's own pool so much stays with us; without, every
-/// synchronisation returns it to the system.
+/// Sets the release threshold of the device's default pool: by default every synchronisation
+/// returns freed memory to the system.
 void keep_scratch() {
   constexpr std::uint64_t kept = std::uint64_t{64} << 20;
   int device = 0;

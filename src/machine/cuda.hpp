@@ -1,6 +1,6 @@
 #pragma once
-// The CUDA runtime as values: checked calls, device memory, streams, events. Include it only where
-// CUDA is built.
+// RAII wrappers of the CUDA runtime: checked calls, device memory, streams, events. For builds with
+// CUDA only.
 
 #include <cuda_runtime_api.h>
 
@@ -13,14 +13,15 @@
 
 namespace tessera::machine::cuda {
 
-/// Throws Error(memory) when the device has no memory left, else Error(internal), with the
-/// runtime's own words.
+/// Throws Error(memory) if memory is insufficient, otherwise Error(internal), with the runtime's
+/// message, unless rc is cudaSuccess.
 void check(cudaError_t rc, const char* call);
 
-/// Of the current device.
+/// Returns an attribute of the current device.
 [[nodiscard]] int attribute(cudaDeviceAttr which);
 
-/// Makes the device of this rank current: number local_rank modulo the devices there are.
+/// Makes the device of this rank current: number local_rank modulo the device count. Throws
+/// Error(usage) if there is no device.
 void choose_device(int local_rank);
 
 class Stream {
@@ -40,8 +41,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// count uninitialised elements in memory that `take(bytes)` gives and `give(piece)` takes back;
-/// move only.
+/// An array of `count` uninitialised elements in memory allocated by `take(bytes)` and returned to
+/// `give(piece)`; move only.
 template <class T, Piece (*take)(index_t), void (*give)(const Piece&) noexcept>
 class PooledBuffer {
  public:
@@ -68,19 +69,17 @@ class PooledBuffer {
   index_t size_ = 0;
 };
 
-/// In the memory of the device.
+/// A buffer in device memory.
 template <class T>
 using DeviceBuffer = PooledBuffer<T, take_device, give_device>;
-/// In host memory whose pages stay where they are: transfers are asynchronous and at the bus's full
-/// rate.
+/// A buffer in page-locked host memory: transfers are asynchronous and at the full rate of the bus.
 template <class T>
 using PinnedBuffer = PooledBuffer<T, take_pinned, give_pinned>;
 template <class T>
 using ManagedBuffer = PooledBuffer<T, take_managed, give_managed>;
 
-/// Device memory from one point of a stream to another: there when what was started on the stream
-/// before has ended, gone when what was started since has. Kept for the next request, and for that
-/// alone.
+/// Stream-ordered device memory: allocated after the stream's earlier work, freed after its later
+/// work. The device's pool keeps it for the next Scratch.
 class Scratch {
  public:
   Scratch(std::size_t bytes, cudaStream_t stream);
@@ -94,8 +93,8 @@ class Scratch {
   cudaStream_t stream_;
 };
 
-/// A point of a stream: the last one at which it was recorded; one that never was is no point to
-/// wait for.
+/// A point of a stream: that of the last record(). Waiting for an event never recorded returns at
+/// once.
 class Event {
  public:
   Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
@@ -104,21 +103,21 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
-  /// What the stream does next begins after it.
+  /// Makes later work of the stream wait for this event.
   void before_next(cudaStream_t stream) const {
     check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent");
   }
   [[nodiscard]] bool reached() const {
     const cudaError_t rc = cudaEventQuery(event_);
     if (rc == cudaErrorNotReady) {
-      (void)cudaGetLastError();  // it is an answer
+      (void)cudaGetLastError();  // not an error: clear it
       return false;
     }
     check(rc, "cudaEventQuery");
     return true;
   }
   void wait() const { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
-  /// Both have been reached.
+  /// Returns the seconds from `begin` to this event; both must have been reached.
   [[nodiscard]] double seconds_since(const Event& begin) const {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, begin.event_, event_), "cudaEventElapsedTime");
@@ -129,7 +128,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Seconds between two points of a stream.
+/// Elapsed seconds between two points of a stream.
 class Stopwatch {
  public:
   explicit Stopwatch(cudaStream_t stream) : stream_(stream) { begin_.record(stream_); }
@@ -144,23 +143,24 @@ class Stopwatch {
   Event begin_, end_;
 };
 
-/// to[0:count] = from[0:count], on the device from host memory, there for every stream on return:
-/// cudaMemcpy alone returns when pageable memory is staged, and streams that do not wait for the
-/// default one overtake the rest.
+/// Copies to[0:count] = from[0:count] from host to device; visible to every stream on return.
+/// cudaMemcpy alone may return once pageable memory is staged, and non-blocking streams do not wait
+/// for the default one.
 template <class T>
 void upload(T* to, const T* from, std::size_t count) {
   check(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
-/// to[0:m, 0:n] = from[0:m, 0:n], one of them on the host; asynchronous on pinned memory.
+/// Copies to[0:m, 0:n] = from[0:m, 0:n] between host and device; asynchronous on pinned memory.
 template <class T>
 void copy(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind, cudaStream_t stream) {
   if (from.empty()) return;
   const auto bytes = [](index_t elements) {
     return static_cast<std::size_t>(elements) * sizeof(T);
   };
-  if (from.ld == from.cols && to.ld == to.cols) {  // short rows would be copied one by one
+  if (from.ld == from.cols &&
+      to.ld == to.cols) {  // contiguous: one copy, because 2-D copies proceed row by row
     check(cudaMemcpyAsync(to.data, from.data, bytes(from.rows * from.cols), kind, stream),
           "cudaMemcpyAsync");
     return;
@@ -170,7 +170,7 @@ void copy(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind, cudaS
         "cudaMemcpy2DAsync");
 }
 
-/// x[0:m, 0:n] = 0.
+/// Sets x[0:m, 0:n] = 0.
 template <class T>
 void zero(const MatrixView<T>& x, cudaStream_t stream) {
   if (x.empty()) return;
@@ -182,7 +182,7 @@ void zero(const MatrixView<T>& x, cudaStream_t stream) {
         "cudaMemset2DAsync");
 }
 
-/// x[0:count] = 0.
+/// Sets x[0:count] = 0.
 template <class T>
 void zero(T* x, index_t count, cudaStream_t stream) {
   if (count == 0) return;
@@ -190,8 +190,8 @@ void zero(T* x, index_t count, cudaStream_t stream) {
         "cudaMemsetAsync");
 }
 
-/// to[0:count] = from[0:count]; asynchronous on pinned memory. (The other one allows rows of at
-/// most 2 GiB.)
+/// Copies to[0:count] = from[0:count]; asynchronous on pinned memory. (The overload for matrices is
+/// limited to rows of 2 GiB.)
 template <class T>
 void copy(const T* from, T* to, index_t count, cudaMemcpyKind kind, cudaStream_t stream) {
   if (count == 0) return;

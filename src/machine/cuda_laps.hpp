@@ -1,6 +1,5 @@
 #pragma once
-// How long parts of streams took, as their events saw it, in sum. Include it only where CUDA is
-// built.
+// Accumulated durations of stream sections, measured by events. For builds with CUDA only.
 
 #include <memory>
 #include <vector>
@@ -9,17 +8,18 @@
 
 namespace tessera::machine::cuda {
 
-/// A part of a stream: whoever asks for it records both ends.
+/// A section of a stream; the caller records both ends.
 struct Lap {
   Event begin, end;
   [[nodiscard]] double seconds() const {
     return end.seconds_since(begin);
-  }  ///< both have been reached
+  }  ///< precondition: both have been reached
 };
 
 class Laps {
  public:
-  /// The next one. Where many are under way it waits for the oldest.
+  /// Returns a lap to record. With most_under_way laps in use it waits for the oldest and reuses
+  /// it.
   [[nodiscard]] Lap& next() {
     if (laps_.size() < most_under_way) return *laps_.emplace_back(std::make_unique<Lap>());
     Lap& oldest = *laps_[taken_over_++ % most_under_way];
@@ -27,7 +27,7 @@ class Laps {
     seconds_ += oldest.seconds();
     return oldest;
   }
-  /// The sum of all so far, which have ended; then there are none.
+  /// Returns the sum of all laps since the last take, all of which must have ended, and resets it.
   [[nodiscard]] double take() {
     double sum = seconds_;
     for (const auto& lap : laps_) sum += lap->seconds();
@@ -39,9 +39,9 @@ class Laps {
 
  private:
   static constexpr std::size_t most_under_way = 64;
-  std::vector<std::unique_ptr<Lap>> laps_;  // the last ones
-  std::size_t taken_over_ = 0;              // laps that took the place of another
-  double seconds_ = 0;                      // of those that lost it
+  std::vector<std::unique_ptr<Lap>> laps_;  // the most recent ones
+  std::size_t taken_over_ = 0;              // number of reuses
+  double seconds_ = 0;                      // of reused laps
 };
 
 }  // namespace tessera::machine::cuda

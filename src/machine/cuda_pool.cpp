@@ -17,16 +17,16 @@ struct FreePinned {
 using DeviceCache = BlockCache<FreeDevice>;
 using PinnedCache = BlockCache<FreePinned>;
 
-// Ranks may share a device and its node: what one keeps, the others lack.
+// Ranks may share a device and its node, so the caches are limited.
 constexpr index_t most_pinned = index_t{2} << 30;
 index_t most_device() {
   std::size_t free = 0, all = 0;
   if (cudaMemGetInfo(&free, &all) == cudaSuccess) return static_cast<index_t>(all / 8);
-  (void)cudaGetLastError();  // without a device there is nothing to keep
+  (void)cudaGetLastError();  // without a device nothing is kept
   return 0;
 }
 
-// Never destroyed: the driver may be gone before static objects are.
+// Never destroyed: the driver may shut down before static objects do.
 DeviceCache& device_cache() {
   static auto* const cache = new DeviceCache(most_device(), {});
   return *cache;
@@ -42,7 +42,8 @@ int current_device() {
   return device;
 }
 
-/// allocate(&data, bytes), once more after all that is kept was given back.
+/// Calls allocate(&data, bytes), and again after releasing all kept blocks if memory is
+/// insufficient.
 template <class Allocate>
 Piece fresh(index_t bytes, int device, const char* call, const Allocate& allocate) {
   Piece piece{nullptr, bytes, device};
@@ -52,7 +53,7 @@ Piece fresh(index_t bytes, int device, const char* call, const Allocate& allocat
     release_kept();
     rc = allocate(&piece.data, static_cast<std::size_t>(bytes));
   }
-  if (rc != cudaSuccess) (void)cudaGetLastError();  // told here: no later launch shall find it
+  if (rc != cudaSuccess) (void)cudaGetLastError();  // clear the error: reported below
   check(rc, call);
   return piece;
 }

@@ -1,33 +1,33 @@
 #pragma once
-// Device and pinned memory that comes back is kept for the next request: cudaMalloc and, more so,
-// the pinning of pages take longer than many a kernel, and repetitions ask for the same sizes
-// again.
+// Caches of device and pinned memory: cudaMalloc and, more so, page-locking take longer than many
+// kernels, and repetitions request the same sizes.
 
 #include "base/index.hpp"
 
 namespace tessera::machine::cuda {
 
-/// A piece of the current device's memory, or of pinned host memory.
+/// A block of the current device's memory, of pinned host memory or of managed memory.
 struct Piece {
   void* data = nullptr;
   index_t bytes = 0;
   int device = 0;
 };
 
-/// Throws Error(memory) when the device has no more, after what was kept has been given back.
+/// Allocates device memory. Throws Error(memory) if it is insufficient even after all kept blocks
+/// have been released.
 [[nodiscard]] Piece take_device(index_t bytes);
-/// What was started with it before is waited for, as cudaFree does: nobody who gets it next can
-/// meet a kernel that still writes to it.
+/// Returns a block to the cache after waiting for the device, as cudaFree does: no pending kernel
+/// can write to it later.
 void give_device(const Piece& piece) noexcept;
 
 [[nodiscard]] Piece take_pinned(index_t bytes);
 void give_pinned(const Piece& piece) noexcept;
 
-/// Memory that moves between host and device as it is touched; never kept.
+/// Allocates managed memory, which migrates on access; it is never kept.
 [[nodiscard]] Piece take_managed(index_t bytes);
 void give_managed(const Piece& piece) noexcept;
 
-/// Gives everything that is kept back to the system.
+/// Releases all kept blocks to the system.
 void release_kept() noexcept;
 [[nodiscard]] index_t kept_device_bytes();
 

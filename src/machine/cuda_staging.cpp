@@ -14,7 +14,7 @@ bool is_pinned(const void* at) {
   cudaPointerAttributes attributes{};
   if (cudaPointerGetAttributes(&attributes, at) == cudaSuccess)
     return attributes.type == cudaMemoryTypeHost;
-  (void)cudaGetLastError();  // unknown to the driver is not pinned
+  (void)cudaGetLastError();  // unknown to the driver: not pinned
   return false;
 }
 
@@ -22,12 +22,11 @@ bool is_pinned(const MatrixView<const std::byte>& x) {
   return is_pinned(x.data) && is_pinned(&x(x.rows - 1, x.cols - 1));
 }
 
-/// A part of a matrix that a chunk holds: rows as far apart as on the device, or a part of one that
-/// is longer.
+/// The part of a matrix in one chunk: rows with the device's pitch, or a part of one long row.
 struct Block {
   index_t i, j, rows, cols;
   index_t pitch,
-      bytes;  // in the chunk; on the device it is one run of so many bytes, padding and all
+      bytes;  // in the chunk; contiguous on the device, padding included
 };
 
 template <class F>
@@ -48,7 +47,7 @@ void for_blocks(const MatrixView<const std::byte>& device, index_t chunk_bytes, 
   }
 }
 
-/// A single row has no pitch, which copies limit.
+/// Sets the pitch of a single row to its length, because copies limit the pitch.
 template <class Byte>
 MatrixView<Byte> without_pitch(MatrixView<Byte> x) {
   if (x.rows == 1) x.ld = x.cols;
@@ -56,7 +55,7 @@ MatrixView<Byte> without_pitch(MatrixView<Byte> x) {
 }
 
 void zero_padding(const MatrixView<std::byte>& x, cudaStream_t stream) {
-  const index_t widest = index_t{1} << 31;  // that a pitch may be
+  const index_t widest = index_t{1} << 31;  // the maximal pitch
   const MatrixView<std::byte> padding{x.data + x.cols, x.rows, x.ld - x.cols, x.ld};
   if (x.ld < widest) return zero(padding, stream);
   for (index_t i = 0; i < x.rows; ++i)
@@ -132,7 +131,7 @@ void Staging::bring(MatrixView<std::byte> device, MatrixView<std::byte> host, Be
   if (between == Between::zeros) zero_padding(device, bringing_);
   for_blocks(device, plan_.chunk_bytes, [&](const Block& x) {
     Chunk& chunk = take(from_device_, plan_.chunks_back, brought_++);
-    while (chunk.travels) {  // it is the oldest
+    while (chunk.travels) {  // the oldest chunk
       chunk.end.wait();
       unpack_next();
     }

@@ -12,7 +12,7 @@
 namespace tessera::machine::cuda {
 namespace {
 
-/// The driver's function, found at run time: the program needs no libcuda to start.
+/// Finds the driver's function at run time, so that the program starts without libcuda.
 auto encode_function() {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult result{};

@@ -1,7 +1,6 @@
 #pragma once
-// Work that is divided while it is done. Tasks of OpenMP go to idle threads in the order in which
-// they were made, the largest first, also where the idle one has just made smaller ones that its
-// caches know.
+// Work stealing. OpenMP gives tasks to idle threads in order of creation, the largest first, even
+// if the idle thread has just created smaller ones whose data is in its caches.
 
 #include <array>
 #include <atomic>
@@ -13,12 +12,12 @@
 
 namespace tessera::machine {
 
-/// What a thread has put off: it goes on with the newest, others take the oldest.
+/// A thread's deque of deferred items: the owner takes the newest, thieves the oldest.
 template <class Item>
 class alignas(64) PutOff {
  public:
   static constexpr int room =
-      128;  ///< a recursion that halves two numbers of 63 bits puts off no more
+      128;  ///< capacity: enough for a recursion that halves two 63-bit numbers
 
   void put(const Item& item) {
     const Lock lock(busy_);
@@ -26,7 +25,7 @@ class alignas(64) PutOff {
     count_.store(count_ + 1, std::memory_order_relaxed);
   }
 
-  /// Stays where it is; somebody else may take it at any time.
+  /// Returns the newest item without removing it; a thief may take it at any time.
   [[nodiscard]] std::optional<Item> next() const {
     const Lock lock(busy_);
     if (count_ == 0) return {};
@@ -41,7 +40,7 @@ class alignas(64) PutOff {
   }
 
   [[nodiscard]] std::optional<Item> take_oldest() {
-    if (count_ == 0) return {};  // who waits looks often, and must not be in the way
+    if (count_ == 0) return {};  // lock-free check, because idle threads poll often
     const Lock lock(busy_);
     if (count_ == 0) return {};
     count_.store(count_ - 1, std::memory_order_relaxed);
@@ -70,10 +69,10 @@ class alignas(64) PutOff {
   std::array<Item, room> items_;
 };
 
-/// step(item, rest) for `root` and for all that is put off by rest.put(part of item), on the team;
-/// returns when all is done. A thread takes what it put off last, which rest.next() shows, and one
-/// without work what another put off first: depth first on each thread, and few steals (Blumofe and
-/// Leiserson 1999). step must not throw; item by value.
+/// Executes step(item, rest) on the team for `root` and for every item deferred by rest.put(item);
+/// returns when all are done. A thread continues with its newest item, which rest.next() shows, and
+/// an idle one steals another's oldest: depth first on each thread, few steals (Blumofe and
+/// Leiserson 1999). step must not throw; it receives items by value.
 template <class Item, class Step>
 void depth_first(const Item& root, const Step& step) {
   std::vector<PutOff<Item>> put_off(static_cast<std::size_t>(team()));

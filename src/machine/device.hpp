@@ -1,8 +1,7 @@
 #pragma once
-// Memory, streams and copies of this rank's device, for code that is compiled with and without
-// CUDA. A build without CUDA has no devices (machine::gpus() is empty); here the host's memory then
-// stands in for one, and what is asked for is done at once, so that what ranks do with their
-// devices can be tried there too.
+// Memory, streams and copies of this rank's device, for code compiled with and without CUDA. A
+// build without CUDA has no devices (machine::gpus() is empty); host memory then emulates one and
+// all calls are synchronous, so that distributed device algorithms can be tested there.
 
 #include <array>
 #include <cstddef>
@@ -15,9 +14,9 @@ struct CUstream_st;
 
 namespace tessera::machine::device {
 
-using StreamHandle = CUstream_st*;  // cudaStream_t, for those that do not know CUDA
+using StreamHandle = CUstream_st*;  // cudaStream_t, without the CUDA headers
 
-/// When blocks of several streams wait for a multiprocessor.
+/// Priority of a stream's blocks in scheduling: `first` precedes `any`.
 enum class Turn { any, first };
 
 class Stream {
@@ -35,8 +34,8 @@ class Stream {
   StreamHandle stream_ = nullptr;
 };
 
-/// A point of a stream: the last one at which it was recorded; one that never was is no point to
-/// wait for.
+/// A point of a stream: that of the last record(). Waiting for an event never recorded returns at
+/// once.
 class Event {
  public:
   Event();
@@ -44,10 +43,10 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   void record(StreamHandle stream);
-  /// What the stream does next begins after it.
+  /// Makes later work of the stream wait for this event.
   void before_next(StreamHandle stream) const;
   void wait() const;
-  /// Both have been reached.
+  /// Returns the seconds from `begin` to this event; both must have been reached.
   [[nodiscard]] double seconds_since(const Event& begin) const;
 
  private:
@@ -55,12 +54,12 @@ class Event {
 };
 
 enum class Home {
-  device,  ///< the current device's memory, in whole granules of their own: a handle tells of
-           ///< nothing else
-  pinned,  ///< the host's, which devices read and write at the rate of the bus
+  device,  ///< device memory in granules not shared with other blocks, so that a handle exports
+           ///< this block only
+  pinned,  ///< page-locked host memory, accessed by devices at the rate of the bus
 };
 
-/// Uninitialised bytes; move only. Throws Error(memory) where there is no room.
+/// Uninitialised bytes; move only. Throws Error(memory).
 class Block {
  public:
   Block() = default;
@@ -78,17 +77,17 @@ class Block {
   Home home_ = Home::device;
 };
 
-/// What another process of the node needs to reach a block on a device.
+/// An inter-process handle of a device block, valid on the same node.
 using Handle = std::array<std::byte, 64>;
-/// Throws Error(internal) where blocks cannot be told of.
+/// Returns the handle of a block. Throws Error(internal) if blocks cannot be exported.
 [[nodiscard]] Handle handle_of(const Block& block);
 
-/// A block of another process, on any device of the node, as this rank's device reaches it; move
-/// only. The block must stand until this is gone.
+/// A mapping of another process's block, on any device of the node; move only. The block must
+/// outlive it.
 class Mapped {
  public:
   Mapped() = default;
-  /// Throws Error(internal) with the driver's words where it cannot be reached.
+  /// Throws Error(internal) with the driver's message if the block cannot be mapped.
   explicit Mapped(const Handle& handle);
   Mapped(Mapped&& other) noexcept;
   Mapped& operator=(Mapped&& other) noexcept;
@@ -99,39 +98,38 @@ class Mapped {
   std::byte* data_ = nullptr;
 };
 
-/// to[0:m, 0:n] = from[0:m, 0:n], bytes, wherever they lie; asynchronous unless host memory is not
-/// pinned.
+/// Copies to[0:m, 0:n] = from[0:m, 0:n] (bytes) between host and device in any direction;
+/// asynchronous unless host memory is pageable.
 void copy(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& to,
           StreamHandle stream);
 
-/// device[0:m, 0:n] = host[0:m, 0:n], bytes of memory as its user has it, by so many threads; done
-/// on return.
+/// Copies device[0:m, 0:n] = host[0:m, 0:n] (bytes, pageable or pinned) with `threads` threads;
+/// complete on return.
 void upload(const MatrixView<const std::byte>& host, const MatrixView<std::byte>& device,
             int threads);
-/// host[0:m, 0:n] = device[0:m, 0:n]. What lies between the device's rows becomes zeros.
+/// Copies host[0:m, 0:n] = device[0:m, 0:n] and zeroes the padding of the device's rows.
 void download(const MatrixView<std::byte>& device, const MatrixView<std::byte>& host, int threads);
 
 struct Upload {
   MatrixView<const std::byte> host;
-  MatrixView<std::byte>
-      device;  ///< what lies between its rows, and so far behind the last one, becomes zeros
+  MatrixView<std::byte> device;  ///< the padding after every row, the last one too, is zeroed
 };
 struct Download {
-  MatrixView<std::byte> device;  ///< what lies between its rows stays
+  MatrixView<std::byte> device;  ///< the padding of its rows is preserved
   MatrixView<std::byte> host;
 };
-/// Many at once, by so many threads; done on return.
+/// Executes several copies with `threads` threads; complete on return.
 void upload(std::span<const Upload> parts, int threads);
 void download(std::span<const Download> parts, int threads);
 
-/// The bytes at `to` become zeros; asynchronous.
+/// Zeroes the bytes at `to`; asynchronous.
 void zero(std::byte* to, index_t bytes, StreamHandle stream);
 
-/// Until all that this rank asked of its device has been done.
+/// Waits for all work of this rank's device.
 void synchronize();
 
-/// What tells this rank's device from every other one of its node ("0000:19:00.0"); "" where there
-/// is none.
+/// Returns the PCI address of this rank's device, unique on the node ("0000:19:00.0"); "" without a
+/// device.
 [[nodiscard]] std::string identity();
 
 }  // namespace tessera::machine::device

@@ -14,7 +14,8 @@ using cuda::check;
 
 cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
 
-/// Smaller requests may get a part of a larger block, and a handle tells of the whole of it.
+/// The allocation granule of exported blocks: cudaMalloc may serve smaller requests from a larger
+/// block, which a handle exports as a whole.
 constexpr index_t granule = index_t{2} << 20;
 
 }  // namespace
@@ -63,7 +64,7 @@ Block::Block(index_t bytes, Home home) : size_(bytes), home_(home) {
     cuda::release_kept();
     rc = allocate();
   }
-  if (rc != cudaSuccess) (void)cudaGetLastError();  // told here: no later launch shall find it
+  if (rc != cudaSuccess) (void)cudaGetLastError();  // clear the error: reported below
   check(rc, home == Home::device ? "cudaMalloc" : "cudaHostAlloc");
   data_ = static_cast<std::byte*>(data);
 }
@@ -114,7 +115,7 @@ Mapped::~Mapped() {
 
 void copy(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& to,
           StreamHandle stream) {
-  const index_t widest = index_t{1} << 31;  // that a pitch may be
+  const index_t widest = index_t{1} << 31;  // the maximal pitch
   if (from.ld < widest && to.ld < widest && from.rows > 1)
     return cuda::copy<std::byte>(from, to, cudaMemcpyDefault, stream);
   for (index_t i = 0; i < from.rows; ++i)

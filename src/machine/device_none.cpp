@@ -1,4 +1,4 @@
-// The host's memory in the place of a device's.
+// Emulation of a device in host memory.
 
 #include <cstring>
 #include <utility>

@@ -1,5 +1,5 @@
 #pragma once
-// Where a device kernel's time went, as its events saw it: what a profiler's summary shows.
+// Device time by activity, measured by events, as in a profiler's summary.
 
 namespace tessera::machine {
 
@@ -7,10 +7,10 @@ struct DeviceTimes {
   double to_device = 0;    ///< seconds of transfers to the device
   double kernels = 0;      ///< seconds of kernels
   double from_device = 0;  ///< seconds of transfers back
-  double merge = 0;        ///< seconds of the host, of what came back in several runs
+  double merge = 0;        ///< seconds of merging, on the host, runs that were transferred back
 };
 
-/// The sums since the last take on this thread; take sets them back to zero.
+/// Returns the sums since the last call on this thread and resets them.
 [[nodiscard]] DeviceTimes take_device_times();
 void add_device_times(const DeviceTimes& times);
 

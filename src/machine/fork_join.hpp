@@ -1,12 +1,12 @@
 #pragma once
-// The one seam to OpenMP. Recursion has one shape: leaf? loop : fork_join(one half, the other
+// The only interface to OpenMP. Recursion has one shape: leaf? loop : fork_join(one half, the other
 // half).
 //
-// parallel() opens a region. Forks inside become tasks of its team; the pieces of a loop that forks
-// nowhere around it are shared out by its crew (crew.hpp), without tasks. Nested use is safe:
-// inside a region of the caller (ours or not) no second team is made. Outside any region all runs
-// in turn. While a Recorder listens (work_span.hpp) no team is made either: one thread runs all and
-// tells it the forks.
+// parallel() opens a region. Forks inside become tasks of its team; loops outside of any fork are
+// executed by its crew (crew.hpp), without tasks. Nested use is safe: inside a region, also one of
+// the caller, no second team is created. Outside any region all code runs sequentially. While a
+// Recorder listens (work_span.hpp) no team is created either: one thread runs everything and
+// reports the forks to it.
 
 #include <omp.h>
 
@@ -22,13 +22,13 @@
 
 namespace tessera::machine {
 
-/// Threads a parallel() call uses when it names no number: OMP_NUM_THREADS or the cores this
-/// process may run on.
+/// Returns the default number of threads of parallel(): OMP_NUM_THREADS, or the cores this process
+/// may run on.
 [[nodiscard]] inline int default_threads() { return omp_get_max_threads(); }
 
 inline void set_default_threads(int threads) { omp_set_num_threads(threads); }
 
-/// Another default while it lives: for code that asks OpenMP itself.
+/// Scope guard: sets another default, for code that queries OpenMP.
 class DefaultThreads {
  public:
   explicit DefaultThreads(int threads) : before_(default_threads()) {
@@ -42,13 +42,14 @@ class DefaultThreads {
   int before_;
 };
 
-/// Threads that forked tasks may run on.
+/// Returns the number of threads that may run forked tasks.
 [[nodiscard]] inline int team() {
   const Recorder* const listener = recorder();
   return listener == nullptr ? omp_get_num_threads() : listener->team();
 }
 
-/// The first exception of several threads, which must not leave their region or task by itself.
+/// Captures the first exception of several threads, because exceptions must not leave an OpenMP
+/// region or task.
 class Carried {
  public:
   template <class F>
@@ -59,7 +60,7 @@ class Carried {
       if (!taken_.test_and_set()) exception_ = std::current_exception();
     }
   }
-  /// Once all of them are done.
+  /// Rethrows the captured exception; call it after all threads are done.
   void rethrow() const {
     if (exception_) std::rethrow_exception(exception_);
   }
@@ -69,9 +70,8 @@ class Carried {
   std::exception_ptr exception_;
 };
 
-/// Runs f() once, on this thread, with a team of `threads`: what the thread keeps from one call to
-/// the next is there. Exceptions, here and below, come out as they would of serial code, one of
-/// them.
+/// Runs f() once, on this thread, with a team of `threads`; thread-local state therefore persists
+/// between calls. Here and below, one of the exceptions thrown by any thread is rethrown.
 template <class F>
 void parallel(int threads, F&& f) {
   if (Recorder* const listener = recorder(); listener != nullptr) {
@@ -100,7 +100,7 @@ void parallel(int threads, F&& f) {
 
 namespace detail {
 
-/// Apart, so that the code around a fork stays small.
+/// Out of line to keep the code around a fork small.
 template <class Left, class Right>
 [[gnu::cold, gnu::noinline]] void fork_recorded(Recorder& listener, Left& left, Right& right) {
   auto first = [&] { left(); };
@@ -111,12 +111,12 @@ template <class Left, class Right>
   listener.fork(side(first), side(second));
 }
 
-/// Before tasks are made: whoever has no work comes to take them.
+/// Ends the crew's loops before tasks are created, so that its idle threads take the tasks.
 inline void call_for_tasks() {
   if (Crew* const crew = Crew::of_this_thread(); crew != nullptr && crew->is_open()) crew->close();
 }
-/// Of the region of this thread, if it can have a loop done now. One that the caller opened inside
-/// of it has other threads.
+/// Returns the crew of this thread's region if it can run a loop now, otherwise nullptr. A nested
+/// region of the caller has other threads.
 [[nodiscard]] inline Crew* free_crew() {
   Crew* const crew = recorder() == nullptr ? Crew::of_this_thread() : nullptr;
   return crew != nullptr && crew->is_free(omp_get_thread_num(), omp_get_level()) ? crew : nullptr;
@@ -124,17 +124,16 @@ inline void call_for_tasks() {
 
 }  // namespace detail
 
-/// left() and right() in any order or at once; returns when both are done. Each is a task, also the
-/// one that this thread runs itself: a wait inside it is for its own forks alone, and not for the
-/// left sides of the forks around it too.
+/// Runs left() and right(), possibly in parallel; returns when both are done. The side run by this
+/// thread is a task, too, so that a taskwait inside it waits for its own forks only, not for left
+/// sides of enclosing forks.
 template <class Left, class Right>
 void fork_join(Left&& left, Right&& right) {
   if (Recorder* const listener = recorder(); listener != nullptr) [[unlikely]] {
     detail::fork_recorded(*listener, left, right);
     return;
   }
-  if (omp_get_num_threads() ==
-      1) {  // a task costs a tenth of a microsecond even where nobody could take it
+  if (omp_get_num_threads() == 1) {  // a task costs 0.1 us even with a single thread
     left();
     right();
     return;
@@ -149,9 +148,9 @@ void fork_join(Left&& left, Right&& right) {
   carried.rethrow();
 }
 
-/// body() and all that it leaves by `leave`; who waits for the end takes any of that. Of a
-/// fork_join whose left side somebody takes late, half of the work is left to that one alone, and
-/// the other waits.
+/// Runs body() and all tasks deferred by leave(); threads that wait for the end execute any of
+/// these. With fork_join, a left side taken late would leave half of the work to its thread alone
+/// while the other waits.
 template <class Body>
 void gather(const Body& body) {
   if (recorder() != nullptr || omp_get_num_threads() == 1) return body();
@@ -160,8 +159,8 @@ void gather(const Body& body) {
   body();
 }
 
-/// left() at any time before the gather() around it ends, right() now. left is copied, and neither
-/// may throw.
+/// Runs right() now and left() at any time before the enclosing gather() ends. left is copied;
+/// neither may throw.
 template <class Left, class Right>
 void leave(Left left, const Right& right) {
   if (recorder() != nullptr || omp_get_num_threads() == 1) return fork_join(left, right);
@@ -172,7 +171,7 @@ void leave(Left left, const Right& right) {
 
 namespace detail {
 
-/// [begin, end) in pieces of at most `grain` indices and about one length.
+/// The partition of [begin, end) into pieces of at most `grain` indices and nearly equal length.
 class Pieces {
  public:
   Pieces(index_t begin, index_t end, index_t grain)
@@ -186,7 +185,7 @@ class Pieces {
   index_t begin_, length_, count_;
 };
 
-/// piece(p) for p in [begin, end), halved recursively.
+/// Calls piece(p) for p in [begin, end), by recursive halving.
 template <class Piece>
 void fork_pieces(index_t begin, index_t end, const Piece& piece) {
   if (end - begin == 1) return piece(begin);
@@ -194,14 +193,14 @@ void fork_pieces(index_t begin, index_t end, const Piece& piece) {
   fork_join([&] { fork_pieces(begin, middle, piece); }, [&] { fork_pieces(middle, end, piece); });
 }
 
-/// Pieces of one thread, and the first that nobody has taken.
+/// The pieces of one thread; next is the first that is not taken.
 struct alignas(64) Share {
   std::atomic<index_t> next{0};
   index_t end = 0;
 };
 
-/// piece(p) for p in [0, pieces): every thread begins with its share, the same in every call, and
-/// goes on with what is left of the others'.
+/// Calls piece(p) for p in [0, pieces): every thread begins with its share, the same in every call,
+/// then steals from the others'.
 template <class Piece>
 void share_pieces(Crew& crew, index_t pieces, const Piece& piece) {
   std::vector<Share> shares(static_cast<std::size_t>(team()));
@@ -227,8 +226,8 @@ void share_pieces(Crew& crew, index_t pieces, const Piece& piece) {
 
 }  // namespace detail
 
-/// body(begin', end') over pieces of [begin, end) of at most `grain` indices and about one length,
-/// which are the same for every team. For pieces that fork: as tasks.
+/// Calls body(begin', end') for pieces of [begin, end) of at most `grain` indices and nearly equal
+/// length, independent of the team. For bodies that fork: the pieces are tasks.
 template <class Body>
 void fork_for(index_t begin, index_t end, index_t grain, const Body& body) {
   if (end <= begin) return;
@@ -236,7 +235,7 @@ void fork_for(index_t begin, index_t end, index_t grain, const Body& body) {
   detail::fork_pieces(0, pieces.count(),
                       [&](index_t p) { body(pieces.first_of(p), pieces.first_of(p + 1)); });
 }
-/// For pieces that do not, or seldom.
+/// As fork_for, for bodies that rarely or never fork.
 template <class Body>
 void parallel_for(index_t begin, index_t end, index_t grain, const Body& body) {
   Crew* const crew = end - begin > grain ? detail::free_crew() : nullptr;
@@ -246,7 +245,7 @@ void parallel_for(index_t begin, index_t end, index_t grain, const Body& body) {
                        [&](index_t p) { body(pieces.first_of(p), pieces.first_of(p + 1)); });
 }
 
-/// body(thread, threads) once on each thread of a fresh team of exactly `threads`.
+/// Calls body(thread, threads) once on each thread of a new team of exactly `threads`.
 template <class Body>
 void on_each_thread(int threads, const Body& body) {
   Carried carried;
@@ -255,9 +254,9 @@ void on_each_thread(int threads, const Body& body) {
   carried.rethrow();
 }
 
-/// body(part, parts) for every part, one for each thread and the same one every time: what a
-/// thread's own cache holds of the data since the last call is there again. Inside a region, or
-/// while a Recorder listens, the parts are forks.
+/// Calls body(part, parts) for every part, with a fixed mapping of parts to threads, so that
+/// private caches keep their data between calls. Inside a region, or while a Recorder listens, the
+/// parts are forks.
 template <class Body>
 void parallel_parts(int threads, const Body& body) {
   if (recorder() == nullptr && omp_in_parallel() == 0) {

@@ -7,14 +7,14 @@
 namespace tessera::machine {
 namespace {
 
-/// 13020 is "13.2".
+/// Formats a version: 13020 is "13.2".
 std::string version_text(int version) {
   if (version == 0) return {};
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 Gpu describe(int device, const cudaDeviceProp& properties) {
-  // Newer runtimes have the clocks as attributes only.
+  // Newer runtimes report the clocks as attributes only.
   const auto attribute = [&](cudaDeviceAttr which) {
     int value = 0;
     return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
@@ -50,7 +50,7 @@ Gpus look() {
   int count = 0;
   if (const cudaError_t rc = cudaGetDeviceCount(&count); rc != cudaSuccess) {
     result.reason = cudaGetErrorString(rc);
-    (void)cudaGetLastError();  // a missing driver is an answer, not an error to find later
+    (void)cudaGetLastError();  // a missing driver is not an error: clear it
     return result;
   }
   if (count == 0) result.reason = "the CUDA driver shows no device";
@@ -59,7 +59,7 @@ Gpus look() {
     if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) continue;
     result.devices.push_back(describe(device, properties));
   }
-  (void)cudaGetLastError();  // an attribute that a driver does not know
+  (void)cudaGetLastError();  // clear errors of attributes unknown to the driver
   return result;
 }
 

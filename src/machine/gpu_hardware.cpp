@@ -21,7 +21,7 @@ bool shows_gpu_hardware(const std::string& root) {
   const std::filesystem::path devices = std::filesystem::path(root) / "sys/bus/pci/devices";
   if (std::filesystem::exists(std::filesystem::path(root) / "dev/nvidiactl", error)) return true;
   for (const std::string& device : names_in(devices)) {
-    // 0x03....: display controllers, 3D controllers among them; their sound devices are others.
+    // 0x03....: display controllers, including 3D controllers, but not their audio devices.
     if (word_of(devices / device / "vendor") == "0x10de" &&
         word_of(devices / device / "class").starts_with("0x03"))
       return true;

@@ -16,7 +16,8 @@ namespace {
 constexpr std::array<std::string_view, 3> names{"baseline", "avx2", "avx512"};
 
 #if defined(__x86_64__)
-/// Whether it converts halves. Not every compiler's __builtin_cpu_supports knows the name.
+/// Returns whether the processor converts halves. Some compilers' __builtin_cpu_supports does not
+/// know the name.
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

@@ -1,6 +1,5 @@
 #pragma once
-// Instruction sets for which leaf kernels are compiled; the best one here is chosen once, at run
-// time.
+// Instruction sets for which leaf kernels are compiled; one is selected at run time, once.
 
 #include <string_view>
 
@@ -8,13 +7,12 @@ namespace tessera::machine {
 
 enum class Isa { baseline, avx2, avx512 };
 
-/// The best set that this processor has and this build contains, or the lower one that TESSERA_ISA
-/// names (baseline, avx2, avx512); throws Error(usage) when TESSERA_ISA names something else or
-/// more than is there.
+/// Returns the best set of this processor and build, or the lower one named by TESSERA_ISA
+/// (baseline, avx2, avx512). Throws Error(usage) if TESSERA_ISA is invalid or not supported here.
 [[nodiscard]] Isa isa();
 [[nodiscard]] std::string_view name(Isa isa);
 
-/// The one of three that `isa` names.
+/// Returns the argument that `isa` selects.
 template <class T>
 [[nodiscard]] constexpr const T& of_isa(Isa isa, const T& baseline, const T& avx2,
                                         const T& avx512) {
@@ -24,9 +22,8 @@ template <class T>
 
 }  // namespace tessera::machine
 
-/// What is compiled for each set (tessera_isa_source) and stands as `name` in the namespaces
-/// baseline, avx2 and avx512, a function or an object: that of `isa`. Builds for other processors
-/// have baseline alone.
+/// Selects the function or object `name` of `isa` among the namespaces baseline, avx2 and avx512,
+/// for which tessera_isa_source compiles it. Builds for other processors have baseline only.
 #ifdef TESSERA_ONLY_BASELINE
 #define TESSERA_OF_ISA(isa, name) (static_cast<void>(isa), baseline::name)
 #else

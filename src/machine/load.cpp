@@ -23,8 +23,7 @@ double now() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// Seconds in which any of these units was not idle, all together; NaN where /proc/stat has not all
-/// of them.
+/// Returns the non-idle seconds summed over the units; NaN if /proc/stat lacks one of them.
 double busy_seconds(const std::vector<int>& units) {
   std::ifstream stat("/proc/stat");
   std::string line;

@@ -1,18 +1,18 @@
 #pragma once
-// How busy others keep the cores that a measurement needs.
+// Load of other processes on the cores used by a measurement.
 
 #include <vector>
 
 namespace tessera::machine {
 
-/// Watches the processing units that this process may use from when it is made.
+/// Observes, from construction on, the processing units that this process may use.
 class OthersLoad {
  public:
   OthersLoad();
-  /// The part of their time since then, 0 to 1, that other processes had, and the hypervisor, but
-  /// for `ours_seconds` of processor time of processes that are no others; NaN where the system
-  /// does not tell. The system counts in ticks of a hundredth of a second, and one of each unit
-  /// proves nothing.
+  /// Returns the share, 0 to 1, of the units' time since construction that other processes and the
+  /// hypervisor used, excluding `ours_seconds` of processor time of cooperating processes; NaN if
+  /// the system does not report it. The system counts in ticks of a hundredth of a second; one tick
+  /// per unit is subtracted as noise.
   [[nodiscard]] double share(double ours_seconds = 0) const;
 
  private:
@@ -20,10 +20,10 @@ class OthersLoad {
   double busy_ = 0, own_ = 0, begin_ = 0;  ///< seconds
 };
 
-/// The same of a moment in which this thread sleeps.
+/// Returns the share over an interval of 0.2 s in which this thread sleeps.
 [[nodiscard]] double others_share_now();
 
-/// Seconds of processor time that this process has used.
+/// Returns the processor seconds that this process has used.
 [[nodiscard]] double own_processor_seconds();
 
 }  // namespace tessera::machine

@@ -9,9 +9,8 @@
 namespace tessera::machine {
 namespace {
 
-// The library's interface of version 2, as far as it is used (NVIDIA 2017); its names without their
-// prefix.
-using Result = int;  // 0: done
+// The subset of the NCCL 2 interface in use (NVIDIA 2017), without the prefix of its names.
+using Result = int;  // 0: success
 using Comm = void*;
 struct UniqueId {
   char internal[128];
@@ -40,8 +39,8 @@ void find(void* file, const char* name, Function& function, std::string& missing
 
 Library load() {
   Library found;
-  // Read when the library is first used. Multicast can put the GPUs of a host out of service for
-  // all.
+  // Read at the first use of the library. Multicast can make the GPUs of a host unusable for all
+  // processes.
   setenv("NCCL_NVLS_ENABLE", "0", 1);
   const char* const named = std::getenv("TESSERA_NCCL");
   void* const file = dlopen(named != nullptr ? named : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
@@ -89,7 +88,7 @@ Nccl::Nccl(const Id& id, int rank, int ranks) {
 }
 
 Nccl::~Nccl() {
-  // Destruction waits for the other ranks, which may be gone.
+  // Destruction waits for the other ranks, which may have failed.
   if (std::uncaught_exceptions() > 0)
     library().abort(handle_);
   else

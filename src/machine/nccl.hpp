@@ -1,6 +1,6 @@
 #pragma once
-// The vendor's library for messages between GPUs, looked for when the program runs: builds need
-// neither its header nor the library, and one program serves machines with and without it.
+// NVIDIA's library for messages between GPUs, loaded at run time: builds need neither header nor
+// library, and one binary serves machines with and without it.
 
 #include <array>
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace tessera::machine {
 
-/// Why there is no such library here; "" where there is one (libnccl.so.2, or the file that
-/// TESSERA_NCCL names).
+/// Returns why NCCL is not available; "" if it is (libnccl.so.2, or the file named by
+/// TESSERA_NCCL).
 [[nodiscard]] const std::string& nccl_missing();
 
-/// The ranks' current devices, each another one, as the library sees them together. Multicast over
-/// NVLink stays off. Messages begun between begin() and end() travel at once.
+/// A communicator of the ranks' current devices, all different. Multicast over NVLink stays off.
+/// Messages between begin() and end() are sent concurrently.
 class Nccl {
  public:
-  /// One of the ranks makes it, and all get it.
+  /// The communicator's identifier: one rank creates it and broadcasts it.
   using Id = std::array<char, 128>;
   [[nodiscard]] static Id make_id();
 
-  /// Collective; some tenths of a second. Throws Error(internal) with the library's words.
+  /// Collective; takes some tenths of a second. Throws Error(internal) with the library's message.
   Nccl(const Id& id, int rank, int ranks);
   ~Nccl();
   Nccl(const Nccl&) = delete;

@@ -10,7 +10,7 @@ std::string occupancy_limit(const Gpu& gpu, int threads, int registers, index_t 
   constexpr index_t warp = 32, piece = 256;
   const index_t warps = std::max<index_t>(1, ceil_div(threads, warp));
   const index_t registers_warp = round_up(index_t{registers} * warp, piece);
-  // A multiprocessor deals registers out in four quarters.
+  // A multiprocessor allocates registers in four partitions.
   const index_t warps_by_registers =
       registers_warp > 0 ? gpu.registers / 4 / registers_warp * 4 : index_t{gpu.threads} / warp;
   const index_t shared_block =

@@ -1,6 +1,5 @@
 #pragma once
-// How many blocks of a device function run on a multiprocessor at once, and what keeps more of them
-// away.
+// Occupancy: concurrent blocks of a device function on a multiprocessor, and the limiting resource.
 
 #include <optional>
 #include <string>
@@ -13,11 +12,11 @@ namespace tessera::machine {
 
 /// A device function as a kernel launches it.
 struct DeviceFunction {
-  std::string kernel;  ///< the variant that launches it
-  std::string of;      ///< element type, step, ...: which of its instances; "" where there is one
+  std::string kernel;  ///< variant that launches it
+  std::string of;      ///< its instance by element type, step, ...; "" if there is only one
   const void* function = nullptr;
-  int threads = 0;           ///< of a block
-  index_t shared_bytes = 0;  ///< of a block, asked for at the launch
+  int threads = 0;           ///< per block
+  index_t shared_bytes = 0;  ///< dynamic, per block
 };
 
 template <class... Arguments>
@@ -29,21 +28,19 @@ template <class... Arguments>
 }
 
 struct Occupancy {
-  int registers = 0;          ///< of a thread
-  index_t local_bytes = 0;    ///< of a thread: what did not fit the registers
-  index_t shared_bytes = 0;   ///< of a block, declared and asked for at the launch
-  int blocks = 0, warps = 0;  ///< on a multiprocessor at once, as the driver says
-  std::string limit;          ///< what keeps more away
+  int registers = 0;          ///< per thread
+  index_t local_bytes = 0;    ///< per thread: register spills and local arrays
+  index_t shared_bytes = 0;   ///< per block, static and dynamic
+  int blocks = 0, warps = 0;  ///< concurrent on a multiprocessor, as reported by the driver
+  std::string limit;          ///< limiting resource
 };
 
-/// What the driver says on the current device. Throws Error(internal); never called without a
-/// device.
+/// Returns the driver's occupancy on the current device. Throws Error(internal); requires a device.
 [[nodiscard]] Occupancy occupancy(const DeviceFunction& function);
 
-/// Which of a multiprocessor's resources is spent first by blocks of so many threads: "registers",
-/// "shared memory", "warps" (the threads it holds) or "blocks" (their number); two that end
-/// together are both named. Registers are dealt out to warps in pieces of 256 (compute capability 3
-/// on).
+/// Returns the resource of a multiprocessor that limits the number of blocks of `threads` threads:
+/// "registers", "shared memory", "warps" (maximal threads) or "blocks" (maximal blocks); several if
+/// they tie. Registers are allocated to warps in units of 256 (compute capability 3 on).
 [[nodiscard]] std::string occupancy_limit(const Gpu& gpu, int threads, int registers,
                                           index_t shared_bytes);
 

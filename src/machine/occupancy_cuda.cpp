@@ -7,8 +7,7 @@ Occupancy occupancy(const DeviceFunction& f) {
   cudaFuncAttributes attributes{};
   cuda::check(cudaFuncGetAttributes(&attributes, f.function), "cudaFuncGetAttributes");
   const auto dynamic = static_cast<std::size_t>(f.shared_bytes);
-  if (f.shared_bytes >
-      attributes.maxDynamicSharedSizeBytes) {  // beyond 48 KB only for those that ask
+  if (f.shared_bytes > attributes.maxDynamicSharedSizeBytes) {  // above 48 KB a kernel must opt in
     cuda::check(cudaFuncSetAttribute(f.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      narrow<int>(f.shared_bytes)),
                 "cudaFuncSetAttribute");

@@ -1,12 +1,12 @@
 #pragma once
-// How many threads a piece of work is worth.
+// The number of threads that a task is worth.
 
 #include "base/index.hpp"
 
 namespace tessera::machine {
 
-/// Threads to pass over so many bytes once: one has done with few before a team is awake, whose
-/// threads would then spin until the next call.
+/// Returns the number of threads for one pass over `bytes`: 1 below 256 KiB, which one thread
+/// completes before a team wakes up, whose threads would then spin until the next call.
 [[nodiscard]] constexpr int team_for(index_t bytes, int threads) {
   constexpr index_t alone = index_t{256} << 10;
   return bytes < alone ? 1 : threads;

@@ -33,7 +33,7 @@ TopologyHandle load_topology() {
   return topology;
 }
 
-/// The hardware, read once: the system tells of it in some files for every core.
+/// Returns the hardware, read once: the system describes every core in several files.
 hwloc_topology_t hardware() {
   static const TopologyHandle loaded = load_topology();
   return loaded.get();
@@ -48,7 +48,8 @@ std::string processor_name() {
   return "unknown";
 }
 
-/// The number after `key` in a file of "key: value kB" lines, in bytes; -1 when it is not there.
+/// Returns the number after `key` in a file of "key: value kB" lines, in bytes; -1 if it is
+/// missing.
 index_t kilobytes_line(const char* file, const std::string& key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -112,7 +113,7 @@ Topology topology() {
 void share_last_caches(int processes) { processes_here = std::max(1, processes); }
 
 Caches caches() {
-  // The C library's own answer for the last cache of a virtual machine is that of the whole host.
+  // On virtual machines the C library reports the last-level cache of the whole host.
   static const Caches here = [] {
     Caches found;
     const Topology all = topology();
@@ -146,7 +147,8 @@ index_t available_memory() {
 
 index_t resident() {
   give_back_released();
-  // Exact: VmRSS is a sum of counters of all cores, each of which may lag by 32 pages and more.
+  // smaps_rollup is exact; VmRSS sums per-core counters, each of which may lag by 32 pages and
+  // more.
   if (const index_t exact = kilobytes_line("/proc/self/smaps_rollup", "Rss"); exact >= 0)
     return exact;
   return std::max<index_t>(0, kilobytes_line("/proc/self/status", "VmRSS"));

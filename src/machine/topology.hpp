@@ -1,5 +1,5 @@
 #pragma once
-// What this process may use: cores, caches, memory.
+// Resources of this process: cores, caches, memory.
 
 #include <string>
 #include <vector>
@@ -12,9 +12,9 @@ struct CacheLevel {
   std::string name;  ///< "L1d", "L2", "L3"
   index_t bytes = 0;
   index_t line_bytes = 0;
-  int shared_by = 1;  ///< cores that share one
-  index_t ways = 0;   ///< lines of a set; 0: unknown, or fully associative
-  int instances = 1;  ///< of the machine
+  int shared_by = 1;  ///< cores that share one instance
+  index_t ways = 0;   ///< associativity; 0: unknown, or fully associative
+  int instances = 1;  ///< in the machine
 };
 
 struct Topology {
@@ -23,43 +23,40 @@ struct Topology {
   int hardware_threads = 1;  ///< processing units that this process may run on
   int numa_nodes = 1;
   std::vector<CacheLevel> caches;
-  std::string cpu_list;  ///< "0-3,8": where this process may run
+  std::string cpu_list;  ///< "0-3,8": processing units that this process may use
 };
 
-/// Numbers of the processing units that this process may use: those of OpenMP's places where there
-/// are any (OMP_PROC_BIND, OMP_PLACES: the first thread is bound to one of them before main, and
-/// the affinity mask tells of that one alone), else the mask's. Empty where the system does not
-/// tell.
+/// Returns the numbers of the processing units that this process may use: those of OpenMP's places
+/// if defined (with OMP_PROC_BIND or OMP_PLACES the first thread is bound to one place before main,
+/// and the affinity mask shows that place only), otherwise the mask's. Empty if the system does not
+/// report them.
 [[nodiscard]] std::vector<int> usable_units();
 
-/// As hwloc and usable_units() say; never the whole machine when only a part is ours.
+/// Returns the topology by hwloc, restricted to usable_units().
 [[nodiscard]] Topology topology();
 
-/// The caches that kernels reckon with, bytes: of a core, and what this process has of the last
-/// one.
+/// Cache sizes for blocking, in bytes: those of a core, and this process's share of the last level.
 struct Caches {
   index_t l1 = index_t{48} << 10, l2 = index_t{1} << 20, l3 = 0;
-  index_t whole_l3 = 0;  ///< with the parts of the other processes
-  int l3_instances = 1;  ///< of the machine
-  bool l3_takes_evicted =
-      false;  ///< what second levels give up goes there and comes back from there (AMD)
+  index_t whole_l3 = 0;           ///< including the shares of other processes
+  int l3_instances = 1;           ///< in the machine
+  bool l3_takes_evicted = false;  ///< L3 is a victim cache of L2 (AMD)
 };
-/// As topology() says, looked up once; all of a last cache but where processes share it.
+/// Returns the sizes of topology(), queried once; l3 is this process's share of it.
 [[nodiscard]] Caches caches();
-/// From here on this process is one of so many on its node, to which its last caches belong in
-/// equal parts.
+/// Declares that `processes` processes on this node share its last-level caches equally.
 void share_last_caches(int processes);
-/// A first level of 32 KiB: half of the lines that would wait there for some rows side by side are
-/// thrown out by their turn.
+/// Returns whether L1 is smaller than 48 KiB, as with 32 KiB: then half of the lines of a few
+/// adjacent rows are evicted before they are reused.
 [[nodiscard]] inline bool has_small_first_level() { return caches().l1 < index_t{48} << 10; }
 
-/// Bytes that can still be had on this node: the least of MemAvailable, what the control group
-/// leaves and the address space limit.
+/// Returns the bytes available on this node: the minimum of MemAvailable, the control group's
+/// allowance and the address space limit.
 [[nodiscard]] index_t available_memory();
-/// The resident size of this process now, bytes, after what malloc keeps of released blocks was
-/// given back.
+/// Returns the current resident size of this process in bytes, after releasing freed blocks
+/// retained by malloc.
 [[nodiscard]] index_t resident();
-/// The largest resident size of this process so far, bytes.
+/// Returns the peak resident size of this process in bytes.
 [[nodiscard]] index_t peak_resident();
 
 }  // namespace tessera::machine

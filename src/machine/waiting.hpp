@@ -1,11 +1,11 @@
 #pragma once
-// Did this process get the cores that it asked for?
+// Contention for cores: run-queue waiting time of this process.
 
 namespace tessera::machine {
 
-/// Seconds that the threads of this process, those that live, could have run and waited for a core,
-/// since they began: what others on the machine take shows as its growth. NaN where the system does
-/// not tell (Linux: /proc/self/task/*/schedstat).
+/// Returns the seconds that the live threads of this process have been runnable but waited for a
+/// core since they began; growth shows load by others on the machine. NaN if the system does not
+/// report it (Linux: /proc/self/task/*/schedstat).
 [[nodiscard]] double seconds_waited();
 
 }  // namespace tessera::machine

@@ -9,7 +9,7 @@ namespace tessera::machine {
 namespace {
 
 constexpr double nanosecond = 1e-9;
-// Of Cilkview's published tables: 10 of 11 rows are met to the last digit.
+// Fitted to Cilkview's published tables: 10 of 11 rows agree to the last digit.
 constexpr double steal_factor = 1.7;
 
 }  // namespace
@@ -44,8 +44,8 @@ Recorder::Recorder(double burden_seconds, Clock clock)
   begin_strand();
 }
 
-/// The mean over some forks of nothing, of several tries the least, so that the sum over very many
-/// short strands has little bias.
+/// Returns the mean over several empty forks, the minimum of several tries, so that the sum over
+/// very many short strands has little bias.
 double Recorder::time_of_empty_strand() {
   constexpr int tries = 20, forks = 64, strands = 3 * forks;
   const Side nothing{[](void*) {}, nullptr};

@@ -1,29 +1,29 @@
 #pragma once
-// Work and span of a fork-join computation, from one serial run of the very code that runs in
-// parallel: while a Recorder listens on a thread, fork_join runs both sides in turn there and tells
-// it where strands begin and end.
+// Work and span of a fork-join computation, from one serial run of the production code: while a
+// Recorder listens on a thread, fork_join runs both sides sequentially there and reports the
+// boundaries of strands to it.
 //
-// Burdened span and bounds follow Cilkview (He, Leiserson and Leiserson 2010), with costs of the
-// task runtime that are measured on the machine instead of a constant.
+// Burdened span and bounds follow Cilkview (He, Leiserson and Leiserson 2010), with task-runtime
+// costs measured on the machine instead of a constant.
 
 #include "base/index.hpp"
 
 namespace tessera::machine {
 
-/// Seconds that the task runtime takes.
+/// Costs of the task runtime, in seconds.
 struct TaskCosts {
-  double fork = 0;   ///< to make a task
-  double join = 0;   ///< to wait for one, beyond its work
-  double steal = 0;  ///< from a task's making to its begin on another thread
-  /// What a fork puts on the longest path when its task is stolen.
+  double fork = 0;   ///< creation of a task
+  double join = 0;   ///< wait for a task, beyond its work
+  double steal = 0;  ///< from the creation of a task to its start on another thread
+  /// Returns the cost that a fork adds to the critical path if its task is stolen.
   [[nodiscard]] double burden() const { return fork + steal + join; }
 };
 
-/// In seconds, or in the units of the recorder's clock times 1e-9.
+/// Seconds, or units of the recorder's clock times 1e-9.
 struct WorkSpan {
-  double work = 0;           ///< of all strands: the time of one processor
-  double span = 0;           ///< of the longest path: the time of infinitely many
-  double burdened_span = 0;  ///< of the longest path where every fork costs the burden
+  double work = 0;           ///< sum over all strands: T1, the time on one processor
+  double span = 0;           ///< critical path: the time on infinitely many processors
+  double burdened_span = 0;  ///< critical path if every fork costs the burden
   index_t forks = 0;
 
   [[nodiscard]] double parallelism() const { return span > 0 ? work / span : 1; }
@@ -36,20 +36,21 @@ struct SpeedupBounds {
   double lower = 1, upper = 1;
 };
 
-/// The speed-up of a greedy scheduler on so many processors lies between them. Upper: min(P,
+/// Returns bounds of the speed-up of a greedy scheduler on `processors` processors. Upper: min(P,
 /// parallelism). Lower: T1 / (T1' / P + 1.7 (1 - 1/P) burdened span), where T1' = T1 + forks *
-/// (fork + join): tasks of OpenMP are not as cheap as the calls that Cilkview could neglect.
+/// (fork + join): OpenMP tasks are not as cheap as the calls that Cilkview could neglect.
 [[nodiscard]] SpeedupBounds speedup_bounds(const WorkSpan& computation, int processors,
                                            const TaskCosts& costs);
 
-/// Listens to the forks of the thread that made it, until it dies.
+/// Records the forks of the thread that constructed it, until destruction.
 class Recorder {
  public:
-  using Clock = index_t (*)();  ///< nanoseconds, never falling
+  using Clock = index_t (*)();  ///< nanoseconds, monotonic
 
-  /// A reading is cheap; what other processes take of the core counts as work.
+  /// Returns steady-clock time. Cheap to read, but time taken by other processes counts as work.
   [[nodiscard]] static index_t steady_nanoseconds();
-  /// The time that this thread ran. A reading is a system call: for strands of many microseconds.
+  /// Returns the CPU time of this thread. Reading is a system call: for strands of many
+  /// microseconds.
   [[nodiscard]] static index_t thread_nanoseconds();
 
   Recorder(double burden_seconds, Clock clock);
@@ -57,14 +58,14 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// One side of a fork, its type forgotten: the code of a fork stays small where nobody listens.
+  /// One type-erased side of a fork, which keeps the code of unrecorded forks small.
   struct Side {
     void (*call)(void* self);
     void* self;
   };
   void fork(Side left, Side right);
 
-  /// What team() says meanwhile, as if so many threads were there; a team inside a team is none.
+  /// Scope guard: emulates a team of `threads` for team(); a nested team has no effect.
   class Team {
    public:
     Team(Recorder& recorder, int threads);
@@ -78,7 +79,7 @@ class Recorder {
   };
   [[nodiscard]] int team() const { return team_; }
 
-  /// Ends the last strand.
+  /// Ends the last strand and returns the totals.
   [[nodiscard]] WorkSpan finish();
 
  private:
@@ -97,15 +98,14 @@ class Recorder {
   index_t forks_ = 0;
   Path path_;
   int team_ = 1;
-  double empty_strand_ =
-      0;  ///< what the clock says of a strand without work; taken off every strand
+  double empty_strand_ = 0;  ///< clock reading of an empty strand, subtracted from every strand
 };
 
 inline constinit thread_local Recorder* listening_recorder = nullptr;
-/// Who listens on this thread; mostly nobody.
+/// Returns the recorder of this thread, or nullptr.
 [[nodiscard]] inline Recorder* recorder() { return listening_recorder; }
 
-/// Work and span of f(), run once on this thread.
+/// Returns work and span of f(), run once on this thread.
 template <class F>
 [[nodiscard]] WorkSpan record(double burden_seconds, F&& f,
                               Recorder::Clock clock = Recorder::steady_nanoseconds) {
