@@ -14,12 +14,12 @@
 namespace tessera::mpi {
 namespace {
 
-/// Seconds since the system started this process; 0 where it does not say. /proc counts in ticks of
-/// 10 ms.
+/// Returns the seconds since the system started this process; 0 if unknown. /proc counts in ticks
+/// of 10 ms.
 double seconds_since_start() {
   constexpr int after_name =
-      20;  // the start time is field 22, and the name, field 2, may hold blanks
-  constexpr double longest = 3600;  // a start that took longer is a clock that means something else
+      20;  // the start time is field 22; the name, field 2, may contain blanks
+  constexpr double longest = 3600;  // a larger value means that the clocks do not match
   std::ifstream file("/proc/self/stat");
   std::string text((std::istreambuf_iterator<char>(file)), {});
   const auto name_end = text.rfind(')');

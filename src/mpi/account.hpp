@@ -1,5 +1,5 @@
 #pragma once
-// Where the wall time of this process goes: every second since its start belongs to one phase.
+// Accounting of wall time: every second of this process belongs to one phase.
 
 #include <array>
 #include <string>
@@ -11,17 +11,16 @@
 
 namespace tessera::mpi {
 
-/// Seconds of this process by phase, from the moment it was started (by the system's clock, before
-/// its libraries were loaded). At every moment the main thread is in exactly one phase, so the
-/// seconds of all phases add up to the wall time. The first phase is "start".
+/// Seconds by phase since this process was started (by the system's clock, before its libraries
+/// were loaded). The main thread is always in exactly one phase, so that the seconds of all phases
+/// add up to the wall time. The first phase is "start".
 class Account {
  public:
   Account();
-  /// Puts the main thread into a phase (a literal) and returns the one that it was in. Other
-  /// threads change nothing.
+  /// Enters a phase (a literal) and returns the previous one. No effect on other threads than the
+  /// main one.
   const char* enter(const char* phase) noexcept;
-  /// Returns the seconds of each phase up to now, in the order of their first use. Main thread
-  /// only.
+  /// Returns the seconds of each phase until now, in the order of first use. Main thread only.
   [[nodiscard]] std::vector<std::pair<std::string, double>> seconds();
 
  private:
@@ -38,13 +37,14 @@ class Account {
   Timer since_;
 };
 
-/// The one of this process; begins with the first call, which is main's.
+/// Returns the account of this process, constructed by the first call, in main.
 [[nodiscard]] Account& account();
 
-/// "1.25 s: start 80.1 ms, read 1.17 s": the phases of at least a millisecond.
+/// Formats the total and the phases of at least a millisecond: "1.25 s: start 80.1 ms, read 1.17
+/// s".
 [[nodiscard]] std::string account_text(const std::vector<std::pair<std::string, double>>& seconds);
 
-/// Puts the main thread into a phase for its life, and back into the one around it.
+/// Scope guard: enters a phase, and restores the enclosing one.
 class AccountScope {
  public:
   explicit AccountScope(const char* phase) noexcept : before_(account().enter(phase)) {}

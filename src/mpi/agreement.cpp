@@ -14,7 +14,7 @@
 namespace tessera::mpi {
 namespace {
 
-bool agreed = false;  // the last error on this rank's main thread was known to all
+bool agreed = false;  // all ranks threw the last error of this rank's main thread
 
 struct Failure {
   ExitCode code = ExitCode::ok;
@@ -36,8 +36,8 @@ Failure attempt(const std::function<void()>& work) {
   }
 }
 
-/// Where the largest code of all ranks is of an error: throws that of the lowest rank that met it.
-/// Collective.
+/// Throws the error of the lowest rank whose code is `worst`, the maximum over all ranks; returns
+/// if it is 0. Collective.
 void throw_worst(const Communicator& comm, const Failure& mine, index_t worst) {
   if (worst == 0) return;
   const bool speaks = static_cast<index_t>(mine.code) == worst;
@@ -67,7 +67,7 @@ void alike(const char* name, const std::function<void()>& work) {
   const AccountScope account(name);
   try {
     work();
-  } catch (const Error& error) {  // what else is thrown is this rank's own
+  } catch (const Error& error) {  // other exceptions are local to this rank
     throw AgreedError(error.code(), error.what());
   }
 }

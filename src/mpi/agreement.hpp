@@ -1,5 +1,5 @@
 #pragma once
-// No rank leaves a phase alone: what one rank meets, all learn.
+// Collective error propagation: if one rank fails in a phase, all ranks throw.
 
 #include <functional>
 #include <string>
@@ -9,43 +9,42 @@
 
 namespace tessera::mpi {
 
-/// An error that every rank throws at the same place; the program can end in good order.
+/// An error that every rank throws at the same place; the program then terminates regularly.
 class AgreedError : public Error {
  public:
   AgreedError(ExitCode code, const std::string& message);
 };
 
-/// An exception that no other rank knows of is on its way: what is freed now must not wait for the
-/// others. The job ends with it (run_main).
+/// Returns whether an exception unknown to the other ranks is propagating: destructors must then
+/// not wait for other ranks. It ends the job (run_main).
 [[nodiscard]] bool leaves_alone() noexcept;
 
 /// Runs `work` (local: no communication inside) on every rank; if it fails anywhere, every rank
 /// throws AgreedError with the message of the lowest failing rank among those with the highest exit
-/// code. name is the phase (a literal).
+/// code. name is the phase (a literal).  Collective.
 void together(const Communicator& comm, const char* name, const std::function<void()>& work);
 
-/// Runs `work` that asks nothing but what all ranks know alike, and so fails on every rank or on
-/// none: every rank throws AgreedError then, without a message between them.
+/// Runs `work` that depends only on values equal on all ranks, and hence fails on all or none; on
+/// failure every rank throws AgreedError, without communication.
 void alike(const char* name, const std::function<void()>& work);
 
-/// Checks and facts of all ranks that several functions find out one after the other, each for
-/// itself, met at once: one reduction, where together() takes one a check. What follows a check
-/// before settle() must bear that it failed.
+/// Batches the checks and values of several functions into one reduction, where together() needs
+/// one per check. Code between a check and settle() must tolerate its failure.
 class Agreement {
  public:
   /// name is the phase (a literal).
   Agreement(const Communicator& comm, const char* name) : comm_(comm), name_(name) {}
 
-  /// Runs `work` (local) and keeps what fails, the first of it. Says whether nothing has failed
-  /// here so far.
+  /// Runs `work` (local) and keeps the first failure. Returns whether all checks of this rank have
+  /// passed so far.
   bool check(const std::function<void()>& work);
-  /// To be known of all ranks: the largest value, by the number that is returned.
+  /// Adds a value to be maximised over all ranks; returns its number for value().
   std::size_t largest(index_t value);
   /// To be known of all ranks as rank 0 has it, by the number that is returned.
   std::size_t of_root(double value);
   /// Tells all ranks everything; throws as together(). Once, and collective.
   void settle();
-  /// The largest of all ranks' values, after settle().
+  /// Returns the maximum over all ranks; call it after settle().
   [[nodiscard]] index_t value(std::size_t number) const { return values_[number]; }
   [[nodiscard]] index_t least(std::size_t number) const {
     return -values_[number];
@@ -60,7 +59,7 @@ class Agreement {
   std::vector<index_t> values_;
 };
 
-/// The same for work of rank 0 alone.
+/// Runs `work` on rank 0 only, with the error propagation of together(). Collective.
 void on_root(const Communicator& comm, const char* name, const std::function<void()>& work);
 
 }  // namespace tessera::mpi

@@ -14,8 +14,9 @@
 namespace tessera::mpi {
 namespace {
 
-// One message: well under the 2 GiB of an int count, large enough for full bandwidth. Open MPI 4.1
-// is MPI 3.1: it has no large-count calls, and an int count of 2^32 + 5 silently sends 5 bytes.
+// Bytes per message: well below the 2 GiB of an int count, large enough for full bandwidth. Open
+// MPI 4.1 implements MPI 3.1: it has no large-count calls, and an int count of 2^32 + 5 silently
+// sends 5 bytes.
 constexpr index_t piece_bytes = index_t{1} << 30;
 constexpr int chain_tag = 104, scan_tag = 107;
 
@@ -168,7 +169,8 @@ void Communicator::barrier() const {
   heartbeat();
 }
 
-/// Every rank receives from the one before it and sends to the one behind it, segment by segment.
+/// Pipelines segments along a ring: every rank receives from its predecessor and forwards to its
+/// successor.
 void Communicator::broadcast_along_chain(std::span<std::byte> data, int root) const {
   const int before = (rank_ + size_ - 1) % size_, behind = (rank_ + 1) % size_;
   const auto segment =
@@ -197,7 +199,7 @@ void Communicator::broadcast(std::span<std::byte> data, int root) const {
 }
 
 std::string Communicator::broadcast(std::string text, int root) const {
-  constexpr std::size_t at_once = 1016;  // with the length 1 KiB: most texts go in one message
+  constexpr std::size_t at_once = 1016;  // 1 KiB with the length: most texts need one message
   struct Head {
     index_t length;
     std::array<char, at_once> text;
@@ -252,7 +254,8 @@ std::vector<index_t> Communicator::all_gather(index_t value) const {
 }
 
 void Communicator::sum_before(std::span<index_t> values) const {
-  // In log2(ranks) rounds (Hillis and Steele 1986); what Open MPI takes goes from rank to rank.
+  // Exclusive scan in log2(ranks) rounds (Hillis and Steele 1986); Open MPI's proceeds from rank to
+  // rank.
   std::vector<index_t> with_mine(values.begin(), values.end()), before(values.size(), 0),
       more(values.size());
   for (int distance = 1; distance < size_; distance *= 2) {

@@ -1,5 +1,5 @@
 #pragma once
-// MPI as values: a communicator, checked calls, counts of 64 bits.
+// RAII wrappers of MPI: communicators, checked calls, 64-bit counts.
 
 #include <mpi.h>
 
@@ -15,11 +15,11 @@
 
 namespace tessera::mpi {
 
-/// Throws Error(internal) with the library's own words unless rc is MPI_SUCCESS. `call` names the
+/// Throws Error(internal) with the library's message unless rc is MPI_SUCCESS. `call` names the
 /// function.
 void check(int rc, const char* call);
 
-/// A pending transfer of any size; only wait() completes it, or test() that says yes.
+/// A pending transfer of any size, completed by wait(), or by a test() that returns true.
 class Request {
  public:
   Request() = default;
@@ -28,7 +28,7 @@ class Request {
   Request& operator=(Request&&) = default;
   void wait();
   [[nodiscard]] bool test();
-  /// Takes the other one's transfers as well.
+  /// Takes over the transfers of `other`.
   void join(Request&& other);
   [[nodiscard]] std::vector<MPI_Request>& parts() { return parts_; }
 
@@ -38,15 +38,15 @@ class Request {
 
 struct GridLines;
 
-/// Ranks that talk to each other. Value semantics by sharing: copies refer to the same
-/// communicator, which lives until the last copy goes. Every collective is called by all its ranks
-/// in the same order. A rank or a size that the communicator does not have throws Error(usage)
-/// naming the argument.
+/// A group of communicating ranks. Copies refer to the same MPI communicator, which is freed with
+/// the last copy. All ranks must call collectives in the same order. An invalid rank or size throws
+/// Error(usage) naming the argument.
 class Communicator {
  public:
-  /// All ranks of the program, on a communicator of our own (MPI must be initialised).
+  /// Returns all ranks of the program, on a duplicate of MPI_COMM_WORLD; MPI must be initialised.
+  /// Collective.
   [[nodiscard]] static Communicator world();
-  /// This rank alone.
+  /// Returns a communicator of this rank alone.
   [[nodiscard]] static Communicator self();
 
   [[nodiscard]] int rank() const { return rank_; }
@@ -54,19 +54,20 @@ class Communicator {
   [[nodiscard]] bool is_root() const { return rank_ == 0; }
   [[nodiscard]] MPI_Comm handle() const { return state_->handle; }
 
-  /// The ranks that name the same color, at least 0, ordered by key.
+  /// Returns the ranks of equal color (>= 0), ordered by key. Collective.
   [[nodiscard]] Communicator split(int color, int key) const;
-  /// This rank's lines of the grid rows x cols of all ranks, numbered row by row. Made when they
-  /// are asked for the first time, then kept: splitting takes time that grows with the ranks.
+  /// Returns this rank's row and column of the row-major grid rows x cols of all ranks. Created on
+  /// first use and cached, because the cost of splitting grows with the number of ranks.
+  /// Collective.
   [[nodiscard]] const GridLines& grid_lines(index_t rows, index_t cols) const;
-  /// The ranks that share this rank's memory (one node). Made when they are asked for the first
-  /// time, then kept. Collective.
+  /// Returns the ranks that share memory with this one (one node). Created on first use and cached.
+  /// Collective.
   [[nodiscard]] Communicator node() const;
   /// The ranks here of the ranks of `part`, by rank there. Local.
   [[nodiscard]] std::vector<index_t> ranks_of(const Communicator& part) const;
 
   void barrier() const;
-  /// Long data along a chain of the ranks (mpi/network.hpp), short as the library does it.
+  /// Broadcasts long data along a chain of the ranks (mpi/network.hpp), short data by MPI_Bcast.
   void broadcast(std::span<std::byte> data, int root) const;
   template <class T>
   void broadcast(std::span<T> data, int root) const {
@@ -85,13 +86,14 @@ class Communicator {
   void max(std::span<double> values) const;
   void max(std::span<index_t> values) const;
 
-  /// Every rank's value, by rank, on every rank.
+  /// Returns every rank's value, by rank, on every rank.
   [[nodiscard]] std::vector<double> all_gather(double value) const;
   [[nodiscard]] std::vector<index_t> all_gather(index_t value) const;
-  /// In place: the sums over the ranks before this one; zeros on rank 0.
+  /// Computes the exclusive scan (sum) over the ranks in place; zeros on rank 0.
   void sum_before(std::span<index_t> values) const;
 
-  /// all[r * mine.size() ...] = rank r's bytes, on every rank; every rank gives equally many.
+  /// Gathers all[r * mine.size() ...] = rank r's bytes on every rank; all ranks contribute equally
+  /// many.
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
   template <class T>
   [[nodiscard]] std::vector<T> all_gather(std::span<const T> mine) const {
@@ -99,14 +101,15 @@ class Communicator {
     all_gather(std::as_bytes(mine), std::as_writable_bytes(std::span(all)));
     return all;
   }
-  /// One value for every rank to one value from every rank.
+  /// Sends one value to every rank and returns one from every rank.
   [[nodiscard]] std::vector<index_t> all_to_all(std::span<const index_t> values) const;
-  /// Every rank's values (equally many) concatenated by rank, on the root; empty elsewhere.
+  /// Returns every rank's values (equally many) concatenated by rank on the root; nothing
+  /// elsewhere.
   [[nodiscard]] std::vector<double> gather(std::span<const double> values, int root) const;
   [[nodiscard]] std::vector<std::string> gather(const std::string& text, int root) const;
 
-  /// Bytes to or from a peer. Messages between two ranks with one tag arrive in the order they were
-  /// sent. The memory must stay untouched until the request is complete.
+  /// Start a transfer of bytes to or from a peer. Messages between two ranks with one tag arrive in
+  /// order. The memory must not be accessed until the request is complete.
   [[nodiscard]] Request send(std::span<const std::byte> data, int peer, int tag) const;
   [[nodiscard]] Request receive(std::span<std::byte> data, int peer, int tag) const;
 
@@ -130,11 +133,11 @@ class Communicator {
 };
 
 struct GridLines {
-  Communicator row;  ///< those of the same row, by column
-  Communicator col;  ///< those of the same column, by row
+  Communicator row;  ///< ranks of the same row, by column
+  Communicator col;  ///< ranks of the same column, by row
 };
 
-/// Completes all of them.
+/// Waits for all requests.
 void wait_all(std::span<Request> requests);
 
 }  // namespace tessera::mpi

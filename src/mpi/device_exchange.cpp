@@ -15,8 +15,8 @@ namespace {
 
 namespace device = machine::device;
 
-/// What the first rank that has an obstacle says of it, the same on every rank; "" if none has.
-/// Collective.
+/// Returns the message of the lowest rank on which `attempt` throws, on every rank; "" if none
+/// does. Collective.
 std::string first_obstacle(const Communicator& comm, const std::function<void()>& attempt) {
   std::string why;
   try {
@@ -30,8 +30,8 @@ std::string first_obstacle(const Communicator& comm, const std::function<void()>
   return comm.broadcast(why + " on rank " + std::to_string(speaker), speaker);
 }
 
-/// The blocks of the others, in the order of ranks; this rank's own place is empty. Throws where
-/// one cannot be reached.
+/// Maps the other ranks' blocks, in the order of ranks; this rank's entry is empty. Throws
+/// Error(internal) if a block cannot be mapped.
 std::vector<device::Mapped> map_all(const Communicator& comm,
                                     std::span<const device::Handle> handles,
                                     std::span<const index_t> sizes) {
@@ -42,7 +42,8 @@ std::vector<device::Mapped> map_all(const Communicator& comm,
   return mapped;
 }
 
-/// Every rank writes its number into the block of every other, and finds those of all in its own.
+/// Returns why IPC does not work, or "": every rank writes its number into every block and checks
+/// its own block. Collective.
 std::string ipc_obstacle(const Communicator& comm) {
   if (comm.node().size() != comm.size()) return "the ranks are on several nodes";
   const auto ranks = static_cast<std::size_t>(comm.size());
@@ -83,11 +84,11 @@ std::string ipc_obstacle(const Communicator& comm) {
     });
   }
   mapped.clear();
-  comm.barrier();  // before anybody frees what is mapped
+  comm.barrier();  // before any rank frees a mapped block
   return why;
 }
 
-/// Which two ranks share a device; "" if none do.
+/// Returns a message if two ranks share a device, otherwise "". Collective.
 std::string shared_device(const Communicator& comm) {
   std::string mine, told;
   const std::string why =
@@ -122,7 +123,8 @@ std::string nccl_obstacle(const Communicator& comm, std::unique_ptr<machine::Ncc
   return why;
 }
 
-/// Libraries that say so of themselves (an extension of Open MPI and MPICH).
+/// Returns why MPI cannot transfer device memory, or "", by a query function that is an extension
+/// of Open MPI and MPICH. Collective.
 std::string mpi_obstacle(const Communicator& comm) {
   return first_obstacle(comm, [] {
     using Query = int();
@@ -134,7 +136,7 @@ std::string mpi_obstacle(const Communicator& comm) {
 
 std::string obstacle_of(DeviceWay way, const Communicator& comm,
                         std::unique_ptr<machine::Nccl>& nccl) {
-  if (comm.size() == 1) return {};  // nothing travels
+  if (comm.size() == 1) return {};  // no transfers
   switch (way) {
     case DeviceWay::ipc:
       return ipc_obstacle(comm);
@@ -154,7 +156,7 @@ struct DeviceExchange::State {
   Communicator comm;
   DeviceWayChoice choice;
   std::unique_ptr<machine::Nccl> nccl;
-  std::unique_ptr<DeviceMessages> messages;  ///< made when it is first used
+  std::unique_ptr<DeviceMessages> messages;  ///< created on first use
   index_t strip_bytes = 0;
 };
 
@@ -171,7 +173,7 @@ DeviceExchange DeviceExchange::choose(const Communicator& comm, const std::strin
   try {
     choice = choose_device_way(wanted,
                                [&](DeviceWay way) { return obstacle_of(way, comm, state->nccl); });
-  } catch (const Error& error) {  // the same on every rank: obstacles are
+  } catch (const Error& error) {  // the same error on every rank, as obstacles are
     refusal = error.what();
   }
   together(comm, "device", [&] { require(refusal.empty(), ExitCode::usage, refusal); });
@@ -225,7 +227,7 @@ PeerMemory& PeerMemory::operator=(PeerMemory&& other) noexcept {
 PeerMemory::~PeerMemory() {
   if (mapped_.empty() || leaves_alone()) return;
   mapped_.clear();
-  comm_.barrier();  // before anybody frees what is mapped
+  comm_.barrier();  // before any rank frees a mapped block
 }
 
 }  // namespace tessera::mpi

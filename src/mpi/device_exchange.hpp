@@ -1,5 +1,5 @@
 #pragma once
-// Ranks that talk GPU to GPU.
+// Exchange of device memory between ranks.
 
 #include <memory>
 
@@ -9,30 +9,30 @@
 
 namespace tessera::mpi {
 
-/// The way that the ranks of a communicator agreed on, with what it needs. Copies refer to the same
-/// one. Every rank's device is current before it is made, and stays so.
+/// The transport on which the ranks of a communicator agreed, with its state. Copies refer to the
+/// same state. Every rank's device must be current before construction, and stay current.
 class DeviceExchange {
  public:
-  /// The way that is wanted ("auto" or a name), tried on every rank: the same on all of them.
-  /// Throws Error(usage) on every rank where a named one cannot be had. Collective.
+  /// Selects the wanted transport ("auto" or a name), tried on every rank; the result is the same
+  /// on all of them. Throws Error(usage) on every rank if a named one is not available. Collective.
   [[nodiscard]] static DeviceExchange choose(const Communicator& comm, const std::string& wanted);
-  /// A way that the caller knows to be there; not nccl, which has to be chosen.
+  /// Uses a transport that the caller knows to be available; not nccl, which needs choose().
   DeviceExchange(const Communicator& comm, DeviceWay way);
 
   [[nodiscard]] const Communicator& comm() const;
   [[nodiscard]] DeviceWay way() const;
-  /// The way's name, and why better ones were not taken.
+  /// Returns the name of the transport, and why preferred ones were rejected.
   [[nodiscard]] const std::string& text() const;
-  /// Whether each rank reaches the memory of the others (PeerMemory::of).
+  /// Returns whether every rank can access the memory of the others (PeerMemory::of).
   [[nodiscard]] bool reaches() const { return way() == DeviceWay::ipc || comm().size() == 1; }
 
-  /// in = what the peers sent: pieces for a peer arrive in its pieces from this rank, in their
-  /// order, of the same shapes. What goes out must be there when it is called; what came in is
-  /// there on return. Of a rank's own pieces none is its own. Where ranks reach each other's memory
-  /// they need it not, and it goes staged.
+  /// Receives into `in` what the peers send from their `out`. The pieces of a pair of ranks match
+  /// in order and shape; no piece is addressed to the rank itself. `out` must be complete before
+  /// the call, and `in` is complete on return. With ipc, which needs no messages, the pieces are
+  /// staged.
   void exchange(std::span<const DeviceOut> out, std::span<const DeviceIn> in) const;
 
-  /// Of a strip that travels in one go; 0: what suits the way.
+  /// Sets the bytes of a strip, the unit of transfer; 0: by the transport.
   void set_strip_bytes(index_t bytes) const;
 
  private:
@@ -41,21 +41,22 @@ class DeviceExchange {
   std::shared_ptr<State> state_;
 };
 
-/// Memory on the device of every rank, which the others reach where the way allows it. Move only.
+/// Memory on the device of every rank, accessible to the others if the transport permits. Move
+/// only.
 class PeerMemory {
  public:
   PeerMemory() = default;
-  /// Uninitialised. Throws on every rank where one has not the room. Collective over
-  /// exchange.comm().
+  /// Allocates uninitialised memory. Throws on every rank if one has insufficient memory.
+  /// Collective over exchange.comm().
   PeerMemory(const DeviceExchange& exchange, index_t bytes);
   PeerMemory(PeerMemory&& other) noexcept;
   PeerMemory& operator=(PeerMemory&& other) noexcept;
-  /// Collective, unless an exception is on its way that no other rank knows of.
+  /// Collective, unless an exception unknown to the other ranks is propagating.
   ~PeerMemory();
 
   [[nodiscard]] std::byte* data() const { return own_.data(); }
   [[nodiscard]] index_t size() const { return own_.size(); }
-  /// The memory of a rank; nullptr where it is empty or not reached.
+  /// Returns the memory of a rank; nullptr if it is empty or not accessible.
   [[nodiscard]] std::byte* of(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
 
  private:

@@ -9,10 +9,10 @@ namespace device = machine::device;
 
 constexpr int tag = 203;
 
-/// Strips of the host's messages fill both ways of the bus several times over a millisecond; those
-/// of the vendor's library take some 20 microseconds to begin.
+/// Staged strips occupy both directions of the bus several times, for more than a millisecond each;
+/// NCCL's have a start-up cost of some 20 microseconds.
 constexpr index_t staged_strip = index_t{8} << 20, nccl_strip = index_t{64} << 20;
-/// All slots of a rank take at most so much of the node's or the device's memory.
+/// The maximal memory of all slots of a rank, on the node or the device.
 constexpr index_t most_slots = index_t{512} << 20;
 
 MatrixView<std::byte> packed(std::byte* at, const MatrixView<const std::byte>& like) {
@@ -28,7 +28,7 @@ std::span<Byte> whole(Byte* at, index_t bytes) {
 
 namespace {
 
-/// Where what travels lies.
+/// Returns the memory that holds strips in transit.
 device::Home home_of(DeviceWay way) {
   switch (way) {
     case DeviceWay::nccl:
@@ -53,7 +53,7 @@ void DeviceMessages::make_room(std::array<Slots, 2>& slots, index_t bytes) {
 
 void DeviceMessages::exchange(std::span<const DeviceOut> out, std::span<const DeviceIn> in,
                               index_t strip_bytes) {
-  // Both ends of a message must come to the same strips: nothing here may depend on the rank.
+  // Sender and receiver must compute the same strips, so nothing here may depend on the rank.
   const index_t most = std::max<index_t>(1, most_slots / (4 * comm_.size()));
   const index_t suits = std::min(nccl_ != nullptr ? nccl_strip : staged_strip, most);
   strip_bytes_ = strip_bytes > 0 ? strip_bytes : suits;
@@ -85,7 +85,7 @@ void DeviceMessages::unpack(const In& in, std::size_t round) {
   slots.moved.record(unpacking_);
 }
 
-/// The host waits for strips and sends them on.
+/// Sends strips by MPI; the host waits for their packing.
 void DeviceMessages::by_messages(const Out& out, const In& in) {
   const std::size_t rounds = std::max(out.rounds.size(), in.rounds.size());
   if (rounds > 0) pack(out, 0);
@@ -98,7 +98,7 @@ void DeviceMessages::by_messages(const Out& out, const In& in) {
     from.moved.wait();
     for (const auto& strip : out.of(r))
       leaving.push_back(comm_.send(whole(source(strip, from), strip.size()), strip.peer, tag));
-    if (r + 1 < rounds) pack(out, r + 1);  // what left from there arrived in the last round
+    if (r + 1 < rounds) pack(out, r + 1);  // its previous content was received in the last round
     wait_all(arriving);
     unpack(in, r);
     wait_all(leaving);
@@ -106,7 +106,7 @@ void DeviceMessages::by_messages(const Out& out, const In& in) {
   unpacking_.wait();
 }
 
-/// The device does all of it, in the order of events.
+/// Sends strips by NCCL; the device executes everything, ordered by events.
 void DeviceMessages::by_nccl(const Out& out, const In& in) {
   const std::size_t rounds = std::max(out.rounds.size(), in.rounds.size());
   for (std::size_t r = 0; r < rounds; ++r) {

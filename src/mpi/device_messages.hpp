@@ -1,6 +1,7 @@
 #pragma once
-// Pieces of device memory as messages, in rounds of strips: while those of a round travel, those of
-// the next are packed and those of the last one unpacked. Behind DeviceExchange.
+// Messages of device memory, in double-buffered rounds of strips: while the strips of a round
+// travel, those of the next are packed and those of the last unpacked. Implementation of
+// DeviceExchange.
 
 #include <array>
 
@@ -13,21 +14,21 @@ namespace tessera::mpi {
 
 class DeviceMessages {
  public:
-  /// nccl may be nullptr with the other ways. The way ipc has no messages: they go staged.
+  /// nccl may be nullptr for other transports than nccl. ipc has no messages: strips are staged.
   DeviceMessages(const Communicator& comm, DeviceWay way, machine::Nccl* nccl);
 
-  /// Strips of at most strip_bytes; 0: what suits the way.
+  /// Exchanges pieces in strips of at most strip_bytes; 0: by the transport. See DeviceExchange.
   void exchange(std::span<const DeviceOut> out, std::span<const DeviceIn> in, index_t strip_bytes);
 
  private:
   using Out = DeviceRounds<const std::byte>;
   using In = DeviceRounds<std::byte>;
 
-  /// Where the strips of every other round lie while they travel, unless they are contiguous and go
-  /// directly.
+  /// The buffer of strips in transit of every second round; contiguous device strips bypass it if
+  /// the transport takes device memory.
   struct Slots {
     machine::device::Block memory;
-    machine::device::Event moved;  ///< packed, or unpacked
+    machine::device::Event moved;  ///< packed or unpacked
   };
 
   void make_room(std::array<Slots, 2>& slots, index_t bytes);
@@ -38,7 +39,7 @@ class DeviceMessages {
   [[nodiscard]] bool directly(const DeviceStrip<Byte>& strip) const {
     return home_ == machine::device::Home::device && strip.contiguous();
   }
-  /// Where a strip is sent from, or received into.
+  /// Return the memory from which a strip is sent, or into which it is received.
   [[nodiscard]] const std::byte* source(const DeviceStrip<const std::byte>& strip,
                                         const Slots& slots) const {
     return directly(strip) ? strip.bytes.data : place(slots, strip.slot);

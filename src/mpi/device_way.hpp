@@ -1,6 +1,6 @@
 #pragma once
-// How memory of devices goes from rank to rank, and the rounds in which it does: choices and
-// arithmetic, tested without a device.
+// Transports of device memory between ranks, and the rounds of a transfer: selection and
+// arithmetic, testable without a device.
 
 #include <functional>
 #include <span>
@@ -13,29 +13,29 @@
 namespace tessera::mpi {
 
 enum class DeviceWay {
-  ipc,     ///< kernels and copies read and write the memory of the other ranks' devices; one node
-  nccl,    ///< messages of the vendor's library; a device of its own for every rank
-  mpi,     ///< messages of an MPI library that takes device memory
-  staged,  ///< messages of any MPI library, through pinned memory of the host, in overlapped pieces
+  ipc,     ///< kernels and copies access the memory of other ranks' devices directly; one node only
+  nccl,    ///< messages by NCCL; every rank needs a separate device
+  mpi,     ///< messages by an MPI library that accepts device memory
+  staged,  ///< messages by any MPI library through pinned host memory, in overlapped strips
 };
 inline constexpr DeviceWay device_ways[] = {DeviceWay::ipc, DeviceWay::nccl, DeviceWay::mpi,
                                             DeviceWay::staged};
 [[nodiscard]] std::string_view name(DeviceWay way);
-/// What an option may say: "auto" and the names.
+/// Returns the values of the option: "auto" and the names.
 [[nodiscard]] std::vector<std::string> device_way_names();
 
 struct DeviceWayChoice {
   DeviceWay way = DeviceWay::staged;
-  std::string text;  ///< the way's name, and why those before it were not taken
+  std::string text;  ///< name of the transport, and why preferred ones were rejected
 };
 
-/// The way that is wanted by name, or with "auto" the first of the list that can be taken:
-/// `obstacle(way)` says why it cannot, "" if it can, and is asked in the order of the list until
-/// one can. Throws Error(usage) where the wanted one cannot.
+/// Returns the transport named by `wanted`, or for "auto" the first of the list that is available:
+/// `obstacle(way)` returns why it is not, or "", and is called in the order of the list until one
+/// is. Throws Error(usage) if the wanted one is not available.
 [[nodiscard]] DeviceWayChoice choose_device_way(
     const std::string& wanted, const std::function<std::string(DeviceWay)>& obstacle);
 
-/// Bytes to or from a peer.
+/// Bytes sent to or received from a peer.
 template <class Byte>
 struct DevicePiece {
   int peer = 0;
@@ -44,11 +44,11 @@ struct DevicePiece {
 using DeviceOut = DevicePiece<const std::byte>;
 using DeviceIn = DevicePiece<std::byte>;
 
-/// A part of a piece that travels in one go.
+/// A part of a piece, the unit of transfer.
 template <class Byte>
 struct DeviceStrip : DevicePiece<Byte> {
   index_t slot =
-      0;  ///< number of the peer among those of this rank: where it lies while it travels
+      0;  ///< index of the peer among those of this rank, which selects the buffer in transit
   [[nodiscard]] index_t size() const { return this->bytes.rows * this->bytes.cols; }
   [[nodiscard]] bool contiguous() const {
     return this->bytes.rows == 1 || this->bytes.ld == this->bytes.cols;
@@ -57,7 +57,7 @@ struct DeviceStrip : DevicePiece<Byte> {
 
 template <class Byte>
 struct DeviceRounds {
-  std::vector<std::vector<DeviceStrip<Byte>>> rounds;  ///< at most one strip a peer in each
+  std::vector<std::vector<DeviceStrip<Byte>>> rounds;  ///< at most one strip per peer in each
   index_t peers = 0;
   [[nodiscard]] std::span<const DeviceStrip<Byte>> of(std::size_t round) const {
     return round < rounds.size() ? std::span<const DeviceStrip<Byte>>(rounds[round])
@@ -65,9 +65,9 @@ struct DeviceRounds {
   }
 };
 
-/// The pieces cut into strips of at most `most` bytes, whole rows or parts of one: strip r of those
-/// for a peer travels in round r. Both ends of a pair come to the same strips, for their pieces
-/// have the same shapes in the same order.
+/// Cuts the pieces into strips of at most `most` bytes, whole rows or parts of one; strip r for a
+/// peer travels in round r. Both ranks of a pair compute the same strips, because their pieces
+/// match in shape and order.
 template <class Byte>
 [[nodiscard]] DeviceRounds<Byte> device_rounds(std::span<const DevicePiece<Byte>> pieces,
                                                index_t most);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int tag = 102;
 
-/// Bytes of a message of one round: both ends must come to the same number.
+/// Returns the bytes of a message of one round; equal on sender and receiver.
 index_t piece_bytes(std::size_t ranks) {
   return std::max<index_t>(1, round_bytes / static_cast<index_t>(ranks));
 }
@@ -77,8 +77,7 @@ void exchange(const Communicator& comm, std::span<const std::byte> from,
       return data.subspan(static_cast<std::size_t>(size > 0 ? offsets[peer] + done : 0),
                           static_cast<std::size_t>(size));
     };
-    // Each step of the rounds pairs every rank with another one, so that nobody is asked by all at
-    // once.
+    // Each step pairs every rank with another one, so that no rank is the target of all at once.
     for (std::size_t step = 1; step < ranks; ++step) {
       const std::size_t peer = (me + ranks - step) % ranks;
       const auto block = part(in, bytes_from, peer, to);

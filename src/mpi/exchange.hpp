@@ -1,5 +1,5 @@
 #pragma once
-// Everyone to everyone, each pair its own amount.
+// All-to-all exchange with variable sizes (alltoallv).
 
 #include <cstddef>
 #include <span>
@@ -9,26 +9,26 @@
 
 namespace tessera::mpi {
 
-/// A rank sends at most so many bytes, and receives at most so many from any rank, before it waits
-/// for them: what lies in the library's own buffers stays bounded whatever the amounts.
+/// The bytes that a rank sends, and receives, per round before it waits: bounds the MPI library's
+/// buffers for any sizes.
 inline constexpr index_t round_bytes = index_t{64} << 20;
 
-/// Messages that a rank sends for these amounts: what the rounds make of them.
+/// Returns the number of messages that a rank sends for these sizes, over all rounds.
 [[nodiscard]] index_t exchange_messages(std::span<const index_t> bytes_to, int rank);
 
-/// from = the bytes for rank 0, then those for rank 1, ...: bytes_to[r] each; to = what came from
-/// rank 0, from rank 1, ...: bytes_from[r] each. bytes_from[r] here is bytes_to[this rank] there.
-/// Collective.
+/// Sends bytes_to[r] bytes to every rank r and receives bytes_from[r] bytes from it; from and to
+/// are packed by rank. bytes_from[r] must equal rank r's bytes_to[this rank]. Throws Error(usage)
+/// on inconsistent sizes. Collective.
 void exchange(const Communicator& comm, std::span<const std::byte> from,
               std::span<const index_t> bytes_to, std::span<std::byte> to,
               std::span<const index_t> bytes_from);
 
-/// The same where the bytes for rank r begin at from_offsets[r].
+/// As above; the bytes for rank r begin at from_offsets[r].
 void exchange(const Communicator& comm, std::span<const std::byte> from,
               std::span<const index_t> from_offsets, std::span<const index_t> bytes_to,
               std::span<std::byte> to, std::span<const index_t> bytes_from);
 
-/// The same for whole elements.
+/// As above, with counts in elements.
 template <class T>
 void exchange_items(const Communicator& comm, std::span<const T> from,
                     std::vector<index_t> count_to, std::span<T> to,

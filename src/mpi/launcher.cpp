@@ -41,8 +41,8 @@ std::string content_of(const std::string& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Whether somebody listens at "<name>;tcp4://address:port"; of addresses of another form it is not
-/// known. A PMIx server takes a connection that says nothing for none.
+/// Returns whether a server accepts connections at "<name>;tcp4://address:port"; true for addresses
+/// of another form. A PMIx server ignores a connection without data.
 bool answers(const std::string& uri) {
   constexpr std::string_view scheme = "tcp4://";
   const auto begin = uri.find(scheme), colon = uri.rfind(':');
@@ -65,7 +65,7 @@ bool answers(const std::string& uri) {
   return there;
 }
 
-/// PMIx: Open MPI's mpirun, PRRTE, srun --mpi=pmix.
+/// Returns whether a PMIx server responds: Open MPI's mpirun, PRRTE, srun --mpi=pmix.
 bool pmix_answers() {
   if (variable("PMIX_NAMESPACE").empty() || variable("PMIX_RANK").empty()) return false;
   for (const char* name : {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
@@ -75,7 +75,8 @@ bool pmix_answers() {
   return false;
 }
 
-/// PMI-1 and PMI-2: MPICH's mpiexec and srun --mpi=pmi2 hand a connection down, or name a port.
+/// Returns whether a PMI-1 or PMI-2 server is present: MPICH's mpiexec and srun --mpi=pmi2 pass an
+/// inherited socket or a port.
 bool pmi_answers() {
   if (variable("PMI_RANK").empty()) return false;
   if (!variable("PMI_PORT").empty()) return true;
@@ -87,7 +88,8 @@ bool pmi_answers() {
 
 pid_t parent_of(pid_t pid) {
   const std::string stat = content_of("/proc/" + std::to_string(pid) + "/stat");
-  const auto name_end = stat.rfind(')');  // "pid (name) state parent"; a name may hold anything
+  const auto name_end =
+      stat.rfind(')');  // "pid (name) state parent"; the name may contain any character
   return name_end == std::string::npos || name_end + 4 >= stat.size()
              ? 0
              : static_cast<pid_t>(std::atoi(stat.c_str() + name_end + 4));
@@ -97,11 +99,11 @@ bool has_entry(const std::string& environment, const std::string& entry) {
   return ('\0' + environment).find('\0' + entry + '\0') != std::string::npos;
 }
 
-/// Whether this process was started by the rank that its variables name: that one has begun with
-/// MPI.
+/// Ancestors of this process with the same rank variables; one that has loaded MPI is that rank
+/// itself.
 struct Above {
-  bool has_rank = false;    ///< some process above is it
-  bool has_script = false;  ///< some process above has the same variables, and no MPI
+  bool has_rank = false;    ///< some ancestor is the rank
+  bool has_script = false;  ///< some ancestor has the same variables, but no MPI
 };
 
 Above look_above() {

@@ -1,37 +1,37 @@
 #pragma once
-// What started this process: a launcher of MPI ranks that lives, or nobody.
+// Detection of the MPI launcher that started this process, if any.
 
 namespace tessera::mpi {
 
-/// What is known before MPI is initialised, which alone tells the truth afterwards. Variables are
-/// believed only where the server that they name answers and no process above this one is that rank
-/// already: a shell, a batch script or a program of another job leaves its variables to whatever it
-/// starts.
+/// The launcher as known before MPI_Init; only MPI is authoritative afterwards. Environment
+/// variables are trusted only if the server that they name responds and no ancestor process is that
+/// rank: shells, batch scripts and programs of other jobs leave their variables to all their
+/// children.
 struct Launcher {
   bool there = false;   ///< this process is a rank that a launcher waits for
-  bool direct = false;  ///< by the launcher itself, and not by a script that it runs
-  int rank = 0;         ///< 0 where no launcher is there
-  int node_ranks = 1;   ///< on this node
+  bool direct = false;  ///< started by the launcher itself, not by a script that it runs
+  int rank = 0;         ///< 0 without a launcher
+  int node_ranks = 1;   ///< ranks on this node
 };
 
-/// Looked at once, when it is asked for the first time.
+/// Returns the launcher, detected on first use.
 [[nodiscard]] const Launcher& launcher();
 
-/// From now on this process is one rank alone, whatever started it. Before MPI is initialised.
+/// Makes this process a single rank, regardless of how it was started. To be called before
+/// MPI_Init.
 void leave_launcher();
 
-/// The rank that the launcher gave this process, known before MPI is initialised; 0 without a
-/// launcher.
+/// Returns the rank assigned by the launcher; 0 without one. Available before MPI_Init.
 [[nodiscard]] int launcher_rank();
-/// The ranks that the launcher put on this node, likewise; 1 without a launcher.
+/// Returns the ranks that the launcher started on this node; 1 without one. Available before
+/// MPI_Init.
 [[nodiscard]] int launcher_node_ranks();
 
-/// The tasks of the Slurm step that this process belongs to where none of them is a rank of an MPI
-/// job: srun
-/// --mpi=none starts them so. 1 elsewhere.
+/// Returns the number of tasks of this process's Slurm step if they are not ranks of an MPI job
+/// (srun --mpi=none), otherwise 1.
 [[nodiscard]] int tasks_without_mpi();
 
-/// Whether a variable of the environment is one that launchers set and the MPI library reads.
+/// Returns whether an environment variable is one that launchers set and MPI libraries read.
 [[nodiscard]] bool is_launchers(const char* entry);
 
 }  // namespace tessera::mpi

@@ -1,4 +1,4 @@
-// What a process knows and says without MPI, for programs that link io/ alone.
+// Functions that need no MPI, for programs that link io/ only.
 
 #include <unistd.h>
 

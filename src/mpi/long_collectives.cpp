@@ -15,9 +15,8 @@ void trade(const Communicator& comm, int peer, int tag, std::span<const std::byt
   arriving.wait();
 }
 
-/// Sums of parts, halved from round to round, then the parts to all (Rabenseifner 2004); the first,
-/// longest halves between neighbours. Of ranks beyond a power of two each goes with one of the
-/// others.
+/// Allreduce by recursive halving and doubling (Rabenseifner 2004); the first exchanges, the
+/// longest, are between neighbours. Each rank beyond a power of two contributes through a partner.
 class SumInParts {
  public:
   SumInParts(const Communicator& comm, std::span<index_t> values) : comm_(comm), values_(values) {}
@@ -43,7 +42,7 @@ class SumInParts {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
   }
 
-  /// Ranks that differ in this bit and above share `part`.
+  /// Reduces `part` over the ranks that differ only in `bit` and higher bits.
   void half_round(std::span<index_t> part, int bit) {
     if (bit == paired_) return;
     const int peer = comm_.rank() ^ bit;
@@ -72,9 +71,9 @@ void sum_in_parts(const Communicator& comm, std::span<index_t> values) {
 void gather_by_doubling(const Communicator& comm, std::span<const std::byte> mine,
                         std::span<std::byte> all) {
   std::vector<std::byte> held(all.size());
-  std::vector<int> owners{comm.rank()};  // of the blocks held, in their order
+  std::vector<int> owners{comm.rank()};  // ranks of the blocks held, in their order
   std::copy(mine.begin(), mine.end(), held.begin());
-  // The last rounds move most, and are those of the nearest.
+  // Nearest ranks last: the last rounds move most bytes.
   for (int bit = comm.size() / 2; bit > 0; bit /= 2) {
     const std::span<std::byte> known = std::span(held).first(owners.size() * mine.size());
     trade(comm, comm.rank() ^ bit, gather_tag, known,

@@ -11,28 +11,28 @@
 namespace tessera::mpi {
 namespace {
 
-// Where the libraries change the algorithm (MPICH; Thakur, Rabenseifner and Gropp 2005).
+// Thresholds between the algorithms of MPI libraries (MPICH; Thakur, Rabenseifner and Gropp 2005).
 constexpr index_t shortest_chained =
     index_t{64} << 10;  // below, the latencies of a chain cost more than rounds
 constexpr index_t shortest_segment = index_t{16}
-                                     << 10;  // a message of these costs its bytes, not its number
+                                     << 10;  // messages from this size on are bandwidth-bound
 constexpr index_t longest_segment = index_t{1} << 20;
-constexpr double ring_bytes = 512 * 1024;  // gathered by all: from neighbour to neighbour
+constexpr double ring_bytes = 512 * 1024;  // all-gathers from this size on use a ring
 
-/// Rounds in which everyone can have heard of everyone.
+/// Returns ceil(log2(ranks)), the rounds of a logarithmic algorithm.
 double rounds(index_t ranks) {
   return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(ranks - 1)));
 }
 
-/// Of the measured distances the one that counts at 2^i.
+/// Returns the seconds per byte of shifts by 2^i, measured at the largest known distance up to it.
 double seconds_at(const Network& network, std::size_t i) {
   i = std::min(i, network.shift_bandwidth.size() - 1);
   while (i > 0 && network.shift_bandwidth[i] == 0) --i;
   return 1 / network.shift_bandwidth[i];
 }
 
-/// Rounds between ranks 1, 2, 4, ... apart, the nearest with half of the bytes, each next one with
-/// half of that.
+/// Returns the seconds of rounds between ranks 1, 2, 4, ... apart which move 1/2, 1/4, ... of the
+/// bytes.
 double halving_rounds(const Network& network, double bytes, index_t ranks) {
   double seconds = 0;
   for (index_t distance = 1; distance < ranks; distance *= 2) {
@@ -42,7 +42,7 @@ double halving_rounds(const Network& network, double bytes, index_t ranks) {
   return seconds;
 }
 
-/// at_once, a byte taking as long as it does.
+/// As at_once, for a given time per byte.
 double at_once(const Network& network, const Load& load, double byte_seconds) {
   if (load.sent + load.received == 0) return 0;
   const double sending = static_cast<double>(load.sent) * network.message;
@@ -53,9 +53,9 @@ double at_once(const Network& network, const Load& load, double byte_seconds) {
   return sending + std::max(taking, travel);
 }
 
-/// Seconds that a byte of so many takes along a line: with lines that begin together it shares the
-/// links between switches or groups; as many as have gone before the last one begins are out of its
-/// way.
+/// Returns the seconds per byte of a broadcast of `bytes` along a line. Lines that begin together
+/// share the links between switches or groups; a delay between them (line.apart) reduces the
+/// sharing.
 double line_seconds(const Network& network, double bytes, const Line& line) {
   const double together = shift_seconds(network, line.distance);
   return std::max(std::min(together, 1 / network.bandwidth), together - line.apart / bytes);
@@ -67,7 +67,7 @@ double shift_seconds(const Network& network, index_t distance) {
   const auto below =
       static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(distance)) - 1);
   const double share = static_cast<double>(distance) / std::ldexp(1.0, static_cast<int>(below)) - 1;
-  // So many more ranks send across a border that is so much nearer than they reach.
+  // Interpolates: the number of ranks that send across a border grows with the distance.
   return std::lerp(seconds_at(network, below), seconds_at(network, below + 1), share);
 }
 
@@ -83,7 +83,7 @@ double at_once(const Network& network, std::span<const Load> loads) {
   }
   if (most_bytes == 0) return 0;
   const double mean = static_cast<double>(sent_bytes) / static_cast<double>(loads.size());
-  // Of the busiest rank: alone on its link, or one of all.
+  // The busiest rank is limited by its link, or by its share of the network.
   const double byte_seconds =
       std::max(std::min(1 / network.bandwidth, 1 / network.crowd_bandwidth),
                mean / static_cast<double>(most_bytes) / network.crowd_bandwidth);
@@ -127,8 +127,8 @@ double broadcast(const Network& network, double bytes, Line line) {
   if (line.ranks <= 1) return 0;
   const auto size = static_cast<index_t>(bytes);
   if (!goes_along_a_chain(size, line.ranks)) {
-    // In a tree, to the half of the line, to its quarters, ...: of the ranks up to that far one
-    // line's share sends.
+    // A tree to the half of the line, its quarters, ...: at distance `reach`, one in `reach` ranks
+    // sends.
     double seconds = 0;
     for (index_t reach = 1; reach < line.ranks; reach *= 2) {
       const double crowd =
@@ -168,7 +168,8 @@ double scan(const Network& network, double bytes, index_t ranks) {
 double all_to_all(const Network& network, double bytes_each, index_t ranks) {
   if (ranks <= 1) return 0;
   const auto peers = static_cast<double>(ranks - 1);
-  const double forwarded =  // in rounds, half of everything in each (Bruck et al. 1997)
+  const double
+      forwarded =  // ceil(log2(ranks)) rounds, half of the data in each (Bruck et al. 1997)
       rounds(ranks) *
       (network.latency + bytes_each * static_cast<double>(ranks) / 2 / network.crowd_bandwidth);
   const double direct = network.latency + 2 * (peers - 1) * network.message +

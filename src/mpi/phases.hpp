@@ -1,5 +1,5 @@
 #pragma once
-// Where the time of a repetition goes on this rank.
+// Time of a repetition on this rank, by phase.
 
 #include <algorithm>
 #include <optional>
@@ -16,27 +16,26 @@
 
 namespace tessera::mpi {
 
-/// One stay in a phase, in seconds since the watch began.
+/// One interval in a phase, in seconds since watch().
 struct Stay {
   const char* phase;
   double begin = 0, end = 0;
 };
 
-/// Seconds by phase name, in the order of first use; when watched, every stay too.
+/// Seconds by phase name, in the order of first use; if watched, also every interval.
 class Phases {
  public:
   static constexpr const char* in_flight = "in flight";
-  static constexpr std::size_t most_stays =
-      4096;  // of a rank: 100 kB, more than a picture can show
+  static constexpr std::size_t most_stays = 4096;  // per rank: 100 kB, more than a picture can show
 
-  /// Keeps stays from now on.
+  /// Records intervals from now on.
   void watch() {
     clock_.emplace();
     stays_.reserve(most_stays);
   }
   [[nodiscard]] bool watched() const { return clock_.has_value(); }
   [[nodiscard]] const std::vector<Stay>& stays() const { return stays_; }
-  /// phase must be a literal.
+  /// Records an interval; phase must be a literal.
   void note_stay(const char* phase, const Timer& begin, const Timer& end) {
     if (!clock_ || stays_.size() == most_stays) return;
     stays_.push_back(
@@ -68,8 +67,7 @@ class Phases {
   std::vector<Stay> stays_;
 };
 
-/// Adds where device kernels that this thread ran since the last call spent their time; nothing if
-/// none did.
+/// Adds the times of device kernels of this thread since the last call; no effect if none ran.
 inline void add_device_phases(Phases& phases) {
   const machine::DeviceTimes times = machine::take_device_times();
   if (times.kernels == 0) return;
@@ -79,8 +77,8 @@ inline void add_device_phases(Phases& phases) {
   if (times.merge > 0) phases.add("merge", times.merge);
 }
 
-/// Adds the time of its life to a phase. name must be a literal: the watchdog keeps it. The phase
-/// is entered in the list at once: at the end there may be no memory for it.
+/// Scope guard: adds its lifetime to a phase. name must be a literal, because the watchdog keeps
+/// it. The phase is registered on construction, because memory may be exhausted at the end.
 class PhaseScope {
  public:
   PhaseScope(Phases& phases, const char* name) : phases_(phases), name_(name), account_(name) {
@@ -88,7 +86,7 @@ class PhaseScope {
     enter_phase(name);
   }
   ~PhaseScope() {
-    const Timer end;  // one reading of the clock for both
+    const Timer end;  // a single reading of the clock for both
     phases_.add(name_, end.started_after(timer_));
     phases_.note_stay(name_, timer_, end);
   }
@@ -102,8 +100,8 @@ class PhaseScope {
   Timer timer_;
 };
 
-/// While it lives messages of these ranks travel, whatever this one does: a stay beside the phases,
-/// in no sum of theirs. One rank alone sends nothing.
+/// Scope guard: records that messages of `ranks` ranks are in flight, independent of the phases and
+/// not part of their sums. No effect for a single rank.
 class InFlight {
  public:
   explicit InFlight(Phases& phases, index_t ranks = 2) : phases_(phases), ranks_(ranks) {}

@@ -13,7 +13,8 @@ namespace {
 constexpr int tag = 103;
 constexpr index_t large = index_t{4} << 20;
 
-/// The median seconds of `step`, repeated for about the given time on every rank alike.
+/// Returns the median seconds of `step`, repeated for about `seconds`, equally often on every rank.
+/// Collective.
 template <class Step>
 double median_seconds(const Communicator& comm, double seconds, const Step& step) {
   std::vector<double> samples;
@@ -24,13 +25,13 @@ double median_seconds(const Communicator& comm, double seconds, const Step& step
     const Timer timer;
     step();
     const double elapsed = comm.max(timer.seconds());
-    if (r > 0) samples.push_back(elapsed);  // the first one sets up connections
+    if (r > 0) samples.push_back(elapsed);  // the first repetition sets up connections
     if (comm.max(index_t{total.seconds() < seconds || r < at_least ? 1 : 0}) == 0) break;
   }
   return summarize(samples).median;
 }
 
-/// The rank that rank 0 talks to: not its neighbour, who may be nearer than most.
+/// Returns the peer of rank 0: not its neighbour, which may be nearer than most.
 int far_rank(const Communicator& comm) { return comm.size() / 2; }
 bool is_of_pair(const Communicator& comm) {
   return comm.rank() == 0 || comm.rank() == far_rank(comm);
@@ -50,7 +51,7 @@ void ping_pong(const Communicator& comm, std::span<std::byte> data, int rounds) 
   }
 }
 
-/// `count` messages at once from rank 0 to the far rank, and an answer.
+/// Sends `count` messages at once from rank 0 to the far rank, then an answer.
 void burst(const Communicator& comm, std::span<std::byte> data, int count) {
   if (!is_of_pair(comm)) return;
   const int peer = far_rank(comm) - comm.rank();
@@ -66,7 +67,7 @@ void burst(const Communicator& comm, std::span<std::byte> data, int count) {
   answer.wait();
 }
 
-/// Everyone to the rank so much further.
+/// Sends from every rank to the rank at `distance`.
 void shift(const Communicator& comm, std::span<std::byte> out, std::span<std::byte> in,
            int distance) {
   const int size = comm.size();

@@ -1,5 +1,5 @@
 #pragma once
-// What messages cost here, measured.
+// Benchmarks of messages on this machine.
 
 #include <vector>
 
@@ -11,24 +11,25 @@ namespace tessera::mpi {
 struct MessageCosts {
   double latency_seconds = 0;  ///< half a round trip of 8 bytes between ranks 0 and size / 2
   double message_seconds =
-      0;  ///< a message of 8 bytes more where rank 0 sends many to rank size / 2 at once
+      0;  ///< cost of an additional 8-byte message if rank 0 sends many to rank size / 2 at once
   double bandwidth = 0;  ///< bytes/s one way, messages of 4 MiB between ranks 0 and size / 2
   double all_to_all_bandwidth =
-      0;  ///< bytes/s received by all ranks together, equal blocks from everyone to everyone
-  std::vector<double> shift_bandwidth;  ///< bytes/s received by a rank while each sends 4 MiB to
-                                        ///< the one 1, 2, 4, ... further
+      0;  ///< bytes/s received by all ranks together, equal blocks between all ranks
+  std::vector<double>
+      shift_bandwidth;  ///< bytes/s received by a rank in shifts of 4 MiB by 1, 2, 4, ... ranks
 };
 
-enum class Probe { pair, pair_and_all };  ///< pair: without what all do at once, 0 then
+enum class Probe { pair, pair_and_all };  ///< pair: collective measurements are skipped and stay 0
 
-/// Collective, on at least 2 ranks; medians of repetitions that take about `seconds` in all.
+/// Measures messages: medians of repetitions that take about `seconds` in total. Requires at least
+/// 2 ranks. Collective.
 [[nodiscard]] MessageCosts measure_messages(const Communicator& comm, double seconds,
                                             Probe probe = Probe::pair_and_all);
 
-/// Of these the bandwidths of shifts alone.
+/// Measures the bandwidths of shifts only. Collective.
 void measure_shifts(const Communicator& comm, double seconds, MessageCosts& costs);
 
-/// The same in the terms of plans.
+/// Converts the costs to the parameters of plans.
 [[nodiscard]] Network network(const MessageCosts& costs, index_t ranks);
 
 }  // namespace tessera::mpi

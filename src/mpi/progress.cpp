@@ -32,8 +32,8 @@ void Progress::stop() {
 }
 
 void Progress::ask(Request& request) {
-  // Asking takes a few microseconds; in the pause a link of 10 GB/s brings a megabyte, which
-  // buffers hold.
+  // A test takes a few microseconds; during the pause a link of 10 GB/s delivers a megabyte, which
+  // fits into buffers.
   constexpr auto pause = std::chrono::microseconds(100);
   try {
     while (!stop_ && !request.test()) std::this_thread::sleep_for(pause);

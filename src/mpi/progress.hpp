@@ -1,5 +1,5 @@
 #pragma once
-// Messages that travel while their rank computes.
+// Progress of messages during computation.
 
 #include <atomic>
 #include <exception>
@@ -9,17 +9,17 @@
 
 namespace tessera::mpi {
 
-/// While it lives, a thread of its own asks for a request over and over: most MPI libraries move
-/// long messages only inside calls, and whoever computes makes none. Nobody else on this rank calls
-/// MPI meanwhile. Where the library allows no other thread to call it (below
-/// MPI_THREAD_SERIALIZED), or all is done, there is no thread.
+/// Tests a request repeatedly in a background thread: most MPI libraries move long messages only
+/// inside calls, and a computing rank makes none. This rank must not call MPI otherwise until
+/// stop(). No thread is started if the library forbids calls from other threads (below
+/// MPI_THREAD_SERIALIZED) or the request is complete.
 class Progress {
  public:
   explicit Progress(Request& request);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  /// No more asking; throws what a message failed with.
+  /// Stops testing; rethrows the error of a failed message.
   void stop();
 
  private:

@@ -1,13 +1,13 @@
 #pragma once
-// A part of a run by name, for tools that watch MPI.
+// Named parts of a run, for MPI profilers.
 
 #include <mpi.h>
 
 namespace tessera::mpi {
 
-/// Tells profilers (IPM, mpiP, Score-P) and whatever else is between the program and the library
-/// that a part of the run begins and, with the end of its life, ends: MPI_Pcontrol of 1 and -1,
-/// which does nothing where nobody listens. Local.
+/// Scope guard: marks a part of the run for profilers (IPM, mpiP, Score-P) and other tools between
+/// program and library by MPI_Pcontrol(1) and MPI_Pcontrol(-1), which have no effect without one.
+/// Local.
 class Region {
  public:
   /// name must be a literal.

@@ -33,7 +33,7 @@ bool mpi_lives() {
   return initialized != 0 && finalized == 0;
 }
 
-/// Rank and number of ranks; before and after MPI what the launcher said of the rank.
+/// Returns rank and number of ranks; before and after MPI the launcher's rank.
 std::pair<int, int> place_in_world() {
   int rank = launcher_rank(), size = 1;
   if (mpi_lives()) {
@@ -45,15 +45,15 @@ std::pair<int, int> place_in_world() {
 
 constexpr std::array crashes{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
-// What a signal handler may use: text made before, which stays until the very end.
+// Text for the signal handler, composed in advance and never freed.
 std::array<char, 512> crash_place{};
 
 void write_text(const char* text) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
-/// One line, from several writes of calls that a handler may make; then the signal's own end, but
-/// where a file that is mapped has lost its pages.
+/// Reports a crash in one line by async-signal-safe writes, then re-raises the signal; exits with
+/// ExitCode::io if a mapped file has lost its pages.
 void tell_crash(int number, siginfo_t* about, void*) {
   const bool cut = number == SIGBUS && about->si_code == BUS_ADRERR;
   const char* const name = number == SIGSEGV  ? "segmentation fault"
@@ -71,8 +71,8 @@ void tell_crash(int number, siginfo_t* about, void*) {
   std::raise(number);
 }
 
-/// The crashes that nobody cares for yet (a sanitizer does; the MPI library's own words, a page of
-/// stack, come where nobody did before it starts).
+/// Returns the crash signals without a handler (a sanitizer installs some). To be called before
+/// MPI_Init, after which the MPI library handles those and prints a page of stack.
 std::vector<int> uncared_crashes() {
   std::vector<int> uncared;
   for (const int number : crashes) {
@@ -83,7 +83,7 @@ std::vector<int> uncared_crashes() {
   return uncared;
 }
 
-/// On a stack of its own: a crash may be the end of the other.
+/// Installs the handler on an alternate stack, because the regular one may have overflowed.
 void tell_crashes(const std::vector<int>& numbers) {
   static std::array<char, 1 << 15> stack;
   const std::string where = whereabouts();
@@ -99,22 +99,22 @@ void tell_crashes(const std::vector<int>& numbers) {
   for (const int number : numbers) sigaction(number, &action, nullptr);
 }
 
-/// Whether a network other than Ethernet may be there: verbs (InfiniBand, RoCE, Omni-Path, EFA),
-/// Slingshot, Aries.
+/// Returns whether a network other than Ethernet may exist: verbs (InfiniBand, RoCE, Omni-Path,
+/// EFA), Slingshot, Aries.
 bool may_have_fabric() {
   constexpr std::array signs{"/sys/class/infiniband", "/sys/class/cxi", "/dev/kgni0"};
   return std::any_of(signs.begin(), signs.end(),
                      [](const char* sign) { return access(sign, F_OK) == 0; });
 }
 
-/// While it lives, Open MPI skips what takes long at its start and leads nowhere. What the user has
-/// set stays, and what is set here goes again, before a child inherits it. A process that nobody
-/// launched does not see what other jobs have left in its environment (srun's variables without its
-/// server end MPI_Init), starts no daemon (0.08 s), measures no clock for UCX (0.2 s), opens no
-/// port and makes no session folder: it talks to nobody, and without a daemon that folder has one
-/// name for all of a user's processes, which remove it under each other's hands. Launched ranks
-/// without a fabric do not look for one: they would choose ob1 in the end, but each of the two
-/// libraries of Omni-Path's kind measures the clock for 0.1 s first.
+/// Scope guard: makes Open MPI skip slow and useless parts of its start-up. Settings of the user
+/// take precedence, and those made here are removed before a child process inherits them. A process
+/// without a launcher does not see variables of other jobs (srun's variables without its server
+/// abort MPI_Init), starts no daemon (0.08 s), calibrates no clock for UCX (0.2 s), opens no port
+/// and creates no session directory: it has no peers, and without a daemon that directory has the
+/// same name for all processes of a user, which remove it concurrently. Launched ranks without a
+/// fabric do not search for one: they would select ob1 in the end, but each of the two libraries
+/// for Omni-Path calibrates the clock for 0.1 s first.
 class StartSettings {
  public:
   StartSettings() {
@@ -173,7 +173,7 @@ Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()
       provided >= MPI_THREAD_FUNNELED, ExitCode::internal,
       "the MPI library offers no thread support (funneled is needed); use a build with threads");
   tell_crashes(uncared);
-  int ranks = 1;  // Slurm tells of its tasks to a program that runs alone in their allocation, too
+  int ranks = 1;  // Slurm also reports its tasks to a program that runs alone in their allocation
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   machine::share_last_caches(std::min(ranks, launcher_node_ranks()));
 }
@@ -186,14 +186,14 @@ Runtime::~Runtime() {
 
 void print_error(const std::string& message) noexcept {
   const std::string line =
-      "tessera: error: " + printable(message) + "\n";  // names come from files too
+      "tessera: error: " + printable(message) + "\n";  // file names may contain control characters
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
 }
 
 void wait_until_heard() noexcept {
   if (!launcher().there) return;
   std::fflush(stdout);
-  constexpr int most_waits = 5000;  // of a millisecond
+  constexpr int most_waits = 5000;  // of a millisecond each
   for (const int descriptor : {STDERR_FILENO, STDOUT_FILENO}) {
     int left = 0;
     for (int i = 0; i < most_waits && ioctl(descriptor, FIONREAD, &left) == 0 && left > 0; ++i)

@@ -110,7 +110,7 @@ bool SharedMemory::works_here(const Communicator& node) {
 index_t SharedMemory::available() {
   struct statvfs status {};
   if (statvfs("/dev/shm", &status) != 0)
-    return std::numeric_limits<index_t>::max();  // the MPI library knows
+    return std::numeric_limits<index_t>::max();  // left to the MPI library
   return static_cast<index_t>(status.f_bavail) * static_cast<index_t>(status.f_frsize);
 }
 

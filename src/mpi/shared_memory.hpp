@@ -1,11 +1,11 @@
 #pragma once
-// Memory that the ranks of a node see in common (an MPI-3 shared window).
+// Memory shared by the ranks of a node (an MPI-3 shared window).
 
 #include "mpi/communicator.hpp"
 
 namespace tessera::mpi {
 
-/// One segment a rank of `node`; every rank may read and write all of them. Move only.
+/// One segment per rank of `node`; every rank may read and write all of them. Move only.
 class SharedMemory {
  public:
   SharedMemory() = default;
@@ -19,7 +19,7 @@ class SharedMemory {
   ~SharedMemory();
 
   [[nodiscard]] bool there() const { return window_ != MPI_WIN_NULL; }
-  /// The segment of a rank of the node; nullptr when it is empty.
+  /// Returns the segment of a rank of the node.
   [[nodiscard]] std::byte* of(int node_rank) const {
     return segments_[static_cast<std::size_t>(node_rank)];
   }
@@ -27,24 +27,22 @@ class SharedMemory {
     return sizes_[static_cast<std::size_t>(node_rank)];
   }
 
-  /// Everything that any rank of the node wrote before is seen by all of them after. Collective
-  /// over node.
+  /// Makes all earlier writes of any rank of the node visible to all of them. Collective over node.
   void fence() const;
 
-  /// What this rank wrote before is seen by whoever hears from it after, and the other way round.
-  /// Local.
+  /// Makes earlier writes of this rank visible to ranks that synchronise with it later, and theirs
+  /// to it. Local.
   void sync() const;
 
-  /// Whether the MPI library shares memory between these ranks, as it does not without a component
-  /// for it (Open MPI's osc/sm), as this rank met it: tried with an empty window. Collective over
-  /// node; they share where none of them says no.
+  /// Returns whether the MPI library can share memory between these ranks, tried with a window of a
+  /// page per rank (it cannot without a component for it, such as Open MPI's osc/sm). The result is
+  /// this rank's: memory can be shared if all ranks return true. Collective over node.
   [[nodiscard]] static bool works_here(const Communicator& node);
 
-  /// Touching memory for the first time makes a page of it resident; reading, those around it that
-  /// are there.
+  /// A first write makes one page resident; a first read also maps existing pages around it.
   static constexpr index_t page = 4096, fault_around = 1 << 16;
 
-  /// The bytes that this system can still give to shared segments.
+  /// Returns the bytes available to shared segments on this system.
   [[nodiscard]] static index_t available();
 
  private:

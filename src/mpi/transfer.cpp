@@ -35,7 +35,7 @@ bool contiguous(MatrixView<T> view) {
 
 template <class T>
 void copy_block(MatrixView<const T> from, MatrixView<T> to) {
-  if (from.empty()) return;  // there may be no memory
+  if (from.empty()) return;  // an empty view may have no memory
   for (index_t i = 0; i < from.rows; ++i) {
     std::memcpy(&to(i, 0), &from(i, 0), static_cast<std::size_t>(from.cols) * sizeof(T));
   }
@@ -57,7 +57,7 @@ Redistribution<T>::Redistribution(const Communicator& comm, const layout::Matrix
   for (const auto& p : in) packed += away(p) && !contiguous(part_to(p)) ? p.box.area() : 0;
   for (const auto& p : out) packed += away(p) && !contiguous(part_from(p)) ? p.box.area() : 0;
   if (scratch.size() < packed) {
-    scratch = machine::Buffer<T>();  // not both at a time
+    scratch = machine::Buffer<T>();  // frees the old buffer first, to hold only one at a time
     scratch = machine::Buffer<T>(packed);
   }
   T* free = scratch.data();

@@ -1,5 +1,5 @@
 #pragma once
-// Blocks of matrices from one layout to another.
+// Redistribution of matrices between layouts.
 
 #include <vector>
 
@@ -10,25 +10,26 @@
 
 namespace tessera::mpi {
 
-/// Moves data from its home to where it is needed. `from` views this rank's home box, `to` its need
-/// box (each empty when the box is). Elements of `to` that no home covers stay as they are.
-/// Collective. Records of any size travel as std::byte between layouts in_bytes().
+/// Moves data from its home to its need. `from` views this rank's home box, `to` its need box (each
+/// empty if the box is). Elements of `to` that no home covers are not modified. Records of any size
+/// travel as std::byte between layouts in_bytes(). Throws Error(usage) on inconsistent views.
+/// Collective.
 template <class T>
 void redistribute(const Communicator& comm, const layout::MatrixLayout& home,
                   MatrixView<const T> from, const layout::MatrixLayout& need, MatrixView<T> to);
 
-/// A redistribution under way: begun where it is made, ended by finish(). Until then both views
-/// stay, and neither home nor need is written or read. Collective, several in the same order on all
-/// ranks. Pieces that are not contiguous are packed in scratch, which grows as needed and serves
-/// for the next one afterwards.
+/// A pending redistribution, started by the constructor and completed by finish(). Until then both
+/// views must remain valid, and the boxes must not be accessed. Collective; several must be started
+/// in the same order on all ranks. Non-contiguous pieces are packed in scratch, which grows as
+/// needed and can be reused after finish().
 template <class T>
 class Redistribution {
  public:
   Redistribution(const Communicator& comm, const layout::MatrixLayout& home,
                  MatrixView<const T> from, const layout::MatrixLayout& need, MatrixView<T> to,
                  machine::Buffer<T>& scratch);
-  /// The messages of this rank. They may join others: finish() is then for when those have been
-  /// waited for.
+  /// Returns the messages of this rank. The caller may join them to others; finish() must then
+  /// follow the wait for those.
   [[nodiscard]] Request& request() { return request_; }
   void finish();
 
@@ -41,7 +42,7 @@ class Redistribution {
   std::vector<Arrival> arrivals_;
 };
 
-/// A local copy of a block, contiguous.
+/// Copies a block on this rank.
 template <class T>
 void copy_block(MatrixView<const T> from, MatrixView<T> to);
 

@@ -51,11 +51,10 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::watch(double limit_seconds) {
-  constexpr double tick = 0.1, busy_seconds = 0.01;  // the watching itself takes microseconds
+  constexpr double tick = 0.1, busy_seconds = 0.01;  // the watchdog itself uses microseconds
   std::uint64_t last = heartbeats();
   double used = processor_seconds();
-  double still =
-      0;  // seconds without a beat; those in which the whole process stood still are none
+  double still = 0;  // seconds without a beat, except those in which the process was suspended
   Timer since_look;
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::duration<double>(tick), [this] { return stop_; })) {
@@ -68,8 +67,8 @@ void Watchdog::watch(double limit_seconds) {
       last = now;
       still = 0;
     } else if (still > limit_seconds) {
-      // MPI_Abort itself may block on a lock that the hung call holds; then end this process, and
-      // mpirun ends the rest.
+      // MPI_Abort may block on a lock that the hung call holds; then this process exits, and mpirun
+      // ends the others.
       std::thread([] {
         std::this_thread::sleep_for(std::chrono::seconds(5));
         _exit(static_cast<int>(ExitCode::stalled));

@@ -1,5 +1,5 @@
 #pragma once
-// A rank that makes no progress for too long ends the job instead of hanging it.
+// Watchdog: a rank without progress for too long ends the job instead of hanging it.
 
 #include <atomic>
 #include <condition_variable>
@@ -10,19 +10,17 @@
 
 namespace tessera::mpi {
 
-/// Says "still moving": called by every communication step and between the parts of long
-/// computations.
+/// Signals progress; called by every communication step and between the parts of long computations.
 void heartbeat() noexcept;
-[[nodiscard]] std::uint64_t heartbeats() noexcept;  ///< until now
+[[nodiscard]] std::uint64_t heartbeats() noexcept;  ///< so far
 
-/// Names what the program is in, for the messages of die() and of the watchdog ("read", "compute",
-/// ...).
+/// Sets the current phase ("read", "compute", ...), named in messages of die() and the watchdog.
 void enter_phase(const char* name);
 [[nodiscard]] const char* current_phase() noexcept;
 
-/// While one lives, this rank computes and calls no MPI: processor time that it uses counts as
-/// moving, however long a kernel runs. (A rank that waits for another may use processor time too;
-/// that is why it must say so.)
+/// Scope guard: declares that this rank computes and calls no MPI, so that its CPU time counts as
+/// progress, however long a kernel runs. (A rank that waits for another may use CPU time, too;
+/// hence the declaration.)
 class Computing {
  public:
   Computing() noexcept;
@@ -31,8 +29,9 @@ class Computing {
   Computing& operator=(const Computing&) = delete;
 };
 
-/// While it lives, a thread watches the heartbeat; `limit` seconds without one end the job with
-/// exit code 75 (stalled) and one line that names rank, host and phase. limit <= 0 watches nothing.
+/// Monitors the heartbeat in a thread during its lifetime; `limit` seconds without a beat end the
+/// job with exit code 75 (stalled) and one line that names rank, host and phase. limit <= 0
+/// disables it.
 class Watchdog {
  public:
   explicit Watchdog(double limit_seconds);
