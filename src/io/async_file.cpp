@@ -9,7 +9,7 @@
 namespace tessera::io {
 namespace {
 
-/// Runs it, and lets go of what it holds. Returns what it threw.
+/// Runs the work, releases its resources and returns its exception, if any.
 std::exception_ptr outcome(FileQueue::Work work) noexcept {
   try {
     work();

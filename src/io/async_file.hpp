@@ -1,5 +1,5 @@
 #pragma once
-// Files beside computing: what is read ahead of its use, and written behind it.
+// Asynchronous file access: prefetch of inputs, and background writes of outputs.
 
 #include <condition_variable>
 #include <deque>
@@ -13,10 +13,10 @@
 
 namespace tessera::io {
 
-/// What went between files and memory beside computing, and what that cost.
+/// Bytes moved between files and memory in the background, and the time spent waiting for them.
 struct FileTraffic {
   index_t bytes_read = 0, bytes_written = 0;
-  double waited = 0;  ///< seconds for which somebody had nothing else to do
+  double waited = 0;  ///< seconds in wait() for unfinished requests
 
   FileTraffic& operator+=(const FileTraffic& more) {
     bytes_read += more.bytes_read;
@@ -27,45 +27,47 @@ struct FileTraffic {
   friend FileTraffic operator+(FileTraffic a, const FileTraffic& b) { return a += b; }
 };
 
-/// Does requests one after the other, in the order in which they come, in one thread of its own
-/// that lives from the first of them to the end of the queue. Two queues go on beside each other.
+/// A FIFO executor: runs requests in one background thread, which starts with the first of them and
+/// ends with the queue. Several queues run concurrently.
 ///
 /// A request may read and write files with plain calls (RawFile, PlainRows, OutputFile::write). It
-/// may call HDF5, which is not made for several threads, where nobody else does until the request
-/// has been waited for; so one queue at most does. It makes no MPI call and enters no phase: those
-/// are the main thread's. It may ask this queue for more, and wait for another, not for this one.
+/// may call HDF5, which is not thread-safe, only if no other thread does until the request has been
+/// waited for; hence at most one queue may. It must not call MPI or enter a phase, which only the
+/// main thread does. It may submit requests to this queue, and wait for another queue, but not for
+/// this one.
 ///
-/// What a request throws is told to whoever waits for it. The queue has failed then: later requests
-/// do not run, and their tickets throw the same. Any thread may call.
+/// An exception of a request is rethrown by every wait for it. The queue has then failed: later
+/// requests do not run, and their tickets throw the same exception. Thread-safe.
 class FileQueue {
  public:
-  /// Of one request: ready when that has ended and let go of all. get() throws what it threw.
+  /// The future of a request, ready when it has ended and released its resources. get() rethrows
+  /// its exception.
   using Ticket = std::shared_future<void>;
   using Work = std::function<void()>;
 
   FileQueue() = default;
   FileQueue(const FileQueue&) = delete;
   FileQueue& operator=(const FileQueue&) = delete;
-  /// Ends when all requests have; drops those that have not begun where an exception is on its way.
+  /// Waits for all requests; during stack unwinding it drops those that have not begun.
   ~FileQueue();
 
-  /// Returns at once.
+  /// Submits a request; returns at once.
   Ticket ask(Work work);
-  /// Returns when the request has ended, at once where the ticket is of none; throws what it threw.
-  /// The time counts as waited for files.
+  /// Waits for a request, and rethrows its exception; returns at once for an empty ticket. The time
+  /// counts as FileTraffic::waited.
   void wait(const Ticket& ticket);
-  /// Returns the ticket of what was asked for last, and so of all until now; at first of none.
+  /// Returns the ticket of the last request, and so of all until now; empty at first.
   [[nodiscard]] Ticket last() const;
-  /// Returns when nothing is under way or to come. Throws nothing: tickets do.
+  /// Waits until no request is running or pending. Does not throw: tickets do.
   void finish() noexcept;
-  /// Drops what has not begun, now and later, and waits for what has: the run ends, by an error or
-  /// a signal. Tickets of what is dropped throw Error(stopped_early).
+  /// Drops pending and future requests and waits for the running one: for the end of a run by an
+  /// error or a signal. Tickets of dropped requests throw Error(stopped_early).
   void cancel() noexcept;
 
-  /// Adds to what requests, or others in their place, have read and written.
+  /// Count bytes read or written by requests, or by code that replaces them.
   void count_read(index_t bytes);
   void count_written(index_t bytes);
-  /// Returns what was counted since the last call, with the seconds spent in wait().
+  /// Returns the traffic since the last call, and resets it.
   [[nodiscard]] FileTraffic take_traffic();
 
  private:
@@ -77,12 +79,12 @@ class FileQueue {
   void fail(const std::exception_ptr& error) noexcept;
   void finish(std::unique_lock<std::mutex>& lock) noexcept;
 
-  int exceptions_ = std::uncaught_exceptions();  ///< on their way when it was made
-  mutable std::mutex mutex_;                     ///< of all that follows
+  int exceptions_ = std::uncaught_exceptions();  ///< in flight at construction
+  mutable std::mutex mutex_;                     ///< guards all members below
   std::condition_variable wake_, idle_;
   std::deque<FileRequest> requests_;  ///< that have not begun
   Ticket last_;
-  std::exception_ptr error_;  ///< the first, of which later requests are told
+  std::exception_ptr error_;  ///< the first one, rethrown for later requests
   FileTraffic traffic_;
   bool busy_ = false, ends_ = false;
   std::thread thread_;

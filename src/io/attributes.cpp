@@ -16,18 +16,20 @@
 namespace tessera::io {
 namespace {
 
-/// They tell readers how a dataset lies in its file, and what other datasets stand beside it.
+/// Attributes that describe how a dataset is stored in its file, and its relations to other
+/// datasets.
 constexpr std::array<std::string_view, 8> of_its_file = {
     "DIMENSION_LIST", "DIMENSION_LABELS",    "REFERENCE_LIST", "_Netcdf4Dimid",
     "_NCProperties",  "_Netcdf4Coordinates", "_nc3_strict",    schema::checksum};
-/// Those of a dimension scale alone: a picture or a table has a CLASS, too.
+/// Attributes that belong to dimension scales only if the object is one: pictures and tables have a
+/// CLASS, too.
 constexpr std::array<std::string_view, 2> of_scales = {"CLASS", "NAME"};
 
 bool is_among(std::span<const std::string_view> names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The first extent; none of what is no array.
+/// Returns the first extent of a dataset; none for other objects and scalars.
 std::optional<hsize_t> rows_of(hid_t object) {
   if (H5Iget_type(object) != H5I_DATASET) return std::nullopt;
   const Handle space(H5Dget_space(object), H5Sclose);
@@ -36,7 +38,7 @@ std::optional<hsize_t> rows_of(hid_t object) {
                                                                        : std::nullopt;
 }
 
-/// They tell readers what values the stored numbers are.
+/// Attributes that define the values of stored numbers.
 constexpr std::array<std::string_view, 8> of_packing = {"scale_factor",  "add_offset", "_FillValue",
                                                         "missing_value", "valid_min",  "valid_max",
                                                         "valid_range",   "_Unsigned"};
@@ -48,7 +50,7 @@ std::vector<std::string> names_of(hid_t object) {
     return 0;
   };
   for (const H5_index_t order :
-       {H5_INDEX_CRT_ORDER, H5_INDEX_NAME}) {  // not every object keeps the former
+       {H5_INDEX_CRT_ORDER, H5_INDEX_NAME}) {  // not every object tracks creation order
     names.clear();
     hsize_t at = 0;
     if (H5Aiterate2(object, order, H5_ITER_INC, &at, collect, &names) >= 0) break;
@@ -56,7 +58,7 @@ std::vector<std::string> names_of(hid_t object) {
   return names;
 }
 
-/// An attribute with its value, as this machine holds it.
+/// An attribute with its value in native types.
 class Attribute {
  public:
   Attribute(hid_t object, const std::string& name) : name_(name) {
@@ -69,7 +71,7 @@ class Attribute {
                    H5Tclose);
     space_ = Handle(h5_check(H5Aget_space(attribute), ExitCode::bad_data, name), H5Sclose);
     const hssize_t count = H5Sget_simple_extent_npoints(space_);
-    if (count <= 0) return;  // of no elements, or of a null dataspace
+    if (count <= 0) return;  // no elements, or a null dataspace
     value_.resize(static_cast<std::size_t>(checked_mul(
         static_cast<index_t>(count), static_cast<index_t>(H5Tget_size(held_)), "an attribute")));
     h5_check_rc(H5Aread(attribute, held_, value_.data()), ExitCode::bad_data, name);
@@ -80,7 +82,7 @@ class Attribute {
     if (!value_.empty()) H5Dvlen_reclaim(held_, space_, H5P_DEFAULT, value_.data());
   }
 
-  /// Whether it means the same elsewhere.
+  /// Returns whether the attribute has the same meaning in another file.
   [[nodiscard]] bool can_go() const { return stored_ >= 0; }
   [[nodiscard]] hid_t type() const { return stored_; }
 
@@ -99,7 +101,7 @@ class Attribute {
   std::vector<std::byte> value_;
 };
 
-/// body(attribute, its name) for those that may go along.
+/// Calls body(attribute, name) for the attributes that may be copied. Errors name the attribute.
 void for_each_that_goes(hid_t object, const std::string& name, const auto& body) {
   const bool scale = H5Iget_type(object) == H5I_DATASET && H5DSis_scale(object) > 0;
   for (const std::string& one : names_of(object)) {
@@ -124,7 +126,7 @@ void copy_attributes(hid_t from, hid_t to, const std::string& name, PackingAttri
   const Handle type(data ? H5Dget_type(to) : hid_t{-1}, H5Tclose);
   for_each_that_goes(from, name, [&](const Attribute& attribute, const std::string& one) {
     const bool wrong_type = one == "_FillValue" && data && H5Tequal(attribute.type(), type) <= 0;
-    const bool other_rows = one == "NROWS" && rows_of(from) != rows_of(to);  // PyTables' own
+    const bool other_rows = one == "NROWS" && rows_of(from) != rows_of(to);  // specific to PyTables
     const bool left_out = packing == PackingAttributes::are_left_out && is_among(of_packing, one);
     if (!wrong_type && !other_rows && !left_out && !has_attribute(to, one)) attribute.write(to);
   });

@@ -12,14 +12,14 @@
 namespace tessera::io {
 namespace {
 
-/// Of up to 8 bytes.
+/// Returns an element of up to 8 bytes as a word.
 std::uint64_t word_of(std::span<const std::byte> element) {
   std::uint64_t word = 0;
   std::memcpy(&word, element.data(), element.size());
   return word;
 }
 
-/// Block by block; parts of blocks among zeros.
+/// Returns the sum of single bytes, block by block; partial blocks are padded with zeros.
 std::uint64_t sum_of_bytes(std::span<const std::byte> data, index_t first) {
   const auto sum_of = TESSERA_OF_ISA(machine::isa(), sum_of_blocks);
   std::uint64_t sum = 0;
@@ -41,7 +41,7 @@ std::uint64_t sum_of_bytes(std::span<const std::byte> data, index_t first) {
   return sum;
 }
 
-/// Of elements of at most 8 bytes, one by one.
+/// Returns the sum of elements of at most 8 bytes, one by one.
 std::uint64_t sum_of_elements(std::span<const std::byte> data, index_t element_bytes,
                               std::uint64_t position) {
   const auto size = static_cast<std::size_t>(element_bytes);

@@ -1,5 +1,5 @@
-// Compiled for each instruction set: no function of other files is called here that is not always
-// inlined (cmake/TesseraTargets.cmake says why). The compiler makes vectors of these loops.
+// Compiled for each instruction set: of other files, only always-inlined functions may be called
+// here (cmake/TesseraTargets.cmake gives the reason). The compiler vectorises these loops.
 
 #include "io/checksum_kernels.hpp"
 
@@ -30,7 +30,7 @@ template <class Word>
   return sum;
 }
 
-/// `lanes` elements, each with one lane of every vector.
+/// Returns the sum of `lanes` elements, one per lane of the vectors.
 template <index_t lanes>
 [[gnu::always_inline]] inline std::uint64_t sum_of_some(const std::byte* elements, index_t bytes,
                                                         std::uint64_t position) {
@@ -40,7 +40,7 @@ template <index_t lanes>
     for (index_t i = 0; i < lanes; ++i) std::memcpy(&word[i], elements + i * bytes + at, 8);
     for (index_t i = 0; i < lanes; ++i) folded[i] = mix64(folded[i]) ^ word[i];
   }
-  if (at < bytes) {  // the last bytes of a whole word
+  if (at < bytes) {  // loads the last 8 bytes, and shifts out those already read
     for (index_t i = 0; i < lanes; ++i) std::memcpy(&word[i], elements + (i + 1) * bytes - 8, 8);
     for (index_t i = 0; i < lanes; ++i)
       folded[i] = mix64(folded[i]) ^ (word[i] >> 8 * (8 - (bytes - at)));
@@ -54,18 +54,18 @@ template <index_t lanes>
 typedef std::uint64_t Words __attribute__((vector_size(64)));
 constexpr index_t in_vector = 8;
 
-/// Words of 8 elements: the two that 16 bytes of each hold.
+/// Two words of each of 8 elements, from 16 bytes of each.
 struct TwoWords {
   Words first, second;
 };
-/// The element that each lane of them is of.
+/// The element that each lane of TwoWords belongs to.
 constexpr Words elements_of_lanes = {0, 4, 1, 5, 2, 6, 3, 7};
 
 [[gnu::always_inline]] inline TwoWords two_words(const Words& few, const Words& others) {
   return {__builtin_shufflevector(few, others, 0, 8, 2, 10, 4, 12, 6, 14),
           __builtin_shufflevector(few, others, 1, 9, 3, 11, 5, 13, 7, 15)};
 }
-/// 16 bytes of each of four elements, `bytes` from one to the next.
+/// Loads 16 bytes of each of four elements, `bytes` apart.
 [[gnu::always_inline]] inline Words four_halves(const std::byte* from, index_t bytes) {
   const auto half = [=](index_t i) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * bytes));
@@ -84,7 +84,7 @@ constexpr Words elements_of_lanes = {0, 4, 1, 5, 2, 6, 3, 7};
   return two_words(four_halves(from, bytes), four_halves(from + 4 * bytes, bytes));
 }
 
-/// mix64 of each.
+/// Applies mix64 to every lane.
 [[gnu::always_inline]] inline Words mixed(Words x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -92,8 +92,8 @@ constexpr Words elements_of_lanes = {0, 4, 1, 5, 2, 6, 3, 7};
   return x ^ (x >> 31);
 }
 
-/// As sum_of_some, of elements of at least 16 bytes: four vectors abreast, because one word of an
-/// element waits for the one before for 45 cycles and takes 7 to compute. Of 16, 40 and 100
+/// As sum_of_some, for elements of at least 16 bytes: interleaves four vectors, because a word of
+/// an element depends on the previous one for 45 cycles and takes 7 to compute. For 16, 40 and 100
 /// bytes 8.4, 9.2, 7.6 -> 12.3, 12.4, 13 GB/s (Emerald Rapids).
 template <index_t vectors>
 [[gnu::always_inline]] inline Words sum_of_vectors(const std::byte* elements, index_t bytes,
@@ -135,7 +135,7 @@ constexpr index_t words_of_block = block_bytes / 4;
 struct BlockFactors {
   std::uint64_t of[words_of_block];
 };
-/// Odd ones.
+/// Returns an odd factor for each word of a block.
 constexpr BlockFactors make_factors() {
   BlockFactors factors{};
   for (index_t i = 0; i < words_of_block; ++i)

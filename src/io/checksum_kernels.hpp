@@ -9,12 +9,12 @@
 
 namespace tessera::io {
 
-inline constexpr index_t block_bytes = 512;  // whose multipliers are a table
+inline constexpr index_t block_bytes = 512;  // the words of a block have a table of factors
 
-/// The sum of hash_at (base/hash.hpp) of count consecutive words of 2, 4 or 8 bytes, the first of
-/// them at `position`; of `count` elements of more than 8 bytes, folded word by word; and of the
-/// words of 4 bytes of `count` blocks of block_bytes, each multiplied by a number of its place in
-/// the block and one of the block's.
+/// Return the sum of hash_at (base/hash.hpp) of `count` consecutive words of 2, 4 or 8 bytes, the
+/// first at `position`; of `count` elements of more than 8 bytes, folded word by word; and of the
+/// 4-byte words of `count` blocks of block_bytes, each multiplied by a factor for its place in the
+/// block and one for the block.
 #define TESSERA_IO_CHECKSUM_KERNELS                                                            \
   std::uint64_t sum_of_long(const std::byte* elements, index_t bytes, index_t count,           \
                             std::uint64_t position);                                           \

@@ -18,7 +18,7 @@ using Key = Column::Key;
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Names directly in a group.
+/// Returns the names of the direct members of a group.
 std::vector<std::string> names_in(hid_t group) {
   std::vector<std::string> names;
   H5Literate(
@@ -31,7 +31,7 @@ std::vector<std::string> names_in(hid_t group) {
   return names;
 }
 
-/// What the type says of a column: its number type, and how it is compared.
+/// Sets a column's number type and kind of comparison by its HDF5 type.
 void describe(hid_t type, Column& column) {
   DatasetInfo& info = column.info;
   info.element_bytes = static_cast<index_t>(H5Tget_size(type));
@@ -77,7 +77,8 @@ std::vector<Column> members_of(hid_t dataset, const Column& whole) {
   return members;
 }
 
-/// In memory, a type alone or as the only member that is read of a compound one.
+/// Returns the memory type of a column: the type itself, or for a member a compound of this member
+/// only.
 Handle as_member(const Column& column, Handle type) {
   if (column.member.empty()) return type;
   Handle compound(
@@ -96,7 +97,7 @@ Handle type_of_column(hid_t dataset, const Column& column) {
           H5Tclose};
 }
 
-/// The same strings padded with zeros: however they end in the file, the library converts them.
+/// Returns the same string type padded with zeros; the library converts other terminations to it.
 Handle zero_padded(Handle type) {
   if (H5Tget_class(type) != H5T_STRING) return type;
   Handle padded(H5Tcopy(type), H5Tclose);
@@ -104,7 +105,7 @@ Handle zero_padded(Handle type) {
   return padded;
 }
 
-/// Rows of a dataset, opened for as long as it lives.
+/// Reads rows of a dataset, which stays open for the reader's lifetime.
 class RowReader {
  public:
   RowReader(const std::string& file, const Column& column)
@@ -241,8 +242,8 @@ void require_table(const TableInfo& table, const DatasetName& name) {
 
 namespace {
 
-/// Whether a float of so many bits of fraction and from least to most, in powers of two, holds all
-/// values.
+/// Returns whether a float with `fraction` bits of fraction and values from 2^least to 2^most holds
+/// all values of the stored type.
 bool holds_floats(hid_t stored, long fraction, long least, long most) {
   std::size_t sign = 0, exponent = 0, exponent_bits = 0, mantissa = 0, bits = 0;
   if (H5Tget_fields(stored, &sign, &exponent, &exponent_bits, &mantissa, &bits) < 0 ||
@@ -323,8 +324,7 @@ void read_bytes(const std::string& file, const Column& column, layout::Range row
     reader.read(rows, type, to);
     return;
   }
-  constexpr index_t piece_bytes = index_t{16}
-                                  << 20;  // whole rows that lie here beside what is wanted of them
+  constexpr index_t piece_bytes = index_t{16} << 20;  // staging buffer of whole rows
   const index_t at_once = std::max<index_t>(1, piece_bytes / row_bytes);
   std::vector<std::byte> whole(
       static_cast<std::size_t>(std::min(at_once, rows.size()) * row_bytes));

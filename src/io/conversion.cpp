@@ -19,7 +19,7 @@
 namespace tessera::io {
 namespace {
 
-// Between the numbers of this machine.
+// Conversions between native numbers.
 
 using Natives = std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
                            std::uint32_t, std::int64_t, std::uint64_t, Half, float, double>;
@@ -36,7 +36,7 @@ bool is_finite(T value) {
     return std::isfinite(value);
 }
 
-/// A float of an integer: whether it is that integer.
+/// Converts an integer to a float; returns whether the result is exact.
 template <class To, class From>
 bool float_of(From value, To& to) {
   to = static_cast<To>(value);
@@ -50,7 +50,7 @@ bool float_of(From value, To& to) {
   }
 }
 
-/// An integer of a float: whether it is that number.
+/// Converts a float to an integer; returns whether the result is exact.
 template <class To, class From>
 bool integer_of(From value, To& to) {
   constexpr From end =
@@ -61,7 +61,7 @@ bool integer_of(From value, To& to) {
   return inside && static_cast<From>(to) == value;
 }
 
-/// Whether `to` is the value, rounded if both are floats.
+/// Converts a number; returns whether `to` holds the value, rounded if both are floats.
 template <class From, class To>
 bool convert_one(From value, To& to) {
   if constexpr (std::is_same_v<From, Half>) {
@@ -94,9 +94,9 @@ void swap_bytes(T* values, std::size_t n) {
   }
 }
 
-constexpr std::size_t block = 256;  // numbers that are converted at once
+constexpr std::size_t block = 256;  // numbers converted at once
 
-/// Of n <= block numbers, each in an order of its own; whether all are held.
+/// Converts n <= block numbers, each type in its byte order; returns whether all values are held.
 using ConvertBlock = bool (*)(const std::byte* from, bool from_swapped, std::byte* to,
                               bool to_swapped, std::size_t n);
 
@@ -122,16 +122,17 @@ constexpr auto all_blocks(std::index_sequence<Pair...>) {
 }
 constexpr auto blocks = all_blocks(std::make_index_sequence<native_count * native_count>{});
 
-// The library's types.
+// Types of HDF5.
 
-/// HDF5's types of Natives, then its long double: of all of them it has functions of its own.
+/// Returns HDF5's types of Natives, then its long double: those for which the library has
+/// hard-wired conversions.
 std::vector<hid_t> native_types() {
   return {H5T_NATIVE_INT8,           H5T_NATIVE_UINT8,  H5T_NATIVE_INT16,  H5T_NATIVE_UINT16,
           H5T_NATIVE_INT32,          H5T_NATIVE_UINT32, H5T_NATIVE_INT64,  H5T_NATIVE_UINT64,
           native_type(Element::f16), H5T_NATIVE_FLOAT,  H5T_NATIVE_DOUBLE, H5T_NATIVE_LDOUBLE};
 }
 
-/// Which of Natives it is but for its order.
+/// Returns the index of the type in Natives, regardless of byte order.
 std::optional<std::size_t> native_of(NumberBits form) {
   static const std::vector<hid_t> types = native_types();
   for (std::size_t i = 0; i < native_count; ++i) {
@@ -143,7 +144,7 @@ std::optional<std::size_t> native_of(NumberBits form) {
   return std::nullopt;
 }
 
-/// The unsigned one of Natives of that size: bits as they are.
+/// Returns the index in Natives of the unsigned type of that size, for copies of bits.
 std::optional<std::size_t> word_of(std::size_t bytes) {
   return bytes == 1   ? std::optional<std::size_t>(1)
          : bytes == 2 ? std::optional<std::size_t>(3)
@@ -152,12 +153,12 @@ std::optional<std::size_t> word_of(std::size_t bytes) {
                       : std::nullopt;
 }
 
-/// What it takes to make numbers of one type of another's.
+/// The conversion from one number type to another.
 struct ConversionPlan {
   NumberBits from, to;
   ConvertBlock fast = nullptr;
   bool from_swapped = false, to_swapped = false;
-  bool only_order = false;  // the same bits in another order
+  bool only_order = false;  // the same bits in another byte order
 
   ConversionPlan(const NumberBits& source, const NumberBits& target) : from(source), to(target) {
     constexpr auto own = std::endian::native == std::endian::little ? NumberBits::Order::little
@@ -172,8 +173,8 @@ struct ConversionPlan {
     if (from_native && to_native) fast = blocks[*from_native * native_count + *to_native];
   }
 
-  /// n <= block numbers; the first that `to` does not hold, n if it holds all. Those have the
-  /// nearest that there is.
+  /// Converts n <= block numbers; returns the index of the first that `to` does not hold, n if it
+  /// holds all. Those become the nearest number that it holds.
   std::size_t convert(const std::byte* source, std::byte* target, std::size_t n) const {
     if (fast != nullptr && fast(source, from_swapped, target, to_swapped, n)) return n;
     if (only_order) {
@@ -192,10 +193,10 @@ struct ConversionPlan {
   }
 };
 
-// Functions that the library calls.
+// Callbacks of the library.
 
-/// Tells a list of ours, and who wants to know of what was refused. Called for no conversion of
-/// numbers.
+/// Identifies Tessera's property lists, whose callback data is the place of a refusal. Not called
+/// for conversions of numbers.
 H5T_conv_ret_t mark(H5T_conv_except_t, hid_t, hid_t, void*, void*, void*) {
   return H5T_CONV_UNHANDLED;
 }
@@ -207,7 +208,7 @@ std::optional<Refusal>* listener(hid_t list) {
   return known ? static_cast<std::optional<Refusal>*>(data) : nullptr;
 }
 
-/// to[i * to_step : + bytes] = from[i * from_step : + bytes] for n numbers.
+/// Copies to[i * to_step : + bytes] = from[i * from_step : + bytes] for n numbers.
 void copy_each(const std::byte* from, std::size_t from_step, std::byte* to, std::size_t to_step,
                std::size_t bytes, std::size_t n) {
   if (from_step == bytes && to_step == bytes) {
@@ -217,7 +218,7 @@ void copy_each(const std::byte* from, std::size_t from_step, std::byte* to, std:
   for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * to_step, from + i * from_step, bytes);
 }
 
-/// In place: targets wider than their sources are written from the last on.
+/// Converts in place: targets wider than their sources are written from the last one on.
 herr_t convert_all(const ConversionPlan& plan, std::size_t n, std::size_t stride, std::byte* data,
                    std::optional<Refusal>* refusal) {
   const std::size_t from_step = stride != 0 ? stride : plan.from.bytes;
@@ -247,7 +248,7 @@ herr_t convert(hid_t from, hid_t to, H5T_cdata_t* about, std::size_t n, std::siz
     case H5T_CONV_INIT: {
       const auto source = number_bits_of(from), target = number_bits_of(to);
       if (!source || !target || !target->can_be_made())
-        return -1;  // the library asks another function
+        return -1;  // the library tries another function
       about->need_bkg = H5T_BKG_NO;
       about->priv = new ConversionPlan(*source, *target);
       return 0;
@@ -263,7 +264,8 @@ herr_t convert(hid_t from, hid_t to, H5T_cdata_t* about, std::size_t n, std::siz
   return -1;
 }
 
-/// Of a type in memory: "u32"; a compound of one member has that one's, one of two is complex.
+/// Returns the name of a type in memory: "u32"; for a compound of one member that member's, for one
+/// of two a complex number's.
 std::string target_name(hid_t type) {
   if (H5Tget_class(type) != H5T_COMPOUND) return number_name(type);
   if (H5Tget_nmembers(type) == 1) return target_name(Handle(H5Tget_member_type(type, 0), H5Tclose));

@@ -1,7 +1,7 @@
 #pragma once
-// How the library makes numbers of others: by functions of ours, which round to nearest, ties to
-// even, and give the same bits in every version of it, in chunks, compounds and virtual datasets
-// alike.
+// Number conversions of HDF5 transfers, by functions of Tessera that round to nearest, ties to
+// even, and produce the same bits with every version of the library, in chunked, compound and
+// virtual datasets alike.
 
 #include <optional>
 #include <string>
@@ -11,33 +11,33 @@
 
 namespace tessera::io {
 
-/// Puts our functions in the place of the library's own for all integers and floats. Called once,
-/// by quiet_errors().
+/// Replaces the library's conversions between all integers and floats. Called once, by
+/// quiet_errors().
 void register_conversions();
 
-/// The parts of a number of that type; nothing for other types, and such that no function of ours
-/// takes.
+/// Returns the format of a number type; none for other types, and for formats that decode() does
+/// not read.
 [[nodiscard]] std::optional<NumberBits> number_bits_of(hid_t type);
 
-/// Why a transfer ended.
+/// The reason for the failure of a transfer.
 struct Refusal {
   std::string value;        ///< the number
-  bool is_integer = false;  ///< it comes from an integer
+  bool is_integer = false;  ///< its source is an integer
 };
 
-/// The property list of transfers that turn no number into another: an integer in memory takes no
-/// fraction, no NaN and nothing beyond its range, a float no integer that it does not have. Floats
-/// are rounded, and take nothing beyond their range, which would become infinite.
+/// A property list of transfers that preserve numbers: an integer in memory accepts no fraction, no
+/// NaN and nothing beyond its range, a float no integer that it cannot represent. Floats are
+/// rounded, but values beyond the range, which would become infinite, are rejected.
 class Transfer {
  public:
   Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
   operator hid_t() const { return list_; }  // NOLINT: as of a Handle
-  /// Whether it failed for a number that the target cannot hold. Throws Error(bad_data) if it
-  /// failed for another reason; name: what was read.
+  /// Returns whether the transfer failed for a number that the target cannot hold. Throws
+  /// Error(bad_data) if it failed for another reason; name: the dataset.
   [[nodiscard]] bool refused(herr_t result, const std::string& name) const;
-  /// Throws Error(bad_data) with the number if it failed. position: "" or " at [3, 4]".
+  /// Throws Error(bad_data) with the number if the transfer failed. position: "" or " at [3, 4]".
   void check(herr_t result, hid_t to, const std::string& name,
              const std::string& position = "") const;
 

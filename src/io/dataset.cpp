@@ -39,7 +39,7 @@ DatasetName parse_dataset_name(std::string_view text, std::string_view option) {
   const bool named = !path.ends_with('/') && path.find("//") == std::string::npos;
   require(
       named && (path + '/').find("/./") == std::string::npos,
-      ExitCode::usage,  // HDF5 leaves out both
+      ExitCode::usage,  // HDF5 ignores both
       fmt::format("--{} '{}' has an empty name or '.' in its path; write file.h5:/path/to/dataset",
                   option, text));
   return {std::string(text.substr(0, colon)), path};
@@ -105,7 +105,8 @@ index_t DatasetInfo::chunk_bytes() const {
 }
 
 index_t bytes_to_read(hid_t dataset, const DatasetInfo& info, index_t chunks, index_t values) {
-  constexpr index_t beyond = index_t{1} << 50, most_of_a_byte = 1032;  // deflate makes no more
+  constexpr index_t beyond = index_t{1} << 50,
+                    most_of_a_byte = 1032;  // deflate's maximal expansion
   const Handle file(H5Iget_file_id(dataset), H5Fclose);
   hsize_t held = 0;
   index_t bytes = 0, honest = 0;
@@ -139,8 +140,8 @@ Handle number_type(const DatasetInfo& info) {
 
 namespace {
 
-/// A file is not damaged because somebody writes to it, or because no more files can be opened
-/// here.
+/// Throws the error for a file that cannot be opened; one that is open for writing, or a lack of
+/// file descriptors, does not mean that it is damaged.
 [[noreturn]] void throw_not_opened(const std::string& file, const std::string& words) {
   require(h5_code(ExitCode::io) != ExitCode::memory, ExitCode::memory,
           fmt::format("cannot open '{}' ({}); see ulimit -n and ulimit -v", file, words));
@@ -183,7 +184,7 @@ Handle open_file(const std::string& file, hid_t access_list) {
   }
   require(!S_ISDIR(status.st_mode), ExitCode::missing_input,
           fmt::format("cannot read '{}': it is a directory; name a file in it", file));
-  require(S_ISREG(status.st_mode), ExitCode::bad_data,  // to open a pipe would wait for its writer
+  require(S_ISREG(status.st_mode), ExitCode::bad_data,  // opening a pipe would wait for its writer
           fmt::format("'{}' is no HDF5 file but a pipe or device; give a file", file));
   const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, access_list);
   if (id < 0) {
@@ -203,7 +204,7 @@ void require_complete(hid_t file, const std::string& name) {
 
 namespace {
 
-/// What stands in the way of one that could not be opened.
+/// Returns the error for a dataset that could not be opened.
 Error no_dataset(hid_t file, const DatasetName& name) {
   const std::string words = h5_words();
   const char* const path = name.path.c_str();
@@ -251,9 +252,9 @@ Handle open_dataset(hid_t file, const DatasetName& name) {
 
 namespace {
 
-/// Whether the bytes of an element say all.
+/// Returns whether an element's bytes are self-contained.
 bool is_self_contained(hid_t type) {
-  const H5T_class_t kind = H5Tget_class(type);  // of which later versions of HDF5 have more
+  const H5T_class_t kind = H5Tget_class(type);  // later versions of HDF5 have more classes
   if (kind == H5T_VLEN || kind == H5T_REFERENCE) return false;
   if (kind == H5T_STRING) return H5Tis_variable_str(type) == 0;
   if (kind == H5T_ARRAY) return is_self_contained(Handle(H5Tget_super(type), H5Tclose));
@@ -265,8 +266,8 @@ bool is_self_contained(hid_t type) {
   return true;
 }
 
-/// What h5py makes of numpy's bool: an enumeration of FALSE and TRUE in a byte. Others are names,
-/// not numbers.
+/// Returns whether the type is h5py's for numpy's bool: an enumeration of FALSE and TRUE in a byte.
+/// Other enumerations are names, not numbers.
 bool is_boolean(hid_t type) {
   if (H5Tget_class(type) != H5T_ENUM || H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2)
     return false;
@@ -275,8 +276,8 @@ bool is_boolean(hid_t type) {
          no == 0 && yes == 1;
 }
 
-/// A damaged file can claim any extents, and where their product overflows the library reads
-/// somewhere.
+/// Throws Error(bad_data) for impossible extents: a damaged file can claim any, and if their
+/// product overflows the library reads out of bounds.
 void require_possible_size(hid_t dataset, H5D_layout_t layout, const DatasetInfo& info,
                            const DatasetName& name) {
   index_t bytes = info.element_bytes;

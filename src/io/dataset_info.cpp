@@ -1,4 +1,4 @@
-// What is known of a dataset, in words and as text that another process reads.
+// Descriptions of datasets as text, for messages and for another process.
 
 #include <fmt/format.h>
 

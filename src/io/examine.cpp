@@ -28,8 +28,8 @@
 namespace tessera::io {
 namespace {
 
-/// Resident bytes of this process; 0 where the system does not tell. Safe in the handler of a
-/// signal.
+/// Returns the resident bytes of this process; 0 if the system does not report them.
+/// Async-signal-safe.
 index_t resident_bytes() {
   const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
@@ -37,7 +37,7 @@ index_t resident_bytes() {
   const auto length = read(file, text.data(), text.size() - 1);
   close(file);
   index_t pages = 0;
-  bool second = false;  // the first number counts addresses
+  bool second = false;  // the first number is the size of the address space
   for (ssize_t i = 0; i < length; ++i) {
     const char c = text[static_cast<std::size_t>(i)];
     if (c == ' ' && second) break;
@@ -48,10 +48,9 @@ index_t resident_bytes() {
   return pages * page;
 }
 
-/// Ends the process in a step that takes more than it may. It looks as often as the process,
-/// whatever threads its libraries have started, used another 20 ms of processor time: neither grows
-/// without that. Limits of the system would count what libraries take by the number of cores and
-/// devices.
+/// Ends the process in a step that exceeds its allowance. Checks after every 20 ms of processor
+/// time of the process, including threads of its libraries: neither time nor memory grows without
+/// that. Limits of the system would also count what libraries allocate per core and device.
 class Guard {
  public:
   explicit Guard(std::string file) : file_(std::move(file)) {
@@ -74,7 +73,7 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  /// From here on: what a step may take that reads so many bytes.
+  /// Begins a step that reads `bytes`, with their allowance.
   void begin_step(index_t bytes) {
     const ReadLimits next = allowance_of(bytes);
     const auto words = [&](const std::string& amount) {
@@ -118,18 +117,18 @@ class Guard {
   volatile std::sig_atomic_t guarding_ = 0;
 };
 
-/// Bytes that it takes to read two elements. The sources of a virtual dataset have chunks that it
-/// does not tell of.
+/// Returns the bytes needed to read two elements. A virtual dataset does not report the chunks of
+/// its sources.
 index_t bytes_to_read_two(hid_t dataset, const DatasetInfo& info) {
-  constexpr index_t largest_chunk = index_t{4} << 30;  // that HDF5 1.x has
+  constexpr index_t largest_chunk = index_t{4} << 30;  // in HDF5 1.x
   const bool lies_elsewhere = info.chunk.empty() && H5Dget_offset(dataset) == HADDR_UNDEF;
   const Handle creation(lies_elsewhere ? H5Dget_create_plist(dataset) : hid_t{-1}, H5Pclose);
   if (lies_elsewhere && H5Pget_layout(creation) == H5D_VIRTUAL) return 2 * largest_chunk;
   return bytes_to_read(dataset, info, 2, 2 * info.element_bytes);
 }
 
-/// Of reads of two elements: the library zeroes all of its buffer for each of them, 1 MiB where
-/// it is not told of less.
+/// Returns the property list for reads of two elements: the library zeroes its whole buffer for
+/// each, by default 1 MiB.
 Handle transfer_of_two() {
   constexpr std::size_t bytes = std::size_t{64} << 10;
   Handle list(h5_check(H5Pcreate(H5P_DATASET_XFER), ExitCode::internal, "H5Pcreate"), H5Pclose);
@@ -137,9 +136,9 @@ Handle transfer_of_two() {
   return list;
 }
 
-/// Looks at the lengths of all chunks and reads the first and the last element: enough to meet a
-/// damaged chunk index, a missing filter or a cut file. In one call, or the library decodes a chunk
-/// twice that both lie in.
+/// Checks the lengths of all chunks and reads the first and the last element, which detects a
+/// damaged chunk index, a missing filter or a truncated file. Reads both in one call; otherwise the
+/// library decodes a chunk that contains both twice.
 void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name, hid_t transfer,
                  Guard& guard) {
   if (!info.reads_as_number() || info.shape.empty()) return;
@@ -150,7 +149,7 @@ void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name
   std::vector<hsize_t> last;
   for (const index_t extent : info.shape) last.push_back(static_cast<hsize_t>(extent - 1));
   const Handle space(H5Dget_space(dataset), H5Sclose);
-  // Two boxes and no points, which virtual datasets do not take.
+  // Two boxes instead of points, which virtual datasets do not support.
   for (const auto& [place, with] : {std::pair{&first, H5S_SELECT_SET}, {&last, H5S_SELECT_OR}})
     h5_check_rc(H5Sselect_hyperslab(space, with, place->data(), nullptr, one.data(), nullptr),
                 ExitCode::bad_data, name.text());
@@ -200,8 +199,8 @@ std::string answer(const std::string& how, const DatasetName& name, Guard& guard
   return "";
 }
 
-/// Where memory was refused: by a limit of the user's, or because the file asks for more than there
-/// is.
+/// Returns the error for insufficient memory: because of a limit set by the user, or because the
+/// file requires more than is available.
 Error error_of_memory(const DatasetName& name, const std::string& words, const Guard& guard) {
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
@@ -222,7 +221,7 @@ int tell(const Error& error) {
 ReadLimits allowance_of(index_t bytes) {
   constexpr index_t most = index_t{16} << 30;  // a damaged file can claim any number
   const index_t some = std::min(bytes, most);
-  constexpr double rate = 16 << 20;  // bytes a second: half of what bzip2 does
+  constexpr double rate = 16 << 20;  // bytes/s: half the throughput of bzip2
   return {std::round(10 + static_cast<double>(some) / rate), (index_t{4} << 30) + 4 * some};
 }
 

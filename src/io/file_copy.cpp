@@ -19,7 +19,7 @@ namespace tessera::io {
 namespace {
 
 constexpr index_t step_bytes = index_t{256}
-                               << 20;  // a second or so between two looks whether all ranks live
+                               << 20;  // about a second between checks that all ranks live
 constexpr index_t buffer_bytes = index_t{4} << 20;
 
 std::string reason() { return std::strerror(errno); }
@@ -32,7 +32,7 @@ std::unique_ptr<RawFile> create_file(const std::string& path) {
   return std::make_unique<RawFile>(path, RawFile::Mode::read_write);
 }
 
-/// Access lists and what users or the system noted. Those of the system may not be ours to set.
+/// Copies access lists and extended attributes. Those of the system may require privileges.
 void copy_extended_attributes(int from, int to, const std::string& name) {
   const ssize_t bytes = flistxattr(from, nullptr, 0);
   if (bytes <= 0) return;

@@ -1,5 +1,5 @@
 #pragma once
-// Copies of files, made piece by piece: large ones take long.
+// Incremental copies of files: large ones take long.
 
 #include <memory>
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace tessera::io {
 
-/// A new file with the bytes, permissions, owner and extended attributes of another. Its blocks are
-/// shared where the file system can (FICLONE); holes stay holes.
+/// A new file with the bytes, permissions, owner and extended attributes of another. Shares blocks
+/// if the file system supports it (FICLONE); holes stay holes.
 class FileCopy {
  public:
-  enum class Owner { must_stay, should_stay };  ///< where this process may not give files away
-  /// Makes the copy, without bytes yet where they are not shared. Throws Error(cannot_create, io).
+  enum class Owner { must_stay, should_stay };  ///< for processes that may not change owners
+  /// Creates the copy, without data unless blocks are shared. Throws Error(cannot_create, io).
   FileCopy(const std::string& from, const std::string& to, Owner owner);
-  /// Copies some more, and tells whether there is more. Throws Error(cannot_create, io).
+  /// Copies the next part; returns whether more is left. Throws Error(cannot_create, io).
   [[nodiscard]] bool step();
 
  private:
@@ -24,11 +24,11 @@ class FileCopy {
   index_t at_ = 0, bytes_ = 0;
 };
 
-/// All of it. Throws Error(cannot_create, io).
+/// Copies a whole file. Throws Error(cannot_create, io).
 void copy_file(const std::string& from, const std::string& to);
 
-/// Gives a file the owner, permissions and extended attributes of another. Throws
-/// Error(cannot_create).
+/// Sets the owner, permissions and extended attributes of a file to those of another. Throws
+/// Error(cannot_create, io).
 void copy_ownership(const std::string& from, const std::string& to, FileCopy::Owner owner);
 
 }  // namespace tessera::io

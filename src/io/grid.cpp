@@ -8,8 +8,8 @@
 namespace tessera::io {
 namespace {
 
-/// body(box) over parts of whole rows of the box, one plane each at most, that together fit the
-/// staging memory; a row that does not is a part of its own.
+/// Calls body(box) for parts of the box that fit the staging memory: whole planes, or whole rows of
+/// one plane; a row that does not fit is a separate part.
 template <class Body>
 void each_part(const Box3& box, index_t element_bytes, const Body& body) {
   if (box.empty()) return;
@@ -37,7 +37,7 @@ std::vector<layout::Range> slab_of(const Box3& box, int dims) {
   return slab;
 }
 
-/// move(row of the view, row of the packed part) for all rows of a part.
+/// Calls move(row of the view, row of the packed part, bytes) for all rows of a part.
 template <class T, class Row, class Move>
 void each_row(const GridView<T>& view, const Box3& box, const Box3& part, Row* packed,
               const Move& move) {
@@ -51,7 +51,7 @@ void each_row(const GridView<T>& view, const Box3& box, const Box3& part, Row* p
 
 }  // namespace
 
-/// The same of what is no stored number but a value made of one.
+/// As read_grid, for values unpacked from stored numbers.
 template <class T>
 void read_grid_of_values(const DatasetName& name, const Box3& box, const GridView<T>& to) {
   std::vector<T> values;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr auto failed = ExitCode::cannot_create;
 
-/// The library leaves locks out where a user says so.
+/// Returns whether the library locks files, which users can disable.
 bool locks_are_used() {
   const char* const use = std::getenv("HDF5_USE_FILE_LOCKING");
   return use == nullptr || (std::strcmp(use, "FALSE") != 0 && std::strcmp(use, "0") != 0);
@@ -33,8 +33,8 @@ std::string text_of(const struct stat& status) {
                      status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
-/// Whether something of that name is there; only hard links lead to it, so that it lies in this
-/// file.
+/// Returns whether an object of that name exists. Throws Error(cannot_create) unless its path
+/// consists of hard links through groups, so that it is in this file.
 bool is_there(hid_t file, const std::string& path, const std::string& name) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
@@ -59,10 +59,10 @@ bool is_there(hid_t file, const std::string& path, const std::string& name) {
 herr_t keep_scale(hid_t, unsigned, hid_t scale, void* kept) {
   H5Iinc_ref(scale);
   *static_cast<Handle*>(kept) = Handle(scale, H5Dclose);
-  return 1;  // the first one
+  return 1;  // stops at the first one
 }
 
-/// A scale of others would lead nowhere.
+/// Returns whether other datasets refer to this scale; they would lose it.
 bool is_scale_of_others(hid_t dataset) {
   return H5DSis_scale(dataset) > 0 && has_attribute(dataset, "REFERENCE_LIST");
 }
@@ -88,11 +88,11 @@ void require_place(hid_t file, const DatasetSpec& spec, const std::string& name,
 
 struct Image {
   hid_t data;       // group of its fields
-  H5O_info_t gone;  // the dataset that goes
+  H5O_info_t gone;  // the dataset to be removed
   std::vector<std::string> names;
 };
 
-/// The names in our image of a dataset that goes.
+/// Removes the names of a replaced dataset from Tessera's VTK image.
 void leave_image(hid_t file, hid_t dataset) {
   const char* const fields = "/VTKHDF/PointData";
   if (H5Lexists(file, "/VTKHDF", H5P_DEFAULT) <= 0 || H5Lexists(file, fields, H5P_DEFAULT) <= 0)
@@ -116,7 +116,7 @@ void leave_image(hid_t file, hid_t dataset) {
     h5_check_rc(H5Ldelete(group, name.c_str(), H5P_DEFAULT), failed, "cannot leave the image");
 }
 
-/// Takes a dataset out, and keeps its scales where the new one has the same extents.
+/// Removes a dataset, and keeps the scales of dimensions whose extents match the new one's.
 void take_out(hid_t file, const DatasetSpec& spec, DatasetPlace& place) {
   {
     const Handle dataset(
@@ -166,7 +166,8 @@ Guest::Guest(std::string file, std::string name, std::span<const DatasetSpec> sp
 
 Guest::FileLock::~FileLock() {
   if (descriptor < 0) return;
-  if (!beside.empty()) discard_partial(beside);  // who gets it then looks whether it is there
+  if (!beside.empty())
+    discard_partial(beside);  // a run that obtains it afterwards checks that the file still exists
   close(descriptor);
 }
 
@@ -175,7 +176,7 @@ void Guest::require_writable() const {
   const bool known = stat(file_.c_str(), &status) == 0;
   require(known, failed, fmt::format("cannot look at '{}': {}", name_, std::strerror(errno)));
   const bool protects =
-      (status.st_mode & 0222) == 0;  // from everybody; root could write all the same
+      (status.st_mode & 0222) == 0;  // for everybody; root could write nevertheless
   require(
       !protects && access(file_.c_str(), W_OK) == 0, failed,
       fmt::format(
@@ -199,7 +200,7 @@ void Guest::take_lock() {
   const std::string lock = hidden_name(file_, ".lock");
   for (bool held = false; !held;) {
     const int descriptor = open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (descriptor < 0) return;  // making the copy will tell
+    if (descriptor < 0) return;  // making the copy will report it
     const bool alone = flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
     struct stat mine {
     }, there{};

@@ -1,6 +1,6 @@
 #pragma once
-// A file of others to which an output adds datasets: in a copy, which then takes its name. What the
-// file holds is the same at every moment, and so is the file where the run ends before.
+// Addition of datasets to a foreign file (not an output of Tessera): in a copy, which is renamed at
+// the end. The file is consistent at every moment, and unchanged if the run ends early.
 
 #include <optional>
 #include <span>
@@ -14,35 +14,35 @@ namespace tessera::io {
 
 class Guest {
  public:
-  enum class Existing { refuse, replace };  ///< datasets of the same names
+  enum class Existing { refuse, replace };  ///< treatment of datasets of the same names
 
-  /// Keeps others of this program from adding to the file as long as it lives, and those who keep
-  /// the locks of the library from writing to it. Throws Error(io) where one of them does,
-  /// Error(cannot_create) where the datasets cannot be added, or a dataset is there that is not to
-  /// be replaced. Serial.
+  /// Prevents other runs of Tessera from adding to the file during its lifetime, and programs that
+  /// respect the library's locks from writing to it. Throws Error(io) if one of them does,
+  /// Error(cannot_create) if the datasets cannot be added, or one exists that must not be replaced.
+  /// Serial.
   Guest(std::string file, std::string name, std::span<const DatasetSpec> specs, Existing existing);
 
-  /// Begins the copy, or takes one that is there. step() until it is made.
+  /// Begins the copy; step() continues it and returns whether it is incomplete.
   void copy_to(const std::string& partial);
   [[nodiscard]] bool step();
   [[nodiscard]] bool is_copied() const { return !copy_; }
 
-  /// Opens the copy and takes those datasets out of it that are replaced; of each the dimension
-  /// scales stay with the places.
+  /// Opens the copy and removes the datasets to be replaced; their dimension scales are kept in
+  /// `places`.
   [[nodiscard]] Handle open_copy(const std::string& partial, std::span<const DatasetSpec> specs,
                                  std::vector<DatasetPlace>& places) const;
 
-  /// Tells which state of the file it is that was copied.
+  /// Returns the state (device, inode, size, time of modification) of the file that was copied.
   [[nodiscard]] const std::string& state() const { return state_; }
-  /// The same of any file; empty where there is none.
+  /// Returns the state of any file; empty if it does not exist.
   [[nodiscard]] static std::string state_of(const std::string& file);
 
-  /// Gives the copy the file's name. Throws Error(cannot_create) where the file has changed
-  /// meanwhile.
+  /// Renames the copy to the file. Throws Error(cannot_create) if the file was concurrently
+  /// modified.
   void publish(const std::string& partial) const;
 
  private:
-  /// An open file; the one beside, which only is there to be locked, goes with it.
+  /// An open file; a separate lock file is removed with it.
   struct FileLock {
     FileLock() = default;
     FileLock(const FileLock&) = delete;
@@ -55,7 +55,7 @@ class Guest {
   void keep_writers_away();
   void require_writable() const;
 
-  std::string file_, name_;  // behind links, and as it was called
+  std::string file_, name_;  // with links resolved, and as given
   std::string state_;
   FileLock runs_, writers_;
   std::optional<FileCopy> copy_;

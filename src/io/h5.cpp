@@ -23,9 +23,9 @@ herr_t collect(unsigned depth, const H5E_error2_t* error, void* data) {
   return 0;
 }
 
-/// The library's account of a failed system call is long and has a line break in its date: of "file
-/// write failed: time = ..., error message = 'No space left on device', buf = ..." the first and
-/// the reason are kept.
+/// Shortens the library's report of a failed system call, which is long and has a line break in its
+/// date: of "file write failed: time = ..., error message = 'No space left on device', buf = ..."
+/// it keeps the beginning and the reason.
 std::string system_reason(std::string words) {
   const std::string mark = "error message = '";
   if (const auto at = words.find(mark); at != std::string::npos) {
@@ -114,7 +114,7 @@ void close_written(Handle& file, ExitCode code, const std::string& what) {
 
 namespace {
 
-/// HDF5 knows no name for it before 1.14.4; numpy and h5py make it so, too.
+/// Returns IEEE binary16, as numpy and h5py make it; HDF5 before 1.14.4 has no name for it.
 hid_t half_type() {
   static const hid_t type = [] {
     const hid_t made = h5_check(H5Tcopy(H5T_NATIVE_FLOAT), ExitCode::internal, "H5Tcopy");

@@ -1,6 +1,5 @@
 #pragma once
-// The HDF5 C library as values: handles that close themselves, calls that throw with the library's
-// own words.
+// RAII wrappers of the HDF5 C library: handles, and calls that throw with the library's message.
 
 #include <hdf5.h>
 
@@ -13,7 +12,7 @@
 
 namespace tessera::io {
 
-/// Owns one HDF5 identifier.
+/// The owner of one HDF5 identifier.
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
@@ -32,8 +31,8 @@ class Handle {
     if (id_ >= 0) close_(id_);
     id_ = -1;
   }
-  /// Closes now; negative when the library could not write what it still held. For files that are
-  /// written.
+  /// Closes now; returns a negative value if the library could not write buffered data. For files
+  /// that are written.
   [[nodiscard]] herr_t finish() { return id_ >= 0 ? close_(std::exchange(id_, -1)) : 0; }
   operator hid_t() const {
     return id_;
@@ -44,21 +43,22 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Silences the library's own printing (its words travel in our errors instead) and its end: after
-/// a write that failed, HDF5 1.10.8 crashes when it terminates, at exit or in MPI_Finalize. Called
-/// by every entry point here, and by main before MPI is initialised, for only then does the library
-/// stay out of MPI_Finalize. Numbers are converted by our functions from then on (conversion.hpp).
+/// Disables the library's error output (its messages are part of Tessera's errors) and its exit
+/// handler: after a failed write, HDF5 1.10.8 crashes when it terminates, at exit or in
+/// MPI_Finalize. Called by every entry point here, and by main before MPI is initialised, because
+/// only then the library stays out of MPI_Finalize. Also registers Tessera's number conversions
+/// (conversion.hpp).
 void quiet_errors();
 
-/// The innermost words of the library's error stack on one line, e.g. "unable to open file:
-/// truncated file: eof = 96".
+/// Returns the innermost message of the library's error stack on one line, e.g. "unable to open
+/// file: truncated file: eof = 96".
 [[nodiscard]] std::string h5_words();
 
-/// "1.10.8": the library that runs.
+/// Returns the version of the loaded library: "1.10.8".
 [[nodiscard]] std::string library_version();
 
-/// What a failed call ends with: `memory` when the library got none, or no more files could be
-/// opened, `cannot_create` for want of space, else `otherwise`.
+/// Returns the exit code of a failed call: `memory` if the library lacked memory or file
+/// descriptors, `cannot_create` for lack of space, otherwise `otherwise`.
 [[nodiscard]] ExitCode h5_code(ExitCode otherwise);
 /// Throws Error(h5_code(code), "<what> (<words>)") if the call failed.
 hid_t h5_check(hid_t result, ExitCode code, const std::string& what);
@@ -66,21 +66,19 @@ inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {
   (void)h5_check(static_cast<hid_t>(result), code, what);
 }
 
-/// Closes a file that was written. What the library still holds goes there now, and a failure is
-/// told: throws Error(code).
+/// Flushes and closes a written file. Throws Error(code) if buffered data cannot be written.
 void close_written(Handle& file, ExitCode code, const std::string& what);
 
-/// Of real numbers and integers.
+/// Returns HDF5's type of real numbers or integers. Throws Error(internal) for complex numbers.
 [[nodiscard]] hid_t native_type(Element element);
-/// Complex numbers with parts of that type: a compound with members of those names, by default as
-/// h5py writes them.
+/// Returns the type of complex numbers with parts of type `part`: a compound with these member
+/// names, by default as in h5py.
 [[nodiscard]] Handle complex_type(hid_t part, const std::string& re = "r",
                                   const std::string& im = "i");
-[[nodiscard]] Handle owned_type(
-    Element element);  ///< a copy of it, for those that keep types of both kinds
+[[nodiscard]] Handle owned_type(Element element);  ///< an owned copy; also for complex numbers
 
-/// Attributes: UTF-8 strings of variable length (str in h5py), 64-bit integers, doubles. Overwrite
-/// what is there.
+/// Read or write attributes: UTF-8 strings of variable length (str in h5py), 64-bit integers,
+/// doubles. Existing attributes are overwritten.
 void write_attribute(hid_t object, const std::string& name, const std::string& value);
 void write_attribute(hid_t object, const std::string& name, index_t value);
 void write_attribute(hid_t object, const std::string& name, double value);
@@ -89,7 +87,8 @@ void write_attribute(hid_t object, const std::string& name, double value);
 [[nodiscard]] index_t read_integer_attribute(hid_t object, const std::string& name);
 [[nodiscard]] double read_real_attribute(hid_t object, const std::string& name);
 
-/// Property list of a new file or group that keeps the order of creation (netCDF readers want it).
+/// Returns the property list of a new file or group that tracks creation order (required by netCDF
+/// readers).
 [[nodiscard]] Handle creation_ordered(hid_t list_class);
 
 }  // namespace tessera::io

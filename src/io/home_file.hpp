@@ -1,5 +1,5 @@
 #pragma once
-// Which file an object lies in: an external link leads out of the one that was opened.
+// The file that contains an object: external links lead out of the file that was opened.
 
 #include <hdf5.h>
 
@@ -7,7 +7,7 @@
 
 namespace tessera::io {
 
-/// The name by which the file of an object was opened; empty where it cannot be told.
+/// Returns the name under which an object's file was opened; empty if unknown.
 [[nodiscard]] inline std::string home_of(hid_t object) {
   const auto length = H5Fget_name(object, nullptr, 0);
   std::string text(length < 0 ? 0 : static_cast<std::size_t>(length), '\0');
@@ -15,7 +15,7 @@ namespace tessera::io {
   return text;
 }
 
-/// Whether the dataset's bytes lie in that file, so that its offset is one in there.
+/// Returns whether the dataset's bytes are in that file, so that its offset applies to it.
 [[nodiscard]] inline bool lies_in(hid_t dataset, hid_t file) {
   const std::string home = home_of(dataset);
   return !home.empty() && home == home_of(file);

@@ -28,7 +28,7 @@ void write_array(hid_t object, const char* name, hid_t type, const std::array<T,
   h5_check_rc(H5Awrite(attribute, type, values.data()), failed, name);
 }
 
-/// VTK reads strings of fixed length only.
+/// Writes a string of fixed length, the only form that VTK reads.
 void write_fixed_text(hid_t object, const char* name, const std::string& value) {
   const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type, value.size());
@@ -57,7 +57,7 @@ void write_list(hid_t parent, const char* name, hid_t type, const std::vector<T>
   h5_check_rc(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed, name);
 }
 
-/// As the value of an attribute or the text of an element.
+/// Escapes text for XML attributes and elements.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text)
@@ -69,7 +69,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-/// Extents in space, (z, y, x), ones in front.
+/// Returns the extents in space, (z, y, x), with leading ones.
 std::array<index_t, 3> space_extents(const DatasetSpec& spec) {
   std::array<index_t, 3> extents{1, 1, 1};
   const std::size_t time = spec.time.empty() ? 0 : 1;
@@ -93,7 +93,7 @@ void write_steps(hid_t group, const DatasetSpec& spec, const std::string& name) 
   write_offsets(make_group(steps, "PointDataOffsets"), spec, name);
 }
 
-/// The values of a frame of a dataset.
+/// Returns the XDMF item of one frame of a dataset.
 std::string xdmf_frame(const std::string& file, const DatasetSpec& spec, std::size_t frame,
                        const std::string& extents) {
   const std::string values =
@@ -114,7 +114,7 @@ std::string xdmf_frame(const std::string& file, const DatasetSpec& spec, std::si
                      extents, spec.shape.size(), start, stride, count, values);
 }
 
-/// One more field of the image that is there, if it is one in time where the image is.
+/// Adds a field to the existing image, if both or neither are series in time.
 void link_beside(hid_t file, const DatasetSpec& spec, const std::string& name) {
   const Handle group(h5_check(H5Gopen2(file, group_name, H5P_DEFAULT), failed, group_name),
                      H5Gclose);
@@ -185,7 +185,7 @@ constexpr const char* xdmf_begin =
 std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> specs) {
   const DatasetSpec& first = specs.front();
   const auto n = space_extents(
-      first);  // one layer of three dimensions also where there are two: so it lies flat
+      first);  // two-dimensional fields are one layer of three dimensions, which is displayed flat
   const std::string extents = fmt::format("{} {} {}", n[0], n[1], n[2]);
   const std::vector<std::string> names = field_names(specs);
   const std::string name = escaped(names.front());
@@ -211,7 +211,7 @@ std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> spec
 
 namespace {
 
-/// Whether a file does.
+/// Returns whether the file begins with the text.
 bool begins_with(const std::string& file, std::string_view text) {
   std::string begin(text.size(), '\0');
   return std::ifstream(file).read(begin.data(), static_cast<std::streamsize>(begin.size())) &&

@@ -1,5 +1,5 @@
 #pragma once
-// Fields as pictures programs want them: VTKHDF inside the file, XDMF beside it.
+// Descriptions of fields for visualisation programs: VTKHDF in the file, XDMF in a separate one.
 
 #include <span>
 #include <string>
@@ -9,31 +9,32 @@
 
 namespace tessera::io {
 
-/// The last names of the paths, numbered where two are the same.
+/// Returns the last parts of the paths, made unique by numbers.
 [[nodiscard]] std::vector<std::string> field_names(const std::vector<std::string>& paths);
 [[nodiscard]] std::vector<std::string> field_names(std::span<const DatasetSpec> specs);
 
-/// Whether VTK finds the field as an image of two or three dimensions. Its reader leaves dimensions
-/// of 1 out when it counts them and takes the last one of the dataset for components then (9.7), so
-/// that only that one may be 1. False for fields of one dimension and other datasets.
+/// Returns whether VTK reads the field as an image of two or three dimensions. Its reader (9.7)
+/// ignores dimensions of extent 1 when it counts them and then takes the dataset's last one for
+/// components, so that only that one may be 1. False for fields of one dimension and other
+/// datasets.
 [[nodiscard]] bool is_vtk_image(const DatasetSpec& spec);
 
-/// Makes the group /VTKHDF in which the dataset, a hard link, is the point data of an image of two
-/// or three dimensions; version 1.0, or 2.0 for a series in time (VTK 9.1 knows the first only).
-/// When the group is there, one more field of that image, of the same extents and times. Nothing
-/// for what is no is_vtk_image().
+/// Creates the group /VTKHDF, in which the dataset, as a hard link, is the point data of an image
+/// of two or three dimensions; version 1.0, or 2.0 for a series in time (VTK 9.1 supports only
+/// 1.0). If the group exists, adds a field of equal extents and times to its image. No effect
+/// unless is_vtk_image().
 void link_image(hid_t file, const DatasetSpec& spec, const std::string& name);
 
-/// An XDMF description of datasets of `file` with equal extents and times, step by step for a
-/// series in time. The text names the file relative to its own place, the same folder.
+/// Returns an XDMF description of datasets of `file` with equal extents and times, step by step for
+/// a series in time. It refers to the file by its name in the same directory.
 [[nodiscard]] std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> specs);
-/// Whether readers of XDMF find the dataset: they split its name at the first colon and keep ASCII
-/// alone.
+/// Returns whether XDMF readers find the dataset: they split its name at the first colon and
+/// support ASCII only.
 [[nodiscard]] bool is_xdmf_name(const std::string& file, const std::string& path);
-/// The name of the description: `file` with .xdmf for its ending.
+/// Returns the name of the description: `file` with the extension .xdmf.
 [[nodiscard]] std::string xdmf_name(const std::string& file);
-/// Writes it, whole or not at all; returns its name, or nothing where a file of others has it,
-/// which stays.
+/// Writes the description atomically; returns its name, or "" without writing if a foreign file has
+/// it.
 std::string write_xdmf(const std::string& file, std::span<const DatasetSpec> specs);
 
 }  // namespace tessera::io

@@ -14,16 +14,16 @@
 #include "io/home_file.hpp"
 
 #ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22  // Linux 5.14; older kernels refuse it
+#define MADV_POPULATE_READ 22  // Linux 5.14; older kernels reject it
 #endif
 
 namespace tessera::io {
 namespace {
 
 constexpr index_t page = 4096;
-constexpr index_t close_runs = 4;  // times their length their distance at most
+constexpr index_t close_runs = 4;  // maximal distance of close runs, in multiples of their length
 
-/// The whole file, or nullptr.
+/// Maps the whole file; returns nullptr on failure.
 std::byte* map_file(const std::string& path, index_t& bytes) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return nullptr;
@@ -37,7 +37,7 @@ std::byte* map_file(const std::string& path, index_t& bytes) {
   return map == MAP_FAILED ? nullptr : static_cast<std::byte*>(map);
 }
 
-/// On the pages of [begin, end): errno where that fails.
+/// Advises on the pages of [begin, end); returns 0 or errno.
 int advise(const std::byte* begin, const std::byte* end, int advice) {
   const auto first = reinterpret_cast<std::uintptr_t>(begin) / page * page;
   const auto length = reinterpret_cast<std::uintptr_t>(end) - first;
@@ -78,10 +78,10 @@ MappedMatrix::~MappedMatrix() {
   if (map_ != nullptr) munmap(map_, static_cast<std::size_t>(map_bytes_));
 }
 
-/// Runs close to each other are read by a thread, with what lies between them, as a file is that is
-/// read from one end to the other: asked for one by one, as those far apart are, 134 MB in runs of
-/// 8 KiB, a quarter of their rows, took five times as long on Linux 6.18 and ten times the
-/// processor time (small pages in its cache, and requests of 8 KiB).
+/// Reads close runs in a thread, together with the gaps, as one sequential range: requested one by
+/// one, as distant runs are, 134 MB in runs of 8 KiB, a quarter of their rows, took five times as
+/// long on Linux 6.18 and ten times the processor time (small pages in its cache, and requests of 8
+/// KiB).
 void MappedMatrix::will_bring(const layout::Box& box) {
   coming_ = {};
   if (box.empty()) return;
@@ -97,7 +97,7 @@ void MappedMatrix::will_bring(const layout::Box& box) {
     coming_ = std::async(std::launch::async,
                          [begin, end] { (void)advise(begin, end, MADV_POPULATE_READ); });
   } catch (const std::system_error&) {
-    // No thread is to be had: bring() reads all of it.
+    // No thread is available: bring() reads all of it.
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Matrices read where the system's file cache holds them: nothing is copied.
+// Zero-copy reads of matrices from the page cache.
 
 #include <future>
 #include <memory>
@@ -9,24 +9,23 @@
 
 namespace tessera::io {
 
-/// A dataset whose file is part of this process' memory.
+/// A dataset whose file is mapped into memory.
 class MappedMatrix {
  public:
-  /// Nothing where it cannot be: unless the dataset has two dimensions, lies in one piece, is
-  /// stored as such elements are held in memory, and is all there; and where the file system maps
-  /// no files.
+  /// Returns nullptr unless the dataset has two dimensions, is contiguous, unpacked, complete and
+  /// stored in the memory format of the element, and the file system supports mapping.
   static std::unique_ptr<MappedMatrix> open(const DatasetName& name, Element element);
   ~MappedMatrix();
   MappedMatrix(const MappedMatrix&) = delete;
   MappedMatrix& operator=(const MappedMatrix&) = delete;
 
-  /// Lets the device begin with a box of what the name selects, its rows side by side: a hint.
-  /// Returns when what the last one began is there. Called by one thread at a time.
+  /// Prefetches a box of the selection, its rows concurrently: a hint. Waits for the previous
+  /// prefetch. Not thread-safe.
   void will_bring(const layout::Box& box);
-  /// Returns when it is in memory. Throws Error(io) where the file does not give it.
+  /// Waits until the box is in memory. Throws Error(io) if the file cannot be read.
   void bring(const layout::Box& box) const;
 
-  /// A box, as long as this lives.
+  /// Returns the view of a box, valid for the lifetime of this object.
   template <class T>
   [[nodiscard]] MatrixView<const T> view(const layout::Box& box) const {
     TESSERA_EXPECTS(static_cast<index_t>(sizeof(T)) == element_bytes_);
@@ -36,12 +35,12 @@ class MappedMatrix {
 
  private:
   MappedMatrix() = default;
-  /// body(begin, end) of a box's runs.
+  /// Calls body(begin, end) for the runs of a box.
   template <class Body>
   void each_run(const layout::Box& box, const Body& body) const {
     if (box.empty()) return;
     const index_t begin = box.cols.begin * element_bytes_, end = box.cols.end * element_bytes_;
-    const index_t rows = end - begin == row_bytes_ ? box.rows.size() : 1;  // at once
+    const index_t rows = end - begin == row_bytes_ ? box.rows.size() : 1;  // per run
     for (index_t i = box.rows.begin; i < box.rows.end; i += rows)
       body(row(i) + begin, row(i + rows - 1) + end);
   }
@@ -50,9 +49,9 @@ class MappedMatrix {
   std::string name_;
   std::byte* map_ = nullptr;
   index_t map_bytes_ = 0;
-  const std::byte* first_ = nullptr;  ///< of what is selected
+  const std::byte* first_ = nullptr;  ///< of the selection
   index_t row_bytes_ = 0, element_bytes_ = 0;
-  std::future<void> coming_;  ///< what will_bring() began
+  std::future<void> coming_;  ///< the prefetch of will_bring()
 };
 
 }  // namespace tessera::io

@@ -1,5 +1,5 @@
 #pragma once
-// What an output of ours says of itself.
+// Metadata that Tessera records in its outputs.
 
 #include <string>
 
@@ -10,13 +10,13 @@ namespace tessera::io {
 /// The attributes of a finished output file. Serial.
 class Notes {
  public:
-  /// Throws Error(missing_input) when there is no such file, Error(bad_data) when it is damaged,
-  /// none of ours or was never finished.
+  /// Throws Error(missing_input) if the file does not exist, Error(bad_data) if it is damaged,
+  /// unfinished or not an output of Tessera.
   explicit Notes(const std::string& file);
   [[nodiscard]] bool has(const std::string& name) const;
   [[nodiscard]] std::string text(const std::string& name) const;
   [[nodiscard]] index_t integer(const std::string& name) const;
-  /// The checksum of a dataset, as 16 digits.
+  /// Returns the checksum of a dataset as 16 digits.
   [[nodiscard]] std::string checksum(const std::string& path) const;
 
  private:

@@ -12,8 +12,7 @@
 namespace tessera::io {
 namespace {
 
-constexpr std::size_t kept_bits =
-    120;  // of a mantissa: eight are left for what is counted on with it
+constexpr std::size_t kept_bits = 120;  // of a mantissa; the other eight of 128 are for carries
 
 using Bytes = std::array<std::uint8_t, most_number_bytes>;
 
@@ -39,7 +38,7 @@ void set_bits(Bytes& bytes, std::size_t at, std::size_t count, Bits128 bits) {
   }
 }
 
-/// Between the order in a file and little-endian, either way.
+/// Converts between the byte order of the file and little-endian, in either direction.
 void reorder(const NumberBits& form, Bytes& bytes) {
   const auto end = bytes.begin() + static_cast<std::ptrdiff_t>(form.bytes);
   if (form.order != NumberBits::Order::little) std::reverse(bytes.begin(), end);
@@ -70,7 +69,8 @@ Number decode_real(const NumberBits& form, const Bytes& bytes) {
   const Bits128 mantissa = bits_of(bytes, form.mantissa_at + dropped, form.mantissa_bits - dropped);
   number.negative = bits_of(bytes, form.sign_at, 1) != 0;
   number.more = bits_of(bytes, form.mantissa_at, dropped) != 0;
-  const bool is_vax = form.order == NumberBits::Order::vax;  // no infinities, NaNs and subnormals
+  const bool is_vax =
+      form.order == NumberBits::Order::vax;  // without infinities, NaNs and subnormals
   if (exponent == static_cast<long>(ones(form.exponent_bits)) && !is_vax) {
     const Bits128 payload = mantissa & ones(fraction_bits);
     number.kind = payload != 0 || number.more ? Number::Kind::nan : Number::Kind::infinite;
@@ -87,7 +87,7 @@ Number decode_real(const NumberBits& form, const Bytes& bytes) {
   return number;
 }
 
-/// digits * 2^exponent in units of 2^unit: to nearest, ties to even.
+/// digits * 2^exponent in units of 2^unit, rounded to nearest, ties to even.
 struct Rounded {
   Bits128 digits;
   bool exact;
@@ -112,7 +112,7 @@ Loss encode_real(const NumberBits& form, const Number& number, Bytes& bytes) {
   long exponent = beyond;
   Bits128 mantissa = stores_one ? one : 0;
   if (number.kind == Number::Kind::nan) {
-    mantissa |= number.digits >> (128 - fraction_bits) | one >> 1;  // quiet
+    mantissa |= number.digits >> (128 - fraction_bits) | one >> 1;  // quiet NaN
   } else if (number.kind == Number::Kind::finite && number.digits == 0 && !number.more) {
     exponent = 0;
     mantissa = 0;
@@ -210,7 +210,7 @@ NumberBits binary64() {
 std::string to_text(const Number& number) {
   if (number.kind == Number::Kind::nan) return "nan";
   if (number.kind == Number::Kind::finite && number.exponent == 0 &&
-      !number.more) {  // an integer, all of it
+      !number.more) {  // an exact integer
     std::string digits;
     for (Bits128 rest = number.digits; rest != 0 || digits.empty(); rest /= 10)
       digits += static_cast<char>('0' + static_cast<int>(rest % 10));

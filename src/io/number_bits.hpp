@@ -1,5 +1,5 @@
 #pragma once
-// Numbers as files hold them, bit by bit: of any width, byte order and position of their parts.
+// Formats of numbers in files, bit by bit: any width, byte order and position of fields.
 
 #include <cstddef>
 #include <string>
@@ -9,17 +9,17 @@ namespace tessera::io {
 __extension__ typedef unsigned __int128
     Bits128;  // NOLINT: -Wpedantic knows no other way to name it
 
-/// Where in its bytes a number keeps what. Positions count bits from the lowest of the number in
-/// little-endian order, as HDF5 counts them.
+/// The format of a number. Positions count bits from the lowest one in little-endian order, as in
+/// HDF5.
 struct NumberBits {
   enum class Order {
     little,
     big,
     vax
-  };  ///< vax: 16-bit words, the highest first, little-endian each
-  enum class Leading { implied, stored };  ///< the mantissa's highest bit, that of the value 1
-  bool real = false;                       ///< else an integer
-  bool has_sign = false;                   ///< of an integer (two's complement)
+  };  ///< vax: 16-bit words, most significant first, each little-endian
+  enum class Leading { implied, stored };  ///< the mantissa's highest bit, of weight 1
+  bool real = false;                       ///< false: integer
+  bool has_sign = false;                   ///< two's complement integer
   Order order = Order::little;
   std::size_t bytes = 0, offset = 0,
               precision = 0;  ///< an integer's bits are [offset, offset + precision)
@@ -28,7 +28,7 @@ struct NumberBits {
   Leading leading = Leading::implied;
 
   bool operator==(const NumberBits&) const = default;
-  /// Whether decode() reads such numbers, and encode() makes them.
+  /// Return whether decode() reads this format, and whether encode() writes it.
   [[nodiscard]] bool can_be_read() const;
   [[nodiscard]] bool can_be_made() const;
   [[nodiscard]] std::size_t fraction_bits() const {
@@ -38,8 +38,8 @@ struct NumberBits {
 
 inline constexpr std::size_t most_number_bytes = 32;
 
-/// A number taken apart: digits * 2^exponent, and less than one more in `digits` where `more` is
-/// set. Of a NaN the digits are its payload, the first bit of its fraction on top.
+/// A decoded number: digits * 2^exponent, plus a remainder of less than one in `digits` if `more`
+/// is set. For a NaN, digits is its payload, the first bit of its fraction on top.
 struct Number {
   enum class Kind { finite, infinite, nan };
   Kind kind = Kind::finite;
@@ -48,18 +48,18 @@ struct Number {
   long exponent = 0;
 };
 
-/// What a number lost when it was written in another form: nothing, digits (floats are rounded to
-/// nearest, ties to even), or its value: the form ends before it, and has the nearest that there is
-/// instead (an infinity, the largest integer, the whole part of a fraction, zero for NaN).
+/// The loss in a conversion to another format: none, digits (floats are rounded to nearest, ties to
+/// even), or the value, which is replaced by the nearest one of the format (an infinity, the
+/// largest integer, the whole part of a fraction, zero for NaN).
 enum class Loss { none, digits, value };
 
 [[nodiscard]] Number decode(const NumberBits& form, const std::byte* from);
 Loss encode(const NumberBits& form, const Number& number, std::byte* to);
 
-/// As few decimal digits as tell it from its neighbours.
+/// Returns the fewest decimal digits that distinguish the number from its neighbours.
 [[nodiscard]] std::string to_text(const Number& number);
 
-/// This machine's f64.
+/// Returns the format of this machine's f64.
 [[nodiscard]] NumberBits binary64();
 
 }  // namespace tessera::io

@@ -19,7 +19,7 @@ void convert_each(const std::byte* elements, index_t n, std::byte* to, const Mak
   }
 }
 
-/// The low bits: of values that fit, the values, with or without a sign.
+/// Keeps the low bits: exact for values that fit, with or without a sign.
 template <class To>
 void cut_each(const std::byte* elements, index_t n, std::byte* to) {
   convert_each<std::uint32_t, To>(elements, n, to,
@@ -35,7 +35,7 @@ void swap_each(std::byte* numbers, index_t n) {
   });
 }
 
-/// A NaN that tells nothing by its first bit stays so, too.
+/// Converts to binary16; a signalling NaN stays signalling.
 std::uint16_t exact_half(float value) {
   const auto word = __builtin_bit_cast(std::uint32_t, value), payload = word >> 13 & 0x3ffU;
   const bool is_nan = (word & 0x7fffffffU) > 0x7f800000U;
@@ -44,7 +44,7 @@ std::uint16_t exact_half(float value) {
              : half_bits(value);
 }
 
-/// HDF5's type of such numbers in this machine's byte order.
+/// Returns HDF5's type of such numbers in native byte order.
 Handle native(bool real, bool has_sign, index_t bytes) {
   if (real && bytes == 2) return owned_type(Element::f16);
   DatasetInfo info;
@@ -54,7 +54,7 @@ Handle native(bool real, bool has_sign, index_t bytes) {
   return number_type(info);
 }
 
-/// The same with the bytes the other way round.
+/// Returns the type with reversed byte order.
 Handle swapped(Handle type) {
   const H5T_order_t own = H5Tget_order(type);
   h5_check_rc(H5Tset_order(type, own == H5T_ORDER_LE ? H5T_ORDER_BE : H5T_ORDER_LE),

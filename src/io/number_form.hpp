@@ -1,6 +1,5 @@
 #pragma once
-// Numbers in the form that a dataset has them in, made from wider ones of this machine that are
-// their values.
+// Exact conversion of native numbers to the form of a dataset with narrower or byte-swapped ones.
 
 #include <cstddef>
 #include <optional>
@@ -11,22 +10,23 @@ namespace tessera::io {
 
 class NumberForm {
  public:
-  /// Of a dataset of integers, also such that have names (numpy's bool among them), or of IEEE
-  /// numbers, in either byte order, of the size of `element` or, where that has 4 bytes, of 1 or 2;
-  /// nothing where it holds others, or some that are no values of `element`.
+  /// Returns the form of a dataset of integers, including enumerations (numpy's bool among them),
+  /// or of IEEE numbers, in either byte order, of the size of `element` or, if that is 4 bytes, of
+  /// 1 or 2; none for other datasets, and for numbers that `element` does not hold.
   [[nodiscard]] static std::optional<NumberForm> of(const DatasetName& name, Element element);
 
-  /// Whether these are the bytes of the elements themselves.
+  /// Returns whether the form is the memory format of the elements.
   [[nodiscard]] bool is_as_held() const { return bytes_ == held_bytes_ && !swapped_; }
   [[nodiscard]] index_t bytes() const { return bytes_; }
   [[nodiscard]] index_t held_bytes() const { return held_bytes_; }
-  /// to[0:n] = elements[0:n], which are values that the form has. No call of HDF5: by any thread.
+  /// Converts to[0:n] = elements[0:n]; precondition: the form holds their values. No HDF5 calls:
+  /// thread-safe.
   void convert(const std::byte* elements, index_t n, std::byte* to) const;
 
  private:
   bool real_ = false;
-  index_t bytes_ = 0, held_bytes_ = 0;  // of a number
-  bool swapped_ = false;                // its bytes, against this machine's
+  index_t bytes_ = 0, held_bytes_ = 0;  // per number
+  bool swapped_ = false;                // relative to native byte order
 };
 
 }  // namespace tessera::io

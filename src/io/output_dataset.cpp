@@ -28,7 +28,7 @@ Handle make_space(const std::vector<index_t>& shape) {
           H5Sclose};
 }
 
-/// What stands in the scale of a dimension.
+/// Returns the values of the scale of a dimension.
 std::vector<index_t> scale_values(const DatasetSpec& spec, std::size_t d) {
   if (d == 0 && !spec.time.empty()) return spec.time;
   std::vector<index_t> values(static_cast<std::size_t>(spec.shape[d]));
@@ -36,7 +36,7 @@ std::vector<index_t> scale_values(const DatasetSpec& spec, std::size_t d) {
   return values;
 }
 
-/// The values of a scale that has the form of ours; nothing of other datasets.
+/// Returns the values of a scale of Tessera's form; none for other datasets.
 std::optional<std::vector<index_t>> own_scale(hid_t dataset) {
   const Handle space(H5Dget_space(dataset), H5Sclose), type(H5Dget_type(dataset), H5Tclose);
   if (H5DSis_scale(dataset) <= 0 || H5Sget_simple_extent_ndims(space) != 1 ||
@@ -64,8 +64,8 @@ Handle make_scale(hid_t file, const std::string& path, const std::vector<index_t
   return scale;
 }
 
-/// The scale of a name: one that is there and has those values, or a new one; beside objects of
-/// others that have the name, /name_2 and so on.
+/// Returns the scale of a name: an existing one with those values, or a new one; if foreign objects
+/// have the name, /name_2 and so on.
 Handle scale_named(hid_t file, const std::string& name, const std::vector<index_t>& values) {
   for (int n = 1;; ++n) {
     const std::string path = n == 1 ? "/" + name : fmt::format("/{}_{}", name, n);
@@ -75,8 +75,8 @@ Handle scale_named(hid_t file, const std::string& name, const std::vector<index_
   }
 }
 
-/// Dimension scales live at the root: inside a group they make the file unreadable for netCDF
-/// (4.9.0) beside VTKHDF.
+/// Attaches the dimension scales. They are at the root: inside a group they make a file with VTKHDF
+/// unreadable for netCDF (4.9.0).
 void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec, const DatasetPlace& place) {
   for (std::size_t d = 0; d < std::max(spec.dimensions.size(), place.scales.size()); ++d) {
     const auto dimension = static_cast<unsigned>(d);
@@ -89,15 +89,15 @@ void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec, const Dat
   }
 }
 
-/// Objects that are to have attributes of any number and size: those beyond 64 KiB lie outside of
-/// the object's header, of which the oldest form knows nothing.
+/// Permits attributes of any number and size: those beyond 64 KiB are stored outside of the
+/// object's header, which the oldest format does not support.
 Handle for_attributes(Handle list) {
   H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
   H5Pset_attr_phase_change(list, 1000, 0);
   return list;
 }
 
-/// Makes the groups that get attributes. Returns which objects get some.
+/// Creates the groups that get attributes. Returns the objects that get some.
 std::vector<AttributesOf> make_groups(hid_t file, const DatasetSpec& spec,
                                       const DatasetPlace& place, hid_t links) {
   std::vector<AttributesOf> described;
@@ -114,7 +114,7 @@ std::vector<AttributesOf> make_groups(hid_t file, const DatasetSpec& spec,
   return described;
 }
 
-/// NaN is what stands where there is no value.
+/// Writes NaN as the fill value, which marks missing values; floats only.
 void write_fill_value(hid_t dataset) {
   const Handle type(H5Dget_type(dataset), H5Tclose), space(H5Screate(H5S_SCALAR), H5Sclose);
   if (H5Tget_class(type) != H5T_FLOAT) return;
@@ -126,7 +126,7 @@ void write_fill_value(hid_t dataset) {
   h5_check_rc(H5Awrite(attribute, H5T_NATIVE_DOUBLE, &none), failed, "_FillValue");
 }
 
-/// Those of an input, of a dataset or group.
+/// Copies the attributes of a dataset or group of an input.
 void take_attributes(hid_t object, const DatasetName& from) {
   const Handle input = open_file(from.file);
   const Handle source(
@@ -137,7 +137,7 @@ void take_attributes(hid_t object, const DatasetName& from) {
   if (from.packing && std::isnan(from.packing->filled)) write_fill_value(object);
 }
 
-/// Those of the inputs that the dataset and the groups above it are made of.
+/// Copies the attributes of inputs to the dataset and the groups above it.
 void take_attributes(hid_t file, hid_t dataset, const DatasetSpec& spec,
                      const std::vector<AttributesOf>& described) {
   for (const auto& [path, from] : described) {
@@ -151,7 +151,7 @@ void take_attributes(hid_t file, hid_t dataset, const DatasetSpec& spec,
   }
 }
 
-/// The paths above "/a/b/c" and its own: "/a", "/a/b", "/a/b/c".
+/// Returns the paths above "/a/b/c" and its own: "/a", "/a/b", "/a/b/c".
 std::vector<std::string> paths_to(const std::string& path) {
   std::vector<std::string> paths;
   for (auto slash = path.find('/', 1); slash != std::string::npos;
@@ -174,7 +174,7 @@ void require_free_paths(const std::string& file, std::span<const DatasetSpec> sp
     for (const std::string& dimension : spec.dimensions) ++taken["/" + dimension];
   }
   for (const DatasetSpec& spec : specs) {
-    // A field may have the name of one of its own dimensions, which then gets no scale.
+    // A field may have the name of one of its dimensions, which then gets no scale.
     const auto own =
         std::count_if(spec.dimensions.begin(), spec.dimensions.end(),
                       [&](const std::string& dimension) { return "/" + dimension == spec.path; });

@@ -30,7 +30,7 @@ namespace tessera::io {
 namespace {
 
 constexpr auto failed = ExitCode::cannot_create;
-constexpr index_t piece_bytes = index_t{16} << 20;  // one sum, one heartbeat
+constexpr index_t piece_bytes = index_t{16} << 20;  // unit of checksums and heartbeats
 
 std::vector<index_t> extents_of(hid_t dataset) {
   const Handle space(H5Dget_space(dataset), H5Sclose);
@@ -41,8 +41,8 @@ std::vector<index_t> extents_of(hid_t dataset) {
 
 }  // namespace
 
-// Both delegate, so that the object is whole when open() begins: what fails in it takes the partial
-// file away.
+// Both delegate, so that the object is complete when open() begins: if it throws, the destructor
+// removes the partial file.
 OutputFile::OutputFile(const mpi::Communicator& comm, std::string file,
                        const std::vector<DatasetSpec>& specs, Existing existing, Sync sync)
     : OutputFile(comm, std::move(file), sync) {
@@ -72,7 +72,7 @@ void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing,
     copies = !goes_on && is_guest();
   });
   while (comm_.max(index_t{copies ? 1 : 0}) >
-         0)  // all of them, lest those who wait for long look stuck
+         0)  // all ranks, because those that wait for long appear to be stuck
     mpi::on_root(comm_, "copy output", [&] { copies = guest_->step(); });
   mpi::on_root(comm_, "create output", [&] {
     if (!goes_on) create(specs);
@@ -129,7 +129,8 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
     for (std::size_t d = 0; d < specs.size(); ++d)
       datasets_[d].offset = create_dataset(out, specs[d], places[d]);
     const auto names = field_names(specs);
-    for (std::size_t d = 0; d < specs.size() && !is_guest(); ++d)  // names of their own come before
+    for (std::size_t d = 0; d < specs.size() && !is_guest();
+         ++d)  // names in foreign files take precedence
       link_image(out, specs[d], names[d]);
     const Handle groups = creation_ordered(H5P_GROUP_CREATE);
     const bool there = H5Lexists(out, schema::group, H5P_DEFAULT) > 0;
@@ -327,7 +328,7 @@ void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
   published_ = true;
 }
 
-/// Beside others every run has a group of its own.
+/// Records the run: in a foreign file, in a separate group per run.
 void OutputFile::note_run(hid_t out, const std::function<void(hid_t)>& annotate) const {
   const Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, "_tessera"),
                      H5Gclose);
@@ -368,7 +369,7 @@ void OutputFile::write_sums(hid_t out) const {
   }
 }
 
-/// What the library wrote opens again and says what it was told.
+/// Reopens the file and compares the metadata that the library wrote.
 void OutputFile::confirm_metadata() const {
   const auto confirm = [&](bool holds) {
     require(

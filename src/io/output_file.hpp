@@ -1,13 +1,13 @@
 #pragma once
-// Output that is complete and matches its checksums, or is not there. A file that holds anything of
-// others is never replaced: datasets are added to it.
+// Output that is complete and matches its checksums, or does not exist. A file with foreign content
+// (not an output of Tessera only) is never replaced: datasets are added to it.
 //
-// Rank 0 creates a hidden partial file beside the final name (of a file of others, a copy of it),
-// with every dataset contiguous and its space reserved; all ranks write raw data at their offsets;
-// what was written is read back; rank 0 adds checksums and provenance, marks the file complete and
-// renames it. Raw data goes by pwrite and not by MPI-IO: a full disk or a failing device is then an
-// errno on the rank that met it (ompio reports success, romio hangs in close), and a serial HDF5
-// library serves as well.
+// Rank 0 creates a hidden partial file next to the final name (of a foreign file, a copy), with
+// every dataset contiguous and its space reserved; all ranks write raw data at their offsets; what
+// was written is read back; rank 0 adds checksums and provenance, marks the file complete and
+// renames it. Raw data is written by pwrite, not by MPI-IO: a full disk or a failing device is then
+// an errno on the rank concerned (ompio reports success, romio hangs in close), and a serial HDF5
+// library suffices.
 
 #include <cstdint>
 #include <functional>
@@ -29,23 +29,22 @@ namespace tessera::io {
 
 class OutputFile {
  public:
-  /// What happens to an output of ours under that name; known: to any file, which the caller has
-  /// looked at. To a file of others the datasets are added, with `replace` in the place of those of
-  /// the same names.
+  /// Treatment of an existing output of Tessera; known: of any file, which the caller has examined.
+  /// To a foreign file the datasets are added; `replace` replaces those of the same names.
   enum class Existing { refuse, replace, known };
-  enum class Sync { on, off };  ///< off: the file cache is enough, nothing waits for the device
+  enum class Sync { on, off };  ///< off: data may stay in the page cache
   enum class ReadBack {
     automatic,
     all,
     sample,
     off
-  };  ///< automatic: all up to 1 GiB a rank, else a sample
+  };  ///< automatic: all up to 1 GiB per rank, otherwise a sample
 
-  /// Collective; throws AgreedError: 73 when the file exists or cannot be created or the space is
-  /// not there, 74 when somebody writes to it.
+  /// Creates the partial file. Throws AgreedError: 73 if the file exists, cannot be created or
+  /// space is insufficient, 74 if another program writes to it. Collective.
   OutputFile(const mpi::Communicator& comm, std::string file,
              const std::vector<DatasetSpec>& datasets, Existing existing, Sync sync = Sync::on);
-  /// The same, but goes on with what keep() left of the same problem, if it did.
+  /// As above, but resumes from what keep() left of the same problem, if anything.
   OutputFile(const mpi::Communicator& comm, std::string file,
              const std::vector<DatasetSpec>& datasets, Existing existing,
              const std::string& problem);
@@ -54,41 +53,42 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Writes whole elements from position first_element on (row-major). Local; throws Error(io,
-  /// cannot_create). Every element must be written exactly once by somebody.
+  /// Writes whole elements from position first_element on (row-major). Every element must be
+  /// written exactly once, by any rank. Throws Error(io, cannot_create). Local.
   void write(std::size_t dataset, index_t first_element, std::span<const std::byte> data,
              const Onlooker& onlooker = {});
 
-  /// Writes a slab, a range a dimension, from contiguous elements: a pwrite for each of its runs in
-  /// the file. Local.
+  /// Writes a slab, one range per dimension, from contiguous elements: one pwrite per run in the
+  /// file. Local.
   void write_slab(std::size_t dataset, std::span<const layout::Range> slab,
                   std::span<const std::byte> data);
 
-  /// The elements of a slab that this rank wrote, as they lie in the file. Local.
+  /// Reads back, from the file, elements of a slab that this rank wrote. Local.
   void read_slab(std::size_t dataset, std::span<const layout::Range> slab,
                  std::span<std::byte> data) const;
 
-  /// Brings what this rank wrote to the device and meanwhile reads it back, from where the system
-  /// holds it, and compares, so many threads at once; throws Error(io, cannot_create). Local.
+  /// Syncs what this rank wrote to the device and concurrently reads it back, from wherever the
+  /// system holds it, in `threads` threads, and compares checksums. Throws Error(io,
+  /// cannot_create). Local.
   void check_written(ReadBack amount, int threads = 1);
 
-  /// Collective: all data to the device, a look whether as many elements were written as there are
-  /// (Error(internal)), the checksums, then `annotate` on the open group "/_tessera" (rank
-  /// 0), then the final name. A result that failed its verification is not published: the caller
-  /// lets the partial file go.
+  /// Syncs all data to the device, checks that all elements were written (Error(internal)), writes
+  /// the checksums, calls `annotate` on the open group "/_tessera" (rank 0; in a foreign file, on
+  /// the run's group in it), and renames the file. A result that failed its verification is not
+  /// published: the caller drops the partial file. Collective.
   void publish(const std::function<void(hid_t group)>& annotate);
 
-  /// Leaves what was written, if anything was, in a hidden file beside the final name, with words
-  /// on how to go on. Collective.
+  /// Leaves what was written, if anything, in a hidden file next to the final name, with the state
+  /// from which to resume. Collective.
   void keep(const std::string& problem, const std::string& state);
-  /// What keep() was told beside this name of the same problem; empty where there is nothing of it.
-  /// Local.
+  /// Returns the state that keep() stored next to this name for the same problem; empty if it did
+  /// not. Local.
   [[nodiscard]] static std::string left_of(const std::string& file, const std::string& problem);
-  /// What keep() was told; empty in a new file. The same on every rank.
+  /// Returns the state that keep() stored, the same on every rank; empty in a new file.
   [[nodiscard]] const std::string& kept() const { return kept_; }
 
   [[nodiscard]] const std::string& file() const { return file_; }
-  /// Whether the datasets go beside others in a file that others wrote. On rank 0.
+  /// Returns whether the datasets are added to a foreign file. Valid on rank 0.
   [[nodiscard]] bool is_guest() const { return guest_ != nullptr; }
 
  private:
@@ -99,9 +99,9 @@ class OutputFile {
     std::string path;
     std::vector<index_t> shape;
     index_t element_bytes = 0;
-    index_t offset = -1;  // in the file; -1 when there is no element
+    index_t offset = -1;  // in the file; -1 if it has no elements
     std::uint64_t sum = 0;
-    index_t written = 0;  // elements, of all ranks once published
+    index_t written = 0;  // elements; those of all ranks once published
   };
   struct Written {
     std::size_t dataset;
@@ -116,7 +116,7 @@ class OutputFile {
   [[nodiscard]] std::uint64_t sum_in_file(const RawFile& raw, const Written& written,
                                           std::vector<std::byte>& buffer) const;
   void sync_written();
-  /// Whether all is there to go on from already.
+  /// Prepares the output on rank 0; returns whether a file left by keep() was adopted.
   [[nodiscard]] bool begin(const std::vector<DatasetSpec>& specs, const std::string& problem);
   void create(const std::vector<DatasetSpec>& specs);
   [[nodiscard]] Handle create_file(const std::vector<DatasetSpec>& specs,
@@ -129,21 +129,21 @@ class OutputFile {
 
   mpi::Communicator comm_;
   std::string file_;
-  std::string target_;  // the file that it is, behind links
+  std::string target_;  // file_ with links resolved
   std::string partial_;
   std::string kept_;
   Sync sync_;
   Existing existing_ = Existing::refuse;
   std::unique_ptr<Guest> guest_;  // on rank 0
-  std::string found_;             // the state of what was there, on rank 0
+  std::string found_;             // state of the existing file, on rank 0
   std::vector<Dataset> datasets_;
   std::vector<Written> written_;
   bool synced_ = true;  // what this rank wrote is on the device
   bool published_ = false;
 };
 
-/// Throws Error(cannot_create) where an output cannot be made: its file is none that it may go to,
-/// or the folder is missing or takes none. Local; leaves nothing.
+/// Throws Error(cannot_create) if an output cannot be created: its file must not be changed, or the
+/// directory is missing or not writable. Local; leaves no file.
 void require_place_for_output(const DatasetName& output, OutputFile::Existing existing);
 
 }  // namespace tessera::io

@@ -1,4 +1,4 @@
-// Whether there is a place for an output, as its making finds out.
+// Checks of the place of an output, the same as in its creation.
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -41,8 +41,8 @@ void OutputFile::keep(const std::string& problem, const std::string& state) {
 
 namespace {
 
-/// What keep() was told. Throws Error unless the file is what it left of this problem, made of the
-/// file that is there.
+/// Returns the state that keep() stored. Throws Error unless the file belongs to this problem and,
+/// if it is a copy of a foreign file, to that file's current state.
 std::string state_left(const Handle& file, const std::string& name, const std::string& target,
                        const std::string& problem) {
   const Handle group(h5_check(H5Gopen2(file, schema::group, H5P_DEFAULT), ExitCode::bad_data, name),
@@ -67,7 +67,7 @@ std::string OutputFile::left_of(const std::string& file, const std::string& prob
   }
 }
 
-/// Takes over what keep() left; anything else under its name goes.
+/// Adopts the file that keep() left; deletes any other file of its name.
 bool OutputFile::adopt(const std::string& problem) {
   const std::string stopped = stopped_name(target_);
   if (!is_own_file(stopped)) return false;

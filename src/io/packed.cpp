@@ -21,7 +21,7 @@ struct Numbers {
   bool real = false;
   index_t bytes = 0;
   std::vector<double> reals;
-  std::vector<std::uint64_t> bits;  // of integers: as they are, or with their sign carried on
+  std::vector<std::uint64_t> bits;  // of integers: zero- or sign-extended to 64 bits
 };
 
 std::optional<Numbers> numbers_of(hid_t dataset, const std::string& attribute,
@@ -63,7 +63,7 @@ std::string text_of(hid_t dataset, const std::string& attribute) {
   return text.c_str();
 }
 
-/// Numbers of so many bits, with a sign or without.
+/// Zero- or sign-extends numbers of fewer than 64 bits.
 std::uint64_t with_sign(std::uint64_t bits, const Packing& packing) {
   if (packing.shift == 0) return bits;
   const std::uint64_t up = bits << packing.shift;
@@ -72,7 +72,7 @@ std::uint64_t with_sign(std::uint64_t bits, const Packing& packing) {
              : up >> packing.shift;
 }
 
-/// A number of an attribute as the data stores such; nothing where it has none.
+/// Returns a number of an attribute in the stored form of the data; none if that cannot hold it.
 std::optional<std::uint64_t> as_stored(const Numbers& numbers, std::size_t i,
                                        const Packing& packing, index_t data_bytes) {
   const double real = numbers.reals[i];
@@ -111,7 +111,7 @@ bool is_missing(std::uint64_t bits, const Packing& packing) {
          (packing.has_high && is_below(packing.high, bits, packing.stored));
 }
 
-/// Step by step in T, as those who packed it expect.
+/// Unpacks step by step in T, as the conventions expect.
 template <class T>
 T unpacked(std::uint64_t bits, const Packing& packing) {
   T value = 0;
@@ -127,7 +127,7 @@ T unpacked(std::uint64_t bits, const Packing& packing) {
   return value;
 }
 
-/// The value, unless it is missing.
+/// Returns the value, or none if it is missing.
 template <class T>
 std::optional<T> value_of(std::uint64_t bits, const Packing& packing) {
   if (is_missing(bits, packing)) return std::nullopt;
@@ -140,8 +140,8 @@ std::optional<T> value_of(std::uint64_t bits, const Packing& packing) {
 
 constexpr index_t piece_elements = index_t{1} << 19;  // 4 MiB of 64 bits each
 
-/// body(bits, first) for the stored numbers of a slab, some whole rows of its first dimension that
-/// is longer than 1 at a time.
+/// Calls body(bits, first) for the stored numbers of a slab, in pieces of whole rows along its
+/// first dimension longer than 1.
 template <class Body>
 void each_piece(const DatasetName& name, std::vector<layout::Range> slab, index_t first,
                 const Body& body) {
@@ -171,7 +171,7 @@ void each_piece(const DatasetName& name, std::vector<layout::Range> slab, index_
   body(std::span<const std::uint64_t>(bits), first);
 }
 
-/// Throws Error(bad_data) where a finite value has become infinite.
+/// Converts to T. Throws Error(bad_data) if a finite value becomes infinite.
 template <class T>
 T held(double value, const DatasetName& name) {
   const T narrow = static_cast<T>(value);
@@ -240,7 +240,7 @@ std::shared_ptr<const Packing> packing_of(const DatasetName& name, Packing::Fill
     if (!numbers || i >= numbers->reals.size()) return;
     has = true;
     packing.bounds_values = packing.scaled && whole && numbers->real;
-    // A bound that no stored number has is met as the real number that it is.
+    // A bound that the stored type does not hold is compared with values, as a real number.
     const auto bits = as_stored(*numbers, i, packing, info.element_bytes);
     packing.bounds_values = packing.bounds_values || !bits;
     at = packing.bounds_values ? std::bit_cast<std::uint64_t>(numbers->reals[i]) : *bits;

@@ -1,7 +1,6 @@
 #pragma once
-// What the attributes of a dataset say of its numbers: packed values and missing ones, by the
-// conventions for climate and forecast data (CF 1.11, 2.5.1 and 8.1) and those of netCDF
-// (_Unsigned, valid_range).
+// Packed and missing values, by the attributes of a dataset: the conventions for climate and
+// forecast data (CF 1.11, 2.5.1 and 8.1) and those of netCDF (_Unsigned, valid_range).
 
 #include <cstdint>
 #include <span>
@@ -12,54 +11,54 @@
 
 namespace tessera::io {
 
-/// How stored numbers become values, and which are none.
+/// The mapping of stored numbers to values, and which of them are missing.
 struct Packing {
-  /// As what stored numbers are compared: 64 bits of each.
+  /// The type in which stored numbers are compared, 64 bits each.
   enum class Stored : std::int8_t { integer, natural, real };
-  /// What becomes of numbers that are missing; mask: 0, for those who mind which they are.
+  /// Treatment of missing numbers; mask: 0, for callers of read_missing().
   enum class Fill : std::int8_t { refuse, value, mask };
 
   Stored stored = Stored::real;
-  bool turned = false;  ///< numbers have a sign where their type has none, or the reverse
-  int shift = 0;        ///< bits of i64 that such a number does not have
+  bool turned = false;  ///< the sign bit is used contrary to the stored type
+  int shift = 0;        ///< bits by which the stored type is narrower than i64
   bool in_f64 = true, scaled = false;
   double scale = 1, offset = 0;
-  std::vector<std::uint64_t> missing;      ///< stored numbers; NaN counts as one
-  bool has_low = false, has_high = false;  ///< numbers below and above are missing
-  bool bounds_values = false;              ///< the bounds are of values, not of stored numbers
-  std::uint64_t low = 0, high = 0;         ///< bits as `missing`, or of f64
+  std::vector<std::uint64_t> missing;      ///< stored numbers; includes NaN
+  bool has_low = false, has_high = false;  ///< numbers below or above are missing
+  bool bounds_values = false;              ///< the bounds apply to values, not to stored numbers
+  std::uint64_t low = 0, high = 0;         ///< bits as in `missing`, or of f64
   Fill fill = Fill::refuse;
-  double filled = 0;  ///< NaN: also in what is written
+  double filled = 0;  ///< NaN: also the output's fill value
 
   [[nodiscard]] bool masks() const { return !missing.empty() || has_low || has_high; }
 };
 
-/// What the attributes say; nullptr where stored numbers are values and none is missing. Throws
-/// Error(bad_data) where an attribute is not understood. Serial.
+/// Returns the packing by the attributes; nullptr if stored numbers are values and none can be
+/// missing. Throws Error(bad_data) for an invalid attribute. Serial.
 [[nodiscard]] std::shared_ptr<const Packing> packing_of(const DatasetName& name, Packing::Fill fill,
                                                         double filled);
 
-/// For other ranks.
+/// Convert the packing to text and back, for other ranks.
 [[nodiscard]] std::string to_text(const Packing& packing);
 [[nodiscard]] Packing parse_packing(const std::string& text);
 
-/// to[i] = 1 where a number of the dataset is missing, 0 where there is one.
+/// Sets to[i] = 1 if the i-th number of the slab is missing, otherwise 0.
 void read_missing(const DatasetName& name, std::span<const layout::Range> slab,
                   std::span<std::uint32_t> to);
-/// The same of numbers of stored_bits_type(), which is what each_piece() of a file are read as.
+/// As read_missing, for numbers read as stored_bits_type().
 void tell_missing(std::span<const std::uint64_t> bits, const Packing& packing,
                   std::span<std::uint32_t> to);
 [[nodiscard]] hid_t stored_bits_type(const Packing& packing);
 
-/// Of numbers in their order those that are missing: how many, and which is the first.
+/// Missing numbers of a slab: their count, and the index of the first.
 struct Missing {
   index_t count = 0, first = -1;
 };
 [[nodiscard]] Missing missing_in(const DatasetName& name, std::span<const layout::Range> slab);
 
-/// to[0 : count] = the values of a slab, a range a dimension, of a dataset with packing, the last
-/// dimension fastest. Throws Error(bad_data) where one is missing and to be refused, or is finite
-/// and not so in T.
+/// Reads the values of a slab, one range per dimension, of a dataset with packing into to[0 :
+/// count], the last dimension fastest. Throws Error(bad_data) if one is missing and to be refused,
+/// or if a finite one is infinite in T.
 template <class T>
 void read_values(const DatasetName& name, std::span<const layout::Range> slab, std::span<T> to);
 

@@ -10,8 +10,8 @@
 namespace tessera::io {
 namespace {
 
-/// A list that only grows, as long as the most that were noted at once: a handler may walk it at
-/// any moment.
+/// A list that only grows, to the maximal number of simultaneous notes, so that a signal handler
+/// may traverse it at any moment.
 struct Note {
   std::array<char, PATH_MAX> path{};
   std::atomic<bool> used{false};
@@ -36,7 +36,7 @@ Note* find(const Wanted& wanted) {
 }  // namespace
 
 void note_partial(const std::string& path) {
-  if (path.size() >= PATH_MAX) return;  // no file has such a name
+  if (path.size() >= PATH_MAX) return;  // longer than any file name
   const std::lock_guard lock(writing());
   Note* note = find([](const Note& n) { return !n.used; });
   if (note == nullptr) {
@@ -64,7 +64,8 @@ bool remove_partials() noexcept {
   bool any = false;
   for (const Note* note = notes.load(); note != nullptr; note = note->next)
     if (note->used) any = unlink(note->path.data()) == 0 || any;
-  for (const Note* note = notes.load(); note != nullptr; note = note->next)  // folders of theirs
+  for (const Note* note = notes.load(); note != nullptr;
+       note = note->next)  // directories, empty by now
     if (note->used) any = rmdir(note->path.data()) == 0 || any;
   return any;
 }

@@ -1,21 +1,18 @@
 #pragma once
-// The files of this process that have not got their names yet: a signal that ends it takes them
-// away.
+// The incomplete files of this process, which a terminating signal removes.
 
 #include <string>
 
 namespace tessera::io {
 
-/// Notes a file, or an empty folder to be, that means nothing to anybody once this process has
-/// ended.
+/// Notes a file, or a directory that will be empty, that is useless after this process has ended.
 void note_partial(const std::string& path);
-/// It has got its name, or is gone.
+/// Removes the note of a file that was renamed or deleted.
 void forget_partial(const std::string& path);
-/// Removes the file and forgets it.
+/// Deletes the file and its note.
 void discard_partial(const std::string& path);
 
-/// Removes all that are noted; whether there was one. Makes only calls that a signal handler may
-/// make.
+/// Deletes all noted files; returns whether there were any. Async-signal-safe.
 bool remove_partials() noexcept;
 
 }  // namespace tessera::io

@@ -10,11 +10,11 @@
 namespace tessera::io {
 namespace {
 
-/// Reads one part of the box. It fails as `transfer` tells.
+/// Reads one part of the box; returns the result of H5Dread, for `transfer`.
 herr_t read_piece(hid_t dataset, hid_t space, const std::string& name, const Ranges& box,
                   const Ranges& part, const HeldArray& to, const Transfer& transfer) {
   std::vector<hsize_t> start, count, extents;
-  index_t at = 0;  // elements of the array before the part's first
+  index_t at = 0;  // elements of the array before the part's first one
   for (std::size_t d = 0; d < part.size(); ++d) {
     start.push_back(static_cast<hsize_t>(part[d].begin));
     count.push_back(static_cast<hsize_t>(part[d].size()));
@@ -42,11 +42,11 @@ herr_t read_piece(hid_t dataset, hid_t space, const std::string& name, const Ran
 
 void each_piece(std::span<const layout::Range> box, index_t most,
                 const std::function<void(const Ranges&)>& body) {
-  index_t inner = 1;  // elements of one index of dimension d
+  index_t inner = 1;  // elements per index of dimension d
   std::size_t d = box.size();
   while (d > 1 && inner * box[d - 1].size() <= most) inner *= box[--d].size();
   if (d == 0 || inner == 0) return;
-  --d;  // the dimension that is cut; those before it go index by index
+  --d;  // the dimension that is cut; slower ones advance index by index
   const index_t at_once = std::max<index_t>(1, most / inner);
   index_t outer = 1;
   for (std::size_t e = 0; e < d; ++e) outer *= box[e].size();

@@ -1,6 +1,5 @@
 #pragma once
-// Rows that lie in a file as they are held in memory, one after the other: they are read without
-// HDF5, and so by any thread.
+// Rows stored contiguously in their memory format: read without HDF5, and so by any thread.
 
 #include <functional>
 #include <optional>
@@ -12,22 +11,22 @@
 
 namespace tessera::io {
 
-/// Of one dataset, or of several that have equally many.
+/// The rows of one dataset, or of several with equally many.
 class PlainRows {
  public:
-  /// Numbers of a column; nothing where they are stored otherwise: in chunks, in a compound, as
-  /// other numbers.
+  /// Returns the numbers of a column; none if they are stored otherwise: chunked, in a compound, or
+  /// in another type.
   [[nodiscard]] static std::optional<PlainRows> of(const std::string& file, const Column& column,
                                                    Element element);
-  /// Rows of whole datasets as they are stored; nothing where one is in chunks.
+  /// Returns the rows of whole datasets as stored; none if one is not contiguous in the file.
   [[nodiscard]] static std::optional<PlainRows> stored(const std::string& file,
                                                        const std::vector<Column>& columns);
 
-  /// to[c][0 : rows.size()] = rows of the c-th one, `at_once` after the other; `arrived` is told of
-  /// the rows that are there. Throws Error(io).
+  /// Reads rows of the c-th dataset into to[c][0 : rows.size()], in steps of `at_once` rows; calls
+  /// `arrived` with the rows of each step. Throws Error(io).
   void read(layout::Range rows, std::span<std::byte* const> to, index_t at_once,
             const std::function<void(layout::Range)>& arrived) const;
-  /// A hint: the device may begin now.
+  /// Prefetches rows: a hint.
   void will_read(layout::Range rows) const;
 
  private:

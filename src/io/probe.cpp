@@ -33,9 +33,9 @@ struct Child {
 };
 
 constexpr double patience_seconds =
-    120;  // a file system whose server is busy or starts anew takes a minute
+    120;  // a file system whose server is busy or restarts takes a minute
 
-/// The program that examines: beside the one that runs, or in a folder of PATH.
+/// Returns the examining program: next to the running one, or to be found in PATH.
 std::string examiner() {
   std::error_code ignored;
   const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored);
@@ -43,15 +43,16 @@ std::string examiner() {
   return access(beside.c_str(), X_OK) == 0 ? beside.string() : examiner_name;
 }
 
-/// What a call is refused with where the user's limits or the machine have no more.
+/// Returns the exit code of a call that failed with errno `reason`: `memory` if the limits of the
+/// user or the machine are exhausted.
 ExitCode code_of(int reason) {
   const bool resources =
       reason == EAGAIN || reason == ENOMEM || reason == EMFILE || reason == ENFILE;
   return resources ? ExitCode::memory : ExitCode::internal;
 }
 
-/// The signals that end an examination have their own effect, also where this process ignores or
-/// blocks them.
+/// Spawn attributes: the signals that end an examination have their default effect, even if this
+/// process ignores or blocks them.
 class Attributes {
  public:
   Attributes() {
@@ -74,7 +75,7 @@ class Attributes {
   posix_spawnattr_t native_{};
 };
 
-/// Starts the program; its output comes out of the pipe.
+/// Starts the program with its output connected to the pipe.
 pid_t start(const DatasetName& name, const char* how, const std::array<int, 2>& pipe_ends) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -101,11 +102,11 @@ pid_t start(const DatasetName& name, const char* how, const std::array<int, 2>& 
   return pid;
 }
 
-/// Whether the process computes or waits for a core to do so, which its own limits end.
+/// Returns whether the process computes or waits for a core, which its limits bound.
 bool is_running(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string text((std::istreambuf_iterator<char>(file)), {});
-  const auto end = text.rfind(')');  // of the program's name
+  const auto end = text.rfind(')');  // end of the program's name
   return end != std::string::npos && text.substr(end).starts_with(") R");
 }
 
@@ -116,8 +117,7 @@ Child run_child(const DatasetName& name, const char* how) {
   Child child;
   const pid_t pid = start(name, how, pipe_ends);
   constexpr int tick = 200;  // ms
-  double waited =
-      0;  // of the time for which this process was suspended, and the child with it, none
+  double waited = 0;  // excludes the time for which this process, and the child, was suspended
   Timer since_look;
   std::array<char, 4096> chunk{};
   pollfd ready{pipe_ends[0], POLLIN, 0};
@@ -145,7 +145,7 @@ bool has_small_stack() {
   return getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < enough;
 }
 
-/// Of an examination that a signal ended.
+/// Returns the error for an examination that a signal ended.
 Error error_of_signal(const DatasetName& name, int signal) {
   const std::string could_not = fmt::format("'{}' could not be examined", name.file);
   if (signal == SIGSEGV && has_small_stack())
@@ -170,7 +170,7 @@ Error error_of_signal(const DatasetName& name, int signal) {
   }
 }
 
-/// The child's answer; throws its error, or what its death says of the file.
+/// Returns the child's answer; throws its error, or the one that its death implies.
 std::string ask_child(const DatasetName& name, const char* how) {
   const Child child = run_child(name, how);
   require(!child.timed_out, ExitCode::io,
@@ -179,7 +179,7 @@ std::string ask_child(const DatasetName& name, const char* how) {
                       name.file, patience_seconds));
   if (!WIFEXITED(child.status)) throw error_of_signal(name, WTERMSIG(child.status));
   const int code = WEXITSTATUS(child.status);
-  constexpr int not_loaded = 127;  // the loader's
+  constexpr int not_loaded = 127;  // exit code if the loader fails
   require(code != not_loaded, ExitCode::internal,
           fmt::format(
               "'{}', which examines files before they are read, does not start; run it to see why",

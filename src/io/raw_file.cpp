@@ -32,8 +32,8 @@ namespace {
                           full ? "; free some space or write elsewhere" : ""));
 }
 
-/// ".name"; of one that leaves no room for an ending (255 bytes are the most, a host's name may
-/// have 64) its start and a hash.
+/// Returns ".name"; for a name that leaves no room for an ending (names have at most 255 bytes, a
+/// host's name up to 64), its beginning and a hash.
 std::string hidden_stem(const std::string& file) {
   constexpr std::size_t most = 160, kept = most - 17;
   const std::string name = std::filesystem::path(file).filename().string();
@@ -46,7 +46,8 @@ std::string partial_prefix(const std::string& file) {
   return fmt::format("{}.partial-{}-", hidden_stem(file), mpi::host_name());
 }
 
-/// A killed process that nobody has waited for yet still has its id, but no program any more.
+/// Returns whether a process runs. A killed process that nobody has waited for still has its id,
+/// but no program.
 bool is_running(long pid) {
   std::array<char, 8> name{};
   const std::string program = fmt::format("/proc/{}/exe", pid);
@@ -54,12 +55,12 @@ bool is_running(long pid) {
   return kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
 }
 
-/// Whether fsync failed because the file system has none.
+/// Returns whether fsync failed because the file system does not support it.
 bool knows_no_sync(int error) {
   return error == EINVAL || error == ENOSYS || error == EROFS || error == EOPNOTSUPP;
 }
 
-/// Once for each folder: what is written there is as safe as that file system makes it.
+/// Prints a note, once per directory, that fsync has no effect there.
 void tell_not_synced(const std::string& directory, int error) {
   static std::mutex mutex;
   static std::set<std::string> told;
@@ -72,7 +73,8 @@ void tell_not_synced(const std::string& directory, int error) {
              directory, std::strerror(error));
 }
 
-constexpr std::size_t piece_bytes = std::size_t{1} << 30;  // Linux moves less than 2 GiB a call
+constexpr std::size_t piece_bytes = std::size_t{1}
+                                    << 30;  // Linux transfers less than 2 GiB per call
 constexpr index_t hint_bytes = index_t{1} << 20;
 
 }  // namespace
@@ -111,7 +113,7 @@ void RawFile::read_at(index_t offset, std::span<std::byte> data) const {
 }
 
 void RawFile::will_read(index_t offset, index_t bytes) const {
-  // In one call, Linux 6 took three times as long to bring 134 MB as by reading them.
+  // In a single call, Linux 6 took three times as long for 134 MB as reading them.
   for (const index_t end = offset + bytes; offset < end; offset += hint_bytes)
     posix_fadvise(descriptor_, offset, std::min(end - offset, hint_bytes), POSIX_FADV_WILLNEED);
 }
@@ -121,7 +123,7 @@ void RawFile::reserve(index_t offset, index_t bytes) const {
   int rc = EINTR;
   while (rc == EINTR) rc = posix_fallocate(descriptor_, offset, bytes);
   if (rc == EOPNOTSUPP || rc == EINVAL)
-    return;  // the file system promises nothing; writing will tell
+    return;  // the file system does not support it; writing will report lack of space
   if (rc != 0) fail(rc, fmt::format("cannot reserve {} for '{}'", human_bytes(bytes), path_));
 }
 
@@ -228,7 +230,7 @@ void publish_new_file(const std::string& from, const std::string& to) {
   sync_file(from);
   int error =
       renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
-  if (error == EINVAL || error == ENOSYS) {  // network file systems; most give a file a second name
+  if (error == EINVAL || error == ENOSYS) {  // network file systems; most support hard links
     error = link(from.c_str(), to.c_str()) == 0 ? 0 : errno;
     if (error == 0) unlink(from.c_str());
     if (error != 0 && !file_exists(to)) return publish_file(from, to);
@@ -246,7 +248,7 @@ void publish_new_file(const std::string& from, const std::string& to) {
 }
 
 std::string behind_links(const std::string& path) {
-  constexpr int most_links = 40;  // as many as Linux follows
+  constexpr int most_links = 40;  // the limit of Linux
   std::filesystem::path at = path;
   std::error_code error;
   for (int i = 0; i < most_links && std::filesystem::is_symlink(at, error); ++i) {

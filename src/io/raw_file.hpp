@@ -1,5 +1,5 @@
 #pragma once
-// Bytes at an offset of a file, with errno's own words: the path that raw data takes.
+// Reads and writes of bytes at offsets of a file, for raw data; errors carry the message of errno.
 
 #include <cstddef>
 #include <span>
@@ -19,13 +19,14 @@ class RawFile {
   RawFile& operator=(const RawFile&) = delete;
 
   void write_at(index_t offset,
-                std::span<const std::byte> data) const;  ///< all of it, or Error (73 when full)
+                std::span<const std::byte> data) const;  ///< all of it, or Error (73 if full)
   void read_at(index_t offset, std::span<std::byte> data) const;  ///< all of it, or Error(io)
-  void will_read(index_t offset, index_t bytes) const;  ///< a hint: the device may begin now
-  /// posix_fallocate: the space is there from now on, or Error(cannot_create).
+  void will_read(index_t offset, index_t bytes) const;            ///< prefetches: a hint
+  /// Reserves space by posix_fallocate, if the file system supports it. Throws Error(cannot_create,
+  /// io).
   void reserve(index_t offset, index_t bytes) const;
-  void will_sync(index_t offset, index_t bytes) const;  ///< a hint: the way to the medium may begin
-  /// To the medium, or Error. False where the file system cannot.
+  void will_sync(index_t offset, index_t bytes) const;  ///< starts writing back: a hint
+  /// Syncs to the device; returns false if the file system does not support it. Throws Error.
   [[nodiscard]] bool sync() const;
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
@@ -34,44 +35,45 @@ class RawFile {
   int descriptor_;
 };
 
-/// A hidden name beside the file for what is not complete yet; no other process takes it, and a
-/// signal that ends this one takes away what is there (io/partials.hpp).
+/// Returns a hidden name next to the file for incomplete output, unique to this process; a
+/// terminating signal removes the file (io/partials.hpp).
 [[nodiscard]] std::string partial_name(const std::string& file);
-/// The hidden name beside the file that has such an ending.
+/// Returns the hidden name with that ending next to the file.
 [[nodiscard]] std::string hidden_name(const std::string& file, const std::string& ending);
-/// The one for what a stopped run leaves to a later one.
+/// Returns the hidden name of the output that a stopped run leaves to a later one.
 [[nodiscard]] std::string stopped_name(const std::string& file);
-/// Removes partial files of this name that processes of this host left when they were killed.
+/// Removes partial files of this name that killed processes of this host left.
 void remove_abandoned(const std::string& file);
-/// Brings a file to the medium, and says so once for each folder where the file system cannot.
-/// Throws Error(io, cannot_create).
+/// Syncs a file to the device; prints a note, once per directory, if the file system does not
+/// support it. Throws Error(io, cannot_create).
 void sync_file(const std::string& path);
-/// The same of the names in a folder.
+/// As sync_file, for the names in a directory.
 void sync_directory(const std::string& path);
-/// An empty file of this name, where there was nothing, no link either; Error.
+/// Creates an empty file. Throws Error if the name exists, even as a link.
 void create_new_file(const std::string& path);
-/// Whether it is a regular file of this user, not behind a link: of names that others can guess, in
-/// folders that they can write to, another one may lead anywhere.
+/// Returns whether the path is a regular file of this user, and not a link: in directories that
+/// others can write to, a name that they can guess may be their link to any file.
 [[nodiscard]] bool is_own_file(const std::string& path);
-/// The same of a folder; a link of this user's may lead there.
+/// As is_own_file, for a directory; a link of this user to it is accepted.
 [[nodiscard]] bool is_own_folder(const std::string& path);
-/// rename, or Error; nothing takes the place of a pipe or a device.
+/// Renames a file; never replaces a directory, pipe or device. Throws Error.
 void rename_file(const std::string& from, const std::string& to);
-/// Brings the file to the medium, renames it, and brings its new name there too.
+/// Syncs the file to the device, renames it, and syncs its new name.
 void publish_file(const std::string& from, const std::string& to);
-/// The same where there is no file of that name; Error(cannot_create) where one has come since
-/// somebody looked.
+/// As publish_file, if no file of that name exists; throws Error(cannot_create) if it was
+/// concurrently created.
 void publish_new_file(const std::string& from, const std::string& to);
-/// What a path leads to through symbolic links, there or not: what is renamed to it takes the place
-/// of the file, and not of a link to it.
+/// Resolves symbolic links, even dangling ones, so that a rename replaces the file and not a link
+/// to it.
 [[nodiscard]] std::string behind_links(const std::string& path);
-/// Error(cannot_create) where the path is a folder, a pipe or a device, or too long; `what` says
-/// what it was meant for.
+/// Throws Error(cannot_create) if the path is a directory, pipe or device, or too long; `what`
+/// names its purpose.
 void require_file_or_nothing(const std::string& path, const std::string& what);
-/// "dir/" of a path, "./" when it has none.
+/// Returns the directory of a path as "dir/"; "./" if it has none.
 [[nodiscard]] std::string directory_of(const std::string& path);
 [[nodiscard]] bool file_exists(const std::string& path);
-/// Both are one file, or would be if they existed (links and relative paths seen through).
+/// Returns whether both are one file, or would be if they existed (links and relative paths are
+/// resolved).
 [[nodiscard]] bool same_file(const std::string& a, const std::string& b);
 
 }  // namespace tessera::io

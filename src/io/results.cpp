@@ -25,8 +25,8 @@ namespace {
 
 constexpr hsize_t chunk_rows = 256;
 
-/// An advisory lock on "<file>.lock" while it lives; a file system without locks gives none, and
-/// one job is safe anyway.
+/// Scope guard: an advisory lock on a hidden file "<file>.lock". No effect on file systems without
+/// locks, where a single job is safe nevertheless.
 class FileLock {
  public:
   explicit FileLock(const std::string& file)
@@ -79,7 +79,7 @@ Handle create_column(hid_t group, const std::string& name, hid_t type) {
           H5Dclose};
 }
 
-/// Appends count values and returns the number of rows before.
+/// Appends count values; returns the number of rows before.
 hsize_t append_values(hid_t column, hid_t type, const void* values, hsize_t count) {
   Handle space(H5Dget_space(column), H5Sclose);
   hsize_t before = 0;
@@ -156,8 +156,8 @@ std::vector<std::string> group_names(hid_t file) {
   return names;
 }
 
-/// Opens a file that holds results, or nothing yet: nobody's data gets groups that its owner did
-/// not ask for.
+/// Opens a file that holds results, or nothing yet. Throws Error(bad_data) for other files: foreign
+/// data gets no unrequested groups.
 Handle open_results(const std::string& file) {
   Handle in = open_file(file);
   if (has_attribute(in, schema::schema_version)) {
@@ -179,7 +179,7 @@ Handle open_results(const std::string& file) {
   return in;
 }
 
-/// With those above it; their names are brought to the medium.
+/// Creates a directory and its parents, and syncs their names to the device.
 std::error_code make_folders(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -192,10 +192,11 @@ std::error_code make_folders(const std::filesystem::path& folder) {
   return error;
 }
 
-/// The file (made where it is missing) as `change` leaves it: in a copy that then takes its name.
+/// Applies `change` to a copy of the file (to a new file if it does not exist), then renames the
+/// copy.
 void rewrite(const std::string& name, const std::function<void(hid_t out)>& change) {
   quiet_errors();
-  const std::string file = behind_links(name);  // one lock, however it is called
+  const std::string file = behind_links(name);  // one lock for all names of a file
   const auto directory = directory_of(file);
   const std::error_code error = make_folders(directory);
   require(
@@ -207,7 +208,7 @@ void rewrite(const std::string& name, const std::function<void(hid_t out)>& chan
   try {
     const bool exists = file_exists(file);
     if (exists) {
-      (void)open_results(file);  // its own message when the file is damaged or another's
+      (void)open_results(file);  // reports damaged and foreign files
       copy_file(file, partial);
     }
     {
@@ -262,7 +263,7 @@ std::string append_new_run(const std::string& file, const std::string& workload,
 
 void require_place_for_results(const std::string& file) {
   namespace fs = std::filesystem;
-  std::error_code error, gone;  // the folder that this runs in may be
+  std::error_code error, gone;  // the working directory may have been deleted
   const fs::path whole = fs::absolute(directory_of(behind_links(file)) + "file", gone);
   fs::path folder = gone ? fs::path(".") : whole.lexically_normal().parent_path();
   while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();

@@ -1,6 +1,6 @@
 #pragma once
-// Results: one group a run, inside it tables as columns of equal length, read alike by h5py, pandas
-// and xarray.
+// Results: one group per run, in it tables as columns of equal length, readable by h5py, pandas and
+// xarray.
 
 #include <map>
 #include <string>
@@ -26,45 +26,46 @@ struct TableRows {
   std::vector<Row> rows;
 };
 
-/// Appends rows to the run's tables (made where missing) and sets the run's attributes, in a copy
-/// that then replaces the file: a reader sees the file before or after, never between, and a kill
-/// loses only this call. A lock beside the file keeps two jobs apart. Serial: rank 0 calls it.
-/// Throws Error(io, cannot_create, bad_data); the last also where the file holds something else
-/// than results, as the functions below do.
+/// Appends rows to the run's tables (created if missing) and sets the run's attributes, in a copy
+/// that then replaces the file: readers see the file before or after, never between, and a kill
+/// loses only this call. A lock file serialises concurrent jobs. Serial: rank 0 calls it. Throws
+/// Error(io, cannot_create, bad_data); bad_data also if the file holds anything but results, as do
+/// the functions below.
 void append_results(const std::string& file, const std::string& run,
                     const std::map<std::string, Value>& attributes,
                     const std::vector<TableRows>& tables);
 
-/// The same for a run that the file does not hold yet: returns the name it got, "matmul_0001". It
-/// is chosen under the lock: of two jobs at once each has a run of its own.
+/// As above, for a new run; returns its name, "matmul_0001". The name is chosen under the lock, so
+/// that concurrent jobs get different runs.
 [[nodiscard]] std::string append_new_run(const std::string& file, const std::string& workload,
                                          const std::map<std::string, Value>& attributes,
                                          const std::vector<TableRows>& tables);
 
-/// Throws Error(cannot_create) where nothing could be appended to the file, before there is
-/// anything to append: its folder, or the one in which that would be made, takes no files. Writes
+/// Throws Error(cannot_create) if nothing could be appended to the file, before there is anything
+/// to append: its directory, or the one in which that would be created, is not writable. Writes
 /// nothing.
 void require_place_for_results(const std::string& file);
 
-/// A run as it stands in a file.
+/// A run as stored in a file.
 struct Run {
   std::string name;
   std::map<std::string, Value> attributes;
   std::vector<TableRows> tables;
 };
 
-/// Every run of a results file. Serial; throws Error(bad_data, missing_input) on what is no such
-/// file.
+/// Returns every run of a results file. Throws Error(bad_data, missing_input) for other files.
+/// Serial.
 [[nodiscard]] std::vector<Run> read_runs(const std::string& file);
 
-/// Writes runs under their names, in the place of those that have them. As append_results.
+/// Writes runs under their names, replacing existing ones. As append_results.
 void replace_runs(const std::string& file, const std::vector<Run>& runs);
 
-/// A name for a new run of the workload beside runs of these names.
+/// Returns a name for a new run of the workload that is not among `names`.
 [[nodiscard]] std::string next_run_name(const std::vector<std::string>& names,
                                         const std::string& workload);
 
-/// The values of a text column of a table over all runs in the file, empty when there is no file.
+/// Returns the values of a text column of a table over all runs in the file; empty if the file does
+/// not exist.
 [[nodiscard]] std::vector<std::string> text_column(const std::string& file,
                                                    const std::string& table,
                                                    const std::string& column);

@@ -80,7 +80,7 @@ TableRows table_of(hid_t run, const std::string& name) {
   TableRows table{name, {}};
   const Handle group = open_group(run, name);
   for (const std::string& column : links_of(group)) {
-    if (column == "row") continue;  // counted anew wherever it is written
+    if (column == "row") continue;  // numbered anew by every write
     const Handle dataset(h5_check(H5Dopen2(group, column.c_str(), H5P_DEFAULT), ExitCode::bad_data,
                                   fmt::format("column '{}' of the results", column)),
                          H5Dclose);

@@ -1,5 +1,5 @@
 #pragma once
-// Where a slab of an array lies in a file: pure arithmetic.
+// Positions of a slab of an array in a file: arithmetic only.
 
 #include <span>
 
@@ -13,9 +13,9 @@ struct Runs {
   index_t first, length, count, distance;
 };
 
-/// Calls body(Runs) for a slab, a range a dimension, of an array of those extents, in the order of
-/// the slab's elements: from the last dimension, whole ones and one range make a run, the next
-/// range a group of runs, the others count groups. An empty slab has none.
+/// Calls body(Runs) for a slab, one range per dimension, of an array with these extents, in the
+/// order of the slab's elements: the trailing whole dimensions and one range more form a run, the
+/// next range a group of runs, the others enumerate groups. Makes no call for an empty slab.
 template <class Body>
 void for_each_runs(std::span<const index_t> extents, std::span<const layout::Range> slab,
                    Body&& body) {
@@ -23,7 +23,7 @@ void for_each_runs(std::span<const index_t> extents, std::span<const layout::Ran
     if (range.empty()) return;
   Runs runs{0, 1, 1, 1};
   std::size_t inner = slab.size();
-  index_t stride = 1;  // elements from one index of dimension inner - 1 to the next
+  index_t stride = 1;  // stride of dimension inner - 1, in elements
   for (bool whole = true; inner > 0 && whole; --inner) {
     const layout::Range range = slab[inner - 1];
     whole = range.size() == extents[inner - 1];

@@ -1,56 +1,57 @@
 #pragma once
-// Every name that appears in a file of ours, and the version of the whole.
+// All names in Tessera's files, and the versions of the formats.
 
 namespace tessera::io::schema {
 
 inline constexpr int version = 1;  // of a results file
 inline constexpr int output_version =
-    2;  // of an output file; before 2, single bytes were summed like others
+    2;  // of an output file; before 2, single bytes were summed like other elements
 
-// In an output file.
+// Output files.
 inline constexpr const char* group =
     "_tessera";  // attributes of the group: state, provenance, verdict
 inline constexpr const char* state = "state";
 inline constexpr const char* state_incomplete = "incomplete";
 inline constexpr const char* state_complete = "complete";
 inline constexpr const char* schema_version = "tessera_schema";
-inline constexpr const char* datasets = "datasets";  // what a run wrote there, a line each
-// In a file of others, to which datasets were added: there is this attribute of the group, and of
-// each run a group in it with what an output file has as attributes of the group itself.
+inline constexpr const char* datasets = "datasets";  // what a run wrote there, one per line
+// Foreign files to which datasets were added: the group has this attribute and, per run, a group
+// with what an output file has as attributes of the group itself.
 inline constexpr const char* guest = "added_to_a_file_of_others";
-inline constexpr const char* added = "added";  // _0001
-// Of an output that was stopped: what it is of, how to go on, the elements of each dataset that are
-// written.
+inline constexpr const char* added = "added";  // with a number: added_0001
+// Stopped outputs: the problem, the state to resume from, and the number of written elements of
+// each dataset.
 inline constexpr const char* stopped_problem = "stopped_problem";
 inline constexpr const char* stopped_state = "stopped_state";
 inline constexpr const char* stopped_written = "stopped_written";
 inline constexpr const char* stopped_over =
-    "stopped_over";  // the file of others that it is a copy of
-inline constexpr const char* checksum = "tessera_checksum";  // attribute of every dataset of ours
+    "stopped_over";  // state of the foreign file that it is a copy of
+inline constexpr const char* checksum =
+    "tessera_checksum";  // attribute of every dataset written by Tessera
 
-// In a results file: one group a run, inside it tables as groups of columns of equal length.
+// Results files: one group per run, in it tables as groups of columns of equal length.
 inline constexpr const char* samples = "samples";  // a row is one repetition
 inline constexpr const char* phases = "phases";  // a row is one phase of one repetition on one rank
-inline constexpr const char* files =
-    "files";  // a row is what one rank read and wrote in one repetition beside its phases
+inline constexpr const char* files = "files";    // a row is what one rank read and wrote in one
+                                                 // repetition, concurrently with its phases
 inline constexpr const char* wall = "wall";  // a row is one phase of a process, from its start to
                                              // the end of the run: they add up to its wall time
 inline constexpr const char* timeline =
-    "timeline";  // with --timeline, a row is one stay of a rank in a phase
+    "timeline";  // with --timeline, a row is one interval of a rank in a phase
 inline constexpr const char* device_timeline =
-    "device_timeline";  // a row is one stay of a transfer or kernel on a GPU, in the last
+    "device_timeline";  // a row is one interval of a transfer or kernel on a GPU, in the last
                         // repetition
 inline constexpr const char* ranks = "ranks";      // a row is one rank
 inline constexpr const char* summary = "summary";  // a row is one configuration
 inline constexpr const char* machine = "machine";  // a row is one measured ceiling
 inline constexpr const char* scalability =
-    "scalability";  // a row is one kernel as it forks for so many processors: work, span, bounds,
+    "scalability";  // a row is one kernel as forked for a number of processors: work, span, bounds,
                     // speed-up
 inline constexpr const char* counters =
-    "counters";  // a row is one repetition: what the hardware counted, or -1: what a simulator says
+    "counters";  // a row is one repetition (hardware counts), or -1 (the counts of a simulator)
 inline constexpr const char* simulated =
-    "simulated";  // a row is one configuration: misses as simulators count
-// In a results file of locality; the column `point` tells rows of one traced run.
+    "simulated";  // a row is one configuration: simulated misses
+// Results files of locality; the column `point` identifies the rows of one traced run.
 inline constexpr const char* points = "points";  // a row is one traced kernel on one problem
 inline constexpr const char* curves =
     "curves";  // a row is the LRU misses of an array at one cache size
@@ -58,12 +59,12 @@ inline constexpr const char* ideal = "ideal";  // a row is the misses of the ide
 inline constexpr const char* caches =
     "caches";  // a row is one array in one cache of a given geometry
 inline constexpr const char* marks = "marks";  // a row is one access of a space-time diagram
-inline constexpr const char* stays = "stays";  // a row is the stay of a line in the cache
+inline constexpr const char* stays = "stays";  // a row is one residence of a line in the cache
 inline constexpr const char* density =
-    "density";  // a row is one cell of a space-time diagram in bins
+    "density";                                   // a row is one cell of a binned space-time diagram
 inline constexpr const char* arrays = "arrays";  // a row is one array of a space-time diagram
 inline constexpr const char* gpu =
-    "gpu";  // a row is the sectors of an array that a CUDA kernel asks for
+    "gpu";  // a row is the sectors of an array that a CUDA kernel requests
 inline constexpr const char* recursion_levels =
     "recursion_levels";                          // a row is one level of the recursion
 inline constexpr const char* series = "series";  // a row is one quantity of a field after one step

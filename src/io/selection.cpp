@@ -65,7 +65,7 @@ std::vector<layout::Range> resolve(const Selection& selection, const std::vector
     const auto from_end = [&](index_t bound) { return bound < 0 ? bound + extent : bound; };
     const index_t begin = from_end(pick.begin);
     const index_t end = pick.is_index
-                            ? std::min(begin, extent) + 1  // of a huge index none is the next
+                            ? std::min(begin, extent) + 1  // avoids overflow for a huge index
                         : pick.to_the_end ? extent
                                           : from_end(pick.end);
     const std::string wanted =

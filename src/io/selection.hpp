@@ -1,5 +1,5 @@
 #pragma once
-// A part of a dataset, as numpy writes it: "/A[0:1000,50:]".
+// Parts of datasets in numpy's notation: "/A[0:1000,50:]".
 
 #include <string>
 #include <string_view>
@@ -9,28 +9,28 @@
 
 namespace tessera::io {
 
-/// What is taken of one dimension. Bounds below 0 count from the end.
+/// The selection along one dimension. Negative bounds count from the end.
 struct Pick {
   index_t begin = 0, end = 0;
   bool to_the_end = true;
-  bool is_index = false;  ///< the dimension itself goes
+  bool is_index = false;  ///< the dimension is dropped
 };
 
-/// The leading dimensions' picks; those behind them are whole. Empty: everything.
+/// The picks of the leading dimensions; the others are whole. Empty: everything.
 using Selection = std::vector<Pick>;
 
-/// Cuts "[...]" off the end of path and returns what it says. A path without brackets at its end,
-/// or with other characters in them than a selection has, stays as it is. Throws Error(usage) for
-/// one that makes no sense ("[1:2:3]", "[:,]").
+/// Removes "[...]" from the end of path and returns its selection. A path without brackets at its
+/// end, or with characters in them that selections do not have, is not changed. Throws Error(usage)
+/// for an invalid selection ("[1:2:3]", "[:,]").
 [[nodiscard]] Selection cut_selection(std::string& path);
 
-/// The ranges of a dataset of those extents. Throws Error(usage) where a pick lies outside or a
-/// dimension is missing; `name` is the dataset's, for the message.
+/// Returns the ranges for a dataset with these extents. Throws Error(usage) if a pick is out of
+/// bounds or the dataset has fewer dimensions; `name` is the dataset's, for the message.
 [[nodiscard]] std::vector<layout::Range> resolve(const Selection& selection,
                                                  const std::vector<index_t>& extents,
                                                  const std::string& name);
 
-/// Of a value a dimension those that stay.
+/// Returns, of one value per dimension, those of the dimensions that remain.
 [[nodiscard]] std::vector<index_t> kept(const Selection& selection,
                                         const std::vector<index_t>& values);
 

@@ -1,4 +1,4 @@
-// Blocks of datasets.
+// Reads of blocks of datasets.
 
 #include <fmt/format.h>
 
@@ -17,9 +17,10 @@ namespace {
 
 constexpr index_t page = 4096;
 
-/// The library reads every run of a contiguous dataset that is shorter than its sieve buffer (64
-/// KiB) through that buffer, whole: many times the data where runs of a few pages lie far apart.
-/// Those go past it.
+/// Returns the access list for runs of this length. The library reads every run of a contiguous
+/// dataset that is shorter than its sieve buffer (64 KiB) through that buffer, as a whole: many
+/// times the data if runs of a few pages are far apart. Runs of at least a page therefore bypass
+/// it.
 Handle access_for(index_t run_bytes) {
   Handle access(h5_check(H5Pcreate(H5P_FILE_ACCESS), ExitCode::internal, "H5Pcreate"), H5Pclose);
   if (run_bytes >= page)
@@ -33,7 +34,7 @@ std::vector<index_t> extents_of(hid_t space) {
   return {extents.begin(), extents.end()};
 }
 
-/// A slab of what the name selects as a slab of the dataset.
+/// Converts a slab of the name's selection to one of the dataset.
 Ranges in_dataset(const DatasetName& name, const std::vector<index_t>& extents,
                   std::span<const layout::Range> slab) {
   Ranges whole = resolve(name.selection, extents, name.text());
@@ -87,7 +88,7 @@ void will_read(const DatasetName& name, std::span<const layout::Range> slab) {
   const RawFile raw(std::filesystem::canonical(name.file), RawFile::Mode::read);
   for_each_runs(info.shape, part, [&](const Runs& runs) {
     if (runs.length * info.element_bytes < page)
-      return;  // more calls than the device would take requests
+      return;  // more calls than the device would have requests
     for (index_t r = 0; r < runs.count; ++r) {
       raw.will_read(
           static_cast<index_t>(offset) + (runs.first + r * runs.distance) * info.element_bytes,
@@ -98,7 +99,7 @@ void will_read(const DatasetName& name, std::span<const layout::Range> slab) {
 
 namespace {
 
-/// put(row of the box, its values) for a box of what is no stored number but a value made of one.
+/// Calls put(row of the box, its values) for a box of values unpacked from stored numbers.
 template <class T, class Put>
 void each_row_of_values(const DatasetName& name, const layout::Box& box, const Put& put) {
   if (box.empty()) return;
@@ -144,7 +145,7 @@ void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to)
     const Handle type = complex_form(name, index_t{sizeof(T)});
     return read_slab(name, slab, {type, to.data, index_t{sizeof(T)}, to.ld});
   }
-  // Real numbers go to the ends of their rows, which then spread them over themselves.
+  // Reads real numbers to the ends of their rows, then expands them in place.
   auto* const parts = reinterpret_cast<Real<T>*>(to.data);
   read_slab(
       name, slab,

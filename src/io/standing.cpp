@@ -16,12 +16,11 @@
 namespace tessera::io {
 namespace {
 
-/// The links of an output of ours, and what else there is.
+/// The contents of an output of Tessera, and whether there is anything else.
 struct Contents {
-  std::set<std::string>
-      written;  // the datasets that the run names; none in those of earlier versions
-  std::vector<std::string> groups;     // without a slash at the end
-  std::set<std::string> with_content;  // groups that something of ours lies in
+  std::set<std::string> written;       // the datasets that the run names; empty in earlier versions
+  std::vector<std::string> groups;     // without a trailing slash
+  std::set<std::string> with_content;  // groups that contain objects of Tessera
   bool others = false;
 };
 
@@ -29,7 +28,7 @@ bool lies_below(std::string_view path, std::string_view group) {
   return path.starts_with(group) && (path.size() == group.size() || path[group.size()] == '/');
 }
 
-/// Whether a dataset is one that a run wrote: itself, a scale of it, or part of its image.
+/// Returns whether a run wrote the dataset: as its output, a scale of it, or part of its image.
 bool is_of_run(hid_t dataset, const std::string& path, const Contents& contents) {
   const bool summed = has_attribute(dataset, schema::checksum);
   if (lies_below(path, "/VTKHDF/Steps")) return true;
@@ -57,7 +56,7 @@ herr_t look_at(hid_t file, const char* name, const H5L_info_t* info, void* data)
   return 0;
 }
 
-/// Of a file that has our group.
+/// Returns whether a file with Tessera's group has foreign content.
 bool holds_others(hid_t file, const std::string& name) {
   const Handle group(
       h5_check(H5Gopen2(file, schema::group, H5P_DEFAULT), ExitCode::cannot_create, name),

@@ -1,5 +1,5 @@
 #pragma once
-// What stands under the name of an output before it is written.
+// Classification of the file that exists at an output's path before it is written.
 
 #include <string>
 
@@ -7,13 +7,13 @@ namespace tessera::io {
 
 enum class Standing {
   nothing,
-  ours,    ///< an output of ours and nothing else, or a file without a byte
-  others,  ///< an HDF5 file that holds something else, too
+  ours,    ///< an output of Tessera and nothing else, or an empty file
+  others,  ///< an HDF5 file with foreign content
 };
 
-/// Looks through all of a file, behind symbolic links. Throws Error(cannot_create) where it is no
-/// HDF5 file, cannot be read, or holds results, Error(io) where somebody writes to it. A damaged
-/// file can crash the HDF5 library (probe.hpp has the call that survives it).
+/// Classifies a file by all of its content, following symbolic links. Throws Error(cannot_create)
+/// if it is not an HDF5 file, cannot be read, or holds results, Error(io) if another program writes
+/// to it. A damaged file can crash the HDF5 library; probe_output() (probe.hpp) survives that.
 [[nodiscard]] Standing standing_of(const std::string& file);
 
 }  // namespace tessera::io

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How to come by a filter: h5repack without its plugin drops the dataset, and says nothing.
+/// Returns how to obtain a filter. (h5repack without its plugin silently drops the dataset.)
 std::string advice_for(H5Z_filter_t filter) {
   constexpr H5Z_filter_t lzf = 32000, szip = 4;
   if (filter == lzf)
@@ -29,7 +29,8 @@ std::string advice_for(H5Z_filter_t filter) {
          "print(hdf5plugin.PLUGIN_PATH)')";
 }
 
-/// What compressed the chunks, or the library says no more than that it found no plugin.
+/// Throws Error(bad_data) naming a missing filter; the library would only report that it found no
+/// plugin.
 void require_known_filters(hid_t creation, const std::string& name) {
   for (int f = 0; f < H5Pget_nfilters(creation); ++f) {
     std::array<char, 64> called{};
@@ -46,8 +47,8 @@ void require_known_filters(hid_t creation, const std::string& name) {
   }
 }
 
-/// Where the library looks for a raw file of a dataset that lies in that file: in the folder of
-/// HDF5_EXTFILE_PREFIX, else here.
+/// Returns where the library opens a raw file of a dataset in file `of`: in the directory
+/// HDF5_EXTFILE_PREFIX, otherwise relative to the working directory.
 std::string place_of_raw(const std::string& raw, const std::string& of) {
   const char* const variable = std::getenv("HDF5_EXTFILE_PREFIX");
   std::string prefix = variable == nullptr ? "" : variable;
@@ -70,7 +71,7 @@ void require_raw_files(hid_t dataset, hid_t creation, const DatasetName& name) {
                                 &offset, &bytes),
                 ExitCode::bad_data, name.text());
     const std::string place = place_of_raw(raw.data(), home_of(dataset));
-    const hsize_t wanted = std::min(left, bytes);  // H5F_UNLIMITED is the largest
+    const hsize_t wanted = std::min(left, bytes);  // H5F_UNLIMITED is the largest value
     std::error_code error;
     const auto size = fs::file_size(place, error);
     require(

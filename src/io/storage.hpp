@@ -1,24 +1,24 @@
 #pragma once
-// What else it takes to read a dataset: filters of its chunks, raw files beside its own, files of
-// which a virtual one is made.
+// What else a dataset needs to be read: filters of its chunks, raw files (external storage), and
+// the sources of a virtual one.
 
 #include "io/dataset.hpp"
 
 namespace tessera::io {
 
-/// Throws where the library would give zeros or no reason for what it does not have:
-/// Error(bad_data) for a filter and for raw files (external storage) that are too short,
-/// Error(missing_input) for raw files and sources of virtual datasets that are not there. `depth`
-/// counts virtual datasets over virtual ones. creation: the list that the dataset was created with.
+/// Throws if the library would return zeros, or fail without a reason, for something that it lacks:
+/// Error(bad_data) for filters, and for raw files that are too short; Error(missing_input) for
+/// missing raw files and sources of virtual datasets. `depth` counts virtual datasets over virtual
+/// ones. creation: the dataset's creation property list.
 void require_readable(hid_t dataset, hid_t creation, const DatasetName& name, int depth = 0);
 
-/// Checks that the chunks of a dataset without filters have the bytes of a chunk each: HDF5 1.10
-/// takes their lengths from the file and reads past a shorter buffer. Visits the index of the
-/// chunks twice. Does nothing for other layouts. Throws Error(bad_data).
+/// Throws Error(bad_data) unless the chunks of a dataset without filters each have the bytes of a
+/// chunk: HDF5 1.10 takes their lengths from the file and reads past a shorter buffer. Visits the
+/// chunk index twice. No effect for other layouts.
 void require_whole_chunks(hid_t dataset, hid_t creation, const DatasetName& name);
 
-/// Throws Error(missing_input) unless every mapping of a virtual dataset can be read whole from its
-/// source, and what is mapped to none has a fill value that somebody chose.
+/// Throws Error(missing_input) unless every mapping of a virtual dataset can be read completely
+/// from its source, and unmapped parts have a user-defined fill value.
 void require_sources(hid_t dataset, hid_t creation, const DatasetName& name, int depth);
 
 }  // namespace tessera::io

@@ -49,7 +49,7 @@ std::optional<index_t> StoredKey::offset() const {
 }
 
 void StoredKey::convert(const std::byte* rows, index_t n, std::byte* to) const {
-  constexpr index_t piece_bytes = index_t{128} << 10;  // of a cache
+  constexpr index_t piece_bytes = index_t{128} << 10;  // fits in a cache
   const index_t from = size_of(stored_), wanted = size_of(wanted_), widest = std::max(from, wanted);
   const index_t at_once =
       std::max<index_t>(1, piece_bytes / std::max<index_t>(1, elements_ * widest));

@@ -7,10 +7,10 @@
 namespace tessera::io {
 namespace {
 
-constexpr index_t cached_bytes = index_t{256} << 10;  // part of a second-level cache
-constexpr index_t close_bytes = index_t{32} << 10;    // and of a first-level one
+constexpr index_t cached_bytes = index_t{256} << 10;  // part of an L2 cache
+constexpr index_t close_bytes = index_t{32} << 10;    // part of an L1 cache
 
-/// f(some), a few elements after the other, groups of them at once.
+/// Calls f(some) for consecutive blocks of elements, each of whole groups.
 template <class F>
 void in_blocks(index_t block_bytes, const StoredElements& stored, layout::Range elements,
                index_t group, const F& f) {

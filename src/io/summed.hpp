@@ -1,6 +1,6 @@
 #pragma once
-// Elements on their way to a file, or as they lie in it, and what they contribute to the checksum
-// of their dataset: few enough at a time for a cache to hold them in between.
+// Reads and writes of elements that compute their contribution to the dataset's checksum, in blocks
+// that stay in cache between the two.
 
 #include <cstdint>
 #include <functional>
@@ -12,27 +12,26 @@
 
 namespace tessera::io {
 
-/// Elements of some size in a file, the first of all at a byte.
+/// Elements of one size in a file, and the offset of the first.
 struct StoredElements {
   const RawFile& file;
   index_t offset;
   index_t element_bytes;
 };
 
-/// Is told of what is on its way, groups of so many elements after the other, while a cache holds
-/// them.
+/// Called with elements that are being written, in multiples of `elements`, while they are in
+/// cache.
 struct Onlooker {
   index_t elements = 1;
   std::function<void(std::span<const std::byte>)> look = nullptr;
 };
 
-/// Writes whole elements, from element `first` on. Returns their checksum. Throws Error(io,
+/// Writes whole elements from element `first` on; returns their checksum. Throws Error(io,
 /// cannot_create).
 [[nodiscard]] std::uint64_t write_summed(const StoredElements& to, index_t first,
                                          std::span<const std::byte> data,
                                          const Onlooker& onlooker = {});
-/// The checksum of some elements as the file has them, by way of a buffer of any size. Throws
-/// Error(io).
+/// Returns the checksum of elements in the file; the buffer may have any size. Throws Error(io).
 [[nodiscard]] std::uint64_t sum_stored(const StoredElements& from, layout::Range elements,
                                        std::vector<std::byte>& buffer);
 

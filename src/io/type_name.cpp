@@ -12,7 +12,7 @@
 namespace tessera::io {
 namespace {
 
-constexpr unsigned most_members = 4;  // that are told
+constexpr unsigned most_members = 4;  // that are listed
 
 std::string list_of_members(hid_t type) {
   const auto count = static_cast<unsigned>(std::max(0, H5Tget_nmembers(type)));

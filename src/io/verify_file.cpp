@@ -20,7 +20,7 @@ herr_t collect_datasets(hid_t, const char* name, const H5O_info_t* info, void* l
   return 0;
 }
 
-/// Bytes that it takes to read a piece of so many rows.
+/// Returns the bytes needed to read a piece of `rows` rows.
 index_t bytes_of_piece(hid_t dataset, const DatasetInfo& info, index_t rows, index_t row_bytes) {
   index_t chunks = info.chunk.empty() ? 0 : ceil_div(rows, info.chunk[0]) + 1;
   for (std::size_t d = 1; d < info.chunk.size(); ++d) {
@@ -30,8 +30,8 @@ index_t bytes_of_piece(hid_t dataset, const DatasetInfo& info, index_t rows, ind
   return bytes_to_read(dataset, info, chunks, rows * row_bytes);
 }
 
-/// The checksum of the whole dataset as outputs of that version have it, read along the first
-/// dimension in pieces of about 64 MiB, unconverted.
+/// Returns the checksum of the whole dataset, as defined for outputs of that version; reads it
+/// along the first dimension in pieces of about 64 MiB, unconverted.
 std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const DatasetName& name,
                                index_t version, const std::function<void(index_t)>& step) {
   const auto checksum_of = version < 2 ? checksum_version1 : checksum;
@@ -92,8 +92,8 @@ FileCheck check_file(const std::string& file, const std::function<void(index_t)>
               "'{}' was written by a newer Tessera (version {} of its outputs; this one knows {})",
               file, version, schema::output_version));
   std::vector<std::string> paths;
-  // By order of creation: a dataset is met under the name it was made with before its hard links.
-  // Files of others, to which datasets were added, may not know it.
+  // In creation order, so that a dataset is found by its original name before its hard links.
+  // Foreign files to which datasets were added may not track that order.
   bool walked = false;
   for (const H5_index_t order : {H5_INDEX_CRT_ORDER, H5_INDEX_NAME}) {
     paths.clear();

@@ -1,5 +1,5 @@
 #pragma once
-// Is a file one of ours, complete, and does it match its checksums?
+// Verification of a file: written by Tessera, complete, and equal to its checksums.
 
 #include <functional>
 #include <string>
@@ -22,14 +22,14 @@ struct FileCheck {
   std::vector<DatasetCheck> datasets;
 };
 
-/// Re-hashes every dataset of ours in the file. Throws Error: 66 when it is not there, 65 when it
-/// is no HDF5 file, damaged, or not written by Tessera. `step` is called before each piece of a
-/// dataset is read, with the bytes that this takes (bytes_to_read); a file that is damaged can
-/// crash or hang the HDF5 library in between (probe.hpp has the call that survives it).
+/// Recomputes the checksum of every dataset in the file that Tessera wrote. Throws Error: 66 if the
+/// file does not exist, 65 if it is damaged, not an HDF5 file or not written by Tessera. Calls
+/// `step` before each piece of a dataset is read, with the bytes that this needs (bytes_to_read). A
+/// damaged file can crash or hang the HDF5 library; check_file_apart() (probe.hpp) survives that.
 [[nodiscard]] FileCheck check_file(const std::string& file,
                                    const std::function<void(index_t)>& step);
 
-/// The check as text and back, for other processes.
+/// Convert the check to text and back, for other processes.
 [[nodiscard]] std::string to_text(const FileCheck& check);
 [[nodiscard]] FileCheck parse_check(const std::string& text);
 

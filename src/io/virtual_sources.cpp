@@ -1,5 +1,5 @@
-// Whether all that a virtual dataset is made of can be read: the library gives the fill value,
-// zeros where nobody chose one, for whatever it does not find, without a word.
+// Checks of the sources of virtual datasets: for anything that it does not find, the library
+// silently returns the fill value, by default zero.
 
 #include <fmt/format.h>
 
@@ -16,9 +16,9 @@
 namespace tessera::io {
 namespace {
 
-constexpr int most_depth = 16;  // of virtual datasets over virtual ones; one over itself has no end
+constexpr int most_depth = 16;  // of nested virtual datasets; detects cycles
 constexpr std::size_t most_united =
-    1000;  // mappings whose union is formed, which takes the library long
+    1000;  // mappings whose union is computed, which is slow in the library
 
 using Extents = std::vector<hsize_t>;
 
@@ -28,14 +28,14 @@ Extents extents_of(hid_t space) {
   return extents;
 }
 
-/// Positions that are taken along one dimension.
+/// The positions that are selected along one dimension.
 struct Pattern {
   hsize_t start = 0, stride = 1, count = 1, block = 1;
 
   [[nodiscard]] bool is_unlimited() const {
     return count == H5S_UNLIMITED || block == H5S_UNLIMITED;
   }
-  /// Those before `extent`.
+  /// Returns the number of positions before `extent`.
   [[nodiscard]] hsize_t before(hsize_t extent) const {
     if (extent <= start) return 0;
     const hsize_t length = extent - start;
@@ -43,13 +43,13 @@ struct Pattern {
     return std::min(count, length / stride) * block +
            (length / stride < count ? std::min(block, length % stride) : 0);
   }
-  /// Blocks that begin before `extent`.
+  /// Returns the number of blocks that begin before `extent`.
   [[nodiscard]] hsize_t blocks_before(hsize_t extent) const {
     return extent <= start ? 0 : (extent - start - 1) / stride + 1;
   }
 };
 
-/// A selection as a pattern a dimension; nothing where it is no such one.
+/// Returns a selection as one pattern per dimension; none if it is not regular.
 std::optional<std::vector<Pattern>> patterns_of(hid_t space) {
   if (H5Sget_select_type(space) != H5S_SEL_HYPERSLABS || H5Sis_regular_hyperslab(space) <= 0)
     return std::nullopt;
@@ -70,8 +70,8 @@ std::optional<std::size_t> unlimited_dimension(
   return std::nullopt;
 }
 
-/// Where the library looks for a source's file, in its order. `of`: the file that the virtual
-/// dataset lies in.
+/// Returns the paths at which the library searches for a source's file, in order. `of`: the file
+/// that contains the virtual dataset.
 std::vector<std::string> places_of(const std::string& source, const std::string& of) {
   namespace fs = std::filesystem;
   const bool is_absolute = fs::path(source).is_absolute();
@@ -90,7 +90,7 @@ std::vector<std::string> places_of(const std::string& source, const std::string&
   return places;
 }
 
-/// "%b" is the number of a block, "%%" a percent sign.
+/// Expands a name: "%b" is the number of a block, "%%" a percent sign.
 std::string name_of_block(const std::string& pattern, hsize_t block) {
   std::string name;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -155,7 +155,7 @@ class VirtualDataset {
             name_.text(), source, reason));
   }
 
-  /// The extents of a source. Throws where it cannot be read.
+  /// Returns the extents of a source. Throws Error if it cannot be read.
   const Extents& source_extents(const std::string& file, const std::string& path) {
     const std::string source = file + ":" + path;
     const auto known = sources_.find(source);
@@ -184,7 +184,7 @@ class VirtualDataset {
       if (!file_exists(place)) continue;
       try {
         return open_file(place);
-      } catch (const Error& error) {  // then the library goes on, too
+      } catch (const Error& error) {  // the library continues, too
         if (reason.empty()) reason = error.what();
       }
     }
@@ -202,7 +202,7 @@ class VirtualDataset {
     const auto to = patterns_of(target);
     const auto open_end = unlimited_dimension(to);
     const bool is_many =
-        open_end && !unlimited_dimension(patterns_of(from));  // a source for each block
+        open_end && !unlimited_dimension(patterns_of(from));  // one source per block
     const hsize_t blocks = is_many ? (*to)[*open_end].blocks_before(extents_[*open_end]) : 1;
     const hsize_t wanted = open_end ? (*to)[*open_end].before(extents_[*open_end])
                                     : static_cast<hsize_t>(H5Sget_select_npoints(target));
@@ -217,8 +217,8 @@ class VirtualDataset {
     }
   }
 
-  /// Whether a source of those extents has what is selected of it; `wanted`: elements of the
-  /// mapping, of one without an end positions along its open dimension.
+  /// Returns whether a source with these extents contains its selection; `wanted`: elements of the
+  /// mapping, or for an unlimited one positions along its unlimited dimension.
   static bool holds(const Extents& extents, hid_t from, hsize_t wanted) {
     const H5S_sel_type selected = H5Sget_select_type(from);
     if (selected == H5S_SEL_NONE) return true;
@@ -244,7 +244,7 @@ class VirtualDataset {
     return true;
   }
 
-  /// Whether elements are left that no mapping names.
+  /// Returns whether elements remain that no mapping covers.
   [[nodiscard]] bool leaves_gaps(std::size_t count) const {
     const auto all = static_cast<hsize_t>(H5Sget_simple_extent_npoints(space_));
     hsize_t named = 0;

@@ -21,7 +21,7 @@ class AgreedError : public Error {
 
 /// Runs `work` (local: no communication inside) on every rank; if it fails anywhere, every rank
 /// throws AgreedError with the message of the lowest failing rank among those with the highest exit
-/// code. name is the phase (a literal).  Collective.
+/// code. name is the phase (a literal). Collective.
 void together(const Communicator& comm, const char* name, const std::function<void()>& work);
 
 /// Runs `work` that depends only on values equal on all ranks, and hence fails on all or none; on
