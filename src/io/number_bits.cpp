@@ -12,7 +12,8 @@
 namespace tessera::io {
 namespace {
 
-constexpr std::size_t kept_bits = 120;  // of a mantissa; the other eight of 128 are for carries
+constexpr std::size_t kept_bits =
+    120;  // of a mantissa, which leaves eight of 128 bits for arithmetic
 
 using Bytes = std::array<std::uint8_t, most_number_bytes>;
 

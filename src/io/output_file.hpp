@@ -44,7 +44,7 @@ class OutputFile {
   /// space is insufficient, 74 if another program writes to it. Collective.
   OutputFile(const mpi::Communicator& comm, std::string file,
              const std::vector<DatasetSpec>& datasets, Existing existing, Sync sync = Sync::on);
-  /// As above, but resumes from what keep() left of the same problem, if anything.
+  /// As above, but resumes from the file that keep() left for the same problem, if any.
   OutputFile(const mpi::Communicator& comm, std::string file,
              const std::vector<DatasetSpec>& datasets, Existing existing,
              const std::string& problem);
@@ -67,9 +67,9 @@ class OutputFile {
   void read_slab(std::size_t dataset, std::span<const layout::Range> slab,
                  std::span<std::byte> data) const;
 
-  /// Syncs what this rank wrote to the device and concurrently reads it back, from wherever the
-  /// system holds it, in `threads` threads, and compares checksums. Throws Error(io,
-  /// cannot_create). Local.
+  /// Syncs this rank's data to the device and concurrently reads it back, from wherever the system
+  /// holds it, in `threads` threads, and compares checksums. Throws Error(io, cannot_create).
+  /// Local.
   void check_written(ReadBack amount, int threads = 1);
 
   /// Syncs all data to the device, checks that all elements were written (Error(internal)), writes
@@ -78,8 +78,8 @@ class OutputFile {
   /// published: the caller drops the partial file. Collective.
   void publish(const std::function<void(hid_t group)>& annotate);
 
-  /// Leaves what was written, if anything, in a hidden file next to the final name, with the state
-  /// from which to resume. Collective.
+  /// Keeps the written data, if any, in a hidden file next to the final name, with the state from
+  /// which to resume. Collective.
   void keep(const std::string& problem, const std::string& state);
   /// Returns the state that keep() stored next to this name for the same problem; empty if it did
   /// not. Local.
@@ -138,7 +138,7 @@ class OutputFile {
   std::string found_;             // state of the existing file, on rank 0
   std::vector<Dataset> datasets_;
   std::vector<Written> written_;
-  bool synced_ = true;  // what this rank wrote is on the device
+  bool synced_ = true;  // this rank's data is on the device
   bool published_ = false;
 };
 

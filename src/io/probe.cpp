@@ -170,7 +170,7 @@ Error error_of_signal(const DatasetName& name, int signal) {
   }
 }
 
-/// Returns the child's answer; throws its error, or the one that its death implies.
+/// Returns the child's answer; throws its error, or the error that its termination implies.
 std::string ask_child(const DatasetName& name, const char* how) {
   const Child child = run_child(name, how);
   require(!child.timed_out, ExitCode::io,

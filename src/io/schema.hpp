@@ -14,9 +14,10 @@ inline constexpr const char* state = "state";
 inline constexpr const char* state_incomplete = "incomplete";
 inline constexpr const char* state_complete = "complete";
 inline constexpr const char* schema_version = "tessera_schema";
-inline constexpr const char* datasets = "datasets";  // what a run wrote there, one per line
+inline constexpr const char* datasets =
+    "datasets";  // paths of the datasets that a run wrote there, one per line
 // Foreign files to which datasets were added: the group has this attribute and, per run, a group
-// with what an output file has as attributes of the group itself.
+// with the attributes that an output file has in the group itself.
 inline constexpr const char* guest = "added_to_a_file_of_others";
 inline constexpr const char* added = "added";  // with a number: added_0001
 // Stopped outputs: the problem, the state to resume from, and the number of written elements of
@@ -32,8 +33,8 @@ inline constexpr const char* checksum =
 // Results files: one group per run, in it tables as groups of columns of equal length.
 inline constexpr const char* samples = "samples";  // a row is one repetition
 inline constexpr const char* phases = "phases";  // a row is one phase of one repetition on one rank
-inline constexpr const char* files = "files";    // a row is what one rank read and wrote in one
-                                                 // repetition, concurrently with its phases
+inline constexpr const char* files =
+    "files";  // a row is the file traffic of one rank in one repetition, concurrent with its phases
 inline constexpr const char* wall = "wall";  // a row is one phase of a process, from its start to
                                              // the end of the run: they add up to its wall time
 inline constexpr const char* timeline =

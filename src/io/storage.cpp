@@ -47,8 +47,8 @@ void require_known_filters(hid_t creation, const std::string& name) {
   }
 }
 
-/// Returns where the library opens a raw file of a dataset in file `of`: in the directory
-/// HDF5_EXTFILE_PREFIX, otherwise relative to the working directory.
+/// Returns the path at which the library opens a raw file of a dataset in file `of`: in the
+/// directory HDF5_EXTFILE_PREFIX, otherwise relative to the working directory.
 std::string place_of_raw(const std::string& raw, const std::string& of) {
   const char* const variable = std::getenv("HDF5_EXTFILE_PREFIX");
   std::string prefix = variable == nullptr ? "" : variable;

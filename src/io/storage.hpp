@@ -1,6 +1,6 @@
 #pragma once
-// What else a dataset needs to be read: filters of its chunks, raw files (external storage), and
-// the sources of a virtual one.
+// Prerequisites of reading a dataset: filters of its chunks, raw files (external storage), and the
+// sources of a virtual one.
 
 #include "io/dataset.hpp"
 

@@ -16,7 +16,7 @@ class StoredKey {
   /// strings padded with zeros; the same as from read_numbers and read_bytes.
   StoredKey(const std::string& file, const Column& column, std::optional<Element> number,
             layout::Range bytes);
-  /// Keys that tell whether numbers are missing: 1 or 0, as u32.
+  /// Keys that flag missing numbers: 1 if missing, otherwise 0, as u32.
   StoredKey(const std::string& file, const Column& column, std::shared_ptr<const Packing> missing);
 
   /// Returns the bytes of a whole row of the dataset.

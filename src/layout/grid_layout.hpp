@@ -40,8 +40,8 @@ struct GridRequest {
 };
 
 /// Returns the grid of most ranks (at most request.ranks) in which every range of a cut dimension
-/// is at least as long as the depth of the halo; among those the one with the smallest maximal
-/// halo, then the one that cuts slow dimensions.
+/// is at least as long as the depth of the halo; ties are resolved by the smallest maximal halo,
+/// then by cuts of slow dimensions.
 [[nodiscard]] GridLayout choose_grid(const GridRequest& request);
 /// Returns a one-dimensional grid of all ranks along the dimension that is longest relative to its
 /// halo, with shares proportional to the weights but not shorter than the depth of the halo; none

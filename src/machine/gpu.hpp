@@ -48,8 +48,8 @@ struct Gpus {
 /// to the CPU needs an explanation. `root` is the prefix of sys/ and dev/.
 [[nodiscard]] bool shows_gpu_hardware(const std::string& root = "/");
 
-/// Returns the leading dimension (elements) of rows of `cols` elements on a device, where rows
-/// begin at multiples of 16 bytes.
+/// Returns the leading dimension (elements) of rows of `cols` elements on a device; rows begin at
+/// multiples of 16 bytes.
 [[nodiscard]] constexpr index_t device_ld(index_t cols, index_t element_bytes) {
   const index_t divides =
       element_bytes & -element_bytes;  // largest power of two that divides element_bytes

@@ -21,7 +21,8 @@ class Nccl {
   using Id = std::array<char, 128>;
   [[nodiscard]] static Id make_id();
 
-  /// Collective; takes some tenths of a second. Throws Error(internal) with the library's message.
+  /// Joins the communicator; takes some tenths of a second. Throws Error(internal) with the
+  /// library's message. Collective.
   Nccl(const Id& id, int rank, int ranks);
   ~Nccl();
   Nccl(const Nccl&) = delete;

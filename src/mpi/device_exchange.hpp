@@ -51,7 +51,8 @@ class PeerMemory {
   PeerMemory(const DeviceExchange& exchange, index_t bytes);
   PeerMemory(PeerMemory&& other) noexcept;
   PeerMemory& operator=(PeerMemory&& other) noexcept;
-  /// Collective, unless an exception unknown to the other ranks is propagating.
+  /// Unmaps and frees the memory. Collective, unless an exception unknown to the other ranks is
+  /// propagating.
   ~PeerMemory();
 
   [[nodiscard]] std::byte* data() const { return own_.data(); }

@@ -9,8 +9,8 @@ namespace device = machine::device;
 
 constexpr int tag = 203;
 
-/// Staged strips occupy both directions of the bus several times, for more than a millisecond each;
-/// NCCL's have a start-up cost of some 20 microseconds.
+/// Staged strips fill both directions of the bus several times per millisecond; messages of NCCL
+/// have a start-up cost of some 20 microseconds.
 constexpr index_t staged_strip = index_t{8} << 20, nccl_strip = index_t{64} << 20;
 /// The maximal memory of all slots of a rank, on the node or the device.
 constexpr index_t most_slots = index_t{512} << 20;

@@ -14,7 +14,7 @@ namespace tessera::mpi {
 
 class DeviceMessages {
  public:
-  /// nccl may be nullptr for other transports than nccl. ipc has no messages: strips are staged.
+  /// Requires nccl for the transport nccl only. ipc has no messages: strips are staged.
   DeviceMessages(const Communicator& comm, DeviceWay way, machine::Nccl* nccl);
 
   /// Exchanges pieces in strips of at most strip_bytes; 0: by the transport. See DeviceExchange.
