@@ -124,8 +124,8 @@ constexpr auto blocks = all_blocks(std::make_index_sequence<native_count * nativ
 
 // Types of HDF5.
 
-/// Returns HDF5's types of Natives, then its long double: those for which the library has
-/// hard-wired conversions.
+/// Returns HDF5's types of Natives, then its long double: those for which the library has hard
+/// conversion functions.
 std::vector<hid_t> native_types() {
   return {H5T_NATIVE_INT8,           H5T_NATIVE_UINT8,  H5T_NATIVE_INT16,  H5T_NATIVE_UINT16,
           H5T_NATIVE_INT32,          H5T_NATIVE_UINT32, H5T_NATIVE_INT64,  H5T_NATIVE_UINT64,

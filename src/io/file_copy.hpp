@@ -13,7 +13,10 @@ namespace tessera::io {
 /// if the file system supports it (FICLONE); holes stay holes.
 class FileCopy {
  public:
-  enum class Owner { must_stay, should_stay };  ///< for processes that may not change owners
+  enum class Owner {
+    must_stay,
+    should_stay
+  };  ///< if this process may not change owners: fail, or continue
   /// Creates the copy, without data unless blocks are shared. Throws Error(cannot_create, io).
   FileCopy(const std::string& from, const std::string& to, Owner owner);
   /// Copies the next part; returns whether more is left. Throws Error(cannot_create, io).

@@ -12,8 +12,8 @@ namespace tessera::io {
 /// A dataset whose file is mapped into memory.
 class MappedMatrix {
  public:
-  /// Returns nullptr unless the dataset has two dimensions, is contiguous, unpacked, complete and
-  /// stored in the memory format of the element, and the file system supports mapping.
+  /// Maps a dataset; returns nullptr unless it has two dimensions, is contiguous, unpacked,
+  /// complete and stored in the memory format of the element, and the file system supports mapping.
   static std::unique_ptr<MappedMatrix> open(const DatasetName& name, Element element);
   ~MappedMatrix();
   MappedMatrix(const MappedMatrix&) = delete;

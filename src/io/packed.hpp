@@ -23,7 +23,7 @@ struct Packing {
   int shift = 0;        ///< bits by which the stored type is narrower than i64
   bool in_f64 = true, scaled = false;
   double scale = 1, offset = 0;
-  std::vector<std::uint64_t> missing;      ///< stored numbers; includes NaN
+  std::vector<std::uint64_t> missing;      ///< stored numbers; all NaNs are equal
   bool has_low = false, has_high = false;  ///< numbers below or above are missing
   bool bounds_values = false;              ///< the bounds apply to values, not to stored numbers
   std::uint64_t low = 0, high = 0;         ///< bits as in `missing`, or of f64
@@ -57,8 +57,8 @@ struct Missing {
 [[nodiscard]] Missing missing_in(const DatasetName& name, std::span<const layout::Range> slab);
 
 /// Reads the values of a slab, one range per dimension, of a dataset with packing into to[0 :
-/// count], the last dimension fastest. Throws Error(bad_data) if one is missing and to be refused,
-/// or if a finite one is infinite in T.
+/// count], the last dimension fastest. Throws Error(bad_data) if one is missing and the packing's
+/// fill is `refuse`, or if a finite one is infinite in T.
 template <class T>
 void read_values(const DatasetName& name, std::span<const layout::Range> slab, std::span<T> to);
 

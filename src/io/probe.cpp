@@ -102,7 +102,8 @@ pid_t start(const DatasetName& name, const char* how, const std::array<int, 2>& 
   return pid;
 }
 
-/// Returns whether the process computes or waits for a core, which its limits bound.
+/// Returns whether the process computes or waits for a core; its limit of processor time bounds
+/// that.
 bool is_running(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string text((std::istreambuf_iterator<char>(file)), {});

@@ -16,7 +16,7 @@
 
 namespace tessera::mpi {
 
-/// The defaults, without measurements, are a common network of 2020.
+/// Parameters of a network; the defaults, without measurements, are those of a common one of 2020.
 struct Network {
   double latency = 2e-6;  ///< seconds per short message
   double message =
