@@ -23,9 +23,9 @@ struct StagingPlan {
   int threads = 0;          ///< that fill and empty chunks; 0: machine::default_threads()
 };
 
-/// Returns the size of a chunk. With 32 MiB (4 there, 8 back) an H200 and its host transferred 10
-/// to 18 % more than with 8 MiB (16 there, 32 back) in a product of n = 8192, and equally much for
-/// n = 32768. Small jobs use smaller chunks, so that the first departs early and less memory is
+/// Returns the size of a chunk. In a product of n = 8192, 32 MiB (4 there, 8 back) transferred 10
+/// to 18 % more between an H200 and its host than 8 MiB (16 there, 32 back); for n = 32768 both
+/// were equal. Small jobs use smaller chunks, so that the first departs early and less memory is
 /// pinned.
 [[nodiscard]] inline index_t chunk_bytes_of(const StagingPlan& plan) {
   constexpr index_t least = index_t{1} << 20, most = index_t{32} << 20;
