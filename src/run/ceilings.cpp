@@ -61,7 +61,7 @@ mpi::Network network(const Ceilings& ceilings, index_t ranks) {
     result.message = ceilings.at("mpi_message", 2).value_or(*us / 4) * 1e-6;
   }
   if (const auto rate = ceilings.at("mpi_bandwidth", 2)) result.bandwidth = *rate * 1e9;
-  // Of what was measured with several numbers of ranks, that with the most up to these.
+  // Value measured with the largest number of ranks that does not exceed `ranks`.
   const auto nearest = [&](const std::string& name, double otherwise) {
     const Ceiling* best = nullptr;
     for (const Ceiling& one : ceilings.all) {
@@ -81,7 +81,7 @@ mpi::Network network(const Ceilings& ceilings, index_t ranks) {
 }
 
 bool is_better(const Ceiling& one, const Ceiling& other) {
-  const bool time = one.units == "us";  // all others are rates
+  const bool time = one.units == "us";  // all other ceilings are rates
   return time ? one.value < other.value : one.value > other.value;
 }
 
@@ -110,15 +110,15 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Of the list of users, where the environment names none.
+/// Returns $HOME, or the home directory of the user database if it is unset.
 std::string home() {
   if (const std::string named = variable("HOME"); !named.empty()) return named;
   const passwd* const entry = getpwuid(geteuid());
   return entry == nullptr || entry->pw_dir == nullptr ? "" : entry->pw_dir;
 }
 
-/// Whether a path is this user's, link or not, and so is what it leads to, where others cannot
-/// write.
+/// Returns whether this user owns a path, including a link's target, and others cannot write to the
+/// target.
 bool is_ones_own(const std::string& path) {
   struct stat itself {
   }, behind{};
@@ -166,7 +166,7 @@ Ceilings load_ceilings(const std::string& file) {
            (*entry)["value"].value_or(0.0), (*entry)["units"].value_or(std::string())});
     }
   } catch (const toml::parse_error&) {
-    return {};  // no file, or not ours: the same as never measured
+    return {};  // missing or malformed: the same as never measured
   }
   return result;
 }
@@ -176,7 +176,7 @@ void save_ceilings(const std::string& name, const Ceilings& ceilings) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   std::filesystem::create_directories(folder.parent_path(), error);
-  mkdir(folder.c_str(), 0700);  // where it is new
+  mkdir(folder.c_str(), 0700);  // only if it is new
   try {
     io::create_new_file(partial);
   } catch (const Error& why) {

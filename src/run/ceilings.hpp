@@ -1,5 +1,5 @@
 #pragma once
-// What this machine can do at most, measured once by `tessera machine` and kept for later runs.
+// Peak rates of this machine, measured once by `tessera machine` and kept for later runs.
 
 #include <optional>
 #include <string>
@@ -23,44 +23,42 @@ struct Ceilings {
   std::string measured_at;
   std::vector<Ceiling> all;
 
-  /// The ceiling for so many threads of the node: interpolated between measured counts, the largest
-  /// count's value beyond it. Nothing if it was never measured.
+  /// Returns the ceiling for `threads` threads of the node: interpolated linearly between measured
+  /// thread counts, clamped to the smallest and largest of them; nullopt if it was never measured.
   [[nodiscard]] std::optional<double> at(const std::string& name, index_t threads) const;
 };
 
-/// The rows in which the costs of a task are kept: task_fork, task_join and, in a team of several,
-/// task_steal.
+/// Returns the task costs as rows: task_fork, task_join and, for threads > 1, task_steal, in us.
 [[nodiscard]] std::vector<Ceiling> task_ceilings(const machine::TaskCosts& costs, int threads);
-/// The costs in a team of so many threads; nothing where no team was ever measured.
+/// Returns the task costs in a team of `threads` threads, seconds; nullopt if no team was measured.
 [[nodiscard]] std::optional<machine::TaskCosts> task_costs(const Ceilings& ceilings, int threads);
 
-/// The name of the bandwidth while every rank sends to the one 2^exponent further.
+/// Returns the name of the bandwidth measured while every rank sends to rank + 2^exponent.
 [[nodiscard]] std::string shift_name(std::size_t exponent);
 
-/// What messages cost between so many ranks; a common network's figures where they were never
-/// measured.
+/// Returns the message costs among `ranks` ranks; unmeasured figures keep the defaults of a common
+/// network.
 [[nodiscard]] mpi::Network network(const Ceilings& ceilings, index_t ranks);
 
-/// Whether a value says that the machine is faster than another one of the same name does.
+/// Returns whether `one` indicates a faster machine than `other`, a ceiling of the same name.
 [[nodiscard]] bool is_better(const Ceiling& one, const Ceiling& other);
-/// Takes over what was measured, row by row (name and threads). Of what was measured while others
-/// had the cores (`busy`) only what is better than the row that is there: the others made it
-/// slower, not faster. A row that is not there stays away then. Returns the rows that were not
-/// taken.
+/// Merges measured rows into `ceilings` by (name, threads). With `busy` (other processes used the
+/// cores, which only slows a measurement down) replaces existing rows by better values only and
+/// adds none. Returns the rejected rows.
 std::vector<Ceiling> take_over(Ceilings& ceilings, const std::vector<Ceiling>& measured, bool busy);
 
 /// Where the ceilings are kept.
 struct CeilingsPlace {
-  std::string file;  ///< empty where there is no place that is this user's alone
-  std::string why;   ///< then
+  std::string file;  ///< empty if no location belongs to this user alone
+  std::string why;   ///< reason for an empty file
 };
-/// $TESSERA_MACHINE_FILE, or tessera/<host>.toml under $XDG_CACHE_HOME or ~/.cache, in a folder
-/// that is this user's and that others cannot write to: they would say what this machine can do, or
-/// where the file leads.
+/// Returns $TESSERA_MACHINE_FILE, or tessera/<host>.toml under $XDG_CACHE_HOME or ~/.cache. The
+/// latter requires folder and file to belong to this user and not to be writable by others, who
+/// could otherwise falsify the figures or redirect the file.
 [[nodiscard]] CeilingsPlace ceilings_place();
-/// Its file.
+/// Returns the file of ceilings_place().
 [[nodiscard]] std::string ceilings_file();
-/// Empty when the file is not there or cannot be read.
+/// Returns the file's ceilings; none if it is missing or unreadable.
 [[nodiscard]] Ceilings load_ceilings(const std::string& file);
 void save_ceilings(const std::string& file,
                    const Ceilings& ceilings);  ///< throws Error(cannot_create)

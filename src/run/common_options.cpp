@@ -100,7 +100,7 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .identity = false});
 }
 
-// Part of a point's identity: studies may share a file and points, and each keeps its own.
+// Part of a point's identity: studies that share a file and points keep separate results.
 void add_title(OptionSet& options) {
   options.add(
       {.name = "title",

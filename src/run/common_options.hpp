@@ -1,40 +1,41 @@
 #pragma once
-// The options that several commands have.
+// Options shared by several commands.
 
 #include "run/options.hpp"
 
 namespace tessera::run {
 
-/// The largest size or seed that an option takes: the sum of two is still an index_t.
+/// Upper bound of sizes and seeds: the sum of two still fits an index_t.
 inline constexpr double most_size = 4e18;
 
-/// What a command does unless it is told otherwise.
+/// Defaults of the common options that differ between commands.
 struct CommonDefaults {
   const char* repetitions = "5";
   const char* warmups = "1";
 };
 
-/// --results, --repetitions, --plan, --memory, --stall-limit, --config, ... of whatever is
-/// measured.
+/// Adds the options of every measuring command: --results, --repetitions, --plan, --memory,
+/// --stall-limit, --config, ...
 void add_common_options(OptionSet& options, const CommonDefaults& defaults = {});
 
-/// --title of a study, for commands with results.
+/// Adds --title, the study that results belong to.
 void add_title(OptionSet& options);
 
-/// --seed "of ..."; --kernel, auto or one of the names; --ranks of a plan: what every distributed
-/// workload has at a place of its own among its options.
+/// Adds --seed "of ...", --kernel (auto or one of the names), or --ranks of a plan: common to all
+/// distributed workloads, each of which declares them where its help lists them.
 void add_seed(OptionSet& options, const std::string& of_what);
 void add_kernel(OptionSet& options, std::vector<std::string> names);
 void add_plan_ranks(OptionSet& options);
 
-/// --fill, --raw: where values are computed with. others: what else --fill may be, ", or ...".
+/// Adds --fill and --raw, for commands that compute with values. others: further choices of --fill,
+/// as ", or ...".
 void add_values_options(OptionSet& options, const std::string& others = "");
 
-/// --overwrite, --verify-output: where --out can be given.
+/// Adds --overwrite and --verify-output, for commands with --out.
 void add_output_options(OptionSet& options);
 
-/// --resume and --part: what a job needs that may be stopped, and that shares a sweep with others;
-/// --timeline of the ranks' phases.
+/// Adds --resume and --part, for jobs that are interrupted or share a sweep, and --timeline of the
+/// ranks' phases.
 void add_job_options(OptionSet& options, const std::string& resume_help);
 
 /// --part I/N.
@@ -43,7 +44,7 @@ struct SweepPart {
 };
 [[nodiscard]] SweepPart parse_part(const std::string& text);  ///< throws Error(usage)
 
-/// The names in a table of variants or algorithms.
+/// Returns the names in a table of variants or algorithms.
 template <class Rows>
 [[nodiscard]] std::vector<std::string> names_of(const Rows& rows) {
   std::vector<std::string> names;

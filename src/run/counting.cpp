@@ -10,7 +10,7 @@
 namespace tessera::run {
 namespace {
 
-/// The counts by the names that the machine layer gives the events.
+/// Counts by the machine layer's names of the events.
 constexpr std::array<std::pair<const char*, double Counts::*>, 6> fields{
     {{"cycles", &Counts::cycles},
      {"instructions", &Counts::instructions},

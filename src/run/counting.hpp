@@ -1,6 +1,5 @@
 #pragma once
-// What --counters adds to every measurement: hardware counts of the timed part, summed over the
-// ranks.
+// Hardware counts of the timed part for --counters, summed over the ranks.
 
 #include <cmath>
 #include <functional>
@@ -15,7 +14,7 @@
 
 namespace tessera::run {
 
-/// Counts of one repetition; NaN where the machine does not count that.
+/// Counts of one repetition; NaN where the machine lacks the event.
 struct Counts {
   double cycles = 0, instructions = 0, l1_misses = 0, l2_misses = 0, llc_misses = 0,
          vector_instructions = 0;
@@ -25,48 +24,48 @@ struct Counts {
 
 inline constexpr Counts unknown_counts{NAN, NAN, NAN, NAN, NAN, NAN};
 
-/// Counts of a whole measurement, and where they come from.
+/// Counts of a whole measurement and their source.
 struct Counted {
-  std::string
-      source;  ///< "hardware"; "simulated" where a simulator stands in, "none" where none can
-  std::string reason;               ///< why there are none
-  std::vector<Counts> repetitions;  ///< empty where there are none
+  std::string source;               ///< "hardware", "simulated" (by a Simulator), or "none"
+  std::string reason;               ///< why hardware counts are missing
+  std::vector<Counts> repetitions;  ///< empty if none were taken
   double accesses = NAN;            ///< simulated: loads and stores
-  std::string what;                 ///< simulated: which problem; none: why not
+  std::string what;                 ///< simulated: the traced problem; none: the reason
 };
 
-/// Stands in for hardware counters where a machine has none. The laboratory has one; a program that
-/// links it names it with use_simulator().
+/// Substitute for hardware counters that a machine lacks. The laboratory implements it; a program
+/// that links it registers it with use_simulator().
 struct Simulator {
   /// Counts the misses of a traced kernel on simulated caches of this machine: one thread, the
-  /// whole problem, or a smaller one of its shape where that would take more than some seconds.
+  /// whole problem or, if that would take more than a few seconds, a smaller one of the same shape.
   /// Local.
   std::function<Counted(const TracedProblem&)> count;
-  std::function<std::string()> caches;  ///< that it simulates, for people
+  std::function<std::string()> caches;  ///< description of the simulated caches
 };
 void use_simulator(Simulator simulator);
 
-/// What the simulator counts; not_simulated() where there is none. Local.
+/// Returns the simulator's counts; not_simulated() without a simulator. Local.
 [[nodiscard]] Counted simulated(const TracedProblem& problem);
-/// Where no simulator can stand in.
+/// Returns unknown counts with source "none" and the reason.
 [[nodiscard]] Counted not_simulated(const std::string& reason);
-/// The caches that are simulated, for people.
+/// Returns a description of the simulated caches, "none" without a simulator.
 [[nodiscard]] std::string simulated_caches();
 
-/// Columns of the results for one repetition.
+/// Returns the results columns of one repetition.
 [[nodiscard]] io::Row counter_cells(const Counted& counted, const Counts& counts);
-/// What of it a terminal shows: the median of the repetitions, without what the source does not
-/// know.
+/// Returns the columns for the terminal: medians over the repetitions, without those that the
+/// source does not provide.
 [[nodiscard]] io::Row shown_cells(const Counted& counted);
-/// The median of every count.
+/// Returns the median of every count.
 [[nodiscard]] Counts typical(const std::vector<Counts>& repetitions);
 
-/// Counts what lies between begin() and end() on this rank's threads; all collective.
+/// Counter of the events between begin() and end() on this rank's threads. All members are
+/// collective.
 class Counting {
  public:
   explicit Counting(const mpi::Communicator& comm);
   void begin();
-  void end();  ///< one repetition more
+  void end();  ///< appends one repetition
   [[nodiscard]] const Counted& counted() const { return counted_; }
 
  private:

@@ -14,7 +14,7 @@
 namespace tessera::run {
 namespace {
 
-/// In a sweep the same line holds for many points.
+/// Prints a note once per run: the points of a sweep repeat it.
 void say_once(const mpi::Communicator& comm, const std::string& note) {
   static std::set<std::string> said;
   if (note.empty() || !comm.is_root() || !said.insert(note).second) return;
@@ -68,7 +68,7 @@ DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gp
             "--device gpu has no kernel to run for this request (see tessera list); drop it");
     return {};
   }
-  // A tenth stays free: for what libraries take, and for the device's own use.
+  // A tenth stays free for libraries and the device itself.
   const index_t room = free_bytes / 10 * 9 / std::max<index_t>(1, request.sharing);
   const std::string& name = gpus.devices.front().name;
   if (request.bytes > room) {
@@ -88,11 +88,11 @@ bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::st
   DeviceRequest request{point.text("device"), kernel, bytes, 1};
   if (request.wanted == "cpu") return false;
   if (request.wanted == "auto" && !machine::built_with_cuda())
-    return false;  // of no rank: they are of one build
+    return false;  // on no rank: all have the same build
   if (point.flag("plan") && request.wanted == "gpu" && !kernel.empty()) return true;
   const mpi::Communicator node = comm.node();
   const index_t drivers = drivers_of_node(point, node.size());
-  DeviceChoice choice{Space::device, {}};  // of a rank that drives none
+  DeviceChoice choice{Space::device, {}};  // default of ranks that drive no device
   mpi::Agreement all(comm, "device");
   all.check([&] {
     if (node.rank() >= drivers) return;
@@ -125,7 +125,7 @@ index_t device_room(const mpi::Communicator& comm, const Values& point) {
     const auto devices = static_cast<index_t>(machine::gpus().devices.size());
     room = devices > 0 ? machine::gpu_memory_limit(0) / ceil_div(drivers, devices) : 0;
   });
-  room = -comm.max(-room);  // all have looked before one takes some
+  room = -comm.max(-room);  // all ranks query before any allocates
   return room == none ? 0 : room;
 }
 

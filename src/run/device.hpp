@@ -1,5 +1,5 @@
 #pragma once
-// Host or GPU: what --device means at a point, for every workload with kernels for both.
+// Choice between host and GPU (--device) at a point, for workloads with kernels for both.
 
 #include <span>
 #include <string>
@@ -13,57 +13,57 @@
 
 namespace tessera::run {
 
-/// --device auto, cpu or gpu: what --kernel auto may take. A kernel that is named decides for
-/// itself.
+/// Adds --device auto, cpu or gpu, which restricts --kernel auto; a named kernel implies its
+/// device.
 void add_device(OptionSet& options, const std::string& automatic =
                                         "the GPU where there is one with room for the problem");
 
-/// --device-memory, where larger `problems` ("products") go through the device in pieces.
+/// Adds --device-memory, for workloads that stream larger `problems` ("products") through the
+/// device in pieces.
 void add_device_memory(OptionSet& options, const std::string& problems);
 
-/// What has to be known of a problem to find it a place.
+/// Requirements of a problem on a device.
 struct DeviceRequest {
   std::string wanted = "auto";  ///< --device
-  std::string kernel;           ///< the best one for a device; "" where the workload has none here
-  index_t bytes = 0;            ///< of a device's memory, that a rank will need
-  index_t sharing = 1;          ///< ranks that share a device
+  std::string kernel;           ///< the device's best kernel; "" if the workload has none
+  index_t bytes = 0;            ///< device memory a rank needs
+  index_t sharing = 1;          ///< ranks per device
 };
 
 struct DeviceChoice {
   Space space = Space::host;
-  std::string note;  ///< a line for the user; "" where there is nothing to say
+  std::string note;  ///< message for the user; "" if none
 };
 
-/// `auto` takes the device where there is one with room for the problem. Where there is none it
-/// says why only if the build has CUDA and the machine has the hardware: then a driver is missing
-/// or too old, and somebody may wait for a GPU that never comes. A build without CUDA was meant so,
-/// and most machines without a GPU will never have one: nobody wants to hear it with every run.
-/// Throws Error(usage) for `gpu` without a device and Error(memory) where it has no room.
+/// Chooses the device for `auto` if there is one with room for the problem. Without one, the note
+/// gives the reason only if the build has CUDA and the machine has the hardware: then a driver is
+/// missing or too old. Other builds and machines run on the host by design, silently. Throws
+/// Error(usage) for `gpu` without a device and Error(memory) if its memory does not suffice.
 [[nodiscard]] DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gpus,
                                          index_t free_bytes, bool hardware);
 
-/// Whether --kernel auto is a device kernel at this point, the same on every rank; the root says so
-/// once, and the rank's device is made current. With --plan a GPU that is asked for need not be
-/// there. Collective.
+/// Returns whether --kernel auto is a device kernel at this point, the same on every rank; the root
+/// prints the reason once, and the rank's device becomes current. With --plan, --device gpu does
+/// not require a GPU. Collective.
 [[nodiscard]] bool takes_gpu(const mpi::Communicator& comm, const Values& point,
                              const std::string& kernel, index_t bytes);
 
-/// Bytes of its device that every rank that drives one may take: those of --device-memory, or a
-/// share of nine tenths of what is free; 0 where there is no device, and none are asked for.
+/// Returns the device memory that each rank driving one may use, bytes: --device-memory, or its
+/// share of nine tenths of the free memory; 0 without a device if --device-memory is not given.
 /// Collective.
 [[nodiscard]] index_t device_room(const mpi::Communicator& comm, const Values& point);
 
-/// Makes this rank's device current for a kernel that was named, where it drives one (shares.hpp).
-/// Throws Error(usage) on every rank where one has none. Collective.
+/// Makes this rank's device current for a named kernel if the rank drives one (shares.hpp). Throws
+/// Error(usage) on every rank if one of them lacks a device. Collective.
 void require_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo& kernel);
 
-/// The same at the end of a plan: of the kernel that the ranks which run would take, or nullptr.
-/// With --ranks others run elsewhere. Collective.
+/// Calls require_gpu() at the end of a plan for the kernel that the present ranks would run (may be
+/// nullptr); does nothing with --ranks, a plan for other machines. Collective.
 void require_planned_gpu(const mpi::Communicator& comm, const Values& point,
                          const VariantInfo* kernel);
 
-/// The row that a point runs: the one that --kernel names, or the best of the device or the host;
-/// best_device may be nullptr. Collective.
+/// Returns the row that a point runs: the one named by --kernel, or the best of the device or the
+/// host. best_device may be nullptr. Collective.
 template <class Row>
 [[nodiscard]] const Row& choose_kernel(const mpi::Communicator& comm, const Values& point,
                                        std::span<const Row> table, const Row& best_host,
@@ -78,9 +78,9 @@ template <class Row>
   return row;
 }
 
-/// For workloads that go to a device only where they are asked to: the row of a device that a point
-/// runs, named by --kernel or the best one by --device gpu, or nullptr. bytes(): of the device's
-/// memory, that a rank will need for the latter. Collective.
+/// Returns the device row that a point runs, for workloads that use a device only on request: named
+/// by --kernel, or the best one with --device gpu; else nullptr. bytes() gives the device memory
+/// that a rank needs for the latter. Collective.
 template <class Row, class Bytes>
 [[nodiscard]] const Row* asked_device_kernel(const mpi::Communicator& comm, const Values& point,
                                              std::span<const Row> table, const Row* best_device,
@@ -96,21 +96,18 @@ template <class Row, class Bytes>
   return row;
 }
 
-/// The devices of this node where the request may use them, for provenance; nullptr where it does
-/// not (its
-/// --device is cpu, or it has nothing for GPUs).
+/// Returns this node's devices if the request may use them, for provenance; nullptr if it cannot
+/// (--device cpu, or no options of GPUs).
 [[nodiscard]] const machine::Gpus* concerned_gpus(const Parsed& parsed);
 
-/// Of the options of GPUs that were given as flags those that nothing in the request has a use for,
-/// as in
-/// "--device-memory and --gpu-ranks"; empty where there are none. auto_takes_gpus: --device auto
-/// takes a GPU where there is one.
+/// Returns the GPU options given as flags that no part of the request uses, as "--device-memory and
+/// --gpu-ranks"; empty if all are used. auto_takes_gpus: --device auto selects a GPU if there is
+/// one.
 [[nodiscard]] std::string idle_gpu_flags(const Parsed& parsed, bool auto_takes_gpus);
 
-/// What the driver says of a device, in the form of ceilings: memory, clock, bandwidth of the bus,
-/// ...
+/// Returns the driver's figures of a device as ceilings: memory, clock, bus bandwidth, ...
 [[nodiscard]] std::vector<Ceiling> properties(const machine::Gpu& gpu);
-/// The same in a line.
+/// Returns them as one line of text.
 [[nodiscard]] std::string described(const machine::Gpu& gpu);
 
 }  // namespace tessera::run

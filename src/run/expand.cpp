@@ -15,7 +15,7 @@ namespace {
 
 [[noreturn]] void usage(const std::string& message) { throw Error(ExitCode::usage, message); }
 
-/// "1000", "-3", "1e6" as an integer.
+/// Parses "1000", "-3", "1e6" as an integer.
 index_t parse_integer(const std::string& text, const std::string& where) {
   index_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -94,7 +94,7 @@ std::string check_one(const Option& option, const std::string& text, const std::
   return text;
 }
 
-/// begin:end:step or begin:end:xFACTOR, both ends included where the steps meet them.
+/// Expands begin:end:step or begin:end:xFACTOR; `end` is included if a step reaches it.
 std::vector<std::string> expand_range(const std::string& text, const std::string& where) {
   const auto parts = split(text, ':');
   if (parts.size() < 2 || parts.size() > 3) {
@@ -114,7 +114,7 @@ std::vector<std::string> expand_range(const std::string& text, const std::string
     values.push_back(std::to_string(value));
     if (values.size() > most)
       usage(fmt::format("{}: the range '{}' has over {} values", where, text, most));
-    // In this order nothing overflows: a growing range by factors is positive, a difference never
+    // No operation overflows in this order: a geometric range is positive, and end - value is never
     // negative.
     const auto left = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(value);
     if (times ? value > end / step : left < static_cast<std::uint64_t>(step)) break;
@@ -134,7 +134,7 @@ Complex<double> parse_complex(const std::string& text, const std::string& where)
     return *value;
   };
   if (!text.ends_with('j')) return part(text);
-  // The imaginary part begins at the last sign that is not that of an exponent.
+  // The imaginary part begins at the last sign that is not an exponent's.
   std::size_t sign = text.size() - 1;
   while (sign > 0 &&
          (text.find_first_of("+-", sign) != sign || text.find_first_of("eE", sign - 1) == sign - 1))

@@ -1,5 +1,5 @@
 #pragma once
-// What went between files and memory beside computing, as rows of the results.
+// File traffic of a measurement as rows of the results.
 
 #include "io/async_file.hpp"
 #include "mpi/communicator.hpp"
@@ -7,8 +7,8 @@
 
 namespace tessera::run {
 
-/// Adds what every rank read, wrote and waited for in a repetition (-1: once a point) to the tables
-/// of the results; nothing where no rank did. Collective.
+/// Appends the bytes every rank read and wrote and its waiting time in a repetition (-1: once per
+/// point) to the results tables; nothing if no rank had any. Collective.
 void note_traffic(const mpi::Communicator& comm, const io::FileTraffic& mine, index_t repetition,
                   Measured& measured);
 

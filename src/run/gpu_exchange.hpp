@@ -1,6 +1,5 @@
 #pragma once
-// Whether data stays on the GPUs of a run, and how it goes from one to another: --gpu-exchange,
-// found out once.
+// Residence of data on the GPUs of a run and their transport (--gpu-exchange), selected once.
 
 #include <map>
 #include <string>
@@ -10,26 +9,26 @@
 
 namespace tessera::run {
 
-/// --gpu-exchange auto, ipc, nccl, mpi, staged or host.
+/// Adds --gpu-exchange auto, ipc, nccl, mpi, staged or host.
 void add_gpu_exchange(OptionSet& options);
 
-/// What has to be known of a request to leave its data on the devices.
+/// Requirements for keeping a request's data on the devices.
 struct Residence {
-  index_t ranks = 1;            ///< that it is for; a plan may be for others than there are
-  bool possible = false;        ///< its kernel is a device's, and can work on what stays there
-  index_t device_bytes = 0;     ///< that a rank would take
-  index_t limit = 0;            ///< of them, asked for; 0: what is free
-  bool saves_one_rank = false;  ///< the way over the bus: the host would have the data come and go
+  index_t ranks = 1;            ///< ranks of the request; a plan may name others than there are
+  bool possible = false;        ///< the kernel runs on a device and supports resident data
+  index_t device_bytes = 0;     ///< device memory a rank needs
+  index_t limit = 0;            ///< requested device memory; 0: the free memory
+  bool saves_one_rank = false;  ///< resident data avoids bus transfers even on one rank
 };
 
-/// The ways that points of a run ask for, each looked for when it first is.
+/// Transports used by the points of a run, each selected on first use.
 class GpuExchanges {
  public:
-  /// How the ranks exchange what stays on their GPUs at this point; nullptr where data lives on the
-  /// host instead: wanted so, or with `auto` for one rank that would pay the bus either way, or
-  /// where request or memory do not allow it, and for a plan where there are no GPUs. Every rank's
-  /// device is current. Throws Error(usage) or Error(memory) on every rank where a named way cannot
-  /// be had. Collective.
+  /// Returns the transport for data resident on the GPUs at this point; nullptr if the data stays
+  /// on the host: on request, with `auto` for a single rank that pays for the bus either way, if
+  /// the request or the memory does not permit residence, or in a plan without GPUs. Makes every
+  /// rank's device current. Throws Error(usage) or Error(memory) on every rank if a named transport
+  /// is unavailable. Collective.
   [[nodiscard]] const mpi::DeviceExchange* at(const mpi::Communicator& comm, const Values& point,
                                               const Residence& residence);
 

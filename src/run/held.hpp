@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of options, which are read as f64, in the type that is computed in.
+// Range checks of option values, which are parsed as f64, in the element type of the computation.
 
 #include <cmath>
 #include <limits>
@@ -9,12 +9,12 @@
 
 namespace tessera::run {
 
-/// Whether a real type, or each part of a complex one, holds such a number but for rounding: as no
-/// infinity, and as zero only if it is.
+/// Returns whether a real type, or each part of a complex one, represents the value up to rounding:
+/// neither overflowing to infinity nor underflowing to zero.
 [[nodiscard]] inline bool holds(Element element, double value) {
   const auto is_kept = [value](auto convert) {
     if (std::abs(value) > std::numeric_limits<float>::max())
-      return false;  // no conversion is defined there
+      return false;  // the conversion is undefined there
     const float kept = convert();
     return std::isfinite(kept) && (kept != 0) == (value != 0);
   };
@@ -35,7 +35,7 @@ namespace tessera::run {
   return true;
 }
 
-/// what: the option and its value.
+/// Throws Error(usage) unless holds(). what: the option and its value.
 inline void require_held(Element element, double value, const std::string& what) {
   require(holds(element, value), ExitCode::usage,
           std::string(name(element)) + " does not hold " + what + "; take a wider --type");

@@ -1,4 +1,4 @@
-// What the options of a command are, in words.
+// Help text of a command's options.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 namespace tessera::run {
 namespace {
 
-/// The text in lines of at most 110 columns, those after the first indented.
+/// Wraps the text at 110 columns and indents all lines after the first.
 std::string wrapped(const std::string& text, std::size_t indent) {
   constexpr std::size_t width = 110;
   std::string out;
@@ -55,7 +55,7 @@ std::string line_of(const Option& option, const std::string& text) {
                      wrapped(text, 27));
 }
 
-/// All that is to be said.
+/// Returns the full help of an option.
 std::string whole_line(const Option& option) {
   std::string text = option.help;
   if (!option.choices.empty()) text += ": " + join(option.choices, ", ");
@@ -65,7 +65,7 @@ std::string whole_line(const Option& option) {
   return line_of(option, text);
 }
 
-/// The first of it, in a line of 80 columns.
+/// Returns the first clause of the help, limited to a line of 80 columns.
 std::string brief_line(const Option& option) {
   constexpr std::size_t room = 80 - 27;
   std::size_t end = option.help.size();

@@ -16,7 +16,7 @@
 namespace tessera::run {
 namespace {
 
-/// Texts one behind the other, each with its length in front.
+/// Appends a text with its length in front.
 void put(std::string& all, const std::string& text) {
   all += fmt::format("{} {}", text.size(), text);
 }
@@ -48,13 +48,13 @@ void Input::look() {
 }
 
 void Input::look_as_root() {
-  if (!looked_) look();  // MPI calls another rank root than the launcher did
+  if (!looked_) look();  // MPI's root is not the launcher's rank 0
   if (error_) throw *error_;
   if (!wants_values() || counted_) return;
   name_.packing = io::packing_of(name_, values_->fill, values_->filled);
 }
 
-/// What root tells the others.
+/// Serialises the findings for the other ranks.
 std::string Input::found() const {
   std::string all;
   for (const std::string& part : {name_.path, io::to_text(info_),
@@ -65,7 +65,7 @@ std::string Input::found() const {
 
 void Input::take_found(const std::string& text) {
   std::string_view rest = text;
-  if (name_.path != take(rest)) name_.selection = io::cut_selection(name_.path);  // as root did
+  if (name_.path != take(rest)) name_.selection = io::cut_selection(name_.path);  // as on root
   info_ = io::parse_dataset_info(take(rest));
   const std::string packing = take(rest);
   if (!packing.empty())

@@ -1,5 +1,5 @@
 #pragma once
-// Inputs looked at before anything starts.
+// Validation of inputs before a run starts.
 
 #include <memory>
 #include <optional>
@@ -13,32 +13,32 @@
 
 namespace tessera::run {
 
-/// What --raw and --fill say of numbers that are packed or missing.
+/// Treatment of packed and missing numbers, from --raw and --fill.
 struct ValuesOf {
   bool raw = false;
   io::Packing::Fill fill = io::Packing::Fill::refuse;
   double filled = 0;
 };
-/// What --fill may be: nan or a number, or also mask.
+/// Accepted values of --fill: nan or a number; or also mask.
 enum class Fills { values, values_and_mask };
-/// Throws Error(usage).
+/// Reads --raw and --fill. Throws Error(usage).
 [[nodiscard]] ValuesOf values_of(const Parsed& parsed, Fills known = Fills::values);
 
-/// A dataset named on the command line. Make it before MPI is initialised (the first look is a
-/// child process of the rank that the launcher calls 0); share() then tells all ranks what was
-/// found, and that they see one file.
+/// Dataset named on the command line. Construct it before MPI is initialised: a child process of
+/// the launcher's rank 0 opens the file first. share() then distributes the result and checks that
+/// all ranks see the same file.
 class Input {
  public:
   Input(const std::string& text, const std::string& option);
 
   [[nodiscard]] const io::DatasetName& name() const { return name_; }
-  /// Tells all ranks of several inputs, in as many messages as of one. Collective; throws
-  /// AgreedError with what went wrong, on every rank. Tells name() what part is meant and, where
-  /// values are wanted, how stored numbers become such: what is told of it is of them.
+  /// Distributes the description of the inputs, in as many messages as for one. Sets name()'s
+  /// selection and, if values are requested, its unpacking; the returned info then describes the
+  /// values. Collective; throws AgreedError with the cause on every rank.
   [[nodiscard]] static std::vector<io::DatasetInfo> share(const mpi::Communicator& comm,
                                                           const std::vector<Input*>& inputs);
 
-  /// From share() on the numbers are values, as its attributes say.
+  /// Makes share() and later reads interpret stored numbers as values, by the dataset's attributes.
   void take_values(const ValuesOf& how) { values_ = how; }
 
  private:
@@ -55,10 +55,10 @@ class Input {
   bool looked_ = false;
   std::optional<Error> error_;
   std::optional<ValuesOf> values_;
-  bool counted_ = false;  // its missing numbers
+  bool counted_ = false;  // missing numbers are counted
 };
 
-/// The same for a dataset or a group of columns.
+/// Dataset or group of columns named on the command line; see Input.
 class TableInput {
  public:
   TableInput(const std::string& text, const std::string& option);
@@ -67,7 +67,8 @@ class TableInput {
   [[nodiscard]] io::DatasetName name(const io::Column& column) const {
     return {name_.file, column.path};
   }
-  /// Collective; throws AgreedError. The columns are 1-D and equally long.
+  /// Distributes the table's description; columns are 1-D and of equal length. Collective; throws
+  /// AgreedError.
   [[nodiscard]] io::TableInfo share(const mpi::Communicator& comm);
 
  private:
@@ -79,16 +80,16 @@ class TableInput {
   std::optional<Error> error_;
 };
 
-/// Throws Error(bad_data) where attributes of a dataset say that its numbers are packed or may be
-/// missing and `what` computes with them, which knows no such. Serial.
+/// Throws Error(bad_data) if attributes of a dataset mark its numbers as packed or missing, which
+/// `what` does not support. Serial.
 void require_plain_numbers(const io::DatasetName& name, const std::string& what);
 
-/// Throws Error(usage) when the file that `output` names is that of an input.
+/// Throws Error(usage) if `output` names the file of an input.
 void require_distinct_files(const std::string& out, const io::DatasetName& input,
                             const std::string& option, const std::string& output = "out");
 
-/// Throws Error(usage) when the results file is that of a dataset (file.h5:/path) which another
-/// option names.
+/// Throws Error(usage) if the results file is also named by another option's dataset
+/// (file.h5:/path).
 void require_own_file(const std::string& results, const OptionSet& options, const Parsed& parsed);
 
 }  // namespace tessera::run

@@ -18,11 +18,11 @@
 namespace tessera::run {
 namespace {
 
-// Beside what a program holds when it starts, as met with Open MPI 4.1 on one node.
-constexpr index_t mpi_bytes = index_t{128} << 20;      // works with 80 MiB
-constexpr index_t mpi_rank_bytes = index_t{16} << 20;  // shared with each of the others
-constexpr int mpi_files = 20;                          // works with 10
-constexpr int mpi_threads = 3;                         // its own, the watchdog's, and one
+// Needs of Open MPI 4.1 on one node beyond the program's at start.
+constexpr index_t mpi_bytes = index_t{128} << 20;      // 80 MiB suffice
+constexpr index_t mpi_rank_bytes = index_t{16} << 20;  // shared with each other rank
+constexpr int mpi_files = 20;                          // 10 suffice
+constexpr int mpi_threads = 3;                         // MPI's own, the watchdog's, and one
 
 void require_address_space(int ranks) {
   rlimit limit{};
@@ -91,7 +91,7 @@ void require_room_for_mpi() {
 }
 
 void require_teams(const mpi::Communicator& comm, int threads) {
-  const ThreadTrial trial(threads - 1, openmp_stack().value_or(0));  // the first thread is there
+  const ThreadTrial trial(threads - 1, openmp_stack().value_or(0));  // excludes the calling thread
   mpi::together(comm, "start threads", [&] {
     require(
         trial.all_run(), ExitCode::memory,

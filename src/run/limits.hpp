@@ -1,6 +1,6 @@
 #pragma once
-// What limits of the user's and of the machine leave to a run: looked at before something ends by
-// them in words of MPI's or OpenMP's, or in a crash.
+// Checks of user and machine limits, before they end a run with a message of MPI or OpenMP or with
+// a crash.
 
 #include <pthread.h>
 
@@ -11,10 +11,10 @@
 
 namespace tessera::run {
 
-/// Threads that do nothing, to see whether so many run at once; they end with it.
+/// Idle threads that test whether `threads` threads can run at once; they end with the object.
 class ThreadTrial {
  public:
-  /// stack_bytes: of each; 0: the system's default, as OpenMP takes it.
+  /// stack_bytes: stack per thread; 0: the system's default, as OpenMP uses.
   explicit ThreadTrial(int threads, index_t stack_bytes = 0);
   ~ThreadTrial();
   ThreadTrial(const ThreadTrial&) = delete;
@@ -28,12 +28,12 @@ class ThreadTrial {
   bool all_run_ = false;
 };
 
-/// Throws Error(memory) where this process may not have what MPI takes to start: address space,
-/// open files, threads. To be called before it does.
+/// Throws Error(memory) if this process's limits do not leave what MPI needs to start: address
+/// space, open files, threads. Precondition: MPI is not initialised.
 void require_room_for_mpi();
 
-/// Throws Error(memory) on all ranks where a rank cannot have a team of so many threads while the
-/// others have theirs. Collective.
+/// Throws Error(memory) on all ranks if a rank cannot start a team of `threads` threads while the
+/// others hold theirs. Collective.
 void require_teams(const mpi::Communicator& comm, int threads);
 
 }  // namespace tessera::run

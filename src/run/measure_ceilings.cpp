@@ -24,13 +24,13 @@
 namespace tessera::run {
 namespace {
 
-/// Takes over what was measured, row by row, with an eye on what others did on the cores meanwhile.
+/// Merges measured rows, subject to the load of other processes during the measurement.
 class Measuring {
  public:
   explicit Measuring(Ceilings& ceilings) : ceilings_(ceilings) {}
 
-  /// False where others had too much of the cores and it is to be measured once more, for they may
-  /// have had it for a moment only: the best of both counts then.
+  /// Merges rows; returns false if other processes used too much of the cores and the caller is to
+  /// repeat the measurement once: their load may be short, and the better of both attempts counts.
   bool take(const std::vector<Ceiling>& rows, double share_of_others) {
     const bool busy = share_of_others > most_share;
     (void)take_over(best_, rows, busy && !best_.all.empty());
@@ -46,7 +46,7 @@ class Measuring {
     return true;
   }
 
-  /// What was not kept, in a line; nothing where all was.
+  /// Returns a line about rejected rows; empty if none were.
   [[nodiscard]] std::string notes() const {
     if (refused_.empty()) return "";
     const auto known = std::count_if(refused_.begin(), refused_.end(), [&](const Ceiling& one) {
@@ -62,10 +62,9 @@ class Measuring {
   }
 
  private:
-  static constexpr double most_share =
-      0.05;  // of the cores' time; an idle desktop takes a hundredth
+  static constexpr double most_share = 0.05;  // of the cores' time; an idle desktop uses 0.01
   Ceilings& ceilings_;
-  Ceilings best_;  ///< of a first attempt
+  Ceilings best_;  ///< best of both attempts
   bool again_ = false;
   std::vector<Ceiling> refused_;
   double most_ = 0;
@@ -74,7 +73,7 @@ class Measuring {
 void measure(Measuring& measuring, const std::function<std::vector<Ceiling>()>& rows) {
   bool taken = false;
   while (!taken) {
-    const double before = machine::others_share_now();  // short rows come and go between two ticks
+    const double before = machine::others_share_now();  // short measurements fit between two ticks
     const machine::OthersLoad others;
     const std::vector<Ceiling> measured = rows();
     taken = measuring.take(measured, std::fmax(before, others.share()));
@@ -103,7 +102,8 @@ void measure_node(Measuring& measuring) {
   }
 }
 
-/// The first device; those of a node are alike. What others do on the cores does not reach it.
+/// Measures the first device: those of a node are alike. CPU load of other processes does not
+/// affect it.
 void measure_device(Ceilings& ceilings) {
   if (machine::gpus().devices.empty()) return;
   machine::use_gpu(0);
@@ -125,8 +125,8 @@ std::vector<Ceiling> message_rows(const mpi::Communicator& comm, double seconds)
   return rows;
 }
 
-/// Processor time of the other ranks of this node that may use the same units as this one.
-/// Collective.
+/// Returns the processor time of the node's other ranks that share this rank's processing units,
+/// seconds. Collective.
 double seconds_beside(const mpi::Communicator& node) {
   const auto mask = static_cast<index_t>(std::hash<std::string>()(machine::topology().cpu_list));
   const std::vector<index_t> masks = node.all_gather(mask);
@@ -137,7 +137,7 @@ double seconds_beside(const mpi::Communicator& node) {
   return sum;
 }
 
-/// Collective; takes over on rank 0.
+/// Measures message costs; merges on rank 0. Collective.
 void measure_messages(const mpi::Communicator& comm, Measuring& measuring, double seconds) {
   const mpi::Communicator node = comm.node();
   bool taken = false;
@@ -151,8 +151,8 @@ void measure_messages(const mpi::Communicator& comm, Measuring& measuring, doubl
   }
 }
 
-/// The work on rank 0, while the others sleep: in a collective they would take the cores that it
-/// measures.
+/// Runs `work` on rank 0 while the others sleep: waiting in a collective would take the cores being
+/// measured.
 void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work) {
   constexpr int tag = 301;
   std::exception_ptr failure;
@@ -192,7 +192,9 @@ MeasuredCeilings measure_ceilings(const mpi::Communicator& comm, double seconds,
     begin();
     if (keeps) io::require_file_or_nothing(result.place.file, "the file for what is measured,");
     ceilings = load_ceilings(result.place.file);
-    if (keeps) save_ceilings(result.place.file, ceilings);  // what cannot be kept is not measured
+    if (keeps)
+      save_ceilings(result.place.file, ceilings);  // fails before measuring if they cannot
+                                                   // be saved
     measure_node(measuring);
     measure_device(ceilings);
   });

@@ -1,5 +1,5 @@
 #pragma once
-// Measuring what this machine can do at most.
+// Measurement of this machine's peak rates.
 
 #include <functional>
 #include <string>
@@ -10,15 +10,15 @@
 namespace tessera::run {
 
 struct MeasuredCeilings {
-  Ceilings
-      ceilings;  ///< on rank 0: those measured now, and earlier ones where others had the cores now
-  std::string notes;    ///< what was not kept, in a line; empty where all was
-  CeilingsPlace place;  ///< where they are kept
+  Ceilings ceilings;    ///< rank 0: the new ones, and earlier ones where the new were rejected
+                        ///< because the cores were busy
+  std::string notes;    ///< rejected rows, in a line; empty if none
+  CeilingsPlace place;  ///< location of the kept file
 };
 
-/// Measures tasks, arithmetic, memory and a GPU on rank 0, which calls `begin` first, while the
-/// other ranks sleep; then messages between all, each probe for about so many seconds. Keeps what
-/// it finds. Collective. Throws AgreedError(cannot_create).
+/// Calls `begin`, then measures tasks, arithmetic, memory and a GPU on rank 0 while the other ranks
+/// sleep; then messages among all ranks, about `seconds` seconds per probe. Saves the ceilings.
+/// Collective. Throws AgreedError(cannot_create).
 [[nodiscard]] MeasuredCeilings measure_ceilings(const mpi::Communicator& comm, double seconds,
                                                 const std::function<void()>& begin);
 

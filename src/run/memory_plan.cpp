@@ -17,16 +17,14 @@
 namespace tessera::run {
 namespace {
 
-// What processes took for themselves between their plan and their end, of all workloads from and to
-// files: pages of libraries that are run for the first time and HDF5's caches; and messages on
-// their way.
+// Memory that processes gained between plan and end, over all workloads from and to files: library
+// pages executed for the first time and HDF5's caches; and messages in flight.
 constexpr index_t later_bytes = index_t{5} << 20, later_of_messages = index_t{4} << 20;
 constexpr index_t no_limit = std::numeric_limits<index_t>::max();
-constexpr index_t later_of_thread = index_t{1}
-                                    << 18;  // the used part of a stack, and an arena of malloc
+constexpr index_t later_of_thread = index_t{1} << 18;  // used part of a stack and a malloc arena
 
-/// The smallest number of ranks, of those tried, on which no rank needs more than `allowed`; 0 if
-/// none does.
+/// Returns the smallest number of ranks tried on which no rank needs more than `allowed`; 0 if none
+/// suffices.
 index_t smallest_fit(index_t ranks, index_t allowed,
                      const std::function<index_t(index_t)>& most_on) {
   constexpr index_t most_tried = 512;
@@ -52,12 +50,13 @@ ProgramMemory program_here(const mpi::Communicator& comm, const Values& point) {
   return {machine::resident(), later_bytes + messages + threads_of(point) * later_of_thread};
 }
 
-/// What a node's ranks may plan to use together.
+/// Returns what a node's ranks may plan to use together: 90 % of its free memory, bytes.
 index_t free_memory() {
   return static_cast<index_t>(0.9 * static_cast<double>(machine::available_memory()));
 }
 
-/// What --memory leaves beside a program of so many bytes.
+/// Returns what a limit leaves beyond a program of `program` bytes, rounded up to a multiple of 32
+/// MiB or of the largest power of two up to limit / 16.
 index_t left_of(index_t limit, index_t program) {
   constexpr index_t coarsest = index_t{32} << 20;
   const auto part = static_cast<std::uint64_t>(std::clamp<index_t>(limit / 16, 1, coarsest));

@@ -1,5 +1,5 @@
 #pragma once
-// Does the plan fit? Asked before anything is allocated.
+// Check of the memory plan against limits and free memory, before anything is allocated.
 
 #include <functional>
 #include <string>
@@ -10,11 +10,10 @@
 
 namespace tessera::run {
 
-/// What a rank is to hold at the peak, bytes, beside the program.
+/// Peak memory of a rank, bytes, excluding the program.
 struct Held {
-  index_t own = 0;  ///< memory that no other rank counts
-  index_t seen =
-      0;  ///< resident pages of memory that ranks of the node share and another one counts
+  index_t own = 0;   ///< memory counted by this rank only
+  index_t seen = 0;  ///< resident pages of node-shared memory that another rank counts
   [[nodiscard]] index_t resident() const { return own + seen; }
 };
 
@@ -40,10 +39,10 @@ struct Allowance {
   [[nodiscard]] index_t beside_program() const;
 };
 
-/// The same, of facts that are settled with others.
+/// Allowance computed from facts that settle together with others of an agreement.
 class AllowanceFacts {
  public:
-  /// Collective where the ranks of the node are not known yet.
+  /// Collective if the ranks of the node are not known yet.
   AllowanceFacts(mpi::Agreement& agreement, const mpi::Communicator& comm, const Values& point);
   [[nodiscard]] Allowance settled() const;
 
@@ -52,29 +51,26 @@ class AllowanceFacts {
   std::size_t program_, later_, limit_, free_;
 };
 
-/// Throws AgreedError(memory) with the numbers when `held` (by this rank, as planned) and the
-/// program exceed
-/// --memory, or when the ranks of a node together exceed 90 % of what the node has free.
-/// most_on(ranks) is the largest resident need of a rank if there were so many ranks: with it the
-/// message names the smallest number that fits. Returns what this rank plans to have resident, the
-/// program with it. Collective.
+/// Throws AgreedError(memory) with the figures if this rank's `held` and the program exceed
+/// --memory, or if the ranks of a node together exceed 90 % of its free memory. most_on(ranks) is
+/// the largest resident need of a rank among `ranks` ranks; the message names the smallest number
+/// found to fit. Returns this rank's planned resident memory, including the program. Collective.
 index_t require_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
                        const std::function<index_t(index_t ranks)>& most_on);
 
-/// What this rank plans to have resident, the program with it. For requests of which every rank
-/// knows that an Allowance holds what each of them is to hold, so that nothing has to be asked.
-/// Local.
+/// Returns this rank's planned resident memory, including the program. Precondition: every rank
+/// knows that an Allowance covers all ranks' needs, so that no agreement is required. Local.
 [[nodiscard]] index_t planned_memory(const mpi::Communicator& comm, const Values& point,
                                      const Held& held);
 
-/// For --plan: the same, and of --ranks what --memory alone says, for they run elsewhere.
-/// Collective.
+/// Calls require_memory() for --plan; with --ranks, a plan for other machines, checks --memory
+/// only. Collective.
 void require_planned_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
                             const std::function<index_t(index_t ranks)>& most_on);
 
 /// "183 MiB, 27 MiB of them the program itself", of planned bytes beside the program.
 [[nodiscard]] std::string held_text(index_t bytes, index_t program);
-/// ", 27 MiB of them the program itself"; nothing where it does not count.
+/// Returns ", 27 MiB of them the program itself"; "" for 0.
 [[nodiscard]] std::string of_program_text(index_t program);
 
 }  // namespace tessera::run

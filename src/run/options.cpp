@@ -29,7 +29,7 @@ int depth_of(const toml::node& node) {
   return list == nullptr ? 0 : 1 + (list->empty() ? 0 : depth_of(list->front()));
 }
 
-/// Nested lists of numbers as one text: "1 2; 3 4 / 5 6; 7 8".
+/// Serialises nested lists of numbers: "1 2; 3 4 / 5 6; 7 8".
 std::string nested_text(const toml::node& node, int depth, const std::string& where) {
   const toml::array* list = node.as_array();
   if (depth == 0) {
@@ -53,10 +53,10 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// As it stands on the command line.
+/// Returns the option as written on the command line.
 std::string flag_of(const Option& option) { return (option.positional ? "" : "--") + option.name; }
 
-/// The option of an argument "--name" or "--name=...", if it is one.
+/// Returns the option of an argument "--name" or "--name=..."; nullptr if it is none.
 const Option* option_of(const std::vector<Option>& options, const std::string& argument) {
   if (!argument.starts_with("--")) return nullptr;
   const std::string name = argument.substr(2, argument.find('=') - 2);
@@ -65,8 +65,8 @@ const Option* option_of(const std::vector<Option>& options, const std::string& a
   return found == options.end() ? nullptr : &*found;
 }
 
-/// CLI11 would take the next option for the value that is missing, and an empty one for none: what
-/// a shell makes of a variable that is not set.
+/// Throws Error(usage) for missing and empty values (a shell's expansion of an unset variable):
+/// CLI11 would take the next option as the value and an empty one as none.
 void require_values(const std::vector<Option>& options, const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Option* option = option_of(options, arguments[i]);
@@ -111,7 +111,8 @@ index_t Values::bytes(const std::string& name) const {
 }
 
 double Parsed::real(const std::string& name) const {
-  return std::strtod(lists.at(name).front().c_str(), nullptr);  // std::stod throws at denormal ones
+  return std::strtod(lists.at(name).front().c_str(), nullptr);  // std::stod throws for denormal
+                                                                // numbers
 }
 
 Complex<double> Parsed::complex(const std::string& name) const {
@@ -213,12 +214,12 @@ void OptionSet::read_environment(Parsed& parsed) const {
 
 void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
   toml::table table;
-  std::error_code unknown;  // opening it will tell
+  std::error_code unknown;  // reported when the file is opened
   const auto kind = std::filesystem::status(file, unknown).type();
   require(kind != std::filesystem::file_type::directory, ExitCode::missing_input,
           fmt::format("cannot read '{}': it is a directory; name a TOML file", file));
   require(kind != std::filesystem::file_type::fifo,
-          ExitCode::missing_input,  // to open one would wait for its writer
+          ExitCode::missing_input,  // opening one would block until its writer opens it
           fmt::format(
               "cannot read '{}': it is a pipe, and every rank reads all of it; name a TOML file",
               file));
@@ -267,7 +268,7 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
 
 std::vector<Values> OptionSet::points(const Parsed& parsed) const {
   std::vector<Values> result(1);
-  constexpr std::size_t most = 10000;  // a point takes some 5 KB
+  constexpr std::size_t most = 10000;  // a point takes about 5 KB
   for (const Option& option : options_) {
     const auto& values = parsed.lists.at(option.name);
     if (result.size() * values.size() > most)
@@ -303,7 +304,7 @@ std::vector<std::string> OptionSet::idle_flags(const Parsed& parsed) const {
     if (std::any_of(taken.begin(), taken.end(),
                     [&](const auto& value) { return contains(users, value); }))
       continue;
-    std::vector<std::string> known;  // to this build
+    std::vector<std::string> known;  // values that this build supports
     std::copy_if(users.begin(), users.end(), std::back_inserter(known),
                  [&](const std::string& value) {
                    return value != "auto" && contains(user->choices, value);

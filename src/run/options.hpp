@@ -1,7 +1,7 @@
 #pragma once
-// One declaration an option: flag, TOML key, environment variable, help text and attribute of the
-// results. Precedence: flag > environment (TESSERA_<NAME>) > TOML (--config) > default. A list or a
-// range is an axis of a sweep.
+// Declaration of options, one per option: flag, TOML key, environment variable, help text and
+// attribute of the results. Precedence: flag > environment (TESSERA_<NAME>) > TOML (--config) >
+// default. A list or a range is an axis of a sweep.
 
 #include <map>
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace tessera::run {
 
-/// complex: a real number, or one with an imaginary part as Python writes it, 1.5-2j.
+/// complex: a real number, or one with an imaginary part in Python's notation, 1.5-2j.
 enum class Kind { text, choice, integer, real, complex, bytes, flag };
 
-/// Values of another option by which alone an option is used: {"kernel", {"tiled", "recursive"}}.
+/// Values of another option with which alone an option is used: {"kernel", {"tiled", "recursive"}}.
 struct Users {
   std::string option = {};
   std::vector<std::string> values = {};
@@ -30,17 +30,16 @@ struct Option {
   std::vector<std::string> choices = {};  ///< for Kind::choice
   bool axis = false;                      ///< may be a list or range: an axis of a sweep
   bool identity =
-      true;  ///< part of what a measured point is (not where it goes or how often it runs)
-  bool differs = false;  ///< ranks may be told other values: what each has, and not what all do
+      true;  ///< part of a measured point's identity, unlike destinations and repetitions
+  bool differs = false;  ///< may differ between ranks
   bool positional = false;
-  bool many = false;  ///< positional: as many words as are given
-  bool nested =
-      false;  ///< in TOML also a list of lists of numbers: rows joined by ';', planes by '/'
+  bool many = false;    ///< positional: takes all remaining words
+  bool nested = false;  ///< in TOML also nested lists of numbers: rows joined by ';', planes by '/'
   double low = -1e300, high = 1e300;  ///< bounds of integer, real and bytes
-  Users users = {};                   ///< none named: it is always used
+  Users users = {};                   ///< empty: always used
 };
 
-/// The value of every option at one point of the sweep.
+/// Values of all options at one point of the sweep.
 class Values {
  public:
   [[nodiscard]] const std::string& text(const std::string& name) const;
@@ -57,20 +56,20 @@ class Values {
   std::map<std::string, std::string> values_;
 };
 
-/// What a command line, environment and file said.
+/// Result of parsing command line, environment and file.
 struct Parsed {
-  std::map<std::string, std::vector<std::string>> lists;  ///< every option's values, expanded
+  std::map<std::string, std::vector<std::string>> lists;  ///< expanded values of every option
   std::map<std::string, std::string>
       sources;  ///< "flag", "environment", "file.toml:3:1", "default"
   std::vector<std::string>
-      rest;          ///< what an OptionSet that passes it on does not know, in its order
-  std::string help;  ///< "brief", "all" or the name of a group, where help is asked for; else empty
+      rest;          ///< unknown arguments, in order, of an OptionSet that passes them on
+  std::string help;  ///< requested help: "brief", "all" or the name of a group; else empty
 
   [[nodiscard]] double real(const std::string& name) const;  ///< the first of its values
   [[nodiscard]] Complex<double> complex(const std::string& name) const;
 };
 
-/// The options of one sub-command.
+/// Options of one sub-command.
 class OptionSet {
  public:
   OptionSet(std::string command, std::string summary, std::vector<std::string> examples)
@@ -79,36 +78,36 @@ class OptionSet {
         examples_(std::move(examples)) {}
 
   Option& add(Option option);
-  /// The options that most runs need, first in the help.
+  /// Sets the options that most runs need, listed first in the help.
   void lead_with(std::vector<std::string> names) { leading_ = std::move(names); }
-  /// Unknown arguments are another's: parse() returns them.
+  /// Makes parse() return unknown arguments in `rest` instead of rejecting them.
   void pass_on_rest() { passes_on_rest_ = true; }
   [[nodiscard]] const std::string& command() const { return command_; }
   [[nodiscard]] const std::string& summary() const { return summary_; }
   [[nodiscard]] const std::vector<Option>& options() const { return options_; }
 
-  /// Reads arguments (after the sub-command), environment and, where --config names one, the TOML
-  /// file. Throws Error(usage, missing_input) naming the option, the nearest known one, and
+  /// Parses arguments (after the sub-command), environment and, with --config, the TOML file.
+  /// Throws Error(usage, missing_input) naming the option, the nearest known one, and
   /// file:line:column for TOML.
   [[nodiscard]] Parsed parse(const std::vector<std::string>& arguments) const;
 
-  /// Every point of the product of the axes, the last declared axis running fastest.
+  /// Returns the points of the product of the axes, the last declared axis varying fastest.
   [[nodiscard]] std::vector<Values> points(const Parsed& parsed) const;
 
-  /// A line for each option that was given as a flag and that no point of the sweep uses.
+  /// Returns a line for each option given as a flag that no point of the sweep uses.
   [[nodiscard]] std::vector<std::string> idle_flags(const Parsed& parsed) const;
 
-  /// "m=1024 n=1024 type=f64 ...": the identity of a point, the same in every run.
+  /// Returns the identity of a point, "m=1024 n=1024 type=f64 ...", equal in every run.
   [[nodiscard]] std::string key(const Values& point) const;
 
-  /// Returns the help: examples, then of "brief" the leading options, a line each, and of "all"
-  /// those and the others by group, with their defaults; or the options of one group.
+  /// Returns the help: examples, then for "brief" the leading options, one line each; for "all"
+  /// those and the others by group, with defaults; or the options of one group.
   [[nodiscard]] std::string help(const std::string& what) const;
 
  private:
   [[nodiscard]] const Option* find(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> names() const;
-  /// What of the help arguments ask for: -h, --help [all | GROUP]; empty: none. Throws
+  /// Returns the help requested by arguments -h, --help [all | GROUP]; empty: none. Throws
   /// Error(usage).
   [[nodiscard]] std::string help_asked(const std::vector<std::string>& arguments) const;
   [[nodiscard]] std::vector<std::string> groups() const;
@@ -123,16 +122,16 @@ class OptionSet {
   bool passes_on_rest_ = false;
 };
 
-/// TESSERA_COLUMN_WIDTH of column-width.
+/// Returns the variable of an option: TESSERA_COLUMN_WIDTH for column-width.
 [[nodiscard]] std::string environment_name(const std::string& option);
 
-/// "1.5", "-2j", "1.5-2e3j"; throws Error(usage) that begins with `where` for others and for
-/// infinite parts.
+/// Parses "1.5", "-2j", "1.5-2e3j". Throws Error(usage), beginning with `where`, for other text and
+/// for infinite parts.
 [[nodiscard]] Complex<double> parse_complex(const std::string& text, const std::string& where);
 
-/// The values that a text stands for: "a,b", "1024:4096:1024", "1024:16384:x2", or itself; each
-/// checked against the option's kind, choices and bounds. `where` begins the error message ("--n",
-/// "smoke.toml:3:5: n").
+/// Expands "a,b", "1024:4096:1024", "1024:16384:x2" or a single value and checks each against the
+/// option's kind, choices and bounds. `where` begins the error message ("--n", "smoke.toml:3:5:
+/// n").
 [[nodiscard]] std::vector<std::string> expand(const Option& option, const std::string& text,
                                               const std::string& where);
 

@@ -13,7 +13,7 @@ namespace tessera::run {
 
 namespace {
 
-/// Whether two names, of files that may not be there yet, are of one.
+/// Returns whether two names denote the same file, which need not exist.
 bool same_place(const std::string& a, const std::string& b) {
   std::error_code ignored;
   return a == b ||
@@ -125,7 +125,7 @@ void Outputs::check(const Values& point) {
                        : amount == "sample" ? ReadBack::sample
                        : amount == "off"    ? ReadBack::off
                                             : ReadBack::automatic;
-  const int threads = std::max(2, threads_of(point));  // to wait for files is no computing
+  const int threads = std::max(2, threads_of(point));  // threads that wait for files do not compute
   for (File& file : files_) file.file->check_written(how, threads);
 }
 

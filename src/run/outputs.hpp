@@ -1,5 +1,5 @@
 #pragma once
-// The files that one point writes; datasets that name the same file share one.
+// Output files of one point; datasets that name the same file share it.
 
 #include <functional>
 #include <memory>
@@ -14,43 +14,45 @@ namespace tessera::run {
 
 class Outputs {
  public:
-  /// A dataset to be written; returns its number. A name a dimension, or none. Before open().
+  /// Declares a dataset, with a name per dimension or none; returns its number. Before open().
   std::size_t add(const io::DatasetName& name, std::vector<index_t> shape, io::Handle type,
                   std::vector<std::string> dimensions = {});
   std::size_t add(const io::DatasetName& name, std::vector<index_t> shape, Element element,
                   std::vector<std::string> dimensions = {});
 
-  /// The dataset that was added gets the attributes of this one of an input. Before open().
+  /// Copies the attributes of an input dataset to an added one. Before open().
   void describe_as(std::size_t dataset, const io::DatasetName& input);
-  /// The group that it lies in gets those of this one.
+  /// Copies the attributes of `input` to the group that contains the added dataset. Before open().
   void describe_group_as(std::size_t dataset, const io::DatasetName& input);
 
-  /// What was added, to say more of it. Before open().
+  /// Returns the specification of an added dataset for further settings. Before open().
   [[nodiscard]] io::DatasetSpec& spec(std::size_t dataset);
 
-  /// Makes the partial files, so that what cannot be written is known before anything is computed.
-  /// Collective; throws AgreedError.
+  /// Creates the partial files, so that unwritable outputs fail before the computation. Collective;
+  /// throws AgreedError.
   void open(const mpi::Communicator& comm, const Values& point) { open(comm, point, ""); }
-  /// The same, but goes on with what keep() left of the same problem, if it did.
+  /// Creates them, or continues the files that keep() left for the same problem.
   void open(const mpi::Communicator& comm, const Values& point, const std::string& problem);
-  /// What keep() was told of the first file; empty in a new one.
+  /// Returns the state passed to keep() for the first file; empty in a new one.
   [[nodiscard]] const std::string& kept() const { return files_.front().file->kept(); }
-  /// Reads back what was written and leaves it to a later open() of the same problem. Collective.
+  /// Reads back the written data and leaves the files to a later open() of the same problem.
+  /// Collective.
   void keep(const mpi::Communicator& comm, const Values& point, const std::string& problem,
             const std::string& state);
-  /// Whole elements from position first on (row-major). Local.
+  /// Writes whole elements from position `first` on (row-major). Local.
   void write(std::size_t dataset, index_t first, std::span<const std::byte> data,
              const io::Onlooker& onlooker = {});
-  /// A slab, a range a dimension. Local, by one thread at a time.
+  /// Writes a slab, one range per dimension. Local, by one thread at a time.
   void write_slab(std::size_t dataset, std::span<const layout::Range> slab,
                   std::span<const std::byte> data);
-  /// The same slab back, of those that this rank wrote. Local.
+  /// Reads back a slab that this rank wrote. Local.
   void read_slab(std::size_t dataset, std::span<const layout::Range> slab,
                  std::span<std::byte> data) const;
   [[nodiscard]] bool empty() const { return files_.empty(); }
 
-  /// Ends a point: if its check passed, runs write() and reads back in phase "write", then gives
-  /// the files their names; records it in either case. Whether it is right. Collective.
+  /// Completes a point: if its check passed, runs write() and the read-back in phase "write", then
+  /// renames the files to their final names. Records the point in either case. Returns whether the
+  /// check passed. Collective.
   bool conclude(const mpi::Communicator& comm, const Values& point, Session& session,
                 Measured& measured, const std::function<void()>& write);
 

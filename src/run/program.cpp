@@ -34,7 +34,7 @@
 namespace tessera::run {
 namespace {
 
-/// Where an exception can go no further: in functions of libraries that promise to throw none.
+/// Terminate handler, for exceptions that leave a noexcept function of a library.
 [[noreturn]] void end_by_exception() noexcept {
   try {
     if (std::current_exception()) std::rethrow_exception(std::current_exception());
@@ -42,22 +42,22 @@ namespace {
     constexpr std::string_view words = "tessera: error: out of memory\n";
     [[maybe_unused]] const auto written = write(STDERR_FILENO, words.data(), words.size());
     _exit(static_cast<int>(ExitCode::memory));
-  } catch (...) {  // the handler of the signal tells
+  } catch (...) {  // the signal handler of abort() reports it
   }
   std::abort();
 }
 
-/// Memory is missing on this rank alone, as far as it knows. The others have begun to connect to
-/// the launcher, and Open MPI's may wait for ever for one that it kills in the midst of it.
+/// Reports that this rank lacks memory. Waits a second first to let the other ranks connect: Open
+/// MPI's launcher may hang if it ends one of them while it connects.
 int fail_without_memory() {
   mpi::print_error(fmt::format("out of memory (rank {}, before MPI)", mpi::launcher_rank()));
   if (mpi::launcher_node_ranks() > 1) std::this_thread::sleep_for(std::chrono::seconds(1));
   return static_cast<int>(ExitCode::memory);
 }
 
-/// What the parent left in a way that makes something go wrong here: a descriptor of the three that
-/// is closed would be the next file's, an output perhaps, and get what is said; children whose end
-/// is ignored leave no exit code.
+/// Repairs inherited state: opens closed standard descriptors, which an output file would otherwise
+/// take over and receive the messages; restores the default handling of SIGCHLD, which if ignored
+/// discards children's exit codes.
 void start_as_expected() {
   int descriptor = 0;
   do {
@@ -67,7 +67,7 @@ void start_as_expected() {
   std::signal(SIGCHLD, SIG_DFL);
 }
 
-/// Of those asked for; 0 when none were.
+/// Returns the largest number of threads asked for; 0 if none.
 int most_threads(const Parsed& parsed) {
   const auto threads = parsed.lists.find("threads");
   int most = 0;
@@ -95,7 +95,7 @@ bool is_variable_of(const Command& command, std::string_view name) {
   });
 }
 
-/// Variables of ours that stand for no option of the command, if one is named.
+/// Returns the TESSERA_ variables that set no option of the command, if one is named.
 std::vector<std::string_view> foreign_variables(const std::optional<Command>& named) {
   std::vector<std::string_view> foreign;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -107,7 +107,7 @@ std::vector<std::string_view> foreign_variables(const std::optional<Command>& na
   return foreign;
 }
 
-/// Variables that differ by a letter from one that stands for an option of any command are said:
+/// Reports variables that differ by a letter from one that sets an option of any command, since
 /// nothing reads them.
 void name_misspelt_variables(const Program& program, const std::optional<Command>& named) {
   const std::vector<std::string_view> foreign = foreign_variables(named);
@@ -129,13 +129,13 @@ void name_misspelt_variables(const Program& program, const std::optional<Command
 struct Invocation {
   std::vector<Fact> told;
   std::optional<Error> error;
-  std::string text;  ///< all that is to be said: help, the version
+  std::string text;  ///< complete output: help, the version
   Runs runs = Runs::on_one;
   std::function<Body(ExitCode&)> prepare;
-  Body body;  ///< of Runs::on_all, prepared
+  Body body;  ///< prepared, for Runs::on_all
   double stall_limit = 600;
-  int most_threads = 0;     ///< that were asked for
-  bool tells_time = false;  ///< where it went, at the end
+  int most_threads = 0;     ///< threads asked for
+  bool tells_time = false;  ///< prints the time by phase at the end
 };
 
 void understand_command(const Command& command, const Arguments& arguments, char** argv,
@@ -174,9 +174,9 @@ struct CommandLine {
         rest(asks ? Arguments{"--help", argc > 3 ? argv[3] : "all"}
                   : Arguments(argv + std::min(argc, 2), argv + argc)) {}
   std::string first;
-  bool asks;  ///< help matmul
+  bool asks;  ///< "help matmul"
   std::string name;
-  Arguments rest;  ///< of the command that is named
+  Arguments rest;  ///< arguments of the named command
   [[nodiscard]] bool ask_generally() const {
     return first == "--help" || first == "-h" || (first == "help" && !asks);
   }
@@ -265,8 +265,8 @@ Neighbours agree(const mpi::Communicator& comm, const Invocation& task) {
   return all.neighbours();
 }
 
-/// What MPI would not start in. Every rank looks for itself; a launcher ends all as soon as one has
-/// failed.
+/// Reports an error that keeps MPI from starting. Every rank detects it itself; all but the first
+/// wait, as a launcher ends all ranks as soon as one has failed.
 int fail_before_mpi(const Error& error) {
   if (mpi::launcher_rank() == 0) return fail(error);
   std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -280,7 +280,7 @@ int do_on_ranks(const Invocation& task, int argc, char** argv) {
     is_root = comm.is_root();
     const Neighbours neighbours = agree(comm, task);
     if (task.runs == Runs::on_all) return run_body(task, task.body, comm, neighbours);
-    // The others wait in MPI_Finalize.
+    // The other ranks wait in MPI_Finalize.
     return is_root ? static_cast<ExitCode>(do_alone(task, argc, argv, true)) : ExitCode::ok;
   });
   if (is_root && task.runs == Runs::on_all) tell_time(task, result);
@@ -304,8 +304,8 @@ int main_of(const Program& program, int argc, char** argv) {
   }
   const mpi::Launcher started = mpi::launcher();
   if (task.runs == Runs::without_mpi && started.direct && started.rank != 0) return 0;
-  // A script that a launcher runs may start what runs on one on one of its ranks only: nobody to
-  // agree with.
+  // A script run by a launcher may start a one-rank command on one of its ranks only: there are no
+  // others to agree with.
   if (task.runs == Runs::without_mpi || (task.runs == Runs::on_one && !started.direct))
     mpi::leave_launcher();
   if (mpi::launcher().there) return do_on_ranks(task, argc, argv);
@@ -327,10 +327,10 @@ int run_program(const Program& program, int argc, char** argv) {
   (void)mpi::account();
   io::quiet_errors();
   std::setvbuf(stdout, nullptr, _IOLBF,
-               BUFSIZ);  // a line said stands in the log of a job killed after it
+               BUFSIZ);  // keeps printed lines in the log of a job that is killed later
   end_cleanly_on_signals();
   std::signal(SIGXFSZ,
-              SIG_IGN);  // a file larger than allowed is an error of its write, not a death
+              SIG_IGN);  // exceeding the file size limit becomes an error of the write
   try {
     return main_of(program, argc, argv);
   } catch (const Error& error) {

@@ -1,5 +1,5 @@
 #pragma once
-// A program of sub-commands: what it is told, and by which ranks its work is done.
+// Program of sub-commands: parses the request and runs it on one or all ranks.
 
 #include <functional>
 #include <span>
@@ -13,40 +13,40 @@
 
 namespace tessera::run {
 
-/// What a point of a workload takes at most.
+/// Resource needs of one point of a workload.
 struct Need {
   index_t memory = 0;       ///< of any rank, bytes
-  double seconds = -1;      ///< of one repetition; -1 where the machine was never measured
-  index_t repetitions = 1;  ///< warm-ups among them
+  double seconds = -1;      ///< per repetition; -1 without measured ceilings
+  index_t repetitions = 1;  ///< including warm-ups
 };
 
 using Arguments = std::vector<std::string>;
-/// What runs on all ranks once MPI is there.
+/// Work of a command on all ranks, after MPI is initialised.
 using Body = std::function<ExitCode(const mpi::Communicator&)>;
 
-/// What every point of a request takes; runs on one rank.
+/// Computes the needs of every point of a request, on one rank.
 using Planner = std::function<std::vector<Need>(const mpi::Communicator&)>;
 
-/// Who does a command's work where a launcher started several ranks.
+/// Ranks that do a command's work if a launcher started several.
 enum class Runs {
-  on_all,      ///< the ranks share it
-  on_one,      ///< rank 0, once all ranks were told the same
-  without_mpi  ///< rank 0, though MPI may not start here
+  on_all,      ///< all ranks share it
+  on_one,      ///< rank 0, after all ranks agreed on the request
+  without_mpi  ///< rank 0, even if MPI cannot start here
 };
 
 struct Command {
   OptionSet options;
-  /// Runs before MPI is initialised (children may be spawned, wrong requests end here), but for
-  /// what runs on one of several ranks; an empty body means that the command has done its work, and
-  /// `code` is its exit code.
+  /// Runs before MPI is initialised (children may be spawned; invalid requests end here), except
+  /// for commands that run on one of several ranks. An empty body means that the command is done
+  /// with exit code `code`.
   std::function<Body(const Parsed&, const Arguments&, ExitCode& code)> prepare;
   Runs runs = Runs::on_all;
-  /// Of a workload: the same for a plan of the --ranks in the request, so many a node. Before MPI,
-  /// too.
+  /// Workloads only: prepares the plan for the --ranks of the request, ranks_per_node per node.
+  /// Runs before MPI is initialised, too.
   std::function<Planner(const Parsed&, index_t ranks_per_node)> plan = {};
 };
 
-/// A command's options are built when it is called: most starts need those of one.
+/// Name and factory of a command; options are built on demand, as most starts need those of one.
 struct CommandRow {
   std::string_view name;
   Command (*make)();
@@ -54,13 +54,13 @@ struct CommandRow {
 
 struct Program {
   std::span<const CommandRow> commands;
-  /// What `--help` without a command says.
+  /// Returns the text of `--help` without a command.
   std::string (*help)(const std::vector<Command>& commands);
 };
 
-/// Does what the arguments ask for: understands them, starts MPI where the command or a launcher
-/// wants it, has all ranks agree on what they were told, and runs the command. Returns the exit
-/// code, after one message where something is wrong.
+/// Executes the arguments: parses them, starts MPI if the command or a launcher requires it, has
+/// all ranks agree on the request, and runs the command. Returns the exit code, after one message
+/// in case of an error.
 [[nodiscard]] int run_program(const Program& program, int argc, char** argv);
 
 }  // namespace tessera::run

@@ -1,5 +1,5 @@
 #pragma once
-// Where a result comes from: everything needed to make it again.
+// Provenance of a result: everything needed to reproduce it.
 
 #include <map>
 #include <string>
@@ -12,18 +12,17 @@
 namespace tessera::run {
 
 [[nodiscard]] std::string version();  ///< "0.1.0"
-/// "0.1.0 (v0.1.0-7-g0123abc)": of two programs that differ, one of the two does, where they come
-/// from commits.
+/// Returns "0.1.0 (v0.1.0-7-g0123abc)"; differs between builds of different commits.
 [[nodiscard]] std::string build_name();
 
 [[nodiscard]] std::string host_name();
-[[nodiscard]] std::string mpi_library();  ///< its name and version
+[[nodiscard]] std::string mpi_library();  ///< name and version
 
-/// A word as the shell reads it back.
+/// Quotes a word for the shell.
 [[nodiscard]] std::string quoted(const std::string& word);
 
-/// Command line, effective options with their sources, versions, hosts, instruction set, job id,
-/// and root's start time. Collective; the same on every rank.
+/// Returns command line, effective options with their sources, versions, hosts, instruction set,
+/// job id and root's start time. Collective; the same on every rank.
 [[nodiscard]] std::map<std::string, io::Value> provenance(const mpi::Communicator& comm,
                                                           const OptionSet& options,
                                                           const Parsed& parsed,

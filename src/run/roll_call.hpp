@@ -1,5 +1,5 @@
 #pragma once
-// What every rank tells all others first.
+// First exchange among the ranks: status, request and location of each.
 
 #include <vector>
 
@@ -9,17 +9,17 @@
 
 namespace tessera::run {
 
-/// The ranks that are where this one is, itself among them.
+/// Numbers of ranks at the same location, including this one.
 struct Neighbours {
   int on_host = 1;   ///< on the same machine
   int on_cores = 1;  ///< that may run on exactly the same cores of it
 };
 
-/// Whether anything failed so far, what each was told, and where each may run: known of all ranks
-/// after one message of 32 bytes a rank.
+/// Status, request hash, host and cores of every rank, exchanged in one all-gather of 32 bytes a
+/// rank.
 class RollCall {
  public:
-  /// failed: what went wrong here, or ok. Collective.
+  /// Exchanges the answers. failed: this rank's error, or ok. Collective.
   RollCall(const mpi::Communicator& comm, ExitCode failed, const std::vector<Fact>& told);
 
   [[nodiscard]] bool all_well() const;
@@ -29,7 +29,7 @@ class RollCall {
 
  private:
   struct Answer {
-    index_t code, told, host, cores;  // hashes but the first
+    index_t code, told, host, cores;  // hashes, except code
   };
   std::vector<Answer> all_;  // by rank
   Answer mine_;

@@ -27,7 +27,7 @@ double rate_of(const Measured& measured, double seconds) {
 
 std::string cell_text(const io::Value& value) {
   if (const auto* integer = std::get_if<index_t>(&value))
-    return *integer == -1 ? "-" : std::to_string(*integer);  // -1: does not concern it
+    return *integer == -1 ? "-" : std::to_string(*integer);  // -1: not applicable
   if (const auto* real = std::get_if<double>(&value))
     return std::isnan(*real) ? "-" : human_number(*real);
   return std::get<std::string>(value);
@@ -39,7 +39,7 @@ std::string verdict_text(const std::optional<Verdict>& verdict) {
                      human_number(verdict->ratio), human_number(verdict->tolerance));
 }
 
-/// Seconds of device kernels, by repetition, of the rank that had most; empty where none ran.
+/// Returns the maximum over ranks of seconds in device kernels, per repetition; empty if none ran.
 /// Collective.
 std::vector<double> kernel_seconds(const mpi::Communicator& comm, const Measured& measured) {
   std::vector<double> result;
@@ -56,7 +56,8 @@ io::Value number_of(const Option& option, const Values& point) {
   return point.real(option.name);
 }
 
-/// A key ends with the threads that ran; those that were asked for, 0 perhaps, tell nothing apart.
+/// Removes the first `threads=`, those asked for (may be 0), from a key; it ends with those that
+/// ran.
 std::string without_asked_threads(std::string key) {
   constexpr std::string_view word = " threads=";
   const auto first = key.find(word);
@@ -85,7 +86,7 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
       results_(parsed.lists.at("results").front()) {
   gpus_ = concerned_gpus(parsed);
   asks_repetitions_ = parsed.sources.at("repetitions") == "flag";
-  const std::set<std::string> told = {"m", "n", "k", "threads"};  // of which every table tells
+  const std::set<std::string> told = {"m", "n", "k", "threads"};  // columns of every table
   for (const Option& option : options.options()) {
     const bool number =
         option.kind == Kind::integer || option.kind == Kind::real || option.kind == Kind::bytes;
@@ -108,7 +109,7 @@ void Session::open_results() {
   });
 }
 
-/// Its messages are for what is written alone. Collective.
+/// Gathers the provenance once; only a run that writes pays its messages. Collective.
 void Session::find_provenance() {
   if (provenance_.empty())
     provenance_ = provenance(comm_, options_, parsed_, arguments_, start_time_);
@@ -146,7 +147,7 @@ std::map<std::string, io::Value> Session::attributes(const Measured& measured) {
     result["verification_tolerance"] = measured.verdict->tolerance;
     result["verified"] = index_t{measured.verdict->passed()};
   } else {
-    result["verified"] = index_t{-1};  // nobody looked
+    result["verified"] = index_t{-1};  // not verified
   }
   return result;
 }
@@ -193,7 +194,7 @@ std::vector<io::TableRows> Session::rows(const Values& point, const Measured& me
   return {std::move(samples), {io::schema::summary, {std::move(row)}}};
 }
 
-/// Counts into the tables of the results and the one on the terminal. Local, on rank 0.
+/// Adds the counts to the results tables and to the terminal's. Local, on rank 0.
 void Session::count(const Values& point, const Measured& measured,
                     std::vector<io::TableRows>& tables) {
   if (!measured.counted) return;
@@ -229,7 +230,7 @@ void Session::count(const Values& point, const Measured& measured,
   counters_->add(std::move(cells));
 }
 
-/// What was measured of the machine, and what its GPU's driver says.
+/// Returns the measured ceilings and the figures of the GPU's driver.
 std::vector<Ceiling> Session::machine_rows() const {
   std::vector<Ceiling> result = ceilings_.all;
   if (gpus_ == nullptr || gpus_->devices.empty()) return result;
@@ -238,7 +239,7 @@ std::vector<Ceiling> Session::machine_rows() const {
   return result;
 }
 
-/// The swept numbers that are not among the columns.
+/// Returns the swept numbers that are not among the columns.
 std::vector<io::Cell> Session::swept_cells(const Values& point, const Measured& measured) const {
   std::vector<io::Cell> result;
   for (const Option& option : swept_) {
@@ -251,7 +252,7 @@ std::vector<io::Cell> Session::swept_cells(const Values& point, const Measured& 
   return result;
 }
 
-/// A line of the table on the terminal. Local, on rank 0.
+/// Adds a row to the table on the terminal. Local, on rank 0.
 void Session::show(const Values& point, const Measured& measured, const Summary& summary,
                    double share) {
   const bool device = gpus_ != nullptr && !gpus_->devices.empty();
@@ -339,7 +340,7 @@ void Session::record_tables(const std::vector<io::TableRows>& tables) {
   mpi::on_root(comm_, "results", [&] { append(tables); });
 }
 
-/// To the results, if any; local, on rank 0.
+/// Appends to the results file, if any. Local, on rank 0.
 void Session::append(const std::vector<io::TableRows>& tables) {
   if (results_.empty()) return;
   if (run_.empty())

@@ -1,5 +1,5 @@
 #pragma once
-// One run of a sub-command: its points, timings, verdicts, table and results file.
+// Run of a sub-command: its points, timings, verdicts, table and results file.
 
 #include <algorithm>
 #include <functional>
@@ -25,7 +25,7 @@
 
 namespace tessera::run {
 
-/// What a check found: it passed when !(ratio <= tolerance) is false, so that NaN fails.
+/// Result of a check; it passes only if ratio <= tolerance, so that NaN fails.
 struct Verdict {
   std::string method;  ///< "freivalds", "hash", ...
   double ratio = 0;
@@ -33,36 +33,35 @@ struct Verdict {
   [[nodiscard]] bool passed() const { return ratio <= tolerance; }
 };
 
-/// Timings of one configuration on this rank.
+/// Timings and description of one configuration on this rank.
 struct Measured {
-  std::vector<double>
-      seconds;  ///< a value a repetition: the slowest rank's, the same on every rank
-  std::vector<mpi::Phases> phases;  ///< a repetition each, this rank's
-  std::vector<double> kernels;      ///< of which in device kernels; empty where none ran
-  mpi::Phases once;                 ///< read, verify, write
-  std::vector<io::Cell> columns;    ///< what was computed: m, n, type, kernel, ...
-  double work = 0;                  ///< of one repetition, all ranks: FLOP, bytes, keys, points
+  std::vector<double> seconds;      ///< per repetition: the slowest rank's, the same on every rank
+  std::vector<mpi::Phases> phases;  ///< of this rank, per repetition
+  std::vector<double> kernels;      ///< per repetition, time in device kernels; empty if none ran
+  mpi::Phases once;                 ///< phases executed once: read, verify, write
+  std::vector<io::Cell> columns;    ///< description of the point: m, n, type, kernel, ...
+  double work = 0;                  ///< per repetition, all ranks: FLOP, bytes, keys, points
   std::string
       rate_units;       ///< "GFLOP/s", "GB/s", ...: rate = work / seconds / 1e9 (or 1e6 for "M...")
   std::string ceiling;  ///< name in the machine's ceilings; "" for none
-  double per_ceiling = 1;  ///< what a unit of work takes of the ceiling's units
+  double per_ceiling = 1;  ///< ceiling units consumed per unit of work
   std::optional<Verdict> verdict;
   std::optional<Counted> counted;  ///< with --counters
   std::function<Counted()> stand_in =
-      {};  ///< where the machine has none: what a simulator says instead. Called on rank 0
+      {};  ///< called on rank 0 if hardware counters are missing; returns simulated counts
   std::vector<io::TableRows> tables =
-      {};  ///< more of what was found, rank 0's; the point is put before each row
+      {};  ///< rank 0's rows for further tables; the point is prepended to each
 };
 
-/// Whether --timeline is given, of a command that has it.
+/// Returns whether the command has --timeline and it is given.
 [[nodiscard]] bool keeps_timeline(const Values& point);
 
-/// The clock of a repetition, which stands still while something is done that is no part of it.
+/// Clock of a repetition, stopped during aside().
 class Clock {
  public:
   Clock(const mpi::Communicator& comm, mpi::Phases& phases) : comm_(comm), phases_(phases) {}
-  /// Does work, which may communicate, outside of the time: it begins when all ranks have come, and
-  /// time goes on when all have done it. Until then a rank is in the phase "waiting". Collective.
+  /// Runs work, which may communicate, untimed: starts when all ranks have arrived and resumes the
+  /// clock when all are done. The wait is phase "waiting". Collective.
   template <class Work>
   void aside(const Work& work) {
     {
@@ -84,7 +83,8 @@ class Clock {
 };
 
 /// Times `repetition(phases)`, or `repetition(phases, clock)`, after warm-ups: untimed prepare(),
-/// barrier, run, slowest rank. Asked to stop before the last one it throws Stopped. Collective.
+/// barrier, run, maximum over ranks. Throws Stopped if asked to stop before the last repetition.
+/// Collective.
 template <class Prepare, class F>
 [[nodiscard]] Measured measure(const mpi::Communicator& comm, const Values& point,
                                const Prepare& prepare, const F& repetition) {
@@ -122,8 +122,8 @@ template <class Prepare, class F>
   return result;
 }
 
-/// Times what is done once however many repetitions are asked for, as a pass from file to file is:
-/// barrier, run, slowest rank. Collective.
+/// Times a pass that runs once regardless of --repetitions, such as a pass from file to file:
+/// barrier, run, maximum over ranks. Collective.
 template <class F>
 [[nodiscard]] Measured measure_once(const mpi::Communicator& comm, const Values& point,
                                     const F& pass) {
@@ -145,44 +145,45 @@ template <class F>
   return result;
 }
 
-/// OpenMP threads of this point: --threads, or what OpenMP would use.
+/// Returns the OpenMP threads of this point: --threads, or OpenMP's default.
 [[nodiscard]] int threads_of(const Values& point);
 
 class Session {
  public:
-  /// Collective where there is a results file. What it is given outlives it.
+  /// Its arguments must outlive it. Collective if there is a results file.
   Session(const mpi::Communicator& comm, const OptionSet& options, const Parsed& parsed,
           const std::vector<std::string>& arguments);
 
-  /// What tells a point apart: its key, of whose threads only those count that run. Local.
+  /// Returns the key that identifies a point, with the threads that run instead of those asked for.
+  /// Local.
   [[nodiscard]] std::string identity(const Values& point) const;
 
-  /// The results file holds this point already (and --again was not given). Collective where there
-  /// is one.
+  /// Returns whether the results file contains this point and --again is not given. Collective if
+  /// there is a results file.
   [[nodiscard]] bool has(const Values& point) const;
   void skip(const Values& point);
 
-  /// What this rank plans to have resident at most, bytes: the results file has it beside what it
-  /// had.
+  /// Raises this rank's planned peak of resident memory, bytes, which the results list next to the
+  /// measured one.
   void plan_memory(index_t bytes) { planned_ = std::max(planned_, bytes); }
 
   /// Adds a point to the table and to the results file. Collective.
   void record(const Values& point, Measured measured);
 
-  /// Adds rows to further tables of this run in the results file, if there is one. Collective.
+  /// Appends rows to further tables of this run in the results file, if there is one. Collective.
   void record_tables(const std::vector<io::TableRows>& tables);
 
-  /// Prints the table and where the results are (rank 0). Collective.
+  /// Prints the table and the location of the results (rank 0). Collective.
   void finish();
 
-  /// The identity of a point in every table of the results.
+  /// Returns the identity of a point in every table of the results.
   [[nodiscard]] std::string key(const Values& point) const;
 
-  /// Attributes for an output file: provenance and the point's verdict. Collective.
+  /// Returns attributes for an output file: provenance and the point's verdict. Collective.
   [[nodiscard]] std::map<std::string, io::Value> attributes(const Measured& measured);
   [[nodiscard]] const Ceilings& ceilings() const { return ceilings_; }
-  /// The node's ceiling for this job's ranks and threads, summed over the nodes; nothing if not
-  /// measured. Collective.
+  /// Returns the node's ceiling for this job's ranks and threads, summed over the nodes; nullopt if
+  /// not measured. Collective.
   [[nodiscard]] std::optional<double> ceiling(const std::string& name, int threads) const;
 
  private:
@@ -209,20 +210,21 @@ class Session {
   const std::vector<std::string>& arguments_;
   std::string start_time_;
   std::string results_;
-  std::string run_;            ///< its name in there, once something was written
-  std::vector<Option> swept_;  ///< the numbers among the options that are an axis of this run
+  std::string run_;            ///< name of this run in the results file; empty before the first
+                               ///< write
+  std::vector<Option> swept_;  ///< numeric options that are an axis of this run
   std::set<std::string> known_;
-  const machine::Gpus* gpus_ = nullptr;          ///< that this run may use
-  std::map<std::string, io::Value> provenance_;  ///< once something is written
+  const machine::Gpus* gpus_ = nullptr;          ///< GPUs that this run may use
+  std::map<std::string, io::Value> provenance_;  ///< empty before the first write
   Ceilings ceilings_;
   std::optional<Table> table_;
   std::optional<Table> counters_;
-  std::string no_counters_;  ///< why there are none
+  std::string no_counters_;  ///< why hardware counts are missing
   int skipped_ = 0;
   index_t planned_ = 0;
   bool wrote_ranks_ = false;
   bool asks_repetitions_ = false,
-       ran_once_ = false;  ///< by a flag; and some point knows no repetitions
+       ran_once_ = false;  ///< --repetitions is a flag; some point has no repetitions
 };
 
 }  // namespace tessera::run

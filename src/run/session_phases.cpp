@@ -1,4 +1,4 @@
-// Where the time went, as rows of the results.
+// Time by phase as rows of the results.
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 
 namespace tessera::run {
 
-/// The phases that any rank went through, in the same order on all of them: a rank without a part
-/// of the data may have skipped some.
+/// Returns the phases that any rank went through, in the same order on all ranks: a rank without
+/// data may have skipped some.
 std::vector<std::string> Session::phase_names(const mpi::Phases& phases) const {
   std::vector<std::string> mine, all;
   for (const auto& [name, seconds] : phases.seconds()) mine.push_back(name);
@@ -41,11 +41,11 @@ std::vector<io::Row> Session::phase_rows(const std::string& point, const Measure
   };
   for (std::size_t r = 0; r < measured.phases.size(); ++r)
     add(measured.phases[r], static_cast<index_t>(r));
-  add(measured.once, -1);  // once a point: read, verify, write
+  add(measured.once, -1);  // once per point: read, verify, write
   return result;
 }
 
-/// What every process spent its time with, from its start up to now. Collective.
+/// Returns the time of every process by phase, from its start until now. Collective.
 std::vector<io::Row> Session::wall_rows() const {
   std::string mine;
   for (const auto& [phase, seconds] : mpi::account().seconds())
@@ -64,7 +64,7 @@ std::vector<io::Row> Session::wall_rows() const {
   return result;
 }
 
-/// Every stay of every rank in the repetition that was watched. Collective.
+/// Returns every phase interval of every rank in the watched repetition. Collective.
 std::vector<io::Row> Session::timeline_rows(const std::string& point,
                                             const Measured& measured) const {
   std::string mine;

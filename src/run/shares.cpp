@@ -34,7 +34,7 @@ void add_shares(OptionSet& options) {
 }
 
 index_t drivers_of_node(const Values& point, index_t node_ranks) {
-  const auto given = point.all().find("gpu-ranks");  // not every workload has ranks that differ
+  const auto given = point.all().find("gpu-ranks");  // not every workload has the option
   const index_t asked = given == point.all().end() ? 0 : point.integer("gpu-ranks");
   return asked == 0 ? node_ranks : std::min(asked, node_ranks);
 }
@@ -47,8 +47,10 @@ bool drives_gpu(const mpi::Communicator& comm, const Values& point) {
 bool goes_by_speed(const mpi::Communicator& comm, const Values& point, bool on_gpu) {
   const std::string& wanted = point.text("shares");
   if (comm.size() == 1 || wanted == "equal") return false;
-  if (wanted == "auto" && !machine::built_with_cuda()) return false;  // nobody's kernel is a GPU's
-  // A plan for other ranks, or for GPUs that are not here: nobody could be measured.
+  if (wanted == "auto" && !machine::built_with_cuda())
+    return false;  // no rank's kernel runs on a
+                   // GPU
+  // A plan for other ranks, or for GPUs that are not here, has no speeds to measure.
   const bool elsewhere =
       point.flag("plan") && (point.has("ranks") || (on_gpu && machine::gpus().devices.empty()));
   mpi::Agreement all(comm, "plan");

@@ -1,6 +1,6 @@
 #pragma once
-// Ranks that are not alike: some drive a GPU while others compute on the CPU, or run on other
-// cores. Their shares go by their speed, which is measured at the start.
+// Weighted work distribution among heterogeneous ranks: some drive a GPU, others compute on the CPU
+// or on slower cores. Weights are speeds measured at the start.
 
 #include <string>
 #include <vector>
@@ -10,29 +10,28 @@
 
 namespace tessera::run {
 
-/// --gpu-ranks and --shares.
+/// Adds --gpu-ranks and --shares.
 void add_shares(OptionSet& options);
 
-/// Of a node with so many ranks, those that drive its GPUs where kernels run there: all, unless
-/// --gpu-ranks names fewer.
+/// Returns how many of a node's node_ranks ranks drive its GPUs: all, or at most --gpu-ranks.
 [[nodiscard]] index_t drivers_of_node(const Values& point, index_t node_ranks);
-/// Whether this rank is one of them: the first ones of a node are.
+/// Returns whether this rank drives a GPU: the first ranks of a node do.
 [[nodiscard]] bool drives_gpu(const mpi::Communicator& comm, const Values& point);
 
-/// How much faster each rank is, `mine()` telling this one's speed in any unit; empty where all
-/// take alike: unless --shares says so, where all or none compute `on_gpu`, and in plans for ranks
-/// that are not here. All measure at the same time, as they will compute. To two significant
-/// digits. Collective.
+/// Returns each rank's relative speed to two significant digits, measured by `mine()` in any unit
+/// on all ranks at once, under the load of the computation. Returns an empty vector (equal shares)
+/// for --shares equal, for auto if all or no ranks compute
+/// `on_gpu`, and in plans for ranks or GPUs that are not here. Collective.
 template <class Speed>
 [[nodiscard]] std::vector<double> weights_of(const mpi::Communicator& comm, const Values& point,
                                              bool on_gpu, const Speed& mine);
 
-/// x to two significant digits, x > 0.
+/// Rounds x > 0 to two significant digits.
 [[nodiscard]] double two_digits(double x);
-/// "4.1e+04, 210 x 3": neighbours that are alike together.
+/// Returns "4.1e+04, 210 x 3": runs of equal weights are joined.
 [[nodiscard]] std::string text_of_weights(const std::vector<double>& weights, double unit = 1);
 
-/// Behind weights_of. Collective.
+/// Helpers of weights_of. Collective.
 [[nodiscard]] bool goes_by_speed(const mpi::Communicator& comm, const Values& point, bool on_gpu);
 [[nodiscard]] std::vector<double> gather_speeds(const mpi::Communicator& comm, double mine);
 

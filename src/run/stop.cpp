@@ -25,11 +25,13 @@ const char* name_of(int number) {
   return number == SIGINT ? "Ctrl-C" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
 }
 
-/// Dies of the signal, so that a shell whose child this is knows: a loop in a script ends with it.
+/// Ends the process by the signal's default action, so that a parent shell sees it and leaves its
+/// loop.
 void end_by(int number) {
-  if (ending.exchange(true)) return;  // another thread is at it
+  if (ending.exchange(true)) return;  // another thread is in here
   const bool all_got_it =
-      number == SIGINT && tcgetpgrp(STDERR_FILENO) == getpgrp();  // from the terminal
+      number == SIGINT && tcgetpgrp(STDERR_FILENO) == getpgrp();  // the terminal signals the whole
+                                                                  // foreground group
   if (const int child = waited_for; child > 0 && !all_got_it) kill(child, number);
   const bool removed = io::remove_partials();
   if (speaks) {
@@ -47,7 +49,7 @@ void end_by(int number) {
 
 void ask(int number) {
   asked = true;
-  if (number != SIGUSR1) std::signal(number, end_by);  // who asks twice does not want to wait
+  if (number != SIGUSR1) std::signal(number, end_by);  // a second request ends at once
 }
 
 }  // namespace

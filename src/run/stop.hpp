@@ -1,31 +1,31 @@
 #pragma once
-// Signals: those that end a run, without leaving anything, and those that ask it to stop where it
-// can go on later.
+// Signals: those that end a run without leaving partial files, and those that ask it to stop at a
+// point from which it can resume.
 
 #include "mpi/agreement.hpp"
 
 namespace tessera::run {
 
-/// From now on SIGINT (Ctrl-C), SIGTERM and SIGHUP, where they are not ignored, end this process by
-/// the same signal, as they would without this, but take the files that are not whole yet away
-/// first and, of a process that no launcher started, say so in one sentence. (A launcher sends
-/// SIGTERM to the ranks that are left when one has failed, and that one has said why.)
+/// Installs handlers for SIGINT (Ctrl-C), SIGTERM and SIGHUP, unless ignored, that remove partial
+/// files and re-raise the signal with its default action. A process without a launcher also prints
+/// one sentence. (A launcher sends SIGTERM to the remaining ranks when one has failed, and that one
+/// has printed its error.)
 void end_cleanly_on_signals();
-/// The program that this process waits for, which such a signal then ends too; 0: none any more.
+/// Sets the child process that such a signal also ends; 0: none.
 void end_with_us(int child);
 
 enum class CtrlC { ends, asks };
-/// From now on SIGUSR1 (a batch system before the time is up), the first SIGTERM and, with
-/// CtrlC::asks, the first SIGINT ask this process to stop instead of ending it; the second one ends
-/// it.
+/// Makes SIGUSR1 (sent by batch systems before the time limit), the first SIGTERM and, with
+/// CtrlC::asks, the first SIGINT request a stop instead of ending the process; a second SIGTERM or
+/// SIGINT ends it.
 void take_stop_signals(CtrlC how);
 
-/// Some rank was asked to stop. Collective where the signals are taken, nothing elsewhere.
+/// Returns whether some rank was asked to stop. Collective after take_stop_signals(), else local.
 [[nodiscard]] bool stop_asked(const mpi::Communicator& comm);
-/// This rank was. Local.
+/// Returns whether this rank was asked to stop. Local.
 [[nodiscard]] bool stop_asked_here();
 
-/// Thrown on every rank by what was asked to stop and is not done; run_points() ends the run.
+/// Thrown on every rank by unfinished work that was asked to stop; run_points() ends the run.
 class Stopped : public mpi::AgreedError {
  public:
   Stopped() : AgreedError(ExitCode::stopped_early, "stopped by a signal") {}

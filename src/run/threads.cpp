@@ -38,12 +38,12 @@ void sleep_while_waiting_when_crowded(char** argv, int threads) {
   const std::vector<int> units = machine::usable_units();
   const auto count = static_cast<int>(units.size());
   const bool bound =
-      units.size() < machine::units_of(getppid()).size();  // the launcher gave this rank its own
+      units.size() < machine::units_of(getppid()).size();  // the launcher bound this rank
   if (!is_crowded(bound ? 1 : mpi::launcher_node_ranks(), threads, count)) return;
   machine::run_on(
-      units);  // undoes what OpenMP did to this thread: the program that comes next would take it
+      units);  // undoes OpenMP's binding of this thread, which the new program would inherit
   setenv("OMP_WAIT_POLICY", "passive", 1);
-  execv("/proc/self/exe", argv);  // returns only if it cannot: slower then, but right
+  execv("/proc/self/exe", argv);  // returns only on failure: slower, but correct
 }
 
 std::optional<index_t> openmp_stack() {
@@ -51,7 +51,7 @@ std::optional<index_t> openmp_stack() {
   std::string text(trim(value == nullptr ? "" : value));
   if (text.empty()) return {};
   if (std::isdigit(static_cast<unsigned char>(text.back())) != 0)
-    text += 'K';  // a bare number counts KiB
+    text += 'K';  // a bare number is in KiB
   try {
     return parse_bytes(text);
   } catch (const Error&) {
@@ -64,7 +64,7 @@ void require_threads_can_start() {
           fmt::format(
               "OMP_NUM_THREADS asks for {} threads and {} are the most; unset it, or name fewer",
               machine::default_threads(), most_threads));
-  rlimit stack{};  // threads get as much where OMP_STACKSIZE says nothing
+  rlimit stack{};  // also the thread default without OMP_STACKSIZE
   const bool limited = getrlimit(RLIMIT_STACK, &stack) == 0;
   require(!limited || stack.rlim_cur >= rlim_t{least_stack}, ExitCode::memory,
           fmt::format("the stack is limited to {} and recursion takes up to {}; ulimit -s 8192",

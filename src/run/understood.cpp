@@ -22,7 +22,7 @@ namespace tessera::run {
 namespace {
 
 constexpr char between = '\x1f',
-               after = '\x1e';  // units and records of ASCII, which no option holds
+               after = '\x1e';  // ASCII unit and record separators, which no option contains
 
 std::string text_of(const Fact& fact) {
   return fact.name + between + fact.value + between + fact.source;
@@ -33,14 +33,14 @@ Fact fact_of(const std::string& text) {
   return {words.at(0), words.at(1), words.at(2)};
 }
 
-/// What one rank was told and another otherwise.
+/// Fact that differs between two ranks.
 struct Difference {
   Fact root, other;
   int rank;  ///< of the other
 };
 
-/// The first fact that differs from root's, on the lowest rank where it does; nothing where none
-/// does. Local then, else collective.
+/// Returns the first fact that differs from root's, on the lowest rank where it does; nullopt if
+/// none does. Collective if there is one, else local.
 std::optional<Difference> first_difference(const mpi::Communicator& comm, const Alike& alike) {
   if (alike.holds()) return {};
   const std::vector<Fact>& facts = alike.facts();
@@ -121,7 +121,7 @@ std::vector<Fact> understood(const std::string& command, const OptionSet* option
     const std::string source = origin == "environment" ? environment_name(option.name) : origin;
     if (!option.differs)
       facts.push_back({flag, join(values, ","), source});
-    else if (option.axis)  // as many points on every rank
+    else if (option.axis)  // every rank needs the same number of points
       facts.push_back({flag, counted(ssize(values), "value"), source});
   }
   facts.push_back({"arguments", join(parsed.rest, " "), "flag"});

@@ -1,4 +1,4 @@
-// Inputs whose attributes say that stored numbers are packed values, or none.
+// Inputs whose attributes mark stored numbers as packed or missing.
 
 #include <fmt/format.h>
 
@@ -57,7 +57,8 @@ io::DatasetInfo Input::values(const mpi::Communicator& comm) {
   return info;
 }
 
-/// Every rank looks at some whole rows, of chunks where there are any.
+/// Throws AgreedError(bad_data) for missing numbers; every rank examines a range of whole rows,
+/// aligned to chunks. Collective.
 void Input::require_no_missing(const mpi::Communicator& comm, const io::DatasetInfo& info) const {
   if (!name_.packing->masks() || name_.packing->fill != io::Packing::Fill::refuse) return;
   io::Missing mine;
