@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel touched, in order: the one stream that every simulator reads.
+// Access stream of a kernel, in order: the input of every simulator.
 
 #include <cstdint>
 #include <span>
@@ -8,14 +8,13 @@
 
 namespace tessera::locality {
 
-/// One load or store of an element or a vector of them; or the start or end of a subproblem of a
-/// recursion.
+/// Load or store of an element or a vector, or start or end of a subproblem of a recursion.
 class Access {
  public:
   enum class Kind : std::uint8_t { load = 0, store = 1, enter = 2, leave = 3 };
 
   Access() = default;
-  /// bytes < 256, array < 256, address < 2^40.
+  /// Precondition: bytes < 256, array < 256, address < 2^40.
   constexpr Access(Kind kind, std::uint64_t address, unsigned bytes, unsigned array = 0)
       : bits_(static_cast<std::uint64_t>(kind) << 56 | std::uint64_t{array} << 48 |
               std::uint64_t{bytes} << 40 | address) {}
@@ -40,7 +39,7 @@ class Access {
   std::uint64_t bits_;
 };
 
-/// What reads a stream, in pieces.
+/// Consumer of an access stream, in pieces.
 class Sink {
  public:
   Sink() = default;
@@ -50,7 +49,7 @@ class Sink {
   virtual void take(std::span<const Access> accesses) = 0;
 };
 
-/// Lines of a power of two bytes.
+/// Cache line size, a power of two bytes.
 class LineSize {
  public:
   explicit LineSize(index_t bytes);
@@ -61,7 +60,7 @@ class LineSize {
   int log2_ = 6;
 };
 
-/// What is counted for every array apart.
+/// Upper bound of the arrays that are counted separately.
 inline constexpr unsigned most_arrays = 16;
 
 }  // namespace tessera::locality

@@ -11,7 +11,7 @@
 namespace tessera::locality {
 namespace {
 
-// Exact up to so many accesses: under a minute on one core.
+// Larger expected access counts are sampled; exact simulation takes under a minute on one core.
 constexpr double exact_accesses = 1e9;
 
 Geometry with_random(Geometry g) {
@@ -19,7 +19,7 @@ Geometry with_random(Geometry g) {
   return g;
 }
 
-/// The simulators of one run.
+/// Simulators of one run.
 struct Laboratory {
   StackDistance lru;
   Hierarchy levels;
@@ -67,7 +67,7 @@ CacheReport report_of(const Laboratory& lab, std::size_t c, const Analysis& a) {
   return report;
 }
 
-/// The ideal cache at the caches' sizes and at powers of four lines.
+/// Adds the ideal cache at the caches' sizes and at powers of four lines.
 void add_ideal(const LineTrace& trace, Analysis& a) {
   if (!trace.complete() || trace.lines().empty()) return;
   std::vector<index_t> sizes;
@@ -95,11 +95,11 @@ Analysis analyse(const AnalysisRequest& request) {
   a.rate = request.sample > 0 ? request.sample : std::min(1.0, exact_accesses / expected);
   const TracedKernel& kernel = traced_kernel(request.problem.workload, request.problem.kernel);
   a.leaf = kernel.leaf;
-  constexpr int copies = 3;  // of a cache: alone, behind the others, alone with random replacement
+  constexpr int copies = 3;  // per cache: alone, behind the others, alone with random replacement
   require_memory(request.caches, copies);
   Laboratory lab(request, a.rate);
   Tracer tracer(
-      request.alignment);  // after what the caches take: it looks at the memory that is left
+      request.alignment);  // after the caches are allocated: it reads the remaining memory
   lab.attach_to(tracer, request);
   for (Sink* other : request.others) tracer.attach(*other);
   a.problem = kernel.run(tracer, request.problem);

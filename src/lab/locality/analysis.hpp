@@ -1,5 +1,5 @@
 #pragma once
-// One traced run, and everything the simulators saw of it.
+// Analysis of one traced run by all simulators.
 
 #include <optional>
 
@@ -10,32 +10,32 @@ namespace tessera::locality {
 
 struct AnalysisRequest {
   Problem problem;
-  std::vector<Geometry> caches;  ///< one behind the other; lines of one size
+  std::vector<Geometry> caches;  ///< nearest first; all with the same line size
   index_t line_bytes = 64;
-  double sample = 0;          ///< part of the lines followed; 0: all, up to a limit
-  index_t ideal_limit = 0;    ///< most changes of line of which the ideal cache is simulated
-  index_t alignment = 4096;   ///< of the arrays
-  std::vector<Sink*> others;  ///< see the stream as well
+  double sample = 0;          ///< fraction of lines followed; 0: all, up to a limit
+  index_t ideal_limit = 0;    ///< longest trace, in changes of line, simulated on the ideal cache
+  index_t alignment = 4096;   ///< of the arrays, bytes
+  std::vector<Sink*> others;  ///< further consumers of the stream
 };
 
 struct CacheReport {
   Geometry geometry;
   std::vector<MissKinds> arrays;  ///< by number in Analysis::arrays
   MissKinds all;
-  index_t behind = 0;                         ///< misses behind the caches before it
-  index_t load_misses = 0, store_misses = 0;  ///< of those
+  index_t behind = 0;                         ///< misses behind the preceding caches
+  index_t load_misses = 0, store_misses = 0;  ///< parts of behind
   index_t random = 0;                         ///< alone, with random replacement
-  std::optional<index_t> ideal;               ///< of the ideal cache of that size
+  std::optional<index_t> ideal;               ///< ideal cache of that size
   std::vector<MissKinds> by_level;            ///< by level of the recursion
 };
 
 struct Analysis {
-  Problem problem;  ///< with what the kernel chose itself
+  Problem problem;  ///< including the kernel's choices
   std::string leaf;
   std::vector<std::string> arrays;
   std::vector<index_t> begins, bytes;  ///< of the arrays, in traced memory
   index_t loads = 0, stores = 0;
-  double rate = 1;  ///< part of the lines that was followed
+  double rate = 1;  ///< fraction of lines followed
   MissCurve curve;
   std::vector<MissCurve> array_curves;
   std::vector<CacheReport> caches;
@@ -48,8 +48,8 @@ struct Analysis {
   double seconds = 0;
 };
 
-/// Runs the kernel once, into all the simulators. Throws Error(usage) for what is not traced,
-/// Error(memory) where the caches take more than there is, Error(internal) when the kernel computes
+/// Runs the kernel once, into all simulators. Throws Error(usage) for untraced kernels or problems,
+/// Error(memory) if the simulated caches exceed the memory, Error(internal) if the kernel computes
 /// a wrong result.
 [[nodiscard]] Analysis analyse(const AnalysisRequest& request);
 

@@ -5,7 +5,8 @@
 namespace tessera::locality {
 namespace {
 
-constexpr std::size_t time_bins = 1024;  // of a density, at most; a picture is not finer
+constexpr std::size_t time_bins = 1024;  // upper bound for a density: a picture has no finer
+                                         // resolution
 constexpr index_t line_bins = 512;
 
 }  // namespace
@@ -33,7 +34,7 @@ void Diagram::take(std::span<const Access> accesses) {
   }
 }
 
-/// Whether it was fetched.
+/// Touches a line; returns whether it was fetched.
 bool Diagram::touch(std::uint64_t line, unsigned array) {
   auto at =
       std::find_if(cache_.begin(), cache_.end(), [&](const Resident& r) { return r.line == line; });
@@ -92,7 +93,7 @@ Diagram::Density Diagram::density() const {
   result.line_step = ceil_div(static_cast<index_t>(bins_.size()), line_bins);
   std::vector<Bin> sums(time_bins);
   for (std::size_t begin = 0; begin < bins_.size();) {
-    // Lines of one array, line_step of them at a time.
+    // Merges up to line_step lines of one array.
     std::size_t end = begin;
     std::fill(sums.begin(), sums.end(), Bin{});
     for (; end < bins_.size() && static_cast<index_t>(end - begin) < result.line_step &&

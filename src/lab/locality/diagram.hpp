@@ -1,6 +1,6 @@
 #pragma once
-// Space-time diagrams: address against time, with what is loaded, stored, fetched and resident.
-// Small runs access by access, large ones as a density.
+// Space-time diagrams: address against time, with loads, stores, fetches and residency. Small runs
+// access by access, large ones as a density.
 
 #include <vector>
 
@@ -8,20 +8,20 @@
 
 namespace tessera::locality {
 
-/// One access of a small run: what it did to a fully associative LRU cache.
+/// Access of a small run and its effect on a fully associative LRU cache.
 struct Mark {
   index_t time;     ///< number of the access
   index_t address;  ///< of the element
   unsigned array;
   bool store;
-  bool fetched;  ///< its line was not in the cache
+  bool fetched;  ///< the access missed
 };
 
-/// A stay of a line in the cache.
+/// Residency of a line in the cache.
 struct Stay {
   index_t line;
   unsigned array;
-  index_t from, to;  ///< times: fetched at `from`, gone at `to` (the end where it stays)
+  index_t from, to;  ///< fetched at `from`, evicted at `to` (the end if it stays)
 };
 
 /// Accesses of a cell of the density: so many steps of time by so many lines.
@@ -33,16 +33,16 @@ struct DensityCell {
 
 class Diagram final : public Sink {
  public:
-  /// A cache of `lines` lines; marks and stays are kept for up to `most_marks` accesses.
+  /// Simulates a cache of `lines` lines; records marks and stays for up to `most_marks` accesses.
   Diagram(index_t lines, index_t line_bytes, index_t most_marks);
   void take(std::span<const Access> accesses) override;
 
   [[nodiscard]] index_t accesses() const { return now_; }
-  /// Whether every access is kept.
+  /// Returns whether every access is recorded.
   [[nodiscard]] bool exact() const { return now_ <= most_marks_; }
   [[nodiscard]] const std::vector<Mark>& marks() const { return marks_; }
   [[nodiscard]] std::vector<Stay> stays() const;
-  /// The cells that were touched, with how many steps and lines each stands for.
+  /// Touched cells and their size in accesses and lines.
   struct Density {
     index_t time_step = 1, line_step = 1;
     std::vector<DensityCell> cells;
@@ -62,10 +62,10 @@ class Diagram final : public Sink {
   LineSize line_;
   std::size_t room_;
   index_t most_marks_, now_ = 0;
-  std::vector<Resident> cache_;  ///< the most recent first
+  std::vector<Resident> cache_;  ///< most recent first
   std::vector<Mark> marks_;
   std::vector<Stay> gone_;
-  // Counts by time bin and line; a bin's steps double when the bins run out.
+  // Counts by time bin and line; when the bins run out, their time step doubles.
   struct Bin {
     index_t touches = 0, fetched = 0;
   };

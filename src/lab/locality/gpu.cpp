@@ -20,7 +20,7 @@ namespace tessera::locality {
 namespace {
 
 constexpr index_t lanes = 32;
-constexpr index_t nothing = -1;  // the address of a lane that takes no part
+constexpr index_t nothing = -1;  // address of an inactive lane
 
 /// What the lanes of a warp load at one instruction: byte addresses in one array.
 struct WarpLoad {
@@ -126,7 +126,7 @@ void predict_sweep(WarpProgram& program, const Problem& p, stencil::Order walk, 
   program.predicted = std::ceil(wide / c) * std::ceil((c + across) / line) * (high + down);
 }
 
-/// Warps of one multiprocessor and its first level.
+/// Warps of one multiprocessor and its first-level cache.
 struct Multiprocessor {
   struct Warp {
     index_t first, step;
@@ -172,7 +172,8 @@ class Machine {
       one.warps.push_back({first + thread, 0});
   }
 
-  /// One load of the next warp; a block that is done makes room for the next one.
+  /// Executes one load of the next warp; a finished block is replaced by the next one. Returns
+  /// false without warps.
   bool advance(Multiprocessor& one) {
     if (one.warps.empty()) return false;
     if (one.turn >= one.warps.size()) one.turn = 0;
@@ -202,7 +203,7 @@ class Machine {
     }
   }
 
-  /// The different sectors of a load, each asked for once. Sets are chosen by a hash, as GPUs do.
+  /// Requests each distinct sector of a load once. Sets are chosen by a hash, as on GPUs.
   void serve(Multiprocessor& one) {
     std::array<index_t, lanes> sectors;
     std::size_t count = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The kernels that can be traced, and how to run one.
+// Traced kernels and their execution.
 
 #include <span>
 #include <string>
@@ -16,24 +16,24 @@ using Problem = TracedProblem;
 struct TracedKernel {
   std::string_view workload;
   std::string_view kernel;
-  std::string_view leaf;  ///< what the innermost loop is: "scalar", "vectors of 64 B", ...
-  /// Makes the arrays, runs the kernel on them into the tracer's sinks and checks what it computed.
-  /// Returns the problem with what the kernel chose itself filled in. Throws Error(internal) when
-  /// the result is wrong.
+  std::string_view leaf;  ///< innermost loop: "scalar", "vectors of 64 B", ...
+  /// Allocates the arrays, runs the kernel on them into the tracer's sinks and checks the result.
+  /// Returns the problem with the kernel's choices filled in. Throws Error(internal) for a wrong
+  /// result.
   Problem (*run)(Tracer& tracer, const Problem& problem);
-  /// Throws Error(usage) for problems on which the kernel is not traced; run() does so, too. None:
-  /// on all.
+  /// Throws Error(usage) for problems that the traced kernel does not support, as run() does;
+  /// nullptr: supports all.
   void (*check)(const Problem& problem) = nullptr;
 };
 
 [[nodiscard]] std::span<const TracedKernel> traced_kernels();
-/// The kernels of a workload, in order.
+/// Returns the kernels of a workload, in order.
 [[nodiscard]] std::vector<std::string> traced_kernels(std::string_view workload);
 [[nodiscard]] const TracedKernel& traced_kernel(std::string_view workload, std::string_view kernel);
 /// Throws Error(usage) for problems that cannot be traced.
 void check(const Problem& problem);
 
-// By workload, each in the file of its name.
+// Defined in the file of each workload.
 [[nodiscard]] std::vector<TracedKernel> matmul_kernels();
 [[nodiscard]] std::vector<TracedKernel> transpose_kernels();
 [[nodiscard]] std::vector<TracedKernel> sort_kernels();

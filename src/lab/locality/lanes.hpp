@@ -1,5 +1,5 @@
 #pragma once
-// Vectors as plain numbers side by side: what traced leaf kernels compute with.
+// Vectors as arrays of numbers, for traced leaf kernels.
 
 #include <cmath>
 
@@ -7,7 +7,7 @@
 
 namespace tessera::locality {
 
-/// n numbers at once; arithmetic only, no memory.
+/// Vector of n numbers; arithmetic only, no memory accesses.
 template <class T, index_t n>
 struct Lanes {
   T at[n];

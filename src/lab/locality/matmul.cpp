@@ -1,4 +1,4 @@
-// The matmul kernels on traced elements.
+// Matmul kernels on traced elements.
 
 #include <cmath>
 
@@ -52,7 +52,7 @@ struct Operands {
   MatrixView<Traced<T>> a, b, c;
 };
 
-/// Rows of a, then b, then c, as three allocations lie.
+/// Allocates a, b and c in this order.
 template <class T>
 Operands<T> make(Tracer& tracer, const Problem& p) {
   const auto matrix = [&](const char* name, index_t rows, index_t cols) {
@@ -63,7 +63,7 @@ Operands<T> make(Tracer& tracer, const Problem& p) {
   return {matrix("a", p.m, p.k), matrix("b", p.k, p.n), matrix("c", p.m, p.n)};
 }
 
-/// Small whole numbers: every order of summation gives the same product.
+/// Fills x with small integers, for which every summation order gives the same product.
 template <class T>
 void fill(MatrixView<Traced<T>> x, std::uint64_t seed) {
   for (index_t i = 0; i < x.rows; ++i) {
@@ -72,7 +72,7 @@ void fill(MatrixView<Traced<T>> x, std::uint64_t seed) {
   }
 }
 
-/// Samples of c against the definition.
+/// Compares samples of c with the definition. Throws Error(internal).
 template <class T>
 void check(const Operands<T>& o, const Problem& p) {
   if (o.c.empty()) return;
@@ -115,7 +115,7 @@ Problem run(Tracer& tracer, const Problem& problem) {
   return p;
 }
 
-/// The register block is that of the instruction set in use.
+/// Returns the vector width of the register block, that of the instruction set in use.
 std::string_view vector_leaf() {
   return machine::of_isa<std::string_view>(machine::isa(), "vectors of 16 B", "vectors of 32 B",
                                            "vectors of 64 B");
@@ -127,8 +127,8 @@ std::string_view vector_leaf() {
   { "matmul", name, leaf, run<matmul::kernel<Traced<float>>, matmul::kernel<Traced<double>>, tile> }
 
 std::vector<TracedKernel> matmul_kernels() {
-  constexpr index_t tile = 32;  // three tiles of doubles: 24 KiB of a first level of 32
-  constexpr index_t leaf = 8;   // a line of doubles: the theorem holds down to small caches
+  constexpr index_t tile = 32;  // three tiles of doubles: 24 KiB of a 32 KiB first level
+  constexpr index_t leaf = 8;   // one line of doubles: the theorem holds down to small caches
   return {ROW("naive", "scalar", naive, tile),
           ROW("transposed", "scalar", transposed, tile),
           ROW("tiled", "scalar", tiled, tile),

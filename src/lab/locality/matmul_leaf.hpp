@@ -1,7 +1,6 @@
 #pragma once
-// The leaf kernels of matmul on traced elements: the source that is compiled for every instruction
-// set, in the namespace TESSERA_ISA with vectors of TESSERA_TRACED_BYTES. Only for
-// matmul_leaf_*.cpp.
+// Leaf kernels of matmul on traced elements: the source compiled per instruction set, in the
+// namespace TESSERA_ISA with vectors of TESSERA_TRACED_BYTES. Only for matmul_leaf_*.cpp.
 
 #include "kernels/matmul/leaf_kernels.hpp"
 #include "lab/locality/traced_simd.hpp"

@@ -1,4 +1,4 @@
-// With the register block of the instruction set in the file's name.
+// Traced leaf kernels with the register block of AVX2.
 
 #define TESSERA_ISA traced_avx2
 #define TESSERA_TRACED_BYTES 32

@@ -1,4 +1,4 @@
-// With the register block of the instruction set in the file's name.
+// Traced leaf kernels with the register block of AVX-512.
 
 #define TESSERA_ISA traced_avx512
 #define TESSERA_TRACED_BYTES 64

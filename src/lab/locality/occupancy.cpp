@@ -16,7 +16,7 @@
 
 namespace tessera::locality {
 
-// What the compiler made of a function only the driver tells, on a device.
+// Only the driver, on a device, knows the compiled functions' resources.
 void print_occupancy() {
   const machine::Gpus& gpus = machine::gpus();
   if (gpus.devices.empty()) {

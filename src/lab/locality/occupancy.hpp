@@ -1,10 +1,10 @@
 #pragma once
-// What the kernels of a GPU take of a multiprocessor.
+// Occupancy of a GPU's multiprocessors by its kernels.
 
 namespace tessera::locality {
 
-/// Prints registers, shared and local memory, blocks and warps a multiprocessor of every device
-/// function, and what limits them; why not, where there is no GPU.
+/// Prints registers, shared and local memory, blocks and warps per multiprocessor of every device
+/// function, and their limiting resource; without a GPU, the reason.
 void print_occupancy();
 
 }  // namespace tessera::locality

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t never = ~std::uint32_t{0};
 
-/// [i]: when the line touched at i is touched next.
+/// Returns per position i the position of the next touch of the same line.
 std::vector<std::uint32_t> next_uses(std::span<const std::uint32_t> lines, std::uint32_t largest) {
   std::vector<std::uint32_t> seen(std::size_t{largest} + 1, never), next(lines.size());
   for (std::size_t i = lines.size(); i-- > 0;)
@@ -15,8 +15,8 @@ std::vector<std::uint32_t> next_uses(std::span<const std::uint32_t> lines, std::
   return next;
 }
 
-/// A heap of the resident lines by next use. An entry that a later touch has outdated lies in the
-/// past, so it never comes to the top.
+/// Counts misses with a heap of resident lines by next use. An entry outdated by a later touch has
+/// its use in the past and never reaches the top.
 index_t misses_of(std::span<const std::uint32_t> lines, std::span<const std::uint32_t> next,
                   std::uint32_t largest, index_t size) {
   struct NextUse {
@@ -42,7 +42,7 @@ index_t misses_of(std::span<const std::uint32_t> lines, std::span<const std::uin
     resident[line] = key(next[i]);
     heap.push_back({next[i], line});
     std::push_heap(heap.begin(), heap.end());
-    // Outdated entries are swept out before they outgrow the live ones.
+    // Removes outdated entries before they outnumber the live ones.
     if (heap.size() > 4 * static_cast<std::size_t>(size) + 1024) {
       std::erase_if(heap, [&](const NextUse& e) { return resident[e.line] != key(e.next); });
       std::make_heap(heap.begin(), heap.end());

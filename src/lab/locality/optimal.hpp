@@ -1,6 +1,6 @@
 #pragma once
-// The ideal cache: Belady's replacement (1966) throws out the line that is used again last. It
-// needs the future, so the lines touched are kept and gone through backwards, then forwards.
+// Ideal cache: replacement of the line with the most distant next use (Belady 1966). Requires the
+// future, hence a recorded trace, traversed backwards, then forwards.
 
 #include <cstdint>
 #include <span>
@@ -12,12 +12,12 @@ namespace tessera::locality {
 
 class LineTrace final : public Sink {
  public:
-  /// Remembers up to `most` changes of line; then it gives up.
+  /// Records up to `most` changes of line; a longer trace is incomplete.
   LineTrace(index_t line_bytes, index_t most);
   void take(std::span<const Access> accesses) override;
 
   [[nodiscard]] bool complete() const { return complete_; }
-  /// The lines touched in order, without repetitions of the same at once.
+  /// Returns the touched lines in order, without immediate repetitions.
   [[nodiscard]] std::span<const std::uint32_t> lines() const { return lines_; }
 
  private:
@@ -27,8 +27,7 @@ class LineTrace final : public Sink {
   std::vector<std::uint32_t> lines_;
 };
 
-/// Misses of the ideal cache with room for so many lines, first touches among them; one value a
-/// size.
+/// Returns the misses of an ideal cache, including first touches, for each size in lines.
 [[nodiscard]] std::vector<index_t> optimal_misses(std::span<const std::uint32_t> lines,
                                                   std::span<const index_t> sizes);
 

@@ -17,7 +17,7 @@
 namespace tessera::locality {
 namespace {
 
-/// The results file of a run, where there is one.
+/// Results file of a run, if requested.
 class Notebook {
  public:
   Notebook(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
@@ -36,7 +36,7 @@ class Notebook {
 
   [[nodiscard]] bool has(const std::string& key) const { return known_.contains(key); }
   void skip() { ++skipped_; }
-  /// Ends before a point is traced where it could not be kept.
+  /// Throws before a point is traced if its results could not be written.
   void expect() const {
     if (!file_.empty()) io::require_place_for_results(file_);
   }
@@ -57,7 +57,8 @@ class Notebook {
 
  private:
   std::map<std::string, io::Value> provenance_;
-  std::string file_, command_, run_;  // run_: its name in the file, once something was written
+  std::string file_, command_, run_;  // run_: the run's name in the file, empty before the first
+                                      // write
   std::set<std::string> known_;
   int skipped_ = 0;
 };
@@ -76,7 +77,7 @@ ExitCode trace_points(const TraceSweep& sweep, const std::string& first,
     Progress progress("points", static_cast<double>(points.size()), Progress::Shown::yes);
     for (std::size_t i = 0; i < points.size(); ++i) {
       const std::string key = set.key(points[i]);
-      if (!seen.insert(key).second) continue;  // an axis names it twice
+      if (!seen.insert(key).second) continue;  // repeated values of an axis
       if (notebook.has(key)) {
         notebook.skip();
         continue;

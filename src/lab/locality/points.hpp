@@ -1,6 +1,5 @@
 #pragma once
-// The points of a request to trace, one after the other, and the results file that keeps what is
-// found.
+// Execution of a request's points, in order, and recording of their results.
 
 #include <functional>
 #include <string>
@@ -19,8 +18,8 @@ struct TraceSweep {
   const std::vector<std::string>& arguments;
 };
 
-/// Prints `first`, then traces every point that the results file does not hold yet: one rank, while
-/// the others wait. Collective.
+/// Prints `first`, then traces every point missing in the results file, on one rank while the
+/// others wait. Collective.
 [[nodiscard]] ExitCode trace_points(
     const TraceSweep& sweep, const std::string& first,
     const std::function<std::vector<io::TableRows>(const std::string& key, const run::Values&)>&

@@ -1,6 +1,5 @@
 #pragma once
-// Caches of a given geometry, one behind the other: what the first misses is asked of the second.
-// Stores allocate, as loads do.
+// Hierarchy of set-associative caches: a level's misses access the next level. Write-allocate.
 
 #include <array>
 #include <string>
@@ -24,16 +23,16 @@ struct Geometry {
   [[nodiscard]] index_t sets() const { return lines() / ways_of_set(); }
 };
 
-/// "32KiB" (8-way), "1MiB:16:64:random", "4KiB:full": bytes, ways, bytes of a line, replacement.
+/// Parses "32KiB" (8-way), "1MiB:16:64:random", "4KiB:full": bytes, ways, line bytes, replacement.
 /// Throws Error(usage).
 [[nodiscard]] Geometry parse_geometry(std::string_view text, index_t line_bytes);
 [[nodiscard]] std::string name(const Geometry& geometry);
 
-/// Throws Error(memory) where so many simulated ones of each would take more memory than there is.
+/// Throws Error(memory) if `copies` simulated ones of each cache exceed the memory.
 void require_memory(const std::vector<Geometry>& caches, index_t copies);
 
-/// Touches of a level and how many of them missed: an access that crosses lines is one touch, and
-/// one miss if it misses any of them (as cachegrind counts).
+/// Misses of a level. An access that crosses lines counts as one touch, and as one miss if any of
+/// its lines misses (as in cachegrind).
 struct LevelCounts {
   index_t load_misses = 0, store_misses = 0;
   [[nodiscard]] index_t misses() const { return load_misses + store_misses; }
@@ -48,7 +47,7 @@ struct LevelCounts {
 class Cache {
  public:
   explicit Cache(const Geometry& geometry);
-  /// Whether the line was there; it is afterwards.
+  /// Touches a line; returns whether it was resident. It is resident afterwards.
   bool touch(std::uint64_t line);
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
 
@@ -58,11 +57,11 @@ class Cache {
   Geometry geometry_;
   std::uint64_t sets_;
   std::size_t ways_;
-  std::vector<std::uint64_t> tags_;  ///< of a set: the newest first (lru), or in any order (random)
+  std::vector<std::uint64_t> tags_;  ///< per set: newest first (lru) or unordered (random)
   std::uint64_t random_ = 1;
 };
 
-/// The levels, from the nearest on.
+/// Cache levels, nearest first.
 class Hierarchy final : public Sink {
  public:
   explicit Hierarchy(const std::vector<Geometry>& levels);

@@ -5,7 +5,8 @@
 namespace tessera::locality {
 namespace {
 
-/// The bytes of a line that an access touches, a bit each; longer lines have more bytes a bit.
+/// Returns the mask of a line's bytes that an access touches; bits of lines over 64 bytes cover
+/// several bytes.
 std::uint64_t bytes_of(const Access& access, index_t line_bytes) {
   const auto line = static_cast<std::uint64_t>(line_bytes);
   const std::uint64_t unit = std::max<std::uint64_t>(1, line / 64);

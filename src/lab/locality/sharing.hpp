@@ -1,8 +1,7 @@
 #pragma once
-// Private caches that invalidation keeps coherent, large enough that nothing is ever replaced:
-// every miss is a first touch or the work of another thread. A miss after an invalidation is true
-// sharing when a byte asked for was written by another thread in the meantime, else false sharing
-// (Torrellas et al. 1994).
+// Coherent private caches with invalidation and unlimited capacity: every miss is a first touch or
+// follows an invalidation. The latter is true sharing if another thread wrote a requested byte
+// since the invalidation, else false sharing (Torrellas et al. 1994).
 
 #include <cstdint>
 #include <unordered_map>
@@ -19,9 +18,9 @@ class SharingCaches {
   };
 
   SharingCaches(int threads, index_t line_bytes);
-  /// An access that crosses lines counts for the line it begins in.
+  /// Counts an access; one that crosses lines counts for its first line.
   void touch(int thread, const Access& access);
-  /// The threads' streams in turns, an access each, until all have ended.
+  /// Interleaves the threads' streams round-robin, one access each, until all have ended.
   void interleave(const std::vector<std::vector<Access>>& streams);
   [[nodiscard]] const SharingCounts& counts() const { return counts_; }
 
@@ -29,7 +28,8 @@ class SharingCaches {
   enum class State : std::uint8_t { never, valid, invalid };
   struct Copy {
     State state = State::never;
-    std::uint64_t written = 0;  ///< by others since the copy was lost: a bit a byte of a line of 64
+    std::uint64_t written = 0;  ///< by others since the invalidation: one bit per byte of a 64-byte
+                                ///< line
   };
   LineSize line_;
   std::size_t threads_;

@@ -1,4 +1,4 @@
-// The sort kernels and the sorting probes of forkjoin on traced keys.
+// Sort kernels and the sorting probes of forkjoin on traced keys.
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ const LeafKernels<locality::Traced<std::uint32_t>>& leaf_kernels();
 template <>
 const LeafKernels<locality::Traced<std::uint64_t>>& leaf_kernels();
 
-/// The key of a traced pair: half of its bytes.
+/// Returns the key of a traced pair, half of its bytes.
 [[nodiscard]] inline std::uint64_t key_of(const locality::Traced<Pair>& item) {
   locality::report(locality::Access::Kind::load, &item, sizeof(std::uint64_t));
   return item.raw().key;
@@ -56,7 +56,7 @@ void set_key(Item& item, std::uint64_t key, index_t position) {
   }
 }
 
-/// Random keys of [0, range), or of all bits, in traced memory with room for a copy.
+/// Sorts random keys of [0, range), or of all bits, in traced memory with a scratch array.
 template <class Item, class Kernel>
 void run_as(Tracer& tracer, const Problem& p, const Kernel& kernel) {
   Traced<Item>* const data = tracer.array<Item>("data", p.n);
@@ -93,7 +93,7 @@ Problem run_any(Tracer& tracer, const Problem& p, const Kernel& kernel) {
   return p;
 }
 
-/// A counter a key: not for all of 64 bits.
+/// Throws Error(usage) for key ranges too large for one counter per key.
 void check_counted(const Problem& p) {
   require(p.n == 0 || p.range <= index_t{1} << 28, ExitCode::usage,
           "--range is at most 2^28 for traced counting sorts");
@@ -146,7 +146,7 @@ Problem radix(Tracer& tracer, const Problem& p) {
   return run_keys(tracer, p, [](const auto& block) { sort::radix(block); });
 }
 
-// The probes fork to the threshold, here --tile; on one thread both sides run in turn.
+// The probes fork down to the threshold, here --tile; on one thread both sides run in turn.
 constexpr index_t threshold = 4096;
 
 void check_probe(const Problem& p) {

@@ -1,4 +1,4 @@
-// The inner kernels of radix on traced keys: those in plain C++, whatever the instruction set.
+// Inner kernels of radix sort on traced keys: those in plain C++, for every instruction set.
 
 #include "kernels/sort/leaf_plain.hpp"
 #include "lab/locality/traced.hpp"
@@ -6,7 +6,7 @@
 namespace tessera::sort {
 namespace {
 
-/// A line at a time.
+/// Reports a streaming copy line by line.
 void copy_past_cache(const void* from, void* to, index_t bytes) {
   constexpr unsigned line = 64;
   for (index_t at = 0; at < bytes; at += line) {

@@ -143,7 +143,7 @@ void StackDistance::count(index_t distance, unsigned array) {
   ++histogram[d];
 }
 
-/// A bit for each cache that has not the line.
+/// Touches the line in every cache; returns a mask of the caches that missed.
 std::uint64_t StackDistance::ask_caches(std::uint64_t line, unsigned array) {
   std::uint64_t missed = 0;
   for (std::size_t i = 0; i < caches_.size(); ++i) {
@@ -154,7 +154,7 @@ std::uint64_t StackDistance::ask_caches(std::uint64_t line, unsigned array) {
   return missed;
 }
 
-/// The deepest open subproblem that has seen the line is where it is used again.
+/// Counts a reuse at the deepest open subproblem that has touched the line.
 void StackDistance::count_level(index_t distance, std::uint32_t before, std::uint64_t missed) {
   std::size_t level = 0;
   if (distance > 0) {
@@ -175,8 +175,8 @@ void StackDistance::count_level(index_t distance, std::uint32_t before, std::uin
   }
 }
 
-/// Last touches keep their order and get the first times; there are at least as many free ones
-/// again.
+/// Assigns the first times to the last touches, in order; afterwards at least as many times are
+/// free.
 void StackDistance::renumber() {
   std::vector<std::uint64_t> lines;
   lines.reserve(live_);
@@ -205,7 +205,7 @@ MissCurve StackDistance::curve(unsigned array) const {
       static_cast<std::size_t>(std::ceil(static_cast<double>(histogram.size() - 1) * weight_));
   std::vector<double> distances(longest + 1);
   for (std::size_t d = 1; d < histogram.size(); ++d) {
-    // A line touched again at once is so whatever part of the lines is followed.
+    // An immediate reuse has distance 1 at every sampling rate.
     const double scaled = d == 1 ? 1 : static_cast<double>(d) * weight_;
     distances[static_cast<std::size_t>(std::lround(scaled))] +=
         static_cast<double>(histogram[d]) * weight_;

@@ -13,12 +13,12 @@
 namespace tessera::locality {
 namespace {
 
-/// Loads of the packed kernel for each product: mr elements of A and the vectors of nr elements of
-/// B serve mr x nr of them.
+/// Returns the loads of the packed kernel per multiply-add: mr elements of A and the vectors of nr
+/// elements of B serve mr x nr multiply-adds.
 double loads_of_a_product(const Problem& p) {
   const auto of = [](const auto& leaf, double lanes) {
     const auto mr = static_cast<double>(leaf.mr), nr = static_cast<double>(leaf.nr);
-    return 1.2 * (mr + nr / lanes) / (mr * nr);  // packing, and the update of C
+    return 1.2 * (mr + nr / lanes) / (mr * nr);  // factor 1.2: packing, and the update of C
   };
   const machine::Isa isa = machine::isa();
   const double bytes = machine::of_isa(isa, 16.0, 32.0, 64.0);
@@ -107,7 +107,7 @@ std::string sizes_text(const Problem& p) {
 
 namespace {
 
-constexpr double most_accesses = 2e8;  // of a simulation: about three seconds
+constexpr double most_accesses = 2e8;  // upper bound of a simulation: about three seconds
 
 run::Counted count(const Problem& problem) {
   const std::vector<std::string> traced = traced_kernels(problem.workload);

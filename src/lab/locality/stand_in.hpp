@@ -1,6 +1,6 @@
 #pragma once
-// Misses of a kernel on the caches of this machine: what stands in where nobody grants hardware
-// counters.
+// Simulated cache misses of a kernel on this machine's caches, as a substitute for unavailable
+// hardware counters.
 
 #include <string>
 #include <vector>
@@ -11,30 +11,29 @@
 
 namespace tessera::locality {
 
-/// First, second and last level of this machine as hwloc tells them; where it knows none, usual
-/// ones. Lines of one size.
+/// Returns the first, second and last level of this machine according to hwloc, or common ones if
+/// it reports none. All have the same line size.
 [[nodiscard]] std::vector<Geometry> machine_caches();
 
 struct LevelMisses {
-  Problem problem;       ///< what was traced: the one asked for, or a smaller one of its shape
-  bool whole = true;     ///< it is the one asked for
-  index_t accesses = 0;  ///< loads and stores
-  std::vector<index_t> misses;  ///< behind every level
+  Problem problem;              ///< traced problem: the requested one or a smaller one of its shape
+  bool whole = true;            ///< it is the requested one
+  index_t accesses = 0;         ///< loads and stores
+  std::vector<index_t> misses;  ///< by level
 };
 
-/// Misses of the traced kernel behind each of the caches. A problem that takes more than about
-/// `most` accesses is halved in all its sizes until it does not. Throws Error(usage) for what is
-/// not traced.
+/// Returns the misses of the traced kernel at each cache level. Halves all sizes of a problem while
+/// it takes more than about `most` accesses. Throws Error(usage) for untraced kernels.
 [[nodiscard]] LevelMisses misses_behind(const std::vector<Geometry>& caches, const Problem& problem,
                                         double most);
 
-/// Stands in for hardware counters, on machine_caches().
+/// Returns the simulator of machine_caches() that substitutes hardware counters.
 [[nodiscard]] run::Simulator simulator();
 
-/// About how many accesses a problem takes.
+/// Returns the approximate number of accesses of a problem.
 [[nodiscard]] double expected_accesses(const Problem& problem);
 
-/// The sizes of a problem in words: "m 64 n 64 k 64".
+/// Returns the sizes of a problem as text: "m 64 n 64 k 64".
 [[nodiscard]] std::string sizes_text(const Problem& problem);
 
 }  // namespace tessera::locality

@@ -1,4 +1,4 @@
-// The stencil kernels on traced elements.
+// Stencil kernels on traced elements.
 
 #include <cmath>
 
@@ -21,9 +21,9 @@ using Kernel = void (*)(const Sweep&, const stencil::Tuning&);
 
 constexpr index_t line_bytes = 64;
 constexpr index_t margin =
-    line_bytes / index_t{sizeof(double)};  // vector kernels read lines around a row
+    line_bytes / index_t{sizeof(double)};  // vector kernels read up to a line beyond a row
 
-/// Rows begin at lines; ghosts and a line around them.
+/// Allocates a field whose rows begin at lines, with ghosts and a line of margin around.
 GridView<Element> level(Tracer& tracer, const char* name, const Problem& p,
                         const stencil::Stencil& s) {
   const index_t before = round_up(s.radius[2], margin) + margin;
@@ -42,7 +42,7 @@ stencil::Tuning tuning_of(const Problem& p) {
   return t;
 }
 
-/// One plain step by the definition, zero outside.
+/// Computes one step by the definition, with zero boundary.
 std::vector<double> step(const std::vector<double>& u, const Problem& p,
                          const stencil::Stencil& s) {
   std::vector<double> next(u.size());
@@ -89,7 +89,7 @@ Problem run(Tracer& tracer, const Problem& problem) {
   Problem p = problem;
   if (p.stencil.empty()) p.stencil = "box3x3";
   if (p.kernel == "tiled" && p.tile == 0) p.tile = 32;
-  if (p.column_width == 0) p.column_width = 512;  // the kernels' own
+  if (p.column_width == 0) p.column_width = 512;  // the kernels' default
   const stencil::Stencil s = stencil_of(p);
   const GridView<Element> u = level(tracer, "u", p, s), v = level(tracer, "v", p, s);
   std::vector<double> start;

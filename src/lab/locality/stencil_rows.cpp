@@ -1,5 +1,5 @@
-// The row kernels of the stencils on traced elements: the source that is compiled for every
-// instruction set, with vectors of 16 bytes that report what they load and store.
+// Row kernels of the stencils on traced elements: the source compiled per instruction set, with
+// vectors of 16 bytes that report their loads and stores.
 
 #define TESSERA_ISA traced
 

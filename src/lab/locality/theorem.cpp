@@ -23,7 +23,7 @@ Sizes sizes(const Problem& p, index_t line_bytes) {
 
 double all_once(const Sizes& s) { return (s.m * s.k + s.k * s.n + s.m * s.n) / s.line; }
 
-/// Rows of A against columns of B that are `width` of C's columns at a time.
+/// Returns the misses of rows of A times column strips of B, `width` columns of C at a time.
 Theorem matmul_by_columns(const Sizes s, double width, const char* formula) {
   return {.formula = formula, .misses = [=](index_t lines) {
             const auto room = static_cast<double>(lines);
@@ -40,7 +40,7 @@ Theorem matmul_by_columns(const Sizes s, double width, const char* formula) {
           }};
 }
 
-/// B transposed first (n columns of k), then rows against rows.
+/// Returns the misses of transposing B (n columns of k), then multiplying rows by rows.
 Theorem matmul_transposed(const Sizes s) {
   return {.formula = "n^3/L + 4n^2/L (2n^3/L + n^2 if Z < 2n), 5n^2/L if all fits",
           .misses = [=](index_t lines) {
@@ -54,15 +54,15 @@ Theorem matmul_transposed(const Sizes s) {
           }};
 }
 
-/// Tiles of s x s: B's tile is used again for every row of A's, A's row panel for every tile of C's
-/// row.
+/// Returns the misses of s x s tiles: a tile of B is reused for every row of A's tile, a row panel
+/// of A for every tile in C's row.
 Theorem matmul_tiled(const Sizes s, double tile) {
   return {.formula =
               "2n^3/(sL) + 2n^2/L if Z >= 4s^2, 3n^3/(sL) if Z > s^2, else n^3/L or n^3; s: --tile",
           .misses = [=](index_t lines) {
             const double room = static_cast<double>(lines) * s.line;
             const double products = s.m * s.n * s.k, by_tiles = products / (tile * s.line);
-            const double scaling = s.m * s.n / s.line;  // C is set to zero before
+            const double scaling = s.m * s.n / s.line;  // zeroing of C
             if (room >= s.k * s.n + s.m * s.n + 2 * tile * s.k) return all_once(s);
             if (room >= 2 * tile * s.k + 3 * tile * tile)
               return by_tiles + s.m * s.k / s.line + 2 * scaling;
@@ -103,9 +103,9 @@ std::optional<Theorem> matmul_theorem(const Problem& p, const Sizes& s) {
   return std::nullopt;
 }
 
-/// Strips of w columns. Where they begin within lines, two of them fetch a line of a between them,
-/// until a strip stays for the next; so do rows of b. Of beginnings at the multiples of g, L - g
-/// more elements are fetched.
+/// Returns the misses of transposing in strips of w columns. If strips do not begin at lines, two
+/// of them fetch a common line of a, unless one strip stays resident for the next; likewise rows of
+/// b. With starts at multiples of g this adds L - g elements.
 Theorem transpose_by_columns(const Problem& p, const Sizes& s, double width) {
   const auto line = std::max<index_t>(1, static_cast<index_t>(s.line));
   const auto more = [&](index_t row, index_t each) {
@@ -125,7 +125,8 @@ Theorem transpose_by_columns(const Problem& p, const Sizes& s, double width) {
           }};
 }
 
-/// m x n; a line of b waits for the rows of a until it is full.
+/// Returns the misses of an m x n transpose; a line of b must stay resident until the rows of a
+/// have filled it.
 std::optional<Theorem> transpose_theorem(const Problem& p, const Sizes& s) {
   const double once = 2 * s.m * s.n / s.line, rows_apart = s.m * s.n * (1 + 1 / s.line);
   const auto step = [=](double room_needed, const char* formula) {
@@ -144,7 +145,8 @@ std::optional<Theorem> transpose_theorem(const Problem& p, const Sizes& s) {
               "2mn/L if Z >= L^2 + 2L: tall caches (rows of whole lines)");
 }
 
-/// m x n points, t steps, radius r: (2r + 1) rows of one field and a row of the other have to stay.
+/// Returns the misses of m x n points, t steps, radius r: (2r + 1) rows of one field and one row of
+/// the other must stay resident.
 std::optional<Theorem> stencil_theorem(const Problem& p, const Sizes& s) {
   const auto t = static_cast<double>(p.steps);
   const stencil::Stencil shape =
@@ -166,7 +168,8 @@ std::optional<Theorem> stencil_theorem(const Problem& p, const Sizes& s) {
                    .from_lines = 64,
                    .to_lines = static_cast<index_t>(s.m * s.n / (4 * s.line))};
   }
-  // Blocks of c points in h rows; columns are blocks as high as the field, the naive sweep is one.
+  // Blocks of c points in h rows; columns are blocks of full height, the naive sweep is a single
+  // one.
   const auto width = static_cast<double>(p.kernel == "naive"   ? p.n
                                          : p.kernel == "tiled" ? std::min(p.tile, p.n)
                                                                : std::min(p.column_width, p.n));
@@ -211,7 +214,7 @@ std::vector<index_t> sizes_of(const MissCurve& curve) {
 
 namespace {
 
-/// Slope of log y over log x by least squares.
+/// Returns the least-squares slope of log y over log x.
 double slope(const std::vector<double>& x, const std::vector<double>& y) {
   const auto n = static_cast<double>(x.size());
   double sx = 0, sy = 0, sxx = 0, sxy = 0;
@@ -238,13 +241,14 @@ Fit fit(const Theorem& theorem, const MissCurve& curve) {
   for (const index_t lines : all) {
     if (theorem.fitted && (lines < theorem.from_lines || lines > theorem.to_lines)) continue;
     const double measured = curve.misses(lines);
-    if (measured == 0) continue;  // nothing was touched
+    if (measured == 0) continue;  // no accesses
     z.push_back(static_cast<double>(lines));
     q.push_back(measured);
     ratios.push_back(theorem.fitted ? (measured - theorem.misses(lines)) / theorem.fitted(lines)
                                     : measured / theorem.misses(lines));
   }
-  if (theorem.fitted && ratios.empty()) {  // the problem is too small for the term to rule anywhere
+  if (theorem.fitted && ratios.empty()) {  // the problem is too small for the fitted term to
+                                           // dominate
     result.constant = result.exponent = NAN;
     return result;
   }
@@ -252,7 +256,7 @@ Fit fit(const Theorem& theorem, const MissCurve& curve) {
   if (theorem.exponent != 0) result.exponent = slope(z, q);
   for (auto lines = all.rbegin(); lines != all.rend(); ++lines) {
     if (theorem.fitted && *lines > theorem.to_lines)
-      continue;  // levels come whole, the formula is smooth
+      continue;  // recursion levels are discrete, the formula is smooth
     const double ratio = curve.misses(*lines) / result.predicted(theorem, *lines);
     if (ratio > 1.25) break;
     result.tall_from = *lines;

@@ -1,5 +1,5 @@
 #pragma once
-// What the theory says of a kernel's misses on an ideal cache, and how well it fits.
+// Theoretical misses of a kernel on an ideal cache, and their fit to simulated ones.
 
 #include <functional>
 #include <optional>
@@ -10,39 +10,38 @@
 
 namespace tessera::locality {
 
-/// Q(n; Z, L) of a cache with room for some lines.
+/// Cache complexity Q(n; Z, L).
 struct Theorem {
   std::string formula;                    ///< in n, m, k, Z, L (elements)
-  std::function<double(index_t)> misses;  ///< by lines; what does not depend on the constant
-  /// The term with an unknown constant; none where all constants are known.
+  std::function<double(index_t)> misses;  ///< by lines; terms without the fitted constant
+  /// Term with an unknown constant; none if all constants are known.
   std::function<double(index_t)> fitted = {};
   double exponent = 0;  ///< of Z in that term
-  /// The sizes at which that term rules: large enough for the recursion's leaf, too small for the
-  /// whole problem.
+  /// Sizes at which that term dominates: above the recursion's leaf, below the whole problem.
   index_t from_lines = 1, to_lines = 1;
 };
 
-/// Lines hold `line_bytes`; nothing where the kernel has no theorem.
+/// Returns the theorem of a problem for lines of `line_bytes`; nullopt if the kernel has none.
 [[nodiscard]] std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes);
 
-/// Those of sort and of the sorting probes.
+/// Returns the theorems of sort and of the sorting probes.
 [[nodiscard]] std::optional<Theorem> sort_theorem(const Problem& problem, index_t line_bytes);
 
 struct Fit {
-  /// Of the fitted term, NAN where no size lies in the theorem's range; measured / predicted where
-  /// all constants are known.
+  /// Constant of the fitted term, NAN if no size is within the theorem's range; measured /
+  /// predicted if all constants are known.
   double constant = 1;
   double exponent =
       0;  ///< of Z in the misses beyond those at any size, over the theorem's range; or NAN
-  index_t tall_from = 0;  ///< lines: from here up there are at most a quarter more misses than the
-                          ///< theorem's; 0: nowhere
+  index_t tall_from = 0;  ///< smallest size in lines from which up misses exceed the theorem's by
+                          ///< at most a quarter; 0: none
   [[nodiscard]] double predicted(const Theorem& theorem, index_t lines) const {
     return theorem.misses(lines) + (theorem.fitted ? constant * theorem.fitted(lines) : 0);
   }
 };
 [[nodiscard]] Fit fit(const Theorem& theorem, const MissCurve& curve);
 
-/// Sizes in lines, four an octave, from 1 to the first at which nothing misses twice.
+/// Returns sizes in lines, four per octave, from 1 to the first at which only first touches miss.
 [[nodiscard]] std::vector<index_t> sizes_of(const MissCurve& curve);
 
 }  // namespace tessera::locality

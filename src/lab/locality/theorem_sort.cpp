@@ -1,4 +1,4 @@
-// What the theory says of sorting.
+// Theoretical misses of sorting.
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 namespace tessera::locality {
 namespace {
 
-/// n items, keys of [0, k). Counters have 8 bytes (counting) or 4 (in buckets), starts of
-/// buckets 8.
+/// Returns the misses of counting sorts of n items with keys of [0, k). Counters have 8 bytes
+/// (counting) or 4 (in buckets), starts of buckets 8.
 Theorem counting_theorem(const Problem& p, index_t line_bytes) {
   const auto n = static_cast<double>(p.n), k = static_cast<double>(p.range);
   const double line = static_cast<double>(line_bytes) / static_cast<double>(p.element_bytes);
@@ -18,8 +18,8 @@ Theorem counting_theorem(const Problem& p, index_t line_bytes) {
     return Theorem{.formula = "6n/L + k/L if Z >= 2k, else 5n/L + 2n + 2k/L",
                    .misses = [=](index_t lines) {
                      const auto room = static_cast<double>(lines);
-                     // While n items pass, an output line stays until the keys beside its own have
-                     // come.
+                     // An output line stays resident until the items of its other keys have
+                     // arrived, among n items.
                      return room >= counters + k ? 6 * n / line + counters
                             : room >= counters   ? 5 * n / line + n + counters
                                                  : 5 * n / line + 3 * n + 3 * counters;
@@ -36,13 +36,13 @@ Theorem counting_theorem(const Problem& p, index_t line_bytes) {
       }};
 }
 
-/// What a recursion costs while its parts do not fit: `pass(Z)` passes over n items that are not
-/// free.
+/// Cost of a recursion while its parts exceed the cache: `deep(Z)` levels of `pass` lines over n
+/// items.
 struct Recursion {
   const char* formula;
-  double once;                         ///< lines of all that is touched
+  double once;                         ///< lines touched in total
   double pass;                         ///< lines of one level
-  double room;                         ///< elements: with so many all fits
+  double room;                         ///< elements that fit completely
   std::function<double(double)> deep;  ///< levels that do not fit a cache of Z elements
 };
 
@@ -66,7 +66,7 @@ std::optional<Theorem> comparison_theorem(const Problem& p, double line) {
   const auto n = static_cast<double>(p.n);
   const std::string& kernel = p.kernel;
   if (kernel.starts_with("mergesort")) {
-    // A level reads one array and writes the other; parts of Z/2 items stay with their copies.
+    // A level reads one array and writes the other; parts of Z/2 items fit with their copies.
     return recursion_theorem(
         {"2n/L + c 2n/L lg(2n/Z), 2n/L if Z >= 2n (two-way merge sort)", 2 * n / line, 2 * n / line,
          2 * n, [=](double z) { return lg(2 * n / z); }},

@@ -1,6 +1,6 @@
 #pragma once
-// An element that reports its loads and stores: the other element type for which the kernels are
-// instantiated. It holds its number, so a traced run computes what the plain one does.
+// Element type that reports its loads and stores, for which the kernels are instantiated a second
+// time. It contains its number, so a traced run computes the same result.
 
 #include <type_traits>
 
@@ -12,7 +12,7 @@ template <class T>
 class Traced {
  public:
   Traced() = default;
-  Traced(T value) : value_(value) {}                     // NOLINT: implicit, as numbers are
+  Traced(T value) : value_(value) {}                     // NOLINT: implicit, like arithmetic types
   Traced(const Traced& other) : value_(other.load()) {}  // into a local: a register
   Traced& operator=(const Traced& other) {
     store(other.load());
@@ -33,7 +33,7 @@ class Traced {
     report(Access::Kind::store, this, sizeof(T));
     value_ = value;
   }
-  /// The number, unreported: for filling and checking arrays, and for vectors, which report
+  /// Returns the number without reporting: to fill and check arrays, and for vectors, which report
   /// themselves.
   [[nodiscard]] const T& raw() const { return value_; }
   [[nodiscard]] T& raw() { return value_; }
@@ -48,8 +48,8 @@ class Traced {
     return before;
   }
 
-  // Sums and products of floating-point elements are elements again, as in the templates they stand
-  // in; those of integers are plain numbers.
+  // Sums and products of floating-point elements are elements, as the kernel templates expect;
+  // those of integers are plain numbers.
   friend Traced operator+(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
     return a.load() + b.load();
   }

@@ -13,14 +13,13 @@ namespace {
 
 constexpr std::uint64_t page = 4096;
 constexpr std::size_t buffered = std::size_t{1}
-                                 << 14;  // accesses: 128 KiB stay in a second-level cache
+                                 << 14;  // accesses: 128 KiB, fits a second-level cache
 constexpr const char* workspace_name = "workspace";
 
 Tracer* current = nullptr;
-std::uint64_t affordable =
-    0;  // what the tracer can have of memory: the address space it reserves is larger
+std::uint64_t affordable = 0;  // available memory; the reserved address space is larger
 
-/// Address space, backed by memory where it is touched.
+/// Reserves address space that is backed by memory on first touch.
 std::byte* reserve(std::uint64_t bytes) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -102,7 +101,7 @@ void* Tracer::allocate_workspace(index_t bytes) {
   return t.memory_ + begin;
 }
 
-/// The last pieces, once unused, are used again, as an allocator would.
+/// Releases a workspace; trailing unused pieces are reused, as by an allocator.
 void Tracer::release_workspace(void* data) noexcept {
   if (data == nullptr || current == nullptr) return;
   Tracer& t = *current;

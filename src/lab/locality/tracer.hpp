@@ -1,7 +1,7 @@
 #pragma once
 // Traced memory: arrays whose elements report every load and store. Addresses in the stream are
-// offsets in this memory, so a trace is the same in every run. One tracer lives at a time, used by
-// one thread.
+// offsets in this memory, so that traces are reproducible. One tracer exists at a time, used by one
+// thread.
 
 #include <memory>
 #include <string>
@@ -16,15 +16,15 @@ namespace tessera::locality {
 template <class T>
 class Traced;
 
-/// The part of the tracer that every element touches.
+/// State of the tracer that every access uses.
 struct Recorder {
   std::uintptr_t base = 0;
-  std::uintptr_t bytes = 0;  ///< 0: nothing is recorded
+  std::uintptr_t bytes = 0;  ///< 0: recording is off
   Access* next = nullptr;
   Access* end = nullptr;
 };
 extern constinit Recorder recorder;
-/// Hands what is recorded to the sinks.
+/// Passes the recorded accesses to the sinks.
 void flush_recorder();
 
 inline void record(Access access) {
@@ -32,7 +32,7 @@ inline void record(Access access) {
   if (recorder.next == recorder.end) [[unlikely]]
     flush_recorder();
 }
-/// A touch, if it is in traced memory: locals are not, they stand for registers.
+/// Records an access to traced memory; locals are outside of it and count as registers.
 inline void report(Access::Kind kind, const void* at, unsigned bytes) {
   const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(at) - recorder.base;
   if (offset < recorder.bytes) record({kind, offset, bytes});
@@ -40,13 +40,13 @@ inline void report(Access::Kind kind, const void* at, unsigned bytes) {
 
 class Tracer {
  public:
-  /// Arrays begin at multiples of `alignment` bytes, a multiple of 4096.
+  /// Aligns arrays to `alignment` bytes, a multiple of 4096.
   explicit Tracer(index_t alignment = 4096);
   ~Tracer();
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
-  /// `count` elements of a named array, uninitialised; they stay as long as the tracer.
+  /// Allocates `count` uninitialised elements of a named array, which lives as long as the tracer.
   template <class T>
   [[nodiscard]] Traced<T>* array(const std::string& name, index_t count) {
     return static_cast<Traced<T>*>(
@@ -54,7 +54,7 @@ class Tracer {
   }
   void attach(Sink& sink) { sinks_.push_back(&sink); }
 
-  /// Everything that f touches goes to the sinks.
+  /// Passes the accesses of f() to the sinks.
   template <class F>
   void run(F&& f) {
     start();
@@ -62,7 +62,7 @@ class Tracer {
     stop();
   }
 
-  /// Names by number in the stream; the last is what kernels allocate themselves.
+  /// Returns the names by number in the stream; the last one is the kernels' own allocations.
   [[nodiscard]] const std::vector<std::string>& arrays() const { return names_; }
   [[nodiscard]] std::uint64_t begin_of(std::size_t array) const { return begins_[array]; }
   [[nodiscard]] std::uint64_t bytes_of(std::size_t array) const { return bytes_[array]; }
@@ -86,7 +86,7 @@ class Tracer {
   std::uint64_t alignment_;
   std::byte* mapping_ = nullptr;
   std::uint64_t mapped_ = 0;
-  std::byte* memory_ = nullptr;  ///< the first aligned byte of the mapping
+  std::byte* memory_ = nullptr;  ///< first aligned byte of the mapping
   std::uint64_t reserved_ = 0;
   std::uint64_t used_ = 0;
   std::vector<std::uint8_t> array_of_page_;

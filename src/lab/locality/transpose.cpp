@@ -1,4 +1,4 @@
-// The transpose kernels on traced memory.
+// Transpose kernels on traced memory.
 
 #include "base/hash.hpp"
 #include "kernels/transpose/halves.hpp"
@@ -16,7 +16,7 @@ namespace {
 using transpose::ConstRecords;
 using transpose::Records;
 
-/// The copy of a record that reports both its sides.
+/// Copy of a record that reports its load and store.
 struct ReportingCopy {
   unsigned bytes;
   void operator()(std::byte* to, const std::byte* from) const {
@@ -26,7 +26,7 @@ struct ReportingCopy {
   }
 };
 
-/// The halves in turn, each a level deeper.
+/// Runs both halves in turn, each one level deeper.
 constexpr auto in_turn = [](const transpose::Block&, const auto& left, const auto& right) {
   const auto deeper = [](const auto& half) {
     const Subproblem<Traced<double>> here;
@@ -68,7 +68,7 @@ void cache_oblivious(const ConstRecords& a, const Records& b, const transpose::T
   transpose_by_leaves(a, b, t.threads, transpose::traced::leaf_set, walk_in_turn);
 }
 
-/// (i, j) of an m x n matrix as a record of 4 or 8 bytes.
+/// Returns element (i, j) of an m x n matrix, a record of 4 or 8 bytes.
 std::uint64_t value(index_t i, index_t j, index_t n) {
   return mix64(static_cast<std::uint64_t>(i * n + j));
 }
@@ -83,7 +83,8 @@ void check(const Records& b, const Problem& p) {
   }
 }
 
-/// Of arrays that begin at lines, as traced ones do.
+/// Throws Error(usage) for matrices the kernels cannot stage; arrays begin at lines, as traced ones
+/// do.
 void check_problem(const Problem& p) {
   const auto matrix = [&](index_t rows, index_t cols) {
     return Records{nullptr, rows, cols, cols + p.pad, p.element_bytes};

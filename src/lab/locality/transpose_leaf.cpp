@@ -1,5 +1,5 @@
-// The leaf kernels of the transpose, reporting what they load and store: the source that is
-// compiled for every instruction set, in lanes of 16 bytes.
+// Leaf kernels of the transpose with reported loads and stores: the source compiled per instruction
+// set, in lanes of 16 bytes.
 
 #include "lab/locality/tracer.hpp"
 

@@ -39,13 +39,13 @@ DeviceWalk walk_of(const Values& point) {
   return completed(row_of(point.text("kernel")), walk);
 }
 
-/// Of the arrays, with room for what a fresh one starts with.
+/// Returns the bytes of the arrays, including the words before the first copied one.
 index_t device_bytes(const DeviceProbeVariant& row, const DeviceWalk& walk) {
   const index_t array = walk.bytes + 4 * std::max<index_t>(0, walk.offset);
   return checked_mul(std::max<index_t>(1, array), row.device_arrays, "the arrays of a probe");
 }
 
-/// The parameters that any of this run's kernels takes: a table has the same columns in every row.
+/// Returns the parameters of any of this run's kernels: all rows of a table have the same columns.
 std::vector<const DeviceParameter*> columns_of(const run::Parsed& parsed) {
   std::vector<const DeviceParameter*> result;
   const auto kernels = named(parsed);
@@ -68,8 +68,7 @@ std::vector<io::Row> timeline_of(const memory::DeviceProbe& probe) {
   return rows;
 }
 
-/// Times the probe by the device's own events: a launch from the host takes longer than many a
-/// kernel.
+/// Times the probe by device events: a launch from the host takes longer than many kernels.
 void measure(const mpi::Communicator& comm, const Values& point, memory::DeviceProbe& probe,
              run::Measured& measured) {
   const mpi::Computing computing;
@@ -114,7 +113,7 @@ void sort_out(run::Parsed& parsed) {
           takes(row, p) || !given(p.name), ExitCode::usage,
           fmt::format("kernel {} has no --{}; drop it, or run that kernel apart", kernel, p.name));
   }
-  parsed.lists["probe"] = {""};  // one point a kernel, not one a walk
+  parsed.lists["probe"] = {""};  // one point per kernel, not per walk
 }
 
 bool on_device(const Values& point) { return point.has("kernel"); }

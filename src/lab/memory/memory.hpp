@@ -13,24 +13,24 @@ namespace tessera::memory_probes {
                                const run::Parsed& parsed,
                                const std::vector<std::string>& arguments);
 
-/// The probes of the GPU, when --kernel names some: leaves out what only walks of the CPU have.
-/// Throws Error(usage) where options do not go together.
+/// Removes the options of CPU walks if --kernel names probes of the GPU. Throws Error(usage) for
+/// options that conflict.
 void sort_out(run::Parsed& parsed);
 [[nodiscard]] bool on_device(const run::Values& point);
-/// One of them. Collective; whether its result was right.
+/// Runs one GPU probe; returns whether its result was correct. Collective.
 [[nodiscard]] bool run_on_device(const mpi::Communicator& comm, const run::Values& point,
                                  const run::Parsed& parsed, run::Session& session);
 void plan_on_device(const mpi::Communicator& comm, const run::Values& point);
 
-/// What simulators say of one run of a probe, per touch.
+/// Simulated counts of one run of a probe, per touch.
 struct Simulated {
   double l1_misses = 0, l2_misses = 0,
          llc_misses = 0;    ///< demand, not prefetched; in this machine's caches
-  double l1_conflicts = 0;  ///< of those of the first level: beyond a fully associative one
+  double l1_conflicts = 0;  ///< part of l1_misses: beyond a fully associative cache
   double true_sharing = 0, false_sharing = 0;  ///< between private caches
 };
 
-/// Simulates the walk, of sharing probes the first rounds of it.
+/// Simulates the walk; for sharing probes its first rounds.
 [[nodiscard]] Simulated simulate(const memory::ProbeVariant& probe, memory::Walk walk);
 
 }  // namespace tessera::memory_probes

@@ -12,16 +12,16 @@ namespace {
 using locality::Access;
 using memory::Touches;
 
-constexpr index_t most_rounds_shared = 100'000;  // of a thread; every round is like the others
+constexpr index_t most_rounds_shared = 100'000;  // per thread; all rounds are alike
 constexpr std::size_t piece = 4096;
-constexpr unsigned demanded = 0, asked_ahead = 1;  // arrays, as the simulators tell them apart
+constexpr unsigned demanded = 0, asked_ahead = 1;  // arrays of the simulators' counts
 
 Access access_of(Touches::What what, std::uint64_t address, unsigned bytes) {
   const auto kind = what == Touches::What::store ? Access::Kind::store : Access::Kind::load;
   return {kind, address, bytes, what == Touches::What::prefetch ? asked_ahead : demanded};
 }
 
-/// One thread's touches to the simulators of its caches.
+/// Adapter from one thread's touches to the simulators of its caches.
 class ToCaches final : public Touches {
  public:
   explicit ToCaches(std::vector<locality::Sink*> sinks) : sinks_(std::move(sinks)) {}

@@ -30,7 +30,7 @@ Walk walk_of(const Values& point) {
                                            .threads = run::threads_of(point)});
 }
 
-/// A probe's result beside that of the row it cures, run once: both did the same work.
+/// Compares the probe's result with one run of the row it cures: both did the same work.
 run::Verdict check(const ProbeVariant& row, const Walk& walk, memory::Probe& probe) {
   const std::string_view other = row.cures.empty() ? row.name : row.cures;
   const auto suffering = find_variant(memory::probes(), other)->make(walk);
@@ -41,7 +41,8 @@ run::Verdict check(const ProbeVariant& row, const Walk& walk, memory::Probe& pro
   return {"same result", probe.result() == suffering->result() ? 0.0 : 1.0, 0};
 }
 
-/// Where there are no hardware counters.
+/// Returns the simulated counts of a run of `touches` touches, for machines without hardware
+/// counters.
 run::Counted stand_in(const Simulated& s, double touches) {
   run::Counts counts = run::unknown_counts;
   counts.l1_misses = s.l1_misses * touches;

@@ -1,6 +1,6 @@
-// Cores share memory, caches and clock, which work and span know nothing of. What that costs is
-// measured with the kernel itself: as many copies of it as cores, each serial on its part of the
-// problem, at once and one alone (work time inflation, Olivier et al. 2012).
+// Contention: work and span ignore that cores share memory, caches and clock. Measures it with the
+// kernel itself, as the time of as many serial copies as cores, each on its part of the problem,
+// run concurrently against one alone (work time inflation, Olivier et al. 2012).
 
 #include <algorithm>
 #include <barrier>
@@ -13,8 +13,8 @@
 namespace tessera::scalability {
 namespace {
 
-/// Mean seconds of the programs, run at once on a thread each; what other processes take of a core
-/// is not counted.
+/// Returns the mean seconds of the programs run concurrently, one thread each, by thread CPU time,
+/// which excludes time taken by other processes.
 double seconds_together(const std::vector<Program>& programs) {
   std::vector<double> seconds(programs.size());
   std::barrier start(static_cast<std::ptrdiff_t>(programs.size()));
@@ -26,7 +26,7 @@ double seconds_together(const std::vector<Program>& programs) {
       const index_t begin = machine::Recorder::thread_nanoseconds();
       programs[i].run(1);
       seconds[i] = 1e-9 * static_cast<double>(machine::Recorder::thread_nanoseconds() - begin);
-      start.arrive_and_wait();  // prepared data of one is no company for the last
+      start.arrive_and_wait();  // otherwise the last program would run without contention
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -35,8 +35,8 @@ double seconds_together(const std::vector<Program>& programs) {
   return sum / static_cast<double>(programs.size());
 }
 
-/// Some of them, of each some milliseconds at least: how much the cores are in each other's way
-/// differs from run to run.
+/// Repeats the measurement until both 5 runs (or `repetitions`) and 50 ms are reached, at most 1000
+/// times: contention varies from run to run.
 Summary several_together(const std::vector<Program>& programs, index_t repetitions) {
   constexpr double long_enough = 0.05;  // seconds
   constexpr index_t fewest = 5, most = 1000;
@@ -60,7 +60,8 @@ double contention(const run::Values& point, int threads, index_t repetitions) {
   programs.push_back(make_program(part));
   const double alone = several_together(programs, repetitions).median;
   while (static_cast<int>(programs.size()) < threads) programs.push_back(make_program(part));
-  const double together = several_together(programs, repetitions).ci_high;  // the bound is to hold
+  const double together = several_together(programs, repetitions).ci_high;  // conservative: the
+                                                                            // bound must hold
   return alone > 0 ? std::max(1.0, together / alone) : 1;
 }
 

@@ -25,7 +25,7 @@ using machine::TaskCosts;
 using machine::WorkSpan;
 using run::Values;
 
-/// 1, 2, 4, ... and `last`.
+/// Returns 1, 2, 4, ... and `last`.
 std::vector<int> doublings(int last) {
   std::vector<int> counts;
   for (int count = 1; count < last; count *= 2) counts.push_back(count);
@@ -33,8 +33,8 @@ std::vector<int> doublings(int last) {
   return counts;
 }
 
-/// What the user asked to measure, with the one thread that speed-ups are against; or up to all
-/// cores.
+/// Returns the thread counts to measure: the user's, or doublings up to all cores; always with 1,
+/// the reference of speed-ups.
 std::vector<std::string> thread_counts(const run::Parsed& parsed) {
   std::set<int> counts{1};
   for (const std::string& text : parsed.lists.at("threads")) {
@@ -47,7 +47,7 @@ std::vector<std::string> thread_counts(const run::Parsed& parsed) {
   return texts;
 }
 
-/// Those of `tessera machine`, or measured now; kept for the rest of this run.
+/// Task costs of `tessera machine`, or measured now; cached for the rest of this run.
 class Costs {
  public:
   Costs(const run::Ceilings& ceilings, const Values& point) : ceilings_(ceilings) {
@@ -68,13 +68,13 @@ class Costs {
   std::map<int, TaskCosts> measured_;
 };
 
-// Where strands are this long on average, in seconds, the system call that asks for the thread's
-// own time is not felt; on a busy machine it is the lesser evil well below that.
+// For strands at least this long on average, in seconds, the system call that reads the thread's
+// CPU time is negligible; on a busy machine it is the lesser error well below that.
 constexpr double long_strand = 20e-6, long_enough = 0.5e-6;
 constexpr double busy = 0.01;  // share of its time that the thread waited for a core
 
-/// The least work and the shortest spans of several recordings: noise only adds. The first one
-/// shows which clock serves.
+/// Returns the minimum work and spans over several recordings, since noise only adds. The first one
+/// determines the clock.
 WorkSpan record(const Program& program, int processors, double burden, index_t recordings) {
   const auto once = [&](machine::Recorder::Clock clock) {
     program.prepare();
@@ -99,7 +99,7 @@ WorkSpan record(const Program& program, int processors, double burden, index_t r
   return least;
 }
 
-/// What was measured on so many threads.
+/// Times on one number of threads.
 struct Times {
   Summary seconds;
   double waited;  ///< share of the threads' time
@@ -120,9 +120,9 @@ struct ThreadSeries {
 std::vector<ThreadSeries> groups_of(const run::OptionSet& set, const run::Parsed& parsed) {
   std::vector<ThreadSeries> groups;
   std::set<std::string> seen;
-  for (const Values& point : set.points(parsed)) {  // threads are the axis that runs fastest
+  for (const Values& point : set.points(parsed)) {  // threads are the fastest axis
     Values whole = completed(point);
-    if (!seen.insert(set.key(whole)).second) continue;  // an axis names it twice
+    if (!seen.insert(set.key(whole)).second) continue;  // repeated values of an axis
     if (point.integer("threads") == 1) groups.emplace_back();
     groups.back().points.push_back(std::move(whole));
   }
@@ -141,7 +141,7 @@ std::vector<io::Cell> columns_of(const Values& point) {
   return columns;
 }
 
-/// The repetitions are the last of the runs, after the warm-ups.
+/// Returns the share of the threads' time spent waiting in the repetitions, the last of the runs.
 double share_waited(const std::vector<double>& waits, const std::vector<double>& seconds,
                     int threads) {
   const auto count = static_cast<std::ptrdiff_t>(seconds.size());
@@ -149,7 +149,7 @@ double share_waited(const std::vector<double>& waits, const std::vector<double>&
   return waited / (std::accumulate(seconds.begin(), seconds.end(), 0.0) * threads);
 }
 
-/// Times the program on every number of threads; the samples go to the results. False where a check
+/// Times the program on every number of threads and records the samples. Returns false if a check
 /// failed.
 bool measure_group(const mpi::Communicator& comm, const ThreadSeries& group, const Program& program,
                    run::Session& session, std::map<int, Times>& times) {
@@ -211,7 +211,7 @@ bool run_group(const mpi::Communicator& comm, const ThreadSeries& group, run::Se
   mpi::together(comm, "contention", [&] {
     for (const Values& point : group.points) {
       const int threads = run::threads_of(point);
-      if (threads > machine::default_threads()) continue;  // they would take turns
+      if (threads > machine::default_threads()) continue;  // they would share cores
       contentions[threads] =
           contention(group.first(), threads, group.first().integer("recordings"));
     }

@@ -1,4 +1,4 @@
-// What a point leaves open, and what a kernel cannot do.
+// Defaults of a point and limits of the kernels.
 
 #include <fmt/format.h>
 

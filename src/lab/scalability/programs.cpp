@@ -43,7 +43,7 @@ struct Product {
     g.c = matrix_view(c.data(), n, n);
     return g;
   }
-  /// Freivalds (1977): |c x - a (b x)| over its rounding bound.
+  /// Returns |c x - a (b x)| relative to its rounding bound (Freivalds 1977).
   [[nodiscard]] double ratio() {
     machine::Buffer<double> x(n), ones(n), bx(n), bound(n), wanted(n), most(n), got(n), unused(n);
     for (index_t j = 0; j < n; ++j) x[j] = random_bits(seed, 3, j) % 2 == 0 ? 1 : -1;
@@ -64,7 +64,7 @@ struct Product {
     for (index_t i = 0; i < n; ++i) {
       const double unit = std::numeric_limits<T>::epsilon() / 2 * most[i];
       const double off = std::abs(got[i] - wanted[i]) / unit;
-      worst = !(off <= worst) ? off : worst;  // NaN stays
+      worst = !(off <= worst) ? off : worst;  // NaN is kept
     }
     return worst;
   }
@@ -85,7 +85,7 @@ Program matmul_program(const Values& point) {
   program.run = [data, kernel](int threads) {
     if (kernel->name == "cache_oblivious") {
       machine::parallel(threads, [&] { (*kernel)(data->gemm()); });
-    } else {  // loops on one thread, or a library with threads of its own
+    } else {  // loops on one thread, or a library that manages threads
       const machine::DefaultThreads scope(threads);
       (*kernel)(data->gemm());
     }

@@ -9,7 +9,7 @@
 
 namespace tessera::scalability {
 
-constexpr double busy = 0.03;  // a larger share of waiting is worth a line
+constexpr double busy = 0.03;  // larger shares of waiting are reported
 
 std::string SpeedupForecast::place() const {
   if (std::isnan(measured.median)) return "";
