@@ -30,7 +30,7 @@ import series
 import tables
 import textplot
 
-FEWEST = 5  # below that the range of the samples covers the median with less than 93 %
+FEWEST = 5  # with fewer, the range of the samples covers the median with less than 93 %
 MACHINE = ("processor", "hosts", "instruction_set", "build_type", "compiler", "mpi_library")
 VERDICTS = ("SAME", "FASTER", "SLOWER", "AMBIGUOUS", "WRONG")
 
@@ -47,7 +47,7 @@ class Compared:
 
 
 def ratio_interval(before, after):
-    """The interval of the ratio of two medians; each is (median, low, high)."""
+    """Returns (ratio, low, high) of two medians; each argument is (median, low, high)."""
     (a, a_low, a_high), (b, b_low, b_high) = ([math.log(v) for v in side]
                                               for side in (before, after))
     ratio = b - a
@@ -86,8 +86,8 @@ def compare_points(before, after, tolerance):
 
 
 def matched(before, after):
-    """Pairs of the same point, and those only on one side. Options that only one side's version
-    knows are left out."""
+    """Returns pairs of the same point, and the points of one side only. Ignores options that only
+    one side's version has."""
     def names(points):
         return {(p.key.split(" ")[0], name) for p in points for name in p.options}
     both = names(before) & names(after)
@@ -103,7 +103,7 @@ def matched(before, after):
 
 
 def latest(runs):
-    """The points of these runs; of one measured more than once the latest."""
+    """Returns the points of these runs, the latest measurement of each."""
     known = {}
     for run in runs:
         known.update({point.key: point for point in run.points})
@@ -111,7 +111,7 @@ def latest(runs):
 
 
 def mismatches(before, after):
-    """What differs between the machines, as (name, before, after)."""
+    """Returns the differences between the machines as (name, before, after)."""
     out = []
     for name in MACHINE:
         sides = [", ".join(dict.fromkeys(str(r.attributes.get(name, "")) for r in runs))
@@ -156,7 +156,7 @@ def print_plot(found):
 
 
 def traced_of(word):
-    """{key: traced point} of "file.h5" or "file.h5#run"."""
+    """Returns {key: traced point} of "file.h5" or "file.h5#run"."""
     path, name = pick.split(word)
     mine = [p for points in pick.read(path, locality.read, gpu_order.read)
             for p in points if name in ("", p.run)]
@@ -164,7 +164,7 @@ def traced_of(word):
 
 
 def compare_traced(before, after):
-    """[(label, verdict, why)] of the points traced in both."""
+    """Returns [(label, verdict, why)] of the points traced in both."""
     out = []
     for key in [key for key in before if key in after]:
         a, b = before[key].misses, after[key].misses
@@ -186,7 +186,7 @@ def exit_code(counts):
 
 
 def compare_traced_files(words):
-    """Prints what became of the traced points and returns {verdict: how many}."""
+    """Prints the verdicts of the traced points and returns {verdict: count}."""
     found = compare_traced(*(traced_of(word) for word in words))
     if found:
         rows = [['what', 'verdict'], *([label, f'{v} ({why})'] for label, v, why in found)]
@@ -195,7 +195,7 @@ def compare_traced_files(words):
 
 
 def compare(before, after, tolerance, plot=False):
-    """Prints the comparison of two lists of runs and returns {verdict: how many}."""
+    """Prints the comparison of two lists of runs and returns {verdict: count}."""
     for name, left, right in mismatches(before, after):
         pick.warn(f"the machines differ, {name}: '{left}' before, '{right}' after; times may "
                   f"differ for that alone")

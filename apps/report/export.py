@@ -1,14 +1,10 @@
-"""export.py --csv|--json|--extra-p [--tables LIST] [--out BEGINNING|-] RESULTS.h5[#run]...: results
-for other tools.
+"""export.py --csv|--json|--extra-p [--tables LIST] [--out BEGINNING|-] RESULTS.h5[#run]...: export
+of results to other tools.
 
-CSV: a file a table, a row as in the table with the file and run before it; what a run has no column
-for is empty.
-JSON: the runs with their provenance, and the tables as rows; what is no number (NaN, infinity) is
-null.
-Extra-P (JSON lines): every sample and every phase of it as a line; parameters are p (ranks), t
-(threads) and every number that varies,
-what varies in words is part of the call path.
-"""
+CSV: one file per table, with the file and run before each row; empty cells where a run lacks a
+column. JSON: the runs with their provenance, and the tables as rows; NaN and infinity become null.
+Extra-P (JSON lines): one line per sample and phase; parameters are p (ranks), t (threads) and every
+number that varies; varying text is part of the call path."""
 import argparse
 import csv
 import io
@@ -25,12 +21,12 @@ import results
 import series
 import tables
 
-# Of options with these names Extra-P's parameters come first, in this order.
+# Extra-P's parameters begin with these options, in this order.
 USUAL = ("n", "m", "k", "size", "steps")
 
 
 def plain(value):
-    """A value as JSON and CSV know it."""
+    """Converts a value to its JSON and CSV form."""
     if isinstance(value, (bytes, np.bytes_)):
         return value.decode(errors="replace")
     if isinstance(value, np.generic):
@@ -41,7 +37,7 @@ def plain(value):
 
 
 def read_file(path, name, wanted):
-    """The same of one file; name "": of all its runs."""
+    """Reads one file; name "": all its runs."""
     out = []
     with h5py.File(path, "r") as file:
         for run, group in results.groups_of(file):
@@ -57,8 +53,8 @@ def read_file(path, name, wanted):
 
 
 def read(words, wanted):
-    """[(file, run, attributes, {table: (columns, units)})] of what is named, unfinished runs
-    too."""
+    """Returns [(file, run, attributes, {table: (columns, units)})] of the named runs, unfinished
+    ones included. Exits with code 66 if there are none."""
     out = []
     for word in words:
         path, name = pick.split(word)
@@ -74,7 +70,7 @@ def rows_of(columns):
 
 
 def as_csv(runs):
-    """{table: text}"""
+    """Returns {table: CSV text}."""
     found = {}
     for file, run, _, tables in runs:
         for table, (columns, _) in tables.items():
@@ -100,14 +96,14 @@ def as_json(runs):
 
 
 def parameters(points):
-    """Names of the numbers that vary, the usual ones first; p and t stand for ranks and threads."""
+    """Returns the names of varying numbers, those in USUAL first; ranks and threads are p and t."""
     names = [n for n in tables.varying(points) if n not in series.MACHINE + series.FOUND
              and not any(isinstance(p.config[n], str) for p in points)]
     return sorted(names, key=lambda n: USUAL.index(n) if n in USUAL else len(USUAL))
 
 
 def phase_samples(path, run):
-    """{(point, phase): [mean of the ranks of each repetition]}"""
+    """Returns {(point, phase): [mean over ranks for each repetition]}."""
     with h5py.File(path, "r") as file:
         if "phases" not in file[run]:
             return {}
@@ -137,9 +133,8 @@ def place_of(point, names):
 
 
 def lines_of(by_path, phases):
-    """The points of call paths that were all measured at the same places. A phase that a point does
-    not have took it no time: Extra-P
-    takes no call path that is missing at a place where another was measured."""
+    """Returns Extra-P's lines for call paths measured at the same places. A phase that a point
+    lacks took 0 s: Extra-P rejects a call path that lacks a place of another one."""
     names = parameters([point for points in by_path.values() for point in points])
     for path, points in by_path.items():
         samples = {}  # by phase and place
@@ -155,8 +150,8 @@ def lines_of(by_path, phases):
 
 
 def alike(points):
-    """[{call path: points}] of a workload: call paths that were measured at the same places are
-    together."""
+    """Returns [{call path: points}] of a workload, grouped by the places where they were measured.
+    """
     points = results.tell_apart(points)
     names = parameters(points)
     words = [n for n in tables.varying(points) if isinstance(points[0].config[n], str)
@@ -171,9 +166,8 @@ def alike(points):
 
 
 def as_extra_p(words):
-    """{ending: text}, a file a workload where there are several, and one each for call paths
-    measured at other places: Extra-P reads no
-    others."""
+    """Returns {suffix: text}: one file per workload if there are several, and one per group of call
+    paths with the same places, as Extra-P requires."""
     found, phases = {}, {}
     for word in words:
         for run in pick.runs(word):
@@ -191,7 +185,7 @@ def as_extra_p(words):
 
 
 def write(texts, beginning):
-    """texts: {ending: text}; on the terminal one after the other."""
+    """Writes texts ({suffix: text}) to files, or one after another to the terminal."""
     for ending, text in texts.items():
         if beginning == "-":
             sys.stdout.write(text)

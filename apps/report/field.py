@@ -1,5 +1,4 @@
-"""Datasets of numbers as pictures: a line, a map, or three slices of a solid, and each frame of
-what has a time."""
+"""Pictures of numeric datasets: a line, a map, or three slices of a volume, for each time frame."""
 import dataclasses
 import math
 import os
@@ -11,13 +10,13 @@ import pick
 import textplot
 from picture import Picture
 
-MOST_CELLS = 800  # shown along an edge; every k-th of more
-MOST_IN_PAGE = 12  # frames that a page shows; every one is a file
+MOST_CELLS = 800  # shown along an edge; larger ones are subsampled by a stride
+MOST_IN_PAGE = 12  # frames shown on a page; all are written as files
 
 
 def split(word):
-    """(file, path) of "file.h5:/path"; None of what names results. A file whose own name has a : is
-    a file."""
+    """Returns (file, path) of "file.h5:/path"; None for a results file. An existing file whose name
+    contains a colon is a file."""
     at = len(word) if not os.path.exists(word) else 0
     while (at := word.rfind(":/", 0, at)) > 0:
         if os.path.isfile(word[:at]):
@@ -39,7 +38,7 @@ class Field:
         return f"{os.path.basename(self.file)}:{self.path}"
 
     def cuts(self):
-        """(what is cut out, its selection, the dimensions it has) of every picture of a frame."""
+        """Returns (title of the slice, selection, its dimensions) of every picture of a frame."""
         whole = tuple(slice(0, n, -(-n // MOST_CELLS)) for n in self.shape)
         if len(self.shape) < 3:
             return [("", whole, self.names)]
@@ -53,8 +52,7 @@ class Field:
                                               else (frame, *selection)], dtype=float)
 
     def range(self):
-        """The least and the greatest number that any of the pictures shows: one scale for all
-        frames."""
+        """Returns the minimum and maximum over all pictures: one colour scale for all frames."""
         low, high = math.inf, -math.inf
         for frame in range(len(self.times)):
             for _, selection, _ in self.cuts():
@@ -69,7 +67,7 @@ def dimension_name(dimension, other):
 
 
 def read(word):
-    """The field that a word names; ends the program where it is none that can be drawn."""
+    """Returns the field that a word names; exits if it cannot be drawn."""
     path, name = split(word)
 
     def of(file):
@@ -102,7 +100,7 @@ def draw(axes, values, field, selection, names, scale):
         return
     up = names[0] != "row"  # matrices begin with their first row
     rows, columns = edges
-    import matplotlib  # tables and plots of characters do without it
+    import matplotlib  # tables and text plots work without it
     colours = matplotlib.colormaps["viridis"].with_extremes(bad="grey")
     image = axes.imshow(values, cmap=colours, vmin=scale[0], vmax=scale[1],
                         origin="lower" if up else "upper",
@@ -115,7 +113,7 @@ def draw(axes, values, field, selection, names, scale):
 
 
 def text(values, selection, names):
-    """The same in characters; None where nothing is finite."""
+    """Returns the same as text; None without finite values."""
     if not np.isfinite(values).any():
         return None
     if values.ndim == 1:
@@ -130,13 +128,13 @@ def text(values, selection, names):
 
 
 def height_of(selection):
-    """Inches: as the field is, between a strip and a page."""
+    """Returns the height in inches, by the field's aspect ratio within limits."""
     edges = [s.stop for s in selection if isinstance(s, slice)]
     return 3.2 if len(edges) == 1 else 1.0 + min(5.0, max(1.6, 3.6 * edges[0] / edges[1]))
 
 
 def pictures(field):
-    """Every frame, on one scale; those that a page does not show are files alone."""
+    """Yields every frame on one scale; frames beyond a page's limit as files only."""
     scale = field.range()
     last = len(field.times) - 1
     shown = {round(last * i / (MOST_IN_PAGE - 1)) for i in range(MOST_IN_PAGE)}

@@ -1,5 +1,5 @@
-"""What the order of a GPU's threads asks of its caches: sectors, hits, and what the formula says,
-of simulated cuda_ kernels."""
+"""Cache traffic due to a GPU's thread order: sectors, hits and the formula's prediction for
+simulated cuda_ kernels."""
 import h5py
 import numpy as np
 
@@ -13,13 +13,13 @@ MOST_BARS = 12
 
 
 class Ordered:
-    """One simulated point: the rows of its arrays, by name; that of all under "all"."""
+    """Simulated point: the rows of its arrays by name, their total under "all"."""
 
     def __init__(self, key, rows, title, run):
         self.key, self.rows, self.title, self.run = key, {row["array"]: row
                                                           for row in rows}, title, run
         asked = results.options_of(key)
-        # older files have no column of it, nor of these
+        # older files lack these columns
         first = {"k": asked.get("k", rows[0]["n"]), **rows[0]}
         first.update({name: asked.get(name, "") for name in ("stencil", "tile")
                       if name not in first})
@@ -28,13 +28,13 @@ class Ordered:
 
     @property
     def misses(self):
-        """{level: misses of all arrays}."""
+        """Returns {level: misses of all arrays}."""
         whole = self.rows["all"]
         return {1: whole["fetches"], 2: round(whole["fetches"] * (1 - whole["l2_hit_rate"]))}
 
 
 def read(path):
-    """The simulated points of a file; of one simulated more than once the latest."""
+    """Returns the simulated points of a file, the latest simulation of each."""
     found = {}
     with h5py.File(path, "r") as file:
         for run, group in results.groups_of(file):
@@ -53,7 +53,7 @@ def percent(share):
 
 
 def table(points):
-    """A row an array, as texts."""
+    """Returns one row of texts per array."""
     lines = [["what", "array", "sectors asked for", "L1 hits", "fetched from L2", "L2 hits",
               "formula"]]
     for point in points:
@@ -66,7 +66,7 @@ def table(points):
 
 
 def short(point):
-    """Its label beside a bar; the title has the workload."""
+    """Returns the label of a bar; the workload is in the title."""
     return point.label.removeprefix(point.workload + " ")
 
 
@@ -102,7 +102,7 @@ def bars_of(points):
 
 
 def pictures(points):
-    """Bars, twelve a picture."""
+    """Yields bar charts of up to twelve bars."""
     for workload, mine in locality.by_workload(points).items():
         for start in range(0, len(mine), MOST_BARS):
             part, number = mine[start:start + MOST_BARS], start // MOST_BARS + 1

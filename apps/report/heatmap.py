@@ -1,4 +1,4 @@
-"""Two swept options against each other."""
+"""Heat maps of two swept options."""
 import math
 
 import numpy as np
@@ -12,8 +12,7 @@ MOST_MAPS = 6
 
 
 def axes_of(points):
-    """The two columns to cross: options first, sizes after them; None where no two numbers are
-    swept."""
+    """Returns the two columns to cross, options before sizes; None unless two numbers are swept."""
     names = s.numeric_names(points, leave_out=s.MACHINE)
     names += [n for n in ("n", "size", "shape") if n in s.varying(points) and n not in names]
     names = [n for n in names if 2 <= s.count(points, [n]) <= 24]

@@ -1,4 +1,4 @@
-"""Pictures of traced runs: miss curves beside the theorem, and space-time diagrams."""
+"""Pictures of traced runs: miss curves with the theorem, and space-time diagrams."""
 import h5py
 import numpy as np
 
@@ -10,12 +10,12 @@ MOST_CURVES = 6
 NEEDED = {"points": ("point", "workload", "loads", "stores", "compulsory", "theorem", "constant",
                      "line_bytes"),
           "curves": ("point", "array", "bytes", "misses", "theorem")}
-MOST_CELLS = 280, 400  # down and across: two dots each at least
+MOST_CELLS = 280, 400  # rows and columns: at least two dots each
 RESIDENT, LOADED, STORED, FETCHED = "#D9D9D9", "#0072B2", "#009E73", "#D55E00"
 
 
 def label_of(c):
-    """What was traced, in words."""
+    """Returns the description of a traced point."""
     sizes = {"matmul": "{m} x {n} x {k}", "sort": "n {n}",
              "forkjoin": "n {n}"}.get(c["workload"], "{m} x {n}").format(**c)
     extra = f" {c['stencil']}" if c["workload"] == "stencil" else ""
@@ -28,8 +28,8 @@ def label_of(c):
 
 
 def tell_apart(points):
-    """Adds to labels that several points have what they were asked for in different ways: type,
-    line, steps, ..."""
+    """Appends to ambiguous labels the options in which their points differ: type, line, steps, ...
+    """
     alike = {}
     for point in points:
         alike.setdefault(point.label, []).append(point)
@@ -44,7 +44,7 @@ def tell_apart(points):
 
 
 class Traced:
-    """One traced point of a run."""
+    """Traced point of a run."""
 
     def __init__(self, key, config, tables, title, run):
         self.key, self.config, self.tables, self.title, self.run = key, config, tables, title, run
@@ -52,12 +52,12 @@ class Traced:
 
     @property
     def misses(self):
-        """{cache size: misses of an LRU cache, all arrays together}."""
+        """Returns {cache size: misses of an LRU cache over all arrays}."""
         curve = self.rows("curves", array="all")
         return dict(zip(curve["bytes"], curve["misses"]))
 
     def rows(self, table, **equal):
-        """The rows of a table that belong to this point, as columns."""
+        """Returns this point's rows of a table, as columns."""
         columns = self.tables.get(table)
         if columns is None:
             return {}
@@ -68,7 +68,7 @@ class Traced:
 
 
 def read(path):
-    """The traced points of a file; of one traced more than once the latest."""
+    """Returns the traced points of a file, the latest trace of each."""
     found = {}
     with h5py.File(path, "r") as file:
         for run, group in results.groups_of(file):
@@ -84,8 +84,7 @@ def read(path):
 
 
 def whole(points):
-    """The points, whose tables have all that pages are made of; KeyError where one lacks
-    something."""
+    """Returns the points. Raises KeyError if a table lacks a column that the page needs."""
     for point in points:
         lacks = [f"{point.run}/{table}/{name}" for table, names in NEEDED.items()
                  for name in names if name not in point.tables[table]]
@@ -95,7 +94,7 @@ def whole(points):
 
 
 def table(points):
-    """A row a traced point, as texts."""
+    """Returns one row of texts per traced point."""
     rows = [["what", "accesses", "compulsory misses", "theorem", "constant"]]
     for point in points:
         c = point.config
@@ -113,7 +112,7 @@ def human_bytes(value):
 
 
 def largest_cache(points):
-    """Of all that is drawn, in bytes."""
+    """Returns the largest cache size drawn, bytes."""
     sizes = [point.rows("curves", array="all")["bytes"].max() for point in points]
     return max(sizes + [point.rows("ideal")["lines"].max() * point.config["line_bytes"]
                         for point in points
@@ -126,7 +125,7 @@ def draw_curves(axes, points):
     for index, point in enumerate(points):
         curve = point.rows("curves", array="all")
         order = np.argsort(curve["bytes"])
-        order = np.append(order, order[-1])  # larger caches fetch as much as the last one
+        order = np.append(order, order[-1])  # larger caches have the last one's misses
         sizes = np.append(curve["bytes"][order[:-1]], end)
         colour = style.COLOURS[index % len(style.COLOURS)]
         axes.plot(sizes, curve["misses"][order], drawstyle="steps-post", color=colour,
@@ -161,7 +160,8 @@ def draw_curves(axes, points):
 
 
 def array_rows(point):
-    """name: (first line, lines), the arrays one above the other without gaps, the first on top."""
+    """Returns {name: (first line, lines, row)} and the height: arrays stacked without the memory
+    between them, the first on top."""
     table, line = point.rows("arrays"), point.config["line_bytes"]
     out, row = {}, 0
     for name, begin, size in zip(table["array"], table["begin"], table["bytes"]):
@@ -172,19 +172,18 @@ def array_rows(point):
 
 
 def place(point, arrays, names, lines):
-    """The height at which a line is drawn."""
+    """Returns the rows at which lines are drawn."""
     return np.array([line - arrays[name][0] + arrays[name][2] for name, line in zip(names, lines)],
                     dtype=float)
 
 
 def draw_accesses(axes, point, arrays):
-    """Access by access: a bar where a line is resident, a dot for each touch on a square where it
-    was fetched."""
+    """Draws single accesses: a bar per line's residency, a dot per touch, a square per fetch."""
     from matplotlib.collections import PolyCollection
     line = point.config["line_bytes"]
     stays = point.rows("stays")
     y = place(point, arrays, stays["array"], stays["line"])
-    # A line is a row of a unit's height; its elements lie in it side by side.
+    # A line is a row of height 1, divided among its elements.
     boxes = [[(a, row), (b, row), (b, row + 1), (a, row + 1)]
              for a, b, row in zip(stays["from"], stays["to"], y)]
     axes.add_collection(PolyCollection(boxes, facecolors=RESIDENT, edgecolors="none", zorder=1))
@@ -203,9 +202,8 @@ def draw_accesses(axes, point, arrays):
 
 
 def cells_of(point, arrays, height):
-    """Touches and fetches by rows and columns of cells that a picture has the dots for, and how
-    much time and how many lines
-    a cell is: of smaller ones dots would show some and drop others."""
+    """Returns touches and fetches by cells, the time steps and the lines per cell. Cells are as
+    large as needed for the picture's dots; smaller ones would be dropped in part."""
     table = point.rows("density")
     step, lines = int(table["time_step"][0]), int(table["line_step"][0])
     end = int(table["time"].max()) + step
@@ -220,7 +218,7 @@ def cells_of(point, arrays, height):
 
 
 def draw_density(axes, point, arrays, height):
-    """Cells of time by lines: dark where it is touched often, red as far as touches fetch."""
+    """Draws cells of time by lines: darkness by touches, red by the share of fetches."""
     touches, fetched, step, lines = cells_of(point, arrays, height)
     rows, columns = touches.shape
     share = np.divide(fetched, touches, out=np.zeros_like(touches), where=touches > 0)
@@ -265,7 +263,7 @@ def curves_text(points):
 
 
 def diagram_text(point, width=72, most=40):
-    """Lines down, time across; F where a touch fetches, o where lines are touched and found."""
+    """Returns the diagram as text, lines down and time across: F for fetches, o for hits."""
     arrays, height = array_rows(point)
     exact = bool(point.rows("arrays")["exact"][0])
     table = point.rows("marks" if exact else "density")
@@ -306,7 +304,7 @@ def by_workload(points):
 
 
 def pictures(points):
-    """Miss curves, six a picture, and every space-time diagram."""
+    """Yields miss curves, six per picture, and every space-time diagram."""
     for workload, mine in by_workload(points).items():
         curves = [p for p in mine if len(p.rows("curves").get("misses", ()))]
         for start in range(0, len(curves), MOST_CURVES):

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing beside itself."""
+"""The report as one self-contained HTML page."""
 import base64
 import html
 
@@ -36,7 +36,8 @@ def is_number(text):
 
 
 def table(rows):
-    """Rows of texts, the first the headings, as an HTML table; columns of numbers to the right."""
+    """Returns rows of texts, the first of which is the heading, as an HTML table; numbers align
+    right."""
     right = [all(is_number(row[c]) for row in rows[1:]) for c in range(len(rows[0]))]
 
     def cell(tag, text, c):
@@ -50,7 +51,7 @@ def table(rows):
 
 
 def folded(title, rows, keep_open=MOST_ROWS_OPEN):
-    """A table under a heading that opens and closes it; long ones begin closed."""
+    """Returns a collapsible table under its heading; long ones start collapsed."""
     mark = " open" if len(rows) <= keep_open else ""
     count = "1 row" if len(rows) == 2 else f"{len(rows) - 1} rows"
     return f"<details{mark}><summary>{escape(title)} ({count})</summary>{table(rows)}</details>"
@@ -64,7 +65,7 @@ def picture(one, png):
 
 
 def pictures(found):
-    """found: [(picture, bytes of its PNG)]."""
+    """Returns the figures of found, [(picture, bytes of its PNG)]."""
     if not found:
         return ""
     return f'<div class="pictures">{"".join(picture(one, png) for one, png in found)}</div>'
@@ -75,7 +76,7 @@ def identity(title):
 
 
 def document(title, head, sections):
-    """sections: [(title, html)]."""
+    """Returns the document; sections: [(title, html)]."""
     links = "".join(f'<a href="#{identity(name)}">{escape(name)}</a>' for name, _ in sections)
     body = "".join(f'<section><h2 id="{identity(name)}">{escape(name)}</h2>{text}</section>'
                    for name, text in sections)

@@ -1,4 +1,4 @@
-"""Where the time of a repetition goes: by variant, and rank by rank with the imbalance."""
+"""Time of a repetition by phase: per variant, and per rank with the load imbalance."""
 import numpy as np
 
 import rates
@@ -20,8 +20,8 @@ def colours_of(names):
 
 
 def shares(point):
-    """(phase, seconds, part of a repetition) in the order to stack them; what no phase names is
-    waiting, too."""
+    """Returns (phase, seconds, whether part of a repetition) in stacking order; time outside of all
+    phases counts as waiting."""
     timed = [(name, float(point.phases[name].mean()), True) for name in point.phases
              if name in point.timed and name != "waiting"]
     waiting = point.measured["median"] - sum(seconds for _, seconds, _ in timed)
@@ -82,13 +82,14 @@ def by_variant(run):
 
 
 def imbalance(values):
-    """How much longer the slowest rank takes than the mean of them: max / mean - 1."""
+    """Returns the load imbalance, max / mean - 1 over ranks."""
     mean = float(np.mean(values))
     return float(np.max(values)) / mean - 1 if mean > 0 else 0.0
 
 
 def widest(points):
-    """The point worth looking at rank by rank: most ranks, then the longest."""
+    """Returns the point to show by rank: most ranks, then the longest median; None if none has
+    several."""
     many = [p for p in points if p.phases and int(p.config["ranks"]) > 1 and p.timed]
     return max(many, key=lambda p: (p.config["ranks"], p.measured["median"]), default=None)
 
@@ -142,7 +143,8 @@ def by_rank(run):
 
 
 def table(points):
-    """Imbalance of every phase as a table: empty where no point has several ranks."""
+    """Returns the load imbalance of every phase as a table; empty without points on several ranks.
+    """
     many = [p for p in points if p.phases and int(p.config["ranks"]) > 1 and p.timed]
     if not many:
         return []

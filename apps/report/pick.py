@@ -1,4 +1,4 @@
-"""Results files named on a command line, and errors in one line."""
+"""Results files named on a command line, and one-line errors."""
 import functools
 import os
 import secrets
@@ -7,7 +7,7 @@ import sys
 
 import results
 
-# What is raised where a file lacks something or holds it in another form.
+# Exceptions raised for files that lack data or have another structure.
 BROKEN = (OSError, KeyError, ValueError, IndexError, TypeError, AttributeError)
 
 
@@ -21,13 +21,12 @@ def warn(message):
 
 
 def write_whole(path, data):
-    """The file with these bytes: where they cannot all be written it stays as it was, or is not
-    there."""
+    """Writes the file atomically: on failure it keeps its old content or stays absent."""
     place = os.path.realpath(path)
     whole = os.path.isfile(place) or not os.path.exists(place)  # else a pipe or a device
     partial = f"{place}.partial-{os.getpid()}-{secrets.token_hex(4)}" if whole else place
     try:
-        if whole:  # nobody's link is followed: others may write to the folder, too
+        if whole:  # O_NOFOLLOW: others may be able to write to the folder
             os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
         with open(partial, "wb") as file:
             file.write(data)
@@ -42,14 +41,13 @@ def write_whole(path, data):
 
 
 def end_with_the_pipe():
-    """Whoever reads the output (head, less) may stop reading: no error of ours."""
+    """Lets a closed output pipe (head, less) end the program silently."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.excepthook = end_with_ctrl_c
 
 
 def end_with_ctrl_c(kind, error, trace):
-    """Without a traceback, when what was begun is taken away: the program that started this one has
-    said it."""
+    """Ends by SIGINT without a traceback: the parent program has printed the message."""
     if not issubclass(kind, KeyboardInterrupt):
         return sys.__excepthook__(kind, error, trace)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -57,9 +55,9 @@ def end_with_ctrl_c(kind, error, trace):
 
 
 def command(main):
-    """A main function that ends in one line also where nobody gets its words, or results are in a
-    form that shows only where they
-    are used. Python's own end, a traceback and exit code 1, would be a verdict of compare."""
+    """Decorates a main function to end with a one-line error if the output cannot be written or
+    results have an unknown structure. Python's default exit code 1 would be a verdict of compare.
+    """
     @functools.wraps(main)
     def guarded(words=None):
         try:
@@ -70,7 +68,7 @@ def command(main):
             if error.filename:
                 fail(73, f"cannot write '{error.filename}' ({error.strerror}); free the place or "
                          f"name another one")
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the end of Python writes what is left
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # discards what Python flushes at exit
             fail(74, f"cannot write to standard output ({error.strerror}); see where it goes")
         except BROKEN as error:
             fail(65, f"results are in a form that is not known here ({type(error).__name__}: "
@@ -79,8 +77,8 @@ def command(main):
 
 
 def split(word):
-    """(file, run) of "file.h5#run"; the run is "" where none is named. A file whose own name holds
-    a # is a file."""
+    """Returns (file, run) of "file.h5#run"; the run is "" if not named. An existing file whose name
+    contains a # is a file."""
     if os.path.exists(word) or "#" not in word:
         return word, ""
     file, _, run = word.rpartition("#")
@@ -88,7 +86,7 @@ def split(word):
 
 
 def read(path, *readers):
-    """What each of these functions reads from the file."""
+    """Returns what each of the reader functions reads from the file."""
     if not os.path.exists(path):
         fail(66, f"there is no file '{path}'; check the path")
     try:
@@ -98,8 +96,8 @@ def read(path, *readers):
 
 
 def runs(word, needed=True):
-    """The runs with finished timings of "file.h5" or "file.h5#run"; none are an error where they
-    are needed."""
+    """Returns the runs with finished timings of "file.h5" or "file.h5#run"; exits if there are none
+    and they are needed."""
     path, name = split(word)
     found, = read(path, results.read)
     if name and needed and name not in [run.name for run in found]:

@@ -1,14 +1,14 @@
-"""What a picture is, before anything draws it."""
+"""Pictures as data, before rendering."""
 import dataclasses
 from typing import Callable, Optional
 
 
 @dataclasses.dataclass
 class Picture:
-    name: str                # of its file, without kind
-    title: str               # above it
-    caption: str             # what one should know to read it
-    draw: Callable           # into the axes it is given
-    text: Optional[Callable] = None  # the same in characters
-    height: float = 3.2      # inches; the width is that of all
-    in_page: bool = True     # else a file alone
+    name: str                # of its file, without extension
+    title: str               # heading
+    caption: str             # how to read it
+    draw: Callable           # called with the axes
+    text: Optional[Callable] = None  # the same as text
+    height: float = 3.2      # inches; the width is common to all
+    in_page: bool = True     # False: a file only

@@ -1,4 +1,4 @@
-"""How fast: the variants side by side, and rates along the size or another option."""
+"""Rates: a comparison of variants, and rates against the size or another option."""
 import numpy as np
 
 import heatmap
@@ -12,7 +12,7 @@ INTERVAL = "Medians of the repetitions; whiskers are 95 % confidence intervals o
 
 
 def most_shared(groups, axis):
-    """The x at which most of the groups have a point, the largest such."""
+    """Returns the x that most groups share, the largest of them."""
     counts = {}
     for points in groups.values():
         for x in {axis.value(p) for p in points}:
@@ -25,7 +25,7 @@ def at(points, axis, x):
 
 
 def place(axis, x, points):
-    """Where a picture stands on the axis it does not show, in words."""
+    """Returns text for the picture's position on the axis it does not show."""
     if axis is None:
         return ""
     if len({tuple(p.config[c] for c in axis.columns) for p in points}) > 1:
@@ -67,8 +67,8 @@ def draw_bars(axes, rows, units, ceiling=None):
 
 
 def bar_rows(points, names):
-    """(label, rate, ends of its interval, note): the share of the ceiling and how many times the
-    first's rate."""
+    """Returns (label, rate, ends of its interval, note); the note has the share of the ceiling and
+    the ratio to the first rate."""
     first, rows = points[0], []
     for point in points:
         share = point.share
@@ -80,13 +80,13 @@ def bar_rows(points, names):
 
 
 def ceiling_of(points):
-    """The machine's ceiling where all points have the same one."""
+    """Returns the machine's ceiling if all points have the same one, else None."""
     tops = {round(p.rate / p.share, 3) for p in points if p.share > 0}
     return tops.pop() if len(tops) == 1 else None
 
 
 def variants(run):
-    """Bars at the size that most variants share."""
+    """Yields bars at the size that most variants share."""
     axis = s.choose_axis(run.points, run.workload)
     taken = axis.columns if axis else ()
     if axis is not None and axis.name in s.MACHINE:
@@ -137,7 +137,7 @@ def draw_lines(axes, groups, axis, units, ceiling):
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
     else:
-        axes.set_ylim(bottom=0)  # last: the other end stays as it is from here on
+        axes.set_ylim(bottom=0)  # last, as it freezes the upper limit
     axes.set_xlabel(axis.label)
     axes.set_ylabel(f"rate ({units})")
     axes.grid(True, which="major")
@@ -175,7 +175,7 @@ def along(run, axis, name):
 
 
 def lines(run):
-    """Rates along the sizes, or along the only other number that varies (two are a map)."""
+    """Yields rates against the sizes, or against the only other varying number (two are a map)."""
     axis = s.choose_axis(run.points, run.workload)
     if axis is not None and axis.name not in s.MACHINE and not heatmap.axes_of(run.points):
         yield from along(run, axis, "by_" + axis.name)

@@ -1,9 +1,7 @@
-"""report.py RESULTS.h5|FILE.h5:/PATH... [--html FILE] [--png FOLDER] [--text]: what results files
-hold, as a page, pictures and tables, and
-datasets of numbers as pictures.
+"""report.py RESULTS.h5|FILE.h5:/PATH... [--html FILE] [--png FOLDER] [--text]: contents of results
+files as a page, pictures and tables, and pictures of numeric datasets.
 
-Needs Python 3 with h5py and numpy, and matplotlib unless --text. `tessera report` calls it.
-"""
+Requires Python 3 with h5py and numpy, and matplotlib unless --text. `tessera report` calls it."""
 import argparse
 import os
 
@@ -24,7 +22,7 @@ import timeline
 
 
 def read(paths):
-    """The runs, the traced points and those in the order of a GPU of all files."""
+    """Returns the runs, the traced points and the simulated GPU points of all files."""
     runs, traced, ordered = [], [], []
     for path in paths:
         mine, points, on_gpu = pick.read(path, results.read,
@@ -40,7 +38,7 @@ def read(paths):
 
 
 class Section:
-    """What the page says under one title: a study, or all that has none of one workload."""
+    """Section of the page under one title: a study, or the untitled results of one workload."""
 
     def __init__(self, title):
         self.title = title
@@ -61,7 +59,7 @@ class Section:
                 yield one, self.title
 
     def tables(self):
-        """(heading, rows of texts) of everything that is a table."""
+        """Yields (heading, rows of texts) of every table."""
         for run in self.merged:
             beside = tables.side_by_side(run.points)
             if beside and not run.scalability:
@@ -88,7 +86,7 @@ class Section:
 
 
 def latest(points):
-    """By title and key: of a point that several files hold that of the last."""
+    """Returns the points, one per title and key: that of the last file."""
     return {(point.title, point.key): point for point in points}.values()
 
 
@@ -141,7 +139,7 @@ def provenance(section):
 
 
 def clear(folder):
-    """Takes the pictures of an earlier page out of its own folder."""
+    """Removes the pictures of an earlier page from its own folder."""
     for name in os.listdir(folder) if os.path.isdir(folder) else []:
         if name.endswith(".png"):
             os.remove(os.path.join(folder, name))
@@ -153,15 +151,14 @@ def load_style():
     try:
         import style
         return style
-    except Exception as error:  # it is another's, and can break in any way
+    except Exception as error:  # a foreign package may raise anything
         pick.fail(64, f"matplotlib cannot be loaded ({type(error).__name__}: {error}); repair it, "
                       f"or take --text")
 
 
 def write_page(sections, title, html, folder, is_own):
-    """Draws every picture into the folder and all of them into the page; the pictures of an earlier
-    page go, where the folder is the
-    page's own. Returns how many there were."""
+    """Draws every picture into the folder and all of them into the page. Removes the pictures of an
+    earlier page if the folder is the page's own (is_own). Returns the number of pictures."""
     style = load_style()
     parts, names, files = [], set(), []
     for section in sections:

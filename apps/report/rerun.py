@@ -1,13 +1,10 @@
-"""rerun.py RESULTS.h5[#run] [--results FILE] [--repetitions N] [--launcher WORDS] [--dry-run]: a
-stored run once more.
+"""rerun.py RESULTS.h5[#run] [--results FILE] [--repetitions N] [--launcher WORDS] [--dry-run]:
+repetition of a stored run.
 
-The run is made from the options that it stores as set (by flag, environment or file), on as many
-ranks and threads, with the same
-instruction set, in its own folder where that is still there. What it would write goes to a
-temporary folder beside the results. Then
-`compare` says how the new run compares with the stored one; its exit code is that of compare, or
-the run's own where that failed (70 for 1 and 2, which are verdicts).
-"""
+Runs the program with the stored run's options that were set (by flag, environment or file), ranks,
+threads and instruction set, in its working directory if that exists. Outputs go to a temporary
+folder next to the results. Then `compare` compares the new run with the stored one; the exit code
+is compare's, or the run's if that failed (70 for 1 and 2, which are verdicts)."""
 import argparse
 import os
 import re
@@ -24,15 +21,15 @@ import compare
 import pick
 import results
 
-# Written by a run: repeated elsewhere. Steering of the stored job alone: left out.
+# OUTPUTS: files written by a run, redirected. LEFT_OUT: options of the stored job only.
 OUTPUTS = ("out", "snapshots", "argsort", "checkpoint")
 LEFT_OUT = ("results", "again", "config", "overwrite", "resume", "plan", "ranks", "repetitions",
             "checkpoint-every", "xdmf")
 
 
 def runs_of(word):
-    """The runs of "file.h5" or "file.h5#run": those with timings and those that traced, which have
-    no points."""
+    """Returns the runs of "file.h5" or "file.h5#run": timed ones and traced ones, which have no
+    points."""
     path, name = pick.split(word)
     timed = {run.name: run for run in pick.runs(word, needed=False)}
     with h5py.File(path, "r") as file:
@@ -45,14 +42,14 @@ def runs_of(word):
 
 
 def set_options(run):
-    """(name, value) of what was not left to the defaults."""
+    """Returns (name, value) of the options that were set."""
     names = re.findall(r"(?:^|, )([a-z0-9-]+) \(", run.attributes.get("options_set", ""))
     return [(name, str(run.attributes.get(f"option_{name}", ""))) for name in names]
 
 
 def inside(value, folder):
-    """ "file.h5:/data", several of those, or "checkpoint.h5" as names in the folder; what lay in
-    several folders still does."""
+    """Maps "file.h5:/data", several of those, or "checkpoint.h5" to names in the folder; files of
+    different folders stay in different ones."""
     names = []
     for name in re.split(r",(?=[^,]*:/)", value):
         file, colon, data = name.rpartition(":/") if ":/" in name else (name, "", "")
@@ -80,7 +77,7 @@ def arguments_of(run, folder, repetitions):
 
 
 def threads_of(run):
-    """Most threads a rank had."""
+    """Returns the maximum of threads per rank."""
     return max((int(point.config["threads"]) for point in run.points), default=0)
 
 
@@ -97,7 +94,7 @@ def environment_of(run):
 
 
 def launch_words(run, launcher, environment):
-    """What stands before the program: nothing for one rank."""
+    """Returns the launcher's words before the program; none for one rank."""
     ranks, threads = int(run.attributes.get("ranks", 1)), threads_of(run) or 1
     if launcher:
         return shlex.split(launcher.replace("{ranks}",
@@ -111,7 +108,7 @@ def launch_words(run, launcher, environment):
 
 
 def start(run, scratch, options):
-    """Runs it; returns the file with the new results, or ends with the run's exit code."""
+    """Runs the program; returns the file of the new results, or exits with the run's exit code."""
     fresh = os.path.abspath(options.results) if options.results else os.path.join(scratch,
                                                                                   "results.h5")
     environment = environment_of(run)
@@ -135,7 +132,7 @@ def start(run, scratch, options):
 
 
 def compared(path, run, fresh, options):
-    """Prints how the new run compares with the stored one and returns {verdict: how many}."""
+    """Prints the comparison of the new run with the stored one and returns {verdict: count}."""
     if run.points:
         return compare.compare([run], pick.runs(fresh)[-1:], options.tolerance, options.text)
     counts = compare.compare_traced_files([f"{path}#{run.name}", fresh])

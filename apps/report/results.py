@@ -1,5 +1,4 @@
-"""Results files as Python values: runs, and in them points with their configuration, timings and
-phases."""
+"""Results files as Python objects: runs and their points with configuration, timings and phases."""
 import dataclasses
 import os
 import re
@@ -7,31 +6,31 @@ import re
 import h5py
 import numpy as np
 
-# Columns of /RUN/summary that say how fast it was; those before them say what was computed.
+# Columns of /RUN/summary with measurements; those before them describe the computation.
 MEASURED = ("repetitions", "median", "ci_low", "ci_high", "min", "max", "mean", "work", "rate",
             "ceiling_share",
             "verification_method", "verification_ratio", "verification_tolerance", "verified")
-# Tables of misses, a row a point or a repetition, and what they tell.
+# Tables of misses, one row per point or repetition, and their titles.
 MISSES = {"simulated": "simulated misses a touch",
           "counters": "what was counted or simulated, median of the repetitions"}
-# Seconds in device kernels alone, 0 where none ran; files from before there were devices lack them.
+# Seconds in device kernels, 0 if none ran; files from before devices lack these columns.
 KERNELS = ("kernels", "kernels_low", "kernels_high")
 
 
 @dataclasses.dataclass
 class Point:
-    key: str        # the identity of the configuration, the same in every run
-    config: dict    # what was computed, with ranks and threads, in the order of the file
+    key: str        # identity of the configuration, the same in every run
+    config: dict    # configuration with ranks and threads, in the order of the file
     measured: dict
     phases: dict    # name: seconds of every rank, median over repetitions
-    timed: tuple    # the phases that are part of a repetition; the others happened once
-    # one a repetition
+    timed: tuple    # phases that are part of a repetition; the others occurred once
+    # one per repetition
     seconds: np.ndarray = dataclasses.field(default_factory=lambda: np.array([]))
     run: object = None
     of_kernels: bool = False
-    # of every rank: [(phase, begin, end)] of the last repetition
+    # by rank: [(phase, begin, end)] of the last repetition
     timeline: dict = dataclasses.field(default_factory=dict)
-    files: dict = dataclasses.field(default_factory=dict)  # from file to file: files_of()
+    files: dict = dataclasses.field(default_factory=dict)  # file traffic: files_of()
 
     @property
     def options(self):
@@ -43,19 +42,19 @@ class Point:
 
     @property
     def rate(self):
-        """Of the whole repetition, or of its device kernels alone (of_kernels)."""
+        """Returns the rate of the whole repetition, or of its device kernels only (of_kernels)."""
         return self.measured["rate"] * (self.measured["median"] / self.measured["kernels"]
                                         if self.of_kernels else 1)
 
     @property
     def share(self):
-        """Of the machine's ceiling, NaN where that is unknown."""
+        """Returns the share of the machine's ceiling, NaN if unknown."""
         return self.measured["ceiling_share"] * (self.rate / self.measured["rate"]
                                                  if self.measured["rate"] else 1)
 
     @property
     def rate_interval(self):
-        """The 95 % interval of the rate; the time's, turned over."""
+        """Returns the 95 % interval of the rate, from that of the time."""
         work = self.measured["rate"] * self.measured["median"]
         names = KERNELS[2:0:-1] if self.of_kernels else ("ci_high", "ci_low")
         low, high = (self.measured[name] for name in names)
@@ -91,17 +90,17 @@ class Run:
 
     @property
     def title(self):
-        """The study it belongs to, or its workload."""
+        """Returns the run's study, or its workload."""
         return self.attributes.get("option_title") or self.workload
 
     @property
     def cpus(self):
-        """The cpus that its ranks could use, on all hosts; 0 where nobody noted them."""
+        """Returns the number of CPUs available to its ranks on all hosts; 0 if not recorded."""
         return len({(row["host"], cpu) for row in self.ranks for cpu in cpus_of(row["cpus"])})
 
 
 def cpus_of(text):
-    """The numbers in "0-3,8"."""
+    """Returns the numbers in "0-3,8"."""
     out = []
     for part in filter(None, str(text).split(",")):
         first, _, last = part.partition("-")
@@ -110,20 +109,19 @@ def cpus_of(text):
 
 
 def options_of(key):
-    """"matmul n=1 weights=0 1 0 ranks=2" as a dict; of a name twice the last, which is what really
-    ran."""
+    """Parses "matmul n=1 weights=0 1 0 ranks=2" into a dict; the last of repeated names takes
+    precedence, the value that ran."""
     parts = re.split(r" ([a-z][a-z0-9-]*)=", key)
     return dict(zip(parts[1::2], parts[2::2]))
 
 
 def identity_of(key):
-    """The key without the threads that were asked for, 0 perhaps: those that ran stand at its
-    end."""
+    """Returns the key without the requested threads (may be 0); it ends with those that ran."""
     return re.sub(r" threads=\d+(?=.* threads=\d+$)", "", key, count=1)
 
 
 def columns(group):
-    """The columns of a table, by name in the order they were made."""
+    """Returns the columns of a table by name, in order of creation."""
     if not isinstance(group, h5py.Group):
         raise ValueError(f"{group.name} is no table")
     out = {}
@@ -138,7 +136,7 @@ def columns(group):
 
 
 def split_by(table, name):
-    """{value: numbers of its rows}, in the order of first use."""
+    """Returns {value: its row numbers}, in order of first use."""
     found = {}
     for row, value in enumerate(table[name]):
         found.setdefault(value, []).append(row)
@@ -146,8 +144,8 @@ def split_by(table, name):
 
 
 def phases_of(table, mine):
-    """{phase: seconds of every rank, median over the repetitions} of one point, and which belong to
-    a repetition."""
+    """Returns {phase: seconds of every rank, median over the repetitions} of one point, and the
+    phases that are part of a repetition."""
     names, repetitions, ranks, seconds = (table[c][mine]
                                           for c in ("phase", "repetition", "rank", "seconds"))
     phases, timed = {}, []
@@ -161,8 +159,8 @@ def phases_of(table, mine):
 
 
 def files_of(table, mine):
-    """What all ranks read and wrote beside a point's phases, and the mean seconds that one
-    waited."""
+    """Returns the bytes that all ranks read and wrote in a point, and the mean waiting time per
+    rank, seconds."""
     ranks = len(np.unique(table["rank"][mine]))
     names = ("bytes_read", "bytes_written", "waited")
     read, written, waited = (table[name][mine].sum() for name in names)
@@ -170,7 +168,7 @@ def files_of(table, mine):
 
 
 def timelines_of(group):
-    """{point: {rank: [(phase, begin, end)]}}, the stays in the order in which they ended."""
+    """Returns {point: {rank: [(phase, begin, end)]}} in the order of the ends."""
     found = {}
     table = columns(group)
     for point, rank, phase, begin, end in zip(*(table[c]
@@ -182,7 +180,7 @@ def timelines_of(group):
 
 
 def rows_of(group):
-    """The rows of a table as dicts."""
+    """Returns the rows of a table as dicts."""
     table = columns(group)
     return [dict(zip(table, values)) for values in zip(*table.values())]
 
@@ -222,13 +220,13 @@ def read_run(name, group):
 
 
 def groups_of(file):
-    """(name, group) of every run, in the order in which they were made; some versions of h5py list
-    a file itself by name."""
+    """Returns (name, group) of every run in order of creation; file["/"], because some versions of
+    h5py list a file itself by name."""
     return [(name, group) for name, group in file["/"].items() if isinstance(group, h5py.Group)]
 
 
 def read(path):
-    """The runs of a file that finished a point at least, in the order in which they were made."""
+    """Returns a file's runs with at least one finished point, in order of creation."""
     with h5py.File(path, "r") as file:
         runs = [read_run(name, group) for name, group in groups_of(file) if "summary" in group]
     for run in runs:
@@ -237,15 +235,14 @@ def read(path):
 
 
 def value_of(text):
-    """What an option's text says: an integer where it is one."""
+    """Converts an option's text to an integer if it is one."""
     return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
 def tell_apart(points):
-    """The points with the options in their configuration that have no column of their own and tell
-    some of them apart. A run that
-    swept no tile has no column of it: beside one that did, its points say what they were asked
-    for."""
+    """Adds to the points' configuration the options without a column that distinguish some of them.
+    A run without a swept tile lacks its column; next to one that swept it, its points get the
+    requested value."""
     names = dict.fromkeys(name for point in points for name in point.config)
     same = {}
     for point in points:
@@ -267,9 +264,8 @@ def tell_apart(points):
 
 
 def as_asked(points):
-    """Columns that say what the program chose (halo steps 0: as many as pay) say what it was asked
-    for instead: a choice
-    is neither an axis nor what tells two points apart."""
+    """Replaces values chosen by the program (halo steps 0: automatic) by "chosen": a choice is
+    neither an axis nor distinguishes points."""
     for point in points:
         options = point.options
         for name in point.config:
@@ -281,7 +277,7 @@ def as_asked(points):
 
 
 def merge(runs):
-    """One run with the points of all; of a point measured more than once the latest."""
+    """Merges runs into one with the points of all, the latest measurement of each."""
     first = runs[0]
     whole = Run(first.name, first.attributes, first.rate_units, [], [], first.machine, first.ranks,
                 first.file)
@@ -293,7 +289,7 @@ def merge(runs):
         for table, found in run.misses.items():
             whole.misses.setdefault(table, {}).update(found)
     whole.points = as_asked(tell_apart(list(known.values())))
-    # variants on a device are not told apart by transfers
+    # transfers do not distinguish device variants
     if all(point.measured["kernels"] > 0 for point in whole.points):
         whole.points = [dataclasses.replace(point, of_kernels=True) for point in whole.points]
         whole.rate_units += " in kernels"
@@ -301,7 +297,7 @@ def merge(runs):
 
 
 def by_workload(runs):
-    """{(title, workload): one run with all its points}."""
+    """Returns {(title, workload): one run with all its points}."""
     found = {}
     for run in runs:
         found.setdefault((run.title, run.workload), []).append(run)

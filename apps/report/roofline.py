@@ -1,5 +1,4 @@
-"""The roofline (Williams, Waterman and Patterson 2009) on ceilings that `tessera machine`
-measured."""
+"""Roofline (Williams, Waterman and Patterson 2009) with ceilings measured by `tessera machine`."""
 import math
 import re
 
@@ -10,14 +9,13 @@ import textplot
 from picture import Picture
 
 BYTES = {"f32": 4, "f64": 8}
-# additions for a sum over so many neighbours, by doubling: points share the partial sums
+# additions per dimension of a box sum, by doubling: points share the partial sums
 BOX_SUMS = {3: 2, 5: 3, 7: 4, 9: 4}
 TERMS = {"coefficients": 5, "source": 2, "mask": 0}  # FLOP of each
 
 
 def box_edge(stencil, given):
-    """3, 5, 7 or 9 for a mean over so many points squared, by name or by weights that are all the
-    same; else 0."""
+    """Returns the edge 3, 5, 7 or 9 of a square mean, by name or by equal weights; else 0."""
     named = re.fullmatch(r"box([3579])x\1", stencil)
     if named:
         return int(named[1])
@@ -30,8 +28,8 @@ def box_edge(stencil, given):
 
 
 def weights_of(stencil, dims, given):
-    """How many points a step reads (given: the weights as text, or none), that one step before
-    apart; None: nobody knows."""
+    """Returns the points that a step reads (given: the weights as text, or ""), not counting the
+    previous time level; None if unknown."""
     if given:
         return len([w for w in re.split(r"[ ,;/]+", given) if w and float(w) != 0])
     box, star = re.fullmatch(r"box(\d+)x\1", stencil), re.fullmatch(r"star(\d+)", stencil)
@@ -44,11 +42,11 @@ def weights_of(stencil, dims, given):
 
 
 def of_an_update(point):
-    """(FLOP, numbers to and from memory) of a point in a step, as every kernel computes it; None
-    where that is not known."""
+    """Returns (FLOP, numbers to and from memory) per point and step, common to all kernels; None if
+    unknown."""
     c, options = point.config, point.options
     given = options.get("weights", "")
-    if ":/" in given:  # a dataset, which may be anywhere by now
+    if ":/" in given:  # a dataset, which may have moved
         return None
     count = weights_of(c["stencil"], len(s.dims_of(c["shape"])), given)
     if not count:
@@ -61,8 +59,8 @@ def of_an_update(point):
 
 
 def flops_and_bytes(point, workload):
-    """FLOP of a repetition, and its bytes when every operand travels once (of a stencil: once a
-    step); or None."""
+    """Returns the FLOP of a repetition, and its bytes if every operand travels once (stencil: once
+    per step); or None."""
     c = point.config
     size = BYTES.get(c.get("type"))
     if workload == "matmul" and size:
@@ -76,14 +74,14 @@ def flops_and_bytes(point, workload):
 
 
 def ceiling(machine, name, threads):
-    """As the program takes it: between measured counts of threads by a straight line, beyond them
-    the last."""
+    """Returns the ceiling at a thread count as the program does: linear between measured counts,
+    clamped beyond them."""
     rows = sorted((int(r["threads"]), float(r["value"])) for r in machine if r["name"] == name)
     return float(np.interp(threads, *zip(*rows))) if rows else None
 
 
 def roofs(run, kind, cores, nodes):
-    """(GFLOP/s, GB/s) of the nodes at so many cores; None where nobody measured them."""
+    """Returns (GFLOP/s, GB/s) of the nodes on `cores` cores; None if not measured."""
     peak = ceiling(run.machine, f"fma_{kind}", cores / nodes)
     streams = [v for v in (ceiling(run.machine, n, cores / nodes) for n in ("copy", "triad")) if v]
     return (peak * nodes, max(streams) * nodes) if peak and streams else None
@@ -120,15 +118,14 @@ def draw(axes, groups, peak, stream, run):
 
 
 def counted(point, workload):
-    """(FLOP per byte, GFLOP/s); None where nothing was computed: of empty fields, or in no
-    steps."""
+    """Returns (FLOP per byte, GFLOP/s); None if nothing was computed (empty fields, 0 steps)."""
     found = flops_and_bytes(point, workload)
     return (found[0] / found[1], found[0] / point.measured["median"] / 1e9) \
         if found and min(found) > 0 and point.measured["median"] > 0 else None
 
 
 def pictures(run):
-    """A picture for every element type, of the number of cores that most points ran on."""
+    """Yields a picture per element type, at the core count with most points."""
     for kind in ("f32", "f64"):
         mine = [p for p in run.points if p.config.get("type") == kind and counted(p, run.workload)]
         if not mine:

@@ -1,5 +1,5 @@
-"""More cores: the same problem (strong scaling, Amdahl 1967) and a problem that grows with them
-(weak, Gustafson 1988)."""
+"""Strong scaling (fixed problem, Amdahl 1967) and weak scaling (problem grows with the cores,
+Gustafson 1988)."""
 import dataclasses
 import math
 
@@ -19,11 +19,11 @@ class Scaling:
     low: np.ndarray      # ends of their 95 % intervals
     high: np.ndarray
     work: np.ndarray
-    fits: np.ndarray     # which points the fit may use: those with no more threads than cpus
+    fits: np.ndarray     # points used by the fit: no more threads than CPUs
 
     @property
     def speedup(self):
-        """Over the run on the fewest cores, as if that had been ideal."""
+        """Returns the speed-up over the run on the fewest cores, taken as ideal."""
         return self.cores[0] * self.rate_ratio(self.seconds)
 
     def rate_ratio(self, seconds):
@@ -31,14 +31,14 @@ class Scaling:
 
     @property
     def ends(self):
-        """Of the speed-up's interval, the first run taken as exact."""
+        """Returns the ends of the speed-up's interval, the first run taken as exact."""
         return self.cores[0] * self.rate_ratio(self.high), self.cores[0] * self.rate_ratio(self.low)
 
 
 @dataclasses.dataclass
 class Fit:
-    serial: float  # the fraction that does not share its work, 0 .. 1
-    error: float   # its standard error; NaN from two points
+    serial: float  # serial fraction, 0 .. 1
+    error: float   # its standard error; NaN for two points
     count: int
 
     def __str__(self):
@@ -51,12 +51,12 @@ def percent(value, digits):
 
 
 def amdahl(cores, seconds):
-    """The serial fraction s of T(p) = T1 (s + (1 - s) / p): least squares of the relative errors,
-    both parts >= 0."""
+    """Fits the serial fraction s of T(p) = T1 (s + (1 - s) / p): least squares of the relative
+    errors, both parts >= 0."""
     p, t = np.asarray(cores, dtype=float), np.asarray(seconds, dtype=float)
     design, wanted = np.stack([1 / t, 1 / (p * t)], axis=1), np.ones(len(t))
     parts = np.linalg.lstsq(design, wanted, rcond=None)[0]
-    if parts.min() < 0:  # one of the two is not there: the other alone
+    if parts.min() < 0:  # one part is zero: fits the other alone
         alone = [max(0.0, float(column @ wanted / (column @ column))) for column in design.T]
         rest = [np.sum((wanted - design[:, i] * alone[i]) ** 2) for i in (0, 1)]
         parts = np.array([alone[0], 0.0]) if rest[0] <= rest[1] else np.array([0.0, alone[1]])
@@ -71,7 +71,7 @@ def amdahl(cores, seconds):
 
 
 def gustafson(cores, speedup):
-    """The serial fraction a of the scaled speed-up S(p) = p - a (p - 1): least squares of the
+    """Fits the serial fraction a of the scaled speed-up S(p) = p - a (p - 1): least squares of the
     relative errors."""
     p, measured = np.asarray(cores, dtype=float), np.asarray(speedup, dtype=float)
     x, y = (p - 1) / p, (p - measured) / p
@@ -85,7 +85,7 @@ def gustafson(cores, speedup):
 
 
 def per_machine(points):
-    """Points of one problem, in groups in which only ranks or only threads vary."""
+    """Groups the points of one problem such that only ranks or only threads vary."""
     many = len({int(p.config["ranks"]) for p in points}) > 1
     fixed, groups = "threads" if many else "ranks", {}
     for p in points:
@@ -98,7 +98,7 @@ def asked(point, leave_out):
 
 
 def label_of(group, groups):
-    """What tells this group from the others, as it was asked for."""
+    """Returns the requested options that distinguish this group."""
     options = [g[0].options for g in groups]
     machine = "threads" if len({int(p.config["ranks"]) for p in group}) > 1 else "ranks"
     names = [n for n in options[0] if n not in ("ranks", "threads")
@@ -123,7 +123,7 @@ def made_of(groups):
 
 
 def strong(points):
-    """Series in which the same was computed on more and more cores."""
+    """Returns series of the same problem on increasing numbers of cores."""
     problems = {}
     for p in points:
         problems.setdefault(asked(p, ("ranks", "threads")), []).append(p)
@@ -133,7 +133,7 @@ def strong(points):
 
 
 def weak(points):
-    """Series in which the work of a core stays the same, to half a percent."""
+    """Returns series with constant work per core, within half a percent."""
     families = {}
     for p in points:
         families.setdefault(asked(p, ("ranks", "threads") + s.SIZES), []).append(p)
@@ -159,7 +159,7 @@ def fit_of(one, kind):
 
 
 def law(one, fit, kind, p):
-    """What the fit says about p cores, on the scale of the measured speed-ups."""
+    """Returns the fitted speed-up on p cores, on the scale of the measured ones."""
     if kind == "weak":
         return one.cores[0] * (p / one.cores[0] - fit.serial * (p / one.cores[0] - 1))
     time = fit.serial + (1 - fit.serial) / p
@@ -232,7 +232,7 @@ def pictures(run):
 
 
 def table(run):
-    """Speed-up, efficiency and fitted fraction of every series, as rows of texts."""
+    """Returns speed-up, efficiency and fitted fraction of every series, as rows of texts."""
     rows = [["scaling", "what", "cores", "median", "speed-up", "efficiency", "fit"]]
     for kind, every in (("strong", strong(run.points)), ("weak", weak(run.points))):
         for one in every:

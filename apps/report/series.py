@@ -1,4 +1,4 @@
-"""Which points belong into one picture, along which axis, and what tells them apart."""
+"""Grouping of points into pictures, choice of the axis, and labels."""
 import dataclasses
 import math
 import re
@@ -8,13 +8,13 @@ import numpy as np
 
 import tables
 
-MOST_SERIES = 8   # lines in one picture; more would be a thicket
-MOST_KERNELS = 12  # where kernels alone make the lines, so that all of them stand in one picture
+MOST_SERIES = 8   # lines per picture; more are illegible
+MOST_KERNELS = 12  # if only kernels distinguish the lines, so that all fit into one picture
 MOST_BARS = 16
 MOST_FACETS = 4   # pictures of one kind
 SIZES = ("m", "n", "k", "shape", "size")
 MACHINE = ("ranks", "threads")
-# of what was measured: titles tell those that all points share
+# columns named in titles if all points share them
 NAMES = ("kernel", "probe", "stencil")
 FOUND = tables.FOUND
 UNITS = {"ranks": "ranks", "threads": "threads a rank", "tile": "elements", "tile_x": "points",
@@ -34,18 +34,18 @@ SUFFIXES = {"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "KB": 1000, "M": 1 << 2
 class Axis:
     label: str
     value: object   # of a point
-    columns: tuple  # that it stands for
+    columns: tuple  # columns it covers
     name: str
 
 
 def dims_of(text):
-    """(30, 20) of "30x20"; None for what is no shape."""
+    """Parses "30x20" into (30, 20); None for other texts."""
     return tuple(int(part) for part in text.split("x")) if re.fullmatch(r"\d+(x\d+)*",
                                                                         str(text)) else None
 
 
 def numeric(value):
-    """A number for a number or a text like 16KiB; None for other texts."""
+    """Converts a number or a text such as 16KiB to a number; None for other texts."""
     if not isinstance(value, str):
         return float(value)
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", value)
@@ -65,7 +65,7 @@ def labelled(name, workload=""):
 
 
 def edge_of(point):
-    """The edge of the cube (square) with as much in it."""
+    """Returns the edge of the cube (square) of the same volume."""
     c = point.config
     if "shape" in c:
         dims = dims_of(c["shape"])
@@ -99,14 +99,14 @@ def size_axis(points, workload):
 
 
 def numeric_names(points, leave_out=()):
-    """The varying columns that hold numbers, sizes aside."""
+    """Returns the varying numeric columns except sizes."""
     return [n for n in varying(points) if n not in SIZES and n not in leave_out
             and all(numeric(p.config[n]) is not None for p in points)]
 
 
 def choose_axis(points, workload):
-    """What goes along the x axis: sizes first, then the machine, then any other number; None:
-    nothing numeric varies."""
+    """Returns the x axis: sizes first, then the machine, then any other number; None if no number
+    varies."""
     axis = size_axis(points, workload)
     if axis:
         return axis
@@ -118,7 +118,7 @@ def choose_axis(points, workload):
 
 
 def word(name, value):
-    """A value as a label says it: texts that explain themselves stand alone."""
+    """Returns a value as label text; self-explanatory texts omit their name."""
     if isinstance(value, str) and name in ("kernel", "algorithm", "type", "input", "stencil",
                                            "probe", "op", "task", "shape"):
         return f"{name} auto" if value == "auto" else value or "-"
@@ -133,24 +133,24 @@ def word(name, value):
 
 
 def label_of(point, names):
-    """What tells a point apart; where it has nothing of a column, nothing is said of it."""
+    """Returns the label of a point; columns without a value are omitted."""
     words = [word(n, point.config[n]) for n in names if point.config[n] != ""]
     return ", ".join(words or [f"without {n.replace('_', ' ')}" for n in names[:1]]) or "all"
 
 
 def in_lines(label):
-    """A label beside a bar, in lines of a third of a picture's width."""
+    """Wraps the label of a bar at a third of a picture's width."""
     return "\n".join(textwrap.wrap(label, 32, break_long_words=False)) or label
 
 
 def height_of(labels, each):
-    """Inches for so many bars, at least three, `each` where a label has one line."""
+    """Returns the height for the bars, inches: at least three bars, `each` per one-line label."""
     lines = max((in_lines(label).count("\n") for label in labels), default=0)
     return (each + 0.15 * lines) * max(3, len(labels))
 
 
 def split(points, names):
-    """{label: points} by the values of these columns, in the order of the file."""
+    """Returns {label: points} by the values of these columns, in the order of the file."""
     found = {}
     for point in points:
         found.setdefault(label_of(point, names), []).append(point)
@@ -162,9 +162,8 @@ def count(points, names):
 
 
 def facets(points, taken, most):
-    """Names that tell the lines of a picture apart, and those by which there are several pictures:
-    as many of the first
-    as give no more than `most` lines, kernels and algorithms before all else."""
+    """Returns the names that distinguish the lines of a picture and those that distinguish
+    pictures: as many of the former as give at most `most` lines, kernels and algorithms first."""
     names = [n for n in varying(points) if n not in taken]
     order = [n for n in ("kernel", "probe", "algorithm") if n in names]
     order += sorted((n for n in names if n not in order), key=lambda n: count(points, [n]))
@@ -178,7 +177,7 @@ def facets(points, taken, most):
 
 
 def common(points, names):
-    """What all points share of these, in words for a title."""
+    """Returns the values of these columns that all points share, as title text."""
     first = points[0].config
     same = [n for n in names if n in first and len({p.config[n] for p in points}) == 1
             and first[n] != ""]
@@ -188,7 +187,7 @@ def common(points, names):
 
 
 def errors_of(points):
-    """Distances from the rate to the ends of its interval, as errorbar wants them."""
+    """Returns the distances from the rate to its interval's ends, in errorbar's form."""
     ends = np.array([point.rate_interval for point in points]).T
     rates = np.array([point.rate for point in points])
     return np.maximum(0, np.array([rates - ends[0], ends[1] - rates]))

@@ -1,6 +1,5 @@
-"""Pictures of scalability runs: measured speed-ups between the bounds that work and span give, and
-how the parallelism
-grows with n beside what theory says."""
+"""Pictures of scalability runs: measured speed-ups between the bounds of work and span, and the
+growth of the parallelism with n compared with theory."""
 import numpy as np
 
 import tables
@@ -8,7 +7,7 @@ import textplot
 from picture import Picture
 
 MOST_PICTURES = 12
-BUSY = 0.03  # a larger share of waiting for a core is worth a word
+BUSY = 0.03  # larger shares of waiting for a core are reported
 
 
 def number(value):
@@ -25,7 +24,7 @@ def key_of(row):
 
 
 def panels_of(rows):
-    """Rows by kernel and size, each sorted by processors; of one recorded twice the later."""
+    """Returns rows by kernel and size, sorted by processors, the latest recording of each."""
     panels = {}
     for row in rows:
         panels.setdefault(key_of(row), {})[int(row["processors"])] = row
@@ -33,8 +32,8 @@ def panels_of(rows):
 
 
 def growths_of(rows):
-    """Of every kernel with a theory and three sizes at least: (n, parallelism, theory), as
-    arrays."""
+    """Returns (n, parallelism, theory) as arrays, for every kernel with a theory and at least three
+    sizes."""
     series = {}
     for row in rows:
         if row["theory"] > 0 and row["growth"] != "1":
@@ -46,8 +45,8 @@ def growths_of(rows):
 
 
 def thresholds_of(rows):
-    """By n, for every kernel with three thresholds at least: (threshold, seconds on one thread, on
-    the most)."""
+    """Returns (threshold, seconds on one thread, on the most) by n, for every kernel with at least
+    three thresholds."""
     found = {}
     for row in rows:
         if row["threshold"] > 0 and row["speedup"] == row["speedup"]:
@@ -66,15 +65,15 @@ def thresholds_of(rows):
 
 
 def fit(parallelism, theory):
-    """Parallelism = a + b * theory by least squares, and the part of the variance that this
-    explains."""
+    """Fits parallelism = a + b * theory by least squares; returns a, b and the explained part of
+    the variance."""
     b, a = np.polyfit(theory, parallelism, 1)
     rest = parallelism - (a + b * theory)
     return a, b, 1 - rest.var() / parallelism.var()
 
 
 def table(rows):
-    """The bounds and the measurements as rows of texts."""
+    """Returns the bounds and the measurements as rows of texts."""
     lines = [["what", "processors", "parallelism", "burdened", "at least", "measured", "at most",
               "is"]]
     for key, found in panels_of(rows).items():
@@ -90,7 +89,7 @@ def table(rows):
 
 
 def text(rows):
-    """The table, and how far theory explains each growth."""
+    """Returns the table and the fit of theory to each growth."""
     out = tables.grid(table(rows))
     for (key, growth), (n, parallelism, theory) in growths_of(rows).items():
         a, b, explained = fit(parallelism, theory)
@@ -214,7 +213,7 @@ def every_picture(rows):
 
 
 def pictures(rows):
-    """Growths and thresholds first, then speed-ups, not too many."""
+    """Returns growths and thresholds, then speed-ups, limited in number."""
     found = list(every_picture(rows))
     rest = len(found) - MOST_PICTURES
     if rest > 0:

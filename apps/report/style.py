@@ -1,17 +1,17 @@
-"""How every picture looks: sizes for half a page's width, colours for every eye, and how it becomes
-a file."""
+"""Style of all pictures: sizes for half a page's width, colours for any colour vision, PNG output.
+"""
 import io
 import math
 import os
 
 
 def load_as_delivered():
-    """Loads matplotlib without any settings of the user: a matplotlibrc in the working directory,
-    at home or named by MATPLOTLIBRC,
-    and MPLBACKEND. They may be broken, or ask for fonts, TeX or a screen that are not there."""
+    """Imports matplotlib without user settings: a matplotlibrc in the working directory, at home or
+    named by MATPLOTLIBRC, and MPLBACKEND. They may be invalid, or require missing fonts, TeX or a
+    screen."""
     os.environ["MATPLOTLIBRC"] = os.devnull
     os.environ.pop("MPLBACKEND", None)
-    here = os.open(".", os.O_PATH)  # where matplotlib would look first
+    here = os.open(".", os.O_PATH)  # searched first by matplotlib
     os.chdir(os.path.dirname(os.path.realpath(__file__)))
     try:
         import matplotlib.figure  # noqa: F401
@@ -24,7 +24,7 @@ def load_as_delivered():
 
 matplotlib = load_as_delivered()
 
-# Told apart with any colour vision (Okabe and Ito 2008), and by their markers without colour.
+# Distinguishable with any colour vision (Okabe and Ito 2008), and by markers without colour.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C00")
 MARKERS = "osD^vPX*"
 GRID, QUIET = "#DDDDDD", "#555555"
@@ -49,7 +49,7 @@ def figure_of(picture):
 
 
 def render(picture):
-    """The picture as the bytes of a PNG file."""
+    """Returns the picture as the bytes of a PNG file."""
     out = io.BytesIO()
     figure_of(picture).savefig(out, dpi=DPI, format="png")
     return out.getvalue()
@@ -67,7 +67,7 @@ def wrapped(text, width=60):
 
 
 def legend_below(axes, below=0.42, **how):
-    """A legend under the label of the x axis, where it covers nothing."""
+    """Places a legend below the label of the x axis, where it covers nothing."""
     handles, labels = axes.get_legend_handles_labels()
     if not labels or labels == ["all"]:
         return
@@ -82,8 +82,8 @@ def legend_below(axes, below=0.42, **how):
 
 
 def look(index):
-    """Colour, marker and line of the series with this number, told apart also where the colours
-    come again."""
+    """Returns colour, marker and line style of series `index`, distinct after the colours repeat.
+    """
     again = index >= len(COLOURS)
     return {"color": COLOURS[index % len(COLOURS)],
             "marker": MARKERS[(index + again) % len(MARKERS)],
@@ -92,7 +92,7 @@ def look(index):
 
 
 def pow_two_axis(axis, values):
-    """Logarithmic, with ticks at the values themselves where there is room."""
+    """Makes the axis logarithmic, with ticks at the values if there is room."""
     values = sorted(set(values))
     axis.axes.set_xscale("log", base=2) if axis.axis_name == "x" else axis.axes.set_yscale("log",
                                                                                            base=2)
@@ -102,15 +102,15 @@ def pow_two_axis(axis, values):
 
 
 def bytes_ticks(low, high, most=6):
-    """Powers of two from low to high, evenly apart, so few that their labels (128 KiB) do not
-    touch."""
+    """Returns powers of two from low to high, evenly spaced, few enough for labels (128 KiB) not to
+    overlap."""
     first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
     return [2 ** power for power in range(first, last + 1,
                                           max(1, -(-(last - first) // (most - 1))))]
 
 
 def value_axis(axis, values):
-    """Along values that may begin at zero: logarithmic where they span much and are positive."""
+    """Scales an axis of values that may be zero: logarithmic if positive and over a large range."""
     values = sorted(set(values))
     if values[0] > 0 and values[-1] / values[0] > 3:
         pow_two_axis(axis, values)
@@ -120,7 +120,7 @@ def value_axis(axis, values):
 
 
 def spread(values, most):
-    """At most so many of the values, about evenly, with the ends."""
+    """Returns at most `most` of the values, about evenly spaced, with both ends."""
     if len(values) <= most:
         return list(values)
     step = (len(values) - 1) / (most - 1)
@@ -128,7 +128,7 @@ def spread(values, most):
 
 
 def apart(values, log=False, share=0.08):
-    """Those of the sorted values whose labels do not touch, the last always among them."""
+    """Returns the sorted values whose labels do not overlap, always including the last."""
     place = [math.log(v) if log else v for v in values]
     span, kept = (place[-1] - place[0]) or 1.0, [len(values) - 1]
     for i in range(len(values) - 2, -1, -1):
@@ -138,7 +138,7 @@ def apart(values, log=False, share=0.08):
 
 
 def plain(value):
-    """A number for a tick: 64, 1.5, 16k, 1.25M where it is a round power of ten or two."""
+    """Formats a tick: 64, 1.5, 16k, 1.25M for round multiples of powers of ten or two."""
     units = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (10**9, "G"), (10**6, "M"),
              (10**3, "k"))
     round_ones = [f"{value / factor:g}{unit}" for factor, unit in units
@@ -150,6 +150,6 @@ def plain(value):
 
 
 def time_unit(seconds):
-    """(factor, name) of the unit in which so many seconds read well."""
+    """Returns (factor, name) of a readable time unit."""
     return next(((f, u) for f, u in ((1, "s"), (1e3, "ms"), (1e6, "us")) if seconds * f >= 1),
                 (1e9, "ns"))

@@ -1,13 +1,12 @@
-"""The tables, as rows of texts (the first the headings) and as the terminal shows them."""
+"""Tables as rows of texts, the first of which is the heading, and their terminal form."""
 import math
 import re
 import statistics
 
 FILES = ["read beside", "written beside", "waited for files"]  # between files and memory
-FIGURE = re.compile(r"\d[^/]*$")  # formulas (2mn/L) begin with figures, too
+FIGURE = re.compile(r"\d[^/]*$")  # formulas (2mn/L) begin with digits, too
 
-# What the program found out, not what was asked for: never an axis, never what tells two points
-# apart.
+# Found by the program rather than requested: never an axis, never a distinction of points.
 FOUND = ("grid", "messages", "hash", "kind")
 
 
@@ -28,8 +27,7 @@ def number(value):
 
 
 def size(value):
-    """Bytes, in the largest unit of which they are a whole number of tenths at most: 64 KiB, 1.5
-    GiB, 100 B."""
+    """Formats bytes in the largest unit with at most one decimal: 64 KiB, 1.5 GiB, 100 B."""
     for factor, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if value >= factor and value * 10 % factor == 0:
             return f"{value / factor:g} {unit}"
@@ -37,7 +35,7 @@ def size(value):
 
 
 def grid(rows):
-    """Rows of texts as aligned lines, the first the headings; columns of numbers to the right."""
+    """Aligns rows of texts into lines, the first as heading; numbers align right."""
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     right = [all(FIGURE.match(row[c]) or row[c] in ("-", "") for row in rows[1:])
              for c in range(len(widths))]
@@ -49,14 +47,14 @@ def grid(rows):
 
 
 def varying(points, always=()):
-    """The columns of the configuration that tell the points apart."""
+    """Returns the columns of the configuration that distinguish the points."""
     names = points[0].config.keys()
     return [n for n in names if n in always or len({point.config[n] for point in points}) > 1]
 
 
 def interval(measured):
-    """That of the median; of two to four repetitions with the probability that it covers it, of one
-    there is none."""
+    """Returns the median's interval: for two to four repetitions with its coverage probability, "-"
+    for one."""
     count = int(measured["repetitions"])
     if count == 1:
         return "-"
@@ -69,9 +67,8 @@ def share(point):
 
 
 def summary(points, rate_units):
-    """A row a point: what tells it from the others, its median with the interval, rate, check,
-    phases
-    and files."""
+    """Returns one row per point: its distinguishing columns, median with interval, rate, check,
+    phases and files."""
     shown = varying(points, always=("kernel", "ranks", "threads"))
     phases = list(dict.fromkeys(name for point in points for name in point.phases))
     files = FILES if any(point.files for point in points) else []
@@ -88,12 +85,12 @@ def summary(points, rate_units):
 
 
 def of_files(files):
-    """In the order of FILES."""
+    """Returns the cells of FILES."""
     return [f"{files[n] / 1e9:.3g} GB" for n in ("read", "written")] + [seconds(files["waited"])]
 
 
 def fixed(points):
-    """What is the same everywhere, in words."""
+    """Returns the configuration common to all points, as text."""
     shown = varying(points, always=("kernel", "ranks", "threads"))
     return ", ".join(f"{n} {number(points[0].config[n])}"
                      for n in points[0].config if n not in shown)
@@ -112,8 +109,8 @@ def text(run):
 
 
 def misses(points, found):
-    """What a table of misses (key of a point: its rows) says of the points, medians of numbers;
-    columns without any are left out."""
+    """Returns the points' medians from a table of misses (key of a point: its rows), without empty
+    columns."""
     known = [point for point in points if point.key in found]
     if not known:
         return []
@@ -137,9 +134,8 @@ def misses(points, found):
 
 
 def side_by_side(points, axis="kernel"):
-    """The variants in columns, as the literature prints it: a row a size, the times, and how many
-    times the first takes
-    longer than each other. Empty where no two variants did the same."""
+    """Returns a table with the variants as columns: a row per size with the times and the ratio of
+    the first's time to each other. Empty if no two variants computed the same."""
     if not points or axis not in points[0].config:
         return []
     names = list(dict.fromkeys(point.config[axis] for point in points))

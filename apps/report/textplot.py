@@ -1,4 +1,4 @@
-"""The same pictures in characters, for terminals without a display."""
+"""The pictures as text, for terminals without a display."""
 import math
 
 import numpy as np
@@ -12,7 +12,7 @@ def short(value):
 
 
 def bars(rows, units, width=46):
-    """rows: (label, value, low, high, note). A bar a row, its interval as [ ]."""
+    """Returns bars of rows, (label, value, low, high, note), with intervals as [ ]."""
     longest = max(len(label) for label, *_ in rows)
     top = max([high for _, _, _, high, _ in rows if math.isfinite(high)]
               + [v for _, v, *_ in rows]) or 1.0
@@ -28,7 +28,8 @@ def bars(rows, units, width=46):
 
 
 def lines(series, x_label, y_label, log_x=True, log_y=False, width=64, height=15):
-    """series: {label: (xs, ys)}. Marks on a grid of characters, the axes' ends written out."""
+    """Returns series, {label: (xs, ys)}, as marks on a grid of characters, with the axes' ends as
+    numbers."""
     points = [(x, y) for xs, ys in series.values() for x, y in zip(xs, ys) if math.isfinite(y)]
     log_x = log_x and min(x for x, _ in points) > 0
     log_y = log_y and min(y for _, y in points) > 0
@@ -65,7 +66,7 @@ def lines(series, x_label, y_label, log_x=True, log_y=False, width=64, height=15
 
 
 def heat(rows, columns, values, row_label, column_label, units):
-    """values[row][column], NaN where nothing was measured; a shade and the number in each cell."""
+    """Returns values[row][column] (NaN: not measured) as cells with a shade and the number."""
     finite = values[np.isfinite(values)]
     low, high = finite.min(), finite.max()
     wide = max(10, *(len(c) + 1 for c in columns))
@@ -83,7 +84,7 @@ def heat(rows, columns, values, row_label, column_label, units):
 
 
 def letters(names):
-    """A letter a name, one of its own where that is free."""
+    """Assigns a letter to each name, its first letter if that is free."""
     out = {}
     for name in names:
         wanted = name.upper() + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -92,7 +93,7 @@ def letters(names):
 
 
 def stacks(rows, names, width=50):
-    """rows: (label, {name: seconds}, note). Shares of each row by a letter a name."""
+    """Returns rows, (label, {name: seconds}, note), as stacked shares by one letter per name."""
     marks = letters(names)
     longest = max(len(label) for label, _, _ in rows)
     out = []

@@ -1,4 +1,4 @@
-"""When each rank was in which phase, and how much of the messages' time computing hides."""
+"""Timeline of the ranks' phases, and the share of communication hidden by computation."""
 import phases
 import series as s
 import tables
@@ -7,12 +7,12 @@ from picture import Picture
 
 FLIGHT = "in flight"
 MOST_RANKS = 12
-MOST_STAYS = 160  # of a rank in one picture; of more the first are shown
+MOST_STAYS = 160  # per rank and picture; later ones are dropped
 MOST_POINTS = 4
 
 
 def joined(spans):
-    """Intervals without overlaps, in order."""
+    """Merges overlapping intervals; returns them in order."""
     out = []
     for begin, end in sorted(spans):
         if out and begin <= out[-1][1]:
@@ -23,7 +23,7 @@ def joined(spans):
 
 
 def common_time(a, b):
-    """How long both of two lists of joined intervals last at once."""
+    """Returns the common duration of two lists of joined intervals."""
     total = i = j = 0
     while i < len(a) and j < len(b):
         total += max(0.0, min(a[i][1], b[j][1]) - max(a[i][0], b[j][0]))
@@ -35,8 +35,8 @@ def common_time(a, b):
 
 
 def hidden(stays):
-    """The part of the time in flight in which its rank computed, packed or unpacked; None where
-    nothing is noted in flight."""
+    """Returns the part of the time in flight in which its rank computed, packed or unpacked; None
+    without recorded flight."""
     flying = busy = 0.0
     for mine in stays.values():
         flight = joined((b, e) for name, b, e in mine if name == FLIGHT)
@@ -47,7 +47,7 @@ def hidden(stays):
 
 
 def window(stays):
-    """Until when a picture goes, so that no rank has too many stays in it."""
+    """Returns the end time of a picture such that no rank exceeds MOST_STAYS."""
     ends = [sorted(b for _, b, _ in mine)[MOST_STAYS]
             for mine in stays.values() if len(mine) > MOST_STAYS]
     return min(ends) if ends else max(e for mine in stays.values() for _, _, e in mine)
