@@ -28,9 +28,9 @@ def split(word):
 class Field:
     file: str
     path: str
-    names: tuple   # of the dimensions, that of time not among them
+    names: tuple   # of the dimensions, excluding time
     shape: tuple
-    times: list    # of the frames; [None] where there is no time
+    times: list    # of the frames; [None] without a time dimension
     units: str
 
     @property

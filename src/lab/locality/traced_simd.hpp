@@ -21,7 +21,7 @@ struct Simd<locality::Traced<T>> {
   using vec = locality::Lanes<T, lanes>;
 
   static vec zero() { return vec{}; }
-  /// Of a value: those stay in registers.
+  /// Broadcasts a value; not reported, as those values stay in registers.
   static vec broadcast(const Element& x) {
     vec v;
     for (T& lane : v.at) lane = x.raw();
