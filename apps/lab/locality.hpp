@@ -1,5 +1,5 @@
 #pragma once
-// Shared by the files of the locality command.
+// Declarations shared by the files of the locality command.
 
 #include <string>
 #include <vector>
@@ -22,19 +22,19 @@ namespace tessera::apps::locality {
 [[nodiscard]] std::string settle(const run::OptionSet& set, run::Parsed& parsed);
 
 void print(const tessera::locality::Analysis& analysis, index_t line_bytes);
-/// The tables of one point for the results file.
+/// Returns the tables of one point for the results file.
 [[nodiscard]] std::vector<io::TableRows> tables_of(const std::string& key,
                                                    const tessera::locality::Analysis& analysis,
                                                    index_t line_bytes);
 
-/// Those of its space-time diagram.
+/// Returns the tables of its space-time diagram.
 [[nodiscard]] std::vector<io::TableRows> tables_of(const std::string& key,
                                                    const tessera::locality::Analysis& analysis,
                                                    const tessera::locality::Diagram& diagram,
                                                    index_t lines);
 
 [[nodiscard]] bool is_gpu_kernel(const std::string& kernel);
-/// Simulates, prints and returns the tables of one point of a cuda_ kernel.
+/// Simulates and prints one point of a cuda_ kernel and returns its tables.
 [[nodiscard]] std::vector<io::TableRows> run_gpu(const std::string& key, const run::Values& point);
 
 }  // namespace tessera::apps::locality

@@ -1,5 +1,4 @@
-// What a request of locality stands for, and whether all of it can be done: before anything is
-// traced.
+// Completion and validation of a locality request, before anything is traced.
 
 #include <fmt/format.h>
 
@@ -15,10 +14,10 @@ namespace lab = tessera::locality;
 
 namespace {
 
-/// An option that not every workload, or not every kernel, looks at.
+/// Option used by some workloads or kernels only.
 struct Concern {
   const char* option;
-  const char* workloads;  ///< those that do, a blank around each; "": all
+  const char* workloads;  ///< users, a blank around each; "": all
   enum class Of { all, cpu, gpu } kernels = Of::all;
 };
 
@@ -42,7 +41,7 @@ constexpr Concern concerns[] = {
     {"block", "", Of::gpu},
 };
 
-/// Options that were given and that nothing in this request looks at.
+/// Throws Error(usage) for options that were given and that nothing in this request uses.
 void refuse_idle(const run::Parsed& parsed) {
   const std::string& workload = parsed.lists.at("workload").front();
   const std::vector<std::string>& kernels = parsed.lists.at("kernel");
@@ -72,7 +71,7 @@ void check(const run::Values& point) {
   }
 }
 
-/// The kernels of `all`, and what is said of the others.
+/// Replaces `all` by its kernels; returns a message about the others.
 std::string expand_all(const run::OptionSet& set, run::Parsed& parsed) {
   std::vector<std::string> taken;
   std::string said;

@@ -31,7 +31,7 @@ std::string title(const lab::Analysis& a) {
       human_seconds(a.seconds));
 }
 
-/// The ideal cache's misses at that size, if simulated.
+/// Returns the ideal cache's misses at that size; "-" if not simulated.
 std::string ideal_at(const lab::Analysis& a, index_t lines) {
   for (const auto& ideal : a.ideal) {
     if (ideal.lines == lines) return count(ideal.misses);
@@ -113,7 +113,7 @@ void print_caches(const lab::Analysis& a) {
         "conflict below 0: fewer misses than in a fully associative LRU cache of that size\n");
 }
 
-/// What each level of the recursion costs in the first cache and the others.
+/// Prints the misses of each recursion level in every cache.
 void print_levels(const lab::Analysis& a) {
   std::size_t levels = 0;
   for (const lab::CacheReport& cache : a.caches) levels = std::max(levels, cache.by_level.size());
@@ -166,8 +166,8 @@ io::Row with(io::Row row, std::initializer_list<io::Cell> cells) {
   return row;
 }
 
-/// Every size at which the misses of the whole change, and four an octave; those alone where there
-/// are many.
+/// Returns the sizes at which the total misses change, unless there are many, and four sizes per
+/// octave.
 std::vector<index_t> curve_sizes(const lab::MissCurve& curve) {
   constexpr std::size_t most = 2000;
   std::vector<index_t> sizes = lab::sizes_of(curve), steps = curve.steps();
@@ -193,7 +193,7 @@ io::Row point_row(const std::string& key, const lab::Analysis& a, index_t line_b
                {"seconds", a.seconds, "s"}});
 }
 
-/// Of all arrays together, beside the theorem, and of each.
+/// Returns the miss curves of all arrays together, with the theorem, and of each.
 std::vector<io::Row> curve_rows(const std::string& key, const lab::Analysis& a,
                                 index_t line_bytes) {
   std::vector<io::Row> rows;

@@ -11,7 +11,7 @@ namespace tessera::apps {
 
 namespace {
 
-/// "cuda_copy_stride, cuda_shared_stride (default 1)".
+/// Returns "cuda_copy_stride, cuda_shared_stride (default 1)".
 std::string takers(const memory::DeviceParameter& parameter) {
   std::vector<std::string> names;
   index_t usual = 0;

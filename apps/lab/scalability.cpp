@@ -9,7 +9,7 @@ Command scalability_command() {
   return {set, [](const run::Parsed& parsed, const Arguments& arguments, ExitCode&) -> Body {
             refuse_idle_scalability(parsed);
             for (const run::Values& point : set.points(parsed))
-              (void)scalability::completed(point);  // wrong requests end here
+              (void)scalability::completed(point);  // invalid requests end here
             return [parsed, arguments](const mpi::Communicator& comm) {
               return scalability::run_all(comm, set, parsed, arguments);
             };
