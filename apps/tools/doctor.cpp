@@ -75,7 +75,7 @@ run::OptionSet declare() {
   return set;
 }
 
-/// Every look has its own turn: one that fails says so and the others go on.
+/// Runs all checks; a check that throws reports the error, and the others still run.
 Findings look(const Surroundings& here) {
   Findings found;
   for (const auto& at : {doctor::look_at_machine, doctor::look_at_limits,

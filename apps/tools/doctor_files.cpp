@@ -1,4 +1,4 @@
-// GPUs, file systems, HDF5, and what Tessera itself keeps.
+// Checks of GPUs, file systems, HDF5 and Tessera's own files.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ extern char** environ;
 namespace tessera::apps::doctor {
 namespace {
 
-/// File systems by what statfs calls them (linux/magic.h and their own sources).
+/// Returns the network file systems by statfs's magic number (linux/magic.h and their own sources).
 const std::map<unsigned, const char*>& network_file_systems() {
   static const std::map<unsigned, const char*> names{
       {0x6969, "NFS"},       {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"}, {0x19830326, "BeeGFS"},
@@ -38,8 +38,7 @@ const std::map<unsigned, const char*>& network_file_systems() {
   return names;
 }
 
-/// Why a lock cannot be had in this folder; "" where it can. Also says when nothing can be written
-/// there.
+/// Error numbers of creating a file in a folder and locking it; 0: success.
 struct Trial {
   int open_error = 0;
   int lock_error = 0;

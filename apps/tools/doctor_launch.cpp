@@ -1,4 +1,4 @@
-// How ranks and threads are started here: OpenMP, mpirun, binding, Slurm.
+// Checks of the launch of ranks and threads: OpenMP, mpirun, binding, Slurm.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ extern char** environ;
 namespace tessera::apps::doctor {
 namespace {
 
-/// The number in OMP_NUM_THREADS (the first of its list); 0 where it is unset, -1 where it is none.
+/// Returns the first number in OMP_NUM_THREADS; 0 if unset, -1 if it is not a number.
 int threads_asked() {
   const auto text = variable("OMP_NUM_THREADS");
   if (!text) return 0;
@@ -34,7 +34,8 @@ int threads_asked() {
                                                                       : -1;
 }
 
-/// What a program of the PATH says within some seconds; nothing where it cannot be started.
+/// Returns the output of a program of the PATH within some seconds; nullopt if it cannot be
+/// started.
 std::optional<std::string> words_of(std::vector<std::string> words) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return {};
@@ -59,12 +60,12 @@ std::optional<std::string> words_of(std::vector<std::string> words) {
   }
   close(ends[0]);
   if (!started) return {};
-  kill(pid, SIGKILL);  // it has said what it had to say
+  kill(pid, SIGKILL);  // its output is complete or timed out
   waitpid(pid, nullptr, 0);
   return text;
 }
 
-/// The library that a launcher belongs to, from what `mpirun --version` says.
+/// Returns the launcher's library according to the output of `mpirun --version`; "" if unknown.
 std::string family(const std::string& text) {
   if (text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos ||
       text.find("open-mpi") != std::string::npos)
@@ -75,7 +76,8 @@ std::string family(const std::string& text) {
   return "";
 }
 
-/// Whether one process may read the memory of a sibling, as Open MPI's shared memory wants to.
+/// Returns whether a process may read a sibling's memory, as Open MPI's shared-memory transport
+/// requires.
 bool siblings_may_read() {
   static int word = 42;
   const auto hold = [] {

@@ -1,4 +1,4 @@
-// Cores and what takes them away, memory, limits of the process, shared memory.
+// Checks of cores and their availability, memory, process limits and shared memory.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -36,8 +36,7 @@ void look_at_governor(const Surroundings& here, Findings& found) {
   std::vector<std::string> words;
   for (const auto& [name, count] : governors)
     words.push_back(fmt::format("{} on {}", name, counted(count, "cpu")));
-  // With a driver that steers by itself "powersave" follows the load; elsewhere it keeps the lowest
-  // clock.
+  // Drivers with their own control follow the load under "powersave"; others keep the lowest clock.
   const std::string driver =
       here.read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver").value_or("");
   const bool steers = driver == "intel_pstate" || driver == "amd-pstate-epp";
@@ -96,7 +95,7 @@ void look_at_limits(const Surroundings& here, Findings& found) {
     int which;
     const char* name;
     const char* flag;
-    double least;  ///< below this it hurts
+    double least;  ///< smaller values are problems
     const char* consequence;
     const char* cure;
   };

@@ -61,8 +61,8 @@ void print_ceilings(const run::Ceilings& ceilings) {
   fmt::print("{}measured {} on {}\n", table.text(), ceilings.measured_at, ceilings.host);
 }
 
-/// What the processor, its memory, tasks and GPUs can do at most, and what messages cost between
-/// the ranks.
+/// Measures and prints the peak rates of processor, memory, tasks and GPUs, and the message costs
+/// between the ranks. Collective.
 ExitCode measure(const mpi::Communicator& comm, double seconds) {
   const run::MeasuredCeilings measured = run::measure_ceilings(comm, seconds, print_topology);
   if (!comm.is_root()) return ExitCode::ok;
@@ -76,7 +76,7 @@ ExitCode measure(const mpi::Communicator& comm, double seconds) {
   return ExitCode::ok;
 }
 
-/// What this machine is, and what earlier runs measured.
+/// Prints this machine's topology and the ceilings of earlier runs.
 ExitCode show(const mpi::Communicator& comm) {
   if (!comm.is_root()) return ExitCode::ok;
   print_topology();

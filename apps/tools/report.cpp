@@ -1,5 +1,4 @@
-// The commands whose work a script in report/ does: what only reads results and prints needs no
-// MPI.
+// Commands implemented by scripts in report/: they only read results and print, and need no MPI.
 
 #include <fmt/format.h>
 #include <cstdlib>
@@ -18,7 +17,7 @@ std::string find_script(const std::string& name) {
                         std::string(TESSERA_REPORT_BUILD) + "/" + name);
 }
 
-/// The words of the command line again, as the script takes them; the files after a "--".
+/// Returns the script's command line; the files follow a "--".
 std::vector<std::string> words_of(const run::OptionSet& set, const run::Parsed& parsed) {
   std::vector<std::string> words, files;
   for (const run::Option& option : set.options()) {
@@ -37,7 +36,7 @@ std::vector<std::string> words_of(const run::OptionSet& set, const run::Parsed& 
   return words;
 }
 
-/// "results.h5" of "results.h5#run", "u.h5" of "u.h5:/u".
+/// Returns "results.h5" of "results.h5#run", "u.h5" of "u.h5:/u".
 std::string file_of(const std::string& word) {
   if (io::file_exists(word)) return word;
   const auto dataset = io::end_of_file_name(word);
@@ -46,35 +45,36 @@ std::string file_of(const std::string& word) {
 
 struct Script {
   std::string name;       ///< in report/
-  std::string modules;    ///< that Python must have
-  std::size_t files = 1;  ///< that it takes at least
-  bool draws = false;     ///< matplotlib too, unless --text
+  std::string modules;    ///< required Python modules
+  std::size_t files = 1;  ///< minimum number of files
+  bool draws = false;     ///< requires matplotlib unless --text
 };
 
 Command script_command(run::OptionSet set, const Script& script) {
   const run::OptionSet declared = set;
-  return {
-      std::move(set),
-      [script, declared](const run::Parsed& parsed, const Arguments&, ExitCode& code) -> Body {
-        const std::vector<std::string>& files = parsed.lists.at("files");
-        require(!files.front().empty() && files.size() >= script.files, ExitCode::usage,
-                fmt::format("name {}: see tessera {} --help",
-                            script.files == 1 ? "a results file" : "two results files",
-                            declared.command()));
-        for (const std::string& file : files) {
-          require(io::file_exists(file_of(file)), ExitCode::missing_input,
-                  "there is no file '" + file_of(file) + "'; check the path");
-        }
-        const bool draws = script.draws && parsed.lists.at("text").front() != "true";
-        std::vector<std::string> words{find_python(script.modules + (draws ? " matplotlib" : "")),
-                                       find_script(script.name)};
-        setenv("TESSERA_PROGRAM", own_program().c_str(), 1);
-        setenv("OPENBLAS_NUM_THREADS", "1", 0);  // numpy's: one for every core, and none is needed
-        for (std::string& word : words_of(declared, parsed)) words.push_back(std::move(word));
-        code = static_cast<ExitCode>(run_program(std::move(words)));
-        return {};
-      },
-      Runs::on_one};
+  return {std::move(set),
+          [script, declared](const run::Parsed& parsed, const Arguments&, ExitCode& code) -> Body {
+            const std::vector<std::string>& files = parsed.lists.at("files");
+            require(!files.front().empty() && files.size() >= script.files, ExitCode::usage,
+                    fmt::format("name {}: see tessera {} --help",
+                                script.files == 1 ? "a results file" : "two results files",
+                                declared.command()));
+            for (const std::string& file : files) {
+              require(io::file_exists(file_of(file)), ExitCode::missing_input,
+                      "there is no file '" + file_of(file) + "'; check the path");
+            }
+            const bool draws = script.draws && parsed.lists.at("text").front() != "true";
+            std::vector<std::string> words{
+                find_python(script.modules + (draws ? " matplotlib" : "")),
+                find_script(script.name)};
+            setenv("TESSERA_PROGRAM", own_program().c_str(), 1);
+            setenv("OPENBLAS_NUM_THREADS", "1", 0);  // numpy's threads: one per core by default,
+                                                     // unused here
+            for (std::string& word : words_of(declared, parsed)) words.push_back(std::move(word));
+            code = static_cast<ExitCode>(run_program(std::move(words)));
+            return {};
+          },
+          Runs::on_one};
 }
 
 void add_files(run::OptionSet& set, const char* help) {

@@ -22,7 +22,7 @@ Command command_of(const std::string& workload) {
   throw Error(ExitCode::internal, "no workload " + workload);
 }
 
-/// Only over a script of ours.
+/// Writes a batch script; replaces only scripts written by Tessera.
 void write_script(const std::string& file, const std::string& text) {
   if (io::file_exists(file)) {
     std::ifstream old(file);
@@ -45,8 +45,8 @@ void write_script(const std::string& file, const std::string& text) {
   io::publish_file(partial, target);
 }
 
-/// By a child of its own, and then sbatch: what MPI leaves in the environment must not get into the
-/// job.
+/// Writes the script in a child process, then runs sbatch: MPI's environment variables must not
+/// reach the job.
 ExitCode submit(const run::Parsed& parsed, const Arguments& arguments) {
   std::string script = parsed.lists.at("script").front();
   std::vector<std::string> words{own_program(), "slurm"};

@@ -1,5 +1,5 @@
 #pragma once
-// Shared by the files of the slurm command.
+// Declarations shared by the files of the slurm command.
 
 #include <string>
 #include <vector>
@@ -8,18 +8,18 @@
 
 namespace tessera::apps::slurm {
 
-/// What a batch script asks for and runs.
+/// Contents of a batch script.
 struct Job {
   std::string workload;
-  Arguments arguments;  ///< of the workload, as they were given
+  Arguments arguments;  ///< of the workload, as given
   std::string name;
-  index_t nodes = 1, gpus = 0;  ///< GPUs of a node
+  index_t nodes = 1, gpus = 0;  ///< gpus: per node
   index_t tasks_per_node = 1, cpus_per_task = 1;
-  index_t array = 0;                    ///< tasks that share the sweep; 0: none
-  index_t mebibytes = 0;                ///< of a node
-  std::string time;                     ///< as Slurm writes it
-  std::vector<std::string> lines = {};  ///< more of what it asks for: "--partition=gpu"
-  std::string told = {};                ///< the command line, and what the plan says: comments
+  index_t array = 0;                    ///< tasks that share the sweep; 0: no array
+  index_t mebibytes = 0;                ///< per node
+  std::string time;                     ///< in Slurm's format
+  std::vector<std::string> lines = {};  ///< further sbatch options: "--partition=gpu"
+  std::string told = {};                ///< comments: the command line, and the plan's output
   std::string plan = {};
 
   [[nodiscard]] index_t ranks() const { return nodes * tasks_per_node; }
@@ -27,20 +27,20 @@ struct Job {
 
 [[nodiscard]] run::OptionSet declare();
 
-/// What the options ask for, except for what only the plan knows: memory and time where they are
-/// not given. Throws Error(usage) on what cannot be.
+/// Returns the job that the options request; memory and time that are not given remain for
+/// complete(). Throws Error(usage) for invalid requests.
 [[nodiscard]] Job read_job(const run::Parsed& parsed, const Arguments& arguments);
 
-/// The workload's own options with the ranks and threads of the job, for its plan.
+/// Returns the workload's options with the job's ranks and threads, for its plan.
 [[nodiscard]] run::Parsed planned(const Command& workload, const Job& job);
 
-/// Memory and time from what the points need.
+/// Sets memory and time from the needs of the points.
 void complete(Job& job, const run::Parsed& request, const std::vector<workloads::Need>& needs);
 
-/// The batch script.
+/// Returns the batch script.
 [[nodiscard]] std::string script_of(const Job& job);
 
-/// Puts the runs of the files into one: `tessera slurm collect`.
+/// Copies the runs of the files into one file: `tessera slurm collect`.
 void collect(const Arguments& files, const std::string& into);
 
 }  // namespace tessera::apps::slurm

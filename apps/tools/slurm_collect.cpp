@@ -18,7 +18,7 @@ std::string text_of(const io::Run& run, const char* attribute) {
              : "";
 }
 
-/// Where a run was measured: what tells it from all others, however often it is collected.
+/// Returns the origin of a run, which identifies it across repeated collections.
 std::string origin_of(const io::Run& run, const std::string& file) {
   const std::string before = text_of(run, io::schema::collected_from);
   if (!before.empty()) return before;
@@ -52,7 +52,7 @@ void collect(const Arguments& files, const std::string& into) {
       known[origin_of(run, into)] = run.name;
     }
   }
-  std::map<std::string, io::Run> runs;  // by name: a file that is named twice is collected once
+  std::map<std::string, io::Run> runs;  // by name, so that a file named twice is collected once
   for (const std::string& file : files) {
     for (io::Run& run : io::read_runs(file)) {
       const std::string origin = origin_of(run, file);

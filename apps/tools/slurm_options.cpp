@@ -12,7 +12,8 @@ namespace {
 
 using run::Kind;
 
-/// minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]]
+/// Returns whether a text is minutes, minutes:seconds, hours:minutes:seconds, or
+/// days-hours[:minutes[:seconds]].
 bool is_slurm_time(const std::string& text) {
   static const std::regex form("[0-9]+(:[0-9]{1,2}){0,2}|[0-9]+-[0-9]{1,2}(:[0-9]{1,2}){0,2}");
   return std::regex_match(text, form);
@@ -116,7 +117,7 @@ Job read_job(const run::Parsed& parsed, const Arguments& arguments) {
   job.workload = value(parsed, "job");
   job.arguments = parsed.rest;
   job.told = "tessera slurm " + join(arguments, " ");
-  std::replace(job.told.begin(), job.told.end(), '\n', ' ');  // it is one line of comment
+  std::replace(job.told.begin(), job.told.end(), '\n', ' ');  // it becomes one comment line
   job.nodes = number(parsed, "nodes", 1);
   job.gpus = number(parsed, "gpus", 0);
   job.array = number(parsed, "array", 0);
@@ -143,7 +144,7 @@ Job read_job(const run::Parsed& parsed, const Arguments& arguments) {
             fmt::format("--{} '{}' has blanks or quotes in it", option, text));
     if (!text.empty()) job.lines.push_back(fmt::format("--{}={}", option, text));
   }
-  // The results' name, unless given after the workload, where the same option belongs to it.
+  // Appends --results, unless given after the workload, where it is the workload's option.
   if (const std::string results = value(parsed, "results"); !results.empty()) {
     job.arguments.emplace_back("--results");
     job.arguments.push_back(results);

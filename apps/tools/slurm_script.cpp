@@ -12,10 +12,11 @@ namespace tessera::apps::slurm {
 namespace {
 
 constexpr index_t own_bytes = index_t{256}
-                              << 20;  // code, MPI and HDF5 of a rank: 60 to 150 MiB seen
+                              << 20;  // code, MPI and HDF5 of a rank: 60 to 150 MiB observed
 constexpr double spare = 1.1;
 constexpr double set_up_seconds = 600,
-                 slower = 3;  // files, checks and a busy machine; a limit too long waits longer
+                 slower = 3;  // files, checks and a busy machine; an overlong limit delays the
+                              // job's start
 
 bool gives(const Job& job, const std::string& option) {
   return std::any_of(job.arguments.begin(), job.arguments.end(), [&](const std::string& word) {
@@ -29,15 +30,15 @@ std::string clock(index_t minutes) {
              : fmt::format("{}-{:02}:{:02}:00", minutes / 1440, minutes / 60 % 24, minutes % 60);
 }
 
-/// Seconds of a time as Slurm writes it.
+/// Returns the seconds of a time in Slurm's format.
 index_t seconds_of(const std::string& time) {
   const auto dash = time.find('-');
   const bool days = dash != std::string::npos;
   const auto fields = split(days ? time.substr(dash + 1) : time, ':');
   index_t seconds = 0;
   for (const std::string& field : fields) seconds = seconds * 60 + std::stoll(field);
-  // Without days the shortest forms are minutes and minutes:seconds, with them hours and
-  // hours:minutes.
+  // The shortest forms are minutes and minutes:seconds without days, hours and hours:minutes with
+  // them.
   if (days)
     for (std::size_t missing = fields.size(); missing < 3; ++missing) seconds *= 60;
   else if (fields.size() == 1)
@@ -45,8 +46,8 @@ index_t seconds_of(const std::string& time) {
   return seconds + (days ? std::stoll(time.substr(0, dash)) * 24 * 3600 : 0);
 }
 
-/// Before the end, for the last step, a checkpoint and the launcher: less where there is little
-/// time at all.
+/// Returns the seconds before the limit at which the job is signalled, for the last step, a
+/// checkpoint and the launcher: 120, or less for short limits.
 index_t warning_seconds(const std::string& time) {
   return std::min<index_t>(120, std::max<index_t>(10, seconds_of(time) / 5));
 }
@@ -111,7 +112,9 @@ std::string script_of(const Job& job) {
   ask(job.array > 0 ? "--output=%x-%A_%a.out" : "--output=%x-%j.out");
   text += "set -euo pipefail\ncd \"$SLURM_SUBMIT_DIR\"\n";
   text += ". " + run::quoted(installed_file(TESSERA_ENV_INSTALLED, TESSERA_ENV_BUILD)) + "\n";
-  if (job.gpus > 0) text += "export TESSERA_DEVICE=${TESSERA_DEVICE:-gpu}\n";  // before a config's
+  if (job.gpus > 0)
+    text += "export TESSERA_DEVICE=${TESSERA_DEVICE:-gpu}\n";  // before a config
+                                                               // file's value
   text += fmt::format("tessera_job \"$SLURM_NTASKS\" \"$SLURM_CPUS_PER_TASK\" {} {}",
                       run::quoted(own_program()), job.workload);
   for (const std::string& word : job.arguments) text += " " + run::quoted(word);

@@ -1,19 +1,19 @@
 #pragma once
-// Other programs, without a shell between.
+// Execution of other programs without a shell.
 
 #include <string>
 #include <vector>
 
 namespace tessera::apps {
 
-/// Runs a program of the PATH with our input and output and waits for it: its exit code, 128 + the
-/// signal that ended it, or 127 where there is no such program.
+/// Runs a program of the PATH with this process's input and output and waits for it. Returns its
+/// exit code, 128 + the signal that ended it, or 127 if there is no such program.
 [[nodiscard]] int run_program(std::vector<std::string> words);
 
-/// This very program.
+/// Returns the path of this program.
 [[nodiscard]] std::string own_program();
-/// A file that is installed at `installed`, relative to the program's folder, and lies at `built`
-/// in the tree.
+/// Returns the path of a file installed at `installed`, relative to the program's folder, or
+/// located at `built` in the build tree.
 [[nodiscard]] std::string installed_file(const std::string& installed, const std::string& built);
 
 }  // namespace tessera::apps
