@@ -146,7 +146,7 @@ def clear(folder):
 
 
 def load_style():
-    """Loads what draws; only pages need it, for tables and plots of characters do without
+    """Imports the drawing module; only pages need it: tables and text plots work without
     matplotlib."""
     try:
         import style
