@@ -1,5 +1,5 @@
 #pragma once
-// Side by side: candidates timed in turns in one process, so that what disturbs one disturbs all.
+// Comparison of candidates timed interleaved in one process, so that disturbances affect all alike.
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ struct Candidate {
   std::function<void()> prepare = [] {};  ///< untimed, before every run (a sort needs fresh input)
 };
 
-enum class Clock { wall, processor };  ///< processor: what this thread took of it
+enum class Clock { wall, processor };  ///< processor: CPU time of this thread
 
 inline double seconds_of(Clock clock) {
   timespec now{};
@@ -30,10 +30,11 @@ inline double seconds_of(Clock clock) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Seconds of each candidate, summarised over `repetitions` rounds; in every round each runs once,
-/// in an order of its own, the same on every rank: what one leaves in the caches is for none in
-/// particular. One untimed round warms up. Rounds stop early, but not before three, when `budget`
-/// seconds are spent. Several ranks run in step when `agree` makes one time of theirs, the slowest.
+/// Returns the seconds of each candidate, summarised over `repetitions` rounds. Every round runs
+/// each candidate once, in a new random order that is the same on every rank, so that no candidate
+/// always benefits from another's cache contents. One untimed round warms up. Rounds end early, but
+/// not before three, once `budget` seconds are spent. Several ranks run in step if `agree` returns
+/// their slowest time.
 inline std::vector<Summary> interleaved(
     const std::vector<Candidate>& candidates, int repetitions, double budget,
     const std::function<double(double)>& agree = [](double mine) { return mine; },
@@ -42,7 +43,7 @@ inline std::vector<Summary> interleaved(
   const Timer total;
   std::vector<std::size_t> order(candidates.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::mt19937 random;  // from its fixed seed
+  std::mt19937 random;  // default seed: the same order on every rank
   for (int round = -1; round < repetitions; ++round) {
     if (round >= 3 && agree(total.seconds()) > budget) break;
     std::shuffle(order.begin(), order.end(), random);

@@ -1,5 +1,4 @@
-"""What the benches from file to file share: the file system's own rates, by large reads and
-writes."""
+"""File system rates with large reads and writes, shared by the benches from file to file."""
 import os
 import time
 
@@ -7,7 +6,7 @@ PIECE = 16 << 20
 
 
 def drop(*paths):
-    """Forgets what the file cache holds of files."""
+    """Evicts files from the file cache."""
     for path in paths:
         with open(path, "rb") as file:
             os.fsync(file.fileno())
@@ -24,7 +23,7 @@ def time_read(path):
 
 
 def time_write(path, size, synchronised):
-    """Of a new file of whole pieces, into reserved space as the product writes."""
+    """Times writing a new file of whole pieces, into reserved space as the product does."""
     piece = os.urandom(PIECE)
     if os.path.exists(path):
         os.unlink(path)

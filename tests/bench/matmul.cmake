@@ -1,4 +1,5 @@
-# Peers of matmul: OpenBLAS and BLIS export the same names, so neither is linked; each is loaded by path.
+# Peers of matmul: OpenBLAS and BLIS export the same names, so neither is linked; both are loaded by
+# path.
 find_library(BENCH_OPENBLAS NAMES libopenblas.so.0 PATH_SUFFIXES openblas-openmp)
 find_library(BENCH_BLIS NAMES libblis.so.4 libblis.so.3 PATH_SUFFIXES blis-openmp)
 add_executable(bench_matmul matmul.cpp)
@@ -7,7 +8,7 @@ target_include_directories(bench_matmul PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(bench_matmul PRIVATE
   BENCH_OPENBLAS="$<IF:$<BOOL:${BENCH_OPENBLAS}>,${BENCH_OPENBLAS},>" BENCH_BLIS="$<IF:$<BOOL:${BENCH_BLIS}>,${BENCH_BLIS},>")
 
-# The distributed peer: pdgemm of ScaLAPACK (Debian: libscalapack-openmpi-dev).
+# Distributed peer: pdgemm of ScaLAPACK (Debian: libscalapack-openmpi-dev).
 find_library(TESSERA_SCALAPACK scalapack-openmpi)
 if(TESSERA_SCALAPACK)
   add_executable(bench_matmul_mpi ${CMAKE_CURRENT_LIST_DIR}/matmul_mpi.cpp)

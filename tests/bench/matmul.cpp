@@ -1,10 +1,10 @@
 // bash tests/bench.sh matmul [--quick] [--threads 1,2] [--type f64,f32,c128,c64] [--n 256,1000]
 // [--no-deep]
 //
-// Ours against OpenBLAS and BLIS in one process, in turns. Square products on 1 and 2 threads, and
-// small C with a deep k. Ratios are rates: ours / peer's, so above 1 ours is faster; of medians,
-// and of lower quartiles. One thread is timed by its processor time, which other users of the
-// machine disturb least; more threads by the clock.
+// Tessera against OpenBLAS and BLIS in one process, interleaved. Square products on 1 and 2
+// threads, and small C with a deep k. Ratios are of rates, Tessera / peer: above 1 Tessera is
+// faster; of medians and of lower quartiles. One thread is timed by its CPU time, which other users
+// of the machine disturb least; more threads by wall time.
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -30,14 +30,14 @@ struct Case {
 struct Limits {
   bool quick;
   int repetitions;
-  double seconds;  ///< a case stops near this
+  double seconds;  ///< a case ends near this
 };
 
-/// Of medians and of lower quartiles.
+/// Ratios of medians and of lower quartiles.
 struct Ratio {
   double median, quarter;
 };
-/// ratios[peer, type, threads, kind] of all shapes, for the means at the end.
+/// ratios[peer, type, threads, kind] of all shapes, for the final means.
 using Ratios = std::map<std::string, std::vector<Ratio>>;
 
 template <class T>
@@ -53,7 +53,7 @@ double size(Complex<T> x) {
   return std::hypot(x.re, x.im);
 }
 
-/// The largest difference of two results relative to the largest entry.
+/// Returns the largest difference of two results relative to the largest entry.
 template <class T>
 double difference(const machine::Buffer<T>& x, const machine::Buffer<T>& y) {
   double most = 0;
@@ -86,7 +86,7 @@ void measure(const Case& c, const std::vector<Blas>& blas, Limits limits, Ratios
   };
   const double flops =
       flops_each * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
-  const double sample = limits.quick ? 5e7 : 2e8;  // flop: a millisecond or two
+  const double sample = limits.quick ? 5e7 : 2e8;  // FLOP: one or two milliseconds
   const int calls = static_cast<int>(std::max(1.0, sample / flops));
   std::vector<Candidate> candidates;
   ours(problem(result), c.threads);

@@ -1,10 +1,8 @@
 """matmul_files.py TESSERA [--quick]: products out of core against the same products in memory.
 
-The operands take four times the memory allowed. Runs alternate; the file cache is cold before each,
-and what the file
-system reads by itself is measured beside it. Files lie in the current folder's file system (TMPDIR
-names another).
-"""
+The operands are four times the allowed memory. Runs alternate; the file cache is cold before each,
+and the file system's own read rate is measured with them. Files are in the file system of the
+current folder (TMPDIR names another)."""
 import os
 import re
 import resource
@@ -25,7 +23,7 @@ def read_rate(path):
 
 
 def write_rate(path, size):
-    """Into the file cache, as results go."""
+    """Times writing into the file cache, as results are written."""
     piece, began = bytes(PIECE), time.monotonic()
     with open(path, "wb", buffering=0) as file:
         for _ in range(size // PIECE):
@@ -36,7 +34,7 @@ def write_rate(path, size):
 
 
 def run(program, *words):
-    """Seconds of the product, and processor seconds of the whole run."""
+    """Returns the seconds of the product, and the CPU seconds of the whole run."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     out = subprocess.run([program, "matmul", *map(str, words)], check=True, capture_output=True,
                          text=True).stdout

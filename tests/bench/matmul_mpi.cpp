@@ -1,7 +1,7 @@
-// Distributed f64 products side by side: ours from row blocks to row blocks as the command does it,
-// pdgemm of ScaLAPACK on block-cyclic matrices, at the grid and block size of several that are its
-// best. Beside them as many fma as the product has, on all ranks, that never leave the registers:
-// no product is faster. bench_matmul_mpi [--quick] [square | deep | tall | flat]
+// Distributed f64 products: Tessera from row blocks to row blocks as in the command, and pdgemm of
+// ScaLAPACK on block-cyclic matrices with the best of several grids and block sizes. The reference
+// is as many register-only fma as the product has, on all ranks: no product is faster.
+// bench_matmul_mpi [--quick] [square | deep | tall | flat]
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -61,7 +61,7 @@ class Ours {
   DistributedMatrix<double> a_, b_, c_;
 };
 
-/// pdgemm on one grid with one size of blocks.
+/// pdgemm on one grid with one block size.
 class Pdgemm {
  public:
   Pdgemm(layout::ProcessGrid grid, index_t block, const Shape& s)
@@ -91,7 +91,7 @@ class Pdgemm {
   BlockCyclic a_, b_, c_;
 };
 
-/// This rank's share of the arithmetic, in registers.
+/// Executes this rank's share of the arithmetic, in registers.
 void fma_alone(const mpi::Communicator& comm, const Shape& s) {
   const memory::ProbeKernels& kernels = memory::probe_kernels(machine::isa());
   const index_t share = 2 * s.m * s.n * s.k / comm.size();
@@ -105,7 +105,7 @@ struct Setting {
   index_t block;
 };
 
-/// The setting of the shortest of two runs each, or of one where that is long.
+/// Returns the setting with the shortest of two runs, or of one if that is long.
 Setting best_setting(const mpi::Communicator& comm, const Shape& s) {
   const index_t ranks = comm.size();
   const layout::ProcessGrid near = layout::nearest_square(ranks, s.m, s.n);
@@ -124,7 +124,7 @@ Setting best_setting(const mpi::Communicator& comm, const Shape& s) {
         const double seconds = comm.max(timer.seconds());
         if (seconds < least) best = {grid, block};
         least = std::min(least, seconds);
-        if (seconds > 0.5) break;  // long enough to tell
+        if (seconds > 0.5) break;  // long enough to be significant
       }
     }
   }
@@ -134,8 +134,7 @@ Setting best_setting(const mpi::Communicator& comm, const Shape& s) {
 using Row = std::array<std::string, 14>;
 constexpr std::array<int, 14> widths{6, 20, 5, 7, 6, 6, 11, 7, 7, 6, 7, 9, 7, 7};
 
-/// Ours as the command has it on a node, with matrices that all ranks see, and as it is between
-/// nodes.
+/// Times Tessera as in the command on a node, with node-shared matrices, and as between nodes.
 Row row(const mpi::Communicator& comm, const Shape& s, double budget) {
   const auto seen =
       dist::matmul::what_to_share({.m = s.m, .n = s.n, .k = s.k, .ranks = comm.size()}, {});
@@ -176,7 +175,7 @@ Row row(const mpi::Communicator& comm, const Shape& s, double budget) {
           ratio(3, &Summary::q1)};
 }
 
-/// Only the shapes of that name, if any is given.
+/// Runs the shapes of the given name, or all.
 ExitCode run(const mpi::Communicator& comm, bool quick, std::string_view only) {
   machine::set_default_threads(1);
   if (auto* const set =
@@ -194,7 +193,7 @@ ExitCode run(const mpi::Communicator& comm, bool quick, std::string_view only) {
     if (!comm.is_root()) return;
     for (std::size_t at = 0; at < cells.size(); ++at) fmt::print("{:>{}}  ", cells[at], widths[at]);
     fmt::print("\n");
-    std::fflush(stdout);  // a row as soon as it is known: the next may take a minute
+    std::fflush(stdout);  // prints each row at once: the next may take a minute
   };
   if (comm.is_root())
     fmt::print(

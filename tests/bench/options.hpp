@@ -1,6 +1,5 @@
 #pragma once
-// The command line of a bench: words that it does not know are refused, --help tells those that it
-// does.
+// Command line of a bench: rejects unknown options, --help lists the known ones.
 
 #include <CLI/CLI.hpp>
 #include <optional>
@@ -10,9 +9,9 @@
 
 namespace tessera::bench {
 
-enum class Rank { root, other };  ///< one of several processes tells what there is to tell
+enum class Rank { root, other };  ///< only the root of several processes prints
 
-/// Reads the options of `app`; where that was help or an error, the code to leave with.
+/// Parses the options of `app`; returns the exit code for help or an error.
 [[nodiscard]] inline std::optional<ExitCode> leave_after(CLI::App& app, int argc, char** argv,
                                                          Rank rank = Rank::root) {
   try {

@@ -1,6 +1,5 @@
 #pragma once
-// BLAS libraries loaded side by side, each in its own name space, each on its best kernels for this
-// processor.
+// BLAS libraries loaded in separate name spaces, each with its best kernels for this processor.
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -22,12 +21,12 @@ struct Blas {
   using Dgemm = void (*)(int, int, int, int, int, int, double, const double*, int, const double*,
                          int, double, double*, int);
 
-  /// Both of complex elements, whose factors go by their addresses.
+  /// Type of both complex products, whose factors are passed by address.
   using Zgemm = void (*)(int, int, int, int, int, int, const void*, const void*, int, const void*,
                          int, const void*, void*, int);
 
   std::string name;
-  std::string kernels;  ///< what the library says it runs
+  std::string kernels;  ///< reported by the library
   Sgemm sgemm = nullptr;
   Dgemm dgemm = nullptr;
   Zgemm cgemm = nullptr, zgemm = nullptr;
@@ -57,11 +56,11 @@ struct Blas {
   }
 };
 
-/// Neither library knows processors newer than itself, and an environment may pin an old one for
-/// its own reasons: both then run kernels without AVX-512, which would be no peers. So they are
-/// told to use those kernels where the processor has them; BENCH_OPENBLAS_CORETYPE and
-/// BENCH_BLIS_ARCH_TYPE choose others. They read this when they are loaded, which is before main:
-/// hence the fresh start.
+/// Neither library recognises processors newer than itself, and the environment may pin an old one:
+/// both then run kernels without AVX-512, which are not comparable. This sets the variables that
+/// select the AVX-512 kernels if the processor has them; BENCH_OPENBLAS_CORETYPE and
+/// BENCH_BLIS_ARCH_TYPE select others. The libraries read them when loaded, before main: hence the
+/// re-execution.
 inline void choose_kernels_of_peers(char** argv) {
   if (machine::isa() != machine::Isa::avx512 || std::getenv("TESSERA_BENCH_AGAIN") != nullptr)
     return;
@@ -70,7 +69,7 @@ inline void choose_kernels_of_peers(char** argv) {
     setenv(variable, wanted != nullptr ? wanted : usual, 1);
   };
   choose("OPENBLAS_CORETYPE", "BENCH_OPENBLAS_CORETYPE", "Cooperlake");
-  choose("BLIS_ARCH_TYPE", "BENCH_BLIS_ARCH_TYPE", "0");  // 0.9 wants a number; 0 is skx
+  choose("BLIS_ARCH_TYPE", "BENCH_BLIS_ARCH_TYPE", "0");  // 0.9 requires a number; 0 is skx
   unsetenv("OPENBLAS_L2_SIZE");
   setenv("TESSERA_BENCH_AGAIN", "1", 1);
   execv("/proc/self/exe", argv);
@@ -81,7 +80,7 @@ F symbol(void* library, const char* name) {
   return reinterpret_cast<F>(dlsym(library, name));
 }
 
-/// DEEPBIND: what a library calls by a name that others export too must be its own.
+/// DEEPBIND: the library must resolve names exported by several libraries to its own.
 inline void* open_library(const std::string& path) {
   void* library =
       path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);

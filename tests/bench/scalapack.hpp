@@ -1,6 +1,6 @@
 #pragma once
-// What the benches call of ScaLAPACK and its BLACS (Debian: libscalapack-openmpi-dev), which
-// install no header.
+// Declarations of the used functions of ScaLAPACK and its BLACS (Debian: libscalapack-openmpi-dev),
+// which install no header.
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ void pdgemm_(const char* trans_a, const char* trans_b, const int* m, const int* 
 
 namespace tessera::bench {
 
-/// All ranks as a grid.
+/// Grid of all ranks.
 class BlacsGrid {
  public:
   BlacsGrid(index_t rows, index_t cols) {
@@ -44,7 +44,7 @@ class BlacsGrid {
   int context_ = 0, rows_ = 1, cols_ = 1, row_ = 0, col_ = 0;
 };
 
-/// This rank's part of an m x n matrix (column-major) dealt block-cyclically over a grid.
+/// This rank's part of an m x n matrix (column-major), distributed block-cyclically over a grid.
 class BlockCyclic {
  public:
   BlockCyclic(const BlacsGrid& grid, index_t m, index_t n, index_t block, double value) {

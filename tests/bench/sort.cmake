@@ -18,7 +18,7 @@ if(TBB_FOUND)
   list(APPEND peers tbb)
 endif()
 
-# The list of those found, as a source.
+# Generates a source with the list of the peers found.
 set(declarations "")
 set(calls "")
 foreach(peer IN LISTS peers)
@@ -36,7 +36,7 @@ namespace tessera::bench {
 " @ONLY)
 
 list(TRANSFORM peers REPLACE "(.+)" "sort_peers/\\1.cpp" OUTPUT_VARIABLE sources)
-# Peers get the best build of theirs: this processor's instructions, no strictness that their headers do not keep.
+# Peers are compiled for this processor, without warnings, which their headers cause.
 add_library(sort_peers STATIC ${sources} ${CMAKE_CURRENT_BINARY_DIR}/sort_peers.cpp)
 target_include_directories(sort_peers PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_options(sort_peers PRIVATE -O3 -march=native -mcx16 -w)

@@ -1,5 +1,5 @@
-// Sorts of Tessera and of others, side by side (--help). The time of ours includes the allocation
-// of its scratch memory; on one thread it is processor time.
+// Comparison of Tessera's sorts with others (--help). Tessera's time includes the allocation of
+// scratch memory; on one thread it is CPU time.
 
 #include "bench.hpp"
 
@@ -29,10 +29,10 @@ struct Options {
   std::vector<int> threads{1, 2};
   std::vector<std::string> ours{"auto"};
   std::vector<std::string> without{"std::stable_sort"};
-  double seconds = 1.0;  ///< a cell
+  double seconds = 1.0;  ///< per cell
 };
 
-/// Ratios of the best peer's time to ours, by (type, threads).
+/// Ratios of the best peer's time to Tessera's, by (type, threads).
 using Ratios = std::map<std::string, std::vector<double>>;
 
 template <class T>
@@ -46,7 +46,7 @@ void fill(const sort::Input& input, std::span<KeyValue> pairs) {
   for (std::size_t i = 0; i < keys.size(); ++i) pairs[i] = {keys[i], i};
 }
 
-/// The key's first bytes in the order of the input's keys.
+/// Fills the keys' first bytes in the order of the input's keys.
 template <>
 void fill(const sort::Input& input, std::span<Record> records) {
   std::vector<std::uint64_t> keys(records.size());
@@ -67,7 +67,7 @@ void sort_ours(const std::string& variant, std::span<KeyValue> data, int threads
   sort::sort_pairs(variant, {reinterpret_cast<sort::Pair*>(data.data()), data.size()}, threads);
 }
 
-/// Records are sorted as `auto` sorts.
+/// Sorts records with the automatic kernel.
 template <>
 void sort_ours(const std::string&, std::span<Record> data, int threads) {
   sort::sort_records({reinterpret_cast<std::byte*>(data.data()),
@@ -79,7 +79,7 @@ bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-/// As soon as it is known: a whole run takes minutes.
+/// Prints a row at once: a whole run takes minutes.
 template <class... Cells>
 void print_row(const Cells&... cells) {
   fmt::print("{:4} {:13} {:>9} {:>7} {:16} {:>9} {:>8} {:>6}\n", cells...);

@@ -1,17 +1,13 @@
 """sort_files.py TESSERA [--quick] [--only NAME,...]: sorting out of core against the file system's
 own rates.
 
-Keys, tables, strings and records of four times the memory allowed are sorted from file to file;
-beside it, in turns, as many
-bytes are written and read in large pieces. Of the device: written as the product does it, into
-reserved space and synchronised
-at the end, and read with nothing of the file in the cache. Of the file cache: written without
-synchronising, and read again at once. Whole commands are
-timed, from the start of the process to its end, with the input out of the cache and in it. Files
-lie in the current folder's
-file system (TMPDIR names another). Then the share of the check is told of sorts in memory, from the
-phases of one process.
-"""
+Keys, tables, strings and records of four times the allowed memory are sorted from file to file,
+interleaved with writing and reading as many bytes in large pieces. Device rates: written as the
+product does, into reserved space with a final sync, and read with a cold cache. File cache rates:
+written without sync, and read again at once. Whole commands are timed, from start to end of the
+process, with the input cold and cached. Files are in the file system of the current folder (TMPDIR
+names another). The last lines are the check's share of sorts in memory, from the phases of one
+process."""
 import os
 import subprocess
 import sys
@@ -43,7 +39,7 @@ def keys(kind, n):
 
 
 def columns(kind, n):
-    """Those of a table; the last one is the row's number."""
+    """Returns the columns of a table; the last one is the row number."""
     rng = np.random.default_rng(1)
     if kind == "table of two":
         return {"key": rng.integers(0, 2**64, n, dtype="u8"), "row": np.arange(n)}
@@ -54,12 +50,12 @@ def columns(kind, n):
 
 
 TABLES = {"table of two": "key", "table of five": "time,-energy", "compound": "time,-energy"}
-RECORDS = {"records": (100, 10), "strings": (16, 16)}  # bytes, and those of the key
+RECORDS = {"records": (100, 10), "strings": (16, 16)}  # bytes, and bytes of the key
 KEYS = ("u64 uniform", "f64 gaussian", "u64 exponential")
 
 
 def prepare(source, kind, n):
-    """Returns the bytes of a row."""
+    """Writes the input and returns the bytes of a row."""
     with h5py.File(source, "w") as file:
         if kind in RECORDS:
             bytes_of, key = RECORDS[kind]
@@ -88,7 +84,7 @@ def prepare(source, kind, n):
 
 
 def order_of(source, kind):
-    """The permutation that sorts the rows."""
+    """Returns the permutation that sorts the rows."""
     with h5py.File(source) as file:
         if kind in RECORDS:
             key = RECORDS[kind][1]
@@ -137,7 +133,7 @@ def measure(program, kind, n, repetitions, threads):
             note("read", time_read(plain))
             note("cached write", time_write(plain, size, False))
             note("cached read", time_read(plain))
-            os.unlink(plain)  # or it would be brought to the device under what follows
+            os.unlink(plain)  # otherwise its write-back would disturb the following runs
             for count in threads if repetition % 2 == 0 else threads[::-1]:
                 drop(source)
                 note((count, "cold"), time_ours(command, count, result))
@@ -160,9 +156,8 @@ def measure(program, kind, n, repetitions, threads):
 
 
 def measure_check(program, kind, n, repetitions, threads):
-    """In memory: what looks at the order and the rows alone takes, of all phases of the same
-    process. Keys are also hashed as they are
-    read and sorted, which is part of those phases."""
+    """Prints the share of all phases that checks of order and rows take in memory, from the same
+    process. Keys are also hashed while they are read and sorted, which counts as those phases."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", ".")) as folder:
         source, result, results = (os.path.join(folder, name) for name in ("a.h5", "s.h5", "r.h5"))
         prepare(source, kind, n)
@@ -176,7 +171,7 @@ def measure_check(program, kind, n, repetitions, threads):
                     phases = next(iter(file.values()))["phases"]
                     seconds, names = phases["seconds"][()], phases["phase"][()]
                     shares.append((seconds[names == b"verify"].sum(), seconds.sum()))
-                os.unlink(results)  # or the next one is taken to be done
+                os.unlink(results)  # otherwise the next run would skip its point
             verify, all_phases = np.median([share[0]
                                             for share in shares]), np.median([share[1]
                                                                               for share in shares])

@@ -1,6 +1,6 @@
-// Distributed sorts of keys side by side: ours as `tessera sort` does it, psort and HykSort of
-// CombBLAS, which get their keys as vectors. `most` is the largest share of a rank by the mean one:
-// ours are equal to the key.
+// Distributed sorts of keys: Tessera as in `tessera sort`, psort and HykSort of CombBLAS, which
+// receive their keys as vectors. `most` is the largest share of a rank relative to the mean;
+// Tessera's are equal to the key.
 //   bench_sort_mpi [--quick] [--n keys-a-rank] [--inputs a,b]
 
 #include <fmt/format.h>
@@ -39,7 +39,8 @@ struct Ours {
   }
 };
 
-/// The largest share by the mean one, of keys that are those of the input in order.
+/// Returns the largest share relative to the mean, after checking that the keys are those of the
+/// input, in order.
 double checked(const mpi::Communicator& comm, std::span<const std::uint64_t> keys,
                const Keys& input, const std::string& who) {
   const auto seen = sort::inspect(keys, sort::Order::ascending, 1);

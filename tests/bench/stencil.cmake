@@ -1,9 +1,10 @@
-# Peers: the box filter of OpenCV (libopencv-imgproc-dev) and of Halide 14 (libhalide14-0-dev), where installed.
+# Peers: the box filters of OpenCV (libopencv-imgproc-dev) and Halide 14 (libhalide14-0-dev), if
+# installed.
 add_executable(bench_stencil stencil.cpp)
 target_link_libraries(bench_stencil PRIVATE tessera_flags tessera_kernels CLI11::CLI11 OpenMP::OpenMP_CXX)
 target_include_directories(bench_stencil PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 
-# By its parts: Debian's package configuration wants every module installed.
+# Individual libraries: Debian's package configuration requires every module.
 find_path(TESSERA_OPENCV_INCLUDE NAMES opencv2/imgproc.hpp PATH_SUFFIXES opencv4)
 find_library(TESSERA_OPENCV_IMGPROC NAMES opencv_imgproc)
 find_library(TESSERA_OPENCV_CORE NAMES opencv_core)

@@ -1,5 +1,5 @@
-// Stencils side by side with one sweep over memory (read once, written once past the caches) and
-// with other libraries. bash tests/bench.sh stencil [--quick] [--only 2d|3d|box]
+// Comparison of stencils with one sweep over memory (one read, one streaming store) and with other
+// libraries. bash tests/bench.sh stencil [--quick] [--only 2d|3d|box]
 
 #include <emmintrin.h>
 #include <fmt/format.h>
@@ -30,8 +30,8 @@ struct Options {
   std::string only;
 };
 
-/// out[0:bytes] = in[0:bytes], each thread its part, stores past the caches: the roofline of one
-/// sweep.
+/// Copies out[0:bytes] = in[0:bytes] with streaming stores, each thread its part: the roofline of
+/// one sweep.
 void copy_through(const void* in, void* out, index_t bytes, int threads) {
   machine::on_each_thread(threads, [&](int thread, int team) {
     const index_t vectors = bytes / 64;
@@ -50,8 +50,7 @@ void copy_through(const void* in, void* out, index_t bytes, int threads) {
   });
 }
 
-/// The loop of the textbooks, for the compiler to vectorise: heat in two dimensions, clamped ghosts
-/// left as they are.
+/// Textbook loop for the compiler to vectorise: heat in two dimensions, clamped ghosts unchanged.
 template <class T>
 __attribute__((target_clones("avx512f", "avx2", "default"))) void textbook_rows(
     const T* in, T* out, index_t stride_z, index_t stride_y, index_t rows, index_t n, T centre) {
@@ -115,7 +114,7 @@ struct Row {
 void report(const std::string& title, double points, const std::vector<Row>& rows, int repetitions,
             double budget) {
   std::vector<Candidate> candidates;
-  // Idle threads of another library spin for a while, on the processors of the next candidate's.
+  // Idle threads of another library spin for a while on the next candidate's processors.
   const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
   for (const Row& row : rows) candidates.push_back({row.candidate.name, row.candidate.run, pause});
   const auto times = interleaved(candidates, repetitions, budget);

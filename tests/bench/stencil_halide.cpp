@@ -9,7 +9,7 @@
 namespace tessera::bench {
 namespace {
 
-/// The mean of size x size points, edges clamped, separable, scheduled by the auto-scheduler of
+/// Mean of size x size points, edges clamped, separable, scheduled by the auto-scheduler of
 /// Mullapudi et al. 2016.
 struct Blur {
   Halide::ImageParam in{Halide::Float(32), 2};
@@ -39,7 +39,7 @@ struct Blur {
 }  // namespace
 
 std::function<void()> halide_box(const float* in, float* out, int n, int size, int threads) {
-  // The pool of Halide's threads is made once: it takes its size from the environment.
+  // Halide creates its thread pool once, with the size from the environment.
   setenv("HL_NUM_THREADS", fmt::format("{}", threads).c_str(), 1);
   const auto blur = std::make_shared<Blur>(n, size, threads);
   return [=] {

@@ -12,7 +12,8 @@ else()
   message(STATUS "bench_transpose needs OpenBLAS and Eigen: apt-get install libopenblas-openmp-dev libeigen3-dev")
 endif()
 
-# Distributed peers: pdtran of ScaLAPACK and FFTW-MPI (Debian: libscalapack-openmpi-dev, libfftw3-mpi-dev).
+# Distributed peers: pdtran of ScaLAPACK and FFTW-MPI (Debian: libscalapack-openmpi-dev,
+# libfftw3-mpi-dev).
 find_library(TESSERA_SCALAPACK scalapack-openmpi)
 find_library(TESSERA_FFTW_MPI fftw3_mpi)
 find_library(TESSERA_FFTW fftw3)

@@ -1,6 +1,5 @@
-// Transposes side by side: ours, memcpy, a non-temporal copy, OpenBLAS omatcopy, Eigen. Bytes are
-// counted as read once plus written once for everyone. OpenBLAS and Eigen transpose with one thread
-// whatever they are given.
+// Comparison of transposes: Tessera, memcpy, a streaming copy, OpenBLAS omatcopy, Eigen. Bytes
+// count one read plus one write for all. OpenBLAS and Eigen transpose with one thread in any case.
 
 #include <cblas.h>
 #include <fmt/format.h>
@@ -40,7 +39,7 @@ void omatcopy(index_t m, index_t n, const double* a, double* b) {
                   b, narrow<int>(m));
 }
 
-/// piece(to, from, bytes) for each thread's share, in multiples of a page.
+/// Calls piece(to, from, bytes) for each thread's share, a multiple of a page.
 template <class Copy>
 void copy_by_threads(int threads, std::byte* to, const std::byte* from, index_t bytes,
                      const Copy& piece) {
@@ -51,7 +50,7 @@ void copy_by_threads(int threads, std::byte* to, const std::byte* from, index_t 
   });
 }
 
-/// Whether every element is where it belongs.
+/// Returns whether b is the transpose of a.
 template <class T>
 bool is_transpose(const T* a, const T* b, const Shape& s) {
   std::atomic<bool> right = true;
@@ -72,7 +71,7 @@ constexpr index_t largest = index_t{8192} * 8192;  // elements
 struct Bench {
   std::vector<int> teams{1, 2};
   std::vector<Shape> shapes;
-  double budget = 0;  ///< seconds a row
+  double budget = 0;  ///< seconds per row
   machine::Buffer<std::byte> a, b;
   Table table{{"shape", "type", "threads", "memcpy", "NT copy", "OpenBLAS", "Eigen", "tessera",
                "in place", "/memcpy", "/NT copy", "/OpenBLAS", "/Eigen", "in place/out"}};
@@ -153,7 +152,7 @@ void rows_of(Bench& bench) {
   }
 }
 
-/// "100x100000", of at most `largest` elements.
+/// Parses "100x100000", at most `largest` elements.
 std::optional<Shape> parse_shape(const std::string& text) {
   Shape s{};
   char rest = 0;

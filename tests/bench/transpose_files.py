@@ -1,11 +1,9 @@
 """transpose_files.py TESSERA [--quick]: transposing out of core against the file system's own
 rates.
 
-A dataset four times the memory allowed is transposed from file to file; beside it the same bytes
-are written and read in large
-pieces, synchronised to the device as the product does it. Files lie in the current folder's file
-system (TMPDIR names another).
-"""
+A dataset of four times the allowed memory is transposed from file to file; the reference is writing
+and reading the same bytes in large pieces, synced to the device as the product does. Files are in
+the file system of the current folder (TMPDIR names another)."""
 import os
 import subprocess
 import sys
@@ -21,7 +19,7 @@ from file_rates import PIECE, drop, time_read, time_write
 def time_ours(program, source, result, limit):
     drop(source)
     if os.path.exists(result):
-        os.unlink(result)  # as of the plain file: that takes its time too
+        os.unlink(result)  # untimed, as for the plain file
     began = time.monotonic()
     subprocess.run([program, "transpose", "--in", f"{source}:/A", "--out", f"{result}:/A",
                     "--memory", str(limit)],

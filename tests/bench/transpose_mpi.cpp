@@ -1,7 +1,6 @@
-// Distributed transposes of a square f64 matrix side by side: ours from row blocks to row blocks as
-// the command does it, pdtran of ScaLAPACK at several block sizes on the most square grid, FFTW's
-// MPI transpose planned by measuring. Bytes are counted as read once plus written once for
-// everyone.
+// Distributed transposes of a square f64 matrix: Tessera from row blocks to row blocks as in the
+// command, pdtran of ScaLAPACK at several block sizes on the most square grid, FFTW's MPI transpose
+// with a measured plan. Bytes count one read plus one write for all.
 
 #include <fftw3-mpi.h>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 #include <mpi.h>
 
-// What psort takes for granted.
+// Headers that psort requires but does not include.
 #include <climits>
 #include <cmath>
 #include <functional>
@@ -14,7 +14,7 @@
 namespace tessera::bench {
 namespace {
 
-/// Keeps the sizes of the parts; none may be empty.
+/// Keeps the sizes of the parts. Precondition: no part is empty.
 void psort(std::vector<std::uint64_t>& keys) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

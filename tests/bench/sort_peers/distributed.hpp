@@ -1,5 +1,5 @@
 #pragma once
-// Distributed sorts of others, on MPI_COMM_WORLD: the keys of all ranks, together in order.
+// Distributed sorts of other libraries on MPI_COMM_WORLD: sort the keys of all ranks globally.
 
 #include <cstdint>
 #include <string>

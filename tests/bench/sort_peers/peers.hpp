@@ -1,5 +1,6 @@
 #pragma once
-// Other people's sorts behind one signature; each in its own file, built when its package is there.
+// Sorts of other libraries with one signature; each in its own file, built if its package is
+// installed.
 
 #include <cstdint>
 #include <cstring>
@@ -8,13 +9,13 @@
 
 namespace tessera::bench {
 
-/// A 16-byte record; peers order it by the key alone.
+/// 16-byte record; peers order it by the key only.
 struct KeyValue {
   std::uint64_t key, value;
   friend bool operator<(const KeyValue& a, const KeyValue& b) { return a.key < b.key; }
 };
 
-/// The record of sorting contests: 100 bytes, the first ten are the key.
+/// Record of sort benchmarks: 100 bytes, of which the first ten are the key.
 struct Record {
   unsigned char bytes[100];
   friend bool operator<(const Record& a, const Record& b) {
@@ -25,7 +26,7 @@ struct Record {
 template <class T>
 using SortFunction = void (*)(T* data, std::size_t n, int threads);
 
-/// nullptr where a peer does not serve a type.
+/// nullptr: the peer does not support the type.
 struct Peer {
   std::string_view name;
   bool parallel = false;
@@ -53,7 +54,7 @@ constexpr Peer peer_of_all(std::string_view name, bool parallel) {
           Sort<float>::run};
 }
 
-/// All that were found, from the generated list.
+/// Returns the installed peers, from the generated list.
 [[nodiscard]] std::vector<Peer> peers();
 
 }  // namespace tessera::bench

@@ -11,8 +11,8 @@ void vqsort(T* data, std::size_t n, int) {
   sorter(data, n, hwy::SortAscending());
 }
 void vqsort_pairs(KeyValue* data, std::size_t n, int threads) {
-  static_assert(sizeof(KeyValue) ==
-                sizeof(hwy::K64V64));  // value below key there: the copy below swaps them
+  static_assert(sizeof(KeyValue) == sizeof(hwy::K64V64));  // hwy stores the value before the key:
+                                                           // the copy below swaps them
   auto* pairs = reinterpret_cast<hwy::K64V64*>(data);
   vqsort(pairs, n, threads);
 }
