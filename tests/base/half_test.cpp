@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-/// Every half is itself, and what lies between two neighbours goes to the nearer one, ties to even.
+/// Every half converts to itself, and values between two neighbours round to nearest, ties to even.
 TEST(Half, RoundsToTheNearest) {
   for (unsigned bits = 0; bits < 0x7c00U; ++bits) {
     const auto low = half_value(static_cast<std::uint16_t>(bits)),
@@ -33,7 +33,7 @@ TEST(Half, KnowsItsValues) {
   EXPECT_EQ(half_value(0x7bff), 65504);
 }
 
-/// Not first to a float and then to a half.
+/// Doubles round once, not first to a float and then to a half.
 TEST(Half, RoundsDoublesOnce) {
   for (unsigned bits = 0; bits + 1 < 0x7c00U; ++bits) {
     const double low = half_value(static_cast<std::uint16_t>(bits)),

@@ -1,6 +1,7 @@
-# Installs the build into a prefix of its own, builds an outside program against it by find_package and by pkg-config,
-# and runs each on 3 ranks.
-#   cmake -DBUILD= -DSCRATCH= -DSOURCE= -DCXX= -DFLAGS= -DLIBDIR= -DGENERATOR= -DLAUNCH=<mpirun with flags> -P install_test.cmake
+# Installs the build into a separate prefix, builds an external program against it by find_package
+# and by pkg-config, and runs each on 3 ranks.
+#   cmake -DBUILD= -DSCRATCH= -DSOURCE= -DCXX= -DFLAGS= -DLIBDIR= -DGENERATOR=
+#         -DLAUNCH=<mpirun with flags> -P install_test.cmake
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -33,7 +34,7 @@ foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.t
   endif()
 endforeach()
 
-# The laboratory is the program's: neither its headers nor a symbol of it are installed.
+# The laboratory belongs to the program: neither its headers nor its library are installed.
 file(GLOB laboratory ${prefix}/include/tessera/lab ${prefix}/${LIBDIR}/libtessera_lab*)
 if(laboratory)
   message(FATAL_ERROR "${laboratory} was installed")

@@ -1,5 +1,5 @@
-// A program outside the tree: two matrices on the ranks, their product through the C++ API, and
-// what it must be.
+// External program: distributes two matrices, multiplies them through the C++ API and checks the
+// product.
 //   a(i, p) = i + p, b(p, j) = p - j: c(i, j) is a sum of squares and products, exact in doubles.
 
 #include <cstdio>

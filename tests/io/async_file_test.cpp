@@ -1,4 +1,4 @@
-// Requests for files, beside the one who asks.
+// Asynchronous file requests.
 
 #include "io/async_file.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 using Ticket = FileQueue::Ticket;
 
-/// Closed until somebody opens it: what waits for it has begun and does not end.
+/// Blocks passing threads until it is opened: keeps a started request unfinished.
 class Gate {
  public:
   void open() { promise_.set_value(); }
@@ -37,7 +37,7 @@ bool is_ready(const Ticket& ticket) {
   return ticket.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
-/// The code of the Error that it throws; ok where it throws none.
+/// Returns the code of the Error that `call` throws; ok if it throws none.
 template <class Call>
 ExitCode code_of(const Call& call) {
   try {

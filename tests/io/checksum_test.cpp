@@ -73,7 +73,8 @@ TEST(Checksum, OfBytesTellsOfEachByteAndItsPlace) {
   for (std::size_t i = 0; i < data.size(); ++i) {
     data[i] ^= std::byte{128};
     EXPECT_NE(checksum(data, 1, 7), whole) << i;
-    data[(i + 512) % data.size()] ^= std::byte{128};  // two signs, in the same place of two blocks
+    data[(i + 512) % data.size()] ^= std::byte{128};  // two signs, at the same position of two
+                                                      // blocks
     EXPECT_NE(checksum(data, 1, 7), whole) << i;
     data[(i + 512) % data.size()] ^= std::byte{128};
     data[i] ^= std::byte{128};
@@ -135,7 +136,7 @@ TEST(Checksum, IsTheSameOnEveryInstructionSet) {
 #undef EXPECT_SAME
 }
 
-/// Of more bytes than are read at once; nothing of them was ever written, they are the dataset's
+/// The dataset exceeds the size of one read; nothing of it was written, so that it reads as its
 /// fill value.
 TEST(CheckFile, SumsUpLargeDatasetsPieceByPiece) {
   constexpr index_t row = 65 << 20, at_once = 1 << 20;

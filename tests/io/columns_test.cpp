@@ -16,7 +16,7 @@
 namespace tessera::io {
 namespace {
 
-/// A file of its own, with a table of three columns beside a few things that are no columns.
+/// Temporary file with a table of three columns and several objects that are not columns.
 class Columns : public testing::Test {
  protected:
   Columns()
@@ -87,7 +87,7 @@ TEST_F(Columns, AreReadInPartsAndConverted) {
   read_numbers(file_, table.columns[0], {10, 11}, Element::f64,
                reinterpret_cast<std::byte*>(real.data()));
   EXPECT_EQ(real, (std::vector<double>{7, 77}));
-  read_numbers(file_, table.columns[2], {4, 4}, Element::f64, nullptr);  // nothing of it
+  read_numbers(file_, table.columns[2], {4, 4}, Element::f64, nullptr);  // an empty range
 }
 
 TEST_F(Columns, AreRefusedWhereTheElementCannotHoldANumber) {
@@ -99,7 +99,7 @@ TEST_F(Columns, AreRefusedWhereTheElementCannotHoldANumber) {
     H5LTmake_dataset(file, "fractions", 1, &six, H5T_NATIVE_DOUBLE, real);
     H5LTmake_dataset(file, "large", 1, &two, H5T_NATIVE_UINT64, large);
   }
-  const Column small = inspect_table(name("/table")).columns[0];  // from -3 on
+  const Column small = inspect_table(name("/table")).columns[0];  // minimum -3
   const Column real = inspect_table(name("/fractions")).columns.front();
   const Column large = inspect_table(name("/large")).columns.front();
   std::vector<std::byte> got(11 * 8), whole(11 * 8);
@@ -120,9 +120,9 @@ TEST_F(Columns, AreRefusedWhereTheElementCannotHoldANumber) {
   EXPECT_NO_THROW(read(real, {5, 6}, Element::i32));
   EXPECT_THROW(read(real, {3, 4}, Element::f32), Error);  // 1e300
   EXPECT_NO_THROW(read(real, {0, 3}, Element::f32));      // floats round
-  EXPECT_NO_THROW(read(real, {4, 6}, Element::f32));      // and infinity is infinity
+  EXPECT_NO_THROW(read(real, {4, 6}, Element::f32));      // infinity is representable
   EXPECT_NO_THROW(read(large, {0, 1}, Element::f64));
-  EXPECT_THROW(read(large, {0, 2}, Element::f64), Error);  // integers do not
+  EXPECT_THROW(read(large, {0, 2}, Element::f64), Error);  // integers must be exact
   std::uint8_t byte = 0;
   const layout::Range one[] = {{1, 2}};
   EXPECT_THROW(read_slab(name("/large"), one, {H5T_NATIVE_UINT8, &byte, 1, 1}), Error);
@@ -136,7 +136,7 @@ TEST_F(Columns, AreReadAsTheyAreStored) {
   EXPECT_GT(H5Tequal(stored_type(name("/table/big")), H5T_STD_I32BE), 0);
 }
 
-/// A key by itself out of rows as they are stored, and as it is read.
+/// Compares a key extracted from stored rows with the key as read.
 void expect_key_as_read(const std::string& file, const Column& column,
                         std::optional<Element> number, layout::Range bytes) {
   const StoredKey key(file, column, number, bytes);
@@ -192,7 +192,7 @@ TEST_F(Columns, GiveTheKeysOfMoreRowsThanAreConvertedAtOnce) {
   }
 }
 
-/// Rows that are read one by one, because two of them take more than is read at once.
+/// Two rows exceed the size of one read, so rows are read one by one.
 TEST_F(Columns, GiveBytesOfLongRows) {
   constexpr hsize_t shape[2] = {3, 9 << 20}, start[2] = {0, 5}, count[2] = {3, 4};
   const unsigned char want[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
@@ -226,7 +226,7 @@ TEST_F(Columns, GiveKeysOutOfCompoundsAndStringsHoweverTheyEnd) {
       type(H5Tcreate(H5T_COMPOUND, sizeof(Row)), H5Tclose),
       space(H5Screate_simple(1, shape, nullptr), H5Sclose),
       square(H5Screate_simple(2, shape, nullptr), H5Sclose);
-  H5Tset_size(text, 6);  // ends with a zero; what is behind that is no part of it
+  H5Tset_size(text, 6);  // null-terminated; bytes after the zero are ignored
   H5Tinsert(type, "small", offsetof(Row, small), H5T_NATIVE_SHORT);
   H5Tinsert(type, "text", offsetof(Row, text), text);
   H5Tinsert(type, "pair", offsetof(Row, pair), two);
@@ -267,7 +267,7 @@ TEST_F(Columns, OfSeveralDatasetsAreReadWithoutTheLibrary) {
   EXPECT_EQ(got, want);
   EXPECT_EQ(seen, (std::vector<layout::Range>{{2, 6}, {6, 8}}));
   EXPECT_TRUE(PlainRows::of(file_, table.columns[2], Element::f64));
-  EXPECT_FALSE(PlainRows::of(file_, table.columns[1], Element::i32));  // as other numbers
+  EXPECT_FALSE(PlainRows::of(file_, table.columns[1], Element::i32));  // conversion is required
 }
 
 TEST_F(Columns, HaveTheNarrowestElementThatHoldsThem) {

@@ -1,11 +1,10 @@
-"""2,000 random conversions of numbers as they are read: numpy's astype, or exact arithmetic where
-numpy has no such type.
+"""2,000 random conversions of numbers on reading, compared with numpy's astype or, for types
+unknown to numpy, exact arithmetic.
 
 Numpy's integers and floats in both byte orders, x87's 80 bits, IEEE's 128, bfloat16, formats with a
-random number of bits at random places, integers with padding, complex numbers; datasets of one to
-four dimensions, in chunks or not, alone or as the source of a virtual one. TESSERA_TEST_SEED=n
-draws others.
-"""
+random number of bits at random positions, integers with padding, complex numbers; datasets of one
+to four dimensions, chunked or contiguous, alone or as the source of a virtual one.
+TESSERA_TEST_SEED=n selects other cases."""
 import os
 import random
 import shutil
@@ -31,7 +30,8 @@ X87 = numpy.dtype("g").itemsize == 16 and numpy.finfo("g").nmant == 63
 
 
 class Case:
-    """A dataset, the elements it has to become, and those that it may not hold for that."""
+    """A dataset, the elements it must convert to, and the values that may prevent the conversion.
+    """
 
     def __init__(self, name, stored, target, values, expected, kind=""):
         self.name, self.stored, self.target = name, stored, target
@@ -43,7 +43,7 @@ class Case:
 
 
 def draw_numpy(rng, generator, dtype, n):
-    """Any bits; magnitudes of f32's and f16's ends; ties; integers near powers of two."""
+    """Any bits; values near f32's and f16's limits; ties; integers near powers of two."""
     if dtype.kind in "iu":
         values = generator.integers(0, 2**63, n, dtype="u8").astype("u8") >> generator.integers(
             0, 64, n).astype("u8")
@@ -70,7 +70,7 @@ def draw_numpy(rng, generator, dtype, n):
             -3.4028235e38, 65519.9
         ])
         values = numpy.where(generator.random(n) < 0.1, generator.choice(special, n), values)
-        values[numpy.isnan(values)] = numpy.nan  # quiet: numpy's halves keep what is not
+        values[numpy.isnan(values)] = numpy.nan  # quiet: numpy's halves keep signalling NaNs
         payload = numpy.isnan(values)
         bits = values.view("u8")
         bits[payload] |= generator.integers(0, 2**51, payload.sum(), dtype="u8")
@@ -85,7 +85,7 @@ def draw_numpy(rng, generator, dtype, n):
 
 
 def held(values, target):
-    """Which of numpy's values the target takes, as they are or, of floats, rounded."""
+    """Returns which of numpy's values the target represents, exactly or, for floats, rounded."""
     with numpy.errstate(all="ignore"):
         there = values.astype(target)
         if target.kind == "f" and values.dtype.kind == "f":
@@ -105,7 +105,7 @@ class Conversions(unittest.TestCase):
         self.rng, self.generator = random.Random(SEED), numpy.random.default_rng(SEED)
 
     def read(self, path, requests):
-        """[elements' bytes or words of refusal] of [(dataset, element)]."""
+        """Returns [bytes of the elements or the error message] for [(dataset, element)]."""
         lines = "".join(f"{name} {element}\n" for name, element in requests)
         done = subprocess.run([READER, path], input=lines.encode(), capture_output=True, check=True)
         answers, at = [], 0
@@ -126,7 +126,8 @@ class Conversions(unittest.TestCase):
         return tuple(self.rng.randint(1, {1: 200, 2: 14, 3: 6, 4: 4}[rank]) for _ in range(rank))
 
     def store(self, file, case, type_id, data):
-        """In chunks or not, alone or as the source of a virtual dataset of another type."""
+        """Writes the case chunked or contiguous, alone or as the source of a virtual dataset of
+        another type."""
         shape = case.values.shape
         creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         if self.rng.random() < 0.5:
@@ -189,7 +190,7 @@ class Conversions(unittest.TestCase):
         return case
 
     def padded_case(self, file, number):
-        """Integers of fewer bits than their bytes have, not at the lowest place."""
+        """Integers with fewer bits than their bytes have, at a nonzero bit offset."""
         size, big, signed = self.rng.choice(
             (2, 3, 4, 8)), self.rng.random() < 0.5, self.rng.random() < 0.5
         precision = self.rng.randint(2, min(53, 8 * size - 1))
@@ -255,7 +256,8 @@ class Conversions(unittest.TestCase):
                                  f"{case.told()}: element {i}, {case.values.ravel()[i]!r}")
 
     def test_what_a_type_does_not_hold_is_named_with_its_place(self):
-        """One number among many: in the middle, at the ends, of every kind of storage."""
+        """A single unrepresentable number: in the middle, at the ends, for every kind of storage.
+        """
         path, wanted = os.path.join(self.folder, "x.h5"), []
         kinds = ((">f8", "f32", -1e39, "-1e+39"), ("<f8", "f32", 3.5e38, "3.5e+38"),
                  ("<f4", "f16", 65520, "65520"), ("<i8", "f64", 2**53 + 1, "9007199254740993"),

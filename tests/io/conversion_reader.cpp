@@ -1,6 +1,6 @@
-// Reads datasets as numbers of other types. Standard input: lines "path element" of datasets of the
-// file that is named; standard output: for each a line "held BYTES" and so many bytes, its
-// elements, or a line "refused WORDS".
+// Reads datasets as numbers of other types. Input: lines "path element" for datasets of the named
+// file. Output for each: a line "held BYTES" followed by the elements' bytes, or a line "refused
+// WORDS".
 
 #include <iostream>
 #include <span>

@@ -11,7 +11,8 @@
 namespace tessera::io {
 namespace {
 
-/// Numbers converted by HDF5 in a buffer of their own, with or without a list of ours.
+/// Returns numbers converted by HDF5 in a separate buffer, with or without a transfer property list
+/// of Tessera.
 template <class To, class From>
 std::vector<To> converted(hid_t from, hid_t to, const std::vector<From>& numbers, hid_t list) {
   quiet_errors();
@@ -50,13 +51,13 @@ TEST(Conversion, OfOursRefusesThem) {
     EXPECT_TRUE(transfer.refused(result, "data")) << number;
     EXPECT_THROW(transfer.check(result, H5T_NATIVE_FLOAT, "data"), Error);
   }
-  const Transfer transfer;  // rounds to the largest, whatever the byte order
+  const Transfer transfer;  // rounds to the largest number in either byte order
   EXPECT_EQ((converted<float>(H5T_NATIVE_DOUBLE, H5T_NATIVE_FLOAT,
                               std::vector<double>{3.402823517e38}, transfer)),
             std::vector<float>{std::numeric_limits<float>::max()});
 }
 
-/// F_floating of the VAX manuals: 16-bit words, the highest first, little-endian each; no
+/// F_floating of the VAX manuals: 16-bit words, most significant first, each little-endian; no
 /// infinities, no subnormals.
 TEST(Conversion, KnowsVaxFloats) {
   using Word = std::array<std::uint8_t, 4>;

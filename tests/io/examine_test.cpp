@@ -19,10 +19,11 @@ TEST(Allowance, GrowsWithWhatAStepReadsAndEnds) {
   EXPECT_EQ(allowance_of(0).memory_bytes, 4096 * mebi);
   EXPECT_EQ(allowance_of(1600 * mebi).seconds, 110);
   EXPECT_EQ(allowance_of(1600 * mebi).memory_bytes, (4096 + 4 * 1600) * mebi);
-  EXPECT_LT(allowance_of(index_t{1} << 60).seconds, 1100);  // what a damaged file can claim
+  EXPECT_LT(allowance_of(index_t{1} << 60).seconds, 1100);  // a size that a damaged file may
+                                                            // declare
 }
 
-/// What is told of a chunked dataset of bytes, of which nothing is stored.
+/// Description of a chunked dataset of bytes without stored data.
 class Claims {
  public:
   Claims(const std::vector<hsize_t>& shape, const std::vector<hsize_t>& chunk) {
@@ -57,7 +58,7 @@ TEST(BytesToRead, AreThoseOfChunksAndValues) {
 
 TEST(BytesToRead, AreNoMoreThanAFileCanHold) {
   const Claims vast({index_t{1} << 40, 1 << 20}, {1 << 11, 1 << 20});
-  EXPECT_LT(vast.to_read(2, 16), 64 * mebi);  // of a file of some KiB
+  EXPECT_LT(vast.to_read(2, 16), 64 * mebi);  // for a file of a few KiB
   EXPECT_LT(vast.to_read(index_t{1} << 62, index_t{1} << 62), 64 * mebi);
 }
 

@@ -1,5 +1,5 @@
-"""Float formats by their fields, and what their bytes mean: exact arithmetic, nothing of the
-product's."""
+"""Float formats by their fields, and the exact values of their bytes, independent of the product.
+"""
 import fractions
 
 import h5py
@@ -8,7 +8,7 @@ FLOATS = {"f16": "<f2", "f32": "<f4", "f64": "<f8"}
 
 
 class Form:
-    """A float format by its fields; positions count from the lowest bit."""
+    """Float format by its fields; positions count from the lowest bit."""
 
     def __init__(self, size, sign, exponent, exponent_bits, mantissa, mantissa_bits, bias,
                  norm=h5py.h5t.NORM_IMPLIED, big=False):
@@ -17,7 +17,7 @@ class Form:
         self.mantissa, self.mantissa_bits, self.norm = mantissa, mantissa_bits, norm
 
     def type(self):
-        """HDF5's; its setters want fields inside of the precision that there is."""
+        """Returns the HDF5 type; its setters require fields within the current precision."""
         made = h5py.h5t.IEEE_F64LE.copy()
         if self.size > 8:
             made.set_size(self.size)
@@ -33,7 +33,7 @@ class Form:
         return made
 
     def value(self, word):
-        """(negative, Fraction or "inf" or "nan")"""
+        """Returns (negative, Fraction or "inf" or "nan")."""
         exponent = word >> self.exponent & (1 << self.exponent_bits) - 1
         mantissa = word >> self.mantissa & (1 << self.mantissa_bits) - 1
         implied = self.norm == h5py.h5t.NORM_IMPLIED
@@ -47,8 +47,8 @@ class Form:
         return negative, fractions.Fraction(mantissa) * fractions.Fraction(2)**power
 
     def converted(self, word, target):
-        """The bits in a format of numpy's; None where they would be infinite, or are those of a
-        signalling NaN that keeps its width: it is copied, and not made quiet."""
+        """Returns the bits in a format of numpy; None if infinite, or for a signalling NaN of
+        unchanged width, which is copied rather than made quiet."""
         negative, value = self.value(word)
         if value != "nan":
             return rounded(negative, value, target)
@@ -65,7 +65,8 @@ class Form:
         return word.to_bytes(self.size, "big" if self.big else "little")
 
     def draw(self, rng):
-        """Bits of any value, or of one where f64, f32 or f16 end, tie or become subnormal."""
+        """Returns random bits, or a value near the limits, ties or subnormals of f64, f32 or f16.
+        """
         word = rng.getrandbits(8 * self.size)
         if rng.random() < 0.75:
             near = rng.choice((0, 1, -1, 0, 127, 128, -126, -127, -149, -150, 15, 16, -14, -25,
@@ -74,7 +75,7 @@ class Form:
                            (1 << self.exponent_bits) - 1)
             word &= ~(((1 << self.exponent_bits) - 1) << self.exponent)
             word |= exponent << self.exponent
-        if rng.random() < 0.6:  # few bits: ties and what is exact
+        if rng.random() < 0.6:  # few significant bits: ties and exact values
             kept, whole = rng.randint(0, self.mantissa_bits), (1 << self.mantissa_bits) - 1
             bits = rng.choice((0, whole)) if rng.random() < 0.5 else word >> self.mantissa & whole
             bits = bits >> (self.mantissa_bits - kept) << (self.mantissa_bits - kept)
@@ -90,7 +91,7 @@ def ieee(size, exponent_bits, mantissa_bits, big):
 
 
 def random_form(rng):
-    """The three fields in any order, with gaps."""
+    """Returns a random format: the three fields in any order, with gaps."""
     size, big = rng.choice((1, 2, 2, 3, 4, 5, 6, 8, 10, 12, 16)), rng.random() < 0.5
     exponent_bits = rng.randint(2, min(11, 8 * size - 4))
     mantissa_bits = rng.randint(2, min(110, 8 * size - 1 - exponent_bits))
@@ -108,7 +109,7 @@ def random_form(rng):
 
 
 def rounded(negative, value, target):
-    """The bits of a value in a format of numpy's, to nearest, ties to even; None where it would be
+    """Rounds a value to a format of numpy, to nearest, ties to even; None if the result is
     infinite."""
     mantissa_bits, bias = {"f16": (10, 15), "f32": (23, 127), "f64": (52, 1023)}[target]
     size = 8 * int(FLOATS[target][2])
@@ -122,6 +123,6 @@ def rounded(negative, value, target):
         top -= 1
     unit = max(top, 1 - bias) - mantissa_bits
     scaled = value / fractions.Fraction(2)**unit
-    digits = round(scaled)  # to even
+    digits = round(scaled)  # ties to even
     bits = digits + (max(top, 1 - bias) - (1 - bias) << mantissa_bits)
     return None if bits >= infinity else sign | bits

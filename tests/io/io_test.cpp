@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that all ranks share and that goes when the test ends.
+/// Folder shared by all ranks and removed at the end of the test.
 class Folder {
  public:
   Folder() {
@@ -47,7 +47,7 @@ class Folder {
   std::string path_;
 };
 
-/// The positions in an array of the elements of a slab of it.
+/// Returns the positions of a slab's elements in the array.
 std::vector<double> positions(const std::vector<index_t>& shape,
                               const std::vector<layout::Range>& slab) {
   std::vector<double> result{0};
@@ -114,14 +114,14 @@ TEST(ReadSlab, KeepsTheStoredTypeAndTakesAnyDimension) {
   const Handle stored = stored_type(name);
   std::vector<std::uint8_t> raw(2 * 2 * 3 * 2);
   read_slab(name, slab, {stored, raw.data(), 2, 3});
-  std::vector<std::int32_t> wide(2 * 2 * 4, -1);  // rows of 4, of which 3 are read
+  std::vector<std::int32_t> wide(2 * 2 * 4, -1);  // leading dimension 4, of which 3 are read
   read_slab(name, slab, {H5T_NATIVE_INT32, wide.data(), 4, 4});
   for (index_t i = 0; i < 2; ++i) {
     for (index_t j = 0; j < 2; ++j) {
       for (index_t k = 0; k < 3; ++k) {
         const index_t want = 300 + ((1 + i) * extents[1] + j) * extents[2] + 2 + k;
         const auto at = static_cast<std::size_t>((i * 2 + j) * 3 + k);
-        EXPECT_EQ(raw[2 * at] * 256 + raw[2 * at + 1], want);  // the file's byte order
+        EXPECT_EQ(raw[2 * at] * 256 + raw[2 * at + 1], want);  // in the file's byte order
         EXPECT_EQ(wide[static_cast<std::size_t>((i * 2 + j) * 4 + k)], want);
       }
       EXPECT_EQ(wide[static_cast<std::size_t>((i * 2 + j) * 4 + 3)], -1);
@@ -272,7 +272,7 @@ TEST(OutputFile, UnpublishedLeavesNothing) {
                          {{"/X", {100, 100}, native_type(Element::f32), {}}},
                          OutputFile::Existing::refuse);
     folder.comm().barrier();
-    EXPECT_EQ(folder.entries().size(), 1u);  // hidden, partial
+    EXPECT_EQ(folder.entries().size(), 1u);  // a hidden partial file
     EXPECT_TRUE(folder.entries()[0].starts_with(".x.h5.partial-"));
     folder.comm().barrier();
   }
@@ -325,7 +325,7 @@ TEST(DatasetName, IsPartedWhereAFileIsOrCouldBe) {
   const auto parse = [&](const std::string& text) {
     return parse_dataset_name(folder.file(text), "a");
   };
-  EXPECT_EQ(parse("x.h5:/PV:/g").path, "/PV:/g");  // neither is there, one has a folder
+  EXPECT_EQ(parse("x.h5:/PV:/g").path, "/PV:/g");  // neither file exists, but one has a folder
   EXPECT_EQ(parse_dataset_name("x.h5:/a:/b:/c", "a").file, "x.h5");
   if (folder.comm().is_root()) fs::create_directories(folder.file("dir:"));
   folder.comm().barrier();

@@ -1,4 +1,4 @@
-// Datasets that are read where the file cache holds them.
+// Datasets read directly from the file cache.
 
 #include "io/mapped.hpp"
 
@@ -16,14 +16,14 @@ using layout::Box;
 
 constexpr index_t rows = 300, cols = 700;
 
-/// How it is stored.
+/// Storage of a dataset.
 struct Form {
   hid_t type = H5T_NATIVE_DOUBLE;
-  hsize_t chunk = 0;       ///< edge; 0: in one piece
-  hsize_t user_block = 0;  ///< bytes before the file's own
+  hsize_t chunk = 0;       ///< edge; 0: contiguous
+  hsize_t user_block = 0;  ///< bytes before the HDF5 data
 };
 
-/// A file with one matrix, element (i, j) of it 1000 i + j, that goes when the test ends.
+/// Temporary file with one matrix, element (i, j) = 1000 i + j, removed at the end of the test.
 class File {
  public:
   explicit File(const Form& form = {})
@@ -105,7 +105,7 @@ TEST(MappedMatrix, SaysThatAFileBecameShorter) {
   const auto matrix = file.map();
   ASSERT_NE(matrix, nullptr);
   fs::resize_file(file.path(), 100'000);
-  matrix->will_bring({{0, rows}, {0, cols}});  // close runs, then far ones: no hint fails
+  matrix->will_bring({{0, rows}, {0, cols}});  // adjacent runs, then distant ones: no hint fails
   matrix->will_bring({{0, rows}, {cols - 7, cols}});
   try {
     matrix->bring({{0, rows}, {0, cols}});

@@ -11,7 +11,7 @@
 namespace tessera::io {
 namespace {
 
-/// The positions in an array of those extents of what a part of it takes, in row-major order.
+/// Returns the positions of a part's elements in an array of the given extents, in row-major order.
 std::vector<index_t> positions(const Ranges& part, const std::vector<index_t>& extents) {
   std::vector<index_t> result{0};
   for (std::size_t d = 0; d < part.size(); ++d) {

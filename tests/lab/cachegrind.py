@@ -1,19 +1,14 @@
-"""The simulated hierarchy against valgrind's cachegrind on the same geometry: misses of data reads
-and writes.
+"""Comparison of the simulated hierarchy with valgrind's cachegrind for the same geometry: misses of
+data reads and writes.
 
-What the tracer does not see is the stack, on which compilers keep what finds no register. With 12
-ways, as first levels have
-them today, that is up to 1.4 % of the misses. Where the rows of a leaf fill a set to the last way
-(8 ways: transposes of 512,
-products of 64), every line of the stack throws out lines that are needed again, and cachegrind sees
-up to 18 % more misses:
-the slow test reads the native program's own trace (valgrind's lackey) and shows that without the
-stack not one miss differs.
-Where the matrices and their packed copies together just fill the last level (products of 184 to
-200), its misses hang on where
-the copies lie: other builds of the same source differ by up to 10 % there, so those sizes say
-nothing of the simulator.
-"""
+The tracer does not see the stack, to which compilers spill registers. With 12 ways, as in current
+first levels, that is up to 1.4 % of the misses. If the rows of a leaf fill a set completely (8
+ways: transposes of 512, products of 64), every stack line evicts lines that are reused, and
+cachegrind counts up to 18 % more misses: the slow test reads the native program's own trace
+(valgrind's lackey) and shows that without the stack the misses are equal. If the matrices and their
+packed copies just fill the last level (products of 184 to 200), its misses depend on the addresses
+of the copies: other builds of the same source differ by up to 10 %, so those sizes do not test the
+simulator."""
 import os
 import shutil
 import subprocess
@@ -26,7 +21,7 @@ import h5py
 LEVELS = ((49152, 12), (1048576, 16))
 LINE = 64
 TOLERANCE = 0.02
-SAME = 0.0002  # which factor of a product is loaded first is the compiler's choice
+SAME = 0.0002  # the compiler chooses which factor of a product it loads first
 SIZES = {"matmul": (128, 144, 152, 256), "transpose": (256, 504, 512, 1024)}
 KERNELS = ("naive", "cache_oblivious")
 EVENTS = ("D1mr", "D1mw", "DLmr", "DLmw")
@@ -35,18 +30,18 @@ HARD = (("matmul", "naive", 64), ("matmul", "cache_oblivious", 64),
         ("matmul", "cache_oblivious", 100),
         ("transpose", "cache_oblivious", 512))
 SLOW = os.environ.get("TESSERA_TEST_SLOW", "") not in ("", "0")
-# One thread, and vectors that every valgrind knows.
+# One thread, and vector instructions that every valgrind supports.
 ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", TESSERA_ISA="baseline")
-ARRAYS = 1 << 24  # the driver's arrays begin at a multiple of it, and end within
+ARRAYS = 1 << 24  # the driver's arrays begin at a multiple of it and end within
 
 
 def is_kernel(function):
-    """Very long names stay as the linker knows them."""
+    """Very long names remain mangled."""
     return ("tessera::" in function or "_ZN7tessera" in function) and "empty_caches" not in function
 
 
 def counts_of(path):
-    """The sums of EVENTS over the kernel's functions: loading the program is not its doing."""
+    """Returns the sums of EVENTS over the kernel's functions, which excludes program loading."""
     sums, wanted, names = [0, 0, 0, 0], False, []
     with open(path) as lines:
         for line in lines:
@@ -61,8 +56,8 @@ def counts_of(path):
 
 
 def counted(workload, kernel, n, folder):
-    """(D1 reads, D1 writes, last-level reads, last-level writes) missed by the kernel in the
-    driver."""
+    """Returns the kernel's misses in the driver: (D1 reads, D1 writes, last-level reads, last-level
+    writes)."""
     (d1, d1_ways), (ll, ll_ways) = LEVELS
     both = []
     for whole in (1, 0):
@@ -78,7 +73,7 @@ def counted(workload, kernel, n, folder):
 
 
 def simulated(workload, kernel, n, folder, levels=LEVELS):
-    """Misses of loads and of stores behind every level."""
+    """Returns the misses of loads and of stores at every level."""
     results = os.path.join(folder, f"{workload}_{kernel}_{n}.h5")
     caches = ",".join(f"{size}:{ways}" for size, ways in levels)
     subprocess.run([os.environ["TESSERA_BIN"], "locality", workload, "--kernel", kernel, "--n",
@@ -93,9 +88,8 @@ def simulated(workload, kernel, n, folder, levels=LEVELS):
 
 
 def native_trace(workload, kernel, n):
-    """(L, S or M, address, bytes) of the driver from the moment its caches are empty: the last of a
-    row of stores of one byte,
-    a line apart."""
+    """Yields (L, S or M, address, bytes) of the driver after it has emptied the caches: after the
+    last of a series of one-byte stores, one line apart."""
     read, write = os.pipe()
     with subprocess.Popen(["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-fd={write}",
                            os.environ["CACHEGRIND_DRIVER"], workload, kernel, str(n), "1"],
@@ -117,8 +111,8 @@ def native_trace(workload, kernel, n):
 
 
 def misses_of(trace, size, ways):
-    """Loads and stores that miss in one set-associative LRU cache; what is changed in place is
-    loaded, as in cachegrind."""
+    """Returns the loads and stores that miss in one set-associative LRU cache; a modify counts as a
+    load, as in cachegrind."""
     sets = size // LINE // ways
     cache, missed = [[] for _ in range(sets)], [0, 0]
     for kind, address, count in trace:

@@ -1,7 +1,6 @@
-// cachegrind_driver WORKLOAD KERNEL N WHOLE: arrays laid out as tessera locality lays them out,
-// caches emptied, then the kernel once, on all of them or, where WHOLE is 0, on one element. What
-// cachegrind counts more in the first case is the elements'. Compiled so that the loads and stores
-// are those of the source.
+// cachegrind_driver WORKLOAD KERNEL N WHOLE: allocates arrays as tessera locality does, empties the
+// caches, then runs the kernel once, on all elements or, for WHOLE = 0, on one. The difference of
+// both counts is due to the elements. Compiled such that loads and stores match the source.
 
 #include <alloca.h>
 
@@ -20,7 +19,7 @@ namespace {
 constexpr index_t page = 4096;
 constexpr index_t emptied_bytes = index_t{8} << 20;  // larger than any cache of the test
 
-/// Arrays one behind the other, each at the start of a page.
+/// Consecutive arrays, each at the start of a page.
 class Place {
  public:
   double* array(index_t count) {
@@ -36,7 +35,7 @@ class Place {
   index_t used_ = 0;
 };
 
-/// Touches every line of a large block: nothing else is in the caches afterwards.
+/// Touches every line of a large block, which evicts everything else.
 void empty_caches() {
   auto* const block = static_cast<volatile char*>(std::malloc(emptied_bytes));
   for (index_t i = 0; i < emptied_bytes; i += 64) block[i] = 1;
@@ -62,8 +61,8 @@ void run_transpose(const std::string& kernel, index_t n, index_t used) {
   if (kernel == "cache_oblivious") transpose::cache_oblivious(a, b, {.threads = 1});
 }
 
-/// Where the stack lies depends on the length of the environment: what follows begins at the same
-/// place of a page.
+/// The stack's address depends on the length of the environment: aligns subsequent frames to the
+/// same offset in a page.
 [[gnu::noinline]] void run_at_page(const std::string& workload, const std::string& kernel,
                                    index_t n, index_t used) {
   auto* const gap = static_cast<volatile char*>(

@@ -1,4 +1,4 @@
-// Traced matmul kernels: what they touch, and what the theory says of the misses.
+// Traced matmul kernels: their accesses, and the theory of their misses.
 
 #include <gtest/gtest.h>
 
@@ -56,8 +56,8 @@ TEST(TracedMatmul, NaiveMissesAsTheFormulasSay) {
 }
 
 TEST(TracedMatmul, CountsWhatTheLeafReallyLoads) {
-  // A step over k loads an element of A for every row and a vector of B for every column of the
-  // register block. The rest is packing.
+  // A step over k loads an element of A per row and a vector of B per vector column of the register
+  // block. The rest is packing.
   const auto& block = matmul::leaf_kernels<double>(machine::isa());
   const index_t lanes = machine::isa() == machine::Isa::avx512 ? 8
                         : machine::isa() == machine::Isa::avx2 ? 4
@@ -65,7 +65,7 @@ TEST(TracedMatmul, CountsWhatTheLeafReallyLoads) {
   const auto loads = static_cast<double>(block.mr + block.nr / lanes);
   const double leaf = 192.0 * 192 * 192 * loads / static_cast<double>(block.mr * block.nr);
   Problem problem = matmul_problem("cache_oblivious", 192);
-  problem.pad = 1000;  // rows so long that they are packed
+  problem.pad = 1000;  // rows long enough to be packed
   const Seen seen = trace(problem);
   EXPECT_GT(static_cast<double>(seen.accesses), leaf);
   EXPECT_LT(static_cast<double>(seen.accesses), 1.3 * leaf);

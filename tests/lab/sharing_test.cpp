@@ -42,10 +42,11 @@ TEST(SharingCaches, AnotherWordOfTheLineIsFalseSharing) {
 }
 
 TEST(SharingCaches, WritesAddUpWhileTheCopyIsLost) {
-  // Lost to a write of word 1; word 0 is written before it comes back: what is asked for is new.
+  // Thread 0 loses the line to a write of word 1; word 0 is written before it reloads the line:
+  // true sharing.
   expect(counted(2, {{0, {load, 0, 8}}, {1, {store, 8, 8}}, {1, {store, 0, 8}}, {0, {load, 0, 8}}}),
          2, 1, 0);
-  // Once it came back, the old writes count no more.
+  // After a reload, earlier writes no longer count.
   expect(counted(2, {{0, {load, 0, 8}},
                      {1, {store, 0, 8}},
                      {0, {load, 0, 8}},

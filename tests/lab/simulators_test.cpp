@@ -1,4 +1,4 @@
-// The simulators against definitions written out, and the laws that hold between them.
+// The simulators against naive implementations of their definitions, and invariants between them.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using Lines = std::vector<std::uint64_t>;
 
-/// Runs, strides and jumps over so many lines.
+/// Returns random runs, strides and jumps over `most` lines.
 Lines random_lines(std::uint64_t seed, std::uint64_t most, std::size_t count) {
   Lines lines;
   std::uint64_t at = 0;
@@ -132,8 +132,8 @@ TEST(StackDistance, NamesTheLevelAtWhichALineIsUsedAgain) {
   StackDistance simulator({.line_bytes = 64, .rate = 1, .caches = {{.bytes = 64, .ways = 0}}});
   const auto line = [](std::uint64_t l) { return Access(Access::Kind::load, l * 64, 8); };
   const Access enter(Access::Kind::enter, 0, 0), leave(Access::Kind::leave, 0, 0);
-  // Lines 0 and 1 in one subproblem of level 2, again in it (level 2), then in its sibling (level
-  // 1).
+  // Lines 0 and 1 are touched in one subproblem of level 2, reused in it (level 2), then in its
+  // sibling (level 1).
   const std::vector<Access> stream{enter, enter,   line(0), line(1), line(0), line(1), leave,
                                    enter, line(0), line(1), leave,   leave,   line(0)};
   simulator.take(stream);
@@ -148,7 +148,7 @@ TEST(StackDistance, NamesTheLevelAtWhichALineIsUsedAgain) {
 }
 
 TEST(StackDistance, TellsConflictsByLevelToo) {
-  // Lines 0 and 2 meet in one set of one way: in a subproblem of level 1 they throw each other out.
+  // Lines 0 and 2 map to one set of one way: within a subproblem of level 1 they evict each other.
   StackDistance simulator({.line_bytes = 64, .rate = 1, .caches = {{.bytes = 128, .ways = 1}}});
   const auto line = [](std::uint64_t l) { return Access(Access::Kind::load, l * 64, 8); };
   const Access enter(Access::Kind::enter, 0, 0), leave(Access::Kind::leave, 0, 0);

@@ -1,5 +1,5 @@
-// Traced transposes, sorts and stencils, the order of CUDA threads, and diagrams: what they touch,
-// and what the theory says of the misses. Wrong results of a traced kernel throw.
+// Traced transposes, sorts and stencils, the thread order of CUDA, and diagrams: accesses, and the
+// theory of the misses. Wrong results of a traced kernel throw.
 
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ TEST(TracedSort, SortsInEveryKernel) {
 
 TEST(TracedSort, SortsKeysOfBothWidths) {
   for (const std::string& kernel : traced_kernels("sort")) {
-    if (kernel == "counting_bucketed") continue;  // of pairs only
+    if (kernel == "counting_bucketed") continue;  // supports pairs only
     for (const index_t bytes : {4, 8}) {
       Problem p = problem("sort", kernel, 1, 9000);
       p.element_bytes = bytes;
@@ -104,8 +104,8 @@ TEST(TracedSort, SortsKeysOfBothWidths) {
 }
 
 TEST(TracedSort, BucketsKeepCountersAndOutputInCache) {
-  // Below the bound of the theory once counters and open lines of a bucket fit; without buckets,
-  // far above.
+  // Below the theory's bound once counters and open lines of a bucket fit; without buckets, far
+  // above it.
   const Analysis bucketed = analysis_of(sorting("counting_bucketed", 200000, 1 << 18));
   const Analysis plain = analysis_of(sorting("counting", 200000, 1 << 18));
   EXPECT_LE(bucketed.curve.misses(4096), bucketed.theorem->misses(4096));
@@ -119,7 +119,7 @@ TEST(TracedSort, CountingMissesAsTheFormulaSays) {
 
 constexpr index_t many = 50000;
 
-/// Each once for all tests.
+/// Returns the analysis of a sort, computed once for all tests.
 const Analysis& sorted_keys(std::string_view workload, std::string_view kernel, index_t n) {
   static std::map<std::string, Analysis> known;
   const std::string of(workload), by(kernel);
@@ -183,7 +183,7 @@ TEST(SortTheorems, RadixPassesOverTheDataThreeTimes) {
   EXPECT_NEAR(a.curve.misses(12000) / (3 * 200000.0 / 8), 1, 0.05);
   EXPECT_EQ(a.theorem->misses(12000), 3 * 200000.0 / 8);
   EXPECT_NEAR(a.curve.misses(32000) / (200000.0 / 8), 1.1,
-              0.05);  // the data and what stays in a cache
+              0.05);  // the data minus the part that stays cached
 }
 
 TEST(SortTheorems, MissesAreToldByLevelOfTheRecursion) {
@@ -210,8 +210,8 @@ TEST(TracedStencil, IsRightInEveryKernelAndShape) {
   }
 }
 
-/// The points that a kernel writes in one step, in its order, numbered row by row; a store of a
-/// vector is one of each of its points.
+/// Points written by a kernel in one step, in order, numbered row by row; a vector store counts as
+/// a store of each of its points.
 class Written final : public Sink {
  public:
   explicit Written(const Tracer& tracer) : tracer_(tracer) {}
@@ -285,7 +285,7 @@ TEST(TracedStencil, ColumnsAndTilesMissAsTheFormulasSay) {
       p.tile = p.column_width = 32;
       const Analysis a = analysis_of(p);
       ASSERT_TRUE(a.theorem.has_value()) << kernel;
-      for (const index_t lines : {64, 128, 256})  // rows of a block stay, blocks do not
+      for (const index_t lines : {64, 128, 256})  // rows of a block stay cached, blocks do not
         EXPECT_NEAR(a.curve.misses(lines) / a.theorem->misses(lines), 1, 0.05)
             << kernel << " " << name;
     }
@@ -316,7 +316,7 @@ TEST(TracedStencil, TrapezoidsUseALineManyTimes) {
 }
 
 TEST(GpuOrder, NaiveHitsOnBroadcastsAlone) {
-  // A block of one row: every warp reads its own 4 sectors of B and the one of A that all share.
+  // A block of one row: every warp reads its own 4 sectors of B and a common one of A.
   Problem p = problem("matmul", "cuda_naive", 256, 256);
   p.k = 256;
   p.element_bytes = 4;

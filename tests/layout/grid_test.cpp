@@ -75,7 +75,7 @@ TEST(WeightedGrid, CutsTheLongestDimensionByWeights) {
   EXPECT_EQ(points, 4000);
 }
 
-/// Of every rank of the grid: each piece that one takes is one that another gives.
+/// Expects that each piece one rank of the grid receives is one that another sends.
 void expect_mutual(const GridLayout& grid, Index3 depth, const std::array<bool, 3>& periodic);
 
 TEST(Halo, IsMutualBetweenBoxesByWeights) {

@@ -54,7 +54,7 @@ TEST(MatrixLayout, PiecesCoverTheNeedExactlyOnce) {
   const MatrixLayout home = row_blocks(13, 9, 5);
   const ProcessGrid grid{2, 3};
   MatrixLayout need = grid_blocks(BlockMap(13, 2), BlockMap(9, 3), grid);
-  need.boxes.resize(5);  // the sixth rank is not there: its part is asked for by nobody
+  need.boxes.resize(5);  // without a sixth rank no rank requests its part
   for (index_t rank = 0; rank < 5; ++rank) {
     index_t area = 0;
     for (const PeerBlock& piece : incoming(home, need, rank)) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr index_t no_limit = std::numeric_limits<index_t>::max();
 
-/// What is left on a machine of which these files are all.
+/// Returns the available memory on a machine with these files only.
 index_t allowance(const std::map<std::string, std::string>& files) {
   const auto root =
       std::filesystem::path(testing::TempDir()) / ("control_group_" + std::to_string(getpid()));
@@ -37,7 +37,7 @@ TEST(ControlGroup, LeavesWhatItsLimitAndItsParentsDo) {
   EXPECT_EQ(
       allowance({{group, "0::/"}, {at + "memory.max", "1000"}, {at + "memory.current", "1300"}}),
       0);
-  EXPECT_EQ(allowance({{group, "0::/job/step/task"},  // as Slurm does
+  EXPECT_EQ(allowance({{group, "0::/job/step/task"},  // Slurm's layout
                        {at + "job/memory.max", "1000"},
                        {at + "job/memory.current", "400"},
                        {at + "job/step/memory.max", "900"},
@@ -57,11 +57,11 @@ TEST(ControlGroup, CountsAsFreeWhatTheKernelTakesBack) {
   };
   EXPECT_EQ(left("anon 100\nfile 850\nactive_file 0\ninactive_file 800"), 850);
   EXPECT_EQ(left("anon 100\nfile 850\nactive_file 800\ninactive_file 0"),
-            850);  // read twice: a warm cache
+            850);  // a warm cache, read twice
   EXPECT_EQ(left("active_file 300\ninactive_file 200\nslab_reclaimable 40\nslab_unreclaimable 60"),
             590);
   EXPECT_EQ(left("shmem 90\nfile_mapped 290\nactive_file 300\ninactive_file 200"),
-            350);  // programs stay
+            350);  // mapped pages of programs stay
   EXPECT_EQ(left("shmem 90\nfile_mapped 50\nactive_file 300\ninactive_file 200"), 550);
   EXPECT_EQ(left("file_mapped 700\nactive_file 300\ninactive_file 200"), 50);
 }
@@ -96,7 +96,7 @@ TEST(ControlGroup, IsFoundInEitherVersionHoweverItIsCalled) {
   const std::string at = "sys/fs/cgroup/memory/";
   const std::map<std::string, std::string> first{
       {"proc/self/cgroup",
-       "9:cpu,cpuacct:/memory\n3:memory:/docker/1"},  // seen from inside: the outermost
+       "9:cpu,cpuacct:/memory\n3:memory:/docker/1"},  // inside a container: the root group
       {at + "memory.limit_in_bytes", "1000"},
       {at + "memory.usage_in_bytes", "500"},
       {at + "memory.stat", "inactive_file 7\ntotal_inactive_file 200"}};

@@ -14,7 +14,7 @@ namespace {
 
 constexpr index_t page = 4096;
 
-/// An event that the system itself counts: there in virtual machines too.
+/// Software event, available in virtual machines too.
 const std::vector<Event> page_faults{{"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS}};
 
 TEST(Counters, CountWhatThisThreadAndItsTeamDo) {
@@ -22,7 +22,7 @@ TEST(Counters, CountWhatThisThreadAndItsTeamDo) {
   if (!counters.any()) GTEST_SKIP() << counters.reason();
   EXPECT_EQ(counters.reason(), "");
   const double before = counters.read().front().value;
-  constexpr index_t pages = 100;  // too few for huge ones
+  constexpr index_t pages = 100;  // too few for huge pages
   std::vector<Buffer<char>> buffers;
   for (int thread = 0; thread < 3; ++thread) buffers.emplace_back(pages * page);
   on_each_thread(3, [&](int thread, int) {
@@ -30,7 +30,7 @@ TEST(Counters, CountWhatThisThreadAndItsTeamDo) {
     for (index_t i = 0; i < mine.size(); i += page) mine[i] = 1;
   });
   EXPECT_GE(counters.read().front().value - before,
-            2.0 * pages);  // some pages may have been used before
+            2.0 * pages);  // some pages may have been touched before
 }
 
 TEST(Counters, AnEventThatIsNotThereIsNotANumberAndSaysWhy) {

@@ -10,7 +10,7 @@
 namespace tessera::machine {
 namespace {
 
-/// On a machine of which these files are all.
+/// Returns the quota on a machine with these files only.
 std::optional<double> quota(const std::map<std::string, std::string>& files) {
   const auto root =
       std::filesystem::path(testing::TempDir()) / ("cpu_quota_" + std::to_string(getpid()));

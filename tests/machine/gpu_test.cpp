@@ -1,5 +1,4 @@
-// What can be said of GPUs without one: which blocks of memory serve again, what limits a kernel,
-// whether the machine shows the hardware.
+// GPU support without a GPU: reuse of memory blocks, occupancy limits, detection of the hardware.
 
 #include "machine/gpu.hpp"
 
@@ -114,7 +113,7 @@ TEST(Gpus, HardwareShowsOnTheBus) {
   };
   EXPECT_FALSE(shows_gpu_hardware(root.string()));
   device("0000:00:1f.0", "0x8086", "0x030000");
-  device("0000:19:00.1", "0x10de", "0x040300");  // the sound of a graphics card
+  device("0000:19:00.1", "0x10de", "0x040300");  // audio function of a graphics card
   EXPECT_FALSE(shows_gpu_hardware(root.string()));
   device("0000:19:00.0", "0x10de", "0x030200");
   EXPECT_TRUE(shows_gpu_hardware(root.string()));

@@ -18,7 +18,7 @@ struct Range {
   int begin, end;
 };
 
-/// Marks every index of a range, cut in halves that are put off.
+/// Marks every index of a range by halving it, with the second halves deferred.
 template <class Mark>
 void halve_and_mark(Range all, const Mark& mark) {
   depth_first(all, [&](Range here, auto& rest) {
@@ -100,7 +100,7 @@ TEST(ForkJoin, SharesLoopsOutAgainAndAgain) {
 TEST(ForkJoin, LoopsDoNotWaitForThreadsThatAreLate) {
   Crew crew(1);
   std::vector<int> who;
-  crew.run([&](int thread) { who.push_back(thread); });  // nobody serves yet
+  crew.run([&](int thread) { who.push_back(thread); });  // no other thread serves yet
   EXPECT_EQ(who, std::vector<int>{0});
   std::thread late([&] { crew.serve(1); });
   std::atomic<int> came = 0, done = 0;
@@ -111,7 +111,7 @@ TEST(ForkJoin, LoopsDoNotWaitForThreadsThatAreLate) {
       std::this_thread::sleep_for(std::chrono::milliseconds(thread == 0 ? 1 : 5));
       ++done;
     });
-    ASSERT_EQ(done, came);  // who came is waited for
+    ASSERT_EQ(done, came);  // run() waits for every participant
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until the other thread sleeps, too
   std::atomic<bool> woken = false;
@@ -143,7 +143,7 @@ TEST(ForkJoin, LoopsThatForkAndLoopsAfterForksVisitAllOnce) {
   };
   parallel(4, [&] {
     parallel_for(0, n, 10,
-                 [&](index_t begin, index_t end) {  // of a crew, until the first piece forks
+                 [&](index_t begin, index_t end) {  // on a crew, until the first piece forks
                    fork_for(begin, end, 3, visit);
                    parallel_for(begin, end, 2, visit);
                  });
@@ -173,14 +173,14 @@ TEST(ForkJoin, ARegionOfTheCallersInsideHasLoopsOnItsOwnThreads) {
       const int threads = team();
       parallel_for(0, 100, 1, [&](index_t, index_t) {
         if (omp_get_thread_num() >= threads) ++others;
-        std::this_thread::yield();  // to others, if any take a part
+        std::this_thread::yield();  // to other threads, if any take part
       });
     });
   });
   EXPECT_EQ(others, 0);
 }
 
-/// How often each part of a call was run, and whether all calls agreed on the number of parts.
+/// Expects that each part of a call runs once and that all calls agree on the number of parts.
 void expect_parts_once(int threads, int want) {
   std::vector<int> seen(static_cast<std::size_t>(want), 0);
   std::atomic<bool> agreed = true;
@@ -197,7 +197,7 @@ void expect_parts_once(int threads, int want) {
 TEST(ForkJoin, RunsEveryPartOnce) {
   expect_parts_once(1, 1);
   expect_parts_once(3, 3);
-  parallel(2, [] { expect_parts_once(5, 2); });  // those of the team that is there
+  parallel(2, [] { expect_parts_once(5, 2); });  // limited to the existing team
   EXPECT_EQ(record(0, [] { expect_parts_once(4, 4); }).forks, 3);
   std::set<int> threads;
   for (int call = 0; call < 20; ++call)

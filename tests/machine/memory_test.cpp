@@ -1,4 +1,4 @@
-// Memory that is taken, given back and copied.
+// Allocation, release and copying of memory.
 
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TEST(CopyRows, BringsEveryByteAndNoMore) {
                                    {2, 65},
                                    {700, 1000},
                                    {2, 600001}}) {
-    for (const index_t shift : {0, 1, 37}) {  // of a line
+    for (const index_t shift : {0, 1, 37}) {  // within a line
       const index_t from_ld = cols + 3, to_ld = cols + 70;
       std::vector<std::byte> from(static_cast<std::size_t>(rows * from_ld + 64)),
           to(static_cast<std::size_t>(rows * to_ld + 64), untouched);

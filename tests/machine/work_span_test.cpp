@@ -10,7 +10,7 @@
 namespace tessera::machine {
 namespace {
 
-// A clock that stands still unless the computation says what it cost.
+// Clock advanced by the computation only.
 index_t now = 0;
 index_t fake_clock() { return now; }
 void spend(index_t nanoseconds) { now += nanoseconds; }

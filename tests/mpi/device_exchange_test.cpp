@@ -18,7 +18,7 @@ struct DeviceExchanges : ::testing::Test {
   const Communicator comm = Communicator::world();
 };
 
-/// What a rank sends to another, by both their numbers.
+/// Shape of the data that one rank sends to another, a function of both rank numbers.
 struct Shape {
   index_t rows, cols;
 };
@@ -38,13 +38,13 @@ std::byte code(int from, int to, std::size_t piece, index_t i, index_t j) {
       56);
 }
 
-constexpr index_t gap = 24;  // between rows and between pieces: not to be touched
+constexpr index_t gap = 24;  // between rows and between pieces: must stay unchanged
 constexpr std::byte untouched{0xa5};
 
-/// All pieces of a rank one after the other, with gaps; strided rows.
+/// Pieces of a rank in order, with gaps; strided rows.
 struct Layout {
   std::vector<int> peers;
-  std::vector<MatrixView<std::byte>> views;  // with offsets for pointers
+  std::vector<MatrixView<std::byte>> views;  // data pointers are offsets
   std::vector<index_t> offsets;
   index_t bytes = gap;
 
@@ -127,8 +127,7 @@ TEST_F(DeviceExchanges, RepeatedOnesDoNotRace) {
 
 TEST_F(DeviceExchanges, ReachTheMemoryOfAllWhereTheySaySo) {
   for (const DeviceExchange& exchange : ways_here()) {
-    for (int repetition = 0; repetition < 3;
-         ++repetition) {  // memory that was given back serves again
+    for (int repetition = 0; repetition < 3; ++repetition) {  // released memory is reused
       const auto ranks = static_cast<index_t>(comm.size());
       const index_t width = 8, own = comm.rank() % 3 == 1 ? 0 : ranks * width;
       const PeerMemory memory(exchange, own);

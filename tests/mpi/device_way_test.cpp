@@ -97,7 +97,7 @@ TEST(DeviceRounds, CoverEveryByteOnceInStripsThatAreSmallEnough) {
 }
 
 TEST(DeviceRounds, BothEndsOfAPairComeToTheSameStrips) {
-  // Other peers, other strides: what a pair exchanges is cut alike.
+  // Peers and strides differ; both sides of a pair must cut their data alike.
   const index_t most = 100;
   const auto strips_of = [](const auto& rounds, int peer) {
     std::vector<std::pair<std::size_t, index_t>> strips;

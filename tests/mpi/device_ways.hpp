@@ -1,6 +1,5 @@
 #pragma once
-// The ways in which devices of these ranks can exchange data here, for tests that take each in
-// turn.
+// Transports by which devices of these ranks can exchange data here, for tests that loop over them.
 
 #include <gtest/gtest.h>
 
@@ -12,19 +11,19 @@
 
 namespace tessera::mpi {
 
-/// A build with CUDA on a machine without a device has nothing to try; one without CUDA takes the
-/// host's memory for a device's.
+/// Returns whether there are devices to test: false for a build with CUDA on a machine without one;
+/// a build without CUDA uses host memory as device memory.
 inline bool devices_to_try() {
   const machine::Gpus& gpus = machine::gpus();
   return !gpus.built || !gpus.devices.empty();
 }
 
-/// Each way that can be had, found out once; the others are told of.
+/// Returns the available transports, determined once; prints the reason for the others.
 inline const std::vector<DeviceExchange>& ways_here() {
   static const auto* const found = [] {
     const Communicator comm = Communicator::world();
-    auto* const ways =
-        new std::vector<DeviceExchange>;  // as long as the program: MPI may be gone before it ends
+    auto* const ways = new std::vector<DeviceExchange>;  // never destroyed: MPI may be finalised
+                                                         // before the program ends
     if (!machine::gpus().built) {
       for (const DeviceWay way : {DeviceWay::mpi, DeviceWay::staged}) ways->emplace_back(comm, way);
       return ways;

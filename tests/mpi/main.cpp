@@ -1,4 +1,4 @@
-// The main of every test that mpirun starts: rank 0 prints, any rank's failure fails the test.
+// Main function of all tests run by mpirun: rank 0 prints, any rank's failure fails the test.
 #include <gtest/gtest.h>
 
 #include "mpi/runtime.hpp"

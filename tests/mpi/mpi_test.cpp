@@ -84,7 +84,7 @@ TEST(Communicator, BroadcastsOfAnyLengthFromAnyRankArriveWhole) {
        {std::size_t{0}, std::size_t{1}, std::size_t{65535}, std::size_t{65536}, std::size_t{65537},
         std::size_t{100003}, std::size_t{1} << 20, (std::size_t{5} << 20) + 3}) {
     for (int root = 0; root < p;
-         ++root) {  // one after the other: none may take what belongs to the next
+         ++root) {  // in sequence: no broadcast may receive data of the next one
       std::vector<unsigned char> data(length + 1, 0xee);
       for (std::size_t i = 0; comm.rank() == root && i < length; ++i) data[i] = value(i, root);
       comm.broadcast(std::span(data).first(length), root);
@@ -114,7 +114,8 @@ TEST(Communicator, GathersBlocksOfAnyLengthInTheOrderOfTheRanks) {
   const Communicator comm = Communicator::world();
   const auto p = static_cast<std::size_t>(comm.size());
   const std::initializer_list<std::size_t> lengths{0,    1,    4095,
-                                                   4096, 4097, 100003};  // long ones by doubling
+                                                   4096, 4097, 100003};  // long ones by recursive
+                                                                         // doubling
   for (const std::size_t length : lengths) {
     const std::vector<unsigned char> mine(length, static_cast<unsigned char>(comm.rank() + 1));
     std::vector<unsigned char> all(length * p + 1, 0xee);
@@ -147,7 +148,7 @@ TEST(Communicator, KeepsTheLinesOfAGrid) {
   EXPECT_EQ(lines.row.sum(index_t{1}), cols) << "another grid leaves them as they are";
 }
 
-TEST(Phases, AreListedWhenTheyBegin) {  // at their end there may be no memory for it
+TEST(Phases, AreListedWhenTheyBegin) {  // there may be no memory for it at their end
   Phases phases;
   {
     const PhaseScope scope(phases, "multiply");
@@ -187,7 +188,7 @@ TEST(Agreement, EveryRankThrowsTheOneFailure) {
     EXPECT_EQ(error.code(), ExitCode::io);
     EXPECT_EQ(std::string(error.what()), "the disk of rank " + std::to_string(guilty));
   }
-  together(comm, "test", [] {});  // the ranks are still in step
+  together(comm, "test", [] {});  // all ranks reach this collective
 }
 
 TEST(Agreement, SettlesChecksAndValuesAtOnce) {
@@ -212,7 +213,7 @@ TEST(Agreement, SettlesChecksAndValuesAtOnce) {
   try {
     bad.settle();
     FAIL();
-  } catch (const AgreedError& error) {  // the worst code, on every rank
+  } catch (const AgreedError& error) {  // the most severe code, on every rank
     EXPECT_EQ(error.code(), ExitCode::io);
     EXPECT_EQ(std::string(error.what()), "the first");
   }
@@ -264,7 +265,7 @@ TEST(Redistribute, MovesEveryElementBetweenLayouts) {
                   static_cast<double>((want.rows.begin + i) * cols + want.cols.begin + j));
       }
     }
-    EXPECT_EQ(to[0], -1);  // nothing outside
+    EXPECT_EQ(to[0], -1);  // elements outside are unchanged
     EXPECT_EQ(to[want.area() + 1], -1);
   }
 }
@@ -310,7 +311,7 @@ TEST(Communicator, SumsBeforeAndGathersSeveral) {
   for (index_t q = 0; q < p; ++q) EXPECT_EQ(from[static_cast<std::size_t>(q)], 100 * q + r);
 }
 
-/// Every pair its own amount, some of them nothing.
+/// Exchanges an individual amount between every pair, some of them zero.
 void exchange_amounts(const Communicator& comm,
                       const std::function<index_t(index_t, index_t)>& amount) {
   const index_t p = comm.size(), me = comm.rank();
@@ -346,7 +347,7 @@ TEST(Exchange, GivesEveryPairItsOwnAmount) {
 
 TEST(Exchange, TakesSeveralRoundsForLargeAmounts) {
   const Communicator comm = Communicator::world();
-  const index_t round = round_bytes / 4 / comm.size();  // elements of a round for one peer
+  const index_t round = round_bytes / 4 / comm.size();  // elements per round and peer
   exchange_amounts(comm, [&](index_t from, index_t to) { return to == 0 ? 2 * round + from : 3; });
 }
 
@@ -369,7 +370,7 @@ TEST(SharedMemory, IsSeenByEveryRankOfTheNode) {
     EXPECT_EQ(memory.size_of(node.rank()), mine);
     memory.fence();
     for (int peer = 0; peer < node.size();
-         ++peer) {  // everybody writes its byte into everybody's segment
+         ++peer) {  // every rank writes its byte into every segment
       if (node.rank() < memory.size_of(peer))
         memory.of(peer)[node.rank()] = static_cast<std::byte>(node.rank() + 1);
     }
@@ -382,13 +383,13 @@ TEST(SharedMemory, IsSeenByEveryRankOfTheNode) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.of(node.rank())) % 4096, 0u);
     const SharedMemory moved = std::move(memory);
     EXPECT_TRUE(moved.there());
-    EXPECT_FALSE(memory.there());  // NOLINT: that is what is asked
+    EXPECT_FALSE(memory.there());  // NOLINT: use after move is tested
   }
 }
 
 TEST(SharedMemory, RefusesMoreThanThereIs) {
   const Communicator node = Communicator::world().node();
-  struct statvfs whole {};  // others may free what they hold meanwhile
+  struct statvfs whole {};  // total, since others may free memory concurrently
   if (statvfs("/dev/shm", &whole) != 0) GTEST_SKIP() << "no /dev/shm";
   const auto too_much =
       static_cast<index_t>(whole.f_blocks * whole.f_frsize / node.size()) + (1 << 20);
@@ -439,8 +440,8 @@ TEST(Phases, KeepStaysOnlyWhenWatched) {
   EXPECT_LE(inner.begin, inner.end);
   EXPECT_LE(inner.end, outer.end);
   EXPECT_NEAR(inner.end - inner.begin, phases.of("compute") - before,
-              1e-12);                          // one reading for both
-  EXPECT_EQ(phases.of(Phases::in_flight), 0);  // beside the phases, not one of them
+              1e-12);                          // both use one clock reading
+  EXPECT_EQ(phases.of(Phases::in_flight), 0);  // separate from the phases
   for (std::size_t i = 0; i < 2 * Phases::most_stays; ++i)
     const PhaseScope scope(phases, "compute");
   EXPECT_EQ(phases.stays().size(), Phases::most_stays);

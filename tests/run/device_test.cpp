@@ -1,4 +1,4 @@
-// --device: what is chosen, what is said and what is refused, with devices and without.
+// --device: choice, message and error, with and without devices.
 
 #include "run/device.hpp"
 

@@ -242,7 +242,7 @@ TEST(Options, WhatNoPointUsesIsTold) {
                                                 {"--tile", "8", "--kernel", "tiled"},
                                                 {"--tile", "8", "--kernel", "naive,tiled"}})
     EXPECT_TRUE(idle(words).empty()) << join(words, " ");
-  setenv("TESSERA_TILE", "8", 1);  // of whatever is run: no flag
+  setenv("TESSERA_TILE", "8", 1);  // applies to all commands and is not a flag
   EXPECT_TRUE(idle({}).empty());
   unsetenv("TESSERA_TILE");
 }

@@ -23,7 +23,7 @@ OptionSet demo() {
   return set;
 }
 
-/// What the comparison says on this rank; "" where all were told the same.
+/// Returns the comparison's message on this rank; "" if all ranks agree.
 template <class Compare>
 std::string said(ExitCode code, const Compare& compare) {
   try {

@@ -1,4 +1,4 @@
-// The frame with a workload of the test's own.
+// The frame, with a workload defined by the test.
 
 #include "run/common_options.hpp"
 #include "workloads/frame/points.hpp"
@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-/// What was asked of the points of a workload.
+/// Calls made to the points of a workload.
 struct Asked {
   int planned = 0, run = 0;
   bool right = true;
@@ -93,7 +93,7 @@ TEST_F(Frame, RefusesWhatDoesNotFit) {
   EXPECT_EQ(points({}), ExitCode::memory);
   EXPECT_EQ(points({"--plan"}), ExitCode::memory);
   EXPECT_EQ(asked.run, 0);
-  asked.mode = workloads::Mode::out_of_core;  // holds what it may
+  asked.mode = workloads::Mode::out_of_core;  // uses at most its allowance
   EXPECT_EQ(points({}), ExitCode::ok);
 }
 

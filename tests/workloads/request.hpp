@@ -1,5 +1,5 @@
 #pragma once
-// Requests of workloads in this process, and the files that they read and write.
+// In-process execution of workload requests, and access to their files.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 
 namespace tessera::test {
 
-/// A folder that all ranks share and that goes when the test ends.
+/// Folder shared by all ranks and removed at the end of the test.
 class Folder {
  public:
   Folder() {
@@ -42,8 +42,7 @@ class Folder {
   std::string path_;
 };
 
-/// Does what `tessera COMMAND WORDS...` asks for, on the ranks of comm. Collective. Returns the
-/// exit code.
+/// Runs `tessera COMMAND WORDS...` on the ranks of comm. Collective. Returns the exit code.
 inline ExitCode run(const mpi::Communicator& comm, const apps::Command& command,
                     const std::vector<std::string>& words) {
   try {
@@ -56,7 +55,7 @@ inline ExitCode run(const mpi::Communicator& comm, const apps::Command& command,
   }
 }
 
-/// Writes an array of so many numbers, element i being make(i); each rank its share. Collective.
+/// Writes an array of n numbers, element i being make(i); each rank writes its share. Collective.
 template <class T, class Make>
 void write_numbers(const Folder& folder, const std::string& file, const std::string& path,
                    index_t n, Element element, const Make& make) {
@@ -70,7 +69,7 @@ void write_numbers(const Folder& folder, const std::string& file, const std::str
   out.publish([](hid_t) {});
 }
 
-/// All numbers of a dataset of these extents.
+/// Returns all numbers of a dataset of these extents.
 template <class T>
 std::vector<T> read_numbers(const std::string& file, const std::string& path, Element element,
                             const std::vector<index_t>& extents) {

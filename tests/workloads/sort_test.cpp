@@ -12,7 +12,7 @@ using Words = std::vector<std::string>;
 
 constexpr index_t n = 20'011;
 
-std::uint64_t key_at(index_t i) { return random_bits(7, 1, i) % 5000; }  // each several times
+std::uint64_t key_at(index_t i) { return random_bits(7, 1, i) % 5000; }  // with repetitions
 
 std::vector<std::uint64_t> all_keys() {
   std::vector<std::uint64_t> keys;

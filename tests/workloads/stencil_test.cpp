@@ -42,7 +42,7 @@ TEST_F(Stencil, KeepsASnapshotOfEveryFewSteps) {
                    name("out.h5")}),
             ExitCode::ok);
   const auto frames = test::read_numbers<double>(folder.file("s.h5"), "/u", Element::f64,
-                                                 {4, 40, 37});  // 0, 4, 8, 10
+                                                 {4, 40, 37});  // steps 0, 4, 8, 10
   const auto last = field("out.h5");
   EXPECT_TRUE(std::equal(last.begin(), last.end(),
                          frames.end() - static_cast<std::ptrdiff_t>(last.size())));
