@@ -1,5 +1,5 @@
-// Wrong calls of what the installed headers offer end in an Error that names the argument, in every
-// build.
+// Invalid calls of the installed headers' functions throw an Error that names the argument, in
+// every build.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using dist::DistributedMatrix;
 using dist::DistributedRecords;
 using mpi::Communicator;
 
-/// That `call` throws Error(usage) whose words begin with the argument's name.
+/// Expects that `call` throws Error(usage) whose message begins with the argument's name.
 void expect_named(const std::string& argument, const std::function<void()>& call) {
   try {
     call();

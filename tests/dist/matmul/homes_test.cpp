@@ -15,7 +15,7 @@ Shape shape_of(index_t m, index_t n, index_t k) {
   return {m, n, tessera::matmul::leaves<double>(k)};
 }
 
-/// Disjoint boxes that cover the matrix.
+/// Expects disjoint boxes that cover the matrix.
 void expect_home(const MatrixLayout& home) {
   index_t area = 0;
   for (std::size_t a = 0; a < home.boxes.size(); ++a) {
@@ -69,11 +69,11 @@ TEST(HomesInside, AreAsLargeOnEveryRank) {
   }
 }
 
-// Counted element by element, from where it lives to where it is needed: what a split of the rows
-// alone makes a rank send, over what the plan does. The mean is what was asked for. The worst ranks
-// are those that hold all of k where an odd number of ranks is cut in two; here stands what was
-// counted when it was written, of receiving and of sending alike. In row blocks the means
-// were 1.35, 1.94, 2.23, 3.22, 5.20, 8.24, the worst 1.13, 1.64, 1.60, 2.07, 4.05, 6.16.
+// Counts elements moved between home and use: those a rank sends when only the rows are split, over
+// those of the plan. The mean is the requirement. The worst ranks are those that hold all of k
+// where an odd number of ranks is split in two; their bounds are the values counted at the time of
+// writing, for receiving as for sending. In row blocks the means were 1.35, 1.94, 2.23, 3.22, 5.20,
+// 8.24, the worst 1.13, 1.64, 1.60, 2.07, 4.05, 6.16.
 TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAlsoOnPrimes) {
   struct Floor {
     index_t ranks;
@@ -106,9 +106,9 @@ TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAlsoOnPrimes) {
   }
 }
 
-// Means where n is no power of two. While the leaves of k were as many as chunks gave, ranks that
-// share k evenly had several nodes of the summation tree each, or no k was cut: at n =
-// 100000 1.71, 2.11, 2.24, 3.31, 5.56, 8.29.
+// Means where n is no power of two. While the leaves of k followed from the chunks, ranks that
+// share k evenly had several nodes of the summation tree each, or k was not split: at n = 100000
+// 1.71, 2.11, 2.24, 3.31, 5.56, 8.29.
 TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAtAnySize) {
   const std::pair<index_t, double> floors[] = {{7, 1.6}, {13, 2.6}, {17, 2.8},
                                                {31, 4},  {61, 6.2}, {127, 9.4}};

@@ -50,7 +50,7 @@ DistributedMatrix<T> random_matrix(const mpi::Communicator& comm, index_t rows, 
   return random_matrix<T>(comm, layout::row_blocks(rows, cols, comm.size()), stream);
 }
 
-/// The whole matrix on every rank.
+/// Returns the whole matrix on every rank.
 template <class T>
 std::vector<T> everywhere(const mpi::Communicator& comm, const DistributedMatrix<T>& matrix) {
   std::vector<T> all(static_cast<std::size_t>(matrix.rows() * matrix.cols()));
@@ -69,7 +69,7 @@ struct Outcome {
   double ratio = 0;
 };
 
-/// With an imaginary part where T has one, unless it is 0 or 1.
+/// Adds an imaginary part if T is complex, unless the value is 0 or 1.
 template <class T>
 T scalar(double value) {
   const auto real = static_cast<Real<T>>(value);
@@ -80,7 +80,7 @@ T scalar(double value) {
   }
 }
 
-/// What this rank holds, three rows at a time, as a matrix that is loaded passes by.
+/// Passes over this rank's part, three rows at a time, as while a matrix is loaded.
 template <class T>
 class Strips : public MatrixStrips<T> {
  public:
@@ -97,7 +97,8 @@ class Strips : public MatrixStrips<T> {
   const DistributedMatrix<T>& matrix_;
 };
 
-/// The ratio is the worse of two checks': one reads the operands before the product, one after.
+/// Runs a product. The ratio is the larger one of two checks: one reads the operands before the
+/// product, one after.
 template <class T>
 Outcome<T> run_at(const Homes& homes, const mpi::Communicator& comm, const Case& x,
                   const Method& method) {
@@ -315,7 +316,7 @@ TEST(Freivalds, FindsOneWrongElementOnAnyRank) {
   EXPECT_FALSE(check.ratio() <= check.tolerance);  // a NaN that no operand explains
 }
 
-// What numbers of one size and both signs would miss every other time.
+// Weights of equal magnitude and both signs would miss every other such error.
 TEST(Freivalds, FindsErrorsThatCancelInARow) {
   const auto comm = mpi::Communicator::world();
   const index_t n = 60;
@@ -373,7 +374,7 @@ TEST(Freivalds, FindsOneWrongPartOfAComplexElement) {
   EXPECT_GT(check.ratio(), check.tolerance);
 }
 
-/// The third, on one rank, of more elements than are masked at once.
+/// The third value is on one rank, among more elements than are masked at once.
 TEST(Freivalds, CopesWithNanAndInfinityInTheOperands) {
   const auto comm = mpi::Communicator::world();
   const auto put = [](DistributedMatrix<double>& matrix, index_t i, index_t j, double value) {
@@ -399,11 +400,11 @@ TEST(Freivalds, CopesWithNanAndInfinityInTheOperands) {
       multiply(comm, product, {}, phases);
       for (const auto* each : {&check, &early}) EXPECT_LE(each->ratio(), each->tolerance);
       for (const auto& [i, j] : {std::pair{7, 3}, {9, 6}}) {
-        put(c, i, j, 1);  // where no number belongs
+        put(c, i, j, 1);  // a number where NaN belongs
         for (const auto* each : {&check, &early}) EXPECT_TRUE(std::isnan(each->ratio())) << i;
         put(c, i, j, poison);
       }
-      if (comm.is_root()) c.view()(0, 0) += 1e-6;  // row 0 is clean: still found
+      if (comm.is_root()) c.view()(0, 0) += 1e-6;  // row 0 is clean: the error is found
       for (const auto* each : {&check, &early}) EXPECT_GT(each->ratio(), each->tolerance);
     }
   }

@@ -34,8 +34,7 @@ const Case cases[] = {{40, 50, 60},
                       {5, 7, 6, Op::none, Op::none, 0, 3},
                       {9, 7, 6, Op::transpose, Op::transpose, 0, 0}};
 
-/// The kernels of the table that run on devices; in a build without CUDA one of the host in their
-/// place.
+/// Returns the table's device kernels; in a build without CUDA a host kernel as a substitute.
 std::vector<tessera::matmul::Variant> kernels() {
   std::vector<tessera::matmul::Variant> all;
   for (const auto& row : tessera::matmul::variants())
@@ -63,7 +62,7 @@ struct ProductOnDevices : ::testing::Test {
     return x;
   }
 
-  /// Freivalds' ratio of the product.
+  /// Returns Freivalds' ratio of the product.
   template <class T>
   double ratio(const mpi::DeviceExchange& exchange, const Case& x,
                const tessera::matmul::Variant& kernel, index_t panel_bytes, int runs = 1) {
@@ -113,7 +112,7 @@ TEST_F(ProductOnDevices, RepeatedRunsDoNotRace) {
         << name(exchange.way());
 }
 
-/// The same sums of small whole numbers in any order.
+/// Sums of small integers are exact in any order.
 TEST_F(ProductOnDevices, HasTheBitsOfTheHostOnWholeNumbers) {
   const index_t m = 70, n = 45, k = 130;
   const auto value = [](std::uint64_t stream, index_t place) {

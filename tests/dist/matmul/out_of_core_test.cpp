@@ -100,7 +100,7 @@ TEST(OutOfCorePlan, RefusesTooLittleMemory) {
   }
 }
 
-/// Matrices in memory where a program has files.
+/// Matrices in memory that substitute for files.
 template <class T>
 class Held : public OutOfCoreFiles<T> {
  public:
@@ -127,7 +127,7 @@ class Held : public OutOfCoreFiles<T> {
     begun_ = std::async(std::launch::async, std::move(step));
   }
   void end() override { begun_.get(); }
-  /// What the kernel gives all at once.
+  /// Returns the kernel's product of the whole matrices.
   std::vector<T> want(const OutOfCorePlan& stream, const Factors<T>& factors) {
     std::vector<T> c(c_.begin(), c_.end());
     const tessera::matmul::Gemm<T> g{factors.alpha,
@@ -143,7 +143,7 @@ class Held : public OutOfCoreFiles<T> {
   [[nodiscard]] std::span<const T> got() const { return out_.span(); }
 
  private:
-  /// What is mapped has no room.
+  /// Empty room: the data is mapped.
   MatrixView<const T> read(machine::Buffer<T>& x, std::size_t which, const Box& box,
                            MatrixView<T> room) {
     if (room.data == nullptr)

@@ -105,12 +105,12 @@ TEST(RecursivePlan, LeavesWhatIsTooSmallToTheFastest) {
 }
 
 struct Words {
-  double worst = 0, mean = 0;  // of the ranks
+  double worst = 0, mean = 0;  // over the ranks
 };
 
-/// Elements that a rank sends, and as many that it receives, when it has at home that share of
-/// every matrix that its share of the product is: the rest of the operands comes, and the parts of
-/// c that others keep go.
+/// Returns the elements that a rank sends, as many as it receives, if its share of every matrix at
+/// home equals its share of the product: it receives the remaining operands and sends the parts of
+/// c that other ranks keep.
 Words words_of(const Plan& plan) {
   const auto share = [](index_t part, index_t all) {
     return static_cast<double>(part) / static_cast<double>(all);
@@ -132,16 +132,17 @@ Words words_of(const Plan& plan) {
   return words;
 }
 
-// Counted, not timed: what a split of the rows alone makes a rank send, over what the plan does. A
-// rank of an odd number of equal ranks has all of k, or two nodes of the summation tree: for the
-// worst rank those few count, for the network all. Ranks with many cores give up some balance for
-// fewer words.
+// Counted, not timed: elements that a rank sends when only the rows are split, over those of the
+// plan. A rank of an odd number of equal ranks has all of k, or two nodes of the summation tree:
+// these few determine the worst rank, all ranks the network's load. Ranks with many cores trade
+// some balance for fewer words.
 TEST(RecursivePlan, MovesFarLessThanA1DSplitAlsoOnPrimes) {
   struct Floor {
     index_t ranks;
-    double mean;           // as was asked for
-    double worst_of_wide;  // ranks of 16 cores; here and there what was counted when it was written
-    double worst_of_narrow;  // ranks of one
+    double mean;             // the requirement
+    double worst_of_wide;    // ranks of 16 cores; here and below the values counted at the time of
+                             // writing
+    double worst_of_narrow;  // ranks of one core
   };
   const Floor floors[] = {{7, 1.6, 1.6, 1.6}, {13, 2.7, 2.6, 2.2}, {17, 2.8, 2.8, 2.4},
                           {31, 4, 4, 2.7},    {61, 6, 6, 5.9},     {127, 10, 9.8, 8}};
@@ -178,7 +179,7 @@ TEST(HomePlan, ComputesEveryBoxOfCWhereItLives) {
   EXPECT_EQ(plan.of(1).n, (layout::Range{0, 50}));
   EXPECT_TRUE(grows_at_home(plan, home));
   EXPECT_FALSE(splits_k(plan));
-  const layout::MatrixLayout few = layout::row_blocks(2, 50, 4);  // two ranks have nothing
+  const layout::MatrixLayout few = layout::row_blocks(2, 50, 4);  // two ranks own nothing
   EXPECT_TRUE(grows_at_home(home_plan(shape_of(2, 50, 30), few), few));
 }
 
@@ -271,7 +272,7 @@ TEST(Slices, AreEveryRanksPartOfKChunksOfALeafInOrder) {
           if (!slice[rank].empty()) mine.push_back(slice[rank]);
         }
         const Leaves& leaves = plan.shape.leaves;
-        std::map<index_t, index_t> reached;  // of every leaf, in the order of slices
+        std::map<index_t, index_t> reached;  // per leaf, in the order of slices
         for (const Range part : mine) {
           EXPECT_TRUE(part.end % leaves.chunk() == 0 || part.end == k);
           for (index_t leaf = 0; leaf < leaves.count(); ++leaf) {
@@ -291,10 +292,10 @@ TEST(Slices, AreEveryRanksPartOfKChunksOfALeafInOrder) {
 
 TEST(Slices, DoNotAskTheSameRanksForTheSameRows) {
   const mpi::Network network;
-  const ForecastRequest request{.m = 60000, .n = 60000, .k = 30000, .ranks = 16};  // no k is cut
+  const ForecastRequest request{.m = 60000, .n = 60000, .k = 30000, .ranks = 16};  // k is not split
   const auto whole = exchange_time(request, {}, network),
              sliced = exchange_time(request, {.slices = 8}, network);
-  EXPECT_LT(sliced.alone, 0.3 * whole.alone);  // 1, if all began with the same rows of b
+  EXPECT_LT(sliced.alone, 0.3 * whole.alone);  // 1 if all began with the same rows of b
   EXPECT_LT(sliced.all(), 2 * whole.all());
 }
 
@@ -426,7 +427,7 @@ TEST(Forecast, SharedMemoryMovesOnlySumsAlongASplitK) {
   for (const Forecast& f :
        forecast({.m = 800, .n = 900, .k = 700, .ranks = 6, .seen = all_seen}, {})) {
     sent += f.sent_bytes;
-    EXPECT_LT(f.work_bytes, 8 * 512 * (800 + 900));  // what the kernel packs
+    EXPECT_LT(f.work_bytes, 8 * 512 * (800 + 900));  // the kernel's packing buffers
   }
   EXPECT_EQ(sent, 0);
   for (const Forecast& f :

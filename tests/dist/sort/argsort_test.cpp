@@ -16,7 +16,8 @@ using mpi::Communicator;
 
 TEST(Argsort, IsStableAndTheSameOnAnyNumberOfRanks) {
   const auto comm = Communicator::world();
-  for (const index_t n : {0, 1, 5, 200, 1203}) {  // 200: ties of whole ranks; 1203: passes
+  for (const index_t n : {0, 1, 5, 200, 1203}) {  // 200: ties across whole ranks; 1203: several
+                                                  // passes
     const Table table(n);
     const layout::BlockMap map(n, comm.size());
     const layout::Range mine = map.range(comm.rank());
@@ -73,8 +74,8 @@ TEST(Argsort, IsStableOfMoreRowsThanATaskTakes) {
   EXPECT_EQ(faults(comm, map, table.columns(0), permutation, 5, 2), 0);
 }
 
-/// Texts that differ in their first words but for one pair, if any, which the last byte decides
-/// against the order of rows.
+/// Texts that differ in their first words except for one pair, if any, whose last byte contradicts
+/// the order of rows.
 TEST(Argsort, SortsByTheFirstWordWhereItDecidesAndByAllWhereNot) {
   const auto comm = Communicator::world();
   for (const index_t n : {3, 5000}) {
@@ -83,7 +84,7 @@ TEST(Argsort, SortsByTheFirstWordWhereItDecidesAndByAllWhereNot) {
     const std::pair<index_t, index_t> none{0, 0};
     for (const auto& [x, y] : {none, {0, n / 2}, {0, n - 1}, {border - 1, border}}) {
       std::vector<Table::Text> text(static_cast<std::size_t>(n));
-      for (index_t i = 0; i < n; ++i) {  // in order, where the pair is to meet at a border
+      for (index_t i = 0; i < n; ++i) {  // in order, if the pair is to be at a border
         Table::Text& word = text[static_cast<std::size_t>(i)];
         for (std::size_t b = 0; b < word.size(); ++b)
           word[b] = static_cast<unsigned char>(random_bits(7, b, i) % 256);
@@ -111,7 +112,7 @@ TEST(Argsort, SortsByTheFirstWordWhereItDecidesAndByAllWhereNot) {
   }
 }
 
-/// Rows that a sample does not see all begin alike.
+/// Rows outside the sample have a common beginning.
 TEST(Argsort, TakesPassesWhereTiesAreTooLong) {
   const auto comm = Communicator::world();
   constexpr index_t each = 40000, step = each / 16, seen = 64;
@@ -153,8 +154,7 @@ TEST(Gather, BringsElementsOfAnySize) {
   const layout::BlockMap map(211, comm.size());
   const layout::Range mine = map.range(comm.rank());
   const auto value = [](index_t i, index_t b) { return static_cast<std::byte>(i * 31 + b * 7); };
-  for (const index_t most :
-       {index_t{50}, requests_at_once(8) + 3}) {  // of a rank; with repetitions
+  for (const index_t most : {index_t{50}, requests_at_once(8) + 3}) {  // per rank; with repetitions
     std::vector<std::uint64_t> indices;
     for (index_t j = 0; j < std::min(most, 50 * comm.rank() + (comm.rank() == 1 ? most : 0)); ++j)
       indices.push_back(random_bits(4, static_cast<std::uint64_t>(comm.rank()), j) % 211);

@@ -1,4 +1,4 @@
-// What the checks of permutations and of rows in order see.
+// Detection by the checks of permutations and of row order.
 
 #include "dist/sort/check.hpp"
 
@@ -37,11 +37,11 @@ TEST(Faults, FindAPermutationThatIsNone) {
   EXPECT_EQ(faults(comm, map, columns, permutation, 1, 1), 0);
 }
 
-/// The rows of the table in order, on each rank its own.
+/// The rows of the table in order; each rank holds its part.
 struct SortedTable {
   Table table;
   std::vector<std::uint64_t> permutation;
-  std::vector<std::vector<std::byte>> data;  // of the columns, in the order of the permutation
+  std::vector<std::vector<std::byte>> data;  // per column, in the order of the permutation
 
   SortedTable(const Communicator& comm, index_t n) : table(n) {
     const layout::BlockMap map(n, comm.size());
@@ -83,8 +83,7 @@ TEST(OrderOfRows, SeesEveryPairOutOfOrder) {
     for (const std::size_t at : {std::size_t{0}, std::size_t{40}, rows.permutation.size() - 2}) {
       const bool here = comm.rank() == guilty;
       if (here) std::swap(rows.permutation[at], rows.permutation[at + 1]);
-      if (here)
-        rows.swap_rows(at, at + 1);  // rows that are equal are then against the order they came in
+      if (here) rows.swap_rows(at, at + 1);  // now equal rows are not in input order
       EXPECT_GT(rows.faults(comm), 0) << "rank " << guilty << " row " << at;
       if (here) rows.swap_rows(at, at + 1);
       if (here) std::swap(rows.permutation[at], rows.permutation[at + 1]);
@@ -104,7 +103,7 @@ TEST(OrderOfRows, SeesRowsOutOfOrderPieceByPiece) {
   std::vector<Row> rows(n);
   std::vector<std::uint64_t> permutation(n);
   for (std::size_t j = 0; j < rows.size();
-       ++j) {  // by (first, -second), eight of each; as many on every rank
+       ++j) {  // by (first, -second), eight of each; equally many on every rank
     rows[j] = {static_cast<std::uint32_t>(j / 400 + 10 * static_cast<std::size_t>(comm.rank())),
                {},
                mix64(j)};
@@ -131,12 +130,12 @@ TEST(OrderOfRows, SeesRowsOutOfOrderPieceByPiece) {
         std::swap(rows[at], rows[at + 1]);
         std::swap(permutation[at], permutation[at + 1]);
       };
-      turn();  // those that are equal are then against the order they came in
+      turn();  // now equal rows are not in input order
       EXPECT_GT(faults(piece), 0) << piece << " " << at;
       turn();
     }
     if (comm.size() == 1) continue;
-    rows[0].first -= comm.rank() == 1 ? 7 : 0;  // below the last one of the rank before
+    rows[0].first -= comm.rank() == 1 ? 7 : 0;  // below the last row of the preceding rank
     EXPECT_EQ(faults(piece), 1);
     rows[0].first += comm.rank() == 1 ? 7 : 0;
   }
@@ -144,7 +143,7 @@ TEST(OrderOfRows, SeesRowsOutOfOrderPieceByPiece) {
 
 TEST(OrderOfRows, SeesABorderBetweenRanksOutOfOrder) {
   const auto comm = Communicator::world();
-  std::vector<std::uint64_t> permutation, values;  // the middle rank has none
+  std::vector<std::uint64_t> permutation, values;  // the middle rank is empty
   if (comm.size() < 3 || comm.rank() != 1)
     permutation = {static_cast<std::uint64_t>(10 * comm.rank())};
   const auto faults = [&](std::uint64_t value) {
@@ -159,12 +158,12 @@ TEST(OrderOfRows, SeesABorderBetweenRanksOutOfOrder) {
   const index_t borders = comm.size() < 3 ? comm.size() - 1 : comm.size() - 2;
   EXPECT_EQ(faults(77 - rank), borders);
   if (!permutation.empty()) permutation[0] = 1000 - permutation[0];
-  EXPECT_EQ(faults(7), borders);  // of equal rows the one that came first is first
+  EXPECT_EQ(faults(7), borders);  // equal rows must be in input order
 }
 
 TEST(OrderOfRows, SeesTheOrderBetweenItsTasks) {
   const auto comm = Communicator::world();
-  constexpr std::size_t n = std::size_t{1} << 17;  // on every rank: rows of two tasks
+  constexpr std::size_t n = std::size_t{1} << 17;  // per rank: rows of two tasks
   std::vector<std::uint64_t> rows(n), permutation(n);
   std::iota(rows.begin(), rows.end(), n * static_cast<std::size_t>(comm.rank()));
   permutation = rows;
@@ -179,7 +178,7 @@ TEST(OrderOfRows, SeesTheOrderBetweenItsTasks) {
   EXPECT_EQ(faults(), comm.size());
   std::fill(rows.begin(), rows.end(), std::uint64_t{7});
   std::swap(permutation[n / 2 - 1],
-            permutation[n / 2]);  // equal, and not in the order they came in
+            permutation[n / 2]);  // equal, but not in input order
   EXPECT_EQ(faults(), comm.size());
   const layout::BlockMap map(static_cast<index_t>(n) * comm.size(), comm.size());
   EXPECT_TRUE(is_permutation(comm, map, permutation, 1));
@@ -195,7 +194,7 @@ TEST(CarriedWhole, SeesWhatAPermutationOrAPartOfItLost) {
   const auto view = [](const std::vector<std::uint64_t>& values) {
     return ColumnView{reinterpret_cast<const std::byte*>(values.data()), 8};
   };
-  for (const index_t step : {1, 3}) {  // every row, or some, from the last one down
+  for (const index_t step : {1, 3}) {  // every row, or some, in descending order
     std::vector<std::uint64_t> carried, permutation;
     for (index_t i = mine.begin; i < mine.end; i += step) {
       permutation.push_back(static_cast<std::uint64_t>(499 - i));
@@ -208,7 +207,7 @@ TEST(CarriedWhole, SeesWhatAPermutationOrAPartOfItLost) {
   }
 }
 
-/// What one digit brought in order, and what it may have lost.
+/// Rows ordered by one digit, with possible losses.
 TEST(Faults, AreSeenInTheDigitsThatWereKept) {
   const auto comm = Communicator::world();
   const index_t n = 3001;
@@ -236,7 +235,7 @@ TEST(Faults, AreSeenInTheDigitsThatWereKept) {
   if (here) std::swap(permutation[0], permutation[1]);
   EXPECT_EQ(found(), 2);
   if (here) std::swap(permutation[0], permutation[1]);
-  if (comm.size() > 1) {  // the order of a rank's rows is right, that of ranks is not
+  if (comm.size() > 1) {  // order within ranks is right, across ranks it is not
     if (here) kept.pairs[0] = {0, 0};
     EXPECT_GE(found(), 2);
   }

@@ -1,4 +1,4 @@
-// How ranks divide keys into the buckets of their sort: plans from counts.
+// Division of keys into the buckets of the ranks' sort: plans from counts.
 
 #include "dist/sort/division.hpp"
 
@@ -64,7 +64,7 @@ TEST(CommonState, KeepsTheBitsThatTheKeysOfAllRanksAgreeIn) {
   EXPECT_EQ(std::get<0>(common({state_of(3, 5), state_of(64, 0, 0)})), 0U);
 }
 
-/// (rank, fine bin): about so many keys in each bin of [first, end).
+/// Returns by (rank, fine bin) about `keys` keys in each bin of [first, end).
 std::vector<index_t> counts_of(index_t ranks, index_t keys, index_t first, index_t end) {
   std::vector<index_t> fine(static_cast<std::size_t>(ranks * (fine_bins + 1)), 0);
   for (index_t r = 0; r < ranks; ++r) {
@@ -106,7 +106,7 @@ TEST(DivideEvenly, GivesEveryRankItsShareInBucketsOfAboutAsManyKeys) {
   }
 }
 
-/// Every fine bin's keys lie in its bucket's range, and in one of its sub-buckets.
+/// Every fine bin's keys are in its bucket's range, and in one of its sub-buckets.
 TEST(DivideEvenly, MakesRangesThatHoldTheKeysOfTheirBins) {
   for (const int known : {0, 1, 17, 31}) {
     const auto fine = counts_of(2, 1000, 5, 2000);
@@ -127,7 +127,7 @@ TEST(DivideEvenly, MakesRangesThatHoldTheKeysOfTheirBins) {
         const std::uint64_t place =
             (static_cast<std::uint64_t>(b) << 48) + buckets::place_in(division.at(b), bits);
         EXPECT_LT(place >> 32 & 0xffff, 100U);
-        EXPECT_GE(place, last);  // order is kept
+        EXPECT_GE(place, last);  // order is preserved
         last = place;
       }
     }
@@ -143,10 +143,10 @@ TEST(DivideEvenly, RefusesWhatIsNotEven) {
   const auto even = counts_of(2, 1000, 0, 2048);
   EXPECT_FALSE(refused(even, 2000));
   auto fine = even;
-  fine[100] = 200000;  // a bin of many
+  fine[100] = 200000;  // an overfull bin
   EXPECT_TRUE(refused(fine, 2000));
   fine = even;
-  fine[fine_bins] = 1;  // a key that begins otherwise
+  fine[fine_bins] = 1;  // a key with other leading bits
   EXPECT_TRUE(refused(fine, 2000));
   fine = even;
   fine[1024] += 10000;  // across the border

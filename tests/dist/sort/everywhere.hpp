@@ -9,7 +9,7 @@
 
 namespace tessera::dist::sort {
 
-/// The whole on every rank, from parts of any sizes.
+/// Returns the whole on every rank, from parts of any sizes.
 template <class T>
 std::vector<T> everywhere(const mpi::Communicator& comm, std::span<const T> mine) {
   const auto p = static_cast<std::size_t>(comm.size());

@@ -12,7 +12,7 @@ namespace {
 
 using Row = std::vector<std::uint64_t>;
 
-/// Runs of sorted rows, their samples, and all that follows.
+/// Runs of sorted rows, their samples, and everything derived from them.
 struct Runs {
   RunPlan plan;
   std::vector<std::vector<Row>> rows;

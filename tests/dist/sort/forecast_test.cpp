@@ -25,7 +25,7 @@ TEST(Forecast, OneRankSendsNothing) {
   EXPECT_EQ(one.sent_bytes, 0);
   EXPECT_EQ(one.most_sent_bytes, 0);
   EXPECT_EQ(one.messages, 0);
-  EXPECT_EQ(one.memory(), 2 * (4 << 20));  // the keys and as much room again
+  EXPECT_EQ(one.memory(), 2 * (4 << 20));  // the keys and as much scratch
 }
 
 TEST(Forecast, CountsBytesAndMessages) {

@@ -1,6 +1,5 @@
 #pragma once
-// What runs on devices for a sort of ranks, in a build without CUDA on the host's memory in their
-// place.
+// Host substitutes, in a build without CUDA, for the device kernels of a distributed sort.
 
 #include <gtest/gtest.h>
 
@@ -54,7 +53,7 @@ template <class B>
 void sort_here(B* keys, B*, index_t n, const KeyMap<B>& map, std::byte*, CUstream_st*) {
   std::sort(keys, keys + n, [&](B x, B y) { return map.to_bits(x) < map.to_bits(y); });
 }
-/// Looks at all of them.
+/// Examines all keys.
 inline void look_here(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map,
                       buckets::Plan* plan, CUstream_st*) {
   std::uint64_t differ = 0;
@@ -85,12 +84,12 @@ inline void divide_here(const std::uint64_t* keys, index_t n, const KeyMap<std::
   }
 }
 
-/// Sorts them at once, after a look at whether they lie where the plan says.
+/// Sorts at once, after checking that the keys are in the buckets of the plan.
 inline void sort_buckets_here(const std::uint64_t* bits, std::uint64_t*, std::uint64_t* to,
                               index_t n, const KeyMap<std::uint64_t>& map,
                               const buckets::Division& into, buckets::Plan* plan, std::byte*,
                               CUstream_st*) {
-  constexpr index_t most_keys = 340;  // tests have some 240, and 100 to 400 that are equal
+  constexpr index_t most_keys = 340;  // tests have about 240, and 100 to 400 equal ones
   ASSERT_NE(plan->going, 0U);
   index_t end = 0;
   for (int b = 0; b < into.buckets; ++b) {
@@ -104,7 +103,7 @@ inline void sort_buckets_here(const std::uint64_t* bits, std::uint64_t*, std::ui
       ASSERT_GE(bits[i], bucket.low);
       const auto sub = static_cast<std::size_t>(buckets::place_in(bucket, bits[i]) >> 32);
       ASSERT_LT(sub, keys.size());
-      if (++keys[sub] > most_keys) return;  // the plan stays undone
+      if (++keys[sub] > most_keys) return;  // leaves the plan undone
     }
   }
   EXPECT_EQ(end, n);

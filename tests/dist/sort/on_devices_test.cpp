@@ -19,7 +19,7 @@ using tessera::sort::key_map;
 using tessera::sort::Order;
 using tessera::sort::part_of;
 
-/// Those that there are; they divide keys together from fewer on than would gain by it.
+/// Returns the available kernels, with a lowered threshold for dividing keys among ranks.
 template <class B>
 ResidentKernels<B> kernels() {
   const auto* const there = tessera::sort::resident_kernels(B{});
@@ -33,7 +33,7 @@ ResidentKernels<B> kernels() {
   return kernels;
 }
 
-/// Keys by their place in the whole.
+/// Returns the key at a global position.
 template <class B>
 B key(const std::string& input, index_t i, index_t total) {
   const std::uint64_t random = random_bits(1, 1, i);
@@ -66,7 +66,7 @@ struct SortOnDevices : ::testing::Test {
     if (!mpi::devices_to_try()) GTEST_SKIP() << machine::gpus().reason;
   }
   const mpi::Communicator comm = mpi::Communicator::world();
-  bool divided = false;  ///< by buckets, in the last of them
+  bool divided = false;  ///< by buckets, in the last sort
 
   template <class B>
   index_t wrong(const mpi::DeviceExchange& exchange, const std::string& input, index_t total,
@@ -147,7 +147,7 @@ TEST_F(SortOnDevices, DividesManyKeysThatLieEvenly) {
     EXPECT_EQ(divides("random", key_map<double>(Order::descending)), several);
     EXPECT_EQ(divides("alike at first", ascending), several);
     EXPECT_EQ(divides("nearly rising", ascending), several);
-    EXPECT_FALSE(divides("rising", ascending));  // there is nothing to do
+    EXPECT_FALSE(divides("rising", ascending));  // already sorted
     EXPECT_EQ(divides("some equal", key_map<std::int64_t>(Order::descending)),
               several);  // too many for a part
     EXPECT_FALSE(divides("few bits", ascending));
@@ -157,7 +157,7 @@ TEST_F(SortOnDevices, DividesManyKeysThatLieEvenly) {
   }
 }
 
-/// Counts told from keys in memory until all bounds are found.
+/// Returns counts of keys in memory, refined until all bounds are found.
 std::vector<index_t> found_below(const std::vector<std::uint32_t>& keys,
                                  const std::vector<index_t>& targets, index_t tolerance,
                                  Bounds<std::uint32_t>& bounds) {

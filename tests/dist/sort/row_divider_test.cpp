@@ -15,7 +15,7 @@ namespace {
 
 using Row = std::vector<std::uint64_t>;
 
-/// Rows of a table as they might be stored: a few integers, numbers with a few repeats, a string.
+/// Stored row of a table: an integer of few values, a number with some repeats, a string.
 struct Stored {
   std::int32_t kind;
   double value;
@@ -78,7 +78,7 @@ TEST(RowDivider, BucketsFollowEachOther) {
   for (const auto& [kinds, values] :
        {std::pair<std::uint64_t, std::uint64_t>{5, 1000}, {1, 1}, {1000, 2}}) {
     const Table table(5000, kinds, values);
-    for (const index_t seen : {1, 10, 1000, 5000}) {  // rows beyond what the sample has too
+    for (const index_t seen : {1, 10, 1000, 5000}) {  // includes rows outside the sample
       const Row sample = row_words(table.columns, {0, seen}, words_of(table.columns));
       const RowDivider divider(sample, words_of(table.columns), 64);
       std::vector<std::uint16_t> bucket(5001, 12345);
@@ -99,7 +99,7 @@ TEST(RowDivider, TakesTheWordsBehindWhereTheFirstOnesAreEqual) {
   const Row sample = row_words(table.columns, {0, 8192}, words_of(table.columns));
   EXPECT_LT(RowDivider(sample, words_of(table.columns), 256).greatest(), 0.2);
   EXPECT_EQ(RowDivider(row_words(table.columns, {0, 8192}, 1), 1, 256).greatest(),
-            1);  // sees no more than the kind
+            1);  // uses the kind only
 }
 
 TEST(RowDivider, IsKnownByItsFingerprint) {
@@ -115,7 +115,7 @@ TEST(RowDivider, IsKnownByItsFingerprint) {
             RowDivider(other, words, 64).fingerprint());
 }
 
-/// By ByWords, the rows in that order.
+/// Returns the rows in the order of ByWords.
 std::vector<std::uint64_t> sorted(const Table& table, std::vector<layout::Range> ranges, index_t n,
                                   int threads, const char* kernel) {
   std::vector<tessera::sort::Pair> pairs(static_cast<std::size_t>(n)), spare(pairs.size());
@@ -160,7 +160,7 @@ TEST(ByWords, SortsTheRowsOfSomeRangesAlone) {
 TEST(LookAtRows, CountsWhatIsOutOfOrderAndSaysWhatIsEqual) {
   const Table table(3000, 2, 3);
   std::vector<std::uint64_t> places = table.stable_order();
-  std::vector<unsigned char> equal(376, 9);  // a bit a row, and a byte more
+  std::vector<unsigned char> equal(376, 9);  // a bit per row, and a byte more
   EXPECT_EQ(look_at_rows(table.columns, places, {0, 3000}, equal.data()), 0);
   EXPECT_EQ(equal.back(), 9);
   EXPECT_FALSE(is_set(equal.data(), 0));
@@ -172,7 +172,7 @@ TEST(LookAtRows, CountsWhatIsOutOfOrderAndSaysWhatIsEqual) {
     if (same && j > 2000) at = j;
   }
   ASSERT_GT(at, 0U);
-  std::swap(places[at - 1], places[at]);  // equal ones in the wrong order
+  std::swap(places[at - 1], places[at]);  // equal rows in the wrong order
   EXPECT_EQ(look_at_rows(table.columns, places, {2000, 3000}, equal.data()), 1);
   EXPECT_EQ(look_at_rows(table.columns, places, {0, 2000}, equal.data()), 0);
   std::swap(places[5], places[2500]);

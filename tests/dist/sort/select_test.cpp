@@ -49,14 +49,14 @@ TEST(Select, FindsWhatStandsInTheSortedOrder) {
 }
 
 TEST(Select, NarrowsDownWhateverLiesFarAway) {
-  Words keys = made(5000, 0xFFF);  // all in one bin, but for one key
+  Words keys = made(5000, 0xFFF);  // all in one bin, except for one key
   keys.push_back(~std::uint64_t{0});
   check(keys, {0, 2500, 4999, 5000});
 }
 
 TEST(Select, TellsMoreKeysThanAreKeptAgain) {
   if (mpi::Communicator::world().size() != 4)
-    return;  // one number of ranks for all: it takes its time
+    return;  // a single number of ranks limits the test's time
   check(made((1 << 20) + 77, ~std::uint64_t{0}), {0, 1 << 19, (1 << 19) + 1, (1 << 20) + 76});
 }
 

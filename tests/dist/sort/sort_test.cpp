@@ -27,7 +27,7 @@ void same_bytes(const std::vector<T>& got, const std::vector<T>& want, const std
       << what;
 }
 
-/// Keys as every rank holds them before and after, with sentinels around both rooms.
+/// Keys of every rank before and after the sort, with sentinels around both buffers.
 template <class T>
 class Held {
  public:
@@ -56,7 +56,8 @@ class Held {
   std::vector<T> items_, spare_;
 };
 
-/// Sorts keys that the ranks hold in parts of the given sizes; the whole result, on every rank.
+/// Sorts keys that the ranks hold in parts of the given sizes; returns the whole result on every
+/// rank.
 template <class T>
 std::vector<T> sorted_by(const Communicator& comm, const std::vector<T>& all,
                          const std::vector<index_t>& offsets, Order order, const Method& method) {
@@ -143,7 +144,7 @@ TYPED_TEST(SortKeys, BalancesWhateverTheRanksStartWith) {
   for (const char* name : {"uniform", "all_equal", "root_dup", "reverse"}) {
     const auto keys = with_special_values(made<TypeParam>(kernels::input(name), n));
     for (const index_t owner :
-         {index_t{0}, p - 1, p / 2}) {  // one holds all, and one all but a few
+         {index_t{0}, p - 1, p / 2}) {  // one rank holds all, or all but a few
       for (const index_t others : {0, 3}) {
         std::vector<index_t> offsets{0};
         for (index_t r = 0; r < p; ++r)
@@ -198,8 +199,7 @@ TEST(ExactCuts, SplitTiesByRankAndIndex) {
     EXPECT_EQ(cuts[1], cuts[2]);
     EXPECT_EQ(comm.sum(cuts[1]), position);
     const auto all = comm.all_gather(cuts[1]);
-    if (position >= p &&
-        position <= total - p) {  // the ones first, then fives of lower ranks first
+    if (position >= p && position <= total - p) {  // first the ones, then fives of lower ranks
       index_t fives = position - p;
       for (index_t r = 0; r < p; ++r) {
         const index_t taken = std::min<index_t>(fives, 8 + r);
@@ -215,8 +215,8 @@ TEST(ExactCuts, FindEveryPositionOfClusteredKeys) {
   std::vector<std::uint64_t> run(3000);
   for (std::size_t i = 0; i < run.size(); ++i) {
     const auto bits = random_bits(9, 1, static_cast<index_t>(i) * comm.size() + comm.rank());
-    run[i] =
-        bits % 3 == 0 ? bits : (std::uint64_t{1} << 40) + bits % 50;  // a few values hold most keys
+    run[i] = bits % 3 == 0 ? bits : (std::uint64_t{1} << 40) + bits % 50;  // a few values make up
+                                                                           // most keys
   }
   std::sort(run.begin(), run.end());
   const index_t total = comm.sum(index_t{3000});
@@ -248,10 +248,11 @@ TEST(Faults, FindWhatIsWrong) {
   EXPECT_EQ(faults(comm, held, Order::ascending, input, 1, 1), 0);
   const bool guilty = comm.rank() == comm.size() / 2;
   if (guilty) std::swap(keys[3], keys[4]);
-  EXPECT_GT(faults(comm, held, Order::ascending, input, 1, 1), 0);  // order inside
+  EXPECT_GT(faults(comm, held, Order::ascending, input, 1, 1), 0);  // order within a rank
   if (guilty) std::swap(keys[3], keys[4]);
   if (guilty) keys[3] = keys[4];
-  EXPECT_GT(faults(comm, held, Order::ascending, input, 1, 1), 0);  // in order, but not the input
+  EXPECT_GT(faults(comm, held, Order::ascending, input, 1, 1), 0);  // in order, but not the input's
+                                                                    // keys
   if (guilty) --keys[3];
   EXPECT_EQ(faults(comm, held, Order::ascending, input, 1, 1), 0);
   if (comm.size() > 1) {  // all in order, but one rank has a key of the next one's share
@@ -261,7 +262,7 @@ TEST(Faults, FindWhatIsWrong) {
     EXPECT_EQ(faults(comm, std::span<const std::int64_t>(uneven), Order::ascending, input, 1, 1),
               2);
   }
-  if (comm.size() > 1) {  // every rank in order, but not one after the other
+  if (comm.size() > 1) {  // every rank in order, but the ranks are not
     for (auto& key : keys) key -= 1000 * comm.rank();
     EXPECT_GT(faults(comm, held, Order::ascending, content(comm, held, 1, 1), 1, 1), 0);
   }

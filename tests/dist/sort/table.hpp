@@ -1,5 +1,5 @@
 #pragma once
-// A table to sort, and the order that its rows belong in.
+// Table to sort, and the expected order of its rows.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 namespace tessera::dist::sort {
 namespace {
 
-/// A table of columns in parts, and the reference permutation.
+/// Table of columns in parts, and the reference permutation.
 struct Table {
   using Text = std::array<unsigned char, 10>;
   std::vector<Text> text;
@@ -29,7 +29,7 @@ struct Table {
       a.push_back(special[random_bits(1, 1, i) % 5]);
       b.push_back(static_cast<std::int32_t>(random_bits(1, 2, i) % 3) - 1);
       c.push_back(random_bits(1, 3, i) % 4);
-      Text word{};  // differing in the first word, in the second, or not at all
+      Text word{};  // words differ in the first key word, in the second, or not at all
       word[random_bits(1, 4, i) % 2 * 8] =
           static_cast<unsigned char>(random_bits(1, 5, i) % 2 * 200);
       text.push_back(word);
@@ -40,7 +40,7 @@ struct Table {
   static const std::byte* part(const std::vector<T>& column, index_t first) {
     return reinterpret_cast<const std::byte*>(column.data() + first);
   }
-  /// text descending, a ascending, b descending, c ascending.
+  /// Returns the keys: text descending, a ascending, b descending, c ascending.
   [[nodiscard]] std::vector<KeyColumn> columns(index_t first) const {
     return {{KeyForm::string(10), part(text, first), Order::descending},
             {KeyForm::of(Element::f64).by_number(), part(a, first), Order::ascending},

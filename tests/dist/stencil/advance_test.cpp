@@ -1,5 +1,5 @@
-// The ranks together against the oracle on one: to the last bit, whatever the grid, the steps
-// between two exchanges, the boundary and the kernel.
+// All ranks against the oracle on one: equal bits for every grid, exchange interval, boundary and
+// kernel.
 
 #include "dist/stencil/advance.hpp"
 
@@ -26,7 +26,7 @@ Scheme problem_of(const Stencil& stencil, const Sides& sides, Index3 global, int
   return {stencil, sides, global, kernels::oracle::terms_of(terms)};
 }
 
-/// The oracle's terms, with their ghost layers.
+/// Returns the oracle's terms, with their ghost layers.
 template <class T>
 std::shared_ptr<const TermFields<T>> terms_of(const Scheme& scheme, const Plan& plan, int rank) {
   auto fields = std::make_shared<TermFields<T>>(scheme, plan.grid, rank, plan.halo_steps);
@@ -178,7 +178,7 @@ TEST(Advance, GivesTheSameBitsWhileTheHaloTravels) {
   }
 }
 
-/// As if one rank drove a GPU, or all were of different machines.
+/// As if one rank drove a GPU, or the ranks ran on different machines.
 TEST(Advance, GivesTheSameBitsWhereBoxesGoBySpeed) {
   const int ranks = Communicator::world().size();
   std::vector<double> one(static_cast<std::size_t>(ranks), 1), all;

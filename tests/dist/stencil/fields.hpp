@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of distributed sweeps begin with, and what they should come to.
+// Initial fields of the tests of distributed sweeps, and their comparison with the oracle.
 
 #include <limits>
 
@@ -10,7 +10,8 @@ namespace tessera::dist::stencil {
 
 namespace oracle = tessera::stencil::oracle;
 
-/// Own points from the oracle's start; given values, and NaN in every other ghost layer.
+/// Fills owned points from the oracle's start, given sides with their values, and all other ghost
+/// layers with NaN.
 template <class T>
 void fill(DistributedField<T>& u, int field = 0) {
   const Scheme& scheme = u.scheme();
@@ -42,7 +43,7 @@ void fill(DistributedField<T>& u, int field = 0) {
   }
 }
 
-/// Points of this rank's box whose bits are not the oracle's.
+/// Returns the number of points of this rank's box whose bits differ from the oracle's.
 template <class T>
 [[nodiscard]] index_t differing(const DistributedField<T>& u, const oracle::Grid<T>& want,
                                 int field = 0) {

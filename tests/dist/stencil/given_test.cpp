@@ -1,4 +1,5 @@
-// Values beyond given sides stay, however the steps are divided into calls, sweeps and exchanges.
+// Values beyond given sides persist for every division of the steps into calls, sweeps and
+// exchanges.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ using kernels::Side;
 using kernels::oracle::Grid;
 using mpi::Communicator;
 
-/// Ghost layers of the level before hold no value: a caller writes given values into now() alone.
+/// Spoils the ghost layers of the previous level: callers write given values into now() only.
 template <class T>
 void spoil_past(DistributedField<T>& u, int field) {
   const Box3 own{{}, u.box().size()};
@@ -37,7 +38,7 @@ void spoil_past(DistributedField<T>& u, int field) {
   }
 }
 
-/// Cases that are the same on every rank.
+/// Random cases, equal on every rank.
 class Draw {
  public:
   explicit Draw(std::uint32_t seed) : bits_(seed) {}
@@ -46,7 +47,7 @@ class Draw {
   }
   bool one_of(index_t n) { return from(1, n) == 1; }
 
-  /// Half of the sides that are not periodic are given.
+  /// Returns sides, of which half of those that are not periodic are given.
   Sides sides() {
     Sides sides;
     for (auto& dimension : sides) {
@@ -130,7 +131,7 @@ TEST(Given, ValuesAreKeptHoweverTheStepsAreDivided) {
   }
 }
 
-/// One process: sweeps of a kernel alone, whose results the next one starts from.
+/// One process: sweeps of one kernel, each starting from the results of the last.
 TEST(Given, ValuesStandInBothLevelsAfterASweepOfAnyKernel) {
   const Stencil heat = named_stencil("heat", 2);
   const Index3 extent{{1, 9, 11}};

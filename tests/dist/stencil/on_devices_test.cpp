@@ -1,5 +1,5 @@
-// Fields that stay on the devices against the oracle on the host: to the last bit, whatever the
-// way, the grid, the steps between two exchanges, the boundary and the kernel.
+// Device-resident fields against the oracle on the host: equal bits for every transport, grid,
+// exchange interval, boundary and kernel.
 
 #include "dist/stencil/on_devices.hpp"
 
@@ -21,14 +21,14 @@ using kernels::named_stencil;
 using kernels::Part;
 using kernels::Side;
 
-/// The rows for devices; in a build without CUDA what stands in for them.
+/// Returns the device rows; in a build without CUDA their host substitutes.
 template <class T>
 std::vector<Variant> device_variants() {
   if (!machine::gpus().built) return kernels::standing_in::variants();
   std::vector<Variant> rows;
   for (const Variant& row : kernels::variants())
     if (row.on_device.of<T>().run != nullptr) rows.push_back(row);
-  std::reverse(rows.begin(), rows.end());  // the usual one first
+  std::reverse(rows.begin(), rows.end());  // the default first
   return rows;
 }
 template <class T>
@@ -39,11 +39,11 @@ const ResidentKernels<T>* resident() {
 
 struct How {
   index_t halo_steps = 2;
-  std::vector<index_t> calls = {5};  ///< steps of each
+  std::vector<index_t> calls = {5};  ///< steps of each call
   std::optional<Index3> parts = {};
   int fields = 1;
   index_t base_steps = 0;
-  std::size_t variants = 2;  ///< to try
+  std::size_t variants = 2;  ///< number of variants to try
 };
 
 struct StencilOnDevices : ::testing::Test {
@@ -261,7 +261,8 @@ TEST_F(StencilOnDevices, NeedsAKernelForThemAndNoTerms) {
                Error);
 }
 
-/// Every point of every step is computed by one part, after what it needs and before that is gone.
+/// Expects that one part computes every point of every step, after its inputs and before they are
+/// overwritten.
 void expect_parts_right(Index3 size, const Edges& edges, Index3 radius,
                         const std::vector<index_t>& passes) {
   index_t steps = 0;
@@ -272,7 +273,7 @@ void expect_parts_right(Index3 size, const Edges& edges, Index3 radius,
   kernels::DeviceSweep<float> s;
   s.radius = radius;
   s.steps = steps;
-  // By point with its halo and by level: the steps that it is after.
+  // By point including its halo and by level: the number of completed steps.
   Index3 around = size;
   for (int d = 0; d < 3; ++d) around[d] += 2 * depth[d];
   std::vector<index_t> levels[2];
@@ -302,7 +303,7 @@ void expect_parts_right(Index3 size, const Edges& edges, Index3 radius,
             wrong += in[cell(q)] == done ? 0 : 1;
           }
         }
-        wrong += pass >= 1 && out[cell(p)] != done - passes[pass - 1] ? 1 : 0;  // and that once
+        wrong += pass >= 1 && out[cell(p)] != done - passes[pass - 1] ? 1 : 0;  // computes it once
         out[cell(p)] = done + passes[pass];
       });
       done += passes[pass];

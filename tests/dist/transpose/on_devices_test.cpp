@@ -12,14 +12,13 @@ namespace {
 using layout::BlockMap;
 using layout::MatrixLayout;
 
-/// Byte k of the record at (i, j): a code of its place.
+/// Returns byte k of the record at (i, j), a code of its position.
 std::byte code(index_t i, index_t j, index_t k, index_t salt) {
   return static_cast<std::byte>(
       mix64(static_cast<std::uint64_t>(((i * 100003 + j) * 67 + k) * 3 + salt)) >> 56);
 }
 
-/// The kernels of the table that run on devices; in a build without CUDA one of the host in their
-/// place.
+/// Returns the table's device kernels; in a build without CUDA a host kernel as a substitute.
 std::vector<Variant> kernels() {
   std::vector<Variant> all;
   for (const Variant& row : tessera::transpose::variants())
@@ -39,7 +38,7 @@ struct TransposeOnDevices : ::testing::Test {
   }
   const mpi::Communicator comm = mpi::Communicator::world();
 
-  /// Fills a by the salt, runs, and counts wrong bytes of b.
+  /// Fills a from the salt, runs, and returns the number of wrong bytes of b.
   index_t wrong(DeviceTranspose& there, const DeviceTask& task, index_t salt) {
     DistributedRecords a(comm, task.a, task.bytes), b(comm, task.b, task.bytes);
     const Records from = a.view();

@@ -47,8 +47,8 @@ TEST(Strips, CoverTheBoxInSmallPieces) {
   }
 }
 
-/// Lets every rank take its steps with two receives posted at most and two sends under way, a send
-/// being done when its receive is posted; true if all come to their end.
+/// Returns whether all ranks complete their steps with at most two receives posted and two sends in
+/// flight, where a send completes once its receive is posted.
 bool comes_to_an_end(const std::vector<std::vector<Step>>& all) {
   const std::size_t ranks = all.size();
   const auto pair = [&](std::size_t from, std::size_t to) { return from * ranks + to; };

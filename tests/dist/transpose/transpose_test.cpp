@@ -18,7 +18,7 @@ using layout::BlockMap;
 using layout::MatrixLayout;
 using tessera::transpose::Indices;
 
-/// Byte k of the record at (i, j): a code of its place.
+/// Returns byte k of the record at (i, j), a code of its position.
 std::byte code(index_t i, index_t j, index_t k) {
   return static_cast<std::byte>(mix64(static_cast<std::uint64_t>((i * 100003 + j) * 67 + k)) >> 56);
 }
@@ -39,7 +39,7 @@ void poison(DistributedRecords& matrix) {
                 static_cast<std::size_t>(matrix.box().area() * matrix.bytes()));
 }
 
-/// The places where matrix is not op of what fill() makes.
+/// Returns the number of positions where the matrix differs from op of fill()'s.
 index_t wrong(const DistributedRecords& matrix, Op op) {
   const ConstRecords view = matrix.view();
   index_t count = 0;
@@ -65,7 +65,7 @@ Method method_of(Algorithm algorithm, index_t piece_bytes = 512) {
   return {.algorithm = algorithm, .tuning = {.threads = 2}, .piece_bytes = piece_bytes};
 }
 
-/// A node of the test: all ranks, or pairs of them, as if every two had a memory of their own.
+/// Node of the test: all ranks, or pairs of ranks as if every two shared memory.
 enum class Nodes { whole, pairs };
 mpi::Communicator node_of(const mpi::Communicator& comm, Nodes nodes) {
   return nodes == Nodes::whole ? comm.node() : comm.split(comm.rank() / 2, comm.rank());
