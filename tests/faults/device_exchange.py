@@ -1,5 +1,5 @@
-"""A rank is killed or stopped while GPUs exchange data: everything ends soon, with one cause, and
-nothing is left on the GPUs."""
+"""A rank is killed or stopped while GPUs exchange data: the job ends soon, with one cause, and
+frees all GPU memory."""
 
 import os
 import random
@@ -14,7 +14,7 @@ import tessera
 
 END_SECONDS = 10
 STALL_LIMIT = 3
-SPARE_MIB = 64  # that a driver may keep for itself
+SPARE_MIB = 64  # that a driver may keep
 WORKLOADS = {"transpose": ("--n", 3000), "matmul": ("--n", 3000),
              "stencil": ("--shape", "3000x3000", "--steps", 2000),
              "sort": ("--n", 3000000)}
@@ -28,7 +28,7 @@ def devices():
 
 
 def computing():
-    """The processes that hold memory of a GPU: {pid: what the driver says of it}."""
+    """Returns the processes with GPU memory: {pid: the driver's line}."""
     listed = subprocess.run(["nvidia-smi", "--query-compute-apps=pid,used_memory,gpu_bus_id",
                              "--format=csv,noheader"],
                             capture_output=True, text=True)
@@ -37,7 +37,7 @@ def computing():
 
 
 def used_memory():
-    """MiB of all GPUs, whoever holds it."""
+    """Returns the used memory of all GPUs, MiB."""
     listed = subprocess.run(["nvidia-smi", "--query-gpu=memory.used",
                              "--format=csv,noheader,nounits"], capture_output=True,
                             text=True)
@@ -45,8 +45,8 @@ def used_memory():
 
 
 def states(pids):
-    """What the kernel says of processes: {pid: "D (waiting in ...)"}; zombies too, but not those
-    that are gone."""
+    """Returns the kernel's state of processes, {pid: "D (waiting in ...)"}, including zombies,
+    without those that are gone."""
     found = {}
     for pid in pids:
         try:
@@ -60,15 +60,15 @@ def states(pids):
 
 
 class Watch:
-    """When the processes of a job end, counted from a signal: for whoever reads why a test
-    failed."""
+    """Records when the processes of a job end, relative to a signal, for the message of a failed
+    test."""
 
     def __init__(self, job, ranks):
         self.job, self.ranks, self.at, self.ended, self.code = job, ranks, time.monotonic(
         ), {}, None
 
     def look(self):
-        """Whether the launcher has ended."""
+        """Returns whether the launcher has ended."""
         now = time.monotonic() - self.at
         living = self.job.pids()
         for rank, pid in self.ranks.items():
@@ -80,7 +80,7 @@ class Watch:
         return self.code is not None
 
     def seconds(self, limit):
-        """Until the launcher has ended; None where it has not after so many seconds."""
+        """Waits until the launcher has ended; returns None if it has not within `limit` seconds."""
         while not self.look():
             if time.monotonic() - self.at > limit:
                 return None
@@ -112,7 +112,8 @@ class DeviceExchange(tessera.Case):
         self.idle = used_memory()
 
     def ways(self):
-        """Those that can be had with so many ranks: with two ranks a GPU some cannot."""
+        """Returns the transports available with each number of ranks: some are not with two ranks a
+        GPU."""
         found = []
         for way in ("ipc", "nccl", "mpi", "staged"):
             for ranks in (2, 3):
@@ -126,7 +127,7 @@ class DeviceExchange(tessera.Case):
         return found
 
     def start(self, workload, way, ranks):
-        """A job in the middle of many exchanges, and {rank: pid}."""
+        """Returns a job in the middle of many exchanges, and {rank: pid}."""
         job = tessera.Job([workload, *WORKLOADS[workload], "--device", "gpu", "--gpu-exchange", way,
                            "--repetitions", 1000000,
                            "--stall-limit", STALL_LIMIT], ranks=ranks, folder=self.folder)
@@ -134,15 +135,15 @@ class DeviceExchange(tessera.Case):
         end = time.monotonic() + 60
         while len(job.ranks()) < ranks and time.monotonic() < end:
             time.sleep(0.05)
-        time.sleep(6 + random.random())  # devices and libraries take their time to start
+        time.sleep(6 + random.random())  # devices and libraries start slowly
         pids = job.ranks()
         if len(pids) != ranks:
             self.fail(f"{workload} by {way} does not run with {ranks} ranks: {job.wait(timeout=5)}")
         return job, pids
 
     def interrupt(self, workload, way, ranks, victim, number):
-        """Sends the signal to a rank in the middle of many exchanges; the seconds until all have
-        ended, and the result."""
+        """Sends the signal to a rank in the middle of many exchanges; returns the seconds until all
+        have ended, and the result."""
         job, pids = self.start(workload, way, ranks)
         named = computing().keys() & set(pids.values())
         os.kill(pids[victim], number)
@@ -155,8 +156,8 @@ class DeviceExchange(tessera.Case):
         self.assertGreater(watch.code, 0, f"the launcher itself was killed, or ended well\n{told}")
         left = job.wait_gone(max(0, END_SECONDS - seconds))
         self.assertEqual(left, {}, f"processes are left: {states(left)}\n{told}")
-        # The driver clears up after them. In a container it may name processes by other numbers:
-        # then all memory counts.
+        # The driver frees their memory. In a container it may list processes under other ids: then
+        # compares the total memory.
         held = (lambda: computing().keys() & named) if named else (
             lambda: max(0,
                         used_memory() - self.idle - SPARE_MIB))

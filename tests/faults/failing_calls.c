@@ -1,17 +1,16 @@
-// Preloaded into the program under test: makes the n-th call of one kind on matching files go
-// wrong.
+// Preloaded into the program under test: makes the n-th call of one kind on matching files fail.
 //
 //   FAULT_CALL    pwrite, fsync, rename (or renameat2), fallocate, ftruncate, open or pread;
-//                 allocate (aligned_alloc) or new (operator new), which get no memory whatever the
-//                 action is
-//   FAULT_NUMBER  which of them, counted from 1 in every process
+//                 allocate (aligned_alloc) or new (operator new), which return no memory for any
+//                 action
+//   FAULT_NUMBER  number of the call, counted from 1 in every process
 //   FAULT_ACTION  an errno as a number; short (half is written, legal);
-//                 lie (a bit is changed, success is told);
+//                 lie (changes a bit and reports success);
 //                 kill or kill_after (SIGKILL to the process itself before or after the call);
-//                 list (nothing goes wrong; every call of any kind on matching files is logged)
+//                 list (no fault; logs every call of any kind on matching files)
 //   FAULT_PATH    only files whose path contains this
 //   FAULT_RANK    only this rank of the job (all when unset)
-//   FAULT_LOG     a line is appended here when it happens: the call, the action and the path
+//   FAULT_LOG     file to which the fault appends a line: the call, the action and the path
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -46,7 +45,7 @@ static void tell(const char* call, const char* path) {
   close(log);
 }
 
-// Is this the call that goes wrong?
+// Returns whether this call is to fail.
 static int meant(const char* call, const char* path) {
   const char* rank = setting("FAULT_RANK");
   if (strstr(path, setting("FAULT_PATH")) == NULL) return 0;
@@ -126,7 +125,7 @@ ssize_t pread64(int descriptor, void* data, size_t count, off64_t offset) {
   return failing_pread((Pread)dlsym(RTLD_NEXT, "pread64"), descriptor, data, count, offset);
 }
 
-// Calls that are all or nothing: 0, or -1 with errno.
+// Calls without partial success: return 0, or -1 with errno.
 static int failing(int hit, int (*call)(void*), void* arguments) {
   if (hit && error_number() > 0) {
     errno = error_number();
@@ -205,7 +204,7 @@ int posix_fallocate64(int descriptor, off64_t offset, off64_t length) {
   return posix_fallocate(descriptor, offset, length);
 }
 
-// Memory. Every thread's requests are counted together.
+// Memory. Requests of all threads are counted together.
 void* aligned_alloc(size_t alignment, size_t size) {
   typedef void* (*Allocate)(size_t, size_t);
   if (meant("allocate", "")) {
@@ -215,7 +214,7 @@ void* aligned_alloc(size_t alignment, size_t size) {
   return ((Allocate)dlsym(RTLD_NEXT, "aligned_alloc"))(alignment, size);
 }
 
-// operator new(unsigned long), and what it does without memory: std::__throw_bad_alloc().
+// operator new(unsigned long); its failure calls std::__throw_bad_alloc().
 void* _Znwm(size_t size);
 void* _Znwm(size_t size) {
   static void* (*real)(size_t) = NULL;

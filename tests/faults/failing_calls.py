@@ -1,5 +1,5 @@
-"""Failing and lying calls of the system, one after the other: no file, the old one, or the complete
-new one."""
+"""Failing and lying system calls, one at a time: the result is no file, the old one, or the
+complete new one."""
 
 import concurrent.futures
 import os
@@ -12,16 +12,16 @@ import tessera
 from tessera import CANNOT_CREATE, IO, MEMORY, OK, h5py, numpy
 
 FAILING_CALLS = os.environ.get("TESSERA_FAILING_CALLS", "")  # the library that makes calls fail
-AT_ONCE = 4  # walks: each is one short run after the other, which mostly waits
+AT_ONCE = 4  # walks, each a sequence of short runs that mostly wait
 
 
 @unittest.skipUnless(FAILING_CALLS, "TESSERA_FAILING_CALLS names no library")
 class FailingCalls(Fault):
-    """The n-th call of each kind fails, n = 1, 2, ... until a run is not touched any more."""
+    """The n-th call of each kind fails, n = 1, 2, ..., until a run reaches no fault."""
 
     PRODUCT = ["matmul", "--m", 60, "--n", 50, "--k", 40, "--repetitions", 1, "--warmups", 0,
                "--seed", 5]
-    NEEDED = ("fsync", "rename", "fallocate", "pread")  # without which there is no result
+    NEEDED = ("fsync", "rename", "fallocate", "pread")  # every result requires them
     ERRORS = {"ENOMEM": 12, "EIO": 5, "EINVAL": 22, "ENOSPC": 28, "EINTR": 4, "EDQUOT": 122,
               "EROFS": 30, "EMFILE": 24, "EOPNOTSUPP": 95}
 
@@ -32,7 +32,7 @@ class FailingCalls(Fault):
 
     def run_with_fault(self, folder, call, number, action, *arguments, path=".partial-", rank=None,
                        ranks=0):
-        """The result, and whether the fault happened."""
+        """Returns the result, and whether the fault occurred."""
         log = os.path.join(folder, "happened.log")
         environment = {"LD_PRELOAD": FAILING_CALLS, "FAULT_CALL": call, "FAULT_NUMBER": str(number),
                        "FAULT_PATH": path,
@@ -46,7 +46,7 @@ class FailingCalls(Fault):
         return result, happened
 
     def judge(self, folder, result, told, legal, killed, codes=(CANNOT_CREATE, IO)):
-        """All or nothing; legal faults change nothing."""
+        """Checks that the output is complete or absent; legal faults have no effect."""
         out = os.path.join(folder, "c.h5")
         if os.path.exists(out):
             self.assert_verified(out, told)
@@ -59,15 +59,15 @@ class FailingCalls(Fault):
         elif not killed and result.code != OK:
             self.assertIn(result.code, codes, told)
             self.assertEqual(len(result.errors), 1, told)
-            # a rank that dies alone leaves that to the next run
+            # a rank that dies alone leaves its partial file to the next run
             if codes != (MEMORY,) or result.command[0] != "mpirun":
                 self.assertEqual(self.partials(folder), [], told)
         for name in self.partials(folder):
             os.unlink(os.path.join(folder, name))
 
     def walk(self, call, action, rank=None, ranks=0, step=1):
-        """Until untouched; returns how many calls there were, and how often the run went on
-        nevertheless."""
+        """Repeats until no fault occurs; returns the number of calls, and of runs that succeeded
+        anyway."""
         step = 1 if tessera.SLOW else step
         folder = tempfile.mkdtemp(dir=self.folder)
         legal = action in ("short", "EINTR") or (call, action) in (("fallocate", "EOPNOTSUPP"),
@@ -78,7 +78,8 @@ class FailingCalls(Fault):
                                                    "--out", "c.h5:/C",
                                                    rank=rank, ranks=ranks)
             told = f"{call} {number} gets {action} on rank {rank} of {ranks}\n{result}"
-            codes = (CANNOT_CREATE, IO) + (MEMORY,) * (action == "EMFILE")  # what ulimit -n allows
+            # the code for exceeding ulimit -n
+            codes = (CANNOT_CREATE, IO) + (MEMORY,) * (action == "EMFILE")
             self.judge(folder, result, told, legal or not happened, action.startswith("kill"),
                        codes)
             if not happened:
@@ -91,8 +92,7 @@ class FailingCalls(Fault):
         self.fail(f"no end of {call}")
 
     def calls_of(self, rank, ranks, *words, before=None):
-        """What a rank asks of the system for an output, one call after the other, as (call,
-        path)."""
+        """Returns the system calls of a rank for an output, in order, as (call, path)."""
         folder = tempfile.mkdtemp(dir=self.folder)
         if before:
             before(folder)
@@ -110,8 +110,8 @@ class FailingCalls(Fault):
         return calls, folder
 
     def test_what_has_its_name_is_on_the_disk(self):
-        """Every rank syncs what it wrote; the root the file once more before it gets its name, then
-        the folder."""
+        """Every rank syncs its writes; the root syncs the file again before renaming it, then the
+        folder."""
         for rank in (0, 2):
             calls, folder = self.calls_of(rank, 3)
             partial = next(path for call, path in calls if call == "pwrite")
@@ -124,9 +124,9 @@ class FailingCalls(Fault):
                 self.assertIn(("fsync", folder), after, calls)
 
     def test_nothing_gets_its_name_before_it_is_on_the_disk(self):
-        """Outputs, results, checkpoints, snapshots with XDMF, and datasets that are added to a file
-        of others: between
-        the last write to a file and its rename it is synced, and after the rename the folder."""
+        """Outputs, results, checkpoints, snapshots with XDMF, and datasets added to a foreign file:
+        a sync follows the last write to a file before its rename, a sync of the folder the rename.
+        """
         def foreign(folder):
             with h5py.File(os.path.join(folder, "mine.h5"), "w") as file:
                 file["other"] = numpy.arange(10.0)
@@ -154,8 +154,8 @@ class FailingCalls(Fault):
             self.assertLessEqual(set(wanted), named, calls[-9:])
 
     def test_a_sync_that_fails(self):
-        """EIO of a file or a folder is an error; a file system that has no fsync is told in one
-        line, and nothing is amiss."""
+        """EIO of a file or a folder is an error; a file system without fsync causes a one-line
+        message and no error."""
         folder = tempfile.mkdtemp(dir=self.folder)
         for out, results in (("c.h5:/C", None), (None, "r.h5")):
             words = (*self.PRODUCT, *(("--out", out) if out else ("--results", results)))
@@ -187,14 +187,14 @@ class FailingCalls(Fault):
                        ("open", "EROFS"), ("pread", "EIO")])
 
     def test_legal_surprises(self):
-        """Short writes and reads, interruptions, a file system that cannot reserve or keep a name
-        free: the run goes on."""
+        """Short writes and reads, interruptions, a file system without reservation or renaming
+        without replacement: the run succeeds."""
         self.walk_all([("pwrite", "short"), ("pread", "short"), ("fallocate", "EOPNOTSUPP"),
                        ("fallocate", "EINTR"),
                        ("rename", "EINVAL")])
 
     def test_a_device_that_lies(self):
-        """A changed bit in what was written, success told: found by reading back, or harmless."""
+        """A bit changed on writing with success reported: found by reading back, or harmless."""
         self.walk_all([("pwrite", "lie")])
 
     def test_killed_at_every_call(self):
@@ -208,7 +208,7 @@ class FailingCalls(Fault):
                        ("fallocate", "ENOSPC", 0, 3), ("pwrite", "kill", 1, 3)])
 
     def find_number(self, folder, call, rank, ranks, words):
-        """How many calls of that kind there are in a run, up to a power of 2."""
+        """Returns an upper bound of the calls of that kind in a run, a power of 2."""
         number = 1
         while self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT, *words, path="",
                                   rank=rank, ranks=ranks)[1]:
@@ -235,12 +235,12 @@ class FailingCalls(Fault):
                f"{most} calls, ends {outcomes}"
 
     def test_no_memory(self):
-        """Any request for memory may be refused: one line, code 71, and no file; or the request was
-        no need."""
+        """Any memory request may fail: one line, code 71, and no file; or the request was optional.
+        """
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             for line in pool.map(lambda w: self.walk_memory(*w), [
                     ("allocate", None, 0), ("new", None, 0), ("new", 2, 3),
-                    # recursive: the matrices lie in shared memory
+                    # recursive: the matrices are in shared memory
                     ("allocate", 1, 3, "--algorithm", "summa")]):
                 print(f"\n  {line}", end="", flush=True)
 
@@ -279,7 +279,7 @@ class FailingCalls(Fault):
             else:
                 self.assertIn(result.code, (CANNOT_CREATE, IO), told)
                 self.assertEqual(len(result.errors), 1, told)
-                if now != self.old_results:  # the points are in, and what was added last is not
+                if now != self.old_results:  # the points are stored, the last addition is not
                     with h5py.File(results) as file:
                         self.assertEqual(len(file), 2, told)
                         for run in file.values():

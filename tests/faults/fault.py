@@ -1,4 +1,4 @@
-"""What the tests of writing runs share: under the final name there is no file, the old one, or the
+"""Common parts of tests that disturb writing runs: the final name has no file, the old one, or the
 complete new one."""
 
 import os
@@ -35,7 +35,7 @@ class Fault(tessera.Case):
         self.assertEqual(left, {}, f"processes are left\n{told}")
 
     def wait_for_partial(self, job):
-        """Until every rank has begun: the output is made together."""
+        """Waits until every rank has begun: they create the output collectively."""
         end = time.monotonic() + tessera.PATIENCE
         while not self.partials():
             self.assertIsNone(job.process.poll(), "it has ended")

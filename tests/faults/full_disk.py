@@ -1,4 +1,4 @@
-"""Full disks and limits of size: one line, and no file or the complete one."""
+"""Full disks and file size limits: one line, and no file or the complete one."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from tessera import CANNOT_CREATE, IO, OK, h5py
 
 
 class FullDisk(Fault):
-    """A disk of a few MiB of memory."""
+    """A memory disk of a few MiB."""
 
     def setUp(self):
         super().setUp()
@@ -29,7 +29,7 @@ class FullDisk(Fault):
         self.addCleanup(subprocess.run, ["umount", self.disk], check=False)
 
     def fill(self, leave):
-        """Leaves so many bytes free."""
+        """Fills the disk except for `leave` bytes."""
         state = os.statvfs(self.disk)
         with open(os.path.join(self.disk, "filler"), "wb") as filler:
             os.posix_fallocate(filler.fileno(), 0, state.f_bavail * state.f_frsize - leave)
@@ -43,7 +43,7 @@ class FullDisk(Fault):
             self.assertEqual(os.listdir(self.disk), [])
 
     def test_hardly_any_space(self):
-        """The disk fills at every place of the protocol: all or nothing."""
+        """The disk fills up at every step of the protocol: the output is complete or absent."""
         need, outcomes = 256 * 256 * 8, []
         for spare in range(-4096, 32 * 4096, 4096):
             self.fill(need + spare)
@@ -64,7 +64,7 @@ class FullDisk(Fault):
         self.assertNotEqual(outcomes[0], OK)
 
     def test_no_space_for_the_results(self):
-        """The results of earlier runs stay as they are."""
+        """The results of earlier runs are unchanged."""
         results = f"{self.disk}/r.h5"
         self.succeed("matmul", "--n", 8, "--results", results)
         before, size = tessera.digest(results), os.path.getsize(results)
@@ -88,7 +88,7 @@ class FullDisk(Fault):
         self.assertEqual(codes[-1], OK)
 
     def test_no_space_for_a_script(self):
-        """The same line writes it when there is."""
+        """The same command succeeds once there is space."""
         words = ("slurm", "sort", "--n", 10, "--time", 5, "--script", f"{self.disk}/s.sbatch")
         self.fill(0)
         self.fail_with(CANNOT_CREATE, *words, words="s.sbatch")
@@ -100,7 +100,7 @@ class FullDisk(Fault):
 class FileSizeLimit(Fault):
     @unittest.skipUnless(shutil.which("prlimit"), "needs prlimit")
     def test_larger_than_allowed(self):
-        """ulimit -f: one line, and not the death by a signal."""
+        """ulimit -f: a one-line error instead of death by a signal."""
         self.fail_with(CANNOT_CREATE, f"--fsize={32 << 20}", tessera.PROGRAM, "matmul", "--n", 2300,
                        "--k", 8, "--out",
                        "c.h5:/C", program="prlimit", words="c.h5")

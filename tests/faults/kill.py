@@ -1,5 +1,4 @@
-"""Killed ranks and launchers, ranks that stop: everything ends soon, and no file is half
-written."""
+"""Killed ranks and launchers, stopped ranks: everything ends soon, and no file is incomplete."""
 
 import os
 import random
@@ -12,7 +11,7 @@ from tessera import OK, STALLED
 
 
 class Killed(Fault):
-    """kill -9 and other signals at moments spread over a run that writes 40 MB."""
+    """kill -9 and other signals at times spread over a run that writes 40 MB."""
 
     PRODUCT = ["matmul", "--m", 2500, "--n", 2000, "--k", 100, "--repetitions", 3, "--out",
                "c.h5:/C"]
@@ -21,9 +20,8 @@ class Killed(Fault):
         return self.start(*self.PRODUCT, "--seed", seed, *more, ranks=ranks)
 
     def kill_at(self, job, victim, moment, number):
-        """Sends the signal to a rank (0...) or to "mpirun", so many seconds after the start, or as
-        soon as there is one; did it
-        live still?"""
+        """Sends the signal to a rank (0...) or to "mpirun", at `moment` seconds after the start, or
+        as soon as it exists; returns whether it was still alive."""
         time.sleep(max(0, job.started + moment - time.monotonic()))
         pid = None
         while pid is None and job.process.poll() is None:
@@ -63,7 +61,7 @@ class Killed(Fault):
                     self.assert_within(GONE_SECONDS, ended - at, told)
                 kills += 1
             else:
-                lasts = min(lasts, result.seconds)  # too late: once more
+                lasts = min(lasts, result.seconds)  # too late: repeats
             self.assert_gone(job, told)
             after = tessera.digest(self.out) if os.path.exists(self.out) else None
             if after is not None and after != before:
@@ -82,7 +80,7 @@ class Killed(Fault):
         return result.seconds
 
     def test_ended_launcher(self):
-        """TERM and INT to mpirun end everything; no file."""
+        """TERM and INT to mpirun end everything; no file remains."""
         for number in (signal.SIGTERM, signal.SIGINT):
             job = self.start("matmul", "--n", 200, "--repetitions", 1000000, "--out", "c.h5:/C",
                              ranks=RANKS)
@@ -92,7 +90,7 @@ class Killed(Fault):
             self.assertNotIn(result.code, (OK, None), str(result))
             self.assert_gone(job, str(result))
             self.assertFalse(os.path.exists(self.out))
-            # of ranks that had no time to: the next job is not yet there for it
+            # left by ranks without time to remove them, as the next job would
             for name in self.partials():
                 os.unlink(self.path(name))
 
@@ -101,7 +99,7 @@ class Stalled(Fault):
     LIMIT = 2
 
     def test_a_stopped_rank(self):
-        """SIGSTOP to a rank: the others notice, and the job ends with 75."""
+        """SIGSTOP to a rank: the others detect it, and the job ends with 75."""
         for rank in range(RANKS):
             job = self.start("matmul", "--n", 200, "--repetitions", 1000000, "--out", "c.h5:/C",
                              "--stall-limit",
@@ -124,14 +122,14 @@ class Stalled(Fault):
                 os.unlink(self.path(name))
 
     def test_a_suspended_job_goes_on(self):
-        """The time for which all of it stands still, as when a batch system suspends it, is
-        nobody's stall."""
+        """Time during which the whole job is suspended, as by a batch system, does not count as a
+        stall."""
         job = self.start("matmul", "--n", 200, "--repetitions", 1000, "--out", "c.h5:/C",
                          "--stall-limit", self.LIMIT, ranks=2)
         self.wait_for_partial(job)
         ranks = job.ranks()
         os.kill(ranks[1], signal.SIGSTOP)
-        time.sleep(0.3)  # the other waits for it
+        time.sleep(0.3)  # the other rank waits for it
         os.kill(ranks[0], signal.SIGSTOP)
         time.sleep(self.LIMIT)
         for pid in ranks.values():
@@ -140,8 +138,7 @@ class Stalled(Fault):
         self.assertEqual(result.code, OK, str(result))
 
     def test_a_long_computation(self):
-        """A kernel that runs for longer than the limit is no stall; a rank that is stopped in it is
-        one."""
+        """A kernel that runs longer than the limit is no stall; a rank stopped in it is one."""
         product = ("matmul", "--n", 1400, "--kernel", "naive", "--warmups", 0, "--stall-limit", 0.5,
                    "--repetitions")
         result = self.start(*product, 1, ranks=1).wait()

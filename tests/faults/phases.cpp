@@ -1,11 +1,11 @@
 // Linked into a copy of the program in front of mpi::enter_phase and mpi::together (ld --wrap):
-// lets one rank go wrong where it enters a phase for the first time.
+// makes one rank fail when it first enters a phase.
 //
-//   FAULT_KIND   throw, bad_alloc, abort, segv, kill, term, exit, hang; list: only tells the phases
+//   FAULT_KIND   throw, bad_alloc, abort, segv, kill, term, exit, hang; list: only logs the phases
 //   FAULT_PHASE  the phase's name
 //   FAULT_RANK   the rank
-//   FAULT_LOG    gets a line with the time (CLOCK_MONOTONIC, s) when it happens; for list, the
-//   phases' names
+//   FAULT_LOG    file for a line with the time (CLOCK_MONOTONIC, s) of the fault; for list, the
+//                phases' names
 
 #include <time.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ namespace tessera::faults {
 
 using Work = std::function<void()>;
 
-// The linker's names for the functions of the program and for those in front of them.
+// Linker names of the program's functions and of their wrappers.
 void real_enter_phase(const char* name) asm("__real_" ENTER_PHASE);
 void real_together(const mpi::Communicator& comm, const char* name,
                    const Work& work) asm("__real_" TOGETHER);
@@ -39,7 +39,7 @@ void together(const mpi::Communicator& comm, const char* name,
 
 namespace {
 
-bool inside_together = false;  // its work goes wrong, not its beginning
+bool inside_together = false;  // the work fails, not its start
 
 const char* setting(const char* name) {
   const char* const value = std::getenv(name);

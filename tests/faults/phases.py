@@ -1,13 +1,12 @@
-"""One rank goes wrong in a phase: the job ends soon, with its documented code, few clear lines and
-nothing wrong on disk.
+"""One rank fails in a phase: the job ends soon, with its documented code, few clear lines and no
+wrong file.
 
-Every kind of end x phase x {first, middle, last rank} x workload; without TESSERA_TEST_SLOW some of
-them, drawn by the seed.
-    TESSERA_TEST_SLOW=1 TESSERA_FAULT_SHARD=2/3 TESSERA_FAULT_JOBS=4 phases.py      the second third
-    of all, four at a time
-    TESSERA_FAULT_ONLY='^sort' phases.py                                            workloads whose
-    name holds that
-"""
+Every kind of end x phase x {first, middle, last rank} x workload; without TESSERA_TEST_SLOW a
+sample, drawn by the seed.
+    TESSERA_TEST_SLOW=1 TESSERA_FAULT_SHARD=2/3 TESSERA_FAULT_JOBS=4 phases.py
+        the second third of all, four at a time
+    TESSERA_FAULT_ONLY='^sort' phases.py
+        workloads whose name matches"""
 
 import concurrent.futures
 import itertools
@@ -23,7 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tessera
 from tessera import INTERNAL, MEMORY, STALLED
 
-FAULTY = os.environ.get("TESSERA_FAULTY", "")  # the program with faults to be had
+FAULTY = os.environ.get("TESSERA_FAULTY", "")  # the program with fault injection
 ONLY = os.environ.get("TESSERA_FAULT_ONLY", "")
 SHARD, SHARDS = (int(part) for part in os.environ.get("TESSERA_FAULT_SHARD", "1/1").split("/"))
 JOBS = int(os.environ.get("TESSERA_FAULT_JOBS", "2"))  # at a time
@@ -86,7 +85,7 @@ class Phases(tessera.Case):
         return folder
 
     def phases(self, workload, rank):
-        """Those that the rank enters, in their order."""
+        """Returns the phases that the rank enters, in order."""
         folder = self.make_folder()
         result = self.start(folder, workload, kind="list", rank=rank).wait()
         self.assertEqual(result.code, 0, str(result))
@@ -94,7 +93,7 @@ class Phases(tessera.Case):
             return list(dict.fromkeys(log.read().split("\n")[:-1]))
 
     def judge(self, case):
-        """What the promise says of this end that is not so."""
+        """Returns the violated promises for this end."""
         workload, phase, rank, kind = case
         folder = self.make_folder()
         job = self.start(folder, workload, kind=kind, phase=phase, rank=rank)
@@ -114,7 +113,7 @@ class Phases(tessera.Case):
         if took > limit:
             wrong.append(f"{LATE} {took:.1f} s to end; {limit:.1f} are promised")
         if kind == "term" and result.code in (tessera.OK, tessera.STOPPED):
-            pass  # a run that can go on takes the signal as a wish, heard after the work at hand
+            pass  # a resumable run takes the signal as a request, handled after the current work
         elif result.code != CODES[kind]:
             wrong.append(f"exit code {result.code} for {CODES[kind]}")
         else:
@@ -152,9 +151,8 @@ class Phases(tessera.Case):
         drawn = (cases if tessera.SLOW else rng.sample(cases, 30))[SHARD - 1::SHARDS]
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             ends = list(zip(drawn, pool.map(self.judge, drawn)))
-        # Seconds are promised to a job that has the machine for itself: what was only slow, or so
-        # slow that it stalled
-        # before its phase, is judged once more, alone.
+        # The promised seconds assume an idle machine: cases that were only late, or stalled before
+        # their phase, are judged again alone.
         slow = [case for case, (wrong, _) in ends if wrong
                 and all(w.startswith((LATE, EARLY)) for w in wrong)]
         self.slack = tessera.slack(1) if slow else 1

@@ -1,5 +1,4 @@
-"""Ctrl-C and its like: one sentence, the code that shells expect of a signal, and nothing left
-behind."""
+"""Ctrl-C and similar: one sentence, the shell's exit code for a signal, and no files left."""
 
 import os
 import random
@@ -36,8 +35,8 @@ class Signals(Fault):
     }
 
     def signalled(self, words, number, moment, **how):
-        """The job, sent the signal so long after its start unless it has ended by then; whether it
-        was hit."""
+        """Returns the job, signalled `moment` seconds after its start unless it has ended by then,
+        and whether it was signalled."""
         job = self.start(*words, **how)
         time.sleep(max(0, job.started + moment - time.monotonic()))
         hit = job.process.poll() is None
@@ -47,8 +46,8 @@ class Signals(Fault):
 
     def assert_ended(self, result, number):
         if result.code == 0:
-            return False  # it was done when the signal came
-        self.assertEqual(result.code, -number, str(result))  # of a shell: 128 + number
+            return False  # done before the signal arrived
+        self.assertEqual(result.code, -number, str(result))  # in a shell: 128 + number
         self.assertEqual(len(result.errors), 1, str(result))
         self.assertIn(f"stopped by {NAMES[number]}", result.errors[0])
         return True
@@ -61,7 +60,7 @@ class Signals(Fault):
             lasts = self.start(*words).wait().seconds
             os.unlink(self.path("c.h5"))
             for _ in range(10 if tessera.SLOW else 3):
-                # SIGTERM lets a run with results end its point.
+                # SIGTERM lets a run with results complete its point.
                 number = signal.SIGINT if "--results" in words else self.moments.choice(list(NAMES))
                 with self.subTest(name, signal=number):
                     moment = max(0.15, self.moments.uniform(0, 1) * lasts)  # libraries start first
@@ -92,8 +91,7 @@ class Signals(Fault):
         self.assertEqual(sorted(os.listdir(self.folder)), self.there)
 
     def test_on_several_ranks_nothing_is_left(self):
-        """As long as the launcher leaves them the time to, by default a second between SIGTERM and
-        SIGKILL."""
+        """If the launcher allows enough time, by default a second between SIGTERM and SIGKILL."""
         patient = {"OMPI_MCA_odls_base_sigkill_timeout": "4"}
         for number in (signal.SIGINT, signal.SIGTERM):
             job = self.start("matmul", "--n", 256, "--repetitions", 1000000, "--out", "c.h5:/C",
@@ -121,14 +119,14 @@ class Signals(Fault):
                          "--resume", "auto")
         job.process.send_signal(0)
         time.sleep(0.7)
-        os.kill(job.process.pid, signal.SIGSTOP)  # both come before it looks
+        os.kill(job.process.pid, signal.SIGSTOP)  # both arrive before it checks
         os.kill(job.process.pid, signal.SIGINT)
         os.kill(job.process.pid, signal.SIGCONT)
         os.kill(job.process.pid, signal.SIGINT)
         self.assertIn(job.wait().code, (STOPPED, -signal.SIGINT))
 
     def test_ignored_signals_stay_ignored(self):
-        """nohup, and shells that run something in the background."""
+        """nohup, and background jobs of shells."""
         job = self.start("-c",
                          f'trap "" HUP INT; exec "{tessera.PROGRAM}" matmul --n 256 --repetitions '
                          f'300 --out c.h5:/C',
