@@ -1,4 +1,4 @@
-// What the fuzzers once found, one file each (corpus/<fuzzer>/<what it was>).
+// Inputs that the fuzzers found, one file each (corpus/<fuzzer>/<name>).
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace {
 
-/// Every text of a folder of the corpus.
+/// Calls `work` for every text of a folder of the corpus.
 void for_each_text(const std::string& folder, const std::function<void(const std::string&)>& work) {
   const char* corpus = std::getenv("TESSERA_CORPUS");
   ASSERT_NE(corpus, nullptr) << "name the folder of the corpus";
@@ -31,7 +31,7 @@ void for_each_text(const std::string& folder, const std::function<void(const std
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
     std::ifstream in(file, std::ios::binary);
-    std::fprintf(stderr, "%s\n", file.filename().c_str());  // names the one that ends the process
+    std::fprintf(stderr, "%s\n", file.filename().c_str());  // names the input that ends the process
     work(std::string{std::istreambuf_iterator<char>(in), {}});
   }
 }

@@ -1,14 +1,12 @@
-"""Damaged HDF5 files: whatever is in them, the program ends by itself, in time, with a documented
-code and one line.
+"""Damaged HDF5 files: for any content the program ends by itself, in time, with a documented code
+and one line.
 
-    damaged.py [Corpus] [Random]        as tests; TESSERA_FUZZ_SECONDS (10) is how long Random lasts
-    TESSERA_FUZZ_SECONDS=600 TESSERA_FUZZ_KEEP=found damaged.py Random     ten minutes, breaking
-    files kept
-    TESSERA_FUZZ_SEEDS=seeds damaged.py Seeds       whole files, as the fuzzer of looks begins with
+    damaged.py [Corpus] [Random]        as tests; TESSERA_FUZZ_SECONDS (10): duration of Random
+    TESSERA_FUZZ_SECONDS=600 TESSERA_FUZZ_KEEP=found damaged.py Random     ten minutes, keeps
+                                                                           failing files
+    TESSERA_FUZZ_SEEDS=seeds damaged.py Seeds       intact files, seeds of the fuzzer of looks
 
-Corpus: files that once broke a promise, as recipes (what they are made of, which bytes are
-changed).
-"""
+Corpus: files that once violated a promise, as recipes (maker and changed bytes)."""
 
 import collections
 import json
@@ -31,12 +29,11 @@ SECONDS = float(os.environ.get("TESSERA_FUZZ_SECONDS", "10"))
 KEEP = os.environ.get("TESSERA_FUZZ_KEEP")
 READER = os.environ.get("TESSERA_FUZZ_READER", "")
 SEEDS = os.environ.get("TESSERA_FUZZ_SEEDS")
-# of the clock: ten seconds of processor time for a look, and the work, on a loaded machine
+# wall time: ten seconds of CPU time for a look, and the work, on a loaded machine
 LIMIT = 150
 
 
-# --- what is damaged: small, real files
-# ------------------------------------------------------------------------
+# --- makers: small, real files
 
 
 def matrix(path, **how):
@@ -82,7 +79,7 @@ MAKERS = {
     "results": made_by("matmul", "--n", 4, "--results"),
 }
 
-# What reads them: the arguments, and the codes that are right.
+# Readers: the arguments, and the permitted codes.
 READERS = {
     "verify": (("verify", "{}"), (OK, BAD_DATA, MISSING, VERIFICATION)),
     "matmul": (("matmul", "--a", "{}:/A", "--b", "{}:/A"), (OK, BAD_DATA, MISSING, MEMORY)),
@@ -103,23 +100,21 @@ WHO_READS = {"table": ("sort_table",), "compound": ("transpose", "sort"),
              "sorted": ("verify", "sort"), "results": ("results",)}
 MATRIX_READERS = ("matmul", "transpose", "stencil", "stencil_terms", "stencil_weights")
 
-# The same by their functions, each in a fork: the look that comes first, and what is read if that
-# finds nothing.
+# The same as functions, each in a fork: the initial look, and the read if the look succeeds.
 LOOKS = {"table": ("probe_table", "table"), "compound": ("probe_table", "table"),
          "results": (None, "results"),
          "product": (None, "verify"), "sorted": (None, "verify")}
 MATRIX_LOOK = ("probe", "dataset")
 
 
-# --- how --------------------------------------------------------------------------------
+# --- damage ------------------------------------------------------------------------------
 
 NUMBERS = [0, 1, 2, 7, 8, 255, 4096, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**62,
            2**63 - 1, 2**64 - 1]
 
 
 def metadata(content):
-    """Where the bytes are that say what the others mean: not in long runs of the values of a
-    dataset."""
+    """Returns offsets of structural bytes, outside of long runs of a dataset's values."""
     signatures = (b"\x89HDF", b"TREE", b"HEAP", b"SNOD", b"OHDR", b"GCOL", b"FRHP", b"BTHD",
                   b"FADB", b"EAHD", b"OCHK")
     places = [content.find(s, at) for s in signatures for at in range(0, len(content), 512)]
@@ -127,7 +122,7 @@ def metadata(content):
 
 
 def draw_changes(rng, content):
-    """[(offset, bytes)], or a cut [(offset, None)]."""
+    """Returns [(offset, bytes)], or a truncation [(offset, None)]."""
     places = metadata(content)
     changes = []
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
@@ -183,7 +178,7 @@ class Damaged(tessera.Case):
             file.write(content)
 
     def read(self, reader):
-        """What is wrong with how the reader ended, or nothing."""
+        """Returns a description of the reader's wrong end, or None."""
         words, codes = READERS[reader]
         arguments = [str(word).format("damaged.h5") for word in words]
         more = () if reader == "verify" else ("--repetitions", 1, "--warmups", 0)
@@ -191,7 +186,7 @@ class Damaged(tessera.Case):
         self.counts[f"{reader} {result.code}"] += 1
         told = len(result.errors) == (0 if result.code in (OK, VERIFICATION) else 1)
         told = told and len(result.err.splitlines()) == len(result.errors)
-        if told and "could not be examined" in result.err:  # a limit is no proof
+        if told and "could not be examined" in result.err:  # exceeding a limit proves no damage
             told = "is damaged" not in result.err
         return None if result.code in codes and told else str(result)
 
@@ -204,7 +199,8 @@ class Corpus(Damaged):
             with self.subTest(name):
                 whole, changes = self.content(recipe["maker"]), []
                 for at, new in recipe["changes"]:
-                    if isinstance(at, str):  # bytes to be found: files of ours have no fixed places
+                    # bytes to search for: positions in Tessera's files vary
+                    if isinstance(at, str):
                         at = whole.index(bytes.fromhex(at))
                     changes.append((at, None if new is None else bytes.fromhex(new)))
                 self.write(damaged(whole, changes))
@@ -214,7 +210,7 @@ class Corpus(Damaged):
 @unittest.skipUnless(SEEDS, "TESSERA_FUZZ_SEEDS names no folder")
 class Seeds(Damaged):
     def test_every_maker_makes_a_file_for_each_question(self):
-        """A byte for the question, then the file (looks.cpp)."""
+        """Writes seeds: a byte for the question, then the file (looks.cpp)."""
         os.makedirs(SEEDS, exist_ok=True)
         for maker in MAKERS:
             content = self.content(maker)
@@ -225,7 +221,7 @@ class Seeds(Damaged):
 
 
 class Reader:
-    """The functions that read, in forks of one process."""
+    """The reading functions, in forks of one process."""
 
     def __init__(self, folder):
         self.process = subprocess.Popen([READER], cwd=folder, stdin=subprocess.PIPE,
@@ -245,7 +241,7 @@ class Reader:
 
 class Random(Damaged):
     def keep(self, recipe, wrong):
-        """A file that broke a promise: its recipe, and the file where files are kept."""
+        """Reports a file that violated a promise: its recipe, and the file if files are kept."""
         self.broken.append(f"{json.dumps(recipe)}\n{wrong}")
         print(self.broken[-1], flush=True)
         if not KEEP:
@@ -258,7 +254,8 @@ class Random(Damaged):
         shutil.copy(self.path("damaged.h5"), f"{name}.h5")
 
     def look_and_read(self, maker):
-        """What is wrong, or nothing: a look may die, what comes after a good one may not."""
+        """Returns a description of the violation, or None: a look may crash, a read after a good
+        look may not."""
         look, how = LOOKS.get(maker, MATRIX_LOOK)
         code, words = self.reader.ask(look) if look else (OK, "")
         self.outcomes[maker, look, code, "".join(c for c in words if not c.isdigit())[:200]] += 1
@@ -268,7 +265,7 @@ class Random(Damaged):
             return None
         code, words = self.reader.ask(how)
         self.outcomes[maker, how, code, "".join(c for c in words if not c.isdigit())[:200]] += 1
-        contained = how in ("verify", "results")  # by the program, which asks a child
+        contained = how in ("verify", "results")  # in a child process of the program
         return f"{how}: {code} {words}" if code not in (OK, BAD_DATA,
                                                         MISSING) and not contained else None
 
@@ -281,7 +278,7 @@ class Random(Damaged):
         while time.monotonic() < started + SECONDS:
             maker = rng.choice(list(MAKERS))
             changes = draw_changes(rng, contents[maker])
-            if novel and rng.random() < 0.4:  # more of what showed something new
+            if novel and rng.random() < 0.4:  # varies inputs with new outcomes
                 maker, more = rng.choice(novel)
                 changes = [c for c in more + draw_changes(rng, contents[maker])[:2]
                            if c[1] is not None] or more

@@ -1,8 +1,7 @@
-// The fuzzer of looks at files: an input is a letter for the question and the bytes of an HDF5
-// file. Each question is answered in a fork, for a damaged file may crash the HDF5 library: such a
-// death is what the program counts on. An answer or one error with a code that blames the file is
-// right, and so is a death inside of that library; a death in our code, one that takes too long,
-// and an answer that does not read back, are not.
+// Fuzzer of looks at files: an input is a letter for the question and the bytes of an HDF5 file. A
+// fork answers each question, since a damaged file may crash the HDF5 library, which the program
+// tolerates. An answer, one error with a code that blames the file, and a crash inside that library
+// are correct; a crash in Tessera's code, a timeout, and an answer that does not read back are not.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -35,7 +34,7 @@
 
 extern "C" {
 void __sanitizer_set_death_callback(void (*callback)());
-// Behind those below that the linker puts in their places.
+// The functions that the linker wraps by those below.
 void __real___sanitizer_cov_8bit_counters_init(std::uint8_t* begin, std::uint8_t* end);
 void __real___sanitizer_cov_pcs_init(const std::uintptr_t* begin, const std::uintptr_t* end);
 [[noreturn]] void __real__exit(int code);
@@ -49,22 +48,22 @@ const char* __asan_default_options() {
 namespace tessera::fuzz {
 namespace {
 
-constexpr int of_sanitizer = 99;  // the exit code above
+constexpr int of_sanitizer = 99;  // exit code set above
 
 struct Question {
   const char* how;
   const char* path;
-  const char* afterwards;  ///< how the ranks read what got a good answer
+  const char* afterwards;  ///< the ranks' read after a good answer
 };
 constexpr std::array questions{
     Question{"probe", "/A", "dataset"}, Question{"probe_table", "/A", "table"},
     Question{"probe_checksums", "/", nullptr}, Question{"probe_results", "/", nullptr},
     Question{"probe_output", "/", nullptr}};
 
-std::span<std::uint8_t> counters;      // of what the instrumented code runs through
-std::span<const std::uintptr_t> code;  // where it lies: addresses, each with flags behind it
+std::span<std::uint8_t> counters;      // of the instrumented code
+std::span<const std::uintptr_t> code;  // its addresses, each followed by flags
 
-/// The same counters of a fork, which outlive it.
+/// Returns the counters of a fork, in memory that outlives it.
 std::span<std::uint8_t> counters_of_fork() {
   static void* const shared =
       mmap(nullptr, counters.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -76,8 +75,7 @@ void tell_counters() { std::copy(counters.begin(), counters.end(), counters_of_f
 
 bool is_fork = false;
 
-/// What libFuzzer counts beside the code that ran: of each question, how it ended and in which
-/// words.
+/// Extra counters of libFuzzer: outcomes per question, by code and message.
 __attribute__((section("__libfuzzer_extra_counters"))) std::array<std::uint8_t, 8192> endings{};
 
 void count_ending(const std::string& how, const Ending& ending) {
@@ -87,7 +85,7 @@ void count_ending(const std::string& how, const Ending& ending) {
   endings[std::hash<std::string>{}(words) % endings.size()] = 1;
 }
 
-/// A file without a name for what a fork's sanitizer says.
+/// Returns an anonymous file for the messages of a fork's sanitizer.
 int complaints() {
   static const int file = memfd_create("complaints", 0);
   return file;
@@ -100,7 +98,7 @@ std::string text_of_complaints() {
   return text;
 }
 
-/// The addresses of the first stack that a sanitizer tells of, the innermost first.
+/// Returns the addresses of the first stack in a sanitizer's message, innermost first.
 std::vector<std::uintptr_t> frames_of(const std::string& complaint) {
   std::vector<std::uintptr_t> frames;
   std::istringstream lines(complaint);
@@ -115,8 +113,8 @@ std::vector<std::uintptr_t> frames_of(const std::string& complaint) {
   return frames;
 }
 
-/// Whether code of ours that is instrumented holds the address: it lies behind one of the places
-/// that are counted, not far. What the linker puts between, as the sanitizers, is not ours.
+/// Returns whether instrumented code contains the address: at most `longest` bytes after a counted
+/// position. Code linked in between, such as the sanitizers, does not count.
 bool is_ours(std::uintptr_t address) {
   constexpr std::uintptr_t longest = 1024;  // bytes of code without a branch
   for (std::size_t i = 0; i < code.size(); i += 2)
@@ -124,8 +122,8 @@ bool is_ours(std::uintptr_t address) {
   return false;
 }
 
-/// The HDF5 library's place of death, or nothing where it is not the one that died: what stands
-/// below, of the C library and of the sanitizers, is called by one or the other.
+/// Returns the position inside the HDF5 library of a crash, "" for a crash elsewhere. Skips inner
+/// frames of the C library and the sanitizers, which either of them calls.
 std::string place_in_library(const std::string& complaint) {
   for (const std::uintptr_t frame : frames_of(complaint)) {
     if (is_ours(frame)) return "";
@@ -138,13 +136,13 @@ std::string place_in_library(const std::string& complaint) {
   return "";
 }
 
-/// Where memory was refused to operator new: an error of ours where no sanitizer is.
+/// Returns whether a message reports a failed operator new: without a sanitizer, a regular error.
 bool tells_of_memory(const std::string& complaint) {
   return complaint.find("allocation-size-too-big") != std::string::npos ||
          complaint.find("out-of-memory") != std::string::npos;
 }
 
-/// How the questions were answered.
+/// Counts of the answers.
 struct Tally {
   std::map<std::string, long> counts;
   ~Tally() {
@@ -154,8 +152,8 @@ struct Tally {
 };
 Tally tally;
 
-/// An input that breaks a promise ends the process; where files are kept, the first of each kind is
-/// kept there.
+/// Ends the process for an input that violates a promise; if files are kept, keeps the first of
+/// each kind instead.
 void broken(const std::string& kind, const std::string& words, std::string_view input) {
   const char* const folder = std::getenv("TESSERA_FUZZ_KEEP");
   ++tally.counts["broken " + kind];
@@ -191,7 +189,7 @@ Ending ask(const char* how, const char* path) {
   return ending;
 }
 
-/// Reads the answer as the program does.
+/// Parses the answer as the program does.
 void check_answer(const std::string& how, const std::string& words) {
   io::DatasetName name{file_name(), "/A"};
   if (how == "probe") {
@@ -214,7 +212,7 @@ bool blames_file(const std::string& how, int code) {
          (how == "probe_output" && (is(ExitCode::cannot_create) || is(ExitCode::io)));
 }
 
-/// Looks at how it ended. Whether the answer was good.
+/// Checks the outcome; returns whether the answer was good.
 bool check_ending(const std::string& how, const Ending& ending, std::string_view input) {
   const std::string complaint = text_of_complaints();
   const auto wrong = [&](const std::string& kind) {
@@ -264,14 +262,14 @@ extern "C" void __wrap___sanitizer_cov_pcs_init(const std::uintptr_t* begin,
   __real___sanitizer_cov_pcs_init(begin, end);
 }
 
-/// A fork that leaves: also from within an examination that takes too long.
+/// Publishes the counters when a fork exits, including from an examination that times out.
 extern "C" [[noreturn]] void __wrap__exit(int code) {
   if (tessera::fuzz::is_fork) tessera::fuzz::tell_counters();
   __real__exit(code);
 }
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  tessera::io::quiet_errors();  // starts the HDF5 library, which the forks then need not
+  tessera::io::quiet_errors();  // initialises the HDF5 library once for all forks
   return 0;
 }
 

@@ -1,5 +1,5 @@
-// What the fuzzer of looks changes: numbers of the metadata, pieces of it and single bits, as
-// damaged.py does.
+// Mutations for the fuzzer of looks: numbers and pieces of the metadata and single bits, as in
+// damaged.py.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ constexpr std::array<std::uint64_t, 16> numbers{
     0,        1,      2,          7,          8,          32,         255,        4096,
     1u << 15, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 1ull << 62, ~0ull >> 1, ~0ull};
 
-/// Where the structures of an HDF5 file begin.
+/// Returns the offsets of an HDF5 file's structures.
 std::vector<std::size_t> structures(std::string_view file) {
   constexpr std::array<std::string_view, 12> signatures{"\x89HDF", "TREE", "HEAP", "SNOD",
                                                         "OHDR",    "GCOL", "FRHP", "BTHD",
@@ -71,7 +71,7 @@ class Damage {
   }
 
  private:
-  /// Mostly behind the beginning of a structure.
+  /// Returns an offset, usually after the beginning of a structure.
   std::size_t place() {
     if (pick(10) < 3) return pick(file_.size());
     const double behind = std::exponential_distribution<double>(1.0 / 120)(random_);
@@ -108,6 +108,6 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   if (damage.pick(10) == 0) data[0] = static_cast<std::uint8_t>(damage.pick(5));
   for (std::size_t change = 0, count = std::size_t{1} << damage.pick(4); change < count; ++change)
     damage.change();
-  if (damage.pick(30) == 0) return 2 + damage.pick(size - 1);  // cut
+  if (damage.pick(30) == 0) return 2 + damage.pick(size - 1);  // truncates
   return size;
 }

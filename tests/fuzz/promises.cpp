@@ -8,7 +8,7 @@
 namespace tessera::fuzz {
 namespace {
 
-/// What a wrong request may end in.
+/// Checks the error of an invalid request.
 void check_error(const Error& error) {
   const ExitCode code = error.code();
   const bool blames_request = code == ExitCode::usage || code == ExitCode::missing_input ||

@@ -1,5 +1,5 @@
 #pragma once
-// What the program promises of every text that users write.
+// Promises of the program for every text that users write.
 
 #include <functional>
 #include <string>
@@ -9,7 +9,7 @@ namespace tessera::fuzz {
 /// Ends the process.
 [[noreturn]] void broken(const std::string& promise);
 
-/// Right is that the work succeeds, or ends in one Error with words and a code that blames the
+/// Runs the work. It may succeed, or throw one Error with a message and a code that blames the
 /// request; everything else ends the process.
 void attempt(const std::function<void()>& work);
 

@@ -1,5 +1,5 @@
-// Reads files as the program does, each in a process of its own: damaged.py asks by lines
-// "how<TAB>file<TAB>path" and gets "code<TAB>words" or "-signal<TAB>".
+// Reads files as the program does, each in a separate process: damaged.py sends lines
+// "how<TAB>file<TAB>path" and receives "code<TAB>words" or "-signal<TAB>".
 
 #include <iostream>
 #include <string>

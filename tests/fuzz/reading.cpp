@@ -22,9 +22,9 @@
 namespace tessera::fuzz {
 namespace {
 
-constexpr index_t most_bytes = index_t{256} << 20;  // beyond, the plan of memory refuses
+constexpr index_t most_bytes = index_t{256} << 20;  // the memory plan rejects more
 
-/// What the ranks do with a dataset that a probe found good.
+/// Reads a dataset as the ranks do after a successful probe.
 void read_dataset(const io::DatasetName& name) {
   const io::Handle file = io::open_file(name.file);
   const io::Handle dataset = io::open_dataset(file, name);
@@ -81,14 +81,14 @@ void read(const std::string& how, const io::DatasetName& name) {
   }
 }
 
-/// Questions to the program that examines.
+/// Questions to the examining program.
 const std::map<std::string, const char*> examinations{{"probe", io::as_dataset},
                                                       {"probe_table", io::as_table},
                                                       {"probe_checksums", io::as_checksums},
                                                       {"probe_results", io::as_results},
                                                       {"probe_output", io::as_output}};
 
-/// All that comes out of it, or what came in so many seconds.
+/// Reads the output to its end, or until the time limit.
 std::string read_all(int end, double seconds, bool& in_time) {
   std::string text;
   std::array<char, 4096> chunk{};
@@ -124,8 +124,7 @@ int answer(const std::string& how, const std::string& file, const std::string& p
 }
 
 Ending apart(const std::function<int()>& work) {
-  constexpr double patience =
-      150;  // seconds: an examination ends itself after ten of processor time
+  constexpr double patience = 150;  // seconds: an examination ends itself after ten of CPU time
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) std::abort();
   const pid_t child = fork();

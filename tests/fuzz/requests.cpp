@@ -18,7 +18,7 @@
 namespace tessera::fuzz {
 namespace {
 
-/// A file that only this process sees, with that text.
+/// Returns the path of a file with that text, visible to this process only.
 const char* toml_file(const std::string& text) {
   static const int file = memfd_create("request.toml", 0);
   static const std::string path = "/proc/self/fd/" + std::to_string(file);
@@ -34,7 +34,7 @@ const mpi::Communicator& world() {
   return comm;
 }
 
-/// A value that was accepted stands for itself.
+/// Checks that accepted values expand to themselves.
 void check_values_stand(const run::OptionSet& set, const run::Parsed& parsed) {
   for (const run::Option& option : set.options()) {
     const auto& values = parsed.lists.at(option.name);
@@ -48,7 +48,7 @@ void check_values_stand(const run::OptionSet& set, const run::Parsed& parsed) {
   }
 }
 
-/// Datasets would be looked at by a child, results appended to.
+/// Returns whether a request would access files: examine datasets in a child or append results.
 bool touches_files(const run::OptionSet& set, const run::Parsed& parsed) {
   for (const run::Option& option : set.options()) {
     for (const std::string& value : parsed.lists.at(option.name)) {
@@ -75,7 +75,7 @@ Input read_input(const std::uint8_t* data, std::size_t size) {
     input.has_toml = true;
     text.resize(at);
   }
-  std::replace(text.begin(), text.end(), '\0', '0');  // no argument holds one
+  std::replace(text.begin(), text.end(), '\0', '0');  // no argument contains one
   std::size_t begin = 0;
   for (bool first = true; begin <= text.size(); first = false) {
     const auto end = std::min(text.find('\n', begin), text.size());

@@ -1,5 +1,5 @@
 #pragma once
-// The harness of the option reader, for the fuzzer and for the corpus of what it once found.
+// Harness of the option parser, for the fuzzer and its corpus.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,8 @@
 
 namespace tessera::fuzz {
 
-/// A request as the fuzzer writes it: a line with the command's name, a line an argument, and
-/// behind a line
-/// "===" the text of the TOML file that --config names.
+/// Request in the fuzzer's format: a line with the command's name, one line per argument, and after
+/// a line "===" the text of the TOML file for --config.
 struct Input {
   std::string command;
   std::vector<std::string> arguments;
@@ -22,16 +21,15 @@ struct Input {
 [[nodiscard]] Input read_input(const std::uint8_t* data, std::size_t size);
 [[nodiscard]] std::string to_text(const Input& input);
 
-/// Those whose requests are planned here; the others' options are parsed only.
+/// Returns the commands whose requests are planned here; for others the options are parsed only.
 [[nodiscard]] const std::vector<apps::Command>& commands();
 [[nodiscard]] const apps::Command& command_of(const std::string& name);
 
-/// Reads the request, and plans what it asks for (nothing is computed or written). Right is an
-/// answer, or one Error of one line with a code that blames the request; everything else ends the
-/// process.
+/// Parses and plans the request without computing or writing. It may succeed, or throw one Error of
+/// one line with a code that blames the request; everything else ends the process.
 void check_request(const Input& input);
 
-/// The parsers of single values: selections, sides, weights, intervals, probes, sizes.
+/// Runs the parsers of single values: selections, sides, weights, intervals, probes, sizes.
 void check_values(const Input& input);
 
 }  // namespace tessera::fuzz

@@ -1,4 +1,4 @@
-// What the fuzzer changes: mostly whole options and values as users write them, else bytes.
+// Mutations of requests: mostly whole options and values, else bytes.
 
 #include <unistd.h>
 
@@ -188,7 +188,7 @@ class Mutator {
     if (!list.empty()) list.erase(list.begin() + static_cast<std::ptrdiff_t>(pick(list.size())));
   }
 
-  /// A word in the place of some of the text.
+  /// Replaces some of the text by a word.
   void splice(std::string& text) {
     const std::size_t at = pick(text.size() + 1),
                       length = pick(std::min<std::size_t>(8, text.size() - at) + 1);
@@ -221,7 +221,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   return length;
 }
 
-/// Plans are printed.
+/// Discards the printed plans.
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   return std::freopen("/dev/null", "w", stdout) == nullptr ? 1 : 0;
 }

@@ -15,7 +15,7 @@ namespace {
 using dist::stencil::Sides;
 using workloads::stencil::Weights;
 
-/// Extents as (z, y, x).
+/// Returns the extents as (z, y, x).
 Index3 box_of(const Weights& weights) {
   Index3 box{{1, 1, 1}};
   const int dims = static_cast<int>(weights.shape.size());

@@ -1,12 +1,12 @@
 #pragma once
-// The harness of what parses stencils: weights, sides, probes, intervals, color ranges.
+// Harness of the stencil parsers: weights, sides, probes, intervals, color ranges.
 
 #include <string>
 
 namespace tessera::fuzz {
 
-/// Reads the text as each of them. What is accepted must be in its bounds, and read the same again
-/// when it is written out; everything else ends the process.
+/// Parses the text as each of them. Accepted values must be within their bounds and round-trip
+/// through text; everything else ends the process.
 void check_stencil_text(const std::string& text);
 
 }  // namespace tessera::fuzz

@@ -1,4 +1,4 @@
-// The fuzzer of what parses stencils: an input is the text.
+// Fuzzer of the stencil parsers: an input is the text.
 
 #include <cstdint>
 
