@@ -374,7 +374,7 @@ TEST(Freivalds, FindsOneWrongPartOfAComplexElement) {
   EXPECT_GT(check.ratio(), check.tolerance);
 }
 
-/// The third value is on one rank, among more elements than are masked at once.
+/// The third case has, on one rank, more elements than are masked at once.
 TEST(Freivalds, CopesWithNanAndInfinityInTheOperands) {
   const auto comm = mpi::Communicator::world();
   const auto put = [](DistributedMatrix<double>& matrix, index_t i, index_t j, double value) {
