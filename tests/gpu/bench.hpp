@@ -1,6 +1,5 @@
 #pragma once
-// What the benches on a GPU share: data on the device, times of kernels by events over rotating
-// problems.
+// Common parts of the GPU benches: device data, and kernel times by events over rotating problems.
 
 #include <fmt/format.h>
 
@@ -20,10 +19,10 @@ namespace tessera::gpu {
 
 namespace cuda = machine::cuda;
 
-/// More than the second-level cache together (60 MB) where one is at least 20 MB.
+/// Together larger than the second-level cache (60 MB) if each is at least 20 MB.
 inline constexpr index_t sets = 3;
 
-/// count random values in device memory, never zeros: some kernels run faster on those.
+/// Returns count random values in device memory, without zeros, on which some kernels run faster.
 template <class T>
 cuda::DeviceBuffer<T> random_on_device(index_t count, std::uint64_t stream) {
   machine::Buffer<T> host(count);
@@ -42,8 +41,8 @@ cuda::DeviceBuffer<T> random_on_device(index_t count, std::uint64_t stream) {
   return device;
 }
 
-/// Median seconds by events of a(number, stream) and b(number, stream), run in turn so that both
-/// meet the same clock and temperature; number rotates through 0..sets-1.
+/// Returns the median seconds by events of a(number, stream) and b(number, stream), run alternately
+/// under the same clock and temperature; number rotates through 0..sets-1.
 template <class A, class B>
 std::pair<double, double> median_seconds_in_turn(const A& a, const B& b, int repetitions = 9) {
   constexpr int warmups = 2;
@@ -63,7 +62,7 @@ std::pair<double, double> median_seconds_in_turn(const A& a, const B& b, int rep
   return {summarize(samples[0]).median, summarize(samples[1]).median};
 }
 
-/// Median seconds by events of run(number, stream); number rotates through 0..sets-1.
+/// Returns the median seconds by events of run(number, stream); number rotates through 0..sets-1.
 template <class Run>
 double median_seconds(const Run& run, int repetitions = 9) {
   return median_seconds_in_turn([](std::size_t, cudaStream_t) {}, run, repetitions).second;
@@ -73,7 +72,7 @@ inline bool quick(int argc, char** argv) {
   return argc > 1 && std::string_view(argv[1]) == "--quick";
 }
 
-/// Names the device, or says why there is none.
+/// Prints the device, or the reason why there is none.
 inline bool announce() {
   const machine::Gpus& gpus = machine::gpus();
   if (gpus.devices.empty())

@@ -1,5 +1,5 @@
 #pragma once
-// What the parts of the bench of exchanges share.
+// Common parts of the bench of exchanges.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ using mpi::Communicator;
 using mpi::DeviceExchange;
 using mpi::DeviceWay;
 
-/// Median over repetitions of the slowest rank's seconds; prepare() is not timed.
+/// Returns the median over repetitions of the slowest rank's seconds; prepare() is untimed.
 template <class Prepare, class F>
 double median_seconds(const Communicator& comm, int repetitions, const Prepare& prepare,
                       const F& run) {
@@ -48,7 +48,7 @@ inline std::string gb_per_s(double bytes, double seconds) {
   return fmt::format("{:.1f}", bytes / seconds / 1e9);
 }
 
-/// `bytes` of every rank in equal parts to all of them, its own among them.
+/// Exchanges `bytes` of every rank in equal parts with all ranks including itself.
 class AllToAll {
  public:
   AllToAll(const DeviceExchange& exchange, index_t bytes)
@@ -96,7 +96,7 @@ class AllToAll {
 
   [[nodiscard]] double bytes() const { return static_cast<double>(part_) * ranks_; }
 
-  /// Whether every rank has what it should.
+  /// Returns whether every rank holds the expected data.
   [[nodiscard]] bool right() {
     machine::Buffer<std::uint64_t> words(part_ * ranks_ / 8);
     device::download(
@@ -122,7 +122,7 @@ class AllToAll {
   std::vector<std::unique_ptr<device::Stream>> streams_;
 };
 
-/// The ways that can be had, and what was found of the results.
+/// Available transports, and whether their results were correct.
 struct Bench {
   Communicator comm;
   bool quick = false;
@@ -132,7 +132,7 @@ struct Bench {
   [[nodiscard]] int repetitions(const DeviceExchange& exchange) const {
     return quick || exchange.way() == DeviceWay::staged ? 3 : 9;
   }
-  /// Ranks of a GPU.
+  /// Returns the number of ranks per GPU.
   [[nodiscard]] int sharing() const {
     const auto devices = static_cast<int>(machine::gpus().devices.size());
     return (comm.node().size() + devices - 1) / devices;

@@ -1,6 +1,6 @@
-// Ranks that talk GPU to GPU, under mpirun: what the links give, and what of it transposes,
-// products, sorts and stencils reach whose data stays on the GPUs. Seconds are those of the slowest
-// rank, medians; results are checked.
+// Communication between GPUs, under mpirun: bandwidth of the links, and its use by transposes,
+// products, sorts and stencils on resident data. Seconds are medians of the slowest rank's; results
+// are checked.
 //
 //   mpirun -n 2 --bind-to none exchange_gpu [--quick] [links] [transpose] [matmul] [sort] [stencil]
 

@@ -1,4 +1,4 @@
-// Products whose operands stay on the GPUs, on all of them and on one.
+// Products with resident operands, on all GPUs and on one.
 
 #include <cmath>
 #include <tuple>
@@ -22,8 +22,8 @@ machine::Buffer<double> rows_of(std::uint64_t stream, index_t n, const layout::R
   return x;
 }
 
-/// Seconds of a product on the ranks of the exchange, and whether samples of it are right on all of
-/// them.
+/// Returns the seconds of a product on the ranks of the exchange, and whether samples of it are
+/// correct on all of them.
 std::pair<double, bool> timed(const Bench& bench, const DeviceExchange& exchange, index_t n,
                               index_t panel) {
   const Communicator& comm = exchange.comm();
@@ -62,7 +62,7 @@ std::string tflops(index_t n, double seconds) {
   return fmt::format("{:.1f}", 2 * real * real * real / seconds / 1e12);
 }
 
-/// The root alone, while the others wait.
+/// Runs on the root only, while the others wait.
 double alone(Bench& bench, Table& table, index_t n) {
   double seconds = 0;
   bool right = true;

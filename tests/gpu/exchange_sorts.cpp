@@ -1,4 +1,4 @@
-// Keys that stay on the GPUs, sorted on all of them and on one.
+// Sorts of resident keys, on all GPUs and on one.
 
 #include "dist/sort/on_devices.hpp"
 #include "exchange_bench.hpp"
@@ -46,8 +46,7 @@ struct Timed {
   bool right = true, divided = false;
 };
 
-/// Sorts on the ranks of the exchange; whether the keys are those of before, in order, across ranks
-/// too.
+/// Sorts on the ranks of the exchange; checks that the keys are the input's, in global order.
 Timed timed(const DeviceExchange& exchange, Input input, index_t total, int repetitions) {
   const Communicator& comm = exchange.comm();
   const layout::Range mine = layout::BlockMap(total, comm.size()).range(comm.rank());

@@ -1,5 +1,4 @@
-// Fields that stay on the GPUs: one box on one of them against a box on each, neighbours all around
-// along the slowest dimension.
+// Resident fields: one box on one GPU against a box on each, periodic along the slowest dimension.
 
 #include "dist/stencil/on_devices.hpp"
 #include "dist/stencil/samples.hpp"
@@ -12,7 +11,7 @@ namespace {
 namespace ds = dist::stencil;
 using ds::Overlap;
 
-/// A box on every GPU, cut along dimension d.
+/// Weak scaling: a box on every GPU, split along dimension d.
 struct Weak {
   int dims;
   Index3 box;
@@ -20,9 +19,9 @@ struct Weak {
 };
 
 struct Timed {
-  double seconds = 0, interior = 0, edges = 0;  ///< a step
-  double exchange = 0;                          ///< alone
-  double halo = 0;  ///< of the box's points, that come from others in an exchange
+  double seconds = 0, interior = 0, edges = 0;  ///< per step
+  double exchange = 0;                          ///< exchange only
+  double halo = 0;  ///< share of the box's points received in an exchange
   bool right = true;
 };
 
@@ -45,7 +44,7 @@ void fill(ds::DistributedField<T>& u) {
   }
 }
 
-/// Packed, sent, received and unpacked, while nothing else is done.
+/// Times packing, sending, receiving and unpacking without overlapping work.
 template <class T>
 double exchange_alone(const DeviceExchange& exchange, ds::DistributedField<T>& u, int repetitions) {
   const auto* const kernels = tessera::stencil::resident_kernels<T>();

@@ -1,6 +1,5 @@
-// The device kernels of matmul on data that lies on the device, timed by events over rotating
-// operands: a line a kernel and size, with its rate as a share of the vendor's library in the same
-// run.
+// Device kernels of matmul on resident data, timed by events over rotating operands: a line per
+// kernel and size, with its rate as a share of the vendor library's in the same run.
 
 #include "base/timer.hpp"
 #include "bench.hpp"
@@ -14,7 +13,7 @@ template <class T>
 struct Named {
   const char* name;
   void (*run)(const Gemm<T>&, const Tuning&, DeviceStream);
-  index_t largest;  // n beyond which it would only waste the node's time
+  index_t largest;  // larger n would only waste the node's time
 };
 
 struct Shape {
@@ -37,7 +36,7 @@ std::vector<Gemm<T>> problems(Shape shape, std::vector<gpu::cuda::DeviceBuffer<T
   return made;
 }
 
-/// A line a kernel; its repetitions and the vendor's in turn.
+/// Prints a line per kernel; its repetitions alternate with the vendor's.
 template <class T>
 void measure(Table& table, const char* type, Shape shape, const std::vector<Named<T>>& kernels) {
   std::vector<gpu::cuda::DeviceBuffer<T>> storage;
@@ -55,7 +54,7 @@ void measure(Table& table, const char* type, Shape shape, const std::vector<Name
   }
 }
 
-/// The same for operands of fewer bits than the sums; tf32 wants k along the rows of both.
+/// Measures operands narrower than the sums; tf32 requires k along the rows of both.
 template <class T>
 void measure_mixed(Table& table, const char* type, Shape shape) {
   const Op op_b = sizeof(T) == 2 ? Op::none : Op::transpose;
@@ -94,7 +93,7 @@ void measure_mixed(Table& table, const char* type, Shape shape) {
       [](const Problem& g, DeviceStream stream) { return cuda_mma(g, stream, MmaTile::small); });
 }
 
-/// Memory of the host whose pages are locked while it lives, and how long that took.
+/// Page-locks host memory during its lifetime, and records the time taken.
 class Locked {
  public:
   template <class T>
@@ -114,13 +113,13 @@ class Locked {
   void* data_;
 };
 
-/// Operands and result in host memory, through the device in pieces: the ways to bring them there,
-/// side by side. The share is of the rate of the same kernel on the same product in device memory.
+/// Products of operands in host memory, streamed through the device in pieces: comparison of the
+/// transfer methods. The share is of the same kernel's rate on resident data.
 class FromHost {
  public:
   FromHost(index_t n, index_t limit, int repetitions)
       : n_(n), limit_(limit), repetitions_(repetitions), a_(filled(1)), b_(filled(2)), c_(n * n) {
-    std::fill(c_.begin(), c_.end(), 0.0);  // pages are there
+    std::fill(c_.begin(), c_.end(), 0.0);  // touches the pages
     measure_resident();
   }
 

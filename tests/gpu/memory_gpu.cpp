@@ -1,5 +1,5 @@
-// All device probes with their rates, then what only a measurement can settle: how the read and the
-// reduction are best launched, and how much several streams hide.
+// Rates of all device probes, then measured choices: the best launch of read and reduction, and how
+// much several streams overlap.
 
 #include "bench.hpp"
 #include "kernels/memory/cuda_probes.hpp"
@@ -28,7 +28,7 @@ class Bench {
     for (DeviceCeiling& c : device_ceilings()) ceilings_.push_back(std::move(c));
   }
 
-  /// One line a value of the parameter, or one for a probe that has none.
+  /// Prints one line per value of the parameter, or one for a probe without.
   void all() {
     for (const DeviceProbeVariant& row : device_probes()) {
       bool any = false;
@@ -46,7 +46,7 @@ class Bench {
     fmt::print("{}", table_.text());
   }
 
-  /// Loads in flight by threads by blocks, as shares of the theoretical bandwidth.
+  /// Prints loads in flight by threads by blocks, as shares of the theoretical bandwidth.
   void tuning() {
     Table table({"loads", "threads", "blocks a multiprocessor", "read GB/s", "reduce GB/s",
                  "reduce/read", "of bus"});
@@ -67,7 +67,7 @@ class Bench {
     fmt::print("\n{}", table.text());
   }
 
-  /// The stays of the first pieces.
+  /// Prints the timeline of the first pieces.
   void timeline() const {
     const DeviceProbeVariant& row = *find_variant(device_probes(), "cuda_streams");
     const auto probe = make_probe(row, completed(row, {.streams = 4}));

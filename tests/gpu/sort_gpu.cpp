@@ -1,7 +1,6 @@
-// The device sorts on data that lies on the device, timed by events: a line a variant, type, input
-// and size, with its rate against the vendor's sort in the same run and as a share of what copying
-// the items as often would allow. An argsort makes its positions itself, the vendor's by a kernel
-// before it.
+// Device sorts on resident data, timed by events: a line per variant, type, input and size, with
+// its rate relative to the vendor's sort in the same run and as a share of the bound by copying the
+// items as often. An argsort creates its positions itself, the vendor's in a preceding kernel.
 // --quick: one size. --tune: the radix sort in other shapes.
 
 #include "bench.hpp"
@@ -22,7 +21,7 @@ void device_copy(T* to, const T* from, index_t n, cudaMemcpyKind kind, cudaStrea
   cuda::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
-/// Bytes a second, read and written, of a copy on the device.
+/// Returns the bytes per second, read and written, of a copy on the device.
 double copy_rate() {
   const index_t bytes = index_t{1} << 30;
   const cuda::DeviceBuffer<std::byte> from(bytes), to(bytes);
@@ -34,7 +33,7 @@ double copy_rate() {
   return 2 * static_cast<double>(bytes) / seconds;
 }
 
-/// Items as they come, and room to sort copies of them.
+/// Original items, and space to sort copies of them.
 template <class Key, class Value>
 class Items {
  public:
@@ -63,7 +62,7 @@ class Items {
                       [&] { generate<Key>(input(name), 1, 0, n_, host_.span()); });
     device_copy(original_.data(), host_.data(), n_, cudaMemcpyHostToDevice, stream_);
   }
-  /// Median of a few sorts, each of the items as they came.
+  /// Returns the median of a few sorts, each of the original items.
   double seconds(const Candidate<Key, Value>& candidate) {
     const index_t work_bytes = candidate.bytes(n_);
     if (work_.size() < work_bytes) work_ = cuda::DeviceBuffer<std::byte>(work_bytes);
@@ -86,9 +85,9 @@ class Items {
     }
     return summarize(samples).median;
   }
-  /// Whether cuda_hybrid, which was the last sort, divided the keys.
+  /// Returns whether the last sort, by cuda_hybrid, divided the keys.
   [[nodiscard]] bool divided() const { return cuda_hybrid_divided(work_.data(), n_); }
-  /// What the last sort left, by a sum that knows the order.
+  /// Returns an order-dependent sum of the last sort's result.
   std::uint64_t content() {
     device_copy(host_.data(), keys_.data(), n_, cudaMemcpyDeviceToHost, stream_);
     std::uint64_t sum = ordered_sum(host_.data());
@@ -99,8 +98,9 @@ class Items {
     }
     return sum;
   }
-  /// Every digit of 8 bits moves every item once, but positions are not read for the first one; the
-  /// histograms read every key. Divided, every key moves three times and is read twice more.
+  /// Returns the bytes moved: every digit of 8 bits moves every item once, except positions in the
+  /// first one, which are not read; the histograms read every key. With division every key moves
+  /// three times and is read twice more.
   [[nodiscard]] double bytes_of_sort(bool divided) const {
     if (divided) return static_cast<double>(n_) * 8 * sizeof(Key);
     const double made = payload_ == Payload::positions ? sizeof(Value) : 0;
@@ -130,7 +130,7 @@ class Items {
 struct Report {
   Table table{
       {"items", "input", "n", "sort", "median", "Gitems/s", "of cub", "GB/s", "of the bound"}};
-  double copies;  // bytes a second
+  double copies;  // bytes per second
   bool agree = true;
 };
 

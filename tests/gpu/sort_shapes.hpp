@@ -1,6 +1,5 @@
 #pragma once
-// The radix sort with other numbers of threads and items than the ones chosen, for --tune of
-// sort_gpu.
+// The radix sort with alternative numbers of threads and items, for --tune of sort_gpu.
 
 #include <string>
 #include <vector>

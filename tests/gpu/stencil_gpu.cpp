@@ -1,6 +1,5 @@
-// The device kernels of stencils on fields that lie on the device, timed by events: points a
-// second, bytes counted as one read and one write a point and step, and their share of a device
-// copy in the same run.
+// Device kernels of stencils on resident fields, timed by events: points per second, bytes counted
+// as one read and one write per point and step, and their share of a device copy in the same run.
 
 #include <optional>
 
@@ -20,7 +19,7 @@ struct Named {
   Tuning tuning = {};
 };
 
-/// A random field on the device.
+/// Random field on the device.
 template <class T>
 class Setting {
  public:
@@ -41,7 +40,7 @@ class Setting {
     host_ = Field<T>();
   }
 
-  /// Seconds a step.
+  /// Returns the seconds per step.
   double seconds(const Named<T>& kernel, index_t steps, int repetitions) {
     const DeviceSweep<T> sweep = device_->sweep(steps);
     return gpu::median_seconds(
@@ -59,7 +58,7 @@ class Setting {
   std::optional<DeviceField<T>> device_;
 };
 
-/// Bytes a second, read and written, of the driver's copy of a level's size.
+/// Returns the bytes per second, read and written, of the driver's copy of a level's size.
 double copy_rate(index_t bytes) {
   std::vector<gpu::cuda::DeviceBuffer<char>> from, to;
   for (index_t s = 0; s < gpu::sets; ++s) {
@@ -113,7 +112,7 @@ std::vector<Named<T>> textbook() {
           {"cuda_zigzag", cuda_zigzag<T>}};
 }
 
-/// Streaming by planes a block walks, temporal by steps a pass.
+/// Returns the streaming kernel by planes per block, the temporal one by steps per pass.
 template <class T>
 std::vector<Named<T>> blocked(int dims, bool quick) {
   std::vector<Named<T>> all{{"cuda_streaming", cuda_streaming<T>}};
@@ -171,7 +170,7 @@ void other_stars(Table& table) {
   }
 }
 
-/// A chain over a whole square, of weights that differ.
+/// Returns a full square of distinct weights.
 Stencil square(index_t width) {
   std::vector<double> weights(static_cast<std::size_t>(width * width));
   for (std::size_t i = 0; i < weights.size(); ++i)
@@ -191,8 +190,7 @@ void boxes(Table& table, bool quick) {
   for (const index_t width : {3, 5, 7, 9}) both(square(width));
 }
 
-/// Milliseconds by the width of the columns and the threads of a block; the first line is
-/// cuda_naive.
+/// Prints milliseconds by column width and threads per block; the first line is cuda_naive.
 void columns(bool quick) {
   const std::vector<index_t> blocks{32, 64, 128, 256, 512, 1024};
   std::vector<std::string> head{"ms by threads"};

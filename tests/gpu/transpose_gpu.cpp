@@ -1,7 +1,6 @@
-// The device kernels of the transpose on data that lies on the device: the ladder with both timings
-// of its paper, the vendor's library, and the vectorised kernel at all sizes of records. Bytes are
-// counted as read once and written once; shares are of the device's own copy in the same run. What
-// transposes is checked, every record.
+// Device kernels of the transpose on resident data: the ladder with both timings of its paper, the
+// vendor library, and the vectorised kernel for all record sizes. Bytes count one read plus one
+// write; shares are of the device's copy in the same run. All transposed records are checked.
 
 #include <cublas_v2.h>
 
@@ -23,12 +22,12 @@ struct Shape {
   [[nodiscard]] std::string text() const { return fmt::format("{} x {}", rows, cols); }
 };
 
-/// As many operands and results as are together larger than the caches, in two blocks of memory.
+/// Operands and results that together exceed the caches, in two blocks of memory.
 class Pool {
  public:
   explicit Pool(index_t bytes) : words_(bytes / 8), in_(words_), out_(words_) {
-    // Finite numbers read as f32 and as f64 alike: the vendor's transpose multiplies by one and
-    // would quiet a NaN.
+    // Finite numbers as f32 and as f64: the vendor's transpose multiplies by one and would quiet a
+    // NaN.
     constexpr std::uint64_t positive = 0x3FFFFFFF'3FFFFFFF, normal = 0x20000000'20000000;
     machine::Buffer<std::uint64_t> words(words_);
 #pragma omp parallel for
@@ -36,7 +35,7 @@ class Pool {
     cuda::upload(in_.data(), words.data(), static_cast<std::size_t>(words_));
   }
 
-  /// Number `set` of the matrices of that shape.
+  /// Returns matrix `set` of that shape.
   [[nodiscard]] ConstRecords in(const Shape& s, index_t bytes, std::size_t set) const {
     return {at(in_, s, bytes, set), s.rows, s.cols, s.cols, bytes};
   }
@@ -55,8 +54,7 @@ class Pool {
   cuda::DeviceBuffer<std::uint64_t> in_, out_;
 };
 
-/// One way to move a matrix: run(set, stream) reads one of its operands and writes one of its
-/// results.
+/// Movement of a matrix: run(set, stream) reads one of its operands and writes one of its results.
 struct Way {
   std::string name;
   Makes makes;
@@ -67,7 +65,7 @@ struct Way {
     none,
     moves,
     moves_or_stays
-  } loop = Loop::none;  ///< that it can make inside the kernel
+  } loop = Loop::none;  ///< supported inside the kernel
 };
 
 void check(cublasStatus_t rc) {
@@ -75,7 +73,7 @@ void check(cublasStatus_t rc) {
           std::string("cublas failed: ") + cublasGetStatusString(rc));
 }
 
-/// Row-major b = transpose(a) is column-major, too.
+/// Transposes column-major, which equals transposing row-major.
 void geam(cublasHandle_t handle, const ConstRecords& a, const Records& b, DeviceStream stream) {
   check(cublasSetStream(handle, stream));
   const auto m = narrow<int>(a.rows), n = narrow<int>(a.cols);
@@ -154,7 +152,7 @@ class Bench {
     }
   }
 
-  /// The vectorised kernel alone.
+  /// Runs the vectorised kernel only.
   void size_of(const Shape& shape, index_t bytes) {
     const Way way{"cuda_vectorized", Makes::transpose,
                   [](const ConstRecords& a, const Records& b, int, index_t, DeviceStream stream) {
@@ -198,7 +196,7 @@ class Bench {
     way.run(pool_.in(s, bytes, set), pool_.out(to, bytes, set), repeats, stride, stream);
   }
 
-  /// Seconds a launch, over launches one after the other on rotating operands.
+  /// Returns the seconds per launch, over consecutive launches on rotating operands.
   [[nodiscard]] double by_launches(const Way& way, const Shape& s, index_t bytes) const {
     const int launches = quick_ ? 5 : 10;
     std::size_t set = 0;
@@ -209,7 +207,7 @@ class Bench {
                repetitions_) /
            launches;
   }
-  /// Seconds of a copy and of the way, launches in turn.
+  /// Returns the seconds of a copy and of `way`, in alternating launches.
   [[nodiscard]] std::pair<double, double> beside_copy(const Way& way, const Shape& s,
                                                       index_t bytes) const {
     const int launches = quick_ ? 5 : 10;
@@ -223,8 +221,8 @@ class Bench {
     const auto [first, second] = gpu::median_seconds_in_turn(many(copy), many(way), repetitions_);
     return {first / launches, second / launches};
   }
-  /// Seconds a repetition inside one launch; every block either moves on by a tenth of the matrix
-  /// or stays at its tile, where caches serve it (the GPUs of the paper had none).
+  /// Returns the seconds per repetition inside one launch; every block either moves on by a tenth
+  /// of the matrix or stays at its tile, served by caches (which the paper's GPUs lacked).
   [[nodiscard]] double by_loop(const Way& way, const Shape& s, index_t bytes, bool moving) const {
     constexpr int repeats = 10;
     const index_t tiles = ceil_div(s.rows, 32) * ceil_div(s.cols, 32);
@@ -236,7 +234,7 @@ class Bench {
            repeats;
   }
 
-  /// Every record of the first result against the definition.
+  /// Compares every record of the first result with the definition.
   [[nodiscard]] std::string verdict(const Way& way, const Shape& s, index_t bytes) {
     if (way.makes != Makes::transpose) return "";
     const cuda::Stream stream;
@@ -293,15 +291,15 @@ class Bench {
   Table sizes_table_{{"record", "shape", "copy GB/s", "cuda_vectorized of copy", "checked"}};
 };
 
-/// A matrix in host memory, there and back: at once, and in pieces where the device is not to hold
-/// it. Bytes are those that cross the bus.
+/// Times a matrix in host memory, transposed on the device: at once, and in pieces if the device is
+/// not to hold it. Bytes are those over the bus.
 void from_host(bool quick) {
   const index_t n = quick ? 8192 : 16384, bytes = n * n * 8;
   machine::Buffer<double> a(n * n), b(n * n);
 #pragma omp parallel for
   for (index_t i = 0; i < n * n; ++i) {
     a[i] = random_symmetric<double>(1, 0, i);
-    b[i] = 0;  // pages are there
+    b[i] = 0;  // touches the pages
   }
   const ConstRecords from{reinterpret_cast<const std::byte*>(a.data()), n, n, n, 8};
   const Records to{reinterpret_cast<std::byte*>(b.data()), n, n, n, 8};
