@@ -1,5 +1,5 @@
-"""analysis_test.py SCRIPTS TESSERA SCRATCH: what the report computes, against numbers worked out by
-hand."""
+"""analysis_test.py SCRIPTS TESSERA SCRATCH: computations of the report against manually derived
+numbers."""
 import math
 
 import matplotlib.figure
@@ -60,7 +60,7 @@ class Scaling(made.Case):
         self.assertIsNone(scaling.gustafson(np.array([1.0]), np.array([1.0])))
 
     def test_strong_series_come_from_points_of_one_problem(self):
-        # T1 = 1 s, 10 % of it serial; a second problem on one number of ranks only makes no series.
+        # T1 = 1 s, 10 % of it serial; a second problem on a single number of ranks makes no series.
         path = write(self.path("strong.h5"), [row("tiled", 64, r, seconds=0.1 + 0.9 / r)
                                               for r in (1, 2, 4, 8)]
                      + [row("tiled", 32, 2)])
@@ -92,7 +92,7 @@ class Scaling(made.Case):
         path = write(self.path("threads.h5"), points
                      + [row("tiled", 64, 4, 2, seconds=0.2), row("tiled", 64, 2, 2, seconds=0.3)])
         found = scaling.strong(points_of(path).points)
-        # ranks 1, 2, 4 of 2 threads each
+        # ranks 1, 2, 4 with 2 threads each
         self.assertEqual([list(one.cores) for one in found], [[2, 4, 8]])
         self.assertEqual(scaling.strong(points_of(write(self.path("t.h5"),
                                                         points)).points)[0].cores.tolist(),
@@ -131,8 +131,8 @@ class Roofline(made.Case):
         self.assertIsNone(roofline.flops_and_bytes(point, "sort"))
 
     def test_a_step_counts_as_kernels_compute_it(self):
-        """Sums over boxes by doubling; the past, coefficients, sources and masks with what they
-        read."""
+        """Box sums by doubling; the previous level, coefficients, sources and masks with their
+        reads."""
         point = points_of(write(self.path("step.h5"), [row("tiled", 100, 2)])).points[0]
         even, cross = "1 1 1; 1 1 1; 1 1 1", "0 1 0; 1 -4 1; 0 1 0"
         for stencil, options, flops, numbers in (
@@ -174,7 +174,7 @@ class Roofline(made.Case):
     def test_ceilings_are_taken_as_the_program_takes_them(self):
         run = points_of(write(self.path("tops.h5"), [row("tiled", 100, 2)]))
         peak, stream = roofline.roofs(run, "f64", 2, 1)
-        self.assertAlmostEqual(peak, 100 + 240 / 3)    # from 1 to 4 threads by a straight line
+        self.assertAlmostEqual(peak, 100 + 240 / 3)    # from 1 to 4 threads linearly
         self.assertAlmostEqual(stream, 10 + 15 / 3)    # copy; triad has 14.67
         self.assertEqual(roofline.roofs(run, "f64", 64, 1), (340.0, 25.0))
         self.assertEqual(roofline.roofs(run, "f64", 8, 2), (680.0, 50.0))  # two nodes
@@ -203,7 +203,7 @@ class Others(made.Case):
                          ["512x512", "1024x1024", "16x100000", "4096x4096"])
 
     def test_nothing_is_a_number_too(self):
-        """0 is what many options have that choose by themselves."""
+        """0 lets many options choose automatically."""
         path = write(self.path("zero.h5"), [row("tiled", options={"tile": t, "column-width": w})
                                             for t in (16, 0) for w in (8, 0)])
         self.assertEqual(heatmap.table_of(points_of(path).points, "tile", "column_width")[:2],
@@ -218,7 +218,7 @@ class Others(made.Case):
         self.assertAlmostEqual(phases.imbalance(np.array([1.0, 1.0, 4.0])), 1.0)
         self.assertEqual(phases.imbalance(np.zeros(3)), 0.0)
         run = points_of(write(self.path("ranks.h5"), [row("tiled", 100, 3, seconds=1.0)]))
-        # Made-up phases grow by 10 % a rank; of two repetitions with 0.7 and 0.6 the median is
+        # Made-up phases grow by 10 % per rank; the median of two repetitions with 0.7 and 0.6 is
         # 0.65.
         np.testing.assert_allclose(run.points[0].phases["compute"],
                                    0.65 * np.array([1.0, 1.1, 1.2]))
@@ -234,7 +234,7 @@ class Others(made.Case):
         self.assertEqual({p.config["halo_steps"] for p in points_of(path).points}, {"chosen"})
 
     def test_threads_that_were_asked_for_tell_no_points_apart(self):
-        """Those that ran do: 0 is as many as there are."""
+        """Uses the threads that ran: 0 requests all available."""
         path = write(self.path("asked.h5"), [row("tiled", 64, options={"threads": asked})
                                              for asked in (0, 1)])
         write(path, [row("tiled", 64, threads=2, options={"threads": 0})], run="matmul_0002")
@@ -255,8 +255,8 @@ class Others(made.Case):
         self.assertEqual(series.label_of(points[3], ["tile"]), "without tile")
 
     def test_a_timeline_says_how_much_of_the_flight_is_hidden(self):
-        # In flight from 1 to 5 and from 4 to 9, eight seconds in all; it computes from 2 to 4 and
-        # unpacks from 8 to 10: three of them.
+        # In flight from 1 to 5 and from 4 to 9, eight seconds in all; computes from 2 to 4 and
+        # unpacks from 8 to 10: three of them overlap.
         stays = {0: [("exchange", 0, 1), ("compute", 2, 4), (timeline.FLIGHT, 1, 5),
                      (timeline.FLIGHT, 4, 9), ("unpack", 8, 10)]}
         self.assertAlmostEqual(timeline.hidden(stays), 3 / 8)
@@ -321,7 +321,7 @@ class Others(made.Case):
 
 
 def traced(path, options, run="locality_0001", table="points", **more):
-    """Appends a run with a traced (gpu: simulated) point for each of these texts of options."""
+    """Appends a run with a traced (gpu: simulated) point for each of these option texts."""
     keys = [f"locality workload=sort kernel=std {one}" for one in options]
     columns = {"point": keys, "workload": ["sort"] * len(keys), "kernel": ["std"] * len(keys)}
     columns |= {name: [8] * len(keys) for name in ("m", "n", "k", "tile", "column_width",
@@ -364,7 +364,7 @@ class Locality(made.Case):
         self.assertIn("misses  theorem ", report.tables.grid(locality.table(locality.read(path))))
 
     def test_curves_go_on_to_the_largest_cache_of_their_picture(self):
-        """From there on nothing changes, which a curve that ends does not say."""
+        """Beyond that size the misses are constant; a curve that ends earlier does not show it."""
         import matplotlib.pyplot as plt
         path = traced(self.path("t.h5"), ["type=u32", "type=u64"], **LOOKED)
         with made.h5py.File(path, "r+") as file:

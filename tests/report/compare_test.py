@@ -1,5 +1,5 @@
-"""compare_test.py SCRIPTS TESSERA SCRATCH: verdicts of `tessera compare` on made-up samples, and
-what it prints."""
+"""compare_test.py SCRIPTS TESSERA SCRATCH: verdicts and output of `tessera compare` on made-up
+samples."""
 import math
 import os
 import subprocess
@@ -12,9 +12,8 @@ import compare
 
 
 def median_interval(samples):
-    """The 95 % interval of the median from order statistics, by its definition: the ranks r and n +
-    1 - r with the largest
-    r for which P(B < r) <= 2.5 %, B being binomial with p = 1/2."""
+    """Returns the 95 % interval of the median from order statistics, by definition: the ranks r and
+    n + 1 - r with the largest r for which P(B < r) <= 2.5 %, B being binomial with p = 1/2."""
     n, ordered = len(samples), sorted(samples)
     rank = 0
     while sum(math.comb(n, k) for k in range(rank + 1)) / 2 ** n <= 0.025:
@@ -23,7 +22,7 @@ def median_interval(samples):
 
 
 def steady(middle, spread=0.01, count=9):
-    """Samples evenly about a median."""
+    """Returns samples spread evenly about a median."""
     return [middle * (1 + spread * (i - count // 2) / (count // 2)) for i in range(count)]
 
 
@@ -39,7 +38,7 @@ class Compare(made.Case):
 
     def test_the_four_verdicts_and_their_exit_codes(self):
         # Intervals of +- 1 %: a ratio of 1 is the same, 1.2 slower, 1 / 1.2 faster at a tolerance
-        # of 5 %; 1.05 lies on the border.
+        # of 5 %; 1.05 is on the border.
         for ratio, verdict, code in ((1.0, "SAME", 0), (1.02, "SAME", 0), (1.05, "AMBIGUOUS", 2),
                                      (1.2, "SLOWER", 1),
                                      (1 / 1.2, "FASTER", 0), (1 / 1.05, "AMBIGUOUS", 2)):
@@ -78,7 +77,7 @@ class Compare(made.Case):
             truth = (1.3 * (1 + 0.1 * GAMMA_MEDIAN)) / (1 + 0.1 * GAMMA_MEDIAN)
             _, low, high = compare.ratio_interval(*sides)
             missed += not low <= truth <= high
-            scaled = tuple(v / 1.3 for v in sides[1])  # no difference in truth
+            scaled = tuple(v / 1.3 for v in sides[1])  # truly equal
             false_alarms += compare.judge(*compare.ratio_interval(sides[0], scaled)[1:],
                                           0.05) in ("SLOWER", "FASTER")
         self.assertLess(missed / count, 0.05)
@@ -136,13 +135,13 @@ class Compare(made.Case):
         write(path, [row(seconds=steady(2.0))], run="matmul_0002")
         self.run_script(compare, f"{path}#matmul_0001", f"{path}#matmul_0002", code=1)
         self.run_script(compare, f"{path}#matmul_0002", f"{path}#matmul_0001")
-        # without a name the latest of a point counts
+        # without a name the latest measurement of a point counts
         self.run_script(compare, path, f"{path}#matmul_0002")
         self.assert_refused(self.run_script(compare, path, f"{path}#matmul_0009", code=66),
                             "matmul_0001, matmul_0002")
 
     def traced(self, name, misses, run="locality_0001", sizes=(64, 128, 256)):
-        """A file with one traced point whose misses at these cache sizes are given."""
+        """Writes a file with one traced point with the given misses by cache size."""
         path = self.path(name)
         config = {"point": ["k"], "workload": ["matmul"], "kernel": ["tiled"], "m": [8], "n": [8],
                   "k": [8], "tile": [4],
@@ -166,7 +165,7 @@ class Compare(made.Case):
         other = self.traced("other.h5", [90, 50], sizes=(64, 128))
         self.assertIn("traced at other cache sizes",
                       self.run_script(compare, before, other, code=2))
-        # Beside timings both count.
+        # Traced points count in addition to timings.
         write(before, [row(seconds=steady(1.0))])
         after = write(self.traced("both.h5", [90, 50, 11]), [row(seconds=steady(1.0))])
         text = self.run_script(compare, before, after, code=1)
@@ -227,8 +226,7 @@ class Compare(made.Case):
             self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
 
 
-# Of the gamma distribution with shape 0.7 and scale 1, where its distribution function is 1/2 (by
-# its series).
+# Median of the gamma distribution with shape 0.7 and scale 1 (by its series).
 def _gamma_median(shape=0.7):
     low, high = 0.0, 5.0
     for _ in range(60):

@@ -42,7 +42,7 @@ class Export(made.Case):
                          ("e.h5", "matmul_0001", "sort_0001"))
         summary = read_csv(base + "_summary.csv")
         self.assertEqual(len(summary), 5)
-        self.assertEqual(summary[0]["ceiling_share"], "")  # no number
+        self.assertEqual(summary[0]["ceiling_share"], "")  # not a number
 
     def test_pandas_reads_the_csv(self):
         try:
@@ -108,7 +108,7 @@ class Export(made.Case):
         self.assertEqual(len(whole), 5 * 2 * 2)
         self.assertEqual([line["value"] for line in whole if line["params"]["n"] == 8
                           and line["params"]["p"] == 2], [16.0, 17.0])
-        # The mean of the ranks: 0.7 of the median 16.5, a second rank 10 % longer; then 0.6.
+        # The mean over ranks: 0.7 of the median 16.5, a second rank 10 % longer; then 0.6.
         phase = [line["value"] for line in lines if line["callpath"]
                  == "matmul->kernel=tiled->compute"
                  and line["params"]["n"] == 8 and line["params"]["p"] == 2]
@@ -117,9 +117,8 @@ class Export(made.Case):
         self.assertFalse([line for line in lines if "verify" in line["callpath"]])
 
     def extra_p_of(self, path, *files):
-        """{file: its lines}; every file is one that Extra-P imports: the same parameters
-        everywhere, and every call path at every
-        place. Where Extra-P is there, it is asked, too."""
+        """Returns {file: its lines}. Checks that Extra-P can import every file: the same parameters
+        everywhere, and every call path at every place. Runs Extra-P if it is installed."""
         words, base, found = self.run_script(export, "--extra-p",
                                              path), os.path.splitext(path)[0], {}
         self.assertEqual(words.splitlines(), [f"wrote {base}{name}.jsonl" for name in files])
@@ -152,7 +151,7 @@ class Export(made.Case):
         path = write(self.path("two.h5"), [row(k, n, 2) for k in ("naive", "tiled")
                                            for n in (4, 8, 16)] +
                      [row("blocked", n, 2) for n in (4, 8, 16, 32)])
-        # a sweep of its own
+        # a separate sweep
         write(path, [row("tiled", 64, r) for r in (1, 2, 4)], run="matmul_0002")
         found = self.extra_p_of(path, "_1", "_2", "_3")
         self.assertEqual([{line["callpath"].split("->")[1] for line in lines}

@@ -1,10 +1,11 @@
-"""field_test.py SCRIPTS TESSERA SCRATCH: datasets of numbers as pictures. 77: no matplotlib."""
+"""field_test.py SCRIPTS TESSERA SCRATCH: pictures of numeric datasets. Exits with 77 without
+matplotlib."""
 import os
 import shutil
 import sys
 import unittest
 
-import made  # the folder of the scripts comes onto the path
+import made  # adds the folder of the scripts to the path
 from made import h5py, np
 
 try:

@@ -1,5 +1,4 @@
-"""Results files of the present schema with made-up timings, and what the tests of the report
-share."""
+"""Made-up results files of the current schema, and common parts of the report's tests."""
 import contextlib
 import io
 import os
@@ -14,7 +13,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-# the folder of the scripts, the program, a folder of the test's own
+# the folder of the scripts, the program, the test's folder
 REPORT, TESSERA, SCRATCH = sys.argv[1:4]
 sys.path.insert(0, REPORT)
 
@@ -26,7 +25,7 @@ MACHINE = (("fma_f64", 1, 100.0, "GFLOP/s"), ("fma_f64", 4, 340.0, "GFLOP/s"),
 
 
 def row(kernel="naive", n=64, ranks=2, threads=1, seconds=None, work=None, **more):
-    """A point: its configuration, and its samples (seconds) or their median."""
+    """Returns a point: its configuration, and its samples (seconds) or their median."""
     samples = np.atleast_1d(np.asarray([1e-3 * n] * 3 if seconds is None else seconds, dtype=float))
     return {"kernel": kernel, "n": n, "ranks": ranks, "threads": threads, "samples": samples,
             "work": 2.0 * n ** 3 if work is None else work, "verified": 1, "options": {}, **more}
@@ -101,7 +100,7 @@ def put(run, table, columns, **units):
 
 class Case(unittest.TestCase):
     def path(self, name):
-        """A fresh place for a file."""
+        """Returns a path without an existing file."""
         os.makedirs(SCRATCH, exist_ok=True)
         path = os.path.join(SCRATCH, name)
         if os.path.exists(path):
@@ -109,7 +108,7 @@ class Case(unittest.TestCase):
         return path
 
     def run_script(self, module, *words, code=0):
-        """The module's main; its output, or its one line of error."""
+        """Runs the module's main; returns its output, or its one-line error."""
         out, err, ended = io.StringIO(), io.StringIO(), 0
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:

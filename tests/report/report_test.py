@@ -1,5 +1,5 @@
-"""report_test.py SCRIPTS TESSERA SCRATCH: the page, its pictures and tables, on small results. 77:
-no matplotlib."""
+"""report_test.py SCRIPTS TESSERA SCRATCH: the page, its pictures and tables, on small results.
+Exits with 77 without matplotlib."""
 import base64
 import html.parser
 import os
@@ -39,7 +39,7 @@ def run_of(path):
 
 
 class Links(html.parser.HTMLParser):
-    """What a page refers to, its pictures, and whether its tags close."""
+    """Parser of a page: its references, its pictures, and whether its tags close."""
     ALONE = ("meta", "link", "img", "br")
 
     def __init__(self, text):
@@ -65,7 +65,7 @@ class Links(html.parser.HTMLParser):
 
 
 def words_of(figure):
-    """(text, box) of everything written in a drawn figure."""
+    """Returns (text, box) of all text in a drawn figure."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw(renderer)
     found = [figure._suptitle]
@@ -83,7 +83,7 @@ def words_of(figure):
 
 
 def troubles(figure):
-    """Texts that touch each other or leave the picture."""
+    """Returns descriptions of texts that overlap or exceed the picture."""
     found, out = words_of(figure), []
     for i, (word, box) in enumerate(found):
         if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.x1 + 1 or box.y1 > figure.bbox.y1 + 1:
@@ -344,7 +344,7 @@ class Report(made.Case):
         self.assertEqual(heads, ["Naive against tiled", "matmul"])
 
     def test_says_what_a_column_does_not(self):
-        # Two points that the columns of the summary cannot tell apart, only the options in the key.
+        # Two points that differ in the options of the key only, not in columns of the summary.
         path = write(self.fresh("apart.h5"), [row(options={"tile": t}) for t in (8, 16)])
         words = self.report(path, "--text")
         self.assertRegex(words, r"kernel +ranks +threads +tile")

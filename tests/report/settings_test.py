@@ -1,5 +1,5 @@
-"""settings_test.py SCRIPTS TESSERA SCRATCH: pages on machines where matplotlib is set up in any
-way. 77: no matplotlib."""
+"""settings_test.py SCRIPTS TESSERA SCRATCH: pages with arbitrary user settings of matplotlib. Exits
+with 77 without matplotlib."""
 import os
 import shutil
 import subprocess
@@ -30,8 +30,8 @@ class Settings(made.Case):
                              [row(k, n) for k in ("naive", "tiled") for n in (8, 16)])
 
     def report(self, code=0, **environment):
-        """The pictures of a page that is made in the home folder, {name: bytes}; nothing else is
-        said."""
+        """Returns the pictures of a page made in the home folder, {name: bytes}; checks that
+        nothing else is printed."""
         base = {name: value for name, value in os.environ.items()
                 if not name.startswith(("MPL", "MATPLOTLIB"))}
         done = subprocess.run([sys.executable, SCRIPT, "r.h5"], cwd=self.home, capture_output=True,
