@@ -1,10 +1,8 @@
-"""A Slurm of one node for tests: the daemons of Debian's packages as the invoking user, everything
-in one folder.
+"""Private Slurm of one node for tests: the daemons of Debian's packages run by the invoking user,
+all state in one folder.
 
-Programs that are installed are used; else the packages are downloaded by apt and unpacked into the
-folder, which needs
-no rights and changes nothing on the machine. Ports are chosen when it starts.
-"""
+Installed programs are used; otherwise apt downloads the packages, which are unpacked into the
+folder without privileges or changes to the machine. Ports are chosen at the start."""
 
 import glob
 import os
@@ -21,7 +19,7 @@ MARK = "TESSERA_TEST_JOB"  # in the environment of every process of this cluster
 
 
 class Unavailable(Exception):
-    """Slurm cannot be had or started here; the reason in one line."""
+    """Slurm cannot be found or started here; the message is a one-line reason."""
 
 
 def free_port():
@@ -78,7 +76,7 @@ class Packages:
                              for part in ("usr/bin", "usr/sbin")) + ":" + self.path
 
     def download(self, debs):
-        """With the machine's package lists, else with lists of our own."""
+        """Runs apt with the machine's package lists, else with private ones."""
         state = os.path.join(self.folder, "apt")
         for part in ("lists/partial", "archives/partial"):
             os.makedirs(os.path.join(state, part), exist_ok=True)
@@ -135,8 +133,8 @@ class PrivateSlurm:
         return os.path.join(self.folder, *parts)
 
     def make_environment(self):
-        """What daemons and clients run in: nothing of a surrounding job, temporary files in the
-        folder."""
+        """Sets the environment of daemons and clients: no variables of a surrounding job, temporary
+        files in the folder."""
         foreign = re.compile("SLURM|SRUN|SBATCH|OMPI_|PMI|PRTE|OMP_|TESSERA_|HDF5_")
         self.environment = {k: v for k, v in os.environ.items() if not foreign.match(k)}
         for name in ("tmp", "home", "munge"):
@@ -147,8 +145,7 @@ class PrivateSlurm:
                                  "SLURM_CONF": self.path("slurm.conf"),
                                  "TMPDIR": self.path("tmp"), "HOME": self.path("home"),
                                  "LC_ALL": "C",
-                                 # Ranks that wait leave the core to others: here they may have to
-                                 # share it.
+                                 # Waiting ranks yield the core, which they may share here.
                                  "OMPI_MCA_mpi_yield_when_idle": "1", "OMP_WAIT_POLICY": "passive"})
         if libraries:
             self.environment["LD_LIBRARY_PATH"] = libraries
@@ -189,7 +186,7 @@ class PrivateSlurm:
             time.sleep(0.02)
 
     def start_slurm(self, gpus):
-        for attempt in range(3):  # a port chosen may be taken by another process before it is used
+        for attempt in range(3):  # another process may take a chosen port before its use
             self.write_configuration(gpus)
             controller = self.launch("slurmctld", "-D", "-c", "-f", self.path("slurm.conf"))
             node = self.launch("slurmd", "-D", "-f", self.path("slurm.conf"), "-d",
@@ -197,8 +194,8 @@ class PrivateSlurm:
             end = time.monotonic() + 60
             while controller.poll() is None and node.poll() is None and time.monotonic() < end:
                 if self.client("sinfo", "-h", "-o", "%T", check=False).stdout.strip() == "idle":
-                    # Devices that the controller gives out and nobody opens: in slurm.conf they
-                    # would need files.
+                    # Devices for the controller to allocate that nothing opens: in slurm.conf they
+                    # would require files.
                     if gpus:
                         self.client("scontrol", "update", f"NodeName={self.host}",
                                     f"Gres=gpu:{gpus}")
@@ -214,7 +211,7 @@ class PrivateSlurm:
         cpus = len(os.sched_getaffinity(0))
         for name in ("state", "spool"):
             os.makedirs(self.path(name), exist_ok=True)
-        # What each line is for, and what happens without it: every one was needed.
+        # Purpose of each line, or the failure without it: all are necessary.
         lines = {
             "ClusterName": "private",
             "SlurmctldHost": f"{self.host}(127.0.0.1)",
@@ -257,7 +254,7 @@ class PrivateSlurm:
             file.write(f"{node} State=UNKNOWN\n")
             file.write("PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n")
         with open(self.path("cgroup.conf"), "w") as file:
-            # unused, but without it slurmd looks for one and dies
+            # unused, but without it slurmd searches for one and dies
             file.write("CgroupPlugin=cgroup/v1\n")
 
     # --- use ---
@@ -276,17 +273,17 @@ class PrivateSlurm:
         return self.client("sbatch", "--parsable", *words, **how).stdout.strip()
 
     def job(self, number):
-        """What scontrol says of a job, or of the tasks of an array, by its names."""
+        """Returns scontrol's fields of a job, or of the tasks of an array."""
         text = self.client("scontrol", "-o", "show", "job", number).stdout
         return [dict(re.findall(r"(\S+?)=(\S*)", line))
                 for line in text.splitlines() if line.strip()]
 
     def wait(self, number, limit=600):
-        """The tasks of a job when all have ended."""
+        """Waits until all tasks of a job have ended and returns them."""
         end = time.monotonic() + limit
         while True:
             tasks = self.job(number)
-            # Ranks of a cancelled job outlive its launcher, and Slurm's word of its end.
+            # Ranks of a cancelled job outlive its launcher and its end according to Slurm.
             if not any(task["JobState"] in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING",
                                             "REQUEUED")
                        for task in tasks) and not any(self.pids(f"SLURM_JOB_ID={task['JobId']}")
@@ -299,8 +296,8 @@ class PrivateSlurm:
     # --- the end ---
 
     def pids(self, *more):
-        """Every living process of this cluster, or of those with these variables as well: {pid:
-        command line}."""
+        """Returns all living processes of this cluster, or those that also have these variables:
+        {pid: command line}."""
         marks, found = {word.encode() for word in (f"{MARK}={self.mark}", *more)}, {}
         for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -315,8 +312,8 @@ class PrivateSlurm:
         return found
 
     def stop(self, keep=()):
-        """Ends the daemons, the last started first, by their ids; the processes that are left:
-        none."""
+        """Ends the daemons by their ids, the last started first. Kills and returns the processes left:
+        none are expected."""
         for name, process in reversed(self.daemons):
             if name in keep:
                 continue

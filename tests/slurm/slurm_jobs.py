@@ -1,9 +1,7 @@
-"""Every batch script, submitted to a Slurm of our own: from nothing to its shutdown, as whoever
-runs the tests.
+"""Every batch script, submitted to a private Slurm, from its start to its shutdown, as any user.
 
-Slurm's programs are the system's or are fetched for the test (private_slurm.py); where there can be
-none, it is skipped.
-"""
+Slurm's programs are the system's or are fetched for the test (private_slurm.py); skipped if neither
+is possible."""
 
 import os
 import re
@@ -19,11 +17,11 @@ import private_slurm  # noqa: E402
 
 WORKLOADS = ("matmul", "transpose", "stencil", "sort")
 QUICK = ("--repetitions", 1, "--warmups", 0)
-# A few points of each, for scripts whose configs are for larger machines.
+# A few points of each, for scripts whose configs target larger machines.
 SMALL = {"matmul": ("--n", "64,96"), "transpose": ("--n", "100,128"),
          "stencil": ("--shape", "64x64", "--steps", 8),
          "sort": ("--n", "1000,2000", "--type", "u64", "--input", "uniform")}
-# Where Slurm, munge and PMIx would leave something outside of the folder.
+# Locations outside of the folder where Slurm, munge and PMIx could leave files.
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/var/run", "/var/lib", "/var/spool",
           "/var/log", "/etc",
           "/etc/slurm", "/etc/munge", "/var/lib/munge", "/var/log/munge", os.path.expanduser("~"))
@@ -37,7 +35,7 @@ def seen():
     for place in PLACES:
         try:
             found |= {os.path.join(place, name) for name in os.listdir(place)
-                      # other clusters of ours
+                      # clusters of other test runs
                       if THEIRS.search(name) and not name.startswith("tessera-slurm-")}
         except OSError:
             continue
@@ -79,14 +77,14 @@ class SlurmCase(unittest.TestCase):
         return os.path.join(self.work, *parts)
 
     def submit(self, *words):
-        """Submitted from the top of the tree (its image in the cluster's folder), with the program
+        """Submits from the top of the tree (its image in the cluster's folder), with the program
         under test."""
         machine = {"TESSERA": tessera.PROGRAM, "TESSERA_MACHINE_FILE": self.path("machine.toml"),
                    "OMPI_MCA_btl_vader_backing_directory": cluster.path("tmp")}
         return cluster.submit(*words, folder=self.work, environment=machine)
 
     def log(self, number):
-        """What a job printed."""
+        """Returns the output of a job."""
         text = ""
         for name in sorted(n for n in os.listdir(self.work)
                            if re.search(rf"-{number}(_\d+)?\.out$", n)):
@@ -103,7 +101,7 @@ class SlurmCase(unittest.TestCase):
         return ended
 
     def points(self, file, ranks=None):
-        """The points that a results file holds; all of them verified."""
+        """Returns the points of a results file; checks that all are verified."""
         found = []
         with h5py.File(self.path(file)) as results:
             for run in results.values():
@@ -128,8 +126,7 @@ class Scripts(SlurmCase):
                 self.assertEqual({run.attrs["slurm_job_id"] for run in results.values()}, {job})
 
     def test_workloads_on_a_gpu(self):
-        """The GPU of this cluster is no real one: a job that wants to compute there ends with the
-        reason."""
+        """The GPU of this cluster does not exist: a job that requires it ends with the reason."""
         on_the_host = {"matmul": "cache_oblivious", "transpose": "cache_oblivious",
                        "stencil": "naive", "sort": "radix"}
         jobs = {}
@@ -164,7 +161,8 @@ class Scripts(SlurmCase):
         self.assertIn("needs 8 ranks and the job has 2", self.log(job))
 
     def test_weak_scaling(self):
-        """A rank's share stands in the config; configs of ours are for larger machines."""
+        """A rank's share is in the config, small here: the repository's configs target larger
+        machines."""
         shares = {"matmul": ("m = 100\nn = 64", " m={} n=64 ", 100),
                   "transpose": ("m = 100\nn = 64", " m={} n=64 ", 100),
                   "stencil": ('shape = "40x64"  # a row\nsteps = 4', " shape={}x64 ", 40),
@@ -183,7 +181,7 @@ class Scripts(SlurmCase):
                 self.assertIn(shares[workload][1].format(shares[workload][2] * ranks), point)
 
     def test_sweep(self):
-        """The tasks of an array share the points, and collect puts them together, once."""
+        """The tasks of an array share the points, and collect merges them once."""
         job = self.submit("--array=1-3", "jobs/slurm/sweep.sbatch", "3", "matmul",
                           "configs/matmul/smoke.toml", *QUICK,
                           "--n", "16,24,32", "--k", 16, "--type", "f64")
@@ -200,11 +198,11 @@ class Scripts(SlurmCase):
 
 
 class Generated(SlurmCase):
-    """What `tessera slurm` writes is what Slurm takes."""
+    """Slurm accepts the scripts of `tessera slurm`."""
 
     def tessera_slurm(self, *words):
-        """As a user runs it: sbatch hands the environment on, so it is that of the cluster and
-        nothing more."""
+        """Runs the program as a user does: sbatch exports the environment, so it is the cluster's
+        only."""
         done = subprocess.run([tessera.PROGRAM, "slurm", *(str(word) for word in words)],
                               cwd=self.work, text=True,
                               capture_output=True, timeout=120,
@@ -271,7 +269,7 @@ class Requeue(SlurmCase):
             time.sleep(0.05)
 
     def run_to_the_end(self, steps):
-        """Uninterrupted, without Slurm: what the hash has to be."""
+        """Returns the expected hash, from an uninterrupted run without Slurm."""
         whole = tessera.run("stencil", *self.SHAPE, "--steps", steps, "--results",
                             f"whole{steps}.h5", folder=self.work,
                             timeout=300)
@@ -279,9 +277,8 @@ class Requeue(SlurmCase):
         return self.hash_of(f"whole{steps}.h5")
 
     def test_a_signal_a_checkpoint_a_requeue_and_the_same_result(self):
-        """Endless until it is ended: first stopped by the time limit, then by a signal of ours. The
-        field after as many steps
-        is then that of an unbroken run."""
+        """Runs until it is ended: stopped first by the time limit, then by a signal of the test.
+        After the same number of steps the field equals that of an uninterrupted run."""
         words = (*self.SHAPE, "--kernel", "auto", *QUICK, "--checkpoint", "results/ck.h5",
                  "--results", "results/heat.h5")
         stencil = ("jobs/slurm/stencil.sbatch", "configs/stencil/smoke.toml", *words)
@@ -294,7 +291,7 @@ class Requeue(SlurmCase):
             if restarts == 2:
                 cluster.client("scancel", "--batch", "--signal=USR1", job)
             self.wait_until(lambda: cluster.job(job)[0]["Restarts"] == str(restarts), "a requeue")
-            # from now on only we signal, however slow it is
+            # from now on only the test signals the job, however slow it is
             cluster.client("scontrol", "update", f"JobId={job}", "TimeLimit=30")
             self.wait_until(lambda: self.log(job).count("resumed: results/ck.h5") == restarts,
                             "a resume")
@@ -309,14 +306,14 @@ class Requeue(SlurmCase):
         self.assertEqual(self.hash_of("results/heat.h5"), self.run_to_the_end(step + 5))
 
     def step_of(self, file):
-        """Of the newest whole checkpoint: the one before, where a job was ended while it put the
-        next in its place."""
+        """Returns the step of the newest complete checkpoint: the previous one if a job was ended
+        while it replaced it."""
         for _ in range(500):
             for name in (file, file + ".previous"):
                 try:
                     with h5py.File(name) as checkpoint:
                         return int(checkpoint["_tessera"].attrs["checkpoint_step"])
-                except OSError:  # just being replaced
+                except OSError:  # being replaced
                     time.sleep(0.02)
         self.fail("no checkpoint")
 
