@@ -1,14 +1,16 @@
-# tessera_test(<path> [RANKS <n>...] [LINK <target>...] [LABELS <label>...] [TIMEOUT <s>] [SOURCES <file>...])
+# tessera_test(<path> [RANKS <n>...] [LINK <target>...] [LABELS <label>...] [TIMEOUT <s>]
+#              [SOURCES <file>...])
 #
-# The name is the path below tests/ with _ for /. Builds <path>.cpp (plus SOURCES) into one GoogleTest program and adds one CTest test for it, or one for each rank
-# count, run by mpirun (the program then links tessera_mpi's own main). Without RANKS the label is unit, else mpi.
+# The name is the path below tests/ with _ for /. Builds <path>.cpp (plus SOURCES) into one
+# GoogleTest program and adds one CTest test for it, or one for each rank count, run by mpirun (the
+# program then links tessera_mpi's own main). Without RANKS the label is unit, else mpi.
 function(tessera_test path)
   cmake_parse_arguments(T "" "TIMEOUT" "RANKS;LINK;LABELS;SOURCES" ${ARGN})
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE folder)
   string(REGEX REPLACE "[/.]+" "_" name "${folder}/${path}")
   string(REGEX REPLACE "^_" "" name "${name}")
   if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 600) # ends what hangs: the longest takes a minute on two free cores
+    set(T_TIMEOUT 600) # for hanging tests: the longest takes a minute on two free cores
   endif()
   if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
     math(EXPR T_TIMEOUT "3 * ${T_TIMEOUT}")
@@ -38,7 +40,8 @@ set(TESSERA_MPI_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
   OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none
   OMPI_MCA_mpi_yield_when_idle=1 OMP_WAIT_POLICY=passive)
-# Open MPI's leaks are told by frames that only the slow unwinder finds; elsewhere it would cost minutes.
+# Suppressing Open MPI's leaks needs frames of the slow unwinder; other builds avoid its cost of
+# minutes.
 set(TESSERA_SANITIZER_ENVIRONMENT)
 if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
   set(TESSERA_SANITIZER_ENVIRONMENT
@@ -47,12 +50,14 @@ if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
   list(APPEND TESSERA_MPI_ENVIRONMENT ${TESSERA_SANITIZER_ENVIRONMENT})
 endif()
 
-# tessera_script(<name> <file> [ARGUMENTS <test>...] [LABELS <label>...] [TIMEOUT <s>] [ENVIRONMENT <name=value>...] [SLOW <s>]
-#                [PROCESSORS <n>])
+# tessera_script(<name> <file> [ARGUMENTS <test>...] [LABELS <label>...] [TIMEOUT <s>]
+#                [ENVIRONMENT <name=value>...] [SLOW <s>] [PROCESSORS <n>])
 #
-# A test of the program from the outside: a unittest script for Python with h5py, run on $<TARGET_FILE:tessera>; its
-# exit code 77 shows as skipped; its random cases are those of one seed, the same in every run. With SLOW also <name>_all, the complete set, labelled slow, with that time-out.
-# PROCESSORS 1, for 2: beside another test, because its jobs mostly wait, and neither measure nor get killed.
+# Adds a test of the program from the outside: a unittest script for Python with h5py, run on
+# $<TARGET_FILE:tessera>. Exit code 77 counts as skipped; random cases use a fixed seed. SLOW also
+# adds <name>_all, the complete set, labelled slow, with that time-out. PROCESSORS 1 instead of 2
+# lets another test run at the same time: for tests whose jobs mostly wait and that neither measure
+# nor kill.
 function(tessera_script name file)
   cmake_parse_arguments(T "" "TIMEOUT;SLOW;PROCESSORS" "ARGUMENTS;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT T_PROCESSORS)
@@ -69,7 +74,8 @@ function(tessera_script name file)
   endif()
 endfunction()
 
-# The python3 of the PATH or the system's: the first that has h5py; the scripts skip themselves where none has.
+# Finds the python3 of the PATH or the system's, the first with h5py; without one, the scripts skip
+# themselves.
 function(tessera_find_python)
   foreach(candidate python3 /usr/bin/python3)
     execute_process(COMMAND ${candidate} -c "import h5py, numpy" RESULT_VARIABLE missing OUTPUT_QUIET ERROR_QUIET)

@@ -1,6 +1,7 @@
-# cmake -DNM=<nm> -DOBJECTS=<file with one object a line> -P isa_symbols.cmake: the objects of tessera_isa_source must
-# bring no weak symbol but those of their own namespace. Of equal weak symbols the linker keeps one, perhaps the copy
-# that needs AVX-512, and then a machine without it dies in an innocent function.
+# cmake -DNM=<nm> -DOBJECTS=<file with one object a line> -P isa_symbols.cmake: checks that the
+# objects of tessera_isa_source define weak symbols in their own namespace only. The linker keeps
+# one of several equal weak symbols, possibly the copy that requires AVX-512, which crashes
+# unrelated functions on machines without it.
 cmake_minimum_required(VERSION 3.25)
 file(STRINGS ${OBJECTS} objects)
 set(failures "")
@@ -15,8 +16,8 @@ foreach(object IN LISTS objects)
   string(REGEX REPLACE "[][;]" " " symbols "${symbols}")
   string(REPLACE "\n" ";" symbols "${symbols}")
   foreach(symbol IN LISTS symbols)
-    # Defined weak functions (W), objects (V) and unique ones (u). DW.ref.* are pointers, not code; the names with __
-    # belong to sanitizers and coverage.
+    # Defined weak functions (W), objects (V) and unique ones (u). DW.ref.* are pointers, not code;
+    # names with __ belong to sanitizers and coverage.
     if(symbol MATCHES " [WVu] (.*)" AND NOT CMAKE_MATCH_1 MATCHES "(^|::)${isa}::|^DW\\.ref\\.|^__")
       string(APPEND failures "${object}: ${symbol}\n")
     endif()

@@ -1,9 +1,10 @@
-# cmake -DROOT=<source tree> -P layers.cmake: reads every source of src/ and apps/ and fails, with file:line, on an
-# include that points upward, on a foreign call outside the layer that wraps it, and on a file that is too long.
-# tests/layers_broken.cmake tries every rule with a source that breaks it.
+# cmake -DROOT=<source tree> -P layers.cmake: reads every source of src/ and apps/ and fails, with
+# file:line, on an include that points upward, on a foreign call outside the layer that wraps it,
+# and on a file that is too long. tests/layers_broken.cmake tests every rule with a source that
+# violates it.
 cmake_minimum_required(VERSION 3.25)
 
-# What each layer may include beside itself.
+# Permitted includes of each layer besides itself.
 set(MAY_base)
 set(MAY_layout base)
 set(MAY_machine base)
@@ -25,7 +26,8 @@ function(fail where words)
   set(failures "${failures}${where}: ${words}\n" PARENT_SCOPE)
 endfunction()
 
-# A match outside the files that `allowed` describes (a regular expression for the path below the tree) is a failure.
+# Fails on a match outside the files that `allowed` describes (a regular expression for the path
+# below the tree).
 function(check_only_in pattern allowed words)
   if(code MATCHES "${pattern}" AND NOT path MATCHES "${allowed}")
     fail("${path}:${number}" "${words}")
@@ -33,7 +35,8 @@ function(check_only_in pattern allowed words)
   set(failures "${failures}" PARENT_SCOPE)
 endfunction()
 
-# Within workloads/: a workload includes the frame and its own folder; the frame includes no workload.
+# Within workloads/, a workload includes the frame and its own folder; the frame includes no
+# workload.
 function(check_workload_include)
   if(NOT path MATCHES "^src/workloads/([a-z]+)/" OR NOT code MATCHES "\"workloads/([a-z]+)/")
     return()
@@ -82,7 +85,7 @@ foreach(path IN LISTS sources)
       fail(${path}:1 "src/${layer}/ is no layer")
     endif()
   endif()
-  # A list of lines, from a text without the characters that mean something in a list.
+  # Splits a text into a list of lines, without the characters that are special in lists.
   file(READ ${ROOT}/${path} text)
   string(REGEX REPLACE "[][;\\]" " " text "${text}")
   string(REPLACE "\n" ";" lines "${text}")

@@ -1,8 +1,9 @@
-# cmake -DRULES=<layers.cmake> -DSCRATCH=<folder> -P layers_broken.cmake: every rule of layers.cmake fails on a tree
-# with one source that breaks it, and names the source; a tree that keeps to all of them passes.
+# cmake -DRULES=<layers.cmake> -DSCRATCH=<folder> -P layers_broken.cmake: tests that every rule of
+# layers.cmake fails on a tree with one source that violates it, and names the source; a tree that
+# obeys all of them passes.
 cmake_minimum_required(VERSION 3.25)
 
-# The result and the words of the rules on a tree with this one source.
+# Returns the result and the output of the rules on a tree with this one source.
 function(try_source path text)
   file(REMOVE_RECURSE ${SCRATCH})
   file(WRITE ${SCRATCH}/${path} "${text}")
@@ -14,7 +15,7 @@ endfunction()
 
 function(expect_failure path text reason)
   try_source(${path} "${text}")
-  # The message is broken into lines.
+  # The message is wrapped.
   string(REGEX REPLACE "[ \n]+" " " words "${words}")
   if(result EQUAL 0 OR NOT words MATCHES "${path}:[0-9]+: [^\n]*${reason}")
     message(FATAL_ERROR "${path} with\n${text}\nshould fail with '${reason}' and the rules said\n${words}")

@@ -1,4 +1,5 @@
-# cmake -DROOT=<source tree> -P walks.cmake: every function that src/README.md names behind a file stands in that file.
+# cmake -DROOT=<source tree> -P walks.cmake: checks that every function that src/README.md names
+# after a file is in that file.
 cmake_minimum_required(VERSION 3.25)
 
 file(READ ${ROOT}/src/README.md text)
@@ -10,7 +11,7 @@ foreach(place IN LISTS places)
   set(file ${CMAKE_MATCH_1})
   set(function ${CMAKE_MATCH_3})
   if(NOT file MATCHES "^(src|apps)/")
-    continue()  # a file of the folder that is spoken of
+    continue()  # a file of the current folder
   endif()
   math(EXPR count "${count} + 1")
   if(NOT EXISTS ${ROOT}/${file})
