@@ -2,9 +2,9 @@
 
 namespace tessera::smpi {
 
-/// Two messages at a time on each lane of a link, and the others wait: as lanes do, and the
-/// simulation of 65,000 at once ends. On a link as wide as eight nodes' two messages alone would
-/// leave most of it idle. From one rank.
+/// Limits each lane of a link to two messages at a time, and queues the others: as real lanes do,
+/// and so that the simulation of 65,000 concurrent ones ends. On a link as wide as eight nodes' two
+/// messages alone would leave most of it idle. Called by one rank.
 void queue_on_lanes();
 
 }  // namespace tessera::smpi

@@ -21,8 +21,7 @@ using mpi::Network;
 
 constexpr std::uint64_t seed = 11;
 
-// Each prepare_... makes the data of this rank; what the functions of a Run share lives as long as
-// they do.
+// Each prepare_... makes the data of this rank; the functions of a Run share its ownership.
 
 struct MatmulCase {
   dist::matmul::Algorithm algorithm;
@@ -45,7 +44,8 @@ Run prepare_matmul(const Communicator& comm, const Network& network, MatmulCase 
                                              matrix(x.m, x.n),
                                              {.algorithm = x.algorithm, .panel = 64},
                                              {}});
-  if (x.algorithm == Algorithm::summa) {  // what the first product makes and all later ones use
+  if (x.algorithm == Algorithm::summa) {  // the communicators that the first product creates and
+                                          // later ones reuse
     const layout::ProcessGrid grid = layout::nearest_square(comm.size(), x.m, x.n);
     (void)comm.grid_lines(grid.rows, grid.cols);
   }

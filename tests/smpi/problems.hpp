@@ -1,5 +1,5 @@
 #pragma once
-// The four workloads, each small enough that hundreds of ranks fit into one process.
+// The four workloads, small enough for hundreds of ranks in one process.
 
 #include <cstdint>
 #include <functional>
@@ -12,11 +12,11 @@
 namespace tessera::smpi {
 
 struct Outcome {
-  bool right = false;        ///< as the program's own check of the result says
+  bool right = false;        ///< according to the program's own check of the result
   std::uint64_t digest = 0;  ///< of the result: the same on any number of ranks
 };
 
-/// One run of a workload on some ranks. work() is what is timed and counted.
+/// Run of a workload on some ranks. work() is timed and counted.
 struct Run {
   std::function<void()> work;
   std::function<Outcome()> check;

@@ -1,7 +1,6 @@
 // smpi_scale <bytes/s of a rank when all send to all> [workload]...: runs workloads on the ranks of
-// a simulated machine and prints a line for each: what came out, what was sent, how long it took by
-// the machine's clock, and how long the plan said. Computing takes no time there: what is compared
-// is the communication.
+// a simulated machine and prints a line for each: verdict, traffic, simulated time and the plan's
+// prediction. Computing takes no simulated time: only the communication is compared.
 
 #include <fmt/format.h>
 
@@ -33,9 +32,9 @@ void measure(const mpi::Communicator& comm, const mpi::Network& network, const W
   std::fflush(stdout);
 }
 
-constexpr int few_ranks = 16;  // all to all among more takes long to simulate
+constexpr int few_ranks = 16;  // all-to-all among more takes long to simulate
 
-/// What is measured; of many ranks that all send to all, what the platform gives each.
+/// Returns the measured network; for many ranks with the platform's all-to-all bandwidth.
 mpi::Network network_of(const mpi::Communicator& comm, double crowd_bandwidth) {
   if (comm.size() == 1) return {};
   if (comm.size() <= few_ranks) return mpi::network(mpi::measure_messages(comm, 0), comm.size());

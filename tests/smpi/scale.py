@@ -1,10 +1,8 @@
 """scale.py <smpirun> <smpi_scale> [RANKS...] [WORKLOAD...]: the table of the distributed algorithms
 on simulated machines.
 
-Fails when a result is not right, not that of one rank, or a job does not end as it should. A job
-that takes longer
-than its limit is said to be unfinished; nothing is known of it then.
-"""
+Fails if a result is incorrect or differs from that of one rank, or if a job fails. A job that
+exceeds its time limit is reported as unfinished, without a verdict."""
 
 import os
 import subprocess
@@ -18,15 +16,13 @@ WORKLOADS = ["matmul-recursive", "matmul-summa", "matmul-summa-deep", "matmul-su
 LIMIT = float(os.environ.get("TESSERA_SMPI_LIMIT", "120"))  # seconds for one workload
 LINK = 12.5e9
 # (topology, its parameters, nodes, bytes/s of a node when all send to all). The fat tree has full
-# bisection; in the
-# dragonflies 8 (2) links join two groups of 64 (16) nodes, over which each sends a quarter of its
-# data to each other
-# group. In the small one 64 ranks already lie in several groups.
+# bisection; in the dragonflies 8 (2) links join two groups of 64 (16) nodes, over which each sends
+# a quarter of its data to each other group. In the small one 64 ranks span several groups.
 PLATFORMS = {"fat tree": ("FAT_TREE", "2;16,16;1,16;1,1", 256, LINK),
              "dragonfly": ("DRAGONFLY", "4,8;4,4;4,4;4", 256, LINK * 8 / 64 * 4),
              "dragonfly64": ("DRAGONFLY", "4,2;2,2;4,2;2", 64, LINK * 2 / 16 * 4)}
-# The figures are those of links as messages see them; a rank spends 0.3 us on each message it sends
-# or takes.
+# The figures are those of links as seen by messages; a rank spends 0.3 us on each message it sends
+# or receives.
 CONFIGURATION = ["smpi/simulate-computation:no", "smpi/wtime:0", "smpi/coll-selector:mpich",
                  "smpi/bw-factor:0:1",
                  "smpi/lat-factor:0:1", "smpi/ois:0:3e-7:0", "smpi/or:0:3e-7:0",
@@ -52,7 +48,8 @@ def write_platform(folder, topology, parameters, nodes):
 
 
 def run(smpirun, program, files, crowd, ranks, workload):
-    """The program's line about the workload, split; None when it was not finished in time."""
+    """Returns the fields of the program's line about the workload; None if it exceeded its time
+    limit."""
     command = [smpirun, "-no-privatize", "-np", str(ranks), "-platform", files[0], "-hostfile",
                files[1],
                "--log=root.thres:warning", *(f"--cfg={c}" for c in CONFIGURATION), program,

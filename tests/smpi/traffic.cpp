@@ -13,7 +13,7 @@ Traffic& traffic() {
 
 using tessera::smpi::traffic;
 
-// What mpi/ calls. A rank is one thread here, which SMPI's own call does not promise to know.
+// Calls of mpi/. A rank is a thread here, which SMPI's own call does not promise to support.
 extern "C" {
 
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the ranks sent, counted where the program calls MPI. All ranks are one process and share the
+// Traffic of the ranks, counted at the program's MPI calls. All ranks share one process and its
 // counts.
 
 #include "base/index.hpp"
@@ -9,7 +9,7 @@ namespace tessera::smpi {
 struct Traffic {
   index_t messages = 0;     ///< from rank to rank
   index_t bytes = 0;        ///< in them
-  index_t collectives = 0;  ///< calls, those of a rank each counted
+  index_t collectives = 0;  ///< calls, counted per rank
 };
 
 [[nodiscard]] Traffic& traffic();

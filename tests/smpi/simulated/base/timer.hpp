@@ -1,5 +1,5 @@
 #pragma once
-// Stands in front of src/base/timer.hpp: the clock of the simulated machine.
+// Replaces src/base/timer.hpp: the clock of the simulated machine.
 
 #include <mpi.h>
 
