@@ -1,5 +1,5 @@
-// What `tessera list --occupancy` prints: every device kernel of every workload has a row, and
-// every row has a kernel. What the driver says of them is looked at where there is a device.
+// Functions of `tessera list --occupancy`: every device kernel of every workload has a row, and
+// every row has a kernel. The driver's figures are checked if there is a device.
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@ struct Workload {
   const char* name;
   std::vector<VariantInfo> variants;
   std::vector<machine::DeviceFunction> functions;
-  std::set<std::string> without;       ///< variants that launch nothing of ours, or nothing at all
-  std::set<std::string> helpers = {};  ///< kernels that serve all variants
+  std::set<std::string> without;       ///< variants that launch no kernel of Tessera
+  std::set<std::string> helpers = {};  ///< kernels shared by all variants
 };
 
 std::vector<Workload> workloads() {
@@ -59,7 +59,7 @@ TEST_F(DeviceFunctions, ThereIsOneForEveryDeviceVariant) {
       EXPECT_NE(launched.contains(name), workload.without.contains(name)) << name;
       launched.erase(name);
     }
-    // The steps of a ladder that are no transposes have rows, too, and what moves halos.
+    // Ladder steps that are not transposes and halo kernels have rows, too.
     for (const transpose::LadderRow& step : transpose::ladder()) launched.erase(step.name);
     for (const std::string& helper : workload.helpers)
       EXPECT_EQ(launched.erase(helper), 1U) << helper;

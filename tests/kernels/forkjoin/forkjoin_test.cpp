@@ -11,7 +11,7 @@ namespace {
 
 const Variant& probe(std::string_view name) { return *find_variant(variants(), name); }
 
-/// The least of a few runs, by the time that this thread ran: other processes do not count.
+/// Returns the minimum of a few runs, by thread CPU time, which excludes other processes.
 machine::WorkSpan recorded(std::string_view name, index_t n, index_t threshold) {
   const auto problem = probe(name).make(n, threshold);
   machine::WorkSpan found;
@@ -94,11 +94,11 @@ TEST(Loops, BurdenTakesTheParallelismOfTheInnerLoopButNotOfTheOuter) {
   const double outside = burdened("loops_parallel_outside");
   EXPECT_GT(outside, 1);
   EXPECT_LT(burdened("loops_parallel_inside"),
-            outside / 3);  // in a slow build a task has more to do
+            outside / 3);  // tasks do more work in unoptimised builds
 }
 
 TEST(Matmul, ForksAsTheRecursionSays) {
-  // A cube is cut along m, n (3 forks) and k (none): 8 cubes of half the edge.
+  // A cube is split along m, n (3 forks) and k (none): 8 cubes of half the edge.
   EXPECT_EQ(recorded("matmul_recursive", 64, 64).forks, 0);
   EXPECT_EQ(recorded("matmul_recursive", 64, 32).forks, 3);
   EXPECT_EQ(recorded("matmul_recursive", 64, 16).forks, 3 + 8 * 3);
@@ -120,7 +120,7 @@ TEST(Mergesort, ParallelismGrowsLikeLgNWithASerialMergeAndFasterWithAForkedOne) 
 TEST(TaskCosts, AreTimes) {
   for (const int threads : {1, 2}) {
     const machine::TaskCosts costs = task_costs(threads);
-    EXPECT_GE(costs.fork, 0);  // below the clock's resolution where no task is made
+    EXPECT_GE(costs.fork, 0);  // below the clock's resolution if no task is made
     EXPECT_LT(costs.fork, 1e-3);
     EXPECT_GE(costs.join, 0);
     EXPECT_EQ(costs.steal > 0, threads > 1);

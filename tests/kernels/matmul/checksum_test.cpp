@@ -88,7 +88,7 @@ TYPED_TEST(Checksum, IsTheSameOnEveryInstructionSet) {
   }
 }
 
-/// As a real matrix of twice the rows and columns, every number (re, -im; im, re).
+/// Returns the real matrix of twice the rows and columns, each number as (re, -im; im, re).
 template <class T>
 Matrix<double> embedded(const Matrix<Complex<T>>& a, Op op, index_t m, index_t k) {
   const auto element = operand(a.view(), op);

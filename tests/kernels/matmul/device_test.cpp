@@ -1,5 +1,5 @@
-// Device kernels on data that lies on the device: strides and first elements as the staged rows of
-// the table never have them, and sizes that keep every multiprocessor busy for many rounds.
+// Device kernels on resident data: strides and offsets that the table's staged rows never have, and
+// sizes that occupy every multiprocessor for many rounds.
 
 #include <cmath>
 
@@ -23,11 +23,11 @@ struct Named {
 
 struct Strides {
   index_t lead, pad;
-  index_t multiple = 1;  // of elements, that a row of an operand takes
+  index_t multiple = 1;  // divisor of an operand's row length, elements
 };
 
-/// Integers of at most 8 on the device, so that products are exact; rows begin `lead` elements into
-/// the buffer and take `ld` elements.
+/// Matrix of integers of magnitude at most 8 on the device, so that products are exact; rows begin
+/// `lead` elements into the buffer and take `ld` elements.
 template <class T>
 class OnDevice {
  public:
@@ -42,7 +42,7 @@ class OnDevice {
   }
   [[nodiscard]] const MatrixView<T>& view() const { return view_; }
   void put() { cuda::upload(device_.data(), host_.data(), host_.size()); }
-  /// All of the buffer, what lies around the matrix too.
+  /// Returns the whole buffer, including the elements around the matrix.
   [[nodiscard]] std::vector<T> bytes() const {
     std::vector<T> all(host_.size());
     cuda::check(
@@ -57,7 +57,7 @@ class OnDevice {
   MatrixView<T> view_;
 };
 
-/// A problem's operands on the device. T: of the operands, C: of the result.
+/// Operands of a problem on the device. T: type of a and b, C: type of the result.
 template <class T, class C>
 struct Operands {
   OnDevice<T> a, b;
@@ -77,7 +77,7 @@ struct Operands {
   }
 };
 
-/// f(op_a, op_b) for every pair.
+/// Calls f(op_a, op_b) for every pair.
 template <class F>
 void for_ops(Shape3 s, const F& f) {
   for (const Op op_a : ops) {
@@ -88,7 +88,7 @@ void for_ops(Shape3 s, const F& f) {
   }
 }
 
-/// ours leaves what theirs leaves, in each of so many runs.
+/// Expects equal results of ours and theirs in each of `runs` runs.
 template <class C, class Ours, class Theirs>
 void same_results(OnDevice<C>& c, int runs, const Ours& ours, const Theirs& theirs) {
   const cuda::Stream stream;
@@ -104,7 +104,7 @@ void same_results(OnDevice<C>& c, int runs, const Ours& ours, const Theirs& thei
   }
 }
 
-/// Every kernel and cublas.
+/// Compares every kernel with cublas.
 template <class T>
 void compare(const std::vector<Named<T>>& kernels, Shape3 s, Strides strides, T beta, int runs) {
   for_ops(s, [&](Op op_a, Op op_b) {
@@ -119,7 +119,8 @@ void compare(const std::vector<Named<T>>& kernels, Shape3 s, Strides strides, T 
   });
 }
 
-/// Operands of fewer bits: what run(g, stream) launches, and says so, and cublas.
+/// Compares operands narrower than the sums: run(g, stream), which returns whether it launched,
+/// with cublas.
 template <class T, class Run>
 void compare_mixed(const Run& run, Shape3 s, Strides strides, float beta, int runs) {
   for_ops(s, [&](Op op_a, Op op_b) {
@@ -177,7 +178,7 @@ TEST_F(DeviceKernels, RoundOperandsToFewerBitsWhereAsked) {
             [&](DeviceStream stream) { cublas<float>(g, {}, stream); });
       });
     }
-    // 1 + u / 4 of the precision's own unit u rounds to 1, and 1 + u does not.
+    // 1 + u / 4 rounds to 1, and 1 + u does not, for the precision's unit u.
     const float unit = std::ldexp(1.0F, 1 - significant_bits(precision));
     const cuda::Stream stream;
     const cuda::DeviceBuffer<float> numbers(3);
@@ -195,8 +196,8 @@ TEST_F(DeviceKernels, RoundOperandsToFewerBitsWhereAsked) {
   }
 }
 
-/// In pieces within `limit` bytes, whose bits are those of the product at once: sums of integers
-/// are exact.
+/// Expects that the product in pieces within `limit` bytes equals the whole product bit for bit:
+/// sums of integers are exact.
 void expect_pieces_equal(Shape3 s, index_t limit, double beta, const Passage& passage) {
   for_ops(s, [&](Op op_a, Op op_b) {
     const auto make = [](std::uint64_t stream) {
@@ -252,7 +253,7 @@ TYPED_TEST(MixedKernels, OfGroupsOfWarpsAreExactOnSmallIntegersEveryTime) {
   compare_mixed<TypeParam>(run, {2304, 2176, 1000}, {0, 0}, 0, 10);
 }
 
-/// f(run) for both tiles of the kernels in which warps multiply on their own.
+/// Calls f(run) for both tiles of the kernels with independent warps.
 template <class T, class F>
 void for_mma_tiles(const F& f) {
   for (const MmaTile tile : {MmaTile::large, MmaTile::small}) {

@@ -1,4 +1,4 @@
-// The leaf kernels of every instruction set that this machine has, edges by edges.
+// Leaf kernels of every instruction set of this machine, for all edge sizes.
 
 #include "kernels/matmul/leaf.hpp"
 
@@ -24,10 +24,10 @@ TYPED_TEST_SUITE(Leaf, Types);
 
 struct Packed {
   bool a, b;
-  index_t soon = 0;  ///< of k, that is fetched for a next chunk
+  index_t soon = 0;  ///< in k: prefetched for the next chunk
 };
 
-/// c = 1.5 a b + beta c with each operand packed or read where it lies.
+/// Computes c = 1.5 a b + beta c with each operand packed or read in place.
 template <class T>
 void multiply_into(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matrix<T>& b,
                    MatrixView<T> c, index_t k, T beta, Packed packed, MatrixView<T> onto,
@@ -81,7 +81,7 @@ TYPED_TEST(Leaf, MultipliesEveryEdgeOfTheMicroTileOnEverySet) {
             is_product({T(1.5), a.view(), Op::none, b.view(), Op::none, beta, c.view()}, c0))
             << machine::name(isa) << " " << m << " " << n;
         ASSERT_TRUE(c.sentinels_stand()) << machine::name(isa) << " " << m << " " << n;
-        if (is_complex<T>) {  // B's parts lie apart, which packing does
+        if (is_complex<T>) {  // packing separates the parts of B's numbers
           ASSERT_TRUE(same_bits(multiplied(leaf, a, b, c0, k, beta, {false, true}), c))
               << machine::name(isa) << " " << m << " " << n;
           continue;
@@ -134,7 +134,7 @@ TYPED_TEST(Leaf, StoresPastTheCachesTheBitsOfOtherStores) {
       const auto want =
           multiplied(leaf, a, b, Matrix<T>::filled(m, n, not_a_number<T>()), k, T(0), {true, true});
       for (const bool packed_a : {true, false}) {
-        machine::Buffer<T> memory(m * ld);  // begins with a line
+        machine::Buffer<T> memory(m * ld);  // aligned to a line
         std::fill(memory.begin(), memory.end(), T(77));
         const MatrixView<T> c{memory.data(), m, n, ld};
         multiply_into(leaf, a, b, c, k, T(0), {packed_a, true}, {}, Store::past_caches);
@@ -173,8 +173,8 @@ TYPED_TEST(Leaf, AddsOntoASiblingInsteadOfStoring) {
   }
 }
 
-/// Element `at` of a packed row of `width` that begins at `row`: complex ones have their parts
-/// apart.
+/// Returns element `at` of a packed row of `width` that begins at `row`; complex rows store their
+/// parts separately.
 template <class T>
 T element_of(const std::vector<T>& packed, index_t row, index_t at, index_t width) {
   if constexpr (is_complex<T>) {

@@ -1,6 +1,5 @@
 #pragma once
-// Matrices for tests: with a leading dimension larger than the row, sentinels all around, values
-// from a seed.
+// Test matrices: seeded values, a leading dimension larger than the row, surrounded by sentinels.
 
 #include <gtest/gtest.h>
 
@@ -16,8 +15,8 @@
 
 namespace tessera::matmul {
 
-/// rows x cols with `pad` more elements a row, a row before and one after. What is not the matrix
-/// holds a sentinel.
+/// Matrix of rows x cols with `pad` further elements per row, a row before and one after. Elements
+/// outside the matrix hold a sentinel.
 template <class T>
 class Matrix {
  public:
@@ -32,7 +31,7 @@ class Matrix {
     x.each([&](T& value, index_t at) { value = random_symmetric<T>(7, stream, at); });
     return x;
   }
-  /// Integers of at most 8: products and sums are exact.
+  /// Returns integers of magnitude at most 8: products and sums are exact.
   static Matrix integers(index_t rows, index_t cols, std::uint64_t stream) {
     Matrix x(rows, cols);
     const auto draw = [&](index_t at) {
@@ -66,7 +65,7 @@ class Matrix {
     }
     return true;
   }
-  /// The same bits everywhere, around the matrix too.
+  /// Returns whether all bits are equal, including those around the matrix.
   friend bool same_bits(const Matrix& x, const Matrix& y) {
     return x.data_.size() == y.data_.size() &&
            (x.data_.empty() ||
@@ -98,24 +97,24 @@ inline std::string text(Shape3 s, Op op_a, Op op_b) {
 }
 
 inline constexpr Op ops[] = {Op::none, Op::transpose};
-/// Those that elements of type T have.
+/// Returns the operations on elements of type T.
 template <class T>
 std::vector<Op> ops_of() {
   if (is_complex<T>) return {Op::none, Op::transpose, Op::hermitian};
   return {Op::none, Op::transpose};
 }
 
-/// T's numbers for a computation in double.
+/// Converts to double precision.
 inline double wide(float x) { return x; }
 inline double wide(double x) { return x; }
 template <class T>
 Complex<double> wide(Complex<T> x) {
   return {x.re, x.im};
 }
-/// At least the absolute value, at most sqrt(2) times as much.
+/// Returns between 1 and sqrt(2) times the absolute value.
 inline double size(double x) { return std::abs(x); }
 inline double size(Complex<double> x) { return std::abs(x.re) + std::abs(x.im); }
-/// A number that no product may come out as.
+/// Returns a number that no product contains.
 template <class T>
 T not_a_number() {
   constexpr auto nan = std::numeric_limits<Real<T>>::quiet_NaN();
@@ -134,13 +133,13 @@ bool is_nan(T x) {
   }
 }
 
-/// The stored form of op(x)[rows, cols].
+/// Returns the stored form of op(x)[rows, cols].
 template <class T, class Make>
 Matrix<T> stored(index_t rows, index_t cols, Op op, const Make& make) {
   return op == Op::none ? make(rows, cols) : make(cols, rows);
 }
 
-/// Does c hold alpha op(a) op(b) + beta c0, within gamma_k (|alpha| |A| |B| + |beta| |C0|)?
+/// Checks that c equals alpha op(a) op(b) + beta c0 within gamma_k (|alpha| |A| |B| + |beta| |C0|).
 template <class T>
 ::testing::AssertionResult is_product(const Gemm<T>& g, const Matrix<T>& c0) {
   const auto a = operand(g.a, g.op_a);

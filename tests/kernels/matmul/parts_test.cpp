@@ -1,4 +1,4 @@
-// The arithmetic that shares tiles out among blocks of threads on a device.
+// Distribution of tiles among thread blocks of a device.
 
 #include "kernels/matmul/parts.hpp"
 
@@ -11,8 +11,9 @@
 namespace tessera::matmul {
 namespace {
 
-/// Every step of every tile is done once, whole tiles by one block, and the sums of a cut tile meet
-/// at the block with its first part, which waits for the blocks that follow it and for no other.
+/// Expects that every step of every tile is done once, whole tiles by one block, and that the sums
+/// of a split tile meet at the block with its first part, which waits for exactly the blocks that
+/// follow it.
 void check(const Shares& shares) {
   const auto at = [&](int tile, int step) {
     return static_cast<std::size_t>(tile) * static_cast<std::size_t>(shares.steps) +
@@ -20,7 +21,7 @@ void check(const Shares& shares) {
   };
   std::vector<int> done(at(shares.tiles, 0));
   std::vector<int> sent(static_cast<std::size_t>(shares.blocks),
-                        -1);  // tile whose sums the block's slot holds
+                        -1);  // tile whose sums the block's slot contains
   for (int block = 0; block < shares.blocks; ++block) {
     Parts parts(shares, block);
     bool waited = false;
@@ -63,7 +64,7 @@ TEST(Parts, CoverEveryTileOnce) {
     SCOPED_TRACE(testing::Message()
                  << tiles << " tiles of " << steps << " steps on " << blocks << " blocks");
     ASSERT_NO_FATAL_FAILURE(check(shares_of(tiles, steps, blocks)));
-    for (const int whole : {0, tiles / blocks * blocks}) {  // few tiles, all of them cut
+    for (const int whole : {0, tiles / blocks * blocks}) {  // few tiles, all of them split
       if ((tiles - whole) * steps < blocks) continue;
       ASSERT_NO_FATAL_FAILURE(check({tiles, steps, blocks, whole}));
     }

@@ -1,5 +1,4 @@
-// Products larger than the device: the plan, and what a host makes of it that follows it to the
-// letter.
+// Products larger than the device: the plan, and its execution on the host.
 
 #include "kernels/matmul/pieces.hpp"
 
@@ -16,11 +15,11 @@ namespace {
 constexpr index_t gib = index_t{1} << 30;
 
 struct Held {
-  index_t first = -1, second = -1;  // which tile
+  index_t first = -1, second = -1;  // tile
   std::vector<double> values;
 };
 
-/// A device that holds tiles in places, as the plan says.
+/// Emulated device with tiles in slots according to the plan.
 class Followed {
  public:
   Followed(const Gemm<double>& g, const Pieces& pieces)
@@ -137,7 +136,7 @@ PiecesRequest square(index_t n, index_t element_bytes = 8) {
 TEST(Pieces, OfALargeProductCrossTheLinkOnceWhereOneOperandFits) {
   const Pieces pieces = plan_pieces(square(32768), 12 * gib);
   EXPECT_LE(pieces.device_bytes(), 12 * gib);
-  EXPECT_EQ(pieces.tiles_k(), 1);  // so the bits are those of a product that fits
+  EXPECT_EQ(pieces.tiles_k(), 1);  // so the result equals that of a product that fits, bit for bit
   EXPECT_EQ(pieces.sent_bytes, 2 * 8 * gib);
   EXPECT_EQ(pieces.brought_bytes, 8 * gib);
 }
@@ -160,7 +159,8 @@ TEST(Pieces, CutAnInnerDimensionThatIsTooLong) {
       plan_pieces({8192, 8192, index_t{1} << 22, Op::none, Op::transpose, 8}, 8 * gib);
   EXPECT_GT(pieces.tiles_k(), 1);
   EXPECT_LE(pieces.device_bytes(), 8 * gib);
-  EXPECT_LE(pieces.sent_bytes, 2 * 8 * 8192 * (index_t{1} << 22));  // C stays: each operand once
+  EXPECT_LE(pieces.sent_bytes, 2 * 8 * 8192 * (index_t{1} << 22));  // C stays resident: each
+                                                                    // operand is sent once
 }
 
 TEST(Pieces, SendASmallOperandOnceHoweverLongTheOther) {

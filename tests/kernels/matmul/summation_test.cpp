@@ -1,4 +1,4 @@
-// The order of summation is fixed: the bits of C depend on no split of the work.
+// Fixed order of summation: the bits of C are independent of how the work is split.
 
 #include "kernels/matmul/summation.hpp"
 
@@ -73,7 +73,7 @@ struct Operands {
                     [](index_t r, index_t c) { return Matrix<T>::random(r, c, 2); })),
         c0(Matrix<T>::random(s.m, s.n, 3)) {}
 
-  /// The slices for rows [i, i+m), columns [j, j+n) and k in [p, q), into c.
+  /// Returns the slices for rows [i, i+m), columns [j, j+n) and k in [p, q), into c.
   Gemm<T> slice(index_t i, index_t m, index_t j, index_t n, index_t p, index_t q, T beta,
                 MatrixView<T> c) const {
     const auto a_slice =
@@ -124,7 +124,7 @@ TYPED_TEST(Summation, OfFewLongRowsAndColumnsHasTheSameBitsHoweverTheyAreReadAnd
                          Shape3{131, 256, 64 * chunk + 9}, Shape3{128, 512, 3 * chunk - 3}}) {
     SCOPED_TRACE(text(s, Op::none, Op::none));
     const Operands<TypeParam> x(s, Op::none, Op::none);
-    Operands<TypeParam> turned(s, Op::transpose, Op::none);  // rows of A apart: always packed
+    Operands<TypeParam> turned(s, Op::transpose, Op::none);  // A stored transposed: always packed
     for (index_t i = 0; i < s.m; ++i) {
       for (index_t p = 0; p < s.k; ++p) turned.a.view()(p, i) = x.a(i, p);
     }
@@ -135,7 +135,7 @@ TYPED_TEST(Summation, OfFewLongRowsAndColumnsHasTheSameBitsHoweverTheyAreReadAnd
 }
 
 TYPED_TEST(Summation, OfAVeryLongCInPiecesIsThatOfItsParts) {
-  const Shape3 s{40001, 3, 700};  // packed at once it would exceed the working memory
+  const Shape3 s{40001, 3, 700};  // packed as a whole it would exceed the working memory
   const Operands<TypeParam> x(s, Op::none, Op::none);
   const auto want = x.product(2);
   Matrix<TypeParam> c = x.c0;
@@ -150,7 +150,7 @@ TYPED_TEST(Summation, OperandsThatArePackedGiveTheBitsOfThoseReadWhereTheyLie) {
   for (const index_t n : {129, 200, 256, 300, 512, 520}) {
     const Shape3 s{137, n, 530};
     const Operands<TypeParam> x(s, Op::none, Op::none);
-    Operands<TypeParam> turned(s, Op::none, Op::transpose);  // rows of B apart: always packed
+    Operands<TypeParam> turned(s, Op::none, Op::transpose);  // B stored transposed: always packed
     for (index_t p = 0; p < s.k; ++p) {
       for (index_t j = 0; j < n; ++j) turned.b.view()(j, p) = x.b(p, j);
     }
@@ -186,7 +186,7 @@ TYPED_TEST(Summation, GivesTheSameBitsForAnySplitOfMAndN) {
   });
 }
 
-/// The product from the pieces that two owners of leaves [0, cut) and [cut, count) compute.
+/// Returns the product from the pieces computed by two owners of leaves [0, cut) and [cut, count).
 template <class T>
 Matrix<T> split_at(const Operands<T>& x, index_t cut) {
   const Leaves all = leaves<T>(x.s.k);
@@ -269,7 +269,7 @@ TYPED_TEST(Summation, KeepsNegativeZeroWhenAlphaIsZeroAndKIsSplit) {
 }
 
 TEST(Summation, GivesLargeResultsThatGoPastTheCachesTheBitsOfSmallOnes) {
-  constexpr index_t m = 2056, n = 2048, k = 20, part = 514;  // 32 MiB and a little
+  constexpr index_t m = 2056, n = 2048, k = 20, part = 514;  // slightly more than 32 MiB
   const auto a = Matrix<double>::random(m, k, 1), b = Matrix<double>::random(k, n, 2);
   machine::Buffer<double> large(m * n), small(part * n);
   const MatrixView<double> c{large.data(), m, n, n}, rows{small.data(), part, n, n};

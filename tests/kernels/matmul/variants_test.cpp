@@ -1,4 +1,4 @@
-// Every row of the table computes the product: a new variant is tested by existing.
+// Products of every row of the table: new variants are tested automatically.
 
 #include "kernels/matmul/variants.hpp"
 
@@ -17,7 +17,7 @@ constexpr Shape3 shapes[] = {
     {13, 49, 64}, {64, 33, 65}, {33, 100, 257}, {101, 97, 103}, {5, 200, 30}, {200, 5, 30},
     {2, 3, 2100}, {1300, 7, 5}, {1234, 16, 20}};
 
-/// The rows that this machine can run in elements of type T.
+/// Returns the rows that this machine can run for elements of type T.
 template <class T>
 std::vector<Variant> usable() {
   std::vector<Variant> rows;
@@ -29,7 +29,7 @@ std::vector<Variant> usable() {
   return rows;
 }
 
-/// The number, without its imaginary part where T has none.
+/// Returns the number, without its imaginary part if T is real.
 template <class T>
 T scalar(double re, double im) {
   if constexpr (is_complex<T>) {
@@ -60,7 +60,7 @@ void check(const Variant& variant, Shape3 s, T alpha, T beta, const Make& make,
   }
 }
 
-/// Rows of devices that are not among them.
+/// Returns the number of device rows outside of usable().
 template <class T>
 index_t devices_left_out() {
   const auto of_devices = [](const auto& rows) {

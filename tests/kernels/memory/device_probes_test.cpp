@@ -1,5 +1,4 @@
-// The probes of a GPU: their table and arithmetic everywhere, every one of them run where there is
-// a device.
+// GPU probes: their table and arithmetic on any machine, and a run of each if there is a device.
 
 #include "kernels/memory/device_probes.hpp"
 
@@ -125,8 +124,8 @@ TEST(DeviceWords, ExponentialsForgetWhereTheyBegan) {
   EXPECT_NEAR(once, weight_of(word_at(7)) * std::exp(-once), 1e-15);
 }
 
-/// Small sizes: less than a block, a block, odd ones, several waves; all parameters that a probe
-/// takes.
+/// Returns small sizes: less than a block, a block, odd ones, several waves; and all parameters of
+/// a probe.
 std::vector<DeviceWalk> walks_of(const DeviceProbeVariant& probe) {
   std::vector<DeviceWalk> walks;
   for (const index_t bytes : {16, 4096, 4112, 1 << 20, (4 << 20) + 48}) {
@@ -177,7 +176,7 @@ TEST(DeviceProbes, KeepTheTimelineOfTheirStreams) {
     EXPECT_LE(span.end, seconds);
     EXPECT_EQ(span.stream, span.piece % 4);
   }
-  for (std::size_t i = 0; i < spans.size(); i += 3) {  // a piece's three follow each other
+  for (std::size_t i = 0; i < spans.size(); i += 3) {  // the three spans of a piece are sequential
     EXPECT_LE(spans[i].end, spans[i + 1].begin);
     EXPECT_LE(spans[i + 1].end, spans[i + 2].begin + 1e-9);
   }

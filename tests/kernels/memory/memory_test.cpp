@@ -34,7 +34,7 @@ TEST(Probes, FmaCountsWhatItComputes) {
     EXPECT_EQ(kernels.fma_f64(200, &sink) % 400, 0);
     float sink32 = 0.5F;
     EXPECT_EQ(kernels.fma_f32(200, &sink32) % 400, 0);
-    // Every chain has converged to x = x / 2 + 1 / 8; a sink holds the sum of 12 or 24 of them.
+    // Every chain has converged to x = x / 2 + 1 / 8; a sink contains the sum of 12 or 24 of them.
     EXPECT_TRUE(std::abs(sink - 3) < 1e-9 || std::abs(sink - 6) < 1e-9) << sink;
     EXPECT_NEAR(static_cast<double>(sink32), sink, 1e-4);
   });

@@ -1,6 +1,6 @@
 #pragma once
-// The vocabulary of vectors as functions on arrays, one table an instruction set: operations.cpp is
-// compiled for each, the test compares what the tables do with plain loops.
+// The vector operations as functions on arrays, one table per instruction set: operations.cpp is
+// compiled for each, the test compares the tables with plain loops.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace tessera::simd_test {
 
-/// Of numbers of type T. Arrays hold one vector where nothing else is said.
+/// Operations on numbers of type T. Arrays hold one vector unless stated otherwise.
 template <class T>
 struct Numbers {
   index_t lanes;
@@ -22,7 +22,7 @@ struct Numbers {
   void (*neg_mul_add)(const T* a, const T* b, const T* c, T* all);
 };
 
-/// Of lanes, whatever they hold.
+/// Operations on lanes of any content.
 template <class T>
 struct Lanes {
   index_t lanes;
@@ -45,7 +45,7 @@ struct Halves {
   Half (*narrow_one)(float x);
 };
 
-/// Of words of 64 bits.
+/// Operations on 64-bit words.
 struct Words {
   index_t lanes;
   void (*mul_low_halves)(const std::uint64_t* a, const std::uint64_t* b, std::uint64_t* all);

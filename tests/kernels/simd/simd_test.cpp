@@ -1,4 +1,4 @@
-// The vocabulary of vectors on every instruction set that this machine has, against plain loops.
+// Vector operations on every instruction set of this machine, against plain loops.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class EveryIsa : public testing::TestWithParam<Isa> {
 INSTANTIATE_TEST_SUITE_P(Simd, EveryIsa, testing::Values(Isa::baseline, Isa::avx2, Isa::avx512),
                          [](const auto& its) { return std::string(machine::name(its.param)); });
 
-/// first, first + 1, ...
+/// Returns first, first + 1, ...
 template <class T>
 std::vector<T> counted(index_t n, int first = 1) {
   std::vector<T> v(static_cast<std::size_t>(n));
@@ -65,7 +65,7 @@ TEST_P(EveryIsa, TouchesNothingBesideATail) {
   expect_tails(operations().f64);
 }
 
-/// (The address sanitizer watches the end of the list.)
+/// (The address sanitizer guards the end of the list.)
 TEST_P(EveryIsa, ReadsNothingBesideAListOfBytes) {
   const auto& its = operations().words;
   const index_t bytes = 8 * its.lanes;
@@ -82,11 +82,11 @@ TEST_P(EveryIsa, ReadsNothingBesideAListOfBytes) {
   }
 }
 
-/// fma rounds once everywhere; mul_add once or twice, the same in every lane.
+/// Expects that fma rounds once, and mul_add once or twice, the same in every lane.
 template <class T>
 void expect_arithmetic(const simd_test::Numbers<T>& its) {
   const auto lanes = static_cast<std::size_t>(its.lanes);
-  // (1 + d)(1 - d) is 1 - d^2, of which a product that is rounded loses all but 1.
+  // (1 + d)(1 - d) is 1 - d^2, which rounds to 1 as a separate product.
   std::vector<T> a(lanes), b(lanes), c(lanes), got(lanes);
   for (std::size_t i = 0; i < lanes; ++i) {
     const T d = std::numeric_limits<T>::epsilon() * static_cast<T>(i + 1);
@@ -202,7 +202,7 @@ TEST_P(EveryIsa, TransposesRegisters) {
 
 bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
-/// All halves, and floats around every one of them; what a NaN carries may gain its quiet bit.
+/// All halves, and floats around each of them; a NaN's payload may gain its quiet bit.
 TEST_P(EveryIsa, ConvertsHalvesAsOneByOne) {
   const auto& its = operations().halves;
   const auto lanes = static_cast<std::size_t>(its.lanes);
@@ -249,7 +249,7 @@ TEST_P(EveryIsa, ReducesWords) {
   const auto n = static_cast<std::size_t>(its.lanes);
   std::vector<std::uint64_t> a(n), b(n), got(n);
   for (std::size_t i = 0; i < n; ++i) {
-    a[i] = 0x9e3779b97f4a7c15ULL * (i + 1);  // of which some are "negative"
+    a[i] = 0x9e3779b97f4a7c15ULL * (i + 1);  // some of them "negative"
     b[i] = i % 3 == 0 ? a[i] : i % 3 == 1 ? a[i] + 1 : a[i] - 1;
   }
   its.mul_low_halves(a.data(), b.data(), got.data());

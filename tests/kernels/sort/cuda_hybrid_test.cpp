@@ -1,4 +1,4 @@
-// 64-bit keys that are divided on the device, and those that are seen not to be fit for it.
+// Division of 64-bit keys on the device, and detection of unsuitable ones.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 namespace cuda = machine::cuda;
 
-/// Room that was made for so many keys serves fewer.
+/// Memory allocated for some number of keys suffices for fewer.
 TEST(CudaHybridBytes, GrowWithTheKeys) {
   index_t before = 0;
   for (index_t keys = 1; keys < index_t{1} << 34; keys += keys / 16 + 1) {
@@ -46,7 +46,7 @@ class CudaHybrid : public testing::Test {
       keys[static_cast<std::size_t>(i)] = key_of(random_bits(8, 1, i), i);
     return keys;
   }
-  /// Sorts, checks, and says whether the keys were divided.
+  /// Sorts, checks, and returns whether the keys were divided.
   static bool divided(std::vector<Key> raw, const KeyMap<Key>& map = {}) {
     const auto count = static_cast<index_t>(raw.size());
     Guarded<Key> keys(count), spare(count);
@@ -81,7 +81,7 @@ TEST_F(CudaHybrid, DividesWhatIsSpreadEvenly) {
   EXPECT_TRUE(divided(doubles, key_map<double>(Order::ascending)));
 }
 
-/// Parts in which many keys share the bits that they go to bins by: equal ones, and others.
+/// Parts in which many keys share the bits that select bins: equal keys, and others.
 TEST_F(CudaHybrid, SortsPartsWhoseKeysLieTogether) {
   EXPECT_TRUE(divided(keys_of([](Key random, index_t) { return random >> 48 << 48; })));
   EXPECT_TRUE(
@@ -95,8 +95,8 @@ TEST_F(CudaHybrid, SweepsWhatIsNot) {
   EXPECT_FALSE(
       divided(keys_of([](Key random, index_t i) { return random & random_bits(8, 2, i); })));
   EXPECT_FALSE(divided(keys_of([](Key random, index_t) { return random >> 40; })));
-  // One value more often than a block has room; one key that begins otherwise, where no sample is
-  // taken.
+  // One value more often than a block has room; one key with different leading bits, outside of the
+  // sample.
   EXPECT_FALSE(divided(
       keys_of([](Key random, index_t i) { return i % 1000 == 1 ? Key{1} << 63 : random; })));
   EXPECT_FALSE(
@@ -108,7 +108,7 @@ TEST_F(CudaHybrid, SweepsWhatIsNot) {
   (void)divided(gaussian);
 }
 
-/// Few keys, for they take some 1000 times as long, put in order by bins and by networks.
+/// Few keys, as they take about 1000 times as long, ordered by bins and by networks.
 TEST_F(CudaHybrid, DividesUnderACheck) {
   constexpr index_t few = (1 << 18) + 4321;
   EXPECT_TRUE(divided(keys_of([](Key random, index_t) { return random; }, few)));
@@ -119,7 +119,7 @@ TEST_F(CudaHybrid, DividesUnderACheck) {
       keys_of([](Key random, index_t i) { return i == 12345 ? ~Key{0} : random >> 8; }, few)));
 }
 
-/// As many buckets and parts as there may be.
+/// The maximum numbers of buckets and parts.
 TEST_F(CudaHybrid, DividesAsManyKeysAsItServes) {
   if (machine::gpus().devices.front().memory_bytes < index_t{60} << 30)
     GTEST_SKIP() << "needs 60 GiB of device memory";

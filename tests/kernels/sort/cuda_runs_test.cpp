@@ -1,5 +1,4 @@
-// The rows of the table for devices, allowed so little memory that the items pass through the
-// device in runs.
+// Device rows of the table with so little device memory that the items pass through it in runs.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +24,8 @@ class CudaRuns : public testing::Test {
     const machine::Gpus gpus = machine::gpus();
     if (gpus.devices.empty()) GTEST_SKIP() << "no device: " << gpus.reason;
   }
-  /// f(row, tuning) for every row of a device that serves any keys, by bytes of an item.
+  /// Calls f(row, tuning) for every device row that supports any keys; item_bytes: bytes of an
+  /// item.
   template <class F>
   static void for_rows(std::size_t item_bytes, const F& f) {
     for (const Variant& row : variants()) {

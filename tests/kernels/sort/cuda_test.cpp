@@ -1,6 +1,5 @@
-// The device sorts on data that lies on the device: keys alone, with values, with positions. The
-// rows of the table, which copy from the host and back, are tested with all others in
-// sort_test.cpp.
+// Device sorts on resident data: keys only, with values, with positions. sort_test.cpp tests the
+// rows of the table, which copy from the host and back, with all others.
 
 #include "kernels/sort/cuda.hpp"
 
@@ -80,7 +79,7 @@ class CudaSort : public testing::Test {
     return values;
   }
 
-  /// Raw keys by `map`, with values, against std::stable_sort; all but the first `skipped`.
+  /// Compares raw keys by `map`, with values, with std::stable_sort; all but the first `skipped`.
   static void check(const DeviceSort<Key, Value>& variant, const std::vector<Key>& raw,
                     const KeyMap<Key>& map, const std::string& what, index_t skipped = 0) {
     const auto n = static_cast<index_t>(raw.size());
@@ -157,7 +156,7 @@ TYPED_TEST(CudaSort, ServesSizesAboutEveryTileBorder) {
 }
 
 TYPED_TEST(CudaSort, ServesAFewSizesUnderACheck) {
-  this->check_sizes({33, 20011}, "entropy_0.337");  // one tile, and several that look back
+  this->check_sizes({33, 20011}, "entropy_0.337");  // one tile, and several with look-back
 }
 
 TYPED_TEST(CudaSort, ServesEveryInput) {
@@ -167,7 +166,7 @@ TYPED_TEST(CudaSort, ServesEveryInput) {
   }
 }
 
-/// Keys in order but for one, wherever it is.
+/// Keys in order except for one, at any position.
 TYPED_TEST(CudaSort, SeesOneDescentAmongKeysInOrder) {
   using Word = typename TypeParam::Key;
   const auto radix = device_sorts<Word, typename TypeParam::Value>().front();
@@ -250,7 +249,7 @@ TEST(CudaCounting, RefusesTooWideARange) {
       Error);
 }
 
-/// More keys than one launch sorts: each goes on where the one before stopped.
+/// More keys than one launch sorts: each launch continues after the last.
 TEST(CudaRadix, JoinsThePortionsOfManyKeys) {
   const machine::Gpus gpus = machine::gpus();
   if (gpus.devices.empty()) GTEST_SKIP() << "no device: " << gpus.reason;

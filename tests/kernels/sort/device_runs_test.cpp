@@ -1,5 +1,5 @@
-// Sorting in runs through a device, with memory of the host in its place whose streams go on in any
-// order that their events allow.
+// Sorting in runs through an emulated device in host memory, whose streams progress in any order
+// that their events allow.
 
 #include "kernels/sort/device_runs.hpp"
 
@@ -16,14 +16,13 @@
 namespace tessera::sort {
 namespace {
 
-/// Work that is asked for in order and done later, a stream's in its order, streams one after
-/// another at random where none waits for another.
+/// Deferred work: a stream's items run in order, streams in random order subject to their events.
 class Streams {
  public:
   enum Name : std::size_t { sending, sorting, bringing, count };
   struct Event {
     Name stream{};
-    std::size_t after = 0;  ///< so many things done there
+    std::size_t after = 0;  ///< items completed there
   };
 
   void add(Name stream, std::function<void()> work) {
@@ -60,7 +59,7 @@ class Streams {
   std::array<std::size_t, count> asked_ever_{}, done_{};
 };
 
-/// The verbs of pass_runs, as the device's passage has them.
+/// Operations of pass_runs, with the interface of the device's passage.
 template <class Item>
 class Passage {
  public:
@@ -91,7 +90,7 @@ class Passage {
   }
   void leave(index_t run) { place(run).free = streams_.record(Streams::bringing); }
 
-  std::string traffic;  ///< in the order in which it was asked for
+  std::string traffic;  ///< in order of submission
 
  private:
   struct Place {

@@ -1,5 +1,4 @@
-// Nearly sorted input: what is out of place is put back, whatever it is; what is not nearly sorted
-// stays as it is.
+// Nearly sorted input: displaced keys are put back; other input is unchanged.
 
 #include "kernels/sort/displaced.hpp"
 
@@ -25,7 +24,7 @@ Keys ramp(std::size_t n, std::uint64_t step = 3) {
   return keys;
 }
 
-/// Between sentinels; on one thread and on several.
+/// Sorts between sentinels, on one thread and on several.
 void expect_sorted(const Keys& keys, const std::string& what) {
   Keys right = keys;
   std::sort(right.begin(), right.end());
@@ -102,7 +101,7 @@ TEST(Displaced, ServesRandomExchangesInsertionsAndBlocks) {
   }
 }
 
-/// More keys than are looked at before the first runs are joined.
+/// More keys than are examined before the first runs are merged.
 TEST(Displaced, GoesOnFromOneLookToTheNext) {
   Keys keys = ramp(700000);
   for (const std::size_t at :
@@ -146,7 +145,8 @@ TEST(Displaced, GoesByTheMapOfRawKeys) {
   EXPECT_EQ(bits, want);
 }
 
-/// Of keys and pairs, in either order, with a fault at the ends, in the middle, or none.
+/// Expects that order is recognised for keys and pairs, in either order, with a fault at the ends,
+/// in the middle, or none.
 template <class T>
 void expect_order_is_seen(std::vector<T> keys, Order order, const std::string& what) {
   using B = tessera::sort::Bits<T>;
@@ -177,7 +177,7 @@ void expect_order_is_seen(std::vector<T> keys, Order order, const std::string& w
   }
 }
 
-/// The last number of keys has its middle where one task ends and the next begins.
+/// For the last number of keys, one task ends and the next begins in the middle.
 TEST(Displaced, OrderIsSeenAtEveryPlace) {
   for (const std::size_t n : std::initializer_list<std::size_t>{
            2, 3, 9, 17, 63, 64, 65, 66, 129, 511, 512, 513, 514, 5000, 16 * task_grain}) {
@@ -194,8 +194,8 @@ TEST(Displaced, OrderIsSeenAtEveryPlace) {
   }
 }
 
-/// Keys of both signs and of either type that leave one line of the cache and one block of the look
-/// behind, from begins that lie and do not lie on a line's border.
+/// Keys of both signs and types that exceed one cache line and one block of the check, starting on
+/// a line's border or not.
 template <class B>
 void expect_every_fault_is_seen(const KeyMap<B>& map, std::size_t n) {
   constexpr std::size_t from = 17;
@@ -206,7 +206,7 @@ void expect_every_fault_is_seen(const KeyMap<B>& map, std::size_t n) {
     const Block<B> block{keys.data() + begin, nullptr, static_cast<index_t>(n), map};
     ASSERT_TRUE(in_order(block));
     for (std::size_t i = begin + 2; i < begin + n; i += 2) {
-      const std::size_t at = i / 2 * 2;  // where the number goes up
+      const std::size_t at = i / 2 * 2;  // where the number increases
       std::swap(keys[at], keys[at - 1]);
       ASSERT_FALSE(in_order(block)) << sizeof(B) << " " << begin << " " << at;
       std::swap(keys[at], keys[at - 1]);
@@ -222,7 +222,7 @@ TEST(Displaced, EveryFaultIsSeen) {
   }
 }
 
-/// Of keys or of indices, from begins that lie and do not lie on a line's border.
+/// Faults of keys or of indices, starting on a line's border or not.
 TEST(Displaced, EveryFaultAmongPairsIsSeen) {
   std::vector<Pair> pairs(1100);
   for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = {i / 3, i};

@@ -27,8 +27,8 @@ std::vector<T> sample_of(const std::vector<T>& keys, std::size_t step) {
   return sample;
 }
 
-/// Every bucket holds what its bounds say, all together what came, and nothing beside `to` is
-/// touched.
+/// Expects that every bucket is within its bounds, that all together equal the input, and that
+/// nothing outside `to` is written.
 template <class T>
 void expect_divided(const Divider<T>& divider, const std::vector<T>& keys, Order order, int threads,
                     index_t shift) {
@@ -43,7 +43,7 @@ void expect_divided(const Divider<T>& divider, const std::vector<T>& keys, Order
   ASSERT_EQ(begin.back(), n);
   auto bits = bits_of(std::span<const T>(to), order),
        want = bits_of(std::span<const T>(keys), order);
-  Bits<T> before = 0;  // the last of the buckets so far
+  Bits<T> before = 0;  // the largest key of the preceding buckets
   for (std::size_t b = 0; b + 1 < begin.size(); ++b) {
     ASSERT_LE(begin[b], begin[b + 1]);
     if (begin[b] == begin[b + 1]) continue;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t seed = 11;
 
-/// n keys of so many different values, which lie anywhere.
+/// Returns n keys of `values` distinct values, anywhere in the range.
 template <class B>
 std::vector<B> keys_of(index_t n, index_t values) {
   std::vector<B> keys;
@@ -80,7 +80,7 @@ TYPED_TEST(FewValues, RareOnesBesideThemAreSortedToo) {
   EXPECT_TRUE(keys == want);
 }
 
-/// Side by side, scattered over a narrow range, or anywhere: each has a way of its own.
+/// Values adjacent, scattered over a narrow range, or anywhere: each case uses another method.
 TYPED_TEST(FewValues, AreSortedByAutoWhereverTheyLie) {
   for (const index_t n : {70000, 300000}) {
     for (const int values : {2, 20, 100, 1000, 4000}) {

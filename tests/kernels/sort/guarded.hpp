@@ -10,7 +10,7 @@
 
 namespace tessera::sort {
 
-/// Device memory between sentinels, filled with what no test expects.
+/// Device memory between sentinels, initialised with values that no test expects.
 template <class T>
 class Guarded {
  public:
@@ -45,7 +45,8 @@ class Guarded {
   void copy(T* to, const T* from, cudaMemcpyKind kind) const {
     machine::cuda::check(cudaMemcpy(to, from, host_.size() * sizeof(T), kind), "cudaMemcpy");
     machine::cuda::check(cudaDeviceSynchronize(),
-                         "cudaDeviceSynchronize");  // pageable memory may still be on its way
+                         "cudaDeviceSynchronize");  // copies of pageable memory may still be in
+                                                    // flight
   }
   index_t n_;
   std::vector<T> host_;

@@ -1,5 +1,5 @@
 #pragma once
-// What tests of sorts share: the types of keys and some inputs of them.
+// Common parts of the tests of sorts: key types and inputs.
 
 #include <gtest/gtest.h>
 

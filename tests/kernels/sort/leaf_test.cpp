@@ -16,8 +16,8 @@ using Types =
     testing::Types<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double>;
 TYPED_TEST_SUITE(FewKeys, Types);
 
-/// Ranges about the places where the way back to raw keys bends, of the widths where it changes how
-/// rows are compared.
+/// Returns ranges around the branches of the mapping back to raw keys, with the widths at which the
+/// comparison of rows changes.
 template <class B>
 std::vector<Bounds<B>> ranges(const KeyMap<B>& map) {
   constexpr B all = static_cast<B>(~B{0}), sign = B{1} << (8 * sizeof(B) - 1);
@@ -65,8 +65,8 @@ TYPED_TEST(FewKeys, AreSortedInAllBounds) {
   }
 }
 
-/// Keys of two sorted runs: any, a few with the greatest there is, every one of a below those of b,
-/// and the other way round.
+/// Returns keys of two sorted runs: arbitrary, a few with the maximum, all of a below those of b,
+/// and the reverse.
 template <class B>
 B merged_key(int kind, bool of_b, index_t i) {
   const auto any = static_cast<B>(mix64(static_cast<std::uint64_t>(2 * i + (of_b ? 1 : 0))));

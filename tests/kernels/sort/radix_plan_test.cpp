@@ -27,7 +27,7 @@ std::vector<B> make(std::string_view name, index_t n) {
   return keys;
 }
 
-/// Keys that the sample does not see are put somewhere too, and bounds tell the truth of them.
+/// Keys outside the sample have a bucket too, within its bounds.
 template <class B>
 void expect_bounds_hold(const RadixPlan<B>& plan, std::vector<B> keys, const std::string& what) {
   constexpr B all = static_cast<B>(~B{0});
@@ -67,8 +67,8 @@ TYPED_TEST(Plans, BoundsHoldEveryKeyOfTheBucket) {
   }
 }
 
-/// Doubles that lie evenly as numbers have even buckets as such, and bounds tell the truth of them:
-/// of any double, in both orders.
+/// Doubles that are evenly distributed as numbers have even buckets by value, and the bounds hold
+/// for any double, in both orders.
 TEST(Plan, EvenDoublesAreDividedByValue) {
   using L = std::numeric_limits<double>;
   std::vector<double> rare{
@@ -126,7 +126,7 @@ TYPED_TEST(Plans, KeysNearTheLeastOneAreDividedByTheirLength) {
   EXPECT_TRUE(plan->division().logarithmic);
 }
 
-/// A few keys far above what a sample shows: small numbers, and a mark for "none".
+/// A few keys far above the sample: small numbers, and a mark for "none".
 TYPED_TEST(Plans, KeysFarAboveTheSampleAreSorted) {
   for (int bit = 21; bit < 8 * static_cast<int>(sizeof(TypeParam)); bit += 5) {
     auto keys = make<TypeParam>("uniform", 140000);
@@ -139,7 +139,7 @@ TYPED_TEST(Plans, KeysFarAboveTheSampleAreSorted) {
   }
 }
 
-/// Half of the keys are the greatest there is, in a bucket of its own or not.
+/// Half of the keys equal the maximum, in a separate bucket or not.
 TYPED_TEST(Plans, ManyGreatestKeysAreSorted) {
   constexpr auto all = static_cast<TypeParam>(~TypeParam{0});
   for (const int shift : {0, 4, 12, 20}) {

@@ -45,19 +45,19 @@ TEST(ChunkCycles, TakesEveryChunkToItsSlot) {
   }
 }
 
-/// Keys of various ways to fill buckets.
+/// Returns keys that fill buckets in different patterns.
 std::vector<std::uint64_t> make(int kind, index_t n) {
   std::vector<std::uint64_t> keys;
   for (index_t i = 0; i < n; ++i) {
     const std::uint64_t any = mix64(static_cast<std::uint64_t>(i));
-    const auto block = static_cast<std::uint64_t>(i / 128);  // as many as a chunk holds
+    const auto block = static_cast<std::uint64_t>(i / 128);  // as many as a chunk contains
     switch (kind) {
       case 0:
         keys.push_back(any);
         break;
       case 1:
         keys.push_back(block << 56 | any >> 8);
-        break;  // whole chunks, in turns
+        break;  // whole chunks, alternating
       case 2:
         keys.push_back(any % 3 == 0 ? any : any >> 40);
         break;  // one bucket has most keys
@@ -82,7 +82,7 @@ TEST(Radix, SortsInPlaceHoweverBucketsFillTheirChunks) {
       std::vector<std::uint64_t> want = keys;
       std::sort(want.begin(), want.end());
       for (const int threads : {1, 2, 3}) {
-        for (const index_t offset : {0, 1}) {  // from the begin of a line or not
+        for (const index_t offset : {0, 1}) {  // aligned to a line or not
           machine::Buffer<std::uint64_t> data(n + 2), scratch(n);
           std::fill(data.begin(), data.end(), untouched);
           std::fill(scratch.begin(), scratch.end(), untouched);
@@ -119,12 +119,12 @@ TEST(Radix, KeepsPairsInOrderHoweverBucketsFillTheirChunks) {
   }
 }
 
-/// Buckets of more keys than a worker's memory holds: half of the keys differ far below what a
-/// sample's slices tell apart, or nine tenths, or but one, which no sample meets.
+/// Buckets with more keys than a worker's memory: half of the keys, or nine tenths, differ in bits
+/// far below those that a sample's slices distinguish, or all but one, which no sample contains.
 TEST(Radix, DistributesHeavyBucketsAgainOrSortsThemAlone) {
   constexpr index_t n = 600011;
   constexpr std::uint64_t middle = 1ull << 62;
-  for (const std::uint64_t others : {5u, 1u, 0u}) {  // of ten
+  for (const std::uint64_t others : {5u, 1u, 0u}) {  // of ten keys
     std::vector<std::uint64_t> keys;
     for (index_t i = 0; i < n; ++i) {
       const std::uint64_t any = mix64(static_cast<std::uint64_t>(i));

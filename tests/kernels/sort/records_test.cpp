@@ -32,7 +32,7 @@ Order64 shuffled(index_t n) {
   return order;
 }
 
-/// n rows of any bytes, with sentinels behind them.
+/// Returns n rows of arbitrary bytes, followed by sentinels.
 Bytes make_rows(index_t n, index_t bytes) {
   Bytes rows(static_cast<std::size_t>(n * bytes) + 64, sentinel);
   for (index_t i = 0; i < n * bytes; ++i)
@@ -82,7 +82,7 @@ TEST(PermuteInPlace, TakesEveryRowToItsPlace) {
 
 TEST(PermuteInPlace, ClosesCyclesThatNoLeaderIsOn) {
   constexpr index_t n = 20000, bytes = 12;
-  Order64 others = identity(n);  // rows that do not lead
+  Order64 others = identity(n);  // rows that are not leaders
   std::erase_if(others, [](std::uint64_t row) {
     const auto at = static_cast<index_t>(row);
     return leader_of(at / leader_step, n) == at;
@@ -152,7 +152,8 @@ TEST(SortRecords, IsStableByTheBytesOfTheKey) {
 }
 
 TEST(SortRecords, GoesOnWhereManyBeginAlike) {
-  Bytes before = make_rows(20000, 32);  // one beginning of 16 bytes, then 8 of few, then any
+  Bytes before = make_rows(20000, 32);  // a common beginning of 16 bytes, then 8 of few values,
+                                        // then arbitrary
   for (index_t i = 0; i < 20000; ++i) {
     for (index_t b = 0; b < 24; ++b) {
       std::byte& byte = before[static_cast<std::size_t>(i * 32 + b)];
@@ -171,7 +172,7 @@ TEST(SortRecords, GoesOnWhereManyBeginAlike) {
 }
 
 TEST(SortRecords, SeesWhatASampleDoesNot) {
-  constexpr index_t n = 30000, bytes = 16;  // of which every seventh row is looked at first
+  constexpr index_t n = 30000, bytes = 16;  // of which every seventh row is sampled
   for (const RowKey key :
        {RowKey{0, 10}, RowKey{0, 10, Order::descending}, RowKey{0, 8}, RowKey{0, 7}}) {
     for (const bool first_bits_differ : {false, true}) {

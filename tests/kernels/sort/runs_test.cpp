@@ -25,8 +25,8 @@ struct Runs : testing::Test {
   std::vector<sort::Run<Item>> runs;
   std::vector<Item> all;
 
-  /// k sorted runs of differing lengths, some empty, keys below `range`; indices ascend from run to
-  /// run.
+  /// Makes k sorted runs of different lengths, some empty, with keys below `range`; indices ascend
+  /// across runs.
   void make(std::size_t k, index_t n, std::uint64_t range) {
     memory.clear();
     runs.clear();
@@ -78,7 +78,7 @@ TYPED_TEST(Runs, CutsTakeExactlyTheSmallest) {
         std::vector<TypeParam> taken;
         bool later_must_be_full = false;
         for (std::size_t r = k;
-             r-- > 0;) {  // equal items: a later run gives none before an earlier one gave all
+             r-- > 0;) {  // of equal items all of an earlier run precede those of a later one
           taken.insert(taken.end(), this->memory[r].begin(), this->memory[r].begin() + cuts[r]);
           if (rank == 0) continue;
           const auto& last = this->all[static_cast<std::size_t>(rank - 1)];

@@ -65,7 +65,7 @@ std::uint64_t range_of(const std::vector<T>& keys) {
   return *std::max_element(bits.begin(), bits.end()) - *std::min_element(bits.begin(), bits.end());
 }
 
-/// The rows that this machine can run.
+/// Returns the rows that this machine can run.
 std::vector<std::pair<std::string_view, std::uint64_t>> all_variants() {
   static const bool gpu = !machine::gpus().devices.empty();
   std::vector<std::pair<std::string_view, std::uint64_t>> names{{"auto", any_range}};
@@ -129,7 +129,7 @@ TYPED_TEST(Keys, OrderedOnesNeedNoScratchMemory) {
       }
       if (n < beyond_one_look) continue;
       constexpr std::size_t border =
-          (std::size_t{16} << 20) / sizeof(T);  // where the first look ends
+          (std::size_t{16} << 20) / sizeof(T);  // end of the first examined block
       std::swap(keys[border - 1], keys[border]);
       EXPECT_FALSE(sort_ordered(std::span<T>(keys), threads));
       keys = want;
@@ -167,7 +167,7 @@ TYPED_TEST(Keys, LargeInputsOnManyThreads) {
 }
 
 TYPED_TEST(Keys, BucketsOfOftenAndSeldomKeysAreCounted) {
-  std::vector<TypeParam> keys;  // 2^16 and more of a bucket, some thousands of the others
+  std::vector<TypeParam> keys;  // at least 2^16 of one bucket, some thousands of the others
   for (index_t i = 0; i < 250007; ++i) {
     const std::uint64_t bits = random_bits(key_seed, 1, i);
     keys.push_back(static_cast<TypeParam>(bits % 3 != 0 ? 70000 : bits / 3 % 150000));
@@ -270,7 +270,7 @@ TEST(SortKeys, RefusesUnknownNamesAndTooWideRanges) {
   EXPECT_THROW((void)input("unifrom"), Error);
 }
 
-/// What auto takes on one thread where many keys are equal or keys lie unevenly.
+/// Default on one thread for many equal or unevenly distributed keys.
 TYPED_TEST(Keys, QuicksortOfOneThreadSortsEverything) {
   using T = TypeParam;
   using B = Bits<T>;

@@ -1,6 +1,5 @@
-// Every kernel of the sorts that runs in tasks, once, on inputs just large enough for all of them
-// to be split. It is what ThreadSanitizer looks at: the complete sort_test takes it more than five
-// minutes.
+// Every sort kernel that runs in tasks, once, on inputs just large enough for all of them to be
+// split. For ThreadSanitizer: the complete sort_test takes it more than five minutes.
 
 #include <gtest/gtest.h>
 
@@ -22,9 +21,8 @@ namespace tessera::sort {
 namespace {
 
 constexpr std::uint64_t seed = 5;
-constexpr index_t n =
-    8 * task_grain + 7;     // the longest grain there is (survey, common), and a remainder
-constexpr int threads = 4;  // fewer show fewer races
+constexpr index_t n = 8 * task_grain + 7;  // the longest grain (survey, common), and a remainder
+constexpr int threads = 4;                 // fewer reveal fewer races
 
 enum class Kind { wide, few_values, almost_sorted };
 
@@ -40,7 +38,7 @@ std::vector<T> make(Kind kind) {
   return keys;
 }
 
-/// The host's rows that serve such keys; those of a narrow range get one.
+/// Returns the host rows that support such keys; those of a narrow range get one.
 std::vector<std::string_view> names_for(Kind kind) {
   std::vector<std::string_view> names{"auto"};
   for (const Variant& row : variants()) {
@@ -79,7 +77,7 @@ TYPED_TEST(Teams, SurveyTheOrderBetweenTheirParts) {
   std::vector<T> keys(n);
   std::iota(keys.begin(), keys.end(), T{0});
   std::rotate(keys.begin(), keys.begin() + n % task_grain,
-              keys.end());  // down where the last part begins
+              keys.end());  // descending at the beginning of the last part
   Survey seen;
   machine::parallel(threads, [&] { seen = survey(Block<T>{keys.data(), nullptr, n}); });
   EXPECT_EQ(seen.descents, 1);

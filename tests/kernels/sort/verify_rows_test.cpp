@@ -1,4 +1,4 @@
-// The hashes of rows: of those with their indices, and of several columns.
+// Hashes of rows: of rows with their indices, and of several columns.
 
 #include <gtest/gtest.h>
 
@@ -17,14 +17,14 @@
 namespace tessera::sort {
 namespace {
 
-/// The hash of one key, written out.
+/// Returns the hash of one key by definition.
 std::uint64_t hash_of(std::uint64_t key, std::uint64_t seed) {
   const std::uint64_t mixed = (key ^ (key >> 32) ^ mix64(seed)) * (mix64(~seed) | 1);
   const std::uint64_t high = mixed >> 32;
   return ((mixed ^ high) & 0xffffffff) * high;
 }
 
-/// Rows of 64 to 1024 bytes as the 16 that are hashed in their place: products without carries, bit
+/// Returns the 16-byte digests that substitute rows of 64 to 1024 bytes: carry-less products, bit
 /// by bit.
 std::vector<std::uint64_t> digests_of(const IndexedRows& rows, std::uint64_t seed) {
   const std::uint64_t of_keys = mix64(mix64(mix64(seed)));
@@ -56,7 +56,7 @@ bool is_digested([[maybe_unused]] index_t bytes) {
 #endif
 }
 
-/// The hash of rows, written out: the same on every instruction set.
+/// Returns the hash of rows by definition: the same on every instruction set.
 std::uint64_t hash_of(const IndexedRows& rows, std::uint64_t seed) {
   const std::uint64_t flip = mix64(seed), factor = mix64(~seed) | 1;
   const std::uint64_t of_index = (std::rotl(flip, 32) ^ factor) | 1;
@@ -111,7 +111,7 @@ TEST(HashIndexed, HasTheSameDigestsOnEveryInstructionSet) {
       const IndexedRows rows{data.data(), bytes, n, nullptr, 0};
       const auto digested = [&](const auto& digest) {
         std::vector<std::uint64_t> digests(static_cast<std::size_t>(2 * n + 1),
-                                           7);  // and one beside them
+                                           7);  // and one sentinel
         digest(rows, keys.data(), digests.data());
         EXPECT_EQ(digests.back(), 7U);
         return digests;
@@ -162,13 +162,13 @@ TEST(HashIndexed, SeesWhatIsChangedOrChangesPlaces) {
     std::swap(order[3], order[4]);
     EXPECT_TRUE(hash() != whole || std::equal(row(3), row(4), row(4)));
     std::swap(order[3], order[4]);
-    std::copy(row(5), row(6), row(6));  // one lost, one twice
-    row(6)[0] ^= std::byte{4};          // and not the same by chance
+    std::copy(row(5), row(6), row(6));  // one lost, one duplicated
+    row(6)[0] ^= std::byte{4};          // ensures a difference
     EXPECT_NE(hash(), whole);
   }
 }
 
-/// Columns of these widths, any bytes, the same for the same row number.
+/// Columns of these widths, arbitrary bytes, the same for the same row number.
 struct SomeRows {
   std::vector<std::vector<std::byte>> data;
   std::vector<RowColumn> columns;

@@ -18,7 +18,7 @@ namespace {
 
 TYPED_TEST_SUITE(Keys, KeyTypes);
 
-/// The hash of one key, written out.
+/// Returns the hash of one key by definition.
 std::uint64_t hash_of(std::uint64_t key, std::uint64_t seed) {
   const std::uint64_t mixed = (key ^ (key >> 32) ^ mix64(seed)) * (mix64(~seed) | 1);
   const std::uint64_t high = mixed >> 32;
@@ -101,7 +101,8 @@ TYPED_TEST(Keys, HashSeesKeysOfOneSum) {
         return content(std::span<const T>(keys), s).hash;
       };
       EXPECT_NE(hash({key(1, shift), key(4, shift)}), hash({key(2, shift), key(3, shift)}));
-      EXPECT_NE(hash({key(0, shift), key(4, shift), key(5, shift)}),  // and of one sum of squares
+      EXPECT_NE(hash({key(0, shift), key(4, shift), key(5, shift)}),  // with equal sums of squares,
+                                                                      // too
                 hash({key(1, shift), key(2, shift), key(6, shift)}));
       EXPECT_NE(hash({key(1025, shift), key(2, shift)}), hash({key(1, shift), key(1026, shift)}));
     }
@@ -192,7 +193,7 @@ TYPED_TEST(Keys, WatchMindsBordersGapsAndOverlaps) {
     EXPECT_TRUE(seen.sorted);
     EXPECT_EQ(seen.content, whole.content);
   }
-  const auto spoil_end = [&] { keys[4999] = keys[0]; };  // behind the watch's back
+  const auto spoil_end = [&] { keys[4999] = keys[0]; };  // unnoticed by the watch
   const auto spoil_begin = [&] { keys[5000] = keys[9999]; };
   for (const std::function<void()>& spoil :
        {std::function<void()>(spoil_end), std::function<void()>(spoil_begin)}) {

@@ -1,5 +1,4 @@
-// The arithmetic of places that device kernels share with the host: ghosts, memory, tiles of
-// passes.
+// Index arithmetic shared by device kernels and the host: ghosts, memory, tiles of passes.
 
 #include <gtest/gtest.h>
 
@@ -130,8 +129,7 @@ TEST(DeviceStar, WeightsLieWhereTheFullStarHasThem) {
   }
 }
 
-/// What a pass over tiles computes: each point of the output once, from points that nothing
-/// spoiled.
+/// Expects that a pass over tiles computes each output point once, from valid points.
 void expect_tiles_right(const Axis& axis, index_t span, index_t halo, index_t steps,
                         index_t alignment) {
   const Tiles tiles = tiles_of(axis, span, halo, alignment);

@@ -1,4 +1,4 @@
-// Fields larger than the memory that the device lets them have, and boxes with deep halos.
+// Fields larger than the permitted device memory, and boxes with deep halos.
 
 #include "device_cases.hpp"
 #include "kernels/stencil/slabs.hpp"
@@ -10,7 +10,7 @@ template <class T>
 using DeviceParts = Device<T>;
 TYPED_TEST_SUITE(DeviceParts, Types);
 
-/// Shares of the memory that the sweep takes at once.
+/// Returns fractions of the memory that the sweep needs at once.
 template <class T>
 std::vector<Tuning> shares_of_memory(const Sweep<T>& sweep) {
   std::vector<Tuning> tunings;
@@ -23,7 +23,7 @@ std::vector<Tuning> shares_of_memory(const Sweep<T>& sweep) {
 }
 
 TYPED_TEST(DeviceParts, LargerFieldsThanItsMemoryHaveTheHostsBits) {
-  std::size_t turn = 0;  // a share a case
+  std::size_t turn = 0;  // one share per case
   const auto expect = [&](const Case<TypeParam>& c) {
     expect_host_bits<TypeParam>(c, {shares_of_memory(Problem<TypeParam>(c).sweep).at(turn++ % 3)});
   };
@@ -46,7 +46,7 @@ TYPED_TEST(DeviceParts, LargerFieldsThanItsMemoryHaveTheHostsBits) {
   }
 }
 
-/// Slabs of more than a chunk, rows of it in both ways at once.
+/// Slabs of several chunks, with rows in both directions at once.
 TYPED_TEST(DeviceParts, SlabsOfManyChunksHaveTheHostsBits) {
   const Case<TypeParam> c{
       named_stencil("heat", 2), sides_of(Boundary::periodic), {{1, 6007, 3001}}, 12};
@@ -56,8 +56,8 @@ TYPED_TEST(DeviceParts, SlabsOfManyChunksHaveTheHostsBits) {
       {{.device_memory = index_t{60} << 20}});
 }
 
-/// Boxes of a process grid, `deep` steps between two exchanges, as copies from the oracle; at once
-/// or in slabs.
+/// Computes the boxes of a process grid with `deep` steps between two exchanges, which are copies
+/// from the oracle; at once or in slabs.
 enum class Through { at_once, slabs };
 template <class T>
 void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep,

@@ -1,4 +1,4 @@
-// Fields that the device holds. (sweep_test runs its variants with all others against the oracle.)
+// Device-resident fields. (sweep_test runs the variants with all others against the oracle.)
 
 #include <span>
 
@@ -34,7 +34,8 @@ TYPED_TEST(Device, AFewFieldsUnderACheckHaveTheHostsBits) {
   for (const Boundary kind : {Boundary::mirror, Boundary::constant})
     expect_host_bits<TypeParam>({named_stencil("heat", 3), sides_of(kind), {{11, 55, 140}}, 4},
                                 solid_passes);
-  for (const index_t x : {132, 133})  // whole vectors follow the row's other end, or parts of one
+  for (const index_t x : {132, 133})  // the row's other end follows in whole vectors, or in parts
+                                      // of one
     expect_host_bits<TypeParam>(
         {named_stencil("heat", 3), sides_of(Boundary::periodic), {{9, 50, x}}, 4}, solid_passes);
 }

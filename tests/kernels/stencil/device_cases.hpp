@@ -1,6 +1,5 @@
 #pragma once
-// The device's variants against the host's naive one, bit for bit: skipped, visibly, where there is
-// no device.
+// Device variants against the host's naive one, bit for bit; reported as skipped without a device.
 
 #include <gtest/gtest.h>
 
@@ -45,8 +44,8 @@ class Device : public testing::Test {
 };
 using Types = testing::Types<float, double, Half>;
 
-/// Level 0 (with two time levels also 1) random, their ghosts NaN but for what is given; all else,
-/// that is the padding of rows and level 1, holds the sentinel.
+/// Problem with random level 0 (with two time levels also 1), ghosts NaN except given ones; padding
+/// of rows and level 1 hold the sentinel.
 template <class T>
 struct Problem {
   Field<T> field;
@@ -61,14 +60,14 @@ struct Problem {
              sweep);
     oracle::load(Grid<T>(c), sweep, ghosts, c);
   }
-  /// What another problem of this shape holds.
+  /// Copies another problem of this shape.
   void load(const Problem& from) {
     each_row([](T* row, const T* other, index_t count) { std::copy_n(other, count, row); }, sweep,
              from.sweep);
   }
 
  private:
-  /// f(first of a row in every sweep, count), ghosts and padding too, in both levels.
+  /// Calls f(first of a row in every sweep, count), including ghosts and padding, in both levels.
   template <class F, class... Sweeps>
   void each_row(const F& f, const Sweeps&... sweeps) {
     const Index3 n = sweep.extent();
@@ -81,7 +80,7 @@ struct Problem {
   }
 };
 
-/// Points whose bits differ, in the result and between its rows.
+/// Returns the number of points whose bits differ, in the result and between its rows.
 template <class T>
 index_t differences(const Problem<T>& want, const Problem<T>& got) {
   const Index3 n = want.sweep.extent();
@@ -125,7 +124,7 @@ inline Sides sides_of(Boundary kind) { return all_sides({kind, 0.75}); }
 inline constexpr Boundary kinds[] = {Boundary::clamp,    Boundary::mirror,   Boundary::reflect,
                                      Boundary::periodic, Boundary::constant, Boundary::given};
 
-/// Sides that differ, in every dimension.
+/// Returns sides that differ, in every dimension.
 inline std::vector<Sides> mixed_sides() {
   const Side clamp{Boundary::clamp}, mirror{Boundary::mirror}, reflect{Boundary::reflect},
       wrap{Boundary::periodic}, one{Boundary::constant, 1}, two{Boundary::constant, -2},

@@ -1,4 +1,4 @@
-// Fields in 16 bits: what rounding them once a step costs, and who computes them.
+// Fields in 16 bits: the error of rounding once per step, and their variants.
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@ namespace {
 using oracle::Case;
 using oracle::Grid;
 
-/// The oracle's steps, which the device's have the bits of, from the exact ones. Weights whose
-/// magnitudes add up to at most 1 do not make an error larger; every step adds half a unit of 2^-10
+/// Compares the oracle's steps, which equal the device's bit for bit, with exact ones. Weights with
+/// a sum of magnitudes of at most 1 do not amplify an error; every step adds half a unit of 2^-10
 /// of the largest value, and little for its sums in f32.
 TEST(HalfSteps, StayNearTheExactOnes) {
   constexpr Boundary kinds[] = {Boundary::clamp, Boundary::mirror, Boundary::reflect,
@@ -56,7 +56,7 @@ TEST(HalfVariants, AreAll) {
   EXPECT_NE(device->on_device.f16.run, nullptr);
 }
 
-/// The rounding of processors and that of base/half.hpp: every half and what lies around it, by a
+/// Compares rounding by processors with base/half.hpp: every half and its surroundings, by a
 /// stencil that copies, on every instruction set.
 TEST(HalfVariants, RoundAlikeOnEverySet) {
   const Stencil copy = make_stencil("copy", 1, {{1, 1, 1}}, std::vector<double>{1});

@@ -1,6 +1,6 @@
 #pragma once
-// An independent stencil sweep for the tests: one point at a time, every neighbour looked up
-// through the boundary.
+// Independent stencil sweep for the tests: point by point, every neighbour looked up through the
+// boundary.
 
 #include <bit>
 #include <cmath>
@@ -21,15 +21,15 @@ struct Case {
   Index3 extent;
   index_t steps;
   TermSet terms = {};
-  int field = 0;  ///< each begins with values of its own
+  int field = 0;  ///< each has its own initial values
 };
 
-/// Every term, or those whose bits are set in `which`.
+/// Returns the terms whose bits are set in `which`; default: all.
 inline TermSet terms_of(int which) {
   return {{(which & 1) != 0, (which & 2) != 0, (which & 4) != 0, (which & 8) != 0}, -0.375};
 }
 
-/// A term at a point of the field.
+/// Returns a term at a point of the field.
 template <class T>
 T term_at(Term term, Index3 p) {
   const index_t key = ((p[0] + 50) * 4096 + p[1] + 50) * 4096 + p[2] + 50;
@@ -39,7 +39,7 @@ T term_at(Term term, Index3 p) {
   return term == Term::coefficients ? T{0.75} + value / 2 : value;
 }
 
-/// The field at the start: random in space (0 or 1 for life), also outside of it (for
+/// Returns the initial field: random in space (0 or 1 for life), also outside of it (for
 /// Boundary::given).
 template <class T>
 T initial(const Stencil& stencil, Index3 p, int level = 0) {
@@ -71,13 +71,13 @@ inline index_t outside_source(Boundary kind, index_t i, index_t n) {
   return i;
 }
 
-/// Whether a point of the field is no cell of the domain.
+/// Returns whether a point of the field is outside the domain.
 inline bool is_hidden(Index3 p) {
   const index_t key = ((p[0] + 50) * 4096 + p[1] + 50) * 4096 + p[2] + 50;
   return random_symmetric<double>(44, 0, key) > 0.5;
 }
 
-/// What lies at a place around the field repeats no cell of the domain.
+/// Returns whether a point around the field repeats no cell of the domain.
 inline bool is_hidden(const Sides& sides, Index3 extent, Index3 p) {
   for (int d = 0; d < 3; ++d) {
     const auto& both = sides[static_cast<std::size_t>(d)];
@@ -88,7 +88,7 @@ inline bool is_hidden(const Sides& sides, Index3 extent, Index3 p) {
   return is_hidden(p);
 }
 
-/// The term `walls` at a point of the field.
+/// Returns the term `walls` at a point of the field.
 template <class T>
 T wall_at(const Stencil& stencil, const Sides& sides, Index3 extent, Index3 p) {
   if (is_hidden(p)) return std::numeric_limits<T>::quiet_NaN();
@@ -100,7 +100,7 @@ T wall_at(const Stencil& stencil, const Sides& sides, Index3 extent, Index3 p) {
   return static_cast<T>(weights);
 }
 
-/// Any term at a point of the field.
+/// Returns any term at a point of the field.
 template <class T>
 T term_of(const Stencil& stencil, const Sides& sides, Index3 extent, Term term, Index3 p) {
   return term == Term::walls ? wall_at<T>(stencil, sides, extent, p) : term_at<T>(term, p);
@@ -120,7 +120,7 @@ class Grid {
     });
   }
 
-  /// Another value at the start.
+  /// Overwrites an initial value.
   void set(Index3 p, T value) { now_[at(p)] = value; }
 
   void step() {
@@ -147,7 +147,7 @@ class Grid {
   }
 
   T value(Index3 p) const {
-    for (int d = 0; d < 3; ++d) {  // what is given beside a periodic dimension is periodic along it
+    for (int d = 0; d < 3; ++d) {  // given values are periodic along periodic dimensions
       if (c_.sides[static_cast<std::size_t>(d)][0].kind == Boundary::periodic)
         p[d] = outside_source(Boundary::periodic, p[d], c_.extent[d]);
     }
@@ -179,7 +179,7 @@ class Grid {
     return static_cast<T>(finished(p, s.form == Form::box ? box_sum(p) : chain_sum(p)));
   }
 
-  /// The sum over the taps as the terms and the rule make a value of it.
+  /// Applies the terms and the rule to the sum over the taps.
   A finished(Index3 p, A sum) const {
     const Stencil& s = c_.stencil;
     const A u = static_cast<A>(now_[at(p)]);
@@ -222,11 +222,12 @@ class Grid {
 
   Case<T> c_;
   std::vector<T> now_, past_;
-  std::vector<A> walls_;  ///< where there are any
+  std::vector<A> walls_;  ///< empty without walls
 };
 
-/// Writes level 0 (and the level before it) of the box [origin, origin + extent) of a grid, ghost
-/// layers and padding NaN but for what a caller has to give: exchanged sides and Boundary::given.
+/// Writes level 0 (and the level before it) of the box [origin, origin + extent) of a grid; ghost
+/// layers and padding are NaN except those that a caller provides: exchanged sides and
+/// Boundary::given.
 template <class T>
 void load(const Grid<T>& grid, const Sweep<T>& sweep, const Ghosts& ghosts, const Case<T>& c) {
   const Index3 n = sweep.extent();
@@ -265,7 +266,7 @@ void load(const Grid<T>& grid, const Sweep<T>& sweep, const Ghosts& ghosts, cons
   }
 }
 
-/// The terms of a sweep: right in its box and as far around it as it may read, NaN beyond.
+/// Terms of a sweep: valid in its box and as far around it as it may read, NaN beyond.
 template <class T>
 class TermData {
  public:

@@ -1,6 +1,5 @@
 #pragma once
-// A device of the host's memory whose three ways go on whenever they like, in any order that events
-// allow.
+// Emulated device in host memory, whose three streams progress in any order that events allow.
 
 #include <deque>
 #include <functional>
@@ -13,18 +12,18 @@
 
 namespace tessera::stencil {
 
-/// When the ways go on, and when the host's memory is read and written.
+/// Schedule of the streams, and of reads and writes of host memory.
 struct Temper {
   enum class Pace { at_once, as_late_as_possible, random } pace = Pace::random;
-  bool straight =
-      false;  ///< by the device itself; else by the host: read at once, written when it looks
+  bool straight = false;  ///< direct transfers; else the host copies: reads at once, writes when it
+                          ///< synchronises
   std::uint64_t seed = 1;
 };
 
 template <class T>
 class PretendedDevice {
  public:
-  /// So much of a way has been done when it is reached.
+  /// Completed work of a stream at the time of the mark.
   struct Event {
     Way way = Way::send;
     std::size_t done = 0;
@@ -45,7 +44,7 @@ class PretendedDevice {
 
   void mark(Way way, Event& event) { event = {way, begun_[index(way)]}; }
   void after(Way way, const Event& event) {
-    const Event until = event;  // it may be marked again
+    const Event until = event;  // the event may be marked again
     add(
         way, [] {}, [this, until] { return done_[index(until.way)] >= until.done; });
   }
@@ -109,7 +108,8 @@ class PretendedDevice {
   };
   using Chunk = std::shared_ptr<std::vector<std::byte>>;
 
-  /// Chunks travel with what lies between rows, and behind the last one.
+  /// Expects a range inside the memory: chunks include the bytes between rows and after the last
+  /// one.
   void expect_inside(const MatrixView<std::byte>& there) const {
     for (const auto& level : memory_) {
       const auto* const begin = reinterpret_cast<const std::byte*>(level.data());
@@ -146,7 +146,7 @@ class PretendedDevice {
   }
   std::uint64_t random() { return random_bits(temper_.seed, 9, static_cast<index_t>(turn_++)); }
 
-  /// One piece of work of some way that can go on; whether there was one.
+  /// Executes one work item of a ready stream; returns whether there was one.
   bool go_on() {
     const std::size_t first = random() % 3;
     for (std::size_t i = 0; i < 3; ++i) {

@@ -1,5 +1,4 @@
-// Sweeps in slabs: the plans, and the order of what goes to the device and comes back, on a
-// pretended one.
+// Sweeps in slabs: the plans, and the order of transfers to and from an emulated device.
 
 #include "kernels/stencil/slabs.hpp"
 
@@ -20,7 +19,7 @@ using oracle::Grid;
 constexpr Boundary kinds[] = {Boundary::clamp,    Boundary::mirror,   Boundary::reflect,
                               Boundary::periodic, Boundary::constant, Boundary::given};
 
-/// A box of a field in memory of its own, as its owner would have filled it.
+/// Box of a field in separate memory, filled as by its owner.
 template <class T>
 struct Part {
   Field<T> field;
@@ -64,7 +63,7 @@ constexpr Temper tempers[] = {{Temper::Pace::at_once},
                               {Temper::Pace::random, true, 2},
                               {Temper::Pace::random, true, 3}};
 
-/// Runs the plan on parts of the field and compares with the whole on the host, both levels.
+/// Runs the plan on parts of the field and compares both levels with the whole on the host.
 template <class T>
 void expect_bits(const Case<T>& c, const SlabPlan& plan, Index3 origin, Index3 extent) {
   const Grid<T> before(c);
@@ -91,7 +90,7 @@ void expect_bits(const Case<T>& c, const SlabPlan& plan, Index3 origin, Index3 e
   }
 }
 
-/// A plan by hand: so many slabs along d, rounds of these steps.
+/// Returns a manual plan: `slabs` slabs along d, rounds of these steps.
 template <class T>
 SlabPlan plan_of(const Sweep<T>& sweep, int d, index_t slabs, std::vector<index_t> rounds) {
   SlabPlan plan;
@@ -124,7 +123,7 @@ TEST(SlabMarch, HasTheBitsOfTheHostForEveryBoundary) {
   }
 }
 
-/// Whatever the rows' ends, which begin at multiples of 128 bytes.
+/// Holds for any row ends, as rows begin at multiples of 128 bytes.
 TEST(SlabPlan, HasRoomForItsSlabs) {
   std::uint64_t turn = 0;
   const auto any = [&](index_t low, index_t high) {
@@ -203,13 +202,13 @@ TEST(SlabMarch, BoxesWithDeepHalosHaveTheBitsOfTheWhole) {
       const Index3 origin{{0, y, 0}}, extent{{1, 14, 40}};
       const Part<double> part(wave, origin, extent);
       expect_bits(wave, plan_of(part.sweep, 1, 3, {2, 4}), origin, extent);
-      if (sides[2][0].kind != Boundary::periodic)  // its rows are not cut
+      if (sides[2][0].kind != Boundary::periodic)  // its rows are not split
         expect_bits(wave, plan_of(part.sweep, 2, 3, {5, 1}), origin, extent);
     }
   }
 }
 
-/// What every plan has to keep to.
+/// Expects the invariants of every plan.
 template <class T>
 void expect_sound(const Sweep<T>& sweep, const SlabPlan& plan, index_t limit) {
   EXPECT_LE(plan.device_bytes, limit);
@@ -229,7 +228,7 @@ void expect_sound(const Sweep<T>& sweep, const SlabPlan& plan, index_t limit) {
     brought += task.out.volume() * static_cast<index_t>(sizeof(T));
   }
   const index_t levels = sweep.stencil.two_levels() ? 2 : 1;
-  EXPECT_GE(plan.sent_bytes, levels * sent);  // it counts two halos a slab
+  EXPECT_GE(plan.sent_bytes, levels * sent);  // it counts two halos per slab
   EXPECT_LE(plan.sent_bytes, levels * sent * 4 / 3);
   EXPECT_EQ(plan.brought_bytes, levels * brought);
 }
@@ -280,7 +279,7 @@ Sweep<float> shape(const Stencil& stencil, Index3 extent, index_t steps) {
   return sweep;
 }
 
-/// 256 GiB through 80 GiB: the deeper a round the less crosses the bus.
+/// 256 GiB through 80 GiB: deeper rounds transfer less over the bus.
 TEST(SlabPlan, HidesTheWayThereBehindManySteps) {
   const SlabRates rates{20e9, 4e12};
   constexpr index_t memory = index_t{80} << 30;

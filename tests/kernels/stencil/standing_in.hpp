@@ -1,6 +1,5 @@
 #pragma once
-// What runs on devices, on the host's memory in their place: point by point, in the order of the
-// stencil.
+// Host substitutes for the device kernels: point by point, in the order of the stencil.
 
 #include <cmath>
 #include <vector>
@@ -20,7 +19,7 @@ void each_point(const Index3& low, const Index3& high, const F& f) {
   }
 }
 
-/// at(point) is the value there at the level before.
+/// Returns the new value at p; at(point) is the value of the previous level.
 template <class T, class At>
 T value(const DeviceSweep<T>& s, Index3 p, const At& at, T past) {
   using A = Arithmetic<T>;
@@ -55,7 +54,7 @@ void fill_ghosts(const DeviceSweep<T>& s, int level, DeviceStream) {
   });
 }
 
-/// The ghosts that repeat points of the region, and no others.
+/// Writes the ghosts that repeat points of the region.
 template <class T>
 void publish(const DeviceSweep<T>& s, const Region& region, T* level) {
   const Box3 all = s.all();
@@ -69,7 +68,7 @@ void publish(const DeviceSweep<T>& s, const Region& region, T* level) {
   });
 }
 
-/// Step by step from ghosts in memory, which it keeps right, as cuda_naive does.
+/// Sweeps step by step with ghosts in memory, which it updates, as cuda_naive does.
 template <class T>
 int by_steps(const DeviceSweep<T>& s, const Tuning&, DeviceStream) {
   for (index_t done = 0; done < s.steps; ++done) {
@@ -97,8 +96,8 @@ std::vector<index_t> passes_of(const DeviceSweep<T>& s, const Tuning& tuning) {
   return pass_lengths(s.steps, most, lengths);
 }
 
-/// Several steps a pass from one level to the other, with no ghosts but those that are constant or
-/// given, as cuda_temporal does.
+/// Sweeps several steps per pass between the levels, with constant and given ghosts only, as
+/// cuda_temporal does.
 template <class T>
 int by_passes(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream) {
   const Box3 all = s.all();
@@ -122,7 +121,7 @@ int by_passes(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream) {
     };
     for (index_t step = 1; step <= steps; ++step) {
       next = now;
-      // Within a pass a part computes what its own last step needs.
+      // Within a pass a part computes the inputs of its own last step.
       Region region = s.valid(done + steps);
       for (int d = 0; d < 3; ++d) {
         const index_t reach = s.radius[d] * (steps - step);

@@ -145,7 +145,7 @@ TEST(Best, SweepsPlainlyWhereNothingIsToGain) {
           .name,
       "streaming");
   const Index3 last_cache{
-      {1, 2000, 1000}};  // 32 MB: one thread's second level is smaller everywhere
+      {1, 2000, 1000}};  // 32 MB: exceeds one thread's second level on any machine
   EXPECT_EQ(best(Sweep<double>{heat, {}, last_cache, {}, {{nullptr, last_cache}, {}}, 50, 1}).name,
             "cache_oblivious");
 }

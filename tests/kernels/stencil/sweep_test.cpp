@@ -15,7 +15,7 @@ namespace {
 using oracle::Case;
 using oracle::Grid;
 
-/// Small leaves, so that small fields are cut often.
+/// Returns small leaves, so that small fields are split often.
 Tuning small_leaves(machine::Isa isa) {
   return {.tile_y = 3,
           .tile_x = 40,
@@ -62,7 +62,7 @@ void expect_equal(const Grid<T>& want, const Sweep<T>& got, const std::string& w
 
 constexpr double sentinel = 12345.5;
 
-/// Fills what lies between the rows' ghost layers, and checks it.
+/// Calls f for the padding between the rows' ghost layers.
 template <class T, class F>
 void each_pad(const Sweep<T>& sweep, const Ghosts& ghosts, const F& f) {
   const Index3 n = sweep.extent();
@@ -86,9 +86,11 @@ void expect_all_variants_right(const Case<T>& c, const std::vector<machine::Isa>
   sweep.terms = terms.terms();
   const Ghosts ghosts = ghosts_for(c.stencil, 1, {});
   for (const Variant& variant : usable_variants()) {
-    if (c.terms.any() && variant.space == Space::device) continue;  // refused
+    if (c.terms.any() && variant.space == Space::device) continue;  // unsupported
     for (const machine::Isa isa : isas) {
-      if (variant.space == Space::device && isa != isas.back()) continue;  // a matter of the host
+      if (variant.space == Space::device && isa != isas.back())
+        continue;  // independent of the
+                   // host's set
       for (auto level : sweep.level) {
         const index_t first =
             -(ghosts[0][0] * level.stride[0] + ghosts[1][0] * level.stride[1] + ghosts[2][0]);
@@ -133,8 +135,8 @@ class SweepsWithTerms : public testing::Test {};
 using TypesWithTerms = testing::Types<float, double>;
 TYPED_TEST_SUITE(SweepsWithTerms, TypesWithTerms);
 
-/// A line of noise after some steps by that variant, with its own tuning; `seconds`: the least of
-/// five.
+/// A row of noise after some steps by a variant with its own tuning; `seconds`: minimum of five
+/// runs.
 struct Swept {
   Field<double> field;
   double seconds = 0;
@@ -179,8 +181,8 @@ TYPED_TEST(Sweeps, EveryStencilInEveryShapeIsRight) {
       for (const Index3 shape : shapes(dims)) {
         const auto kind = static_cast<Boundary>(turn % 6);
         const index_t steps = shape.volume() > 5000 ? 5 : 7;
-        // One set a case, in turn: every set meets every stencil; the next test runs all sets on
-        // fewer cases.
+        // One set per case, in turn, so that every set meets every stencil; the next test runs all
+        // sets on fewer cases.
         expect_all_variants_right<TypeParam>(
             {named_stencil(info.name, dims), sides_of(kind), shape, steps},
             {sets()[static_cast<std::size_t>(turn) % sets().size()]});
@@ -238,7 +240,7 @@ TYPED_TEST(Sweeps, NoStepsAndNoPointsDoNothing) {
   expect_all_variants_right<TypeParam>({named_stencil("heat", 2), {}, {{1, 4, 0}}, 3}, sets());
 }
 
-/// The boxes of a process grid compute `deep` steps between exchanges; the exchange is a copy from
+/// Computes the boxes of a process grid with `deep` steps between exchanges, which are copies from
 /// the oracle.
 template <class T>
 void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep) {
@@ -268,7 +270,7 @@ void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep) {
       oracle::TermData<T> terms(c, sweep);
       sweep.terms = terms.terms();
       for (const Variant& variant : usable_variants()) {
-        if (c.terms.any() && variant.space == Space::device) continue;  // refused
+        if (c.terms.any() && variant.space == Space::device) continue;  // unsupported
         oracle::load(before, sweep, ghosts, c);
         run(variant, sweep, small_leaves(machine::isa()));
         expect_equal(want, sweep,

@@ -1,5 +1,5 @@
 #pragma once
-// The rows of the table that this machine can run.
+// Rows of the table that this machine can run.
 
 #include "kernels/stencil/variants.hpp"
 #include "machine/gpu.hpp"

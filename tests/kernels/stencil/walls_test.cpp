@@ -1,4 +1,4 @@
-// Walls between a domain and the cells around it that have no value.
+// Walls between a domain and adjacent cells without a value.
 
 #include "kernels/stencil/walls.hpp"
 
@@ -12,7 +12,7 @@
 namespace tessera::stencil {
 namespace {
 
-/// Bytes of the field of the oracle around a box, those beyond the sides 77.
+/// Mask bytes of the oracle's field around a box; 77 beyond the sides.
 class Outside {
  public:
   Outside(const Stencil& stencil, const Sides& sides, Index3 global, const Box3& box) : box_(box) {

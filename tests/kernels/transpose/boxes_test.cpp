@@ -11,7 +11,8 @@
 namespace tessera::transpose {
 namespace {
 
-/// An array of that shape, its axes in the order of `axes` in the result.
+/// Returns the rearrangement of an array of that shape with the result's axes in the order of
+/// `axes`.
 Rearrangement rearrangement(const std::vector<index_t>& shape, const std::vector<int>& axes,
                             index_t bytes) {
   Rearrangement task;
@@ -33,7 +34,7 @@ Rearrangement rearrangement(const std::vector<index_t>& shape, const std::vector
   return task;
 }
 
-/// Records that are not where the definition puts them.
+/// Returns the number of records at wrong positions.
 index_t misplaced(const Rearrangement& task, const std::byte* from, const std::byte* to,
                   int axis = 0) {
   if (axis == std::min(task.rank, max_rank))
@@ -73,7 +74,8 @@ TEST(Boxes, MoveEveryRecordOfRandomArrays) {
     do std::shuffle(axes.begin(), axes.end(), random);
     while (axes.back() == static_cast<int>(rank) - 1);
     std::vector<index_t> shape(rank, 2);
-    for (index_t room = 400'000 / bytes; room > 0; --room) {  // longer axes while there is room
+    for (index_t room = 400'000 / bytes; room > 0; --room) {  // lengthens axes within the size
+                                                              // limit
       index_t& extent = shape[static_cast<std::size_t>(below(rank))];
       extent += 1 + below(static_cast<std::size_t>(extent));
       const index_t total = std::accumulate(shape.begin(), shape.end(), bytes, std::multiplies<>());

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t seed = 42;
 
-/// The definition, element by element.
+/// Returns the checksum by definition, element by element.
 std::uint64_t by_definition(const ConstRecords& m, const Position& position) {
   std::uint64_t sum = 0;
   for (index_t i = 0; i < m.rows; ++i) {

@@ -1,5 +1,4 @@
-// The device kernels on data that lies on the device: strides, alignments and walks that staging
-// never makes.
+// Device kernels on resident data: strides, alignments and walks that staging never produces.
 
 #include "kernels/transpose/cuda.hpp"
 
@@ -21,7 +20,7 @@ class Device : public ::testing::Test {
   }
 };
 
-/// A fenced matrix, fences and all, on the device.
+/// Copy of a fenced matrix on the device, including the fences.
 class There {
  public:
   explicit There(Fenced& host)
@@ -47,10 +46,10 @@ class There {
 struct Case {
   index_t rows, cols, bytes;
   index_t pad_a = 0, pad_b = 0;    ///< elements between rows
-  index_t skew_a = 0, skew_b = 0;  ///< bytes off 64
+  index_t skew_a = 0, skew_b = 0;  ///< offset from a multiple of 64, bytes
 };
 
-/// run(a, b, stream) on the device; b of the shape of a's transpose, or of a itself.
+/// Runs run(a, b, stream) on the device and checks b, of the shape of a's transpose or of a.
 template <class Run>
 void expect_right(const Case& c, Makes makes, const Run& run, const std::string& what) {
   SCOPED_TRACE(what + " " + std::to_string(c.rows) + "x" + std::to_string(c.cols) + " of " +
@@ -101,7 +100,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-/// run(tiling) for each that there is for records of so many bytes.
+/// Calls run(tiling) for each tiling of records of `bytes` bytes.
 template <class Run>
 void for_tilings(index_t bytes, const Run& run) {
   const auto all = [&](const auto& of_bytes) {
@@ -248,7 +247,7 @@ TEST_F(Device, PartsOfTheTransposeMoveRecordsInsideTilesOrTiles) {
     for (index_t i = 0; i < rows; ++i) {
       for (index_t j = 0; j < cols; ++j) {
         const index_t i0 = i / 32 * 32, j0 = j / 32 * 32, y = i - i0, x = j - j0;
-        if (i0 + x >= rows || j0 + y >= cols) continue;  // its place is outside
+        if (i0 + x >= rows || j0 + y >= cols) continue;  // its position is outside
         EXPECT_EQ(std::memcmp(a.view().at(i, j), inside.view().at(i0 + x, j0 + y), 8), 0);
         EXPECT_EQ(std::memcmp(a.view().at(i, j), tiles.view().at(j0 + y, i0 + x), 8), 0);
       }

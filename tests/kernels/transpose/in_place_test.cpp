@@ -40,7 +40,7 @@ TEST(InPlace, TransposesSquaresAndRectanglesOfEveryRecordSize) {
   }
 }
 
-/// Both ways of rectangles, chunks of several sizes.
+/// Expects correct results of both methods for rectangles, with chunks of several sizes.
 void expect_rectangle(index_t rows, index_t cols, index_t bytes, int threads) {
   Fenced a(rows, cols, cols, bytes, 8);
   a.fill(5);

@@ -11,7 +11,7 @@
 namespace tessera::transpose {
 namespace {
 
-/// Elements of `to` that are not where the definition puts them.
+/// Returns the number of elements of `to` at wrong positions.
 index_t misplaced(const std::vector<index_t>& shape, const std::vector<int>& axes, index_t bytes,
                   const std::byte* from, const std::byte* to) {
   const std::size_t rank = shape.size();

@@ -1,4 +1,4 @@
-// The pieces in which a matrix goes through a device.
+// Pieces of a matrix that is streamed through a device.
 
 #include "kernels/transpose/pieces.hpp"
 

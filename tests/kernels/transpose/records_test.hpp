@@ -1,6 +1,6 @@
 #pragma once
-// Matrices of records with sentinels around and between the rows, and the definition to compare
-// with.
+// Matrices of records with sentinels around and between the rows, and comparison with the
+// definition.
 
 #include <algorithm>
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace tessera::transpose {
 
-/// A rows x cols matrix in a larger array that is filled with a pattern; `skew` bytes before it
-/// spoil alignment.
+/// Matrix of rows x cols in a larger array filled with a pattern; `skew` bytes before it break
+/// alignment.
 class Fenced {
  public:
   static constexpr std::byte pattern{0xA5};
@@ -29,10 +29,10 @@ class Fenced {
     return {data() + fence + skew_, rows_, cols_, ld_, bytes_};
   }
 
-  /// The whole array, to be moved elsewhere and back.
+  /// Returns the whole array, to be copied to a device and back.
   [[nodiscard]] std::span<std::byte> storage() { return {data(), 64 * storage_.size()}; }
 
-  /// Every byte of every element from the seed.
+  /// Sets every byte of every element from the seed.
   void fill(std::uint64_t seed) {
     for (index_t i = 0; i < rows_; ++i) {
       std::byte* const row = view().at(i, 0);
@@ -44,7 +44,7 @@ class Fenced {
     }
   }
 
-  /// Bytes outside the elements that no longer hold the pattern.
+  /// Returns the number of bytes outside the elements that changed.
   [[nodiscard]] index_t spoiled() const {
     index_t count = 0;
     for (index_t at = 0; at < static_cast<index_t>(64 * storage_.size()); ++at) {
@@ -68,7 +68,7 @@ class Fenced {
   std::vector<Line> storage_;
 };
 
-/// Elements of b that differ from the transpose of a.
+/// Returns the number of elements of b that differ from the transpose of a.
 [[nodiscard]] inline index_t differences(const ConstRecords& a, const ConstRecords& b) {
   index_t count = 0;
   for (index_t i = 0; i < a.rows; ++i) {

@@ -25,7 +25,7 @@ constexpr Shape shapes[] = {{0, 0},    {0, 5},     {5, 0},      {1, 1},      {1,
                             {64, 65},  {127, 129}, {128, 128},  {129, 127},  {131, 257},
                             {3, 1009}, {1009, 3},  {100, 1000}, {1000, 100}, {300, 511}};
 
-/// The rows out of place that this machine can run.
+/// Returns the out-of-place rows that this machine can run.
 std::vector<Variant> usable() {
   std::vector<Variant> rows;
   const bool gpu = !machine::gpus().devices.empty();
@@ -104,8 +104,8 @@ TEST(Variants, TransposeWhatTheLastCacheHolds) {
 }
 
 TEST(Variants, TransposeWhatExceedsTheCaches) {
-  // Results that are streamed: rows of b on lines, off lines by the same amount, off lines by any
-  // amount, short and contiguous, and not even aligned to records.
+  // Streamed results: rows of b on lines, off lines by the same amount, off lines by any amount,
+  // short and contiguous, and not even aligned to records.
   const Variant& variant = *find_variant(variants(), "cache_oblivious");
   for (const index_t bytes : {1, 2, 4, 8, 16}) {
     const index_t cols = std::max<index_t>(4'500'000, machine::caches().l3 / 4) / 1024 / bytes + 7;
@@ -157,7 +157,8 @@ TEST(Variants, HaveTheReferenceFirstAndABest) {
   }
 }
 
-/// A leaf of every instruction set for a shape, in strips that end inside a square, too.
+/// Expects correct leaves of every instruction set for a shape, including strips that end inside a
+/// square.
 void expect_leaf_right(const Shape& shape, index_t bytes, Store store, index_t ld, index_t skew,
                        Ahead ahead = Ahead::first_level) {
   for (int which = 0; which <= static_cast<int>(machine::isa()); ++which) {
@@ -189,7 +190,8 @@ TEST(Leaf, IsRightOnEveryInstructionSetHere) {
   }
 }
 
-/// Blocks of so many squares in a larger matrix, both sides of the diagonal or on it.
+/// Expects correct swaps of blocks of down x right squares in a larger matrix, on both sides of the
+/// diagonal or on it.
 void expect_swap_right(index_t bytes, index_t down, index_t right, bool diagonal, Asks asks) {
   const index_t side = line_bytes / bytes, n = (down + right + 1) * side, rows = down * side;
   for (int which = 0; which <= static_cast<int>(machine::isa()); ++which) {
@@ -228,7 +230,7 @@ TEST(Leaf, TurnsNarrowMatrices) {
   for (const index_t bytes : {1, 2, 4, 8, 16}) {
     for (index_t narrow = 1; narrow <= 19; ++narrow) {
       for (const index_t wide : {5, 63, 64, 67, 151, 331}) {
-        for (const index_t pad : {0, 1}) {  // rows of b one right after the other, and not
+        for (const index_t pad : {0, 1}) {  // rows of b contiguous, and not
           expect_leaf_right({narrow, wide}, bytes, Store::cached, narrow + pad, 3);
           expect_leaf_right({wide, narrow}, bytes, Store::cached, wide + pad, 3);
         }
@@ -259,7 +261,8 @@ TEST(Leaf, CarriesWhatFillsNoLine) {
     }
   }
   for (const index_t cols :
-       {1007, 1008, 1023, 1024, 1071, 1072, 2300})  // about what is carried at a time
+       {1007, 1008, 1023, 1024, 1071, 1072, 2300})  // around the number of columns carried at a
+                                                    // time
     for (const index_t bytes : {1, 8})
       expect_leaf_right({131, cols}, bytes, Store::carried, 133, 8);
 }

@@ -1,6 +1,5 @@
-// The vectorised device kernel's own loops, walked on the CPU tile by tile and thread by thread:
-// what they read lies in rows of a, what they write are the records of b, once each, in vectors on
-// 16 bytes.
+// The vectorised device kernel's own loops, executed on the CPU tile by tile and thread by thread:
+// they read within rows of a, and write each record of b once, in vectors aligned to 16 bytes.
 
 #include "kernels/transpose/turn_moves.hpp"
 
@@ -12,13 +11,13 @@
 namespace tessera::transpose {
 namespace {
 
-/// Bytes of a matrix's rows, and how often each was touched.
+/// Counts the accesses to each byte of a matrix's rows.
 class Watch {
  public:
   explicit Watch(const ConstRecords& view)
       : view_(view), counts_(static_cast<std::size_t>(view.rows * view.cols * view.bytes)) {}
 
-  /// Whether they all lie in one row.
+  /// Counts an access; returns whether it is within one row.
   bool touch(const std::byte* from, index_t bytes) {
     const index_t at = from - view_.data, row_bytes = view_.cols * view_.bytes;
     const index_t row = at < 0 ? -1 : at / view_.stride(), inside = at - row * view_.stride();
@@ -36,12 +35,12 @@ class Watch {
   std::vector<int> counts_;
 };
 
-/// A move of tiles that watches what the device's would do.
+/// Move of a tile that checks the device's accesses.
 struct WatchedMove {
   std::byte* tile;
   int size;
   Watch *read_from, *written;
-  int *faults, *singles;  ///< records that were stored alone
+  int *faults, *singles;  ///< records stored individually
 
   void expect(bool right) const { *faults += right ? 0 : 1; }
   template <int bytes>
@@ -107,7 +106,7 @@ void expect_right(Fenced& a, Fenced& b) {
   int faults = 0, singles = 0;
   std::vector<Vec16> tile(static_cast<std::size_t>(ceil_div(size, 16)));
   for (unsigned number = 0; number < static_cast<unsigned>(down * right); ++number) {
-    std::memset(tile.data(), 0xFF, static_cast<std::size_t>(size));  // a NaN, where nothing comes
+    std::memset(tile.data(), 0xFF, static_cast<std::size_t>(size));  // NaN marks unwritten bytes
     const WatchedMove move{
         reinterpret_cast<std::byte*>(tile.data()), size, &read, &written, &faults, &singles};
     const TilePart part = part_of<Tile, window>(task, number);

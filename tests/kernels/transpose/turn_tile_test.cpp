@@ -15,8 +15,8 @@
 namespace tessera::transpose {
 namespace {
 
-/// Passes that shared memory needs to serve a warp of accesses to words of so many bytes: 32 banks
-/// of 4 bytes, served 128 bytes at a time.
+/// Returns the passes in which shared memory serves a warp's accesses to words of `word` bytes: 32
+/// banks of 4 bytes, 128 bytes at a time.
 int passes(const std::function<int(int lane)>& address, int word) {
   const int lanes = std::min(32, 128 / word);
   int worst = 0;
@@ -75,7 +75,7 @@ TYPED_TEST(Tiles, MeetNoBankTwiceWhereRowsOfTheResultBeginOnVectors) {
         const auto word = [&](int lane) {
           const auto patch = Tile::patch(first + lane);
           const int shift =
-              row * stride % 16 / Tile::word * Tile::word;  // shorter records: two words are read
+              row * stride % 16 / Tile::word * Tile::word;  // shorter records: reads two words
           return Tile::offset(patch.group * Tile::vector, patch.word * Tile::word) +
                  row * Tile::pitch + shift;
         };
@@ -85,7 +85,7 @@ TYPED_TEST(Tiles, MeetNoBankTwiceWhereRowsOfTheResultBeginOnVectors) {
   }
 }
 
-/// Passes by all strides of a and b against 16 bytes.
+/// Passes for all strides of a and b modulo 16 bytes.
 TYPED_TEST(Tiles, MeetBanksFewTimesInWindows) {
   using Tile = TypeParam;
   if (Tile::bytes == 16) return;
@@ -130,7 +130,7 @@ TEST(VectorPlan, OfShortRecordsTakesSmallTiles) {
     EXPECT_EQ(tiling(rows, cols, 2), square_tiles) << rows;
 }
 
-/// And every one of them is some plan's.
+/// Expects that every tiling is used by some plan.
 template <int bytes>
 void expect_plans_that_there_are() {
   std::array<int, tilings<bytes>.size()> planned{};

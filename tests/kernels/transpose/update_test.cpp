@@ -54,8 +54,8 @@ void expect_update(index_t rows, index_t cols, Op op, T alpha, T beta) {
   }
 }
 
-/// Complex numbers, element by element by the definition; the column behind the last stays as it
-/// is.
+/// Compares complex numbers with the definition, element by element; the column after the last is
+/// unchanged.
 template <class T>
 void expect_complex_update(index_t rows, index_t cols, Op op, T alpha, T beta,
                            Conjugate conjugate) {
