@@ -133,8 +133,8 @@ def place_of(point, names):
 
 
 def lines_of(by_path, phases):
-    """Returns Extra-P's lines for call paths measured at the same places. A phase that a point
-    lacks took 0 s: Extra-P rejects a call path that lacks a place of another one."""
+    """Yields Extra-P's lines for call paths measured at the same places. A phase that a point lacks
+    took 0 s: Extra-P rejects a call path that lacks a place of another one."""
     names = parameters([point for points in by_path.values() for point in points])
     for path, points in by_path.items():
         samples = {}  # by phase and place

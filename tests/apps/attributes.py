@@ -1,5 +1,5 @@
-"""What outputs keep of the attributes of their inputs: sorts, transposes and stencils, whose
-elements are of the same kind."""
+"""Input attributes kept in outputs of sorts, transposes and stencils, whose elements are of the
+same kind."""
 
 import tessera
 from tessera import h5py, numpy
@@ -22,7 +22,7 @@ def describe(thing, more=()):
 
 
 def attributes(thing):
-    """{name: (type as stored, value)} without ours."""
+    """Returns {name: (stored type, value)} without Tessera's attributes."""
     found = {}
     for name in thing.attrs:
         if name in ("tessera_checksum", "DIMENSION_LIST"):
@@ -99,7 +99,7 @@ class Attributes(tessera.Case):
     def test_fields_and_their_snapshots_keep_theirs(self):
         self.succeed("stencil", "--in", "in.h5:/field", "--steps", 4, "--out", "out.h5:/u",
                      "--snapshots", "s.h5:/u", "--every", 2, ranks=2)
-        # a computed -1 would be a missing one by the attribute of the input
+        # by the input's attribute a computed -1 would be missing
         for out in ("out.h5", "s.h5"):
             self.check("field", out, "u", without=("_FillValue",))
 
@@ -121,7 +121,7 @@ class Attributes(tessera.Case):
                              set(KEPT) | {"words", "ragged", "long_name"})
             self.assertNotIn("_FillValue", keys["k"].attrs)
         self.assertEqual(tessera.digest(self.path("in.h5")), before)
-        # an output of ours is an input, too
+        # Tessera's output as an input
         self.succeed("sort", "--in", "out.h5:/s", "--by", "a", "--out", "again.h5:/s")
         self.succeed("verify", "again.h5")
 

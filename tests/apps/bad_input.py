@@ -1,4 +1,4 @@
-"""Files and datasets that are not there, damaged, or not what was asked for."""
+"""Files and datasets that are missing, damaged, or of the wrong kind."""
 
 import os
 import pwd
@@ -42,7 +42,7 @@ class Files(Refused):
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"),
                          "needs root and setpriv to be somebody else")
     def test_unreadable_file(self):
-        """As a user who may not read the file."""
+        """Runs as a user without read permission."""
         nobody = pwd.getpwnam("nobody")
         os.chmod(self.folder, 0o777)
         os.chmod(self.path("a.h5"), 0)
@@ -72,7 +72,7 @@ class Files(Refused):
         return True
 
     def test_truncated_hdf5(self):
-        """Cut at every kind of place: refused as damaged, never a crash, never a product."""
+        """Truncation at every kind of position: refused as damaged, no crash, no product."""
         for storage in ("contiguous", "gzip", "userblock"):
             tessera.write_matrix(self.path("whole.h5"), numpy.ones((30, 20)), storage)
             with open(self.path("whole.h5"), "rb") as file:
@@ -86,7 +86,7 @@ class Files(Refused):
                                     ranks=(0, 3) if cut == len(whole) // 2 else (0,))
 
     def test_numbers_beyond_the_type(self):
-        """They would become infinite; infinities stay."""
+        """Values that would become infinite are refused; infinities are accepted."""
         values = numpy.array([[1, -numpy.inf], [2, 3], [-1e300, 4]])
         with h5py.File(self.path("x.h5"), "w") as file:
             for kind, name in (("<f8", "little"), (">f8", "big"), ("<c16", "complex")):
@@ -109,7 +109,7 @@ class Files(Refused):
                     words="c64 cannot hold", ranks=(0,))
 
     def test_flipped_metadata(self):
-        """Random bytes of the metadata changed: a product, or one line; never a crash or a hang."""
+        """Random changes to the metadata: a product, or one line; no crash and no hang."""
         rng = random.Random(tessera.SEED)
         tessera.write_matrix(self.path("whole.h5"), numpy.ones((30, 20)), "gzip")
         with open(self.path("whole.h5"), "rb") as file:
@@ -150,7 +150,7 @@ class Datasets(Refused):
         self.refuse_product(MISSING, a="g.h5:/G", words=("'/G'", "is a group"))
 
     def test_a_dataset_that_cannot_be_opened_is_not_said_to_be_missing(self):
-        """Its header is damaged, as one looks to a library that is too old for its form."""
+        """A damaged header, which looks like a format too new for the library."""
         with h5py.File(self.path("d.h5"), "w", libver="latest") as file:
             file["A"] = numpy.ones((30, 20))
         with open(self.path("d.h5"), "r+b") as file:
@@ -202,7 +202,7 @@ class Datasets(Refused):
                             words=("old.h5:/C", "25 x 30", "30 x 25"))
 
     def test_missing_filter(self):
-        """lzf, which h5py brings along and the library does not know."""
+        """lzf, which h5py contains and the library does not."""
         with h5py.File(self.path("f.h5"), "w") as file:
             file.create_dataset("A", data=numpy.arange(600.0).reshape(30, 20), compression="lzf")
         self.refuse_product(BAD_DATA, a=self.path("f.h5") + ":/A",
@@ -219,7 +219,7 @@ class Datasets(Refused):
 
     def test_missing_source_of_a_virtual_dataset(self):
         os.mkdir(self.path("v"))
-        self.virtual("v/v.h5", "a.h5")  # not in its folder, but in this one
+        self.virtual("v/v.h5", "a.h5")  # not in its folder, but in the current one
         self.succeed("transpose", "--in", "v/v.h5:/A")
         self.virtual("v.h5", "gone.h5")
         self.refuse_product(MISSING, a="v.h5:/A", words=("v.h5:/A", "gone.h5:/A", "no such file"))

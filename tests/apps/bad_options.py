@@ -1,4 +1,4 @@
-"""Options that make no sense, and outputs that cannot be."""
+"""Invalid options and impossible outputs."""
 
 import os
 
@@ -33,16 +33,15 @@ class Outputs(Refused):
         self.succeed("verify", name[1:])
 
     def test_output_is_a_dangling_link(self):
-        """The file that the link names is made, and the link stays."""
+        """The link's target is created, and the link remains."""
         os.symlink("elsewhere.h5", self.path("c.h5"))
         self.succeed("matmul", "--n", 8, "--out", "c.h5:/C")
         self.assertTrue(os.path.islink(self.path("c.h5")))
         self.succeed("verify", "elsewhere.h5")
 
     def test_output_in_an_input(self):
-        """By the same name, another spelling, a symbolic link, a hard link, a link to the folder;
-        even with
-        --overwrite."""
+        """Given by the same name, another spelling, a symbolic link, a hard link, a link to the
+        folder; even with --overwrite."""
         os.symlink("a.h5", self.path("soft.h5"))
         os.link(self.path("a.h5"), self.path("hard.h5"))
         os.symlink(".", self.path("here"))
@@ -56,8 +55,8 @@ class Outputs(Refused):
                             words=("--out", "--c"))
 
     def test_results_in_an_input_or_output(self):
-        """Results are appended to their file: an input is not theirs, and an output would be
-        replaced."""
+        """Results are appended to their file: it must be neither an input nor an output, which
+        would be replaced."""
         self.refuse_product(USAGE, "--results", "a.h5", words=("--results", "--a"))
         self.refuse_product(USAGE, "--results", "./c.h5", words=("--results", "--out"))
 
@@ -162,7 +161,7 @@ class Options(Refused):
         self.refuse_product(USAGE, "--n", 64, words="--n")
 
     def test_one_line_before_anything_starts(self):
-        """What one look at the words tells is told once, by however many ranks."""
+        """An error of parsing is reported once, for any number of ranks."""
         self.refuse(USAGE, "sort", "--n", 10, "--quantiles", "0.5,2", words=("--quantiles", "'2'"))
         self.refuse(USAGE, "matmul", "--n", 8, "--algorithm", "summa", "--grid", "0x0",
                     words=("--grid", "'0x0'"))
@@ -181,7 +180,7 @@ class Options(Refused):
                     words="overflows 64 bits")
 
     def test_sizes_that_cannot_fit(self):
-        for n in ("2000000", "100000000"):  # no plan walks through its pieces
+        for n in ("2000000", "100000000"):  # the plan must not loop over its pieces
             self.refuse(MEMORY, "matmul", "--n", n, words=("iB", "free memory"))
         self.refuse(MEMORY, "matmul", "--n", 512, "--memory", "1MiB", words=("1 MiB", "--memory"))
         self.refuse(MEMORY, "matmul", "--m", "1000000000000", "--n", 1, "--k", 0, "--out",
@@ -196,7 +195,7 @@ class Options(Refused):
                     words="TESSERA_STALL_LIMIT")
 
     def test_the_line_comes_whatever_rank_ends_first(self):
-        """Many ranks that all refuse at once: mpirun kills the rest as soon as one is gone."""
+        """Many ranks that fail at once: mpirun kills the rest as soon as one has ended."""
         for _ in range(40 if tessera.SLOW else 15):
             self.fail_with(USAGE, "matmul", "--kernal", "x", words="--kernal", ranks=7)
 

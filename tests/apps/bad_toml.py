@@ -1,5 +1,4 @@
-"""What a wrong file of parameters gets: as refused.py says of all requests, with line and
-column."""
+"""Invalid parameter files: refused as all requests (refused.py), with line and column."""
 
 import os
 

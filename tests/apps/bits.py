@@ -1,5 +1,4 @@
-"""The same C, bit for bit, for every number of ranks and threads, with the kernel
-cache_oblivious."""
+"""Equal bits of C for every number of ranks and threads, with the kernel cache_oblivious."""
 
 import concurrent.futures
 import hashlib
@@ -30,7 +29,7 @@ def algorithms():
 
 class SameBits(tessera.Case):
     def product(self, shape, kind, ranks, threads, algorithm, grid=None, panel=None):
-        """The hash of C's bytes, or the failed run."""
+        """Returns the hash of C's bytes, or the failed run."""
         m, n, k = shape
         out = self.path(f"{m}-{n}-{k}-{kind}-{ranks}-{threads}-{algorithm}-{grid}-{panel}.h5")
         words = ["matmul", "--m", m, "--n", n, "--k", k, "--type", kind, "--kernel", KERNEL,
@@ -67,7 +66,7 @@ class SameBits(tessera.Case):
 
     @unittest.skipIf(tessera.SLOW, "the complete set runs instead")
     def test_every_rank_and_thread_count(self):
-        """Every (ranks, threads) and every grid; shapes and types go round."""
+        """Every (ranks, threads) and every grid; shapes and types in rotation."""
         rng = random.Random(tessera.SEED)
         kinds = list(itertools.product(SHAPES, TYPES))
         rng.shuffle(kinds)
@@ -87,7 +86,7 @@ class SameBits(tessera.Case):
                    for grid in self.grids(algorithm, ranks))
 
     def test_beta_and_inputs_from_files(self):
-        """beta * C enters the sum at one place of the tree, whoever holds it."""
+        """beta * C enters the sum at a fixed node of the tree, on any rank."""
         rng = numpy.random.default_rng(tessera.SEED)
         names = {x: tessera.write_matrix(self.path(f"{x}.h5"), rng.normal(size=shape), "gzip", x)
                  for x, shape in {"a": (2500, 33), "b": (41, 2500), "c": (33, 41)}.items()}

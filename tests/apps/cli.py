@@ -1,4 +1,4 @@
-"""The program as its users meet it: help, options, sweeps, results, plans."""
+"""The program's command line: help, options, sweeps, results, plans."""
 
 import importlib
 import os
@@ -18,7 +18,7 @@ QUICK = ("--repetitions", 2, "--warmups", 0)
 
 class Launch(tessera.Case):
     def test_one_rank_needs_no_daemon(self):
-        """Without a launcher the program starts no process of the MPI library's: Open MPI's would
+        """Without a launcher the program starts no process of the MPI library: Open MPI's would
         take longer than a small run."""
         job, seen = tessera.Job(("matmul", "--n", 1000, *QUICK), folder=self.folder), set()
         while job.process.poll() is None:
@@ -32,14 +32,14 @@ class Launch(tessera.Case):
         self.assertNotIn("orted", seen)
 
     def test_one_rank_makes_no_session_folder(self):
-        """All that run alone would have the same one, and the first to end would remove it."""
+        """Runs without a launcher would share one folder, and the first to end would remove it."""
         self.succeed("matmul", "--n", 8, *QUICK,
                      environment={"OMPI_MCA_orte_tmpdir_base": "/dev/null"})
 
 
 class Precedence(tessera.Case):
     def option(self, name, *words, environment=None):
-        """The value and source that the results tell."""
+        """Returns the value and source in the results."""
         self.succeed("matmul", "--n", 8, *words, "--results", "r.h5", "--again",
                      environment=environment)
         with h5py.File(self.path("r.h5")) as file:
@@ -97,7 +97,8 @@ class Precedence(tessera.Case):
 
 class Sweeps(tessera.Case):
     def points(self, *words, **how):
-        """What (kernel, m, n, k) the last run in the results measured, in order."""
+        """Returns (kernel, m, n, k) of the points that the last run in the results measured, in
+        order."""
         result = self.succeed("matmul", *words, *QUICK, "--results", "r.h5", **how)
         with h5py.File(self.path("r.h5")) as file:
             table = file[sorted(file)[-1]]["summary"]
@@ -119,7 +120,8 @@ class Sweeps(tessera.Case):
             self.assertEqual([row[2] for row in rows], want, text)
 
     def test_swept_numbers_are_columns(self):
-        """Also those that only some kernels look at; kernels on a device took no time here."""
+        """Columns of options that only some kernels use are present; device kernels took no time
+        here."""
         _, result = self.points("--n", 8, "--kernel", "column", "--column-width", "4,8", "--tile",
                                 "2,4")
         with h5py.File(self.path("r.h5")) as file:
@@ -137,7 +139,7 @@ class Sweeps(tessera.Case):
                                               for k in ("naive", "column")))
 
     def test_resume(self):
-        """A second run skips what is there and adds what is not; --again measures all."""
+        """A second run skips existing points and adds others; --again measures all."""
         first, _ = self.points("--n", "8,16")
         before = tessera.digest(self.path("r.h5"))
         result = self.succeed("matmul", "--n", "8,16", *QUICK, "--results", "r.h5")
@@ -155,8 +157,8 @@ class Sweeps(tessera.Case):
         self.assertEqual(len(rows), 1, "another number of threads is another point")
 
     def test_a_point_without_its_output_is_not_skipped(self):
-        """What was measured is skipped where its output is there; one that lacks it, or is to
-        replace it, computes."""
+        """A measured point is skipped if its output exists; it is computed if the output is missing
+        or is to be replaced."""
         for command in (("transpose", "--n", 9), ("matmul", "--n", 9), ("sort", "--n", 9),
                         ("stencil", "--shape", 9, "--steps", 1)):
             words = [*command, *QUICK, "--results", "r.h5", "--out"]
@@ -167,7 +169,7 @@ class Sweeps(tessera.Case):
                     result = self.succeed(*words, *more, ranks=2 if command[0] == "matmul" else 0)
                     self.assertEqual("skipped" in result.out, bool(skips), str(result))
                     self.assertTrue(os.path.exists(self.path(more[0].partition(":")[0])))
-            # the file is there, that dataset is not
+            # the file exists, the dataset does not
             self.fail_with(CANNOT_CREATE, *words, "1.h5:/D", words="--overwrite")
             self.assertNotIn("skipped", self.succeed(*words, "1.h5:/D", "--overwrite", "--resume",
                                                      "auto").out)
@@ -176,8 +178,8 @@ class Sweeps(tessera.Case):
             os.unlink(self.path("2.h5"))
 
     def units_of(self, job):
-        """Those that the threads of a program which runs by itself may use, once there is an
-        output."""
+        """Returns the processing units that the threads of a program without a launcher may use,
+        once there is an output."""
         used = set()
         for task in os.listdir(f"/proc/{job.process.pid}/task") if os.listdir(self.folder) else ():
             try:
@@ -187,7 +189,7 @@ class Sweeps(tessera.Case):
         return used
 
     def test_threads_that_openmp_binds_have_all_the_units(self):
-        """OpenMP binds the first thread before main: its mask is not what the process may use."""
+        """OpenMP binds the first thread before main: its mask is not the process's."""
         all_units = os.sched_getaffinity(0)
         for binding in ({"OMP_PROC_BIND": "true"},
                         {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}):
@@ -241,7 +243,7 @@ class Sweeps(tessera.Case):
         self.assertEqual(len(rows), 2, str(result))
 
     def test_what_killed_runs_left_goes(self):
-        """Partial files of processes that are no more, of this host."""
+        """Partial files of ended processes of this host."""
         ended, unwaited = subprocess.Popen(["true"]), subprocess.Popen(["true"])
         ended.wait()
         while pathlib.Path(f"/proc/{unwaited.pid}/stat").read_text().split()[2] != "Z":

@@ -1,7 +1,7 @@
-// Preloaded into a program: counts its collective MPI calls up to the first repetition
-// (MPI_Pcontrol(1, ...)) and at the end leaves their names, a line each, in the file that
-// TESSERA_COLLECTIVES names, of rank 0. With TESSERA_COLLECTIVES_FROM=1 each is followed by the
-// addresses of its callers.
+// Preloaded into a program: records its collective MPI calls up to the first repetition
+// (MPI_Pcontrol(1, ...)) and at the end writes rank 0's names, one per line, to the file named by
+// TESSERA_COLLECTIVES. With TESSERA_COLLECTIVES_FROM=1 the addresses of the callers follow each
+// name.
 
 #define _GNU_SOURCE
 #include <execinfo.h>
@@ -56,7 +56,7 @@ int MPI_Pcontrol(const int level, ...) {
   return MPI_SUCCESS;
 }
 
-// A call is noted and made.
+// Defines an MPI function that records its call.
 #define COUNTED(name, parameters, arguments) \
   int MPI_##name parameters {                \
     note(#name);                             \

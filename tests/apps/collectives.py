@@ -1,6 +1,5 @@
-"""How many collective MPI calls a run makes from its start to its first repetition.
-TESSERA_COUNTED_COLLECTIVES is the library
-that counts them (collectives.c)."""
+"""Number of collective MPI calls of a run from its start to its first repetition.
+TESSERA_COUNTED_COLLECTIVES is the library that counts them (collectives.c)."""
 
 import os
 
@@ -8,10 +7,10 @@ import tessera
 from tessera import h5py, numpy
 
 LIBRARY = os.environ.get("TESSERA_COUNTED_COLLECTIVES", "")
-MAKE = ("Comm_", "Win_")  # communicators and windows, which live on, and the trial of one
+MAKE = ("Comm_", "Win_")  # creation of communicators and windows, and its trial
 
 FIELD = ("--shape", "64x64", "--steps", 2)
-# Of each request so many at most, on 4 ranks of a node: small messages, and what is made.
+# Upper bounds by request, on 4 ranks of a node: small messages, and creations.
 GENERATED = {
     ("matmul", "--n", 200): (6, 5),
     ("matmul", "--n", 200, "--algorithm", "summa"): (6, 4),
@@ -30,7 +29,7 @@ FROM_FILES = {
 
 class Collectives(tessera.Case):
     def calls_of(self, *words):
-        """(small messages, what was made) by the names of the calls, of rank 0 of 4."""
+        """Returns (small messages, creations) by the names of the calls, of rank 0 of 4."""
         if not LIBRARY:
             self.skipTest("TESSERA_COUNTED_COLLECTIVES names no library")
         names = self.path("calls")
@@ -45,7 +44,7 @@ class Collectives(tessera.Case):
 
     def assert_few(self, words, messages, made):
         talked, built = self.calls_of(*words)
-        # the roll call, and the barrier before the clock starts
+        # the roll call, and the barrier before the timing
         self.assertGreater(len(talked), 1, words)
         self.assertLessEqual(len(talked), messages, f"{words}: {' '.join(talked)}")
         self.assertLessEqual(len(built), made, f"{words}: {' '.join(built)}")
@@ -73,8 +72,8 @@ class Collectives(tessera.Case):
         two = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B")[0])
         three = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B", "--c", "in.h5:/C",
                                   "--beta", 1)[0])
-        self.assertLessEqual(two, 6 + 4)  # and the reading of each, and what a file may lack
-        self.assertLessEqual(three, two + 4)  # C is read, and multiplied by the check
+        self.assertLessEqual(two, 6 + 4)  # plus reading each, and checking for missing values
+        self.assertLessEqual(three, two + 4)  # C is read, and used by the check
         field = ("stencil", "--in", "in.h5:/A", "--steps", 2)
         plain = len(self.calls_of(*field)[0])
         terms = len(self.calls_of(*field, "--coefficients", "in.h5:/B", "--source", "in.h5:/C")[0])

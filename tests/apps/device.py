@@ -1,5 +1,5 @@
-"""--device, --precision and kernels of GPUs on a machine that has none: what is asked for and
-cannot be had is one line."""
+"""--device, --precision and GPU kernels on a machine without GPU: an unavailable request is a
+one-line error."""
 
 import tessera
 from tessera import OK, USAGE
@@ -50,7 +50,7 @@ class Device(tessera.Case):
 
 
 class DeviceMemory(tessera.Case):
-    """--device-memory: products that are larger go through the device in pieces."""
+    """--device-memory: larger products are streamed through the device in pieces."""
 
     def test_the_plan_says_how_many_pieces_and_what_crosses_the_bus(self):
         if "cuda_tensor" not in self.run_tessera("list").out:

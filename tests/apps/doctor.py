@@ -1,4 +1,4 @@
-"""tessera doctor: situations that hurt are made, found, and their cures applied."""
+"""tessera doctor: creates problems, checks that they are found, and applies the fixes."""
 
 import os
 import shutil
@@ -19,8 +19,8 @@ class Doctor(tessera.Case):
         self.root = self.machine("quiet")
 
     def machine(self, name, **files):
-        """A folder that stands for /proc, /sys and /dev of a machine without troubles, and these
-        files beside."""
+        """Returns a substitute for /proc, /sys and /dev of a machine without problems, with these
+        files added."""
         root = self.path(name)
         for path, text in {"proc/loadavg": "0.00 0.00 0.00 1/1 1", "proc/self/cgroup": "0::/",
                            **files}.items():
@@ -31,7 +31,7 @@ class Doctor(tessera.Case):
         return root
 
     def doctor(self, *words, root=None, environment=None, program=None):
-        """Looks; every line that hurts has a cure under it."""
+        """Runs the doctor; checks that every problem has a fix below it."""
         result = self.run_tessera("doctor", "--root", root or self.root, *words, program=program,
                                   environment={"OMPI_MCA_btl_vader_single_copy_mechanism": "none",
                                                **(environment or {})})
@@ -47,7 +47,7 @@ class Doctor(tessera.Case):
         return set(hurts(self.doctor()))
 
     def assert_hurts(self, words, cure, *arguments, **how):
-        """What the situation adds is one trouble with all the words, and its cure."""
+        """Expects that the situation adds one problem with all the words, and its fix."""
         before = self.baseline()
         result = self.doctor(*arguments, **how)
         fresh = [line for line in hurts(result) if line not in before]

@@ -1,5 +1,4 @@
-"""The program that examines files first: where it is found, what it is made of, and what its limits
-say."""
+"""The examining program: where it is found, how it is built, and its limits."""
 
 import os
 import resource
@@ -16,7 +15,7 @@ QUICK = ("--repetitions", 1, "--warmups", 0)
 
 
 class Place(tessera.Case):
-    """Beside the program that runs, else in the PATH."""
+    """Found next to the running program, else in the PATH."""
 
     def setUp(self):
         super().setUp()
@@ -55,11 +54,11 @@ class Parts(tessera.Case):
 
 
 class Stopped(tessera.Case):
-    """What ends an examination, and is no proof of damage."""
+    """Ends of an examination that do not prove damage."""
 
     @unittest.skipIf(tessera.SANITIZED, "sanitizers need all the address space there is")
     def test_a_limit_of_the_address_space(self):
-        """The library is refused the memory of a chunk."""
+        """The library cannot allocate a chunk."""
         with h5py.File(self.path("a.h5"), "w") as file:
             file.create_dataset("A", data=numpy.zeros((2, 2**25), "f4"), chunks=(2, 2**25),
                                 compression=1)
@@ -74,7 +73,7 @@ class Stopped(tessera.Case):
         self.assertNotIn("damaged", done.stdout)
 
     def test_signals(self):
-        """As an examiner that is sent one: only those of a crash call the file damaged."""
+        """Signals to the examiner: only those of a crash mean a damaged file."""
         os.mkdir(self.path("bin"))
         program = shutil.copy(tessera.PROGRAM, self.path("bin"))
         tessera.write_matrix(self.path("a.h5"), numpy.eye(5))
@@ -92,7 +91,7 @@ class Stopped(tessera.Case):
 
 
 class Large(tessera.Case):
-    """Chunks that take longer to decode than a damaged file may take to be found out."""
+    """Chunks that take longer to decode than the time limit for damaged files."""
 
     @unittest.skipUnless(tessera.SLOW, "takes some minutes")
     def test_a_chunk_of_almost_2_gib(self):

@@ -1,4 +1,4 @@
-"""Files of others to which a run adds, while others use them and when it is killed."""
+"""Adding outputs to foreign files while others use them, and killed runs."""
 
 import os
 import random
@@ -17,7 +17,7 @@ class AtOnce(Foreign):
             "mine.h5:/result")
 
     def stopped(self, *more):
-        """A run that stands still while it adds, to be ended by the test."""
+        """Starts a run and stops it while it writes; the test ends it."""
         job = tessera.Job((*self.LONG, *more), folder=self.folder)
         self.addCleanup(job.end)
         while not any(name.startswith(".mine.h5.partial") for name in os.listdir(self.folder)):
@@ -54,17 +54,18 @@ class AtOnce(Foreign):
         if result.code == OK:
             self.skipTest("the library keeps no locks here")
         self.assert_failed(result, IO, ("'mine.h5'", "open in a program that writes"))
-        with h5py.File(self.mine):  # those who read do not matter
+        with h5py.File(self.mine):  # readers do not matter
             self.succeed(*PRODUCT, environment=environment)
         self.assert_kept("result")
 
     def test_a_stopped_run_goes_on_beside_what_was_there(self):
-        """Where the file is still the one that was copied; else all is made anew, in a copy of what
-        it is now."""
+        """If the file is unchanged since it was copied; otherwise all is written again, into a new
+        copy."""
         words = ("transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "mine.h5:/T",
                  "--resume", "auto")
         for changes in (False, True):
-            for n in (2000, 4000, 8000, 16000):  # a machine may be done before it hears of it
+            # a fast machine may finish before the signal arrives
+            for n in (2000, 4000, 8000, 16000):
                 write_six(self.mine)
                 job = tessera.Job((*words, "--n", n, "--m", n // 2), folder=self.folder)
 
@@ -113,8 +114,8 @@ class AtOnce(Foreign):
 
 
 class Killed(Foreign):
-    """kill -9 at moments spread over runs that add 8 MB: the six others are the same, and h5py
-    opens the file."""
+    """kill -9 at times spread over runs that add 8 MB: the six others are unchanged, and h5py opens
+    the file."""
 
     ADD = ("matmul", "--m", 1000, "--n", 1000, "--k", 60, *QUICK, "--out", "mine.h5:/result",
            "--overwrite")
@@ -128,8 +129,7 @@ class Killed(Foreign):
                 break
             job = tessera.Job((*self.ADD, "--seed", attempt), folder=self.folder, ranks=2)
             self.addCleanup(job.end)
-            # Half of the kills strike while the copy is being made or written, which it takes its
-            # time to get to.
+            # Half of the kills occur while the copy is created or written, which starts late.
             if attempt % 2:
                 while not any(".partial" in name
                               for name in os.listdir(self.folder)) and job.process.poll() is None:

@@ -1,5 +1,5 @@
-"""Outputs into files that exist: what others wrote stays, whatever happens, and a dataset of ours
-comes beside it."""
+"""Outputs into existing files: foreign content is always preserved, and Tessera's dataset is added.
+"""
 
 import os
 import stat
@@ -13,7 +13,7 @@ PRODUCT = ("matmul", "--n", 60, *QUICK, "--out", "mine.h5:/result")
 
 
 def write_six(path, seed=1, **how):
-    """A file with six datasets of every kind, links and attributes."""
+    """Writes a file with six datasets of different kinds, links and attributes."""
     rng = numpy.random.default_rng(seed)
     with h5py.File(path, "w", **how) as file:
         file.attrs["owner"] = "somebody"
@@ -23,7 +23,7 @@ def write_six(path, seed=1, **how):
         file.create_dataset("deep/er/text", data=["one", "two"], dtype=h5py.string_dtype())
         file["deep"].attrs["units"] = "m"
         file["deep/table"] = numpy.array([(1, 2.5), (3, 4.5)], dtype=[("a", "i4"), ("b", "f8")])
-        file["x"] = numpy.arange(7.0)  # the name of a dimension of ours
+        file["x"] = numpy.arange(7.0)  # the name of a dimension of Tessera's output
         file["x"].make_scale("x")
         file["scaled"] = rng.random(7)
         file["scaled"].dims[0].attach_scale(file["x"])
@@ -32,7 +32,7 @@ def write_six(path, seed=1, **how):
 
 
 def contents(path, without=()):
-    """Every object of a file that is not ours: bytes, type, attributes; links as such."""
+    """Returns every foreign object of a file: bytes, type, attributes; links as links."""
     found = {}
     with h5py.File(path, "r") as file:
         def look(name, link):
@@ -70,7 +70,7 @@ class Foreign(tessera.Case):
         self.before = contents(self.mine)
 
     def assert_kept(self, *ours, path=None):
-        """All that was there is, and of ours what is named."""
+        """Expects that all previous content is unchanged, and that the named outputs exist."""
         path = path or self.mine
         after = contents(path)
         self.assertEqual({name: after.get(name) for name in self.before}, self.before)
@@ -157,7 +157,7 @@ class Added(Foreign):
                 try:
                     write_six(self.mine, **how)
                 except (TypeError, ValueError):
-                    continue  # an h5py that cannot make it
+                    continue  # this h5py does not support it
                 with open(self.mine, "r+b") as file:
                     block = b"notes of somebody" if name == "userblock" else b""
                     file.write(block)
@@ -190,7 +190,7 @@ class Added(Foreign):
             self.assertEqual(data["u"].shape, (4, 5))
 
     def test_an_output_with_something_of_its_user_in_it(self):
-        """Is a file of others from then on; one of ours alone is replaced as a whole."""
+        """A changed output counts as a foreign file; an unchanged one is replaced as a whole."""
         for change in (lambda file: file.create_dataset("note", data=[1.0]),
                        lambda file: file.create_group("empty"),
                        lambda file: file.__setitem__("soft", h5py.SoftLink("/u")),
@@ -253,7 +253,7 @@ class Untouched(Foreign):
         self.assertIn("stays as it is", self.succeed(*words, "u.h5:/u").err)
         with open(self.path("u.xdmf")) as file:
             self.assertEqual(file.read(), "<Xdmf>by hand</Xdmf>\n")
-        for _ in range(2):  # ours is made anew
+        for _ in range(2):  # Tessera's own file is replaced
             self.assertIn("written: v.xdmf", self.succeed(*words, "v.h5:/u").out)
 
     def test_results_take_no_datasets(self):
@@ -269,14 +269,14 @@ class Untouched(Foreign):
         os.chmod(self.mine, 0o444)
         self.fail_with(CANNOT_CREATE, *PRODUCT, words=("'mine.h5'", "protected"))
         os.chmod(self.mine, 0o644)
-        if os.geteuid() != 0:  # root writes to any folder
+        if os.geteuid() != 0:  # root can write to any folder
             os.chmod(self.folder, 0o555)
             self.addCleanup(os.chmod, self.folder, 0o755)
             self.fail_with(CANNOT_CREATE, *PRODUCT, words=("'mine.h5'", "folder"))
         self.assertEqual(tessera.digest(self.mine), whole)
 
     def test_no_space(self):
-        """The copy does not fit: one line, and the file as it was."""
+        """The copy does not fit: one line, and the file is unchanged."""
         disk = self.path("disk")
         os.mkdir(disk)
         made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk],
@@ -306,7 +306,7 @@ class Untouched(Foreign):
             os.setxattr(self.mine, "user.tessera_test", b"a mark")
             marked = True
         except OSError:
-            pass  # a file system without
+            pass  # a file system without them
         second = tessera.digest(self.path("store/second.h5"))
         result = self.succeed(*PRODUCT)
         self.assertIn("2 names", result.err)

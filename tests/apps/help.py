@@ -1,4 +1,4 @@
-"""What the program says of itself: help, version, lists."""
+"""Help, version and lists."""
 
 import os
 
@@ -24,7 +24,7 @@ class Help(tessera.Case):
             self.assertIn(f"\n  {command} ", out)
 
     def test_the_examples_are_right(self):
-        """Every example of the help is a command line that the options understand."""
+        """The options parse every example of the help."""
         for command in COMMANDS:
             for line in self.succeed(command, "--help").out.split("\n\n")[1].splitlines()[1:]:
                 words = line.split("#")[0].split()
@@ -55,7 +55,7 @@ class Help(tessera.Case):
         self.fail_with(tessera.USAGE, "sort", "--help", "nothing", words="Measuring")
 
     def test_help_promises_what_the_command_has(self):
-        """Lists and files of options are spoken of where there are some."""
+        """Help mentions lists and files of options only if there are some."""
         self.assertNotIn("--config", self.succeed("verify", "--help").out)
         self.assertNotIn("[list]", self.succeed("verify", "--help").out)
         self.assertIn("--config", self.succeed("sort", "--help").out)

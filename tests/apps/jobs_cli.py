@@ -1,5 +1,5 @@
-"""What batch jobs rest on: stopping by a signal, going on, sharing a sweep out, scripts from plans,
-results put together."""
+"""Support for batch jobs: stop by a signal, resume, shared sweeps, scripts from plans, collected
+results."""
 
 import os
 import random
@@ -25,7 +25,7 @@ class Stops(tessera.Case):
             return int(re.search(r"SigCgt:\s*(\w+)", status.read())[1], 16) >> (number - 1) & 1
 
     def written(self, job):
-        """Bytes that the processes of a job have written so far."""
+        """Returns the bytes written so far by the processes of a job."""
         total = 0
         for pid in job.pids():
             try:
@@ -57,7 +57,7 @@ class Stops(tessera.Case):
                 self.assertEqual((len(points), len(set(points))), (done + 2, done + 2))
 
     def test_between_repetitions_too(self):
-        """The point that was not done is measured whole the next time."""
+        """The next run measures the interrupted point completely."""
         job = tessera.Job(["sort", "--n", "1000,2000", "--repetitions", 10**6, "--results", "r.h5"],
                           folder=self.folder)
         result = job.stop(lambda: self.catches(job.process.pid, signal.SIGUSR1))
@@ -77,7 +77,7 @@ class Stops(tessera.Case):
                  "--out", "t.h5:/T", "--resume",
                  "auto"]
         stopped = ()
-        for n in (3000, 6000, 12000):  # a machine may be done before it hears of it
+        for n in (3000, 6000, 12000):  # a fast machine may finish before the signal arrives
             for ranks in (0, 3):
                 again = [*words, "--n", n, "--m", n // 2, "--overwrite"]
                 job = tessera.Job(again, ranks=ranks, folder=self.folder)
@@ -119,7 +119,7 @@ class Stops(tessera.Case):
     def test_what_was_stopped_of_another_type_is_begun_anew(self):
         words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "t.h5:/T",
                  "--resume", "auto", "--overwrite"]
-        for n in (3000, 6000, 12000):  # a machine may be done before it hears of it
+        for n in (3000, 6000, 12000):  # a fast machine may finish before the signal arrives
             job = tessera.Job([*words, "--n", n, "--m", n // 2, "--type", "f32"],
                               folder=self.folder)
             if job.stop(lambda: self.written(job) > 1 << 20).code == tessera.STOPPED:
@@ -132,7 +132,7 @@ class Stops(tessera.Case):
     def test_what_was_stopped_of_another_part_is_begun_anew(self):
         words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "t.h5:/T",
                  "--resume", "auto", "--overwrite"]
-        for n in (3000, 6000):  # a machine may be done before it hears of it
+        for n in (3000, 6000):  # a fast machine may finish before the signal arrives
             a = numpy.arange(2 * n * n // 2, dtype="f4").reshape(2, n // 2, n)
             name = tessera.write_matrix(self.path("a.h5"), a)
             job = tessera.Job([*words, "--in", f"{name}[0]"], folder=self.folder)
@@ -209,13 +209,13 @@ class Scripts(tessera.Case):
         text = self.succeed("slurm", "matmul", "--n", 4096, "--tasks-per-node", 1,
                             "--cpus-per-task", 1, *QUICK,
                             environment=measured).out
-        # 137 GFLOP at 1 GFLOP/s, three times that, and ten minutes
+        # 137 GFLOP at 1 GFLOP/s, times three, plus ten minutes
         self.assertIn("#SBATCH --time=0:17:00\n", text)
         mebibytes = int(re.search(r"--mem=(\d+)M", text)[1])
         self.assertGreater(mebibytes, 3 * 128)
         self.assertLess(mebibytes, 2000)
         larger = self.script("sort", "--n", 10**9, "--nodes", 2, "--tasks-per-node", 2, "--time", 5)
-        # of two ranks of a node, 1.15 times a quarter of the keys each
+        # two ranks per node, with 1.15 times a quarter of the keys each
         mebibytes = int(re.search(r"--mem=(\d+)M", larger)[1])
         self.assertGreater(mebibytes, 4400)
         self.assertLess(mebibytes, 7600)
@@ -270,14 +270,13 @@ class Scripts(tessera.Case):
 
 
 class Arrays(tessera.Case):
-    """Array jobs as Slurm starts them: of the tasks it sets the count, the least and the step of
-    this submission alone."""
+    """Array jobs as Slurm starts them: it sets count, minimum and step of the tasks for this
+    submission only."""
 
-    ENV = "tessera_job() { shift 2; \"$@\"; }\n"  # what jobs/env.sh does, without a launcher
+    ENV = "tessera_job() { shift 2; \"$@\"; }\n"  # jobs/env.sh without a launcher
 
     def task(self, script, task, tasks, *words):
-        """Runs the script as one of so many tasks; returns the points that its results file
-        holds."""
+        """Runs the script as one of the tasks; returns the points in its results file."""
         environment = {**os.environ, "SLURM_SUBMIT_DIR": self.folder, "SLURM_NTASKS": "1",
                        "SLURM_CPUS_PER_TASK": "1",
                        "SLURM_ARRAY_JOB_ID": str(random.randrange(10**6)),
@@ -293,7 +292,7 @@ class Arrays(tessera.Case):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def points(self, folder):
-        """By task."""
+        """Returns the points by task."""
         found = {}
         for name in [name for name in os.listdir(self.path(folder)) if name.endswith(".h5")
                      and name[0] != "."]:
@@ -333,8 +332,8 @@ class Arrays(tessera.Case):
 
 class Plans(tessera.Case):
     def test_a_plan_says_where_the_run_would_not_fit(self):
-        """The words and the code with which the run itself ends; of other ranks only what --memory
-        allows is known."""
+        """A plan fails with the run's message and code; for other numbers of ranks only --memory is
+        checked."""
         for words in (("matmul", "--n", 600), ("transpose", "--n", 900),
                       ("stencil", "--shape", "900x900"),
                       ("sort", "--n", 500000)):
@@ -350,8 +349,8 @@ class Plans(tessera.Case):
             self.assertNotIn("would not", self.succeed(*words, "--plan").out)
 
     def test_a_plan_ends_as_the_run_does(self):
-        """Whatever keeps it from running: inputs, shapes, places of outputs, results; and nothing
-        is written."""
+        """A plan checks all preconditions of the run: inputs, shapes, locations of outputs,
+        results; and writes nothing."""
         a = tessera.write_matrix(self.path("a.h5"), numpy.ones((30, 20)), name="A")
         b = tessera.write_matrix(self.path("b.h5"), numpy.ones((31, 20)), name="B")
         with open(self.path("notes.h5"), "w") as file:

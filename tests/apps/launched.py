@@ -1,12 +1,12 @@
-"""Who is a rank of what: variables that other jobs left, scripts that a launcher runs, ranks that
-were told different things."""
+"""Detection of ranks: variables left by other jobs, scripts run by a launcher, ranks with different
+requests."""
 
 import os
 
 import tessera
 from tessera import MISSING, OK, USAGE, VERIFICATION, h5py, numpy
 
-# What launchers set, as a process sees it that none of them started.
+# Variables set by launchers, seen by a process that none of them started.
 LEFTOVERS = {
     "Slurm": {"SLURM_PROCID": "1", "SLURM_NTASKS": "4", "SLURM_LOCALID": "1", "SLURM_JOB_ID": "7"},
     "a step of Slurm": {"SLURM_PROCID": "1", "SLURM_NTASKS": "4", "SLURM_LOCALID": "1",
@@ -36,8 +36,8 @@ class Launched(tessera.Case):
         self.a = tessera.write_matrix(self.path("a.h5"), rng.normal(size=(30, 20)), name="A")
 
     def mpmd(self, *lines, environment=None):
-        """One rank for each command line, as one job; with "x=y" in front of a line for that rank
-        alone."""
+        """Starts a job with one rank per command line; "x=y" in front of a line applies to that
+        rank only."""
         words = []
         for line in lines:
             own = [word for word in map(str, line) if word.startswith("TESSERA_")]
@@ -48,7 +48,7 @@ class Launched(tessera.Case):
 
 
 class Leftovers(Launched):
-    """One process that no launcher started is one rank, whatever is in its environment."""
+    """A process that no launcher started is a single rank, in any environment."""
 
     def test_a_damaged_file_is_found(self):
         self.succeed("transpose", "--in", self.a, "--out", "t.h5:/T")
@@ -69,7 +69,8 @@ class Leftovers(Launched):
                 for words, alone in plain.items():
                     result = self.run_tessera(*words, environment=variables)
                     self.assertNotEqual(result.out, "", str(result))
-                    if words[0] not in ("machine", "doctor"):  # they tell of what changes
+                    # their output depends on the environment
+                    if words[0] not in ("machine", "doctor"):
                         self.assertEqual((result.code, result.out), (alone.code, alone.out),
                                          str(result))
                 self.fail_with(USAGE, "list", "--nothing", words="--nothing", environment=variables)
@@ -91,8 +92,8 @@ class Leftovers(Launched):
                                environment=variables)
 
     def test_a_program_under_a_rank_is_none(self):
-        """What a rank starts has its variables, and so has what a script starts on one rank
-        only."""
+        """Children of a rank inherit its variables, and so does a program that a script starts on
+        one rank only."""
         script = self.path("one.sh")
         with open(script, "w") as file:
             file.write(f'[ "$OMPI_COMM_WORLD_RANK" = 1 ] || exit 0\n"{tessera.PROGRAM}" list; '
@@ -118,7 +119,7 @@ class Leftovers(Launched):
 
 
 class ToldDifferently(Launched):
-    """What ranks were told is compared before anything is allocated."""
+    """Requests are compared before anything is allocated."""
 
     def refuse(self, *lines, code=USAGE, words=(), environment=None):
         result = self.mpmd(*lines, environment=environment)
@@ -173,7 +174,7 @@ class ToldDifferently(Launched):
         self.assertEqual(self.mpmd(one, (*one[:-1], "same.toml")).code, OK)
 
     def test_files_that_are_not_the_same(self):
-        """Files of one name on different disks: two folders here, into which the ranks go."""
+        """Different files of one name: two folders that the ranks change into."""
         for folder, rows, type_ in (("here", 6, "f8"), ("there", 8, "f8"), ("types", 12, "f4")):
             os.mkdir(self.path(folder))
             tessera.write_matrix(self.path(f"{folder}/a.h5"), numpy.ones((rows, 4), dtype=type_),
@@ -199,7 +200,7 @@ class ToldDifferently(Launched):
         self.refuse((*product, "--threads", 1), (*product, "--threads", "1,2"), words="--threads")
 
     def test_memory_limits_that_differ_plan_alike(self):
-        """Each of these chooses what it does by what a rank may hold."""
+        """Each of these methods depends on the memory limit of a rank."""
         for words in (("sort", "--n", 100000), ("transpose", "--n", 300, "--out", "t.h5:/T",
                                                 "--overwrite"), ("matmul", "--n", 300)):
             result = self.mpmd((*words, *QUICK, "--memory", "2MiB"),

@@ -1,10 +1,8 @@
-"""Small limits of the shell's (ulimit -v, -u, -n, -s): the right result, or one line and the code
-for what is missing.
+"""Small shell limits (ulimit -v, -u, -n, -s): the correct result, or one line and the code of the
+missing resource.
 
-Where the loader of programs has not room for the libraries it says so itself, before the program
-begins: such limits are
-left out.
-"""
+If the program loader lacks memory for the libraries, it fails before the program begins: such
+limits are left out."""
 
 import os
 import pwd
@@ -26,7 +24,7 @@ class Limits(tessera.Case):
             file["k"] = numpy.arange(500)[::-1]
 
     def limited(self, flag, value, *words, shell=("bash",), **how):
-        """Whether the run ended right; the alternative is one line of ours, and MEMORY."""
+        """Returns whether the run succeeded; otherwise it must print one line and return MEMORY."""
         result = self.run_tessera(*shell[1:], "-c", f"ulimit {flag} {value}; exec \"$@\"", "bash",
                                   tessera.PROGRAM, *words,
                                   program=shell[0], **how)
@@ -41,7 +39,7 @@ class Limits(tessera.Case):
         return False
 
     def through(self, flag, values, shell=("bash",), **how):
-        """All workloads, each under the values in turn: right in the end."""
+        """Runs all workloads, each under the values in turn; the last must succeed."""
         for w, words in enumerate(WORKLOADS):
             for value in values[w % 2::2]:
                 right = self.limited(flag, value, *words, "--repetitions", 1, "--warmups", 0,
@@ -53,7 +51,7 @@ class Limits(tessera.Case):
         self.through("-v", [*range(50000, 250000, 13000), 2500000, 2500000], threads=2)
 
     def test_address_space_of_many_threads(self):
-        """More than their stacks find room in."""
+        """More threads than address space for their stacks."""
         if tessera.SANITIZED:
             self.skipTest("sanitizers need all the address space there is")
         self.limited("-v", 1000000, "sort", "--in", "in.h5:/k", threads=300)
@@ -68,7 +66,7 @@ class Limits(tessera.Case):
     @unittest.skipUnless(os.geteuid() != 0 or shutil.which("setpriv"),
                          "root has no limit of processes, and needs setpriv")
     def test_processes(self):
-        """As a user who has no other process: root has no such limit."""
+        """As a user without other processes: the limit does not apply to root."""
         shell = ("bash",)
         if os.geteuid() == 0:
             shell = ("setpriv", "--reuid", "64999", "--regid", str(pwd.getpwnam("nobody").pw_gid),

@@ -22,7 +22,7 @@ class Locality(tessera.Case):
             self.assertIn(words, out)
 
     def test_conflicts_below_zero_are_explained(self):
-        """Least recently used is not what is best to drop: sets may happen to drop better."""
+        """LRU is not optimal: set-associative caches may evict better by chance."""
         words, said = ("locality", "sort", "--kernel", "quicksort", "--n", 1000,
                        "--cache"), "conflict below 0: fewer misses"
         self.assertIn(said, self.succeed(*words, "4KiB:4").out)
@@ -116,7 +116,7 @@ class Locality(tessera.Case):
         self.assertTrue((misses == compulsory + capacity + conflict).all())
         mine = ["serial_merge" in point for point in points]
         for found in (compulsory + capacity)[mine][:6]:
-            self.assertAlmostEqual(found, 2 * 20000 / 8, delta=50)  # both arrays once a level
+            self.assertAlmostEqual(found, 2 * 20000 / 8, delta=50)  # both arrays once per level
 
     def test_gpu_order(self):
         out = self.succeed("locality", "matmul", "--kernel", "cuda_tiled", "--n", 64, "--type",
@@ -242,7 +242,7 @@ class Locality(tessera.Case):
         with open("/proc/meminfo") as file:
             available = 1024 * int(next(line for line in file
                                         if line.startswith("MemAvailable")).split()[1])
-        n = int((available / 8) ** 0.5)  # a matrix takes all there is, and there are two
+        n = int((available / 8) ** 0.5)  # one matrix takes all memory, and there are two
         self.fail_with(tessera.MEMORY, "locality", "transpose", "--kernel", "naive", "--n", n,
                        words="smaller sizes")
 

@@ -1,5 +1,5 @@
-"""What `tessera machine` keeps: nothing that others made slower, and nothing where others could
-write."""
+"""Ceilings kept by `tessera machine`: none measured under load, and none in locations where others
+can write."""
 
 import os
 import re
@@ -16,7 +16,7 @@ class Machine(tessera.Case):
         self.kept = {"TESSERA_MACHINE_FILE": self.file}
 
     def spin(self):
-        """Others, on every core twice."""
+        """Starts two busy processes per core."""
         for _ in range(2 * os.cpu_count()):
             spinner = subprocess.Popen(["sh", "-c", "while kill -0 $PPID; do :; done"])
             self.addCleanup(spinner.wait)
@@ -66,7 +66,7 @@ class Busy(Machine):
 
 
 class Places(Machine):
-    """Of a user without a home nothing lies where others could put something in its way."""
+    """For a user without a home no file is in a location writable by others."""
 
     def homeless(self, *words, **more):
         nowhere = {"HOME": "", "XDG_CACHE_HOME": "", "TESSERA_MACHINE_FILE": "", **more}

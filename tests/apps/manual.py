@@ -1,9 +1,8 @@
 """The manual: every command runs and prints what its page shows; options, links and columns are
-right.
+correct.
 
-`manual.py Pages.test_sort` runs one page; `manual.py --rewrite sort` writes what the commands print
-now into a page where it differs. pages.py says how pages are read.
-"""
+`manual.py Pages.test_sort` runs one page; `manual.py --rewrite sort` updates a page with the
+current output of its commands. pages.py describes the format."""
 
 import os
 import re
@@ -30,7 +29,7 @@ PAGES = {
 PAGES["readme"] = README
 PATIENCE = 300  # seconds for the commands of a page
 PICTURE = 150_000  # bytes
-# Options in the prose that are of other programs.
+# Options of other programs in the prose.
 OTHERS = """--oversubscribe --bind-to --map-by --mpi --cpu-bind --array --signal --requeue --hint
 --nodes --ntasks-per-node --cpus-per-task --verbose --workflow --preset --install --prefix --build
 --all --quick --sanitize --rewrite""".split()
@@ -45,7 +44,7 @@ def read(path):
 
 
 def surroundings(folder):
-    """Returns the environment of a page: the program in PATH, nothing of the user's, one thread."""
+    """Returns the environment of a page: the program in PATH, no user settings, one thread."""
     tools = os.path.join(folder, ".tools")
     os.mkdir(tools)
     with open(os.path.join(tools, "python3"), "w") as file:
@@ -69,7 +68,7 @@ def surroundings(folder):
         COLUMNS="100",
         PYTHONDONTWRITEBYTECODE="1",
         TESSERA_PROGRAM_MEMORY="33554432",
-        OMPI_MCA_orte_tmpdir_base=tools,  # jobs that end at once would remove each other's
+        OMPI_MCA_orte_tmpdir_base=tools,  # concurrent jobs that end would remove each other's
         MPLCONFIGDIR=tools,
         XDG_CACHE_HOME=tools,
         TESSERA_SEED="1",
@@ -109,7 +108,7 @@ def run_session(commands, folder, env):
 
 
 def missing_modules(text):
-    """The modules that a Python text imports and that are not here."""
+    """Returns the missing modules that a Python text imports."""
     names = set(re.findall(r"^\s*(?:import|from)\s+(\w+)", text, re.M))
     return sorted(
         n
@@ -120,7 +119,7 @@ def missing_modules(text):
 
 def run_page(text, folder):
     """Runs the sessions of a page in a folder. Returns [(command, lines, exit code)], and the
-    commands that were left out with the Python modules that they lack."""
+    skipped commands with the missing Python modules."""
     env = surroundings(folder)
     commands, unable = [], {}
     for block in pages.blocks(text):
@@ -141,7 +140,7 @@ def run_page(text, folder):
 
 
 def mistakes(done):
-    """What the commands of a page printed or returned that the page does not say."""
+    """Returns the differences between the commands' output or exit codes and the page."""
     wrong = []
     for at, (command, got, code) in enumerate(done):
         differs = pages.difference([line for _, line in command.shown], got, HOSTS)
@@ -179,7 +178,7 @@ class Known:
         self.every = set().union(*self.options.values(), {"--version"})
 
     def mistakes(self, words):
-        """What is wrong with the words behind `tessera`."""
+        """Returns the errors in the words after `tessera`."""
         if not words or words[0] in ("--version", "--help", "-h", "help", "..."):
             return []
         if words[0] not in self.options:
@@ -192,10 +191,10 @@ class Known:
 
 
 def wrong_options(text, known):
-    """Options and sub-commands of a page that the program does not have."""
+    """Returns the options and sub-commands of a page that the program lacks."""
     wrong = []
     for block in pages.blocks(text):
-        if block.kind == "sh":  # those of sessions are run
+        if block.kind == "sh":  # those of sessions are executed
             wrong += [
                 f"line {number}: {what}"
                 for number, words in pages.invocations(block)
@@ -226,7 +225,7 @@ def wrong_options(text, known):
 
 
 class Pages(unittest.TestCase):
-    """A test a page, made below."""
+    """One test per page, generated below."""
 
     def check(self, path):
         text = read(path)
@@ -291,7 +290,7 @@ class Form(unittest.TestCase):
                     )
 
     def test_code_of_the_library_is_that_of_its_test(self):
-        """C++ and CMake are shown as tests/install compiles them."""
+        """C++ and CMake equal what tests/install compiles."""
         sources = {
             kind: read(os.path.join(tessera.ROOT, "tests", "install", name))
             for kind, name in (("cpp", "main.cpp"), ("cmake", "CMakeLists.txt"))
@@ -317,12 +316,12 @@ class Form(unittest.TestCase):
 
 
 def without_end(lines):
-    """Lines without the empty ones at their end."""
+    """Returns the lines without trailing empty ones."""
     return "\n".join(lines).rstrip().split("\n") if lines else []
 
 
 def rewrite(name):
-    """Writes into a page what its commands print now, where it differs from what is shown."""
+    """Replaces the shown output of a page by the current one where it differs."""
     text, folder = read(PAGES[name]), tempfile.mkdtemp(prefix="tessera-manual-")
     began = time.monotonic()
     try:

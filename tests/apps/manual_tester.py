@@ -1,4 +1,4 @@
-"""Whether manual.py would find what is wrong with a page."""
+"""Tests that manual.py detects errors in a page."""
 
 import os
 import shutil

@@ -1,5 +1,5 @@
-"""stencil --fill mask: cells without a value are no part of the domain, whose edge lets nothing
-through."""
+"""stencil --fill mask: cells without a value are outside of the domain, whose boundary has no flux.
+"""
 
 import itertools
 import os
@@ -15,8 +15,8 @@ NAMED = {"heat": 1, "star2": 2}
 
 def sweep(u, inside, weights, steps, sides, previous=0.0, past=None, coefficients=None, source=None,
           keep=None):
-    """What each step does, cell by cell of the weights: one without a value counts as the point
-    itself."""
+    """Computes the steps by looping over the weights: a neighbour without a value counts as the
+    point itself."""
     radii = [n // 2 for n in weights.shape]
     ghosts = [[Side("constant", 1) if side.kind == "constant" else side for side in both]
               for both in sides]
@@ -38,7 +38,7 @@ def sweep(u, inside, weights, steps, sides, previous=0.0, past=None, coefficient
 
 
 def star(dims, radius):
-    """The weights of heat (radius 1) and star2."""
+    """Returns the weights of heat (radius 1) and star2."""
     weights = numpy.zeros((2 * radius + 1,) * dims)
     for axis in range(dims):
         line = [radius] * dims
@@ -54,8 +54,8 @@ class Masked(tessera.Case):
         self.rng = numpy.random.default_rng(tessera.SEED)
 
     def write(self, name, shape, share=0.3, kind="f8", inside=None, **attributes):
-        """A dataset of in.h5 of which about that share has no value; returns the values and where
-        there are some."""
+        """Writes a dataset of in.h5 with about that share of missing values; returns the values and
+        the mask of present ones."""
         values = self.rng.uniform(-1, 1, shape).astype(kind)
         inside = self.rng.random(shape) >= share if inside is None else inside
         with h5py.File(self.path("in.h5"), "a") as file:
@@ -139,7 +139,7 @@ class Masked(tessera.Case):
                                               atol=1e-13)
 
     def test_a_lake_keeps_what_is_in_it(self):
-        """Periodic heat keeps its sum, and a part that walls close off keeps its own."""
+        """Periodic heat conserves its sum, and so does a part enclosed by walls."""
         inside = numpy.ones((20, 24), bool)
         inside[5, 3:12] = inside[12, 3:12] = inside[5:13, 3] = inside[5:13, 11] = False
         u, _ = self.write("u", inside.shape, inside=inside)
@@ -156,7 +156,7 @@ class Masked(tessera.Case):
                         "--results", "r.h5", ranks=3)
         first, more = self.run_masked("u", 3, out="a.h5:/u"), ("--fill", "mask", "--steps", 3,
                                                                "--out", "b.h5:/u", "--overwrite")
-        self.succeed("stencil", "--in", "a.h5:/u", *more, ranks=2)  # NaN is what has no value there
+        self.succeed("stencil", "--in", "a.h5:/u", *more, ranks=2)  # NaN marks missing values there
         with h5py.File(self.path("out.h5")) as out, h5py.File(
                 self.path("s.h5")) as frames, h5py.File(self.path("b.h5")) as later:
             for data in (out["u"], frames["u"]):

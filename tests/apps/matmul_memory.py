@@ -1,8 +1,6 @@
-"""tessera matmul in memory: what the ranks hold at the peak is what the plan said, over random
-products.
+"""tessera matmul in memory: peak memory of the ranks against the plan, for random products.
 
-TESSERA_TEST_SLOW=1: 50 of them.
-"""
+TESSERA_TEST_SLOW=1: 50 products."""
 
 import collections
 import random
@@ -14,14 +12,14 @@ import tessera
 from tessera import OK, Job
 
 UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-# panels of summa pass through the MPI library's own buffers
+# summa's panels pass through the MPI library's buffers
 TOLERANCE = {"recursive": 0.05, "summa": 0.15}
-MESSAGES = 6e6  # bytes a rank that the MPI library and malloc keep of long messages
+MESSAGES = 6e6  # bytes per rank that the MPI library and malloc retain for long messages
 
 
 def draw(rng):
-    """A product that takes a second at most, of some 30 MB a rank at least: below, what every
-    process holds weighs more."""
+    """Returns a product of at most a second and at least about 30 MB per rank: below, the process's
+    own memory dominates."""
     while True:
         ranks, size = rng.choice((1, 2, 3, 4)), rng.choice((4, 8))
         m, n, k = (int(200 * 60 ** rng.random()) for _ in range(3))
@@ -36,7 +34,7 @@ def draw(rng):
 
 
 def held(pid):
-    """Bytes of its own that a process holds now; of memory that several see, its share."""
+    """Returns the private bytes of a process, plus its share of shared memory."""
     with open(f"/proc/{pid}/smaps_rollup") as rollup:
         return sum(int(line.split()[1]) * 1024 for line in rollup
                    if line.startswith(("Pss_Anon", "Pss_Shmem")))
@@ -44,7 +42,7 @@ def held(pid):
 
 class MemoryOfThePlan(tessera.Case):
     def planned(self, ranks, words):
-        """Bytes of every rank: at home and beside."""
+        """Returns the planned bytes of every rank: at home and additional."""
         out = self.succeed("matmul", *words, "--plan", ranks=ranks).out
         rows = [line for line in out.splitlines() if re.match(r" *\d+ ", line)]
         self.assertEqual(len(rows), ranks, out)
@@ -53,10 +51,9 @@ class MemoryOfThePlan(tessera.Case):
                 for row in amounts], "share" in out
 
     def peaks(self, ranks, words):
-        """The most that every rank held, and all of them at a time. Ranks are looked at one after
-        the other, so that a page
-        which one of them begins to share meanwhile counts one and a half times: of three looks the
-        least is right."""
+        """Returns the peak of every rank, and of all together. Ranks are sampled in turn, so that a
+        page that one of them begins to share in between counts one and a half times: the minimum of
+        three samples is correct."""
         job = Job(["matmul", *words, "--repetitions", 2, "--warmups", 0], ranks=ranks,
                   folder=self.folder)
         pids, most, together, last = {}, [0] * ranks, 0, collections.deque([0], maxlen=3)
@@ -75,9 +72,8 @@ class MemoryOfThePlan(tessera.Case):
         return most, together
 
     def base(self, ranks):
-        """What every rank holds beside the plan: its program, the MPI library, and what a product
-        packs (one of few columns
-        packs less)."""
+        """Returns the memory of every rank beyond the plan: its program, the MPI library, and the
+        kernel's packing buffers (smaller for few columns)."""
         words = ["--n", 1300, "--algorithm", "recursive"]
         planned, _ = self.planned(ranks, words)
         return [held - plan for held, plan in zip(self.peaks(ranks, words)[0], planned)]
@@ -100,7 +96,7 @@ class MemoryOfThePlan(tessera.Case):
                 kept = MESSAGES * (ranks if shared else 1) * (ranks > 1)
                 tolerance = TOLERANCE[words[words.index("--algorithm") + 1]]
                 self.assertLess(got, want * (1 + tolerance) + kept)
-                self.assertGreater(got / want, 0.8)  # a short peak may pass between two looks
+                self.assertGreater(got / want, 0.8)  # a short peak may fall between two samples
 
     @unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
     def test_a_limit_is_kept_in_rounds(self):
@@ -109,7 +105,8 @@ class MemoryOfThePlan(tessera.Case):
         limit = int(0.85 * max(planned))
         words += ["--memory", limit]
         self.assertIn("rounds", self.succeed("matmul", *words, "--plan", ranks=ranks).out)
-        _, together = self.peaks(ranks, words)  # of all: a page counts for those who touched it
+        # of all: a page counts for the ranks that touched it
+        _, together = self.peaks(ranks, words)
         self.assertLess(together - sum(self.base(ranks)), ranks * (1.05 * limit + MESSAGES))
         self.assertIn("passed", self.succeed("matmul", *words, ranks=ranks).out)
 

@@ -2,10 +2,8 @@
 forms.
 
 The tolerance is the textbook bound of a dot product of length k summed in any order, with a factor
-2 to spare:
-|C - C'| <= 2 (k + 3) u (|alpha| |A| |B| + |beta| |C0|) element by element, u = 2^-24 or 2^-53
-(Higham 2002, 3.5).
-"""
+of 2 to spare: |C - C'| <= 2 (k + 3) u (|alpha| |A| |B| + |beta| |C0|) element by element, u = 2^-24
+or 2^-53 (Higham 2002, 3.5)."""
 
 import concurrent.futures
 import itertools
@@ -41,7 +39,7 @@ def draw_shapes(rng):
 
 
 def list_rows(heading):
-    """The first columns of a table of `tessera list`, by its second heading."""
+    """Returns the first columns of a table of `tessera list`, by its second heading."""
     rows, inside = [], False
     for line in tessera.run("list").out.splitlines():
         words = line.split()
@@ -56,7 +54,7 @@ def algorithms():
 
 
 def deck(rng, values):
-    """The values for ever, each once before any comes again."""
+    """Yields the values forever, each once before any repeats."""
     while True:
         shuffled = list(values)
         rng.shuffle(shuffled)
@@ -64,14 +62,14 @@ def deck(rng, values):
 
 
 class Drawn:
-    """One product: everything that is drawn at random for a shape, type, op and number of ranks."""
+    """One product: its random choices for a shape, type, op and number of ranks."""
 
     def __init__(self, number, shape, kind, op, ranks, kernel, algorithm):
         rng = random.Random(f"{tessera.SEED} {number}")
         self.values = numpy.random.default_rng([tessera.SEED, number])
         self.number, self.shape, self.kind, self.op, self.ranks = number, shape, kind, op, ranks
         self.kernel, self.algorithm = kernel, algorithm
-        self.name_type = rng.random() < 0.5  # else the program takes it from the inputs
+        self.name_type = rng.random() < 0.5  # else the program derives it from the inputs
         elements = list(tessera.ELEMENTS) if self.name_type else NARROW if kind == "f32" else None
         pick = lambda: rng.choice(elements or list(tessera.ELEMENTS))
         self.elements = {"a": pick(), "b": pick(), "c": pick()}
@@ -110,7 +108,7 @@ class Drawn:
         return words + (["--grid", self.grid] if self.grid else [])
 
     def expected(self, operands):
-        """C in float64, and the largest difference that rounding explains."""
+        """Returns C in float64, and the bound of the rounding error."""
         a, b = (operands[x].astype(numpy.float64) for x in "ab")
         a, b = a.T if self.op[0] == "T" else a, b.T if self.op[1] == "T" else b
         c, size = self.alpha * (a @ b), abs(self.alpha) * (abs(a) @ abs(b))
@@ -132,7 +130,7 @@ class Drawn:
 
 class AgainstNumpy(tessera.Case):
     def check(self, case):
-        """None, or what is wrong."""
+        """Runs a case; returns None, or a description of the error."""
         operands = case.operands()
         names = {x: tessera.write_matrix(self.path(f"{case.number}{x}.h5"), values,
                                          case.storages[x], x.upper())
@@ -166,7 +164,7 @@ class AgainstNumpy(tessera.Case):
                          + "\n".join(wrong[:5]))
 
     def draw(self, combinations):
-        """Cases of (shape, type, op, ranks), with kernels and algorithms in turn."""
+        """Returns cases of (shape, type, op, ranks), with kernels and algorithms in rotation."""
         rng = random.Random(tessera.SEED)
         kernels = deck(rng, tessera.kernels("matmul") + ["auto"])
         ways = deck(rng, algorithms())
@@ -175,8 +173,7 @@ class AgainstNumpy(tessera.Case):
 
     @unittest.skipIf(tessera.SLOW, "the complete set runs instead")
     def test_covering_subset(self):
-        """Every shape at least twice, every (type, op, ranks) at least twice, every kernel eight
-        times."""
+        """Every shape and every (type, op, ranks) at least twice, every kernel eight times."""
         rng = random.Random(tessera.SEED)
         shapes = deck(rng, draw_shapes(rng))
         rest = deck(rng, list(itertools.product(TYPES, OPS, RANKS)))
@@ -189,8 +186,8 @@ class AgainstNumpy(tessera.Case):
         self.check_all(self.draw(list(itertools.product(shapes, TYPES, OPS, RANKS))))
 
     def test_every_kernel_with_every_op(self):
-        """One shape that is no multiple of anything, in sweeps that keep no output: the check
-        judges."""
+        """One shape without common factors, in sweeps without output: the program's check decides.
+        """
         result = self.succeed("matmul", "--m", 61, "--n", 83, "--k", 97, "--kernel",
                               ",".join(tessera.kernels("matmul")),
                               "--trans-a", "N,T", "--trans-b", "N,T", "--type", "f32,f64",
@@ -222,8 +219,8 @@ class AgainstNumpy(tessera.Case):
 
     @unittest.skipIf(tessera.DEVICE == "gpu", "complex numbers are the CPU's")
     def test_complex_products(self):
-        """Types, operands as they are, transposed and conjugated, complex factors, ranks,
-        algorithms, storage."""
+        """Types, operands plain, transposed and conjugated, complex factors, ranks, algorithms,
+        storage."""
         rng, draw = numpy.random.default_rng(tessera.SEED), random.Random(tessera.SEED)
         turn = {"N": lambda x: x, "T": lambda x: x.T, "H": lambda x: x.conj().T}
         kernels, ways, ops = deck(draw, tessera.kernels("matmul") + ["auto"]), deck(draw,
@@ -257,7 +254,8 @@ class AgainstNumpy(tessera.Case):
 
     @unittest.skipIf(tessera.DEVICE == "gpu", "complex numbers are the CPU's")
     def test_complex_operands_beside_real_ones(self):
-        """The type is complex if one operand is, and parts of other names than h5py's are found."""
+        """The type is complex if one operand is, and member names other than h5py's are recognised.
+        """
         rng = numpy.random.default_rng(tessera.SEED)
         a, b = rng.normal(size=(41, 30)).astype("f4"), self.draw_complex(rng, (30, 23), "c64")
         self.assertEqual(self.product({"a": a, "b": b}).dtype, numpy.complex64)
@@ -327,7 +325,8 @@ class AgainstNumpy(tessera.Case):
                                           atol=1e-12)
 
     def product(self, operands, *more, ranks=3):
-        """C of the operands {"a": ..., "b": ..., "c": ...}; the check must accept it."""
+        """Returns C of the operands {"a": ..., "b": ..., "c": ...}; the program's check must accept
+        it."""
         words = [w for x, v in operands.items()
                  for w in (f"--{x}", tessera.write_matrix(self.path(f"{x}.h5"), v, name=x))]
         result = self.succeed("matmul", *words, "--out", "out.h5:/C", "--overwrite",
@@ -337,7 +336,7 @@ class AgainstNumpy(tessera.Case):
         return tessera.read_matrix(self.path("out.h5"))
 
     def test_nonfinite_values_in_the_old_c(self):
-        """They come out where they were, also beside those of A and B."""
+        """NaN and Inf of C reappear at their positions, also together with those of A and B."""
         rng = numpy.random.default_rng(tessera.SEED)
         a, b, c = rng.normal(size=(31, 20)), rng.normal(size=(20, 27)), rng.normal(size=(31, 27))
         c[3, 4], c[30, 0] = numpy.nan, numpy.inf
@@ -360,7 +359,7 @@ class AgainstNumpy(tessera.Case):
                                       atol=1e-12)
 
     def test_overflow_is_right(self):
-        """Products beyond the largest number are infinite, and the check knows that they may be."""
+        """Products that overflow are infinite, and the check accepts them."""
         rng = numpy.random.default_rng(tessera.SEED)
         for kind, large in (("f4", 1e30), ("f8", 1e200)):
             a = rng.uniform(1, 2, (30, 20)).astype(kind)
@@ -372,8 +371,7 @@ class AgainstNumpy(tessera.Case):
             numpy.testing.assert_allclose(self.product({"a": a, "b": b}), want, rtol=1e-4)
 
     def test_underflow_is_right(self):
-        """Products below the smallest number are zero or nearly so, and the check knows that they
-        may be."""
+        """Products that underflow are zero or nearly so, and the check accepts them."""
         rng = numpy.random.default_rng(tessera.SEED)
         for kind, small, rounding in (("f4", 1e-25, 1e-40), ("f4", 3e-20, 1e-40),
                                       ("f8", 1e-170, 1e-320)):
@@ -384,7 +382,7 @@ class AgainstNumpy(tessera.Case):
             numpy.testing.assert_allclose(got, 2 * want, rtol=1e-4, atol=rounding)
 
     def test_nonfinite_values_travel_through_the_product(self):
-        """NaN and Inf come out where numpy has them, and the check accepts the product."""
+        """NaN and Inf appear where numpy's do, and the check accepts the product."""
         rng = numpy.random.default_rng(tessera.SEED)
         a, b = rng.normal(size=(40, 30)), rng.normal(size=(30, 50))
         a[7, 3], a[21, 0], b[5, 11] = numpy.nan, numpy.inf, -numpy.inf

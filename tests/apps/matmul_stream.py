@@ -1,5 +1,5 @@
-"""tessera matmul out of core: products of matrices that memory does not hold, against numpy and
-against runs in memory."""
+"""tessera matmul out of core: products of matrices that exceed memory, against numpy and against
+runs in memory."""
 
 import os
 import random
@@ -26,8 +26,8 @@ class Streams(tessera.Case):
                                                          name=x.upper()))]
 
     def test_against_numpy(self):
-        """Types, operands turned and stored in chunks, factors, ranks and kernels, through a
-        fraction of the memory."""
+        """Types, transposed and chunked operands, factors, ranks and kernels, with a fraction of
+        the memory."""
         rng, choose = numpy.random.default_rng(tessera.SEED), random.Random(tessera.SEED)
         for number in range(16):
             kind, op = choose.choice(["f4", "f8", "c8",
@@ -60,7 +60,7 @@ class Streams(tessera.Case):
                                  0, f"{words}\n{result}")
 
     def test_bits_are_those_in_memory(self):
-        """On any number of ranks, through any memory; k has a tree of several leaves."""
+        """On any number of ranks, with any memory; k has a tree of several leaves."""
         rng = numpy.random.default_rng(tessera.SEED)
         words = ["matmul", *self.write(a=draw(rng, (230, 5000), "f8"),
                                        b=draw(rng, (5000, 310), "f8")), "--overwrite",
@@ -74,7 +74,7 @@ class Streams(tessera.Case):
             numpy.testing.assert_array_equal(tessera.read_matrix(self.path("out.h5")), want)
 
     def test_operands_behind_external_links(self):
-        """Their bytes lie in another file than the one that is named."""
+        """Their data is in another file than the one named."""
         rng = numpy.random.default_rng(tessera.SEED)
         a = draw(rng, (90, 110), "f8")
         self.write(a=a)
@@ -104,9 +104,8 @@ class Streams(tessera.Case):
 
     @unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
     def test_memory_is_what_the_plan_says(self):
-        """Operands and result four times the limit: the most that the process held is within 5 % of
-        the plan, beside what any
-        run holds."""
+        """Operands and result four times the limit: the peak is within 5 % of the plan, plus what
+        any run holds."""
         rng = numpy.random.default_rng(tessera.SEED)
         n = 2900
         words = ("matmul", *self.write(a=rng.random((n, n)), b=rng.random((n, n))), "--out",
@@ -129,8 +128,8 @@ class Streams(tessera.Case):
         self.assertFalse(os.path.exists(self.path("out.h5")))
 
     def test_the_results_tell_what_was_read_and_written(self):
-        """As often as the plan says, and once more for the check, by a team's threads or the
-        files'."""
+        """Reads match the plan, plus one pass for the check, by a team's threads or the file
+        threads."""
         rng = numpy.random.default_rng(tessera.SEED)
         a, b = rng.random((500, 600)), rng.random((600, 400))
         words = ("matmul", *self.write(a=a, b=b), "--out", "out.h5:/C", "--overwrite",
@@ -176,14 +175,13 @@ class Streams(tessera.Case):
 
     @unittest.skipIf(tessera.SANITIZED, "sanitizers have a handler of their own")
     def test_an_operand_that_is_cut_short_is_an_io_error(self):
-        """Its pages are gone while they are computed with, or when they are asked for; a slow
-        kernel leaves the time to cut it."""
+        """Truncates an input while it is used or read; a slow kernel leaves time to do so."""
         numbers = numpy.random.default_rng(tessera.SEED).random((2500, 2500))
         job = tessera.Job(["matmul", *self.write(a=numbers, b=numbers), "--out", "out.h5:/C",
                            "--out-of-core", "always",
                            "--kernel", "tiled"], folder=self.folder)
         self.addCleanup(job.end)
-        # the plan has looked at both, and closed them, before there is a result
+        # the plan has opened and closed both before there is a result
         while job.process.poll() is None:
             with open(f"/proc/{job.process.pid}/maps", encoding="utf-8") as maps:
                 begun = any(".out.h5.partial" in name for name in os.listdir(self.folder))

@@ -86,8 +86,8 @@ class Memory(tessera.Case):
 
 class Counters(tessera.Case):
     def counted(self, *words):
-        """The rows of the table, and what was printed; nothing to simulate where the machine itself
-        counts."""
+        """Returns the rows of the table, and the output; skips where the machine has hardware
+        counters."""
         path = self.path("c.h5")
         out = self.succeed(*words, "--counters", *QUICK, "--results", path, "--again").out
         with h5py.File(path, "r") as file:

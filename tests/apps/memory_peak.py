@@ -1,11 +1,8 @@
-"""What --memory and the plan say of a rank is what it has resident at the peak, the program with
-it; and in memory
-groups of control groups, small beside the problem, with a cold and a warm file cache, no run is
-killed.
+"""--memory and the plan give a rank's peak resident memory, including the program; in control
+groups with small memory, with a cold and a warm file cache, no run is killed.
 
-TESSERA_TEST_SLOW=1: groups of 500 MiB, 1 and 2 GiB, too, and products, transposes, sorts and
-stencils that fill each group in steps.
-"""
+TESSERA_TEST_SLOW=1: also groups of 500 MiB, 1 and 2 GiB, and products, transposes, sorts and
+stencils that fill each group in steps."""
 
 import os
 import re
@@ -18,14 +15,14 @@ import numpy
 import tessera
 from tessera import MEMORY, OK
 
-MEASURED = {"TESSERA_PROGRAM_MEMORY": ""}  # the program counts, as it does for users
+MEASURED = {"TESSERA_PROGRAM_MEMORY": ""}  # the program counts, as for users
 UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 MIB, GIB = 1 << 20, 1 << 30
 ONCE = ("--repetitions", 1, "--warmups", 0)
 
 
 def write_inputs(path, scale):
-    """A: a matrix, K: keys, T: a table, of `scale` bytes each, give or take some."""
+    """Writes A: a matrix, K: keys, T: a table, of about `scale` bytes each."""
     rng, n = numpy.random.default_rng(tessera.SEED), int((scale / 8) ** 0.5)
     with h5py.File(path, "w") as file:
         file["A"] = rng.random((n, n))
@@ -37,10 +34,10 @@ def write_inputs(path, scale):
 
 @unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
 class Peak(tessera.Case):
-    """The largest resident set of every rank, as the kernel counted it, beside what was planned."""
+    """Peak resident set of every rank, according to the kernel, against the plan."""
 
     def planned(self, words, ranks):
-        """Of the worst rank, as --plan says it."""
+        """Returns the bytes of the largest rank according to --plan."""
         out = self.succeed(*words, "--plan", ranks=ranks, environment=MEASURED).out
         found = re.findall(r"holds (?:up to )?([\d.]+) (B|KiB|MiB|GiB)", out)
         self.assertEqual(len(found), 1, out)
@@ -48,8 +45,8 @@ class Peak(tessera.Case):
         return float(found[0][0]) * UNITS[found[0][1]]
 
     def check(self, what, words, ranks=0, least=0.93, most=1.0, limit=None):
-        """limit: --memory, which every rank keeps. What is planned for messages is 5 % of the
-        smallest of these plans."""
+        """Compares plan and peak. limit: --memory, which every rank must respect. Messages account
+        for 5 % of the smallest of these plans."""
         words = [*words, *(("--memory", limit) if limit else ())]
         told = self.planned(words, ranks)
         results = self.path("results.h5")
@@ -65,7 +62,7 @@ class Peak(tessera.Case):
               f"{peak.max() / planned.max():.3f}" + (f" of --memory {limit / MIB:.0f} MiB" if limit
                                                      else ""), flush=True)
         with self.subTest(what, ranks=ranks):
-            self.assertLess(abs(told - planned.max()), 0.1 * told)  # tiles may be cut otherwise
+            self.assertLess(abs(told - planned.max()), 0.1 * told)  # tiles may be split differently
             self.assertTrue((peak <= most * planned).all(), f"{peak} {planned}")
             self.assertGreaterEqual(peak.max(), least * planned.max())
             if limit:
@@ -73,8 +70,8 @@ class Peak(tessera.Case):
                 self.assertTrue((peak <= limit).all(), f"{peak} {limit}")
 
     def test_in_memory(self):
-        """Sorts plan for spare room as large as the keys: mergesort uses all of it, other kernels
-        what the keys ask for."""
+        """Sorts plan scratch as large as the keys: mergesort uses all of it, other kernels
+        depending on the keys."""
         write_inputs(self.path("in.h5"), 80 * MIB)
         for ranks, more in ((0, 1), (3, 1.6)):
             n, out = int(2900 * more), ("--out", "out.h5:/X", "--overwrite")
@@ -85,7 +82,7 @@ class Peak(tessera.Case):
                                 *ONCE), ranks)
             self.check("sort of a file", ("sort", "--in", "in.h5:/K", "--kernel", "mergesort",
                                           *out), ranks)
-            # of few rows a rank may be asked for all at once, which the plan counts
+            # with few rows a rank may have to send all at once, which the plan counts
             self.check("argsort", ("sort", "--n", int(4e6 * more ** 4), "--kernel", "mergesort",
                                    "--argsort", "out.h5:/X", "--overwrite", *ONCE), ranks)
             self.check("sort of a table", ("sort", "--in", "in.h5:/T", "--by", "small,key",
@@ -100,7 +97,7 @@ class Peak(tessera.Case):
                    limit=130 * MIB)
 
     def test_out_of_core(self):
-        """Tiles and runs do not fill any limit: that none holds more matters here."""
+        """Tiles and runs do not fill every limit: only the upper bound matters here."""
         write_inputs(self.path("in.h5"), 200 * MIB)
         for ranks, limit in ((0, 200 * MIB), (3, 120 * MIB)):
             out = ("--out", "out.h5:/X", "--overwrite", "--out-of-core", "always")
@@ -116,8 +113,8 @@ class Peak(tessera.Case):
                        least=0.85, limit=limit)
 
     def test_the_program_counts(self):
-        """Less than the program takes is too little, whatever the problem is; the message says how
-        much that is."""
+        """A limit below the program's own memory fails for any problem; the message states that
+        memory."""
         for words in (("matmul", "--n", 100), ("transpose", "--n", 100), ("sort", "--n", 1000),
                       ("stencil", "--shape", "9x9")):
             self.fail_with(MEMORY, *words, "--memory", "2MiB",
@@ -125,16 +122,15 @@ class Peak(tessera.Case):
         self.fail_with(MEMORY, "transpose", "--n", 100, "--out", "t.h5:/T", "--out-of-core",
                        "always", "--memory", "2MiB",
                        words=("the program itself", "allow more"), environment=MEASURED)
-        # buffers alone, as tests of tiny inputs have it
+        # buffers only, as in tests of tiny inputs
         self.succeed("matmul", "--n", 100, "--memory", "2MiB")
 
 
 # --- memory groups
-# -------------------------------------------------------------------------------------------
 
 
 class Group:
-    """A memory group of so many bytes, version 1 or 2; OSError where none can be made."""
+    """A memory control group of `limit` bytes, version 1 or 2; OSError if none can be created."""
 
     def __init__(self, limit):
         self.folder, names = self.find()
@@ -172,12 +168,12 @@ class Group:
             file.write(str(limit))
 
     def run(self, command, **how):
-        """The command in the group from its first instruction on."""
+        """Runs the command in the group from its first instruction on."""
         enter = f'echo $$ > "{self.folder}/cgroup.procs" && exec "$@"'
         return tessera.Job(["-c", enter, "sh", *command], program="/bin/sh", **how).wait()
 
     def read(self, file, folder):
-        """Brings its pages into the file cache, as the group's."""
+        """Reads a file into the file cache, charged to the group."""
         self.run(["sh", "-c", 'exec cat "$1" > /dev/null', "sh", file], folder=folder)
 
     def remove(self):
@@ -200,7 +196,7 @@ class InGroups(tessera.Case):
         return group
 
     def requests(self, limit, ranks, fill):
-        """All workloads with `fill` of the group's bytes for arrays, and some that go from file to
+        """Yields all workloads with `fill` of the group's bytes for arrays, and some from file to
         file."""
         n, out = int((fill * limit / 16) ** 0.5), ("--out", "out.h5:/X", "--overwrite")
         # C and its neighbours: a second at most
@@ -221,7 +217,7 @@ class InGroups(tessera.Case):
         yield "stencil of a file", ("stencil", "--in", "in.h5:/A", "--steps", 2, *ONCE, *out)
 
     def forget(self):
-        """What the file cache holds of the input."""
+        """Evicts the input from the file cache."""
         with open(self.path("in.h5"), "rb") as file:
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -244,13 +240,13 @@ class InGroups(tessera.Case):
             for what, words in self.from_files():
                 if cache == "cold":
                     self.forget()
-                else:  # read twice, so that its pages are active ones, of this group
+                else:  # read twice, so that its pages are active and belong to this group
                     for _ in range(2):
                         group.read(self.path("in.h5"), self.folder)
                 self.run_in(group, f"{what}, {cache}, {limit / MIB:.0f} MiB", ranks, words, codes)
         print(f"{limit / MIB:.0f} MiB, {max(1, ranks)} ranks: {codes.count(OK)} ran, "
               f"{codes.count(MEMORY)} were refused", flush=True)
-        # a plan that refuses everything keeps any limit
+        # a plan that refuses everything would respect any limit
         self.assertGreaterEqual(codes.count(OK), len(codes) // 3)
 
     def test_groups(self):
@@ -261,8 +257,7 @@ class InGroups(tessera.Case):
                 self.look_at(limit, ranks, fills)
 
     def test_a_warm_cache_leaves_as_much_as_a_cold_one(self):
-        """Pages that were read twice are active ones, and the kernel gives them back as it does the
-        others."""
+        """Pages read twice are active, and the kernel reclaims them like others."""
         group = self.in_group(400 * MIB)
         write_inputs(self.path("in.h5"), 120 * MIB)
         for _ in range(2):

@@ -1,5 +1,4 @@
-"""Options that would have no effect: refused in one line, or, where it depends on the data,
-said."""
+"""Options without effect: refused in one line, or reported if that depends on the data."""
 
 import tessera
 from tessera import USAGE, h5py, numpy
@@ -64,7 +63,7 @@ class NoEffect(tessera.Case):
 
     def test_what_has_one_is_taken(self):
         for words in (("matmul", "--n", 8, "--grid", "1x1", "--algorithm", "recursive,summa"),
-                      # nothing is read back, as was asked
+                      # no read-back, as requested
                       ("matmul", "--n", 8, "--verify-output", "off"),
                       ("matmul", "--n", 8, "--timeline", "--results", "r.h5"),
                       ("stencil", "--shape", 8, "--steps", 1, "--snapshots", "s.h5:/u", "--every",
@@ -77,7 +76,7 @@ class NoEffect(tessera.Case):
                 self.succeed(*words)
 
     def test_a_point_named_twice_is_measured_once(self):
-        """--threads 0 is one that says as many, in the same run or in the results."""
+        """--threads 0 equals the explicit number of threads, in the same run or in the results."""
         def measured(*words):
             request = ("matmul", *words, "--repetitions", 1, "--warmups", 0, "--results", "r.h5")
             result = self.succeed(*request, threads=2, ranks=2)
@@ -126,7 +125,7 @@ class NoEffect(tessera.Case):
                     self.assertIn(said or "", err)
         self.assertNotIn("without effect", self.run_tessera("sort", "--n", 8, "--device", "gpu",
                                                             "--device-memory", "1GiB").err)
-        with open(self.path("both.toml"), "w") as file:  # of machines with GPUs and without
+        with open(self.path("both.toml"), "w") as file:  # for machines with and without GPUs
             file.write('device-memory = "1GiB"\nn = 8\n')
         self.assertNotIn("without effect", self.succeed("sort", "--config", "both.toml").err)
 

@@ -1,8 +1,7 @@
-"""A request that fails says why in one message, and the same one every time, on many ranks and
-while others have the cores.
+"""A failing request prints its cause in one message, the same every time, on many ranks and under
+load.
 
-The complete set (TESSERA_TEST_SLOW=1): 200 runs of each request beside 16 spinning shells.
-"""
+The complete set (TESSERA_TEST_SLOW=1): 200 runs of each request with 16 spinning shells."""
 
 import collections
 import concurrent.futures

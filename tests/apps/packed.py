@@ -1,5 +1,5 @@
-"""Packed and missing numbers (CF): values are computed with, and nothing that is missing goes into
-a sum silently."""
+"""Packed and missing numbers (CF): computations use the values, and missing numbers never enter a
+sum silently."""
 
 import unittest
 
@@ -14,7 +14,7 @@ except ImportError as missing:
     MISSING = f"{missing}; apt-get install python3-netcdf4 python3-xarray"
 
 QUICK = ("--repetitions", 1, "--warmups", 0)
-# Name: type as stored, attributes, and how many numbers of the file are missing by them.
+# Name: stored type, attributes, and how many numbers of the file are missing according to them.
 FORMS = {
     "scaled_f64": ("i2", {"scale_factor": 0.01, "add_offset": 273.15}),
     "scaled_f32": ("i2", {"scale_factor": numpy.float32(0.01),
@@ -41,7 +41,7 @@ MASKED = {
 
 
 def draw(rng, kind, attributes, shape):
-    """Numbers as stored, some of them missing where the attributes name some."""
+    """Returns stored numbers, some of them missing if the attributes define missing ones."""
     dtype = numpy.dtype(kind)
     stored = rng.integers(-90 if "_Unsigned" in attributes else 0, 91, shape).astype(dtype)
     for name in ("_FillValue", "missing_value"):
@@ -54,8 +54,7 @@ def draw(rng, kind, attributes, shape):
 
 
 def values_of(stored, attributes, dtype):
-    """What numpy makes of them by the words of CF, one step after the other; missing ones are
-    masked."""
+    """Returns their values by numpy according to CF, step by step; missing ones are masked."""
     at = {name: numpy.atleast_1d(value) for name, value in attributes.items()
           if name != "_Unsigned"}
     other = attributes.get("_Unsigned")
@@ -101,7 +100,7 @@ class Packed(tessera.Case):
             file["eye"] = numpy.eye(self.SHAPE[1], dtype="f4")
 
     def unpacked(self, name, *more, ranks=0):
-        """The field after no step, as what --type auto makes of it."""
+        """Returns the field after zero steps, as read with --type auto."""
         self.succeed("stencil", "--in", f"in.h5:/{name}", "--steps", 0, "--out", "u.h5:/u",
                      "--overwrite", *more, ranks=ranks)
         return tessera.read_matrix(self.path("u.h5"), "u")
@@ -148,7 +147,7 @@ class Packed(tessera.Case):
                                              name)
 
     def test_products(self):
-        """In memory, in rounds and out of core, on 1, 3 and 4 ranks, of parts too."""
+        """In memory, in rounds and out of core, on 1, 3 and 4 ranks, including selections."""
         m, k, n = 150, 90, 120
         a, b = self.rng.integers(-500, 500, (m, k)).astype("i2"), self.rng.integers(
             0, 200, (k, n)).astype("u1")
@@ -165,7 +164,7 @@ class Packed(tessera.Case):
         for ranks in (1, 3, 4):
             ways = [(), ("--algorithm", "summa", "--panel", 16),
                     ("--out-of-core", "always", "--memory", "512KiB")]
-            for kib in range(400, 40, -40):  # as little as has it go in rounds
+            for kib in range(400, 40, -40):  # the smallest limit that still uses rounds
                 way = ("--memory", f"{kib}KiB", "--out-of-core", "never")
                 plan = self.run_tessera(*words, *way, "--fill", 2, "--plan", ranks=ranks)
                 if plan.code == OK and "rounds" in plan.out:
@@ -190,7 +189,8 @@ class Packed(tessera.Case):
             left @ right, rtol=1e-13)
 
     def test_fields(self):
-        """Many steps, three dimensions and parts: as those of the values in a file of their own."""
+        """Many steps, three dimensions and selections: equal to those of unpacked values in another
+        file."""
         stored = self.rng.integers(-3000, 3000, (9, 14, 11)).astype("i2")
         stored[4, 3, 2] = -32768
         with h5py.File(self.path("f.h5"), "w") as file:
@@ -261,7 +261,7 @@ class Packed(tessera.Case):
                        words="--fill last")
 
     def test_others_that_compute(self):
-        """Transposes that scale, and quantiles, know no packing: they say so."""
+        """Scaling transposes and quantiles do not support packing: they report it."""
         for words in (("transpose", "--in", "in.h5:/scaled_f64", "--type", "f64", "--alpha", 2),
                       ("sort", "--in", "k1.h5:/k", "--quantiles", 0.5)):
             with h5py.File(self.path("k1.h5"), "w") as file:
@@ -287,7 +287,7 @@ class Packed(tessera.Case):
 
 @unittest.skipUnless(netCDF4, "needs netCDF4 and xarray")
 class ByOthers(tessera.Case):
-    """Files as netCDF4 writes them, values as netCDF4 and xarray read them."""
+    """Files written by netCDF4; values compared with those of netCDF4 and xarray."""
 
     def setUp(self):
         super().setUp()

@@ -1,12 +1,10 @@
-"""Reads pages of Markdown: their blocks, commands, options and links; compares shown with real
-output.
+"""Parses pages of Markdown: blocks, commands, options and links; compares shown with actual output.
 
-A page shows a session of a shell in blocks ```console: lines that begin with `$ ` are commands,
-lines that begin with `> ` continue the command above, and the lines up to the next command are its
-output. In it `...` alone on a line stands for any number of lines, and within a line for any text.
-Files that the reader is to write are blocks ```python and ```toml whose first line is a comment
-with their name.
-"""
+A page shows a shell session in blocks ```console: lines that begin with `$ ` are commands, lines
+that begin with `> ` continue the command above, and the lines up to the next command are its
+output. In it `...` alone on a line matches any number of lines, and within a line any text. Files
+that the reader is to write are blocks ```python and ```toml whose first line is a comment with
+their name."""
 
 import collections
 import difflib
@@ -22,7 +20,7 @@ COLUMNS = 100
 
 
 def blocks(text):
-    """Returns the fenced blocks of a page; raises ValueError where one is not closed."""
+    """Returns the fenced blocks of a page; raises ValueError for an unclosed one."""
     found, inside = [], None
     for number, line in enumerate(text.splitlines(), 1):
         if not line.startswith("```"):
@@ -90,8 +88,8 @@ MASKS += [(r"([-=])\1+", r"\1"), (r"\s+", " ")]
 
 
 def masked(line, hosts=()):
-    """Returns a line without what differs from run to run: times, rates, bytes, fractions, hashes,
-    absolute paths, hosts and the widths of columns. Whole numbers without a unit stay."""
+    """Masks what differs between runs: times, rates, bytes, fractions, hashes, absolute paths,
+    hosts and column widths. Returns the line; integers without a unit remain."""
     for host in hosts:
         line = re.sub(rf"\b{re.escape(host)}\b", "HOST", line)
     for pattern, name in MASKS:
@@ -100,7 +98,7 @@ def masked(line, hosts=()):
 
 
 def without_rates(lines):
-    """Returns lines whose tables have 0.0 in columns of rates, which may be whole numbers."""
+    """Returns lines with rate columns of their tables, which may contain integers, set to 0.0."""
     out, spans = list(lines), []
     for at, line in enumerate(lines):
         if at > 0 and re.fullmatch(r"-+(  (-+|\.\.\.))+", line):
@@ -118,7 +116,7 @@ def without_rates(lines):
 
 
 def difference(shown, got, hosts=()):
-    """Returns None where the output is the one that is shown, else what differs, for a reader."""
+    """Returns None if the output matches the shown one, else a readable difference."""
     want = [masked(line, hosts) for line in without_rates(shown)]
     have = [masked(line, hosts) for line in without_rates(got)]
     while want and not want[-1]:
@@ -131,8 +129,9 @@ def difference(shown, got, hosts=()):
 
 
 def fits(want, have):
-    """Whether lines are those wanted, among which `...` stands for any number of them."""
-    reach = {0}  # numbers of lines of have that the lines of want so far can have used up
+    """Returns whether lines match the wanted ones, among which `...` matches any number of lines.
+    """
+    reach = {0}  # numbers of lines of `have` that the lines of `want` so far may match
     for line in want:
         if line == "...":
             reach = set(range(min(reach), len(have) + 1))
@@ -144,14 +143,14 @@ def fits(want, have):
 
 
 def matches(want, have):
-    """Whether a line is the one wanted, in which `...` stands for any text."""
+    """Returns whether a line matches the wanted one, in which `...` matches any text."""
     return (
         re.fullmatch(r"\s?.*\s?".join(re.escape(part.strip()) for part in want.split("...")), have)
         is not None
     )
 
 
-# Columns of tables that a page can do without, the first ones first.
+# Columns of tables that a page may omit, in order of omission.
 SPARED = (
     "95 % interval",
     "of ceiling",
@@ -170,12 +169,12 @@ SPARED = (
     "at home",
     "received",
 )
-# Beginnings of lines that a page is better without: times, ceilings, hosts.
+# Beginnings of lines that a page should omit: times, ceilings, hosts.
 UNSTEADY = r"time: |share of the ceiling unknown|  \d{4}-\d\d-\d\dT"
 
 
 def shortened(lines):
-    """Returns lines of output as a page shows them: within its columns, the rest as `...`."""
+    """Returns output lines as a page shows them: within its columns, the rest as `...`."""
     out, at = [], 0
     while at < len(lines):
         line = lines[at]
@@ -193,8 +192,8 @@ def shortened(lines):
 
 
 def refreshed(shown, got, hosts=()):
-    """Returns output as a page shows it that showed other output before: the lines that resemble
-    those, and the same `...`; the whole where that does not describe it."""
+    """Returns new output in the form of previously shown output: the lines that resemble those, and
+    the same `...`; the whole output if that does not match it."""
     new, out, at = shortened(got), [], 0
     for line in shown:
         if line.strip() == "...":
@@ -213,12 +212,12 @@ def refreshed(shown, got, hosts=()):
 
 
 def cut(line):
-    """Returns the first words of a line, and no number without its unit."""
+    """Returns the first words of a line, without a trailing number that lost its unit."""
     return re.sub(r"(?: [-+\d.]+)+$", "", line[: COLUMNS - 4].rsplit(" ", 1)[0]) + " ..."
 
 
 def narrowed(table):
-    """Returns a table without columns that are spared, so that it fits a page."""
+    """Returns a table without omitted columns, so that it fits a page."""
     spans = [match.span() for match in re.finditer("-+", table[1])]
     spans[-1] = (spans[-1][0], None)
     keep = [True] * len(spans)
@@ -232,7 +231,7 @@ def narrowed(table):
 
 
 def row_of(row, spans, keep):
-    """Returns the columns of a row that are kept, `...` for each stretch of the others."""
+    """Returns the kept columns of a row, `...` for each sequence of omitted ones."""
     cells = []
     for (begin, end), kept in zip(spans, keep):
         if kept:
@@ -260,12 +259,12 @@ def invocations(block):
 
 
 def calls(line):
-    """Returns the words behind every `tessera` of a command line, up to the end of its command."""
+    """Returns the words after every `tessera` of a command line, up to the end of its command."""
     try:
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
         words = list(lexer)
-    except ValueError:  # a quotation that goes on in the next line
+    except ValueError:  # a quotation that continues on the next line
         words = line.split()
     if words[:1] == ["sbatch"]:
         return batch_call(words)
@@ -281,7 +280,8 @@ def calls(line):
 
 
 def batch_call(words):
-    """Returns what a batch script of jobs/slurm hands to tessera: the options behind the script."""
+    """Returns the arguments that a batch script of jobs/slurm passes to tessera: the options after
+    the script."""
     script = next((at for at, word in enumerate(words) if word.endswith(".sbatch")), None)
     if script is None:
         return []
@@ -322,7 +322,7 @@ def links(text):
 
 
 def anchors(text):
-    """Returns the names that a link can point to, as GitHub makes them from the headings."""
+    """Returns a page's anchors, which GitHub derives from the headings."""
     found = collections.Counter()
     names = set()
     for _, line in outside(text):
@@ -336,7 +336,7 @@ def anchors(text):
 
 
 def broken(page, root):
-    """Returns what is wrong with the links of a page: files and anchors that do not exist."""
+    """Returns errors in the links of a page: missing files and anchors."""
     wrong = []
     with open(page) as file:
         text = file.read()

@@ -1,4 +1,4 @@
-"""Where the time goes: every second of a process and of a repetition belongs to a phase."""
+"""Time accounting: every second of a process and of a repetition belongs to a phase."""
 
 import itertools
 import re
@@ -6,16 +6,16 @@ import re
 import tessera
 from tessera import h5py, numpy
 
-# Heat on a periodic field conserves its sum, which the check takes over the whole field: a pass as
-# long as a step.
+# Heat on a periodic field conserves its sum, which the check computes over the whole field: a pass
+# as long as a step.
 CASES = {"matmul": ("--n", 600),
          "transpose": ("--n", 2000),
          "stencil": ("--shape", "1500x1500", "--steps", 2, "--boundary", "periodic"),
          "sort": ("--n", 2000000, "--type", "f64")}
-# told of other phases, in no sum of theirs
+# parts of other phases, excluded from sums
 BESIDE = {"to device", "device kernels", "from device", "interior", "edges"}
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
-RUNS = 6  # a core that others use may leave a gap anywhere, but not in every run
+RUNS = 6  # a core used by others may cause a gap anywhere, but not in every run
 
 
 def table(group):
@@ -29,7 +29,7 @@ def seconds(text):
 
 
 def told(out):
-    """(all, {phase: seconds}) of the line that a run prints last."""
+    """Returns (total, {phase: seconds}) of the line that a run prints last."""
     line = re.search(r"^time: ([^:]+): (.*)$", out, re.MULTILINE)
     parts = [re.fullmatch(r"(.*) ([0-9.e+-]+ [a-z]+)", part) for part in line[2].split(", ")]
     return seconds(line[1]), {part[1]: seconds(part[2]) for part in parts}
@@ -55,7 +55,7 @@ class Phases(tessera.Case):
                     result, found = self.run_workload(workload, ranks, "--out", out)
                     wall, parts = told(result.out)
                     self.assertLess(abs(sum(parts.values()) - wall), 0.05 * wall)
-                    # the system's clock of starts has ticks of 10 ms
+                    # the system's clock of process starts has ticks of 10 ms
                     self.assertLess(wall, result.seconds + 0.1)
                     if ranks == 0:
                         self.assertGreater(wall, 0.5 * result.seconds - 0.5)
@@ -67,8 +67,7 @@ class Phases(tessera.Case):
                         of_rank = rows["seconds"][rows["rank"] == rank]
                         self.assertTrue((of_rank >= 0).all())
                         self.assertLess(of_rank.sum(), result.seconds + 0.1)
-                    # What the file does not have of the time is that of writing it down, and the
-                    # end.
+                    # The file lacks the time to write itself, and of the end.
                     first = rows["seconds"][rows["rank"] == 0].sum()
                     self.assertLess(abs(first - sum(parts.values())),
                                     0.05 * wall + parts.get("close", 0)

@@ -1,5 +1,5 @@
-// Preloaded into a program: as many processors as TESSERA_PROCESSORS says, for everybody in the
-// process who asks the C library. Masks that name more than there are are taken, and bind nobody.
+// Preloaded into a program: reports TESSERA_PROCESSORS processors to all callers of the C library
+// in the process. Masks beyond the real processors are accepted and have no effect.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ static int processors(void) {
   return number > 0 ? number : 1;
 }
 
-// As the system, which refuses a mask that does not hold all of them.
+// Fails for a mask that is too small for all processors, like the system.
 static int fill(size_t size, cpu_set_t* mask) {
   if (8 * size < (size_t)processors()) {
     errno = EINVAL;

@@ -1,6 +1,5 @@
-"""Nodes of many cores, as a library preloaded into the program tells of them: all that hangs on
-their number works, in
-memory and time that a small machine has, and gives the same bits."""
+"""Nodes of many cores, simulated by a preloaded library: everything that depends on their number
+works, within the memory and time of a small machine, and gives the same bits."""
 
 import os
 import subprocess
@@ -11,7 +10,7 @@ import tessera
 from tessera import OK, h5py, numpy
 
 LIBRARY = os.path.abspath(os.environ.get("TESSERA_FAKED_PROCESSORS", "none"))
-OPENBLAS = "libopenblas.so.0"  # starts a thread for every core where it is loaded
+OPENBLAS = "libopenblas.so.0"  # starts a thread per core when loaded
 HAS_OPENBLAS = subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL('{OPENBLAS}')"],
                               stderr=subprocess.DEVNULL,
                               check=False).returncode == 0
@@ -30,8 +29,8 @@ class Processors(tessera.Case):
             file["k"] = rng.integers(0, 1000, 5000)
 
     def on(self, processors, *arguments, libraries=(), **how):
-        """A run that sees so many cores, with its threads left to the program; waiting threads
-        sleep, for there are fewer."""
+        """Runs with that many visible cores and the default threads; waiting threads sleep, since
+        there are fewer cores."""
         environment = {"LD_PRELOAD": ":".join((LIBRARY, *libraries)),
                        "TESSERA_PROCESSORS": str(processors),
                        "HWLOC_SYNTHETIC": f"package:1 core:{processors} pu:1",
@@ -44,7 +43,7 @@ class Processors(tessera.Case):
         return result
 
     def row(self, processors, libraries):
-        """Seconds of every workload, twice into one file of results."""
+        """Returns the seconds of every workload, run twice into one results file."""
         seconds, values, results = [], [], f"r{processors}.h5"
         for workload, words in WORKLOADS.items():
             out, took = f"{workload}{processors}.h5", 0

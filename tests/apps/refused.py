@@ -1,10 +1,8 @@
-"""What a wrong request gets: one line that names the thing, the documented exit code, in no time,
-nothing written.
+"""Refusal of invalid requests: one line that names the cause, the documented exit code, within
+seconds, nothing written.
 
-Every case runs alone, and on 3 ranks (nobody hangs) the first of its kind, or all in the complete
-set, within 3 s
-stretched by how slow the machine is now.
-"""
+Every case runs on one process; the first of its kind, or all in the complete set, also on 3 ranks
+(none may hang), within 3 s scaled by the machine's current slowness."""
 
 import tessera
 from tessera import numpy
@@ -21,7 +19,7 @@ class Refused(tessera.Case):
         self.first = True  # of this test's cases
 
     def refuse(self, code, *arguments, words=(), ranks=None, **how):
-        """Refused alone and on 3 ranks, at once, with nothing written."""
+        """Expects an immediate refusal on one process and on 3 ranks, with nothing written."""
         if ranks is None:
             ranks = (0, 3) if self.first or tessera.SLOW else (0,)
             self.first = False

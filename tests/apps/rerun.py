@@ -1,5 +1,4 @@
-"""tessera rerun: a stored run is repeated as it was, and compared; tessera export and compare as
-commands."""
+"""tessera rerun: a stored run is repeated and compared; tessera export and compare as commands."""
 
 import csv
 import json
@@ -9,7 +8,7 @@ import sys
 import tessera
 from tessera import BAD_DATA, MISSING, OK, USAGE, h5py, numpy
 
-PYTHON = {"TESSERA_PYTHON": sys.executable}  # the one that runs this test has h5py
+PYTHON = {"TESSERA_PYTHON": sys.executable}  # the Python of this test has h5py
 
 
 class Rerun(tessera.Case):
@@ -18,7 +17,7 @@ class Rerun(tessera.Case):
         return self.path(results)
 
     def rerun(self, *words, codes=(0, 1, 2), **how):
-        """Timings of tests say nothing: any verdict is right."""
+        """Runs tessera rerun; timings of tests are arbitrary, so any verdict is accepted."""
         result = self.run_tessera("rerun", *words, environment=PYTHON, **how)
         self.assertIn(result.code, codes, str(result))
         return result
@@ -133,7 +132,7 @@ class Rerun(tessera.Case):
         self.fail_with(BAD_DATA, "rerun", self.path("words.h5"), environment=PYTHON)
 
     def test_a_run_compared_with_itself_is_no_regression_and_exports_hold_it(self):
-        # a few that took much longer are outside of the interval
+        # a few much longer ones are outside of the interval
         path = self.measure("matmul", "--n", "8,16", "--repetitions", 41)
         result = self.run_tessera("compare", path, path, "--tolerance", 10, environment=PYTHON)
         self.assertEqual(result.code, OK, str(result))

@@ -14,7 +14,7 @@ PROBES = ("fib", "quicksort", "mergesort_serial_merge", "mergesort_parallel_merg
 
 
 def listed(case, workload):
-    """Names of the kernels on the host, as `tessera list` tells them."""
+    """Returns the names of the host kernels in `tessera list`."""
     if workload == "stencil":
         return ["naive", "tiled", "column", "zigzag", "streaming", "cache_oblivious"]
     lines = case.succeed("list").out.splitlines()
@@ -112,7 +112,7 @@ class Scalability(tessera.Case):
                 self.assertAlmostEqual(row["least"], row["lower_bound"] / row["contention"])
                 self.assertEqual(row["place"] in ("below", "busy"),
                                  row["speedup_high"] < row["least"])
-            else:  # nobody measured so many
+            else:  # not measured
                 self.assertTrue(math.isnan(row["contention"]))
                 self.assertEqual(row["least"], row["lower_bound"])
 
@@ -124,7 +124,7 @@ class Scalability(tessera.Case):
             found = {row["n"]: row for row in rows if row["processors"] == 16}
             sizes = sorted(found)
             growth = found[sizes[-1]]["parallelism"] / found[sizes[0]]["parallelism"]
-            # lg n grows by 20/16; n / lg^2 n by 10: a serial merge gains next to nothing from 16
+            # lg n grows by 20/16; n / lg^2 n by 10: a serial merge gains almost nothing from 16
             # times the keys.
             self.assertGreater(growth, least, kernel)
             self.assertLess(growth, 2 * found[sizes[-1]]["theory"] / found[sizes[0]]["theory"],

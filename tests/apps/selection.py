@@ -1,4 +1,4 @@
-"""A part of a dataset as an operand, written as numpy writes it: every workload, against numpy."""
+"""Part of a dataset as an operand, in numpy's notation: every workload, against numpy."""
 
 import tessera
 from tessera import h5py, numpy

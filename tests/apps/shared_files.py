@@ -1,4 +1,5 @@
-"""Files that others use too: two runs at once, links, pipes and devices, programs that write."""
+"""Files used concurrently by others: two runs at once, links, pipes and devices, programs that
+write."""
 
 import os
 import signal
@@ -14,7 +15,7 @@ LONG = ("matmul", "--n", 400, "--kernel", "naive", "--repetitions", 3)
 
 class TwoAtOnce(tessera.Case):
     def stopped(self, *words, until):
-        """A run that stands still once a file that begins so is there, to be ended by the test."""
+        """Starts a run and stops it once a file with that prefix exists; the test ends it."""
         job = tessera.Job(words, folder=self.folder)
         self.addCleanup(job.end)
         while not any(name.startswith(until) for name in os.listdir(self.folder)):
@@ -28,7 +29,7 @@ class TwoAtOnce(tessera.Case):
         return job.wait()
 
     def test_each_has_a_run_of_its_own_in_the_results(self):
-        """Both find the file without a run; their rows must not meet in one."""
+        """Both find the file without a run; their rows must not mix in one."""
         job = self.stopped(*LONG, "--out", "c.h5:/C", "--results", "r.h5", until=".c.h5.partial")
         self.assertFalse(os.path.exists(self.path("r.h5")))
         other = self.succeed("matmul", "--n", 8, *QUICK, "--results", "r.h5")
@@ -79,8 +80,7 @@ class TwoAtOnce(tessera.Case):
 
 
 class Links(tessera.Case):
-    """What is written under the name of a link goes to what it leads to, there or not, and the link
-    stays."""
+    """Output to a link goes to its target, existing or not, and the link remains."""
 
     def setUp(self):
         super().setUp()

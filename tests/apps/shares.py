@@ -1,4 +1,4 @@
-"""Shares by measured speed, and ranks of which some drive GPUs: the results are those of equal
+"""Shares by measured speed, and ranks of which some drive GPUs: results equal those of equal
 shares, bit for bit on the CPU."""
 
 import os
@@ -112,7 +112,7 @@ class Measured(tessera.Case):
 
 
 class GpusAndCpus(tessera.Case):
-    """Ranks that drive a GPU beside ranks that compute on the CPU."""
+    """Ranks that drive a GPU together with ranks that compute on the CPU."""
 
     def setUp(self):
         super().setUp()

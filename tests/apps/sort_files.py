@@ -1,5 +1,5 @@
-"""tessera sort: where tables may lie in files, and outputs beside each other; what an attempt that
-fails leaves."""
+"""tessera sort: locations of tables in files, combinations of outputs, and remains of failed
+attempts."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ OUT_OF_CORE = ("--out-of-core", "always", "--memory", "64KiB")
 
 
 class Root(tessera.Case):
-    """Columns that lie in the root of a file."""
+    """Columns in the root group of a file."""
 
     def setUp(self):
         super().setUp()
@@ -50,7 +50,7 @@ class Root(tessera.Case):
                             "--overwrite", ranks=2).err
         self.assertEqual(said.count("t.h5:/ is sorted without gone, other, which are no datasets"),
                          1, said)
-        # an output of ours, too
+        # Tessera's output, too
         said = self.succeed("sort", "--in", "s.h5:/", "--by=-time", "--unique", "--out",
                             "u.h5:/").err
         self.assertNotIn("without", said)
@@ -66,7 +66,7 @@ class Root(tessera.Case):
                      "p.h5:/p")
         self.assertEqual(tessera.read_matrix(self.path("p.h5"), "p").tolist(), order.tolist())
         with h5py.File(self.path("c.h5"), "r+") as file:
-            file["-z"] = self.columns["time"]  # and begin with a sign
+            file["-z"] = self.columns["time"]  # names may begin with a sign
         for by, keys in (("-z", self.columns["time"]), ("--z", -self.columns["time"]),
                          ("-name,--z", -self.columns["time"])):
             keys = [keys, -numpy.unique(self.columns["name"],
@@ -76,7 +76,7 @@ class Root(tessera.Case):
             self.assertEqual(tessera.read_matrix(self.path("p.h5"), "p").tolist(),
                              numpy.lexsort(keys).tolist(), by)
         with h5py.File(self.path("c.h5"), "r+") as file:
-            file["a"] = self.columns["time"]  # a column of the whole word is what is meant
+            file["a"] = self.columns["time"]  # a column named by the whole word takes precedence
         self.fail_with(tessera.USAGE, "sort", "--in", "c.h5:/", "--by", "a,b,c",
                        words="no column 'b'")
 
@@ -92,7 +92,7 @@ class Root(tessera.Case):
 
 
 class Places(tessera.Case):
-    """Outputs beside each other, refused before anything is computed."""
+    """Combinations of outputs, refused before anything is computed."""
 
     def setUp(self):
         super().setUp()
@@ -132,7 +132,7 @@ class Places(tessera.Case):
 
 
 class Runs(tessera.Case):
-    """Of an attempt that fails out of core: only what another one can go on with."""
+    """A failed attempt out of core leaves only what the next one can resume from."""
 
     def setUp(self):
         super().setUp()
@@ -173,7 +173,7 @@ class Runs(tessera.Case):
                              numpy.arange(30000)[::-1]),
                             (("--n", 30000, "--out", "s.h5:/k"), None)):
             request = ("sort", *words, *OUT_OF_CORE, "--overwrite", "--resume", "auto")
-            os.makedirs(self.path("s.h5.runs/000003.h5/x"))  # in the place of a run
+            os.makedirs(self.path("s.h5.runs/000003.h5/x"))  # blocks the file of a run
             self.fail_with(tessera.CANNOT_CREATE, *request, words="000003")
             os.rmdir(self.path("s.h5.runs/000003.h5/x"))
             os.rmdir(self.path("s.h5.runs/000003.h5"))

@@ -1,8 +1,7 @@
 """tessera sort against numpy: sort and lexsort, of every type, input, order and storage form.
 
-Compared bit by bit in the one order that apps/manual/sort.md gives, zeros and NaNs included. Every
-result must also have the same bytes on one rank.
-"""
+Compared bit by bit in the total order defined in apps/manual/sort.md, zeros and NaNs included.
+Every result must also have the same bytes on one rank."""
 
 import concurrent.futures
 import os
@@ -50,7 +49,7 @@ INPUTS = {"uniform": uniform, "few": few, "special": special, "zipf": zipf,
 
 
 class Drawn:
-    """One sort: everything that is drawn at random."""
+    """One sort with random choices."""
 
     def __init__(self, number):
         rng = random.Random(f"{tessera.SEED} {number}")
@@ -183,7 +182,7 @@ class AgainstNumpy(tessera.Case):
         rng, n, width = case.values, case.n, case.width
         text = rng.choice([b"", b"a", b"ab", b"b" * width, b"\xff" * width,
                            b"a" * (width - 1) + b"z"], n).astype(f"S{width}")
-        if case.stored_as == "compound":  # members of any type and byte order, a string among them
+        if case.stored_as == "compound":  # members of any type and byte order, including a string
             kinds = [(f"c{c}", values.dtype) for c, values in enumerate(columns)]
             table = numpy.zeros(n, dtype=[*kinds, ("text", f"S{width}"), ("row", "<i4", (2,))])
             for (name, _), values in zip(kinds, columns):
@@ -241,7 +240,7 @@ class AgainstNumpy(tessera.Case):
             want).all() and case.inputs[0] == "special" else f"got {got}, want {want}"
 
     def check(self, case):
-        """None, or what is wrong."""
+        """Runs a case; returns None, or a description of the error."""
         out = self.path(f"{case.number}out.h5")
         wrong = getattr(self, f"check_{case.task}")(case, case.columns(), out)
         for name in os.listdir(self.folder):
@@ -291,7 +290,7 @@ class AgainstNumpy(tessera.Case):
                              (4 if "--top" in more else 9, 0))
 
     def test_keys_are_written_in_the_type_that_the_input_has(self):
-        """More than are turned into it at once; a type that is named is what it gets."""
+        """More numbers than one conversion buffer; a given type is the result's."""
         rng, ways = numpy.random.default_rng(tessera.SEED), ((),
                                                              ("--out-of-core", "always", "--memory",
                                                               "1MiB"))

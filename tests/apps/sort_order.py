@@ -1,5 +1,4 @@
-"""The one order of tessera sort (apps/manual/sort.md, Order), and that no other output changes
-it."""
+"""The total order of tessera sort (apps/manual/sort.md, Order), which no other output changes."""
 
 import tessera
 from tessera import h5py, numpy
@@ -9,7 +8,7 @@ RANKS = (1, 2, 3, 4)
 
 
 def codes(values, descending):
-    """Integers in the order asked for: NaN last either way, -0 equal to +0; strings by their
+    """Returns integers in the requested order: NaN last in either, -0 equal to +0; strings by their
     bytes."""
     distinct, code = numpy.unique(values.astype(values.dtype.newbyteorder("=")),
                                   return_inverse=True)
@@ -18,9 +17,8 @@ def codes(values, descending):
 
 
 def codes_among_equal(values, descending):
-    """The order of floats that are equal as numbers: -0 before +0, NaNs of positive sign first, by
-    payload, then the others, the
-    greatest payload first."""
+    """Returns the order of floats that are equal as numbers: -0 before +0, NaNs of positive sign
+    first, by payload, then the others, by descending payload."""
     if values.dtype.kind != "f":
         return numpy.zeros(values.shape, int)
     native = numpy.ascontiguousarray(values, values.dtype.newbyteorder("="))
@@ -32,13 +30,14 @@ def codes_among_equal(values, descending):
 
 
 def permutation(columns, descending):
-    """Stable; the first column weighs most, and the last one alone tells equal numbers apart."""
+    """Returns a stable sorting permutation; the first column is the most significant, and the last
+    one orders equal numbers."""
     last = codes_among_equal(columns[-1], descending[-1])
     return numpy.lexsort([last, *[codes(c, d) for c, d in zip(columns, descending)][::-1]])
 
 
 def part_of(order, columns, part):
-    """The first rows of a sorting permutation, or the first row of each key."""
+    """Returns the first rows of a sorting permutation, or the first row of each key."""
     if part[0] == "--unique":
         keys = numpy.stack([codes(c, False)[order] for c in columns])
         return order[numpy.concatenate([numpy.ones(min(1, len(order)), bool),

@@ -1,4 +1,4 @@
-"""tessera sort of more than memory may hold, against numpy."""
+"""tessera sort with too little memory, against numpy."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ PASSIVE = {"OMP_WAIT_POLICY": "passive"}  # threads beyond the cores must not sp
 
 
 def in_turn(choices, number):
-    """Every other one of them, the others for the next number; all in the complete set."""
+    """Returns every other choice, alternating with the number; all in the complete set."""
     return choices if tessera.SLOW else choices[number % 2::2]
 
 
@@ -28,8 +28,7 @@ class OutOfCore(tessera.Case):
             file["K"] = values
 
     def stop_at(self, name, *more):
-        """An attempt that ends there, as when it is killed: in the place of that run is a
-        folder."""
+        """Makes an attempt end at that run, as if killed, by a folder in its place."""
         os.makedirs(self.path(f"runs/out.h5.runs/{name}.h5/x"))
         self.fail_with(tessera.CANNOT_CREATE, *self.request, *more, words=name)
         os.rmdir(self.path(f"runs/out.h5.runs/{name}.h5/x"))
@@ -48,7 +47,7 @@ class OutOfCore(tessera.Case):
         self.check(self.values)
 
     def test_runs_that_a_finished_sort_left_are_told_and_go_away(self):
-        """It was killed when its result had its name, and they were still there."""
+        """Killed after its result was renamed, with the runs still there."""
         self.stop_at("000003")
         self.succeed("sort", "--in", "in.h5:/K", "--out", "out.h5:/K")
         said = self.fail_with(tessera.CANNOT_CREATE, *self.request, words="'out.h5' exists").err
@@ -101,7 +100,7 @@ class OutOfCore(tessera.Case):
             self.assertEqual(tessera.digest(self.path("runs/out.h5.runs/000001.h5")), before)
 
     def test_two_sorts_at_once_do_not_share_their_runs(self):
-        """As with one --scratch for outputs of one name in different folders."""
+        """For example with one --scratch for outputs of the same name in different folders."""
         self.stop_at("000003")
         folder = os.open(self.path("runs/out.h5.runs"), os.O_RDONLY)
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -113,8 +112,7 @@ class OutOfCore(tessera.Case):
         self.check(self.values)
 
     def divided(self, values, *more, memory="1MiB", **how):
-        """Sorts so many keys that their runs are divided by value, where a sample says that this
-        serves."""
+        """Sorts enough keys for their runs to be divided by value, if the sample permits."""
         self.write(values)
         return self.succeed(*self.request[:5], "--memory", memory, "--scratch", "runs",
                             "--overwrite", *more, environment=PASSIVE, **how)
@@ -147,7 +145,7 @@ class OutOfCore(tessera.Case):
 
     def test_what_no_sample_sees_is_sorted_all_the_same(self):
         values = numpy.arange(2**17, dtype="i8") << 32
-        values.reshape(256, 512)[:, 32:] = 5  # a page of every part is looked at: its first 32 keys
+        values.reshape(256, 512)[:, 32:] = 5  # each part's first 32 keys are sampled
         for ranks in (1, 3):
             self.assertIn("not what its sample says",
                           self.divided(values, memory="512KiB", ranks=ranks).out)
@@ -172,7 +170,7 @@ class OutOfCore(tessera.Case):
         self.check(values)
 
     def columns(self, n):
-        """Of a table: numbers of all kinds of storage and how often they come, and the row's
+        """Returns the columns of a table: numbers of all storage types and frequencies, and the row
         number."""
         rng = numpy.random.default_rng(tessera.SEED)
         special = numpy.array([numpy.nan, -numpy.nan, numpy.inf, -numpy.inf, -0.0, 0.0])
@@ -184,7 +182,8 @@ class OutOfCore(tessera.Case):
                 "place": rng.normal(size=(n, 3)), "row": numpy.arange(n)}
 
     def order(self, columns, by):
-        """Stable; NaN last either way, zeros of both signs equal but in the last column."""
+        """Returns the stable order; NaN last in either, zeros of both signs equal except in the
+        last column."""
         codes = [codes_among_equal(columns[by.split(",")[-1].lstrip("-")],
                                    by.split(",")[-1].startswith("-"))]
         for word in by.split(",")[::-1]:
@@ -239,7 +238,7 @@ class OutOfCore(tessera.Case):
             rows, begin = file["K/row"][()], file["tessera_samples"][()]
         self.assertEqual(begin[-1], len(rows))
         self.assertTrue(len(begin) > 100 and (numpy.diff(rows) < 0).any())
-        for bucket in range(len(begin) - 1):  # as they came
+        for bucket in range(len(begin) - 1):  # in input order
             self.assertTrue((numpy.diff(rows[begin[bucket]:begin[bucket + 1]]) > 0).all())
         with h5py.File(self.path("runs/out.h5.runs/000002.h5"), "r+") as file:
             file["K/place"][7, 1] += 1e-9
@@ -253,7 +252,7 @@ class OutOfCore(tessera.Case):
     def test_a_table_that_no_sample_sees_is_sorted_all_the_same(self):
         n = 2**15
         keys = numpy.arange(n, dtype="i8") << 32
-        keys.reshape(256, 128)[:, 32:] = 5  # a page of every part is looked at: its first 32 rows
+        keys.reshape(256, 128)[:, 32:] = 5  # each part's first 32 rows are sampled
         with h5py.File(self.path("in.h5"), "w") as file:
             file["K/key"], file["K/row"] = keys, numpy.arange(n)
         request = (*self.request[:5], "--by", "key", "--memory", "512KiB", "--scratch", "runs",
@@ -289,7 +288,7 @@ class OutOfCore(tessera.Case):
             self.assertEqual(tessera.read_matrix(self.path("p.h5"), "P").tobytes(), want.tobytes())
 
     def distinct(self, values):
-        """Those of a sort that differ as numbers from the one before, the first of each."""
+        """Returns the distinct numbers of a sort, the first of each."""
         ordered = numpy.sort(values)  # NaN last; all of one kind here
         same = (ordered[1:]
                 == ordered[:-1]) | (numpy.isnan(ordered[1:]) & numpy.isnan(ordered[:-1]))
@@ -397,7 +396,8 @@ class OutOfCore(tessera.Case):
                        "t.h5:/perm", words="too few")
 
     def test_the_results_tell_what_was_read_and_written(self):
-        """Input and runs are read, runs and result written; runs hold samples beside the rows."""
+        """Input and runs are read, runs and result written; runs contain samples in addition to the
+        rows."""
         with h5py.File(self.path("t.h5"), "w") as file:
             for name in ("t/k", "t/row"):
                 file[name] = self.values

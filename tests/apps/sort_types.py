@@ -1,5 +1,4 @@
-"""Keys and rows keep the very type and the bits that they are stored with, and the attributes that
-still hold."""
+"""Keys and rows keep their stored type and bits, and the attributes that remain valid."""
 
 import os
 
@@ -28,10 +27,10 @@ def real(sign, exponent_at, exponent_bits, mantissa_bits, size, bias, order="LE"
 
 
 def floats_of(codes, exponent_bits, mantissa_bits, bias):
-    """The values of codes of sign, exponent and mantissa side by side."""
+    """Returns the values of codes of adjacent sign, exponent and mantissa."""
     exponent = codes >> mantissa_bits & (1 << exponent_bits) - 1
     mantissa = (codes & (1 << mantissa_bits) - 1).astype(float)
-    with numpy.errstate(over="ignore"):  # of special ones
+    with numpy.errstate(over="ignore"):  # of special values
         numbers = numpy.ldexp(mantissa + 2.0 ** mantissa_bits, exponent - bias - mantissa_bits)
     value = numpy.where(exponent == 0, numpy.ldexp(mantissa, 1 - bias - mantissa_bits), numbers)
     special = numpy.where(mantissa == 0, numpy.inf, numpy.nan)
@@ -43,7 +42,7 @@ class Types(tessera.Case):
     N = 3001
 
     def cases(self):
-        """name: (type as stored, the rows' bytes, their values)"""
+        """Returns {name: (stored type, the rows' bytes, their values)}."""
         rng = numpy.random.default_rng(tessera.SEED)
         cases = {}
 
@@ -137,7 +136,7 @@ class Types(tessera.Case):
                        words="f64 cannot hold")
 
     def test_pictures_and_tables_stay_what_they_are(self):
-        """CLASS belongs to dimension scales, and to others."""
+        """CLASS belongs to dimension scales, and to other conventions."""
         image = {"CLASS": numpy.bytes_(b"IMAGE"), "IMAGE_VERSION": numpy.bytes_(b"1.2"),
                  "IMAGE_SUBCLASS": numpy.bytes_(b"IMAGE_GRAYSCALE"),
                  "IMAGE_MINMAXRANGE": numpy.array([0, 255], "u1")}

@@ -1,5 +1,5 @@
-"""The same field, bit for bit, for every number of ranks and threads, every halo depth and every
-kernel."""
+"""Equal bits of the field for every number of ranks and threads, every halo depth and every kernel.
+"""
 
 import concurrent.futures
 import itertools
@@ -13,7 +13,7 @@ RANKS = (1, 2, 3, 4, 6, 7, 8)
 THREADS = (1, 2)
 HALOS = tuple(range(1, 17))
 KERNELS = ("naive", "tiled", "column", "zigzag", "streaming", "cache_oblivious")
-FIELDS = {  # stencil, shape, boundary, steps: every box of 8 ranks can give the halo of 16 steps
+FIELDS = {  # stencil, shape, boundary, steps: every box of 8 ranks can provide the halo of 16 steps
     "heat": ("150x131", "clamp", 33),
     "box5x5": ("283x70", "y=periodic,x-=mirror,x+=constant:0.5", 20),
     "wave": ("40x36x35", "z-=reflect,z+=clamp,x=periodic", 19),
@@ -50,7 +50,7 @@ class SameBits(tessera.Case):
 
     @unittest.skipIf(tessera.SLOW, "the complete set runs instead")
     def test_every_rank_count_halo_and_kernel(self):
-        """Every (ranks, threads), every halo and every kernel; fields and types go round."""
+        """Every (ranks, threads), every halo and every kernel; fields and types in rotation."""
         rng = random.Random(tessera.SEED)
         kinds = list(itertools.product(FIELDS, ("f16", "f32", "f64")))
         rng.shuffle(kinds)
@@ -82,7 +82,7 @@ class Messages(tessera.Case):
             return int(summary["messages"][0]), float(summary["min"][0])
 
     def test_eight_steps_an_exchange_send_a_seventh_of_the_messages(self):
-        # one after the other: both see the same noise
+        # interleaved, so that both see the same noise
         runs = [self.run_with(1) + self.run_with(8) for _ in range(3)]
         often, seldom = runs[0][0], runs[0][2]
         slow, fast = min(run[1] for run in runs), min(run[3] for run in runs)

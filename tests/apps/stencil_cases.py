@@ -1,5 +1,5 @@
-"""What the tests of stencils against numpy and scipy share: sides of a field, padding, and random
-runs that are checked."""
+"""Common parts of the tests of stencils against numpy and scipy: sides of a field, padding, and
+random checked runs."""
 
 import concurrent.futures
 import os
@@ -19,8 +19,8 @@ class Side:
 
 
 def pad(u, radii, sides, frame):
-    """u with `radii` points more on each side; where corners meet, the rule of the first axis comes
-    first."""
+    """Returns u with `radii` more points on each side; at corners the rule of the first axis takes
+    precedence."""
     for axis in reversed(range(u.ndim)):
         parts = []
         for end in (0, 1):
@@ -67,7 +67,7 @@ def has_given(sides):
 
 
 def draw_frame(values, shape, radii, sides):
-    """What lies around a field of this shape: nothing along a dimension that closes."""
+    """Returns values around a field of this shape, none along a periodic dimension."""
     outer = [n + (0 if both[0].kind == "periodic" else 2 * r)
              for n, r, both in zip(shape, radii, sides)]
     return Frame(values.uniform(-1, 1, outer), shape)
@@ -75,12 +75,11 @@ def draw_frame(values, shape, radii, sides):
 
 class Random(tessera.Case):
     """Runs drawn at random from their numbers. Each has number, ranks and threads, writes its
-    operands and returns the command's
-    words (`write`), knows the result (`want`) and says what is wrong with another one
-    (`difference`, "" for nothing)."""
+    operands and returns the command's words (`write`), knows the result (`want`) and describes the
+    difference of another one (`difference`, "" if none)."""
 
     def check(self, case):
-        """None, or what is wrong."""
+        """Runs a case; returns None, or a description of the error."""
         words = case.write(self)
         out = self.path(f"{case.number}out.h5")
         result = self.run_tessera("stencil", *words, "--out", f"{out}:/u", ranks=case.ranks,

@@ -1,5 +1,5 @@
-"""tessera stencil with coefficients, sources, masks and several fields: the same bits everywhere,
-files, checkpoints, refusals."""
+"""tessera stencil with coefficients, sources, masks and several fields: equal bits in all
+configurations, files, checkpoints, refusals."""
 
 import concurrent.futures
 import os

@@ -1,5 +1,5 @@
-"""What tessera stencil leaves: files that every reader opens, snapshots in time, checkpoints that a
-killed run goes on from."""
+"""Files of tessera stencil: readable by every tool, snapshots in time, checkpoints from which a
+killed run resumes."""
 
 import importlib.util
 import os
@@ -23,7 +23,7 @@ def has(module):
 
 
 def python(*words):
-    """A reader may bring an HDF5 library of its own, which does not bear h5py's beside it."""
+    """Runs a reader in another process: its own HDF5 library may conflict with h5py's."""
     return subprocess.run([sys.executable, *words], capture_output=True, text=True)
 
 
@@ -147,8 +147,8 @@ class Readers(tessera.Case):
 class Pictures(tessera.Case):
     @unittest.skipUnless(has("vtkmodules"), "no python3-vtk9")
     def test_vtk_reads_every_image_of_three_dimensions_that_there_is(self):
-        """Of a dimension of 1 it finds the last one alone; where it would find nothing there is no
-        image, and that is said."""
+        """Of a dimension of 1 the reader finds the last one only; if it would find nothing, no
+        image is written, and a message says so."""
         for shape in ((5, 6, 7), (5, 6, 1), (1, 5, 6), (4, 1, 6), (1, 1, 6), (5, 1, 1)):
             name = "x".join(map(str, shape))
             result = self.succeed("stencil", "--shape", name, "--steps", 3, "--out", "u.h5:/u",
@@ -201,8 +201,8 @@ class Checkpoints(tessera.Case):
         return re.search(r" ([0-9a-f]{16}) ", result.out).group(1)
 
     def kill_when(self, job, pause):
-        """Ends every process of a job at once, `pause` seconds after its first checkpoint: was it
-        running?"""
+        """Kills all processes of a job at once, `pause` seconds after its first checkpoint; returns
+        whether it was running."""
         anew = not os.path.exists(self.path("ck.h5"))
         while job.process.poll() is None and not os.path.exists(self.path("ck.h5")):
             time.sleep(0.01)
@@ -228,7 +228,7 @@ class Checkpoints(tessera.Case):
         resume = self.words("--checkpoint", "ck.h5", "--checkpoint-every", self.STEPS // 20,
                             "--resume", "auto")
         wanted, kills, resumed = 50 if tessera.SLOW else 2, 0, 0
-        for attempt in range(3 * wanted):  # some come too late
+        for attempt in range(3 * wanted):  # some kills come too late
             killed = 0
             for _ in range(rng.choice((1, 1, 2, 3))):
                 job = tessera.Job(resume, ranks=rng.choice((0, 2, 3, 5)),
@@ -289,8 +289,8 @@ class Checkpoints(tessera.Case):
         self.assertEqual(self.hash_of(result), whole)
         self.assertIn("resumed: ck.h5.previous after step 30", result.out)
         self.assertIn("not resumed: 'ck.h5' does not match its checksum", result.err)
-        self.assertNotIn("error", result.err)  # it ended well
-        # the damaged one did not push out the good one
+        self.assertNotIn("error", result.err)  # the exit is successful
+        # the damaged one did not replace the good one
         for name, step in ("ck.h5", 40), ("ck.h5.previous", 30):
             with h5py.File(self.path(name)) as file:
                 self.assertEqual(file["_tessera"].attrs["checkpoint_step"], step)
@@ -355,11 +355,11 @@ class Checkpoints(tessera.Case):
         for name in ("data.h5", "field.h5", "results.h5", "notes.txt"):
             before = tessera.digest(self.path(name))
             self.fail_with(tessera.CANNOT_CREATE, *words, name, words="is no checkpoint", ranks=2)
-            if name != "notes.txt":  # which may be what is left of one
+            if name != "notes.txt":  # which may be the remains of one
                 result = self.run_tessera(*words, name, "--resume", "auto")
                 self.assertEqual(result.code, tessera.CANNOT_CREATE, str(result))
             self.assertEqual(tessera.digest(self.path(name)), before)
-            # where the second one would push the first
+            # if the second one would replace the first
             os.rename(self.path(name), self.path("n.h5.previous"))
             self.fail_with(tessera.CANNOT_CREATE, *words, "n.h5", words="is no checkpoint", ranks=2)
             self.assertEqual(tessera.digest(self.path("n.h5.previous")), before)
@@ -425,7 +425,7 @@ class Checkpoints(tessera.Case):
             self.assertEqual(file["time"][:].tolist(), [15, 20, 30])
         self.succeed("verify", "s.h5")
         again = ("--steps", 40, "--checkpoint-every", 40, "--snapshots", "s.h5:/u", "--overwrite")
-        self.succeed(*words, *again)  # holds what is before the last checkpoint
+        self.succeed(*words, *again)  # contains what precedes the last checkpoint
         before = tessera.digest(self.path("s.h5"))
         self.fail_with(tessera.CANNOT_CREATE, *words, *again, "--resume", "auto", ranks=2,
                        words=("from step 0 on", "after step 40"))

@@ -1,5 +1,5 @@
-"""Fields that stay on the GPUs between their steps: the bits of the CPU's, whatever the ranks, the
-ways and what looks at them meanwhile."""
+"""Device-resident fields: bits equal to the CPU's for all ranks, transports and concurrent outputs.
+"""
 
 import itertools
 import os
@@ -50,7 +50,7 @@ class OnGpus(tessera.Case):
         for name, way, ranks in itertools.product(FIELDS, WAYS, (0, 1, 2, 3)):
             kind, (halo, overlap) = next(methods)
             if ranks == 3:
-                next(methods)  # so that no number of ranks has always the same one
+                next(methods)  # varies the method per number of ranks
             with self.subTest(name, kind=kind, ranks=ranks, way=way, halo=halo):
                 got, result = self.hash_of(*self.words(name, kind), "--device", "gpu",
                                            "--gpu-exchange", way, "--halo-steps", halo,

@@ -1,4 +1,4 @@
-"""tessera stencil --type f16 against numpy's float16: the same bits for files of any kind, ranks,
+"""tessera stencil --type f16 against numpy's float16: the same bits for all kinds of files, ranks,
 kernels and boundaries."""
 
 import os
@@ -12,7 +12,7 @@ from tessera import USAGE, h5py, numpy
 
 RANKS = (0, 1, 4, 6, 7)
 KERNELS = ("auto", "naive", "tiled", "column", "zigzag", "streaming", "cache_oblivious")
-STENCILS = {  # weights, the level before, points of the boxes whose sums are taken by doubling
+STENCILS = {  # weights, the previous level, points of the boxes summed by doubling
     "heat": (numpy.array([[0, 1, 0], [1, 4, 1], [0, 1, 0]]) / 8, 0, 0),
     "advection": (numpy.array([[0, 2, 0], [4, 10, 0], [0, 0, 0]]) / 16, 0, 0),
     "wave": (numpy.array([[0, 1, 0], [1, 4, 1], [0, 1, 0]]) / 4, -1, 0),
@@ -24,8 +24,8 @@ STENCILS = {  # weights, the level before, points of the boxes whose sums are ta
 
 
 def fused(a, b, c):
-    """fma(a, b, c) in f32: products are exact in f64. (Sums that f64 rounds to the middle between
-    two f32 are not seen.)"""
+    """Returns fma(a, b, c) in f32: products are exact in f64. (Misses sums that f64 rounds to the
+    middle between two f32.)"""
     return (a.astype("f8") * b.astype("f8") + c.astype("f8")).astype("f4")
 
 
@@ -43,7 +43,7 @@ def doubled(at, radius):
 
 
 def step(u, past, weights, previous, width, sides, frame):
-    """One step in f32, in the order of the stencil, rounded to halves once."""
+    """Returns one step in f32, in the order of the stencil, rounded to halves once."""
     radii = [n // 2 for n in weights.shape]
     wide = pad(u, radii, sides, frame).astype("f4")
     near = lambda offset: wide[tuple(slice(r + o, r + o + n)
@@ -63,7 +63,7 @@ def step(u, past, weights, previous, width, sides, frame):
 
 
 class Drawn:
-    """A run, everything drawn at random from its number."""
+    """A run with random choices from its number."""
 
     kind = "f2"
 
@@ -102,7 +102,7 @@ class Drawn:
                                 self.sides)
 
     def write(self, case):
-        """The operands as files; the command's words."""
+        """Writes the operands to files; returns the command's words."""
         weights = self.stencil[0]
         words = ["--in", tessera.write_matrix(case.path(f"{self.number}a.h5"), self.u, self.storage,
                                               "u"), "--type", "f16"]
@@ -138,7 +138,7 @@ class Drawn:
 
 
 class Solid(Drawn):
-    """A star in three dimensions that GPUs take several steps at a time."""
+    """A star in three dimensions for which GPUs compute several steps per pass."""
 
     def __init__(self, number):
         super().__init__(number)
@@ -158,7 +158,7 @@ class Solid(Drawn):
             self.sides = [[Side(rng.choice(kinds), 0.7), Side(rng.choice(kinds), -1.3)]
                           if rng.randint(0, 3) else
                           [Side("periodic", 0), Side("periodic", 0)] for _ in self.shape]
-        else:  # solids keep nothing that is given: step by step
+        else:  # multi-step passes do not support given values: step by step
             self.sides = [[Side("given", 0), Side("mirror", 0)] for _ in self.shape]
         self.frame = draw_frame(values, self.shape, [1, 1, 1], self.sides)
         self.kernel, self.more = "cuda_temporal", ["--device", "gpu", "--base-steps",
@@ -182,7 +182,7 @@ class AgainstNumpy(Random):
 
 class Rounding(tessera.Case):
     def test_files_are_rounded_as_numpy_rounds(self):
-        """What lies in the middle between two halves, and beside it; infinity and NaN; integers."""
+        """Midpoints between two halves and their neighbours; infinity and NaN; integers."""
         halves = numpy.arange(0x7c00, dtype="u2").view("f2").astype("f8")
         middle = (halves[1:] + halves[:-1]) / 2
         values = numpy.concatenate([middle, middle * (1 + 1e-15), middle * (1 - 1e-15), halves,
@@ -212,7 +212,7 @@ class Rounding(tessera.Case):
                            "--steps", 0, words="f16 cannot hold")
 
     def test_halves_go_in_and_out_unchanged(self):
-        """All of them, NaNs too, in either byte order."""
+        """All halves, including NaNs, in either byte order."""
         for kind in ("<f2", ">f2"):
             bits = numpy.arange(65536, dtype="u2").astype(kind.replace("f", "u")).view(kind)
             name = tessera.write_matrix(self.path(f"{kind[0] == '<'}.h5"), bits, name="u")
@@ -222,7 +222,7 @@ class Rounding(tessera.Case):
             numpy.testing.assert_array_equal(got.view("u2"), numpy.arange(65536, dtype="u2"))
 
     def test_a_step_adds_half_a_unit_of_the_largest_value(self):
-        """The tolerance that the manual states, where the weights' magnitudes add up to 1."""
+        """The tolerance stated in the manual, for weights with a sum of magnitudes of 1."""
         u = numpy.random.default_rng(tessera.SEED).uniform(-1, 1, (70, 90)).astype("f2")
         name = tessera.write_matrix(self.path("u.h5"), u, name="u")
         for steps in (1, 20):
@@ -302,7 +302,7 @@ class Command(tessera.Case):
         words = ("stencil", "--shape", "4096x4096", "--plan", "--steps", 10)
         memory = lambda kind: float(re.search(r"holds ([\d.]+) MiB",
                                               self.succeed(*words, "--type", kind).out).group(1))
-        half, single = memory("f16") - 20, memory("f32") - 20  # beside the fields
+        half, single = memory("f16") - 20, memory("f32") - 20  # excluding the fields
         self.assertLess(half, 0.6 * single)
 
 

@@ -24,7 +24,7 @@ TYPES = ("f32", "f64", "f32", "f64", "i16", "u8", "f32_big", "f16")
 
 
 class Drawn:
-    """A run, everything drawn at random from its number."""
+    """A run with random choices from its number."""
 
     def __init__(self, number):
         rng = self.rng = random.Random(f"{tessera.SEED} stencil {number}")
@@ -104,7 +104,7 @@ class Drawn:
                                         for plane in planes)]
 
     def write(self, case):
-        """The operands as files; the command's words."""
+        """Writes the operands to files; returns the command's words."""
         self.u = tessera.draw_values(self.values, self.shape, self.type)
         words = ["--in", tessera.write_matrix(case.path(f"{self.number}a.h5"), self.u, self.storage,
                                               "u")]
@@ -188,8 +188,8 @@ class AgainstScipy(Random):
 
 class Command(tessera.Case):
     def test_life_goes_round(self):
-        """A glider on a torus is back where it began after 4 steps an edge, on any number of
-        ranks."""
+        """A glider on a torus returns to its start after 4 steps per edge, on any number of ranks.
+        """
         u = numpy.zeros((12, 12), "u1")
         for y, x in ((0, 1), (1, 2), (2, 0), (2, 1), (2, 2)):
             u[y, x] = 1
@@ -224,7 +224,7 @@ class Command(tessera.Case):
         numpy.testing.assert_allclose(tessera.read_matrix(self.path("u.h5"), "u"), want, atol=1e-13)
 
     def test_an_impulse_answers_with_the_powers_of_the_weights(self):
-        """Small integers are exact: every point has its number of paths."""
+        """Small integers are exact: every point counts its paths."""
         self.succeed("stencil", "--shape", "31", "--init", "impulse", "--weights", "1 2 3",
                      "--steps", 9, "--boundary",
                      "constant:0", "--out", "u.h5:/u", ranks=4)
@@ -249,7 +249,7 @@ class Command(tessera.Case):
             self.assertEqual(file["stencil_0001/samples/seconds"].shape, (8,))
 
     def test_the_share_of_the_ceiling_is_that_of_the_bytes_a_step_moves(self):
-        """A field is read and written; the one a step before is read too, as every term is."""
+        """A field is read and written; the previous level and every term are read, too."""
         with open(self.path("machine.toml"), "w") as file:
             file.write('[[ceiling]]\nname = "copy"\nthreads = 1\nvalue = 1000.0\nunits = "GB/s"\n')
         term = tessera.write_matrix(self.path("q.h5"), numpy.zeros((30, 40)), name="q")
@@ -272,8 +272,7 @@ class Command(tessera.Case):
                              "samples and sum")
 
     def test_a_sum_that_is_no_number_checks_nothing(self):
-        """Values that are none, in the file or since they outgrew the type, are no mistake of the
-        program."""
+        """NaN and infinity, in the file or by overflow, are not an error of the program."""
         u = numpy.ones((12, 15))
         for name, value in (("nan", numpy.nan), ("inf", numpy.inf)):
             u[3, 4] = value

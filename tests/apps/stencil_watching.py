@@ -1,4 +1,4 @@
-"""What tessera stencil shows of a run while it goes on: probes and norms."""
+"""Monitoring of a stencil run: probes and norms."""
 
 import tessera
 from tessera import h5py, numpy

@@ -1,5 +1,5 @@
-"""Inputs that are more than the bytes of one file: virtual datasets, raw files beside, filters; odd
-names and types; integers that floats do not have."""
+"""Inputs beyond the bytes of one file: virtual datasets, external raw files, filters; unusual names
+and types; integers that floats cannot represent."""
 
 import os
 import unittest
@@ -14,7 +14,7 @@ SOME = (0, 3)
 
 
 def spaces(shape, start, count, block, unlimited=False):
-    """A selection of a regular pattern in a space of that shape."""
+    """Returns a regular hyperslab selection in a space of that shape."""
     space = h5py.h5s.create_simple(shape,
                                    tuple(h5py.h5s.UNLIMITED for _ in shape) if unlimited else shape)
     space.select_hyperslab(start, count, stride=block, block=block)
@@ -27,7 +27,7 @@ class Storage(Refused):
         numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), wanted.T)
 
     def refuse_input(self, code, name, words, ranks=(0,)):
-        """As the input of a product and of a transpose."""
+        """Expects refusal as the input of a product and of a transpose."""
         self.refuse(code, "transpose", "--in", name, "--out", "t.h5:/T", words=words, ranks=ranks)
         self.refuse(code, "matmul", "--a", name, "--b", name, "--trans-b", "T", words=words,
                     ranks=(0,))
@@ -41,7 +41,7 @@ class Storage(Refused):
 
 class Chunks(Storage):
     def test_a_chunk_whose_stored_length_is_not_that_of_a_chunk(self):
-        """HDF5 1.10 would take what lies in memory behind the shorter buffer for numbers."""
+        """HDF5 1.10 would read the memory after the shorter buffer as numbers."""
         with h5py.File(self.path("c.h5"), "w", libver="earliest") as file:
             file.create_dataset("A", data=VALUES, chunks=(7, 6))
         with open(self.path("c.h5"), "rb") as file:
@@ -50,7 +50,7 @@ class Chunks(Storage):
         os.unlink(self.path("t.h5"))
         size = 7 * 6 * 8
         keys = [at for at in range(len(data) - 8) if data[at:at + 8] == size.to_bytes(8, "little")]
-        self.assertGreaterEqual(len(keys), 20)  # entries of the tree: length, no filter left out
+        self.assertGreaterEqual(len(keys), 20)  # entries of the tree: length, no filter skipped
         with h5py.File(self.path("v.h5"), "w") as file:
             layout = h5py.VirtualLayout(VALUES.shape, "f8")
             layout[...] = h5py.VirtualSource("d.h5", "A", VALUES.shape)
@@ -68,7 +68,8 @@ class Chunks(Storage):
 
 class Virtual(Storage):
     def virtual(self, name, source, shape=(30, 20), path="A", **how):
-        """A dataset of 30 x 20 whose first rows are those of the source."""
+        """Writes a dataset of 30 x 20 whose first rows are those of the source; returns its name.
+        """
         os.makedirs(os.path.dirname(self.path(name)) or ".", exist_ok=True)
         with h5py.File(self.path(name), "a") as file:
             layout = h5py.VirtualLayout((30, 20), "f8")
@@ -84,12 +85,12 @@ class Virtual(Storage):
         self.refuse_input(MISSING, "v.h5:/V", ("s.h5:/A", "30 x 19"))
         self.source("s.h5", numpy.ones(599))
         self.refuse_input(MISSING, "v.h5:/V", ("s.h5:/A", "it is 599"))
-        self.source("s.h5", numpy.concatenate([VALUES, VALUES]))  # more is no harm
+        self.source("s.h5", numpy.concatenate([VALUES, VALUES]))  # a larger source is accepted
         for ranks in RANKS:
             self.transposed("v.h5:/V", VALUES, ranks)
 
     def test_a_source_that_is_gone_though_there_is_a_fill_value(self):
-        """It says what stands where nothing is mapped, and here something is."""
+        """A fill value applies to unmapped elements only, and these are mapped."""
         self.refuse_input(MISSING, self.virtual("v.h5", "gone.h5", fillvalue=-1),
                           ("v.h5:/V", "gone.h5:/A", "no such file"))
         with h5py.File(self.path("s.h5"), "w") as file:
@@ -135,7 +136,7 @@ class Virtual(Storage):
         self.refuse_input(MISSING, "v.h5:/V", "60%.h5:/A")
 
     def numbered(self, name, count):
-        """As many blocks of 10 rows as there are numbered sources."""
+        """Writes a dataset of as many blocks of 10 rows as there are numbered sources."""
         with h5py.File(self.path(name), "w") as file:
             creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
             target = spaces((10 * count, 20), (0, 0), (h5py.h5s.UNLIMITED, 1), (10, 20), True)
@@ -156,7 +157,7 @@ class Virtual(Storage):
         self.refuse_input(MISSING, name, ("part1.h5:/A", "7 x 20"), RANKS)
 
     def test_sources_that_grow(self):
-        """Every second row from each of two sources, one of which has fallen behind."""
+        """Every second row from each of two sources, one of which is shorter."""
         with h5py.File(self.path("v.h5"), "w") as file:
             creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
             for part in range(2):
@@ -177,7 +178,7 @@ class Virtual(Storage):
         self.refuse_input(MISSING, "v.h5:/V", ("grow1.h5:/A", "10 x 20"), SOME)
 
     def test_sources_behind_an_external_link(self):
-        """They are looked for beside the file that the dataset lies in."""
+        """Sources are searched next to the file that contains the dataset."""
         self.source("data/s.h5")
         self.virtual("data/v.h5", "s.h5")
         with h5py.File(self.path("data/v.h5"), "a") as file:
@@ -189,7 +190,7 @@ class Virtual(Storage):
         with h5py.File(self.path("here/l.h5"), "w") as file:
             file["V"] = h5py.ExternalLink("../data/v.h5", "/V")
             file["own"] = h5py.ExternalLink("../data/own.h5", "/V")
-        self.source("here/s.h5", -VALUES)  # not that one
+        self.source("here/s.h5", -VALUES)  # must not be used
         for ranks in SOME:
             self.transposed("here/l.h5:/V", VALUES, ranks)
         self.transposed("here/l.h5:/own", VALUES + 2)
@@ -197,13 +198,13 @@ class Virtual(Storage):
         self.refuse_input(MISSING, "here/l.h5:/V", "s.h5:/A", SOME)
 
     def test_where_sources_are_looked_for(self):
-        """In the folders of HDF5_VDS_PREFIX, beside the dataset, here; of absolute names then
-        the last part."""
+        """Search order: the folders of HDF5_VDS_PREFIX, the dataset's folder, the current one;
+        absolute names then by their last part."""
         name = self.virtual("v/v.h5", "/nowhere/s.h5")
         self.refuse_input(MISSING, name, "/nowhere/s.h5:/A")
         self.source("s.h5")
         self.transposed(name, VALUES)
-        self.virtual("w.h5", "deep/s.h5")  # of a relative one the last part is no name
+        self.virtual("w.h5", "deep/s.h5")  # relative names are not reduced to their last part
         self.refuse_input(MISSING, "w.h5:/V", "deep/s.h5:/A")
         self.source("other/deep/s.h5")
         result = self.run_tessera("transpose", "--in", "w.h5:/V",
@@ -229,7 +230,7 @@ class Virtual(Storage):
 
 class RawFiles(Storage):
     def raw(self, name, files, dtype="f8", shape=(30, 20)):
-        """A dataset whose bytes lie in those files: [(name, offset, bytes)]."""
+        """Writes a dataset whose data is in those files: [(name, offset, bytes)]."""
         with h5py.File(self.path(name), "w") as file:
             creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
             for raw, offset, size in files:
@@ -269,7 +270,8 @@ class RawFiles(Storage):
         self.transposed("v.h5:/V", VALUES)
 
     def test_where_they_are_looked_for(self):
-        """Here, and not beside the dataset's file, but where HDF5_EXTFILE_PREFIX says so."""
+        """Raw files are searched in the current folder or by HDF5_EXTFILE_PREFIX, not next to the
+        dataset's file."""
         os.mkdir(self.path("sub"))
         self.raw("sub/x.h5", [("r.raw", 0, 4800)])
         self.write("sub/r.raw", VALUES.tobytes())
@@ -281,7 +283,7 @@ class RawFiles(Storage):
 
     @unittest.skipUnless(tessera.SLOW, "reads a row of 2.3 GB (TESSERA_TEST_SLOW=1)")
     def test_a_row_of_more_than_2_gib(self):
-        """Of a sparse file, the last numbers of which are not zero."""
+        """A sparse file, whose last numbers are not zero."""
         columns = 2_300_000_000
         with open(self.path("r.raw"), "wb") as file:
             file.truncate(2 * columns)
@@ -297,7 +299,7 @@ class RawFiles(Storage):
 
 class Named(Storage):
     def test_filters(self):
-        """What the library lacks is named with what helps, and nothing that drops the data."""
+        """The message names the missing filter and a remedy that keeps the data."""
         with h5py.File(self.path("f.h5"), "w") as file:
             for name, number in (("blosc", 32001), ("zstd", 32015), ("bitshuffle", 32008)):
                 creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -379,7 +381,7 @@ class Named(Storage):
 
 class Integers(Storage):
     def test_what_floats_do_not_hold(self):
-        """Neither products nor stencils nor casts round integers."""
+        """Products, stencils and casts do not round integers."""
         with h5py.File(self.path("i.h5"), "w") as file:
             for kind in ("<i8", ">i8", "<u8", ">u8"):
                 values = numpy.zeros((30, 20), kind)
@@ -399,7 +401,7 @@ class Integers(Storage):
             self.refuse(BAD_DATA, "transpose", "--in", name, "--type", "f64", words=words,
                         ranks=(0,))
             self.succeed("transpose", "--in", f"i.h5:/fits{kind}", "--type", "f64")
-            self.succeed("transpose", "--in", name)  # as they are stored
+            self.succeed("transpose", "--in", name)  # as stored
         self.refuse(BAD_DATA, "transpose", "--in", "i.h5:/narrow", "--type", "f32",
                     words=("16777217 at [0, 0]", "f32 cannot hold", "take f64"))
         self.succeed("transpose", "--in", "i.h5:/narrow", "--type", "f64")

@@ -1,4 +1,4 @@
-"""configs/studies: every study runs as its own command says (at small sizes), and the report stands
+"""configs/studies: every study runs by its own command (at small sizes), and the report lists it
 under its title."""
 
 import glob
@@ -12,7 +12,7 @@ import tessera
 from tessera import OK
 
 FOLDER = os.path.join(tessera.ROOT, "configs", "studies")
-# A few seconds for all of them together. Options given as flags take the place of the study's own.
+# A few seconds for all of them. Options given as flags override the study's own.
 SMALL = {"matmul": ("--m", 24, "--n", 24, "--k", 24), "transpose": ("--n", 50),
          "sort": ("--n", 1000),
          "stencil": ("--shape", "40x40", "--steps", 2),
@@ -39,7 +39,7 @@ class Studies(tessera.Case):
                 words = command[1:-2] + list(SMALL[command[1]]) + list(QUICK) + ["--results", path]
                 result = self.run_tessera(*words)
                 if "cuda" in study and result.code != OK:
-                    # known, but there is none here
+                    # known, but unavailable here
                     self.assertRegex(result.errors[0], "needs a GPU")
                     continue
                 self.assertEqual(result.code, OK, str(result))

@@ -1,5 +1,5 @@
-"""What a parent process leaves behind: closed descriptors, ignored signals, limits and switches of
-OpenMP."""
+"""State inherited from a parent process: closed descriptors, ignored signals, limits and OpenMP
+settings."""
 
 import os
 import signal
@@ -13,8 +13,8 @@ QUICK = ("--repetitions", 1, "--warmups", 0)
 
 class Parent(tessera.Case):
     def start(self, *words, prepare):
-        """The exit code and what comes out of descriptor 2, of a run whose process is prepared
-        so."""
+        """Returns the exit code and the output on descriptor 2 of a run in a process prepared by
+        `prepare`."""
         command = [tessera.PROGRAM, *map(str, words)]
         done = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True,
@@ -22,8 +22,8 @@ class Parent(tessera.Case):
         return done.returncode, done.stderr
 
     def test_closed_descriptors_are_nobodys_file(self):
-        """The next file opened would get the number, and then the words that are meant for the
-        terminal."""
+        """The next opened file would get the descriptor, and with it the messages for the terminal.
+        """
         for closed in ((0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2)):
             code, err = self.start("matmul", "--n", 64, *QUICK, "--out", "c.h5:/C", "--results",
                                    "r.h5", "--overwrite",
@@ -41,7 +41,7 @@ class Parent(tessera.Case):
             self.assertEqual("No such file" in err, bool(words), err)
 
     def test_children_are_waited_for_where_their_end_is_ignored(self):
-        """As below `trap '' CHLD`: no child leaves an exit code, and a failure would look like
+        """As under `trap '' CHLD`: children leave no exit code, and a failure would look like
         success."""
         with h5py.File(self.path("a.h5"), "w") as file:
             file["A"] = [[1.0]]
@@ -112,7 +112,7 @@ class OpenMP(tessera.Case):
 
 
 class WithoutSharedMemory(tessera.Case):
-    """An MPI library that shares no memory between the ranks of a node."""
+    """An MPI library without shared memory between the ranks of a node."""
 
     LACKS = {"OMPI_MCA_osc": "^sm"}
 

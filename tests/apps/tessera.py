@@ -1,11 +1,9 @@
-"""What the outside tests share: the program under mpirun, and inputs in every form that tools
-write.
+"""Common parts of the tests from the outside: the program under mpirun, and inputs in every form
+that tools write.
 
-The program is $TESSERA_BIN, else the newest build/*/bin/tessera. TESSERA_DEVICE=gpu has matmul and
-transpose run on
-the GPU where they have kernels for it. TESSERA_TEST_SEED repeats the random choices of
-an earlier run (every script prints its seed); TESSERA_TEST_SLOW=1 runs the complete sets.
-"""
+The program is $TESSERA_BIN, else the newest build/*/bin/tessera. TESSERA_DEVICE=gpu runs matmul and
+transpose on the GPU where they have kernels for it. TESSERA_TEST_SEED repeats the random choices of
+an earlier run (every script prints its seed); TESSERA_TEST_SLOW=1 runs the complete sets."""
 
 import glob
 import hashlib
@@ -21,7 +19,7 @@ import time
 import unittest
 import uuid
 
-SKIPPED = 77  # the exit code that CTest shows as skipped
+SKIPPED = 77  # the exit code that CTest reports as skipped
 
 try:
     import h5py
@@ -34,11 +32,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SLOW = os.environ.get("TESSERA_TEST_SLOW", "") not in ("", "0")
 SEED = int(os.environ.get("TESSERA_TEST_SEED") or random.SystemRandom().randrange(10**6))
 DEVICE = os.environ.get("TESSERA_DEVICE", "")
-SANITIZED = "ASAN_OPTIONS" in os.environ  # the program holds a multiple of its memory then
+SANITIZED = "ASAN_OPTIONS" in os.environ  # the program then uses a multiple of its memory
 SHARED_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-JOB_MARK = "TESSERA_TEST_JOB"  # names the processes of one job in their environment
+JOB_MARK = "TESSERA_TEST_JOB"  # marks the processes of one job in their environment
 
-# Exit codes, as documented.
+# Documented exit codes.
 OK, USAGE, BAD_DATA, MISSING, INTERNAL, MEMORY = 0, 64, 65, 66, 70, 71
 CANNOT_CREATE, IO, STALLED, VERIFICATION, STOPPED = 73, 74, 75, 76, 85
 
@@ -50,7 +48,7 @@ MPI_ENVIRONMENT = {
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
-    # else mpirun waits a second before it ends a job that failed
+    # else mpirun waits a second before it ends a failed job
     "OMPI_MCA_odls_base_sigkill_timeout": "0",
 }
 
@@ -69,18 +67,17 @@ PROGRAM = find_program()
 
 
 # --- running
-# -------------------------------------------------------------------------------------------------
 
 
-# seconds for a job that promises none: it ends what hangs, and nothing that merely waits for a core
+# seconds for a job without a promised time: ends hanging jobs, but not those waiting for a core
 PATIENCE = 300
-LOOK_SECONDS = 5  # between looks whether a launcher still has ranks
+LOOK_SECONDS = 5  # between checks whether a launcher still has ranks
 
 
 def told_code(words):
-    """The exit code that mpirun means. Where a rank dies while it connects, mpirun says so and then
-    may wait for ever for a
-    lock of its own (Open MPI 4.1.4 with PMIx 4.2.2, in PMIx_server_finalize)."""
+    """Returns the exit code in mpirun's message. If a rank dies while it connects, mpirun prints it
+    and then may hang on a lock of its own (Open MPI 4.1.4 with PMIx 4.2.2, in
+    PMIx_server_finalize)."""
     code, number = (re.search(pattern, words) for pattern in (r"Exit code: +(\d+)",
                                                               r"exited on signal (\d+)"))
     return int(code[1]) if code else 128 + int(number[1]) if number else None
@@ -96,19 +93,18 @@ class Job:
         command = [program or PROGRAM] + [str(a) for a in arguments]
         if ranks > 0:
             command = ["mpirun", "-n", str(ranks)] + command
-        # A user's TESSERA_... would change what the tests run, and measured ceilings what they
-        # print.
+        # A user's TESSERA_... would change the tested behaviour, and measured ceilings the output.
         env = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_")}
         env.update(MPI_ENVIRONMENT)
-        # Jobs that start and end at once would remove each other's session folder.
+        # Concurrent jobs would remove each other's session folder.
         self.session = tempfile.mkdtemp(prefix="tessera-job-", dir=SHARED_MEMORY)
         os.chmod(self.session, 0o777)  # some jobs run as another user
         env.update(OMPI_MCA_orte_tmpdir_base=self.session,
                    OMPI_MCA_btl_vader_backing_directory=self.session)
         env.update(OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE=os.path.join(self.session,
                                                                                    "tessera.toml"))
-        # Plans count buffers alone, so that small inputs go out of core; tests of memory let the
-        # program count.
+        # Plans count buffers only, so that small inputs go out of core; tests of memory count the
+        # program.
         env.update(TESSERA_PROGRAM_MEMORY="0")
         if DEVICE:
             env.update(TESSERA_DEVICE=DEVICE)
@@ -118,10 +114,9 @@ class Job:
         env[name] = value
         self.command = command
         self.started = time.monotonic()
-        # mpirun takes its handler of SIGPIPE away before it has done with the pipes of ranks that
-        # died, and may die of it itself;
-        # ignored, as it is in Python, it stays so. Ranks get the default from mpirun. SIGUSR1
-        # likewise, as in jobs/env.sh.
+        # mpirun resets its handler of SIGPIPE before it is done with the pipes of dead ranks, and
+        # may die of the signal; inherited as ignored, as in Python, it stays ignored. Ranks get the
+        # default from mpirun. SIGUSR1 likewise, as in jobs/env.sh.
         ignoring = ["sh", "-c", "trap '' USR1; exec \"$@\"", "sh"] if self.launched else []
         self.process = subprocess.Popen(ignoring + command, cwd=folder, env=env,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -129,7 +124,7 @@ class Job:
                                         text=True, errors="replace")
 
     def pids(self):
-        """Every living process of the job (zombies have no environment any more): {pid: command
+        """Returns every living process of the job (zombies have no environment): {pid: command
         line}."""
         mark, found = self.mark.encode(), {}
         for entry in os.listdir("/proc"):
@@ -143,11 +138,11 @@ class Job:
                     found[int(entry)] = cmdline.read().replace(
                         b"\0", b" ").decode(errors="replace").strip()
             except OSError:
-                continue  # it ended while we looked, or it is not ours to see
+                continue  # ended in between, or not readable
         return found
 
     def ranks(self):
-        """{rank: pid} of the ranks that live."""
+        """Returns {rank: pid} of the living ranks."""
         found = {}
         for pid in self.pids():
             try:
@@ -160,9 +155,8 @@ class Job:
         return found
 
     def wait(self, timeout=PATIENCE):
-        """The result; a job that lasts longer is ended and reported with code None, a launcher that
-        its ranks have left with
-        the code that it told."""
+        """Waits for the result. A job that exceeds the timeout is killed and reported with code
+        None, a launcher without ranks with the code that it printed."""
         end, deserted = time.monotonic() + timeout, 0
         while True:
             try:
@@ -184,9 +178,8 @@ class Job:
         return Result(self.command, code, out, err, seconds, deserted > 0)
 
     def stop(self, ready, number=signal.SIGUSR1):
-        """The result of a job that is sent the signal when there is something to go on from; sent
-        again, for a launcher may let
-        one pass, but once to a program alone: that one ends at a second SIGTERM."""
+        """Sends the signal once `ready` and returns the result. Repeats it for launchers, which may
+        lose one, but not for a program alone, which a second SIGTERM ends."""
         while not ready() and self.process.poll() is None:
             time.sleep(0.01)
         for _ in range(20 if self.launched else 1):
@@ -199,12 +192,12 @@ class Job:
         return self.wait()
 
     def clean(self):
-        """What the launcher keeps of the job, also when it was killed."""
+        """Removes the launcher's files of the job, also after a kill."""
         if self.session:
             shutil.rmtree(self.session, ignore_errors=True)
 
     def end(self):
-        """Kills what is left of the job, by process id."""
+        """Kills the remaining processes of the job by id."""
         self.process.kill()
         for pid in self.pids():
             try:
@@ -213,8 +206,7 @@ class Job:
                 pass
 
     def wait_gone(self, seconds):
-        """Waits until no process of the job is left; returns those that are after so many
-        seconds."""
+        """Waits until no process of the job is left; returns those left after `seconds` seconds."""
         end = time.monotonic() + seconds
         while (left := self.pids()) and time.monotonic() < end:
             time.sleep(0.05)
@@ -225,11 +217,11 @@ class Job:
 class Result:
     def __init__(self, command, code, out, err, seconds, deserted=False):
         self.command, self.code, self.out, self.err, self.seconds = command, code, out, err, seconds
-        self.deserted = deserted  # the launcher waited without ranks, and was ended
+        self.deserted = deserted  # the launcher waited without ranks, and was killed
 
     @property
     def errors(self):
-        """Our own error lines; mpirun adds a paragraph of its own."""
+        """Returns Tessera's error lines; mpirun adds a paragraph."""
         return [line for line in (self.out + self.err).splitlines() if "tessera: error:" in line]
 
     def __str__(self):
@@ -238,8 +230,8 @@ class Result:
 
 
 def kernels(workload):
-    """The kernels of a workload for what this run is about: the CPU, or with TESSERA_DEVICE=gpu the
-    GPU."""
+    """Returns the kernels of a workload on the tested device: the CPU, or the GPU with
+    TESSERA_DEVICE=gpu."""
     wanted, names, inside = "device" if DEVICE == "gpu" else "host", [], False
     for line in run("list").out.splitlines():
         words = line.split()
@@ -250,7 +242,7 @@ def kernels(workload):
 
 
 def has_openblas():
-    """Whether the kernel blas finds its library."""
+    """Returns whether the kernel blas finds its library."""
     return run("matmul", "--n", 2, "--kernel", "blas", "--plan").code == OK
 
 
@@ -267,7 +259,7 @@ def digest(path):
 
 
 def snapshot(folder):
-    """Everything below a folder: {path: what would change if somebody wrote there}."""
+    """Returns everything below a folder: {path: attributes that a write would change}."""
     found = {}
     for parent, folders, files in os.walk(folder):
         for name in folders + files:
@@ -278,7 +270,7 @@ def snapshot(folder):
     return found
 
 
-# How an operand is stored: element types by name, and what lies around them.
+# Storage of an operand: element types by name, and surrounding structures.
 ELEMENTS = {"f16": "<f2", "f32": "<f4", "f64": "<f8", "f32_big": ">f4", "f64_big": ">f8",
             "i16": "<i2",
             "i16_big": ">i2", "i32": "<i4", "i64": "<i8", "u8": "u1", "u16": "<u2",
@@ -288,7 +280,8 @@ STORAGES = ("contiguous", "chunked", "gzip", "shuffle_gzip", "fletcher", "extend
 
 
 def draw_values(rng, shape, element):
-    """Random values that the element type holds exactly, as stored; numpy.Generator rng."""
+    """Returns random values that the element type represents exactly, as stored; numpy.Generator
+    rng."""
     kind = numpy.dtype(ELEMENTS[element])
     if kind.kind == "f":
         return rng.uniform(-1, 1, shape).astype(kind)
@@ -320,7 +313,8 @@ def read_matrix(path, dataset="C"):
 
 
 def traffic(path):
-    """{repetition: (bytes read, bytes written, seconds waited)} of all ranks of the last run."""
+    """Returns {repetition: (bytes read, bytes written, seconds waited)} of all ranks of the last
+    run."""
     names = ("bytes_read", "bytes_written", "waited")
     with h5py.File(path, "r") as file:
         run = file[sorted(file)[-1]]
@@ -333,11 +327,10 @@ def traffic(path):
 
 
 # --- test cases
-# ----------------------------------------------------------------------------------------------
 
 
 class Case(unittest.TestCase):
-    """A test with a folder of its own, in which the program runs."""
+    """A test with a separate folder, in which the program runs."""
 
     maxDiff = None
 
@@ -359,7 +352,8 @@ class Case(unittest.TestCase):
         return result
 
     def fail_with(self, code, *arguments, words=(), **how):
-        """The program ends with the code and one line of ours that has all the words."""
+        """Expects that the program ends with the code and one line of Tessera's that contains all
+        the words."""
         return self.assert_failed(self.run_tessera(*arguments, **how), code, words)
 
     def assert_failed(self, result, code, words=()):
@@ -370,15 +364,13 @@ class Case(unittest.TestCase):
         return result
 
     def assert_within(self, promised, seconds, told=""):
-        """So many seconds were taken of those promised, which slack() stretches if they did not
-        suffice."""
+        """Expects that `seconds` is below the promise, stretched by slack() if exceeded."""
         if seconds >= promised:
             self.assertLess(seconds, slack(promised), told)
 
     def own_memory(self, *arguments):
-        """The most bytes of its own that a run on one rank held. Pages of its program and
-        libraries, of which the system keeps
-        as many as it likes, are not among them, and neither is the file cache."""
+        """Returns the peak of private memory of a run on one rank, bytes. Excludes pages of its
+        program and libraries, of which the system keeps an arbitrary number, and the file cache."""
         job, most = Job(arguments, folder=self.folder), 0
         while job.process.poll() is None:
             try:
@@ -395,15 +387,15 @@ class Case(unittest.TestCase):
 
 
 def slack(seconds):
-    """The promise of so many seconds, stretched by how much slower than alone this machine answers
-    now."""
+    """Returns the promised seconds, stretched by the machine's current slowness relative to idle.
+    """
     alone = 0.6  # seconds of the run below on two idle cores
     return seconds * max(1.0, run("matmul", "--n", 8, "--repetitions", 1, ranks=3).seconds / alone)
 
 
 def main(module="__main__"):
-    """Runs the tests of a script (those named on the command line); 77 when all of them were
-    skipped."""
+    """Runs the tests of a script (those named on the command line); exits with 77 if all of them
+    were skipped."""
     print(f"seed {SEED} (TESSERA_TEST_SEED={SEED} repeats it), program {PROGRAM}", flush=True)
     program = unittest.main(module=module, exit=False, verbosity=2)
     result = program.result

@@ -1,4 +1,4 @@
-"""--timeline: when every rank began and ended each phase of the last repetition."""
+"""--timeline: begin and end of each phase of the last repetition on every rank."""
 
 import tessera
 from tessera import h5py

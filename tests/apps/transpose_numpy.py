@@ -1,9 +1,8 @@
 """tessera transpose against numpy: types, shapes, storage forms, axes, ranks, algorithms, in place
 and scaled.
 
-Nothing may differ by a bit: the elements are random bytes, NaN payloads and all, and the type of
-the file stays.
-"""
+Compared bit by bit: the elements are random bytes, including NaN payloads, and the file keeps its
+type."""
 
 import concurrent.futures
 import os
@@ -36,10 +35,10 @@ SHAPES_SPECIAL = [(0, 0), (0, 5), (5, 0), (1, 1), (1, 97), (97, 1), (2, 3), (64,
 
 
 def draw_bytes(values, shape, kind):
-    """Random bytes as elements of the type."""
+    """Returns random bytes as elements of the type."""
     dtype = numpy.dtype(kind)
     count = int(numpy.prod(shape, dtype=int))
-    if dtype.kind == "S":  # a zero byte at the end is lost in numpy's own strings
+    if dtype.kind == "S":  # numpy's strings lose a trailing zero byte
         raw = values.integers(97, 122, count * dtype.itemsize, dtype=numpy.uint8)
     else:
         raw = values.integers(0, 256, count * dtype.itemsize, dtype=numpy.uint8)
@@ -47,7 +46,7 @@ def draw_bytes(values, shape, kind):
 
 
 class Drawn:
-    """A run, everything drawn at random from its number."""
+    """A run with random choices from its number."""
 
     def __init__(self, number):
         rng = self.rng = random.Random(f"{tessera.SEED} {number}")
@@ -95,7 +94,7 @@ class Drawn:
         self.words += ["--in-place", "--piece", self.rng.choice(["64", "1KiB", "4MiB"])]
 
     def tiles(self):
-        """Out of core, within very little memory."""
+        """Out of core, with very little memory."""
         getattr(self, "matrix" if tessera.DEVICE == "gpu"
                 else self.rng.choice(["matrix", "axes"]))()
         self.words += ["--out-of-core", "always", "--memory",
@@ -126,12 +125,13 @@ class Drawn:
         return (parts[0] + 1j * parts[1]).astype(TYPES[self.type])
 
     def write(self, case):
-        """The operands as files; their names as arguments, and what is to come out."""
+        """Writes the operands to files; returns their names as arguments, and the expected result.
+        """
         if self.scale or self.how == "hermitian":
             a = self.draw_numbers(self.shape)
         else:
             a = draw_bytes(self.values, self.shape, TYPES[self.type])
-        # libraries widen a NaN each in its own way
+        # libraries widen NaNs differently
         if self.how == "converted" and a.dtype.kind == "f":
             a = numpy.nan_to_num(a)
         names = ["--in", tessera.write_matrix(case.path(f"{self.number}a.h5"), a, self.storage)]
@@ -150,7 +150,7 @@ class Drawn:
                 names += ["--c", tessera.write_matrix(case.path(f"{self.number}c.h5"), c, "chunked",
                                                       "C")]
                 added = c.astype(kind) * real(self.scale[1])
-                # a factor 0 leaves its operand unread
+                # a factor of 0 leaves its operand unread
                 want = want + added if self.scale[0] != 0 else added
         return names, want
 
@@ -161,7 +161,8 @@ class Drawn:
 
 
 def same_bits(got, want):
-    """Elements bit by bit; for records without the bytes between their members."""
+    """Returns whether elements are equal bit by bit; for records excluding the bytes between their
+    members."""
     if got.dtype.names:
         return all(same_bits(got[name], want[name]) for name in got.dtype.names)
     return got.tobytes() == want.tobytes()
@@ -169,7 +170,7 @@ def same_bits(got, want):
 
 class AgainstNumpy(tessera.Case):
     def check(self, case):
-        """None, or what is wrong."""
+        """Runs a case; returns None, or a description of the error."""
         names, want = case.write(self)
         out = self.path(f"{case.number}out.h5")
         result = self.run_tessera("transpose", *names, "--out", f"{out}:/T", *case.words,
@@ -255,8 +256,8 @@ class AgainstNumpy(tessera.Case):
 class Memory(tessera.Case):
     @unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
     def test_the_limit_is_kept(self):
-        """192 MiB with 24 MiB a rank: what the process holds at most is the limit and what any run
-        holds, and not the data."""
+        """192 MiB with 24 MiB a rank: the peak is the limit plus what any run holds, not the data.
+        """
         n = 4900
         a = numpy.random.default_rng(tessera.SEED).random((n, n + 37))
         name = tessera.write_matrix(self.path("a.h5"), a)
@@ -293,7 +294,7 @@ class Memory(tessera.Case):
         self.assertEqual(found[0][:2], (0, a.nbytes), "a matrix that is made is not read")
 
     def test_in_place_holds_one_matrix(self):
-        """The matrix and a few rows, beside what any run holds."""
+        """The matrix and a few rows, plus what any run holds."""
         words = ("transpose", "--in-place", "--repetitions", 1, "--warmups", 0)
         base = self.own_memory(*words, "--m", 64, "--n", 64)
         for m, n in ((4000, 4000), (1500, 9000)):

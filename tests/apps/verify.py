@@ -1,4 +1,4 @@
-"""Files that are verified, and what is done to them."""
+"""Verified files, and their modifications."""
 
 import random
 
@@ -62,7 +62,7 @@ class Verify(tessera.Case):
         self.fail_with(BAD_DATA, "verify", "x.h5", words=("x.h5", "not written by Tessera"))
 
     def test_a_damaged_file_of_ours(self):
-        """Any cut: never verified, never a crash."""
+        """Truncation anywhere: never verified, no crash."""
         with open(self.file, "rb") as file:
             whole = file.read()
         for cut in (100, 2000, len(whole) // 2, len(whole) - 1):
@@ -75,7 +75,7 @@ class Verify(tessera.Case):
         self.fail_with(BAD_DATA, "verify", "r.h5", words=("r.h5", "results file", "no checksums"))
 
     def test_a_missing_checksum_is_no_match(self):
-        """A file without any dataset of ours left has nothing that was verified."""
+        """A file without any remaining dataset of Tessera contains nothing verified."""
         with h5py.File(self.file, "r+") as file:
             del file["C"]
         self.assertNotEqual(self.run_tessera("verify", "c.h5").code, OK)

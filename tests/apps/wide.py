@@ -1,5 +1,5 @@
-"""Tables of very many columns, and datasets of very many attributes: what they cost grows as their
-number, not as its square."""
+"""Tables of very many columns, and datasets of very many attributes: cost grows linearly with their
+number, not quadratically."""
 
 import os
 import resource
@@ -7,20 +7,20 @@ import resource
 import tessera
 from tessera import h5py, numpy
 
-# six times as many may take twelve times as long; by every pair it would be 36 times
+# six times as many may take twelve times as long; quadratic cost would take 36 times
 FEW, TIMES, MOST = 500, 6, 12
 
 
 class Wide(tessera.Case):
     def seconds(self, *words):
-        """Of processor time of the program and its children."""
+        """Returns CPU seconds of the program and its children."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.succeed(*words, "--overwrite", environment={"OMP_WAIT_POLICY": "passive"})
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     def check(self, *words):
-        """words: with {} for the number of columns."""
+        """Compares the times for few and many columns. words: with {} for the number of columns."""
         few, many = (self.seconds(*(word.format(n) for word in words)) for n in (FEW, TIMES * FEW))
         self.assertLess(many, MOST * few, words)
         print(f"  {FEW}, {TIMES * FEW}: {few:.2f}, {many:.2f} s of processor time: "

@@ -43,7 +43,8 @@ class Case:
 
 
 def draw_numpy(rng, generator, dtype, n):
-    """Any bits; values near f32's and f16's limits; ties; integers near powers of two."""
+    """Returns numbers of any bits; values near f32's and f16's limits; ties; integers near powers
+    of two."""
     if dtype.kind in "iu":
         values = generator.integers(0, 2**63, n, dtype="u8").astype("u8") >> generator.integers(
             0, 64, n).astype("u8")
@@ -190,7 +191,8 @@ class Conversions(unittest.TestCase):
         return case
 
     def padded_case(self, file, number):
-        """Integers with fewer bits than their bytes have, at a nonzero bit offset."""
+        """Returns a case of integers with fewer bits than their bytes have, at a nonzero bit
+        offset."""
         size, big, signed = self.rng.choice(
             (2, 3, 4, 8)), self.rng.random() < 0.5, self.rng.random() < 0.5
         precision = self.rng.randint(2, min(53, 8 * size - 1))

@@ -36,7 +36,7 @@ ARRAYS = 1 << 24  # the driver's arrays begin at a multiple of it and end within
 
 
 def is_kernel(function):
-    """Very long names remain mangled."""
+    """Returns whether a function belongs to the kernel; very long names remain mangled."""
     return ("tessera::" in function or "_ZN7tessera" in function) and "empty_caches" not in function
 
 
@@ -88,7 +88,7 @@ def simulated(workload, kernel, n, folder, levels=LEVELS):
 
 
 def native_trace(workload, kernel, n):
-    """Yields (L, S or M, address, bytes) of the driver after it has emptied the caches: after the
+    """Returns (L, S or M, address, bytes) of the driver after it has emptied the caches: after the
     last of a series of one-byte stores, one line apart."""
     read, write = os.pipe()
     with subprocess.Popen(["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-fd={write}",
