@@ -182,7 +182,7 @@ def write_page(sections, title, html, folder, is_own):
     os.makedirs(folder, exist_ok=True)
     for path, png in files:
         pick.write_whole(path, png)
-    # of names, too
+    # replaces what is not UTF-8, file names included
     pick.write_whole(html, page.document(title, head(sections), parts).encode("utf-8", "replace"))
     return len(names)
 

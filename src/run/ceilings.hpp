@@ -47,7 +47,7 @@ struct Ceilings {
 /// adds none. Returns the rejected rows.
 std::vector<Ceiling> take_over(Ceilings& ceilings, const std::vector<Ceiling>& measured, bool busy);
 
-/// Where the ceilings are kept.
+/// Location of the kept ceilings.
 struct CeilingsPlace {
   std::string file;  ///< empty if no location belongs to this user alone
   std::string why;   ///< reason for an empty file

@@ -66,7 +66,7 @@ class Limits(tessera.Case):
     @unittest.skipUnless(os.geteuid() != 0 or shutil.which("setpriv"),
                          "root has no limit of processes, and needs setpriv")
     def test_processes(self):
-        """As a user without other processes: the limit does not apply to root."""
+        """Runs as a user without other processes: the limit does not apply to root."""
         shell = ("bash",)
         if os.geteuid() == 0:
             shell = ("setpriv", "--reuid", "64999", "--regid", str(pwd.getpwnam("nobody").pw_gid),

@@ -48,7 +48,7 @@ class Busy(Machine):
         self.assertEqual(self.rows(), {})
 
     def test_what_is_better_stays_and_what_is_worse_goes(self):
-        """No machine does 1e15 of anything, and every one does more than 1e-9."""
+        """No machine reaches 1e15 of any rate, and every one exceeds 1e-9."""
         fast = {("fma_f64", 1): (1e15, "GFLOP/s"), ("copy", 1): (1e15, "GB/s"),
                 ("task_fork", 1): (1e-9, "us")}
         slow = {("fma_f32", 1): (1e-9, "GFLOP/s"), ("triad", 1): (1e-9, "GB/s"),

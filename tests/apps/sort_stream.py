@@ -100,7 +100,8 @@ class OutOfCore(tessera.Case):
             self.assertEqual(tessera.digest(self.path("runs/out.h5.runs/000001.h5")), before)
 
     def test_two_sorts_at_once_do_not_share_their_runs(self):
-        """For example with one --scratch for outputs of the same name in different folders."""
+        """Two attempts share the runs' folder, as with one --scratch for outputs of the same name
+        in different folders."""
         self.stop_at("000003")
         folder = os.open(self.path("runs/out.h5.runs"), os.O_RDONLY)
         fcntl.flock(folder, fcntl.LOCK_EX)

@@ -147,8 +147,8 @@ class Readers(tessera.Case):
 class Pictures(tessera.Case):
     @unittest.skipUnless(has("vtkmodules"), "no python3-vtk9")
     def test_vtk_reads_every_image_of_three_dimensions_that_there_is(self):
-        """Of a dimension of 1 the reader finds the last one only; if it would find nothing, no
-        image is written, and a message says so."""
+        """The reader supports an extent of 1 in the last dimension only; otherwise no image is
+        written, and the program reports it."""
         for shape in ((5, 6, 7), (5, 6, 1), (1, 5, 6), (4, 1, 6), (1, 1, 6), (5, 1, 1)):
             name = "x".join(map(str, shape))
             result = self.succeed("stencil", "--shape", name, "--steps", 3, "--out", "u.h5:/u",

@@ -41,8 +41,8 @@ class Parent(tessera.Case):
             self.assertEqual("No such file" in err, bool(words), err)
 
     def test_children_are_waited_for_where_their_end_is_ignored(self):
-        """As under `trap '' CHLD`: children leave no exit code, and a failure would look like
-        success."""
+        """Children of a process below `trap '' CHLD` leave no exit code, and a failure would look
+        like success."""
         with h5py.File(self.path("a.h5"), "w") as file:
             file["A"] = [[1.0]]
         for words, code in ((("transpose", "--in", "a.h5:/A"), OK),

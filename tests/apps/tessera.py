@@ -76,7 +76,7 @@ LOOK_SECONDS = 5  # between checks whether a launcher still has ranks
 
 def told_code(words):
     """Returns the exit code in mpirun's message. If a rank dies while it connects, mpirun prints it
-    and then may hang on a lock of its own (Open MPI 4.1.4 with PMIx 4.2.2, in
+    and then may hang on a private lock (Open MPI 4.1.4 with PMIx 4.2.2, in
     PMIx_server_finalize)."""
     code, number = (re.search(pattern, words) for pattern in (r"Exit code: +(\d+)",
                                                               r"exited on signal (\d+)"))

@@ -67,7 +67,7 @@ class Tracer {
   [[nodiscard]] std::uint64_t begin_of(std::size_t array) const { return begins_[array]; }
   [[nodiscard]] std::uint64_t bytes_of(std::size_t array) const { return bytes_[array]; }
 
-  // For Buffers of traced elements.
+  // Allocation of Buffers of traced elements.
   [[nodiscard]] static void* allocate_workspace(index_t bytes);
   static void release_workspace(void* data) noexcept;
 
