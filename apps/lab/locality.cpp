@@ -10,7 +10,7 @@ namespace lab = tessera::locality;
 
 std::vector<io::TableRows> run_point(const std::string& key, const run::Values& point) {
   if (locality::is_gpu_kernel(point.text("kernel"))) return locality::run_gpu(key, point);
-  constexpr index_t most_marks = 20000;  // accesses that a picture can show one by one
+  constexpr index_t most_marks = 20000;  // maximum number of accesses drawn individually
   lab::AnalysisRequest request = locality::request_of(point);
   const index_t lines = point.has("diagram") ? point.integer("diagram") : 0;
   lab::Diagram diagram(lines, request.line_bytes, most_marks);

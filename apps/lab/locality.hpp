@@ -13,12 +13,12 @@
 namespace tessera::apps::locality {
 
 [[nodiscard]] run::OptionSet declare();
-/// Throws Error(usage) for options that do not go together.
+/// Throws Error(usage) for options that conflict.
 [[nodiscard]] tessera::locality::AnalysisRequest request_of(const run::Values& point);
-/// Puts the names of kernels in place of `all` (every one that can be traced on these problems) and
-/// of none (the first). Returns what is to be said of those that `all` leaves out. Throws
-/// Error(usage) for points that cannot be traced and for options that concern neither the workload
-/// nor any of the kernels.
+/// Replaces `all` by the names of all kernels that can be traced on these problems, and no kernel
+/// by the first one. Returns a message about kernels that `all` leaves out. Throws Error(usage) for
+/// points that cannot be traced and for options that concern neither the workload nor any of the
+/// kernels.
 [[nodiscard]] std::string settle(const run::OptionSet& set, run::Parsed& parsed);
 
 void print(const tessera::locality::Analysis& analysis, index_t line_bytes);

@@ -38,7 +38,7 @@ void add_output_options(OptionSet& options);
 /// ranks' phases.
 void add_job_options(OptionSet& options, const std::string& resume_help);
 
-/// --part I/N.
+/// Value of --part I/N.
 struct SweepPart {
   index_t number = 1, count = 1;
 };

@@ -34,14 +34,14 @@ index_t smallest_fit(index_t ranks, index_t allowed,
   return 0;
 }
 
-/// What a process takes for itself from now on; of this one, with its libraries, what it holds now.
+/// Memory of this process and its libraries, bytes: resident now, and later growth.
 struct ProgramMemory {
   index_t now = 0, later = 0;
   [[nodiscard]] index_t bytes() const { return now + later; }
 };
 
-/// Under --memory what is released must not stay: malloc learns from the first large block to come
-/// back to hold on to others, and they fit into each other's places only in part.
+/// Returns this process's memory. With --memory makes malloc return freed blocks at once: its
+/// adaptive threshold keeps later large blocks, whose gaps are reused only in part.
 ProgramMemory program_here(const mpi::Communicator& comm, const Values& point) {
   if (point.bytes("memory") > 0) machine::give_back_at_once();
   const char* const told = std::getenv("TESSERA_PROGRAM_MEMORY");
@@ -77,7 +77,7 @@ AllowanceFacts::AllowanceFacts(mpi::Agreement& agreement, const mpi::Communicato
                                const Values& point)
     : agreement_(agreement) {
   const ProgramMemory program = program_here(comm, point);
-  const index_t mine = point.bytes("memory");  // ranks may be told other limits
+  const index_t mine = point.bytes("memory");  // limits may differ between ranks
   program_ = agreement.largest(program.bytes());
   later_ = agreement.largest(program.later);
   limit_ = agreement.largest(-(mine > 0 ? mine : no_limit));

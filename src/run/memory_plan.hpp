@@ -17,13 +17,13 @@ struct Held {
   [[nodiscard]] index_t resident() const { return own + seen; }
 };
 
-/// What any rank may plan to hold, the same on every rank.
+/// Memory that any rank may plan to hold, the same on every rank.
 struct Allowance {
-  index_t free = 0;   ///< bytes of its own: its share of 90 % of what its node has free
-  index_t limit = 0;  ///< --memory, bytes, with the program; 0: none
-  /// What a rank holds whatever it computes, bytes: the program and its libraries (MPI, HDF5, CUDA)
-  /// as they lie in memory now, and what they take on the way. The most of any rank.
-  /// TESSERA_PROGRAM_MEMORY (bytes) says instead what is to count.
+  index_t free = 0;   ///< bytes per rank: its share of 90 % of its node's free memory
+  index_t limit = 0;  ///< --memory, bytes, including the program; 0: no limit
+  /// Memory a rank holds independently of the problem, bytes: the program and its libraries (MPI,
+  /// HDF5, CUDA) resident now, plus their later growth; the maximum over the ranks.
+  /// TESSERA_PROGRAM_MEMORY (bytes) overrides it.
   index_t program = 0;
 
   Allowance() = default;
@@ -32,10 +32,10 @@ struct Allowance {
   [[nodiscard]] bool holds(const Held& held) const {
     return held.own <= free && (limit == 0 || program + held.resident() <= limit);
   }
-  /// The bytes that any rank may plan to hold beside the program: what --memory leaves it, and its
-  /// share of what the node has free. Of the program so much is counted that runs of the same
-  /// command agree, which go on with each other's files. Throws AgreedError(memory) where --memory
-  /// leaves nothing. Local: every rank has the same.
+  /// Returns the bytes that any rank may plan to hold beyond the program: the minimum of what
+  /// --memory leaves and of `free`. Rounds the program's size up so that runs of the same command,
+  /// which resume each other's files, agree. Throws AgreedError(memory) if --memory leaves nothing.
+  /// Local: the same on every rank.
   [[nodiscard]] index_t beside_program() const;
 };
 
@@ -68,7 +68,7 @@ index_t require_memory(const mpi::Communicator& comm, const Values& point, const
 void require_planned_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
                             const std::function<index_t(index_t ranks)>& most_on);
 
-/// "183 MiB, 27 MiB of them the program itself", of planned bytes beside the program.
+/// Returns "183 MiB, 27 MiB of them the program itself" for bytes planned beyond the program.
 [[nodiscard]] std::string held_text(index_t bytes, index_t program);
 /// Returns ", 27 MiB of them the program itself"; "" for 0.
 [[nodiscard]] std::string of_program_text(index_t program);

@@ -125,7 +125,7 @@ void name_misspelt_variables(const Program& program, const std::optional<Command
   }
 }
 
-/// What words, environment and files tell this process to do, or what is wrong with them.
+/// Request of this process from words, environment and files, or its error.
 struct Invocation {
   std::vector<Fact> told;
   std::optional<Error> error;
@@ -165,7 +165,7 @@ void understand_command(const Command& command, const Arguments& arguments, char
   if (task.runs == Runs::on_all) task.body = task.prepare(none);
 }
 
-/// What the words of the command line begin with.
+/// Leading words of the command line.
 struct CommandLine {
   CommandLine(int argc, char** argv)
       : first(argc > 1 ? argv[1] : "--help"),
@@ -226,7 +226,7 @@ void tell_time(const Invocation& task, int code) {
     fmt::print("time: {}\n", mpi::account_text(mpi::account().seconds()));
 }
 
-/// By this process and nobody else, which is an MPI rank already or becomes one where it must.
+/// Runs the task on this process alone, which is an MPI rank already or becomes one if necessary.
 int do_alone(const Invocation& task, int argc, char** argv, bool is_rank) {
   try {
     if (task.error) throw Error(*task.error);
@@ -248,8 +248,7 @@ int do_alone(const Invocation& task, int argc, char** argv, bool is_rank) {
   }
 }
 
-/// What is wrong on any rank ends all of them with one message, and so does what they were told
-/// differently.
+/// Ends all ranks with one message if any has an error or their requests differ. Collective.
 Neighbours agree(const mpi::Communicator& comm, const Invocation& task) {
   const mpi::Watchdog watchdog(task.stall_limit);
   const RollCall all(comm, task.error ? task.error->code() : ExitCode::ok, task.told);

@@ -19,7 +19,7 @@ GENERATED = {
     ("stencil", *FIELD): (6, 5),
     ("sort", "--n", 1000): (5, 2),
 }
-# The same of inputs: their names and types are told to all, and reading them may fail.
+# Upper bounds with inputs, whose names and types are broadcast and whose reading may fail.
 FROM_FILES = {
     ("transpose", "--in", "in.h5:/A"): (8, 5),
     ("stencil", "--in", "in.h5:/A", "--steps", 2): (8, 5),
@@ -67,7 +67,7 @@ class Collectives(tessera.Case):
                 self.assert_few(words, messages, made)
 
     def test_inputs_are_told_of_all_together(self):
-        """Three take no more messages than one."""
+        """Three inputs need no more messages than one."""
         self.write_inputs()
         two = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B")[0])
         three = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B", "--c", "in.h5:/C",

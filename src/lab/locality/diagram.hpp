@@ -24,9 +24,9 @@ struct Stay {
   index_t from, to;  ///< fetched at `from`, evicted at `to` (the end if it stays)
 };
 
-/// Accesses of a cell of the density: so many steps of time by so many lines.
+/// Accesses of a cell of the density: Density::time_step times by line_step lines.
 struct DensityCell {
-  index_t time, line;  ///< of the cell's corner
+  index_t time, line;  ///< the cell's corner
   unsigned array;
   index_t touches, fetched;
 };

@@ -22,24 +22,24 @@ namespace {
 constexpr index_t lanes = 32;
 constexpr index_t nothing = -1;  // address of an inactive lane
 
-/// What the lanes of a warp load at one instruction: byte addresses in one array.
+/// Load instruction of a warp: the lanes' byte addresses in one array.
 struct WarpLoad {
   unsigned array = 0;
   std::array<index_t, lanes> at;
 };
 
-/// A kernel as its warps see it. Each `step` of a warp is one load.
+/// A kernel as a sequence of loads per warp, one per step.
 struct WarpProgram {
   std::vector<std::string> arrays;
   std::vector<index_t> bytes;  ///< of the arrays
   index_t blocks = 0, block = 0, steps = 0;
-  /// load(first thread of the warp, step): threads are numbered through all blocks.
+  /// Sets the load of (first thread of the warp, step); threads are numbered through all blocks.
   std::function<void(index_t, index_t, WarpLoad&)> load;
   std::string formula = {};
   double predicted = 0;
 };
 
-/// Cells by walk, a thread each; alternating loads of A and B along k.
+/// Cells in the order of `walk`, one per thread; alternating loads of A and B along k.
 WarpProgram matmul_by_cells(const Problem& p, matmul::Walk walk, index_t block) {
   const index_t cells = p.m * p.n, size = p.element_bytes;
   return {.arrays = {"a", "b"},
@@ -86,9 +86,9 @@ WarpProgram matmul_by_tiles(const Problem& p) {
                        static_cast<double>(p.k) / static_cast<double>(tile)};
 }
 
-/// The columns of an image that are `c` wide, each with its border, are fetched once (column-based
-/// iteration); the naive sweep is one column whose rows are fetched again for every row of the
-/// stencil unless they stay.
+/// Column-based iteration fetches each c-wide column of the image once, with its border. The naive
+/// sweep is a single column, whose rows are fetched again for every row of the stencil unless they
+/// stay resident.
 WarpProgram stencil_by_points(const Problem& p, stencil::Order walk, index_t block) {
   const stencil::Stencil s = stencil::named_stencil(p.stencil.empty() ? "box9x9" : p.stencil, 2);
   const index_t points = p.m * p.n, size = p.element_bytes;
@@ -110,7 +110,7 @@ WarpProgram stencil_by_points(const Problem& p, stencil::Order walk, index_t blo
           }};
 }
 
-/// F of the formulas for a sweep, in sectors of `line` elements.
+/// Sets the predicted fetches F of a sweep, in sectors of `line` elements.
 void predict_sweep(WarpProgram& program, const Problem& p, stencil::Order walk, double line) {
   const stencil::Stencil s = stencil::named_stencil(p.stencil.empty() ? "box9x9" : p.stencil, 2);
   const double across = 2 * static_cast<double>(s.radius[2]) + 1,
@@ -302,7 +302,11 @@ GpuReport simulate(const Gpu& gpu, const Problem& problem, index_t block) {
   Problem& p = report.problem;
   const bool columns = p.kernel == "cuda_column" || p.kernel == "cuda_zigzag";
   p.column_width = !columns ? 0 : p.column_width == 0 ? 32 : p.column_width;
-  p.tile = p.kernel != "cuda_tiled" ? 0 : p.tile <= 16 && p.tile > 0 ? 16 : 32;  // those it has
+  p.tile = p.kernel != "cuda_tiled"     ? 0
+           : p.tile <= 16 && p.tile > 0 ? 16
+                                        : 32;  // the tile sizes
+                                               // that the kernel
+                                               // has
   const WarpProgram program = program_of(
       p, block, static_cast<double>(gpu.sector_bytes) / static_cast<double>(p.element_bytes));
   report.block = program.block;

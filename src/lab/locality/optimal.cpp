@@ -23,7 +23,8 @@ index_t misses_of(std::span<const std::uint32_t> lines, std::span<const std::uin
     std::uint32_t next, line;
     bool operator<(const NextUse& other) const { return next < other.next; }
   };
-  std::vector<std::uint32_t> resident(std::size_t{largest} + 1, 0);  // next use + 1, 0: not there
+  std::vector<std::uint32_t> resident(std::size_t{largest} + 1, 0);  // next use + 1; 0: not
+                                                                     // resident
   std::vector<NextUse> heap;
   index_t room = size, misses = 0;
   const auto key = [](std::uint32_t use) { return use == never ? never : use + 1; };

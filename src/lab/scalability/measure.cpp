@@ -111,7 +111,7 @@ Speedup speedup_of(const Times& one, const Times& many) {
           std::max(one.waited, many.waited)};
 }
 
-/// Points that differ in their number of threads alone, the first of which is one.
+/// Points that differ in their number of threads only, the first one with one thread.
 struct ThreadSeries {
   std::vector<Values> points;
   [[nodiscard]] const Values& first() const { return points.front(); }
@@ -186,7 +186,7 @@ std::vector<SpeedupForecast> forecasts_of(const Values& point, const Program& pr
     processors.insert(count);
   for (const auto& [threads, unused] : times) processors.insert(threads);
   if (processors.size() > 1) processors.erase(1);
-  const bool oblivious = point.text("workload") == "forkjoin";  // the probes never ask for the team
+  const bool oblivious = point.text("workload") == "forkjoin";  // the probes ignore the team's size
   std::vector<SpeedupForecast> forecasts;
   for (const int p : processors) {
     SpeedupForecast f{

@@ -58,7 +58,8 @@ struct Speedup {
   double waited = NAN;  ///< share of the threads' time during which others used their cores
 };
 
-/// What a recording of the kernel as it forks for so many processors says, and what was measured.
+/// Work, span and bounds from a recording of the kernel as it forks for `processors` processors,
+/// and the measured speed-up.
 struct SpeedupForecast {
   int processors;
   machine::WorkSpan found;

@@ -263,7 +263,7 @@ TYPED_TEST(Multiply, EveryKernelPassesTheCheck) {
   }
 }
 
-/// Rows of what this rank holds, from several threads at once.
+/// Passes over this rank's part by several threads at once.
 class AtOnce : public MatrixStrips<double> {
  public:
   explicit AtOnce(const DistributedMatrix<double>& matrix) : matrix_(matrix) {}

@@ -61,7 +61,7 @@ void check(index_t n, std::size_t words, std::uint64_t mask, index_t at_once, in
   std::vector<index_t> from(static_cast<std::size_t>(runs.plan.runs), 0);
   std::vector<Row> sorted;
   auto borders = part_borders(runs.plan, runs.samples, words, equal);
-  borders.push_back({Row(words, ~std::uint64_t{0}), runs.plan.runs, 0});  // after all
+  borders.push_back({Row(words, ~std::uint64_t{0}), runs.plan.runs, 0});  // after all rows
   for (const PartBorder& border : borders) {
     std::vector<Row> part;
     for (index_t r = 0; r < runs.plan.runs; ++r) {

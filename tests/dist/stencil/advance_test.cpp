@@ -336,7 +336,7 @@ TEST(Samples, SeeAWrongHaloAndAWrongPoint) {
     fill(u);
     Samples<double> samples(comm, u, 2, 1);
     mpi::Phases phases;
-    if (spoil_halo) {  // two exchanges of one step, the first of them of another field
+    if (spoil_halo) {  // two exchanges of one step each, the first of another field
       DistributedField<double> other(scheme, plan.grid, comm.rank(), 1);
       fill(other);
       other.now()(0, 0) += 1;
