@@ -183,7 +183,7 @@ TEST(SortTheorems, RadixPassesOverTheDataThreeTimes) {
   EXPECT_NEAR(a.curve.misses(12000) / (3 * 200000.0 / 8), 1, 0.05);
   EXPECT_EQ(a.theorem->misses(12000), 3 * 200000.0 / 8);
   EXPECT_NEAR(a.curve.misses(32000) / (200000.0 / 8), 1.1,
-              0.05);  // the data minus the part that stays cached
+              0.05);  // the data once, plus what stays cached
 }
 
 TEST(SortTheorems, MissesAreToldByLevelOfTheRecursion) {

@@ -19,7 +19,7 @@ using tessera::sort::key_map;
 using tessera::sort::Order;
 using tessera::sort::part_of;
 
-/// Returns the available kernels, with a lowered threshold for dividing keys among ranks.
+/// Returns the available kernels, with a lowered threshold for dividing keys.
 template <class B>
 ResidentKernels<B> kernels() {
   const auto* const there = tessera::sort::resident_kernels(B{});

@@ -62,7 +62,7 @@ TEST(MakePlan, GivesBoxesBySpeedAndForecastsByIt) {
   EXPECT_EQ(make_plan(alike).grid.of(3).size()[1], 250);
   request.halo_steps = 1000;
   EXPECT_EQ(make_plan(request).halo_steps, 100) << "the thinnest box can give no more";
-  request.ranks = 3;  // a plan for more ranks than were measured
+  request.ranks = 3;  // a plan for other ranks than were measured
   EXPECT_EQ(make_plan(request).grid.of(0).size()[1], 334);
 }
 
