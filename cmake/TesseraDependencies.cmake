@@ -3,7 +3,8 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-# CMake 3.25.1 does not know that nvcc 13 has C++20 and would stop; the flag itself is in TesseraTargets.cmake.
+# CMake 3.25.1 does not know that nvcc 13 has C++20 and would stop; the flag itself is in
+# TesseraTargets.cmake.
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
@@ -19,8 +20,9 @@ find_package(tomlplusplus REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 
-# Any flavour of the HDF5 C library serves: files are created serially and raw data is written at its offset by
-# every rank (src/decisions/io.md). The parallel flavour is preferred where both are there.
+# Any flavour of the HDF5 C library serves: files are created serially and raw data is written at
+# its offset by every rank (src/decisions/io.md). The parallel flavour is preferred where both are
+# there.
 option(TESSERA_HDF5_PARALLEL "Prefer the parallel flavour of HDF5" ON)
 set(HDF5_PREFER_PARALLEL ${TESSERA_HDF5_PARALLEL})
 find_package(HDF5 REQUIRED COMPONENTS C HL)
@@ -38,4 +40,5 @@ if(TESSERA_CUDA)
     set(TESSERA_HAVE_CUDA ON)
   endif()
 endif()
-message(STATUS "Tessera: CUDA ${TESSERA_HAVE_CUDA}, HDF5 ${HDF5_VERSION} (parallel: ${HDF5_IS_PARALLEL})")
+message(STATUS
+  "Tessera: CUDA ${TESSERA_HAVE_CUDA}, HDF5 ${HDF5_VERSION} (parallel: ${HDF5_IS_PARALLEL})")

@@ -1,12 +1,15 @@
-# The target tessera_headers compiles headers alone (twice in a row: they must guard themselves): those that no source
-# includes first, for the others are compiled alone wherever the program is. Not part of the default build; a test builds it.
-file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.hpp
+# The target tessera_headers compiles headers alone (twice in a row: they must guard themselves):
+# those that no source includes first, for the others are compiled alone wherever the program is.
+# Not part of the default build; a test builds it.
+file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/*.hpp
      ${PROJECT_SOURCE_DIR}/apps/*.hpp)
 list(FILTER headers EXCLUDE REGEX "_avx(2|512)\\.hpp$")  # parts of sources for one instruction set
 if(NOT TESSERA_HAVE_CUDA)
   list(FILTER headers EXCLUDE REGEX "/cuda[^/]*\\.hpp$")
 endif()
-file(GLOB_RECURSE includers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp
+file(GLOB_RECURSE includers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/*.cpp
      ${PROJECT_SOURCE_DIR}/apps/*.cpp)
 if(NOT TESSERA_HAVE_CUDA)
   list(FILTER includers EXCLUDE REGEX "cuda[^/]*\\.cpp$")  # this build does not compile them
@@ -28,7 +31,8 @@ foreach(header IN LISTS headers)
   string(REGEX REPLACE "^(src|apps)/" "" include ${header})
   string(REGEX REPLACE "[/.]" "_" name ${header})
   set(source ${PROJECT_BINARY_DIR}/headers/${name}.cpp)
-  file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${include}\"\n#include \"${include}\"\n" @ONLY)
+  file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${include}\"\n#include \"${include}\"\n"
+    @ONLY)
   list(APPEND sources ${source})
 endforeach()
 add_library(tessera_headers OBJECT EXCLUDE_FROM_ALL ${sources})

@@ -1,5 +1,5 @@
-# cmake --install: the program, the libraries with their headers, and what lets others find them: find_package(Tessera)
-# gives tessera::tessera, pkg-config gives tessera.
+# cmake --install: the program, the libraries with their headers, and what lets others find them:
+# find_package(Tessera) gives tessera::tessera, pkg-config gives tessera.
 include(CMakePackageConfigHelpers)
 
 get_property(layers GLOBAL PROPERTY TESSERA_LAYERS)
@@ -9,8 +9,10 @@ target_link_libraries(tessera_library INTERFACE ${layers})
 add_library(tessera::tessera ALIAS tessera_library)
 
 install(TARGETS tessera tessera_examine RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS tessera_library ${layers} EXPORT TesseraTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera FILES_MATCHING PATTERN "*.hpp"
+install(TARGETS tessera_library ${layers} EXPORT TesseraTargets ARCHIVE DESTINATION
+  ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera FILES_MATCHING PATTERN
+  "*.hpp"
         PATTERN "lab" EXCLUDE)
 install(DIRECTORY apps/report configs DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
         FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
@@ -25,10 +27,13 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tessera)
 install(EXPORT TesseraTargets NAMESPACE tessera:: DESTINATION ${package})
 set(TESSERA_HDF5_INCLUDES ${HDF5_C_INCLUDE_DIRS})
 set(TESSERA_HDF5_LIBRARIES ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES})
-configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/TesseraConfig.cmake.in ${PROJECT_BINARY_DIR}/TesseraConfig.cmake
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/TesseraConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/TesseraConfig.cmake
                               INSTALL_DESTINATION ${package})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/TesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/TesseraConfig.cmake ${PROJECT_BINARY_DIR}/TesseraConfigVersion.cmake
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/TesseraConfigVersion.cmake COMPATIBILITY
+  SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/TesseraConfig.cmake
+  ${PROJECT_BINARY_DIR}/TesseraConfigVersion.cmake
         DESTINATION ${package})
 
 # A static library's needs by name or path: later ones serve the earlier ones.

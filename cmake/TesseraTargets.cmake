@@ -2,25 +2,31 @@
 
 add_library(tessera_flags INTERFACE)
 target_compile_options(tessera_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wswitch-enum -Werror -ffp-contract=off>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wswitch-enum -Werror
+  -ffp-contract=off>)
 # g++ 12 warns of overlapping copies inside std::string where there are none (GCC bug 105651).
 target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 # CMake 3.25.1 silently drops CMAKE_CUDA_STANDARD 20 with nvcc 13.
-target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --extended-lambda --diag-suppress=554 -Xcompiler=-Wall,-Wextra -Werror=all-warnings>)
+target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20
+  --extended-lambda --diag-suppress=554 -Xcompiler=-Wall,-Wextra -Werror=all-warnings>)
 if(TESSERA_COVERAGE)
-  target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--coverage -fprofile-update=atomic>)
+  target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--coverage
+    -fprofile-update=atomic>)
   target_link_options(tessera_flags INTERFACE --coverage)
 endif()
 
-# tessera_layer(<name> [SOURCES <file>...] [LINK <target>...] [USES <target>...]): the static library tessera_<name>.
-# USES: headers that its sources include and its own headers do not; who links the library needs them no more.
+# tessera_layer(<name> [SOURCES <file>...] [LINK <target>...] [USES <target>...]): the static
+# library tessera_<name>. USES: headers that its sources include and its own headers do not; who
+# links the library needs them no more.
 function(tessera_layer name)
   cmake_parse_arguments(LAYER "" "" "SOURCES;LINK;USES" ${ARGN})
   add_library(tessera_${name} STATIC ${LAYER_SOURCES})
   target_include_directories(tessera_${name} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tessera>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tessera>)
   target_compile_features(tessera_${name} INTERFACE $<INSTALL_INTERFACE:cxx_std_20>)
-  target_link_libraries(tessera_${name} PUBLIC ${LAYER_LINK} PRIVATE $<BUILD_INTERFACE:tessera_flags>)
+  target_link_libraries(tessera_${name} PUBLIC ${LAYER_LINK} PRIVATE
+    $<BUILD_INTERFACE:tessera_flags>)
   foreach(used IN LISTS LAYER_USES)
     target_link_libraries(tessera_${name} PRIVATE $<BUILD_INTERFACE:${used}>)
   endforeach()
@@ -28,12 +34,13 @@ function(tessera_layer name)
   set_property(GLOBAL APPEND PROPERTY TESSERA_LAYERS tessera_${name})
 endfunction()
 
-# tessera_isa_source(<target> <file>): compiles the file once for each instruction set, with TESSERA_ISA naming the
-# namespace (baseline, avx2, avx512) that it must put its functions in. Such a file must not instantiate inline
-# functions or templates of others: the linker keeps one copy of those, perhaps the one that needs AVX-512
-# (tests/isa_symbols.cmake checks it).
+# tessera_isa_source(<target> <file>): compiles the file once for each instruction set, with
+# TESSERA_ISA naming the namespace (baseline, avx2, avx512) that it must put its functions in. Such
+# a file must not instantiate inline functions or templates of others: the linker keeps one copy of
+# those, perhaps the one that needs AVX-512 (tests/isa_symbols.cmake checks it).
 set(TESSERA_ISA_FLAGS_avx2 -mavx2 -mfma -mbmi2 -mf16c)
-set(TESSERA_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mfma -mbmi2 -mf16c
+set(TESSERA_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mfma -mbmi2
+  -mf16c
                              -mprefer-vector-width=512)
 function(tessera_isa_source target file)
   set(sets baseline)
@@ -44,9 +51,12 @@ function(tessera_isa_source target file)
   cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE source)
   foreach(isa IN LISTS sets)
     set(wrapper ${CMAKE_CURRENT_BINARY_DIR}/${stem}_${isa}.cpp)
-    file(CONFIGURE OUTPUT ${wrapper} CONTENT "#define TESSERA_ISA ${isa}\n#include \"${source}\"\n" @ONLY)
-    set_source_files_properties(${wrapper} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS "${TESSERA_ISA_FLAGS_${isa}}")
+    file(CONFIGURE OUTPUT ${wrapper} CONTENT "#define TESSERA_ISA ${isa}\n#include \"${source}\"\n"
+      @ONLY)
+    set_source_files_properties(${wrapper} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS
+      "${TESSERA_ISA_FLAGS_${isa}}")
     target_sources(${target} PRIVATE ${wrapper})
   endforeach()
-  target_compile_definitions(${target} PRIVATE $<$<STREQUAL:${sets},baseline>:TESSERA_ONLY_BASELINE>)
+  target_compile_definitions(${target} PRIVATE
+    $<$<STREQUAL:${sets},baseline>:TESSERA_ONLY_BASELINE>)
 endfunction()

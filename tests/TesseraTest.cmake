@@ -6,7 +6,8 @@
 # program then links tessera_mpi's own main). Without RANKS the label is unit, else mpi.
 function(tessera_test path)
   cmake_parse_arguments(T "" "TIMEOUT" "RANKS;LINK;LABELS;SOURCES" ${ARGN})
-  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE folder)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests
+    OUTPUT_VARIABLE folder)
   string(REGEX REPLACE "[/.]+" "_" name "${folder}/${path}")
   string(REGEX REPLACE "^_" "" name "${name}")
   if(NOT T_TIMEOUT)
@@ -30,7 +31,8 @@ function(tessera_test path)
   foreach(ranks IN LISTS T_RANKS)
     add_test(NAME ${name}_${ranks} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
              ${MPIEXEC_PREFLAGS} $<TARGET_FILE:${name}> --gtest_brief=1 ${MPIEXEC_POSTFLAGS})
-    set_tests_properties(${name}_${ranks} PROPERTIES LABELS "mpi;${T_LABELS}" TIMEOUT ${T_TIMEOUT} PROCESSORS 2
+    set_tests_properties(${name}_${ranks} PROPERTIES LABELS "mpi;${T_LABELS}" TIMEOUT ${T_TIMEOUT}
+      PROCESSORS 2
                          ENVIRONMENT "${TESSERA_MPI_ENVIRONMENT};OMP_NUM_THREADS=2")
   endforeach()
 endfunction()
@@ -63,14 +65,19 @@ function(tessera_script name file)
   if(NOT T_PROCESSORS)
     set(T_PROCESSORS 2)
   endif()
-  set(environment "TESSERA_BIN=$<TARGET_FILE:tessera>;PYTHONDONTWRITEBYTECODE=1;${TESSERA_SANITIZER_ENVIRONMENT};${T_ENVIRONMENT}")
-  add_test(NAME ${name} COMMAND ${TESSERA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGUMENTS})
+  set(environment
+    "TESSERA_BIN=$<TARGET_FILE:tessera>;PYTHONDONTWRITEBYTECODE=1;${TESSERA_SANITIZER_ENVIRONMENT};${T_ENVIRONMENT}")
+  add_test(NAME ${name} COMMAND ${TESSERA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+    ${T_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT}
-                       PROCESSORS ${T_PROCESSORS} SKIP_RETURN_CODE 77 ENVIRONMENT "${environment};TESSERA_TEST_SEED=1")
+                       PROCESSORS ${T_PROCESSORS} SKIP_RETURN_CODE 77 ENVIRONMENT
+                       "${environment};TESSERA_TEST_SEED=1")
   if(T_SLOW)
-    add_test(NAME ${name}_all COMMAND ${TESSERA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGUMENTS})
+    add_test(NAME ${name}_all COMMAND ${TESSERA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+      ${T_ARGUMENTS})
     set_tests_properties(${name}_all PROPERTIES LABELS "${T_LABELS};slow" TIMEOUT ${T_SLOW}
-                         PROCESSORS ${T_PROCESSORS} SKIP_RETURN_CODE 77 ENVIRONMENT "${environment};TESSERA_TEST_SLOW=1")
+                         PROCESSORS ${T_PROCESSORS} SKIP_RETURN_CODE 77 ENVIRONMENT
+                         "${environment};TESSERA_TEST_SLOW=1")
   endif()
 endfunction()
 
@@ -78,11 +85,14 @@ endfunction()
 # themselves.
 function(tessera_find_python)
   foreach(candidate python3 /usr/bin/python3)
-    execute_process(COMMAND ${candidate} -c "import h5py, numpy" RESULT_VARIABLE missing OUTPUT_QUIET ERROR_QUIET)
+    execute_process(COMMAND ${candidate} -c "import h5py, numpy" RESULT_VARIABLE missing
+      OUTPUT_QUIET ERROR_QUIET)
     if(missing EQUAL 0)
-      set(TESSERA_PYTHON ${candidate} CACHE STRING "Python with h5py and numpy, for the tests of the program")
+      set(TESSERA_PYTHON ${candidate} CACHE STRING
+        "Python with h5py and numpy, for the tests of the program")
       return()
     endif()
   endforeach()
-  set(TESSERA_PYTHON python3 CACHE STRING "Python with h5py and numpy, for the tests of the program")
+  set(TESSERA_PYTHON python3 CACHE STRING
+    "Python with h5py and numpy, for the tests of the program")
 endfunction()

@@ -19,7 +19,8 @@ set(LAYERS base layout machine mpi kernels dist io run workloads lab)
 set(WORKLOADS matmul transpose stencil sort)
 set(MOST_LINES 400)
 # Headers of mpi/, dist/ and kernels/ that apps/ may include: tables of names.
-set(TABLES "\"kernels/[a-z]+/(variants|inputs|permute|misses|device_probes)\\.hpp\"|\"dist/[a-z]+/algorithms\\.hpp\"")
+set(TABLES
+  "\"kernels/[a-z]+/(variants|inputs|permute|misses|device_probes)\\.hpp\"|\"dist/[a-z]+/algorithms\\.hpp\"")
 
 set(failures "")
 function(fail where words)
@@ -53,30 +54,37 @@ function(check_line path layer number code)
   if(code MATCHES "^[ \t]*#[ \t]*include[ \t]*\"([a-z]+)/" AND layer)
     set(other ${CMAKE_MATCH_1})
     if(NOT other STREQUAL layer AND NOT other IN_LIST MAY_${layer})
-      fail("${path}:${number}" "${layer}/ may not include ${other}/ (it may include: ${MAY_${layer}})")
+      fail("${path}:${number}"
+        "${layer}/ may not include ${other}/ (it may include: ${MAY_${layer}})")
     endif()
   endif()
   check_workload_include()
   check_only_in("#[ \t]*pragma[ \t]+omp" "^src/(kernels/|machine/fork_join\\.hpp)"
                 "OpenMP belongs in kernels/ and machine/fork_join.hpp")
   check_only_in("(^|[^A-Za-z0-9_])MPI_[A-Z]|[<\"]mpi\\.h" "^src/mpi/" "MPI belongs in mpi/")
-  check_only_in("(^|[^A-Za-z0-9_])H5[A-Z]+[a-z][A-Za-z0-9_]*[ ]*\\(|[<\"]hdf5(_hl)?\\.h" "^src/io/" "HDF5 belongs in io/")
-  check_only_in("(^|[^A-Za-z0-9_:])cuda[A-Z][A-Za-z0-9]*[ ]*\\(|[<\"]cuda[a-z_]*\\.h[>\"]" "^src/machine/|\\.cuh?$"
+  check_only_in("(^|[^A-Za-z0-9_])H5[A-Z]+[a-z][A-Za-z0-9_]*[ ]*\\(|[<\"]hdf5(_hl)?\\.h" "^src/io/"
+    "HDF5 belongs in io/")
+  check_only_in("(^|[^A-Za-z0-9_:])cuda[A-Z][A-Za-z0-9]*[ ]*\\(|[<\"]cuda[a-z_]*\\.h[>\"]"
+    "^src/machine/|\\.cuh?$"
                 "CUDA belongs in machine/ and .cu files")
-  if(path MATCHES "^apps/" AND code MATCHES "\"(mpi|dist|kernels)/" AND NOT code MATCHES "${TABLES}")
-    fail("${path}:${number}" "apps/ holds commands: what includes mpi/, dist/ or kernels/ belongs in src/")
+  if(path MATCHES "^apps/" AND code MATCHES "\"(mpi|dist|kernels)/" AND NOT code MATCHES
+    "${TABLES}")
+    fail("${path}:${number}"
+      "apps/ holds commands: what includes mpi/, dist/ or kernels/ belongs in src/")
   endif()
   if(path MATCHES "^src/workloads/frame/")
     list(JOIN WORKLOADS "|" any)
     check_only_in("\"(${any})\"" "^$" "the frame knows no workload by name")
   endif()
   if(path MATCHES "^src/kernels/")
-    check_only_in("#[ \t]*include[ \t]*<(iostream|ostream|sstream|fstream)>" "^$" "kernels print nothing")
+    check_only_in("#[ \t]*include[ \t]*<(iostream|ostream|sstream|fstream)>" "^$"
+      "kernels print nothing")
   endif()
   set(failures "${failures}" PARENT_SCOPE)
 endfunction()
 
-file(GLOB_RECURSE sources RELATIVE ${ROOT} ${ROOT}/src/*.?pp ${ROOT}/src/*.cu ${ROOT}/src/*.cuh ${ROOT}/apps/*.?pp)
+file(GLOB_RECURSE sources RELATIVE ${ROOT} ${ROOT}/src/*.?pp ${ROOT}/src/*.cu ${ROOT}/src/*.cuh
+  ${ROOT}/apps/*.?pp)
 foreach(path IN LISTS sources)
   set(layer "")
   if(path MATCHES "^src/([a-z]+)/")

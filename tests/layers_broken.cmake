@@ -18,7 +18,8 @@ function(expect_failure path text reason)
   # The message is wrapped.
   string(REGEX REPLACE "[ \n]+" " " words "${words}")
   if(result EQUAL 0 OR NOT words MATCHES "${path}:[0-9]+: [^\n]*${reason}")
-    message(FATAL_ERROR "${path} with\n${text}\nshould fail with '${reason}' and the rules said\n${words}")
+    message(FATAL_ERROR
+      "${path} with\n${text}\nshould fail with '${reason}' and the rules said\n${words}")
   endif()
 endfunction()
 
@@ -30,9 +31,12 @@ function(expect_success path text)
 endfunction()
 
 expect_failure(src/base/a.cpp "#include \"io/h5.hpp\"\n" "base/ may not include io/")
-expect_failure(src/kernels/matmul/a.cpp "#include \"mpi/communicator.hpp\"\n" "kernels/ may not include mpi/")
-expect_failure(src/run/a.cpp "#include \"workloads/frame/workload.hpp\"\n" "run/ may not include workloads/")
-expect_failure(src/workloads/sort/a.cpp "#include \"lab/locality/stand_in.hpp\"\n" "workloads/ may not include lab/")
+expect_failure(src/kernels/matmul/a.cpp "#include \"mpi/communicator.hpp\"\n"
+  "kernels/ may not include mpi/")
+expect_failure(src/run/a.cpp "#include \"workloads/frame/workload.hpp\"\n"
+  "run/ may not include workloads/")
+expect_failure(src/workloads/sort/a.cpp "#include \"lab/locality/stand_in.hpp\"\n"
+  "workloads/ may not include lab/")
 expect_failure(src/odd/a.cpp "int x = 0;\n" "src/odd/ is no layer")
 expect_failure(src/dist/a.cpp "#pragma omp parallel\n" "OpenMP belongs in")
 expect_failure(src/io/a.cpp "void f() { MPI_Barrier(c); }\n" "MPI belongs in mpi/")
@@ -43,13 +47,16 @@ expect_failure(src/workloads/frame/a.cpp "#include \"workloads/sort/problem.hpp\
                "workloads/frame/ may not include workloads/sort/")
 expect_failure(src/workloads/sort/a.cpp "#include \"workloads/matmul/problem.hpp\"\n"
                "workloads/sort/ may not include workloads/matmul/")
-expect_failure(src/workloads/frame/a.cpp "bool f() { return name == \"sort\"; }\n" "the frame knows no workload")
+expect_failure(src/workloads/frame/a.cpp "bool f() { return name == \"sort\"; }\n"
+  "the frame knows no workload")
 expect_failure(apps/sort/a.cpp "#include \"mpi/agreement.hpp\"\n" "apps/ holds commands")
 expect_failure(apps/sort/a.cpp "#include \"dist/sort/sort.hpp\"\n" "apps/ holds commands")
 expect_failure(apps/sort/a.cpp "#include \"kernels/sort/radix.hpp\"\n" "apps/ holds commands")
 string(REPEAT "int x;\n" 401 long)
 string(REPLACE ";" "" long "${long}")
 expect_failure(apps/a.cpp "${long}" "401 lines")
-expect_success(src/workloads/sort/a.cpp "#include \"workloads/frame/workload.hpp\"\n#include \"run/session.hpp\"\n")
-expect_success(apps/sort/a.cpp "#include \"kernels/sort/variants.hpp\"\n#include \"workloads/sort/workload.hpp\"\n")
+expect_success(src/workloads/sort/a.cpp
+  "#include \"workloads/frame/workload.hpp\"\n#include \"run/session.hpp\"\n")
+expect_success(apps/sort/a.cpp
+  "#include \"kernels/sort/variants.hpp\"\n#include \"workloads/sort/workload.hpp\"\n")
 message("every rule fails where it is broken")

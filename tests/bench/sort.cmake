@@ -41,10 +41,12 @@ add_library(sort_peers STATIC ${sources} ${CMAKE_CURRENT_BINARY_DIR}/sort_peers.
 target_include_directories(sort_peers PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_options(sort_peers PRIVATE -O3 -march=native -mcx16 -w)
 target_link_libraries(sort_peers PRIVATE OpenMP::OpenMP_CXX Threads::Threads atomic
-  $<$<BOOL:${TESSERA_VQSORT}>:hwy_contrib> $<$<BOOL:${TESSERA_VQSORT}>:hwy> $<$<BOOL:${TBB_FOUND}>:TBB::tbb>)
+  $<$<BOOL:${TESSERA_VQSORT}>:hwy_contrib> $<$<BOOL:${TESSERA_VQSORT}>:hwy>
+  $<$<BOOL:${TBB_FOUND}>:TBB::tbb>)
 add_executable(bench_sort sort.cpp)
 target_include_directories(bench_sort PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(bench_sort PRIVATE tessera_flags tessera_dist sort_peers CLI11::CLI11 fmt::fmt MPI::MPI_CXX)
+target_link_libraries(bench_sort PRIVATE tessera_flags tessera_dist sort_peers CLI11::CLI11 fmt::fmt
+  MPI::MPI_CXX)
 
 # Distributed peers: psort and HykSort of CombBLAS (Debian: libcombblas-dev).
 find_path(TESSERA_COMBBLAS psort/psort.h)
@@ -58,7 +60,8 @@ if(TESSERA_COMBBLAS AND TESSERA_USORT)
   target_link_libraries(sort_peers_mpi PRIVATE MPI::MPI_CXX OpenMP::OpenMP_CXX ${TESSERA_USORT})
   add_executable(bench_sort_mpi sort_mpi.cpp)
   target_include_directories(bench_sort_mpi PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(bench_sort_mpi PRIVATE tessera_flags tessera_dist sort_peers_mpi fmt::fmt MPI::MPI_CXX)
+  target_link_libraries(bench_sort_mpi PRIVATE tessera_flags tessera_dist sort_peers_mpi fmt::fmt
+    MPI::MPI_CXX)
   add_dependencies(bench_sort bench_sort_mpi)
 else()
   message(STATUS "bench_sort_mpi needs psort and HykSort: apt-get install libcombblas-dev")

@@ -26,8 +26,10 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 
 run(${prefix}/bin/tessera --version)
 run(${prefix}/bin/tessera list)
-foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.toml include/tessera/tessera.hpp
-        share/doc/tessera/README.md share/doc/tessera/apps/manual/index.md share/doc/tessera/apps/manual/matmul_variants.png
+foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.toml
+  include/tessera/tessera.hpp
+        share/doc/tessera/README.md share/doc/tessera/apps/manual/index.md
+        share/doc/tessera/apps/manual/matmul_variants.png
         share/doc/tessera/src/README.md share/doc/tessera/src/decisions/io.md)
   if(NOT EXISTS ${prefix}/${file})
     message(FATAL_ERROR "${file} was not installed")
@@ -42,19 +44,22 @@ endif()
 find_program(NM nm REQUIRED)
 file(GLOB archives ${prefix}/${LIBDIR}/libtessera_*.a)
 foreach(archive IN LISTS archives)
-  execute_process(COMMAND ${NM} --defined-only ${archive} OUTPUT_VARIABLE symbols ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${NM} --defined-only ${archive} OUTPUT_VARIABLE symbols ERROR_QUIET
+    COMMAND_ERROR_IS_FATAL ANY)
   if(symbols MATCHES "[^ \n]*N7tessera(8locality|11scalability|13memory_probes)[^\n]*")
     message(FATAL_ERROR "${archive} has ${CMAKE_MATCH_0}")
   endif()
 endforeach()
 
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CXX}
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix}
+  -DCMAKE_CXX_COMPILER=${CXX}
     -DCMAKE_CXX_FLAGS=${FLAGS})
 run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 run_outside(${SCRATCH}/build/outside)
 
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
-execute_process(COMMAND pkg-config --cflags --libs tessera OUTPUT_VARIABLE words OUTPUT_STRIP_TRAILING_WHITESPACE
+execute_process(COMMAND pkg-config --cflags --libs tessera OUTPUT_VARIABLE words
+  OUTPUT_STRIP_TRAILING_WHITESPACE
                 COMMAND_ERROR_IS_FATAL ANY)
 separate_arguments(words UNIX_COMMAND "${words}")
 separate_arguments(FLAGS UNIX_COMMAND "${FLAGS}")
