@@ -1,3 +1,5 @@
+// Blocks of a matrix in private or shared memory, and its random values.
+
 #include "dist/matrix.hpp"
 
 #include "base/error.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// A matrix whose blocks lie on the ranks.
+// A matrix distributed in blocks over the ranks.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,16 +14,17 @@
 
 namespace tessera::dist {
 
-/// Memory that all ranks of a node see, for several matrices: one window, where each of its own
-/// would take as many messages again.
+/// Memory that all ranks of a node share, for several matrices: one window, since a window per
+/// matrix would multiply the messages of its allocation.
 class SharedRoom {
  public:
-  /// Collective over node, which must share memory. Throws as mpi::SharedMemory.
+  /// Allocates `bytes` bytes. Precondition: the ranks of node share memory. Throws as
+  /// mpi::SharedMemory. Collective over node.
   SharedRoom(const mpi::Communicator& node, index_t bytes);
 
-  /// What matrices of these bytes take there together.
+  /// Returns the bytes that matrices of these sizes need together.
   [[nodiscard]] static index_t bytes_for(std::initializer_list<index_t> matrices);
-  /// The next bytes of it, from a page border on; in the same order on every rank.
+  /// Returns the next bytes, page-aligned; call it in the same order on every rank.
   [[nodiscard]] std::byte* take(index_t bytes);
   void sync() const { memory_.sync(); }
   [[nodiscard]] int ranks() const { return ranks_; }
@@ -39,15 +40,15 @@ template <class T>
 class DistributedMatrix {
  public:
   DistributedMatrix() = default;
-  /// Takes memory, uninitialised. The layout must be a home: disjoint boxes that cover the matrix,
-  /// one a rank of comm; else throws Error(usage).
+  /// Allocates uninitialised memory. The layout must be a home: disjoint boxes that cover the
+  /// matrix, one per rank of comm; otherwise throws Error(usage).
   DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout);
-  /// The same as one matrix in memory that all ranks of `node` see; they must be those of comm, and
-  /// the boxes whole rows in the order of ranks. Collective. Throws Error(usage) for other layouts
-  /// or nodes, and Error(memory) where the system has not the room.
+  /// As above, as one matrix in memory that all ranks of `node` share; they must be those of comm,
+  /// and the boxes whole rows in the order of ranks. Throws Error(usage) for other layouts or
+  /// nodes, and Error(memory) if the system has insufficient memory. Collective.
   DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
                     const mpi::Communicator& node);
-  /// The same in a room that others use as well. Local.
+  /// As above, in a window that several matrices use. Local.
   DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
                     std::shared_ptr<SharedRoom> room);
 
@@ -63,14 +64,14 @@ class DistributedMatrix {
   }
 
   [[nodiscard]] bool shared() const { return room_ != nullptr; }
-  /// All of the matrix; shared() only. Others' blocks are theirs until a barrier between two
-  /// sync().
+  /// Returns the whole matrix; shared() only. Other ranks' blocks may be accessed after a barrier
+  /// between two calls of sync() only.
   [[nodiscard]] MatrixView<T> whole() { return matrix_view(whole_, rows(), cols()); }
   [[nodiscard]] MatrixView<const T> whole() const {
     return matrix_view<const T>(whole_, rows(), cols());
   }
-  /// What this rank wrote before is seen by whoever hears from it after, and the other way round.
-  /// Local.
+  /// Makes this rank's earlier writes visible to ranks that it synchronises with afterwards, and
+  /// theirs to it. Local.
   void sync() const {
     if (shared()) room_->sync();
   }
@@ -84,14 +85,14 @@ class DistributedMatrix {
   T* data_ = nullptr;  ///< of this rank's box
 };
 
-/// box = its part of a matrix of `cols` columns: uniform values in [-1, 1) from the seed and the
-/// global index.
+/// Fills box, a part of a matrix of `cols` columns, with uniform values in [-1, 1) from the seed
+/// and the global index.
 template <class T>
 void fill_random(MatrixView<T> view, const layout::Box& box, index_t cols, std::uint64_t seed,
                  std::uint64_t stream);
 
-/// Uniform values in [-1, 1) from the seed and the global index: the same matrix on any number of
-/// ranks.
+/// Fills the matrix with uniform values in [-1, 1) from the seed and the global index: the same on
+/// any number of ranks.
 template <class T>
 void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t stream);
 

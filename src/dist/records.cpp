@@ -1,3 +1,5 @@
+// Blocks of records in private memory or in a window of the node.
+
 #include "dist/records.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +21,7 @@ layout::MatrixLayout home(layout::MatrixLayout layout, index_t bytes,
   return layout;
 }
 
-/// Of the blocks of these ranks, of records of so many bytes.
+/// Returns the bytes of the blocks of these ranks, for records of `bytes` bytes.
 std::vector<index_t> block_bytes(const layout::MatrixLayout& layout,
                                  const std::vector<index_t>& ranks, index_t bytes) {
   std::vector<index_t> all;

@@ -1,5 +1,5 @@
 #pragma once
-// A matrix of opaque records whose blocks lie on the ranks.
+// A matrix of opaque records distributed in blocks over the ranks.
 
 #include <optional>
 
@@ -18,11 +18,11 @@ using tessera::transpose::Records;
 class DistributedRecords {
  public:
   DistributedRecords() = default;
-  /// Uninitialised, in this rank's own memory. The layout must be a home: disjoint boxes that cover
-  /// the matrix, one a rank of comm; records have 1 to 64 bytes. Throws Error(usage) for others, as
-  /// all here.
+  /// Allocates uninitialised private memory. The layout must be a home: disjoint boxes that cover
+  /// the matrix, one per rank of comm; records have 1 to 64 bytes. Throws Error(usage) otherwise,
+  /// as all functions here.
   DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout, index_t bytes);
-  /// The same in memory that the ranks of `node` (a part of comm that shares memory) see in common.
+  /// As above, in memory that the ranks of `node` (a part of comm that shares memory) share.
   /// Collective over comm.
   DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout, index_t bytes,
                      const mpi::Communicator& node);
@@ -36,15 +36,15 @@ class DistributedRecords {
   [[nodiscard]] ConstRecords view() const { return view_of(data_, box_); }
 
   [[nodiscard]] bool shared() const { return window_.there(); }
-  /// Whether this rank can touch the block of a rank of comm: its own, or one in shared memory.
+  /// Returns whether this rank can access the block of a rank of comm: its own, or one in shared
+  /// memory.
   [[nodiscard]] bool reaches(index_t rank) const { return node_rank_of(rank).has_value(); }
-  [[nodiscard]] Records block_of(index_t rank);  ///< reaches(rank) only
-  /// What the ranks of the node wrote is there for all of them. Collective over the node; nothing
-  /// unless shared().
+  [[nodiscard]] Records block_of(index_t rank);  ///< Precondition: reaches(rank)
+  /// Makes the writes of the node's ranks visible to all of them. No-op unless shared(). Collective
+  /// over the node.
   void fence() const;
 
-  /// The same memory under another layout with boxes of the same size: what a transpose in place
-  /// leaves.
+  /// Replaces the layout by one with boxes of the same size, as after a transpose in place.
   void rename(layout::MatrixLayout layout);
 
  private:

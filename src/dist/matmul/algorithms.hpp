@@ -1,5 +1,5 @@
 #pragma once
-// What the algorithms share; private to this folder.
+// Declarations shared by the distributed algorithms; private to this folder.
 
 #include <vector>
 
@@ -9,8 +9,8 @@
 
 namespace tessera::dist::matmul {
 
-/// An operand's box on this rank: the home block itself where that is what is needed, or where it
-/// lies in shared memory, else a copy fetched from the homes.
+/// An operand's box on this rank: a view of the home block if the layouts agree, of shared memory
+/// if the ranks share it, otherwise of a copy fetched from the homes.
 template <class T>
 struct Fetched {
   machine::Buffer<T> copy;
@@ -32,8 +32,8 @@ template <class T>
   return result;
 }
 
-/// The slice [begin, begin + size) along k of a stored operand, whose columns run along k when op
-/// is turned as k_is_cols_when is (none for a, transpose for b).
+/// Returns the slice [begin, begin + size) along k of a stored operand. k_is_cols_when is the op
+/// for which k runs along its columns: none for a, transpose for b.
 template <class T>
 [[nodiscard]] MatrixView<const T> along_k(MatrixView<const T> operand, Op op, Op k_is_cols_when,
                                           index_t begin, index_t size) {
@@ -41,9 +41,9 @@ template <class T>
                                             : operand.rows_range(begin, size);
 }
 
-/// Runs the method's kernel on one piece of this rank. With cache_oblivious `fixed_order()` runs
-/// instead, on a team of the method's threads; the others take no team (one thread, threads of
-/// their own, or the device, whose phases are added).
+/// Runs the method's kernel on one piece of this rank. For cache_oblivious runs `fixed_order()`
+/// instead, on a team of the method's threads; the other kernels take no team (one thread, threads
+/// that they start, or the device, whose phases are added).
 template <class T, class FixedOrder>
 void compute(const tessera::matmul::Gemm<T>& gemm, const Method& method, mpi::Phases& phases,
              const FixedOrder& fixed_order) {
@@ -57,7 +57,7 @@ void compute(const tessera::matmul::Gemm<T>& gemm, const Method& method, mpi::Ph
   mpi::add_device_phases(phases);
 }
 
-/// The slices that a plan is followed in: one where nothing has to travel.
+/// Returns the slices of k in which to execute a plan: one if no operand is sent.
 [[nodiscard]] inline Slices slices_of(const Method& method, const Plan& plan, bool shared) {
   return slices_of_k(plan, shared || plan.cuboids.size() == 1 ? 1 : method.slices);
 }
@@ -66,19 +66,20 @@ void compute(const tessera::matmul::Gemm<T>& gemm, const Method& method, mpi::Ph
 template <class T>
 struct NodeValue {
   Subtree node;
-  machine::Buffer<T> storage;  ///< empty where the value grows in c's home itself
+  machine::Buffer<T> storage;  ///< empty if the value is accumulated in c's home
   MatrixView<T> view;
 };
 
-/// c = the sum, along the tree, of what the ranks of the plan computed: `mine` are this rank's
-/// nodes over its box of c_layout(plan). Collective.
+/// Computes c as the sum, along the summation tree, of the values that the ranks of the plan
+/// computed; `mine` are this rank's nodes over its box of c_layout(plan). Collective.
 template <class T>
 void combine_nodes(const mpi::Communicator& comm, const Plan& plan,
                    const std::vector<NodeValue<T>>& mine, DistributedMatrix<T>& c,
                    mpi::Phases& phases);
 
-/// The values of this rank's nodes, the first of which grows in `first`, its operands fetched slice
-/// by slice: the next travels while this one is multiplied. Collective.
+/// Returns the values of this rank's nodes, the first accumulated in `first`. Fetches the operands
+/// in slices of k with double buffering: the next slice is received while the current one is
+/// multiplied. Collective.
 template <class T>
 std::vector<NodeValue<T>> compute_in_slices(const mpi::Communicator& comm,
                                             const Product<T>& product, const Method& method,

@@ -1,3 +1,6 @@
+// Reduction of C along a split k: sums partial blocks at their home in the fixed order of the
+// summation tree. One message per node and home; every partial element is sent at most once.
+
 #include <algorithm>
 #include <optional>
 
@@ -29,8 +32,8 @@ MatrixView<T> part(MatrixView<T> view, const Box& whole, const Box& box) {
                     box.rows.size(), box.cols.size());
 }
 
-/// The distinct ends of the pieces' boxes in one dimension: between neighbours the set of pieces
-/// does not change.
+/// Returns the distinct ends of the pieces' boxes in one dimension: between consecutive ends the
+/// set of pieces is constant.
 template <class T, class Side>
 std::vector<index_t> cuts(const std::vector<PartialBlock<T>>& pieces, Range whole,
                           const Side& side) {
@@ -44,8 +47,8 @@ std::vector<index_t> cuts(const std::vector<PartialBlock<T>>& pieces, Range whol
   return at;
 }
 
-/// One region of c, all of it in the same pieces: their sum along the tree grows in c, and the
-/// right half of a node, where it is no piece itself, in a matrix of its own.
+/// One region of c that all its pieces cover entirely. Accumulates their sum along the tree in c,
+/// and the right half of a node, unless it is a piece, in a temporary matrix.
 template <class T>
 class Region {
  public:
@@ -80,7 +83,7 @@ class Region {
   Box box_;
 };
 
-/// The pieces that reach this rank's home box, in the order of ranks and nodes.
+/// Returns the pieces that intersect this rank's home box, in the order of ranks and nodes.
 template <class T>
 std::vector<PartialBlock<T>> receive_pieces(const mpi::Communicator& comm, const Plan& plan,
                                             const Box& home, const std::vector<NodeValue<T>>& mine,
@@ -149,7 +152,7 @@ void combine_nodes(const mpi::Communicator& comm, const Plan& plan,
       const bool made = std::any_of(
           pieces.begin(), pieces.end(),
           [&](const PartialBlock<T>& piece) { return intersect(piece.box, region) == region; });
-      if (!made) continue;  // in another round
+      if (!made) continue;  // by another round
       Region<T>(pieces, region).sum(whole(plan.shape.leaves), part(c.view(), home, region));
     }
   }

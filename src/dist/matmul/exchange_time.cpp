@@ -1,3 +1,6 @@
+// Time model of a product's messages: redistributions, SUMMA's pipelined broadcasts and the
+// reduction of C. Arithmetic only.
+
 #include <algorithm>
 
 #include "dist/matmul/forecast_parts.hpp"
@@ -8,7 +11,7 @@ namespace {
 using layout::BlockMap;
 using layout::MatrixLayout;
 
-/// One redistribution.
+/// Returns the seconds of one redistribution.
 double move_seconds(const MatrixLayout& home, const MatrixLayout& need, index_t element,
                     const mpi::Network& network) {
   if (home == need) return 0;
@@ -29,7 +32,8 @@ double move_seconds(const MatrixLayout& home, const MatrixLayout& need, index_t 
   return at_once(network, loads);
 }
 
-/// The parts of c, each node of the summation tree by itself, to their homes.
+/// Returns the seconds of sending the parts of c, each node of the summation tree separately, to
+/// their homes.
 double combine_seconds(const ForecastRequest& q, const Plan& plan, const MatrixLayout& home,
                        const mpi::Network& network) {
   const MatrixLayout c = c_layout(plan);
@@ -79,8 +83,8 @@ ExchangeTime recursive_time(const ForecastRequest& q, const Method& method,
   return all;
 }
 
-/// One operand's panels along the lines of the grid. A chain of ranks is filled once, and again by
-/// as much as its beginning moves on with the owners of k.
+/// Cost model of one operand's panel broadcasts along the lines of the grid. The pipeline of a line
+/// fills once, and again for each rank by which the root advances along k.
 class PanelLines {
  public:
   PanelLines(const BlockMap& owners, index_t bytes_a_k, mpi::Line line)
@@ -89,8 +93,8 @@ class PanelLines {
         line_(line),
         spared_(static_cast<std::size_t>(line.ranks)) {}
 
-  /// Seconds of a rank in the next panel: the lines begin one after the other, as the ranks of the
-  /// lines across have theirs.
+  /// Returns the seconds of a rank in the next panel. The lines start staggered, after the ranks of
+  /// the crossing lines have their panels.
   double go(layout::Range k, const PanelLines& across, const mpi::Network& network) {
     if (line_.ranks <= 1) return 0;
     const auto bytes = static_cast<double>(bytes_a_k_ * k.size());
@@ -105,14 +109,14 @@ class PanelLines {
     return filled(bytes, network);
   }
 
-  /// By how much the last rank of a line is behind the first.
+  /// Returns by how many seconds the last rank of a line is behind the first.
   [[nodiscard]] double filling() const {
     return static_cast<double>(line_.ranks - 2 + last_ - std::max<index_t>(first_, 0)) *
            step_filling_;
   }
 
-  /// What the links that all lines share between two neighbours take for all panels, but those that
-  /// begin behind them.
+  /// Returns the seconds of all panels on the busiest link between two neighbours, which all lines
+  /// share; panels that begin just behind a link do not cross it.
   [[nodiscard]] double busiest() const {
     return all_ - *std::min_element(spared_.begin(), spared_.end());
   }
@@ -128,10 +132,11 @@ class PanelLines {
   mpi::Line line_;
   index_t first_ = -1, last_ = 0;
   double step_filling_ = 0, all_ = 0;
-  std::vector<double> spared_;  // by the rank that a panel begins on
+  std::vector<double> spared_;  // by the rank that owns the panel
 };
 
-/// The panels of a along the rows of the grid and of b along its columns, in turn.
+/// Returns the seconds of the panels of a along the rows of the grid and of b along its columns,
+/// alternating.
 double panel_seconds(const std::vector<layout::Range>& panels, PanelLines rows, PanelLines columns,
                      const mpi::Network& network) {
   double seconds = 0;
@@ -182,10 +187,10 @@ index_t slices_that_pay(const ForecastRequest& request, const Method& method) {
 
 index_t slices_that_pay(const ForecastRequest& request, const Method& method,
                         const ProductPlan& planned) {
-  constexpr index_t slices = 8;  // an eighth of the messages comes before any arithmetic
+  constexpr index_t slices = 8;  // an eighth of the messages precedes any arithmetic
   constexpr index_t enough =
-      256 * 256;  // elements of C a thread: a slice is not split along k among them
-  constexpr double word_seconds = 8 / 5e9;  // core_flops_per_word's
+      256 * 256;  // elements of C a thread: enough that threads do not split a slice along k
+  constexpr double word_seconds = 8 / 5e9;  // the rate in core_flops_per_word
   if (method.algorithm != Algorithm::recursive || request.seen.all() || request.ranks == 1)
     return 1;
   const double threads = method.flops_per_word / core_flops_per_word;

@@ -1,3 +1,5 @@
+// Forecast of a product's memory and traffic by rank. Arithmetic only.
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,8 +14,8 @@ namespace {
 
 using layout::MatrixLayout;
 
-/// What one redistribution costs a rank: words in and out, messages; and the bytes of buffers for
-/// pieces that are not contiguous, while it lasts.
+/// Adds the cost of one redistribution to a rank's forecast: bytes in and out, messages. Returns
+/// the bytes of the buffers of non-contiguous pieces during it.
 index_t add_move(Forecast& f, const MatrixLayout& home, const MatrixLayout& need, index_t rank,
                  index_t element) {
   index_t packed = 0;
@@ -34,13 +36,13 @@ index_t add_move(Forecast& f, const MatrixLayout& home, const MatrixLayout& need
   return packed * element;
 }
 
-/// A rank's product, and from row to row of its operands where they are not turned.
+/// A rank's local product and the leading dimensions of its operands, before transposition.
 struct Local {
   index_t m, n, k, a_row, b_row;
 };
 
-/// What the kernel packs and sums beside its operands; those other than cache_oblivious work in
-/// place.
+/// Returns the bytes of the kernel's packing and summation buffers; kernels other than
+/// cache_oblivious work in place.
 index_t kernel_bytes(const ForecastRequest& q, const Method& method, const Local& at,
                      index_t leaf_count) {
   if (method.kernel != nullptr && method.kernel->name != "cache_oblivious") return 0;
@@ -60,16 +62,17 @@ index_t kernel_bytes(const ForecastRequest& q, const Method& method, const Local
   return q.element_bytes == 4 ? of(float{}) : of(double{});
 }
 
-/// Operands and result; and the C before it, which whoever repeats a product with beta keeps.
+/// Returns the bytes of operands and result, and of the saved initial C that a repeated product
+/// with beta needs.
 index_t home_bytes(const ForecastRequest& q, const Homes& homes, index_t rank) {
   return (homes.a.of(rank).area() + homes.b.of(rank).area() +
           (q.reads_c ? 2 : 1) * homes.c.of(rank).area()) *
          q.element_bytes;
 }
 
-/// What fetching its operands takes of a rank, a and then b: their room, and what the messages of
-/// each are packed in while it comes. Of slices there is room for two and for both packings
-/// throughout. What is at home is read there.
+/// Returns the peak bytes of fetching a and then b: their copies and the packing buffers of the
+/// messages in flight. With slices, both copies and both packing buffers persist. Operands at home
+/// are read in place.
 index_t fetching(Forecast& f, const ForecastRequest& q, const Plan& plan, const Homes& homes,
                  const Slices& slices, index_t rank) {
   struct Most {
@@ -89,8 +92,8 @@ index_t fetching(Forecast& f, const ForecastRequest& q, const Plan& plan, const 
   return a.room + std::max(a.packed, b.room + b.packed);
 }
 
-/// What the kernel works in for a plan's nodes, or for slices of leaves. Operands that others see
-/// lie in whole rows of the matrix.
+/// Returns the kernel's working memory for a plan's nodes, or for slices of leaves. Shared operands
+/// have the leading dimension of the whole matrix.
 index_t kernel_of(const ForecastRequest& q, const Method& method, const Plan& plan,
                   const Homes& homes, const Slices& slices, index_t rank) {
   const Cuboid& mine = plan.of(rank);
@@ -118,7 +121,7 @@ index_t kernel_of(const ForecastRequest& q, const Method& method, const Plan& pl
   return most;
 }
 
-/// Sums of leaves that wait, slice by slice, beside the first.
+/// Returns the maximal number of pending leaf sums, except the first, over all slices.
 index_t waiting_of(const Plan& plan, const Slices& slices, index_t rank) {
   const Cuboid& mine = plan.of(rank);
   std::vector<index_t> order;
@@ -132,15 +135,15 @@ index_t waiting_of(const Plan& plan, const Slices& slices, index_t rank) {
   return most_waiting(plan.shape.leaves, mine.leaves.begin, order) * mine.m.size() * mine.n.size();
 }
 
-/// Right halves of the summation tree that are summed beside c at a time, of so many values of
-/// every element.
+/// Returns the number of right halves of the summation tree that are summed outside c at once,
+/// given the number of values per element.
 index_t halves_beside(index_t values) {
   return values < 2
              ? 0
              : static_cast<index_t>(std::bit_width(static_cast<std::uint64_t>(values - 1))) - 1;
 }
 
-/// What a rank touches in shared memory of others' homes, over all rounds.
+/// Returns the bytes of other ranks' homes that a rank touches in shared memory, over all rounds.
 index_t seen_bytes(const ForecastRequest& q, const std::vector<Plan>& plans, const Homes& homes,
                    index_t rank) {
   const auto of = [&](const MatrixLayout& home, index_t around, const auto& need) {
@@ -167,9 +170,9 @@ index_t seen_bytes(const ForecastRequest& q, const std::vector<Plan>& plans, con
   return bytes;
 }
 
-/// One round, and the most that a rank works in on the way: fetching, multiplying, and adding up
-/// parts of C once the fetched operands are gone. What the kernel packs in stays from one product
-/// to the next.
+/// Forecasts one round; the working memory is the peak of fetching, multiplying, and summing parts
+/// of C after the fetched operands are freed. The kernel's packing buffers persist between
+/// products.
 Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& plan,
                     const Homes& homes, index_t rank) {
   const index_t element = q.element_bytes;
@@ -189,7 +192,7 @@ Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& 
     const auto count = static_cast<index_t>(nodes.size());
     const index_t one = c.of(rank).area() * element;
     values = std::max(count * one, waiting + (count > 0 ? one : 0));
-    index_t in = 0, out = 0, made = 0;  // made: of what lives here
+    index_t in = 0, out = 0, made = 0;  // made: computed elements of this rank's home
     const index_t own = intersect(homes.c.of(rank), c.of(rank)).area() * count;
     for (index_t peer = 0; peer < q.ranks; ++peer) {
       made += intersect(homes.c.of(rank), start.of(peer)).area();
@@ -302,11 +305,11 @@ ProductPlan plan_product(const ForecastRequest& request, const Method& method) {
 
 namespace {
 
-constexpr index_t worthwhile = 8;  // an eighth of what a rank has at home
+constexpr index_t worthwhile = 8;  // an eighth of a rank's home bytes
 
-/// Whether messages are much in any plan, without one: who has its share of the products, of ranks
-/// alike, needs at least so many elements of the three matrices (Loomis and Whitney 1949), and what
-/// is not at home there comes or goes.
+/// Returns whether messages are significant in every plan, without searching one: among equal ranks
+/// a rank with its share of the products needs at least 3 (mnk/P)^(2/3) elements of the three
+/// matrices (Loomis and Whitney 1949), and those not at home are sent or received.
 bool moves_much_anyhow(const ForecastRequest& q, const Method& method, const Homes& homes) {
   if (!method.weights.empty()) return false;
   index_t most_home = 0, most_bytes = 0;
@@ -317,7 +320,7 @@ bool moves_much_anyhow(const ForecastRequest& q, const Method& method, const Hom
   }
   const double side = std::cbrt(static_cast<double>(q.m) * static_cast<double>(q.n) *
                                 static_cast<double>(q.k) / static_cast<double>(q.ranks));
-  const double moved = (3 * side * side - static_cast<double>(most_home)) / 2;  // in or out
+  const double moved = (3 * side * side - static_cast<double>(most_home)) / 2;  // elements
   return moved * static_cast<double>(q.element_bytes) >
          static_cast<double>(most_bytes / worthwhile + 1);
 }

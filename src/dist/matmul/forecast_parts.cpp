@@ -1,3 +1,5 @@
+// Homes, plans and layouts from which the forecasts are computed.
+
 #include "dist/matmul/forecast_parts.hpp"
 
 #include <utility>
@@ -11,7 +13,8 @@ using layout::MatrixLayout;
 
 namespace {
 
-/// Those of a job that runs: another number of ranks is forecast as if all were alike.
+/// Returns the weights if they are for this number of ranks; another number of ranks is forecast as
+/// equal.
 std::vector<double> weights_of(const ForecastRequest& q, const Method& method) {
   const bool known = static_cast<index_t>(method.weights.size()) == q.ranks;
   return known ? method.weights : std::vector<double>{};

@@ -1,5 +1,5 @@
 #pragma once
-// What the forecasts of memory and of time share; private to this folder.
+// Declarations shared by the forecasts of memory and of time; private to this folder.
 
 #include <vector>
 
@@ -9,14 +9,14 @@ namespace tessera::dist::matmul {
 
 [[nodiscard]] Leaves leaves_of(const ForecastRequest& q);
 [[nodiscard]] bool grows_in_c(const Plan& plan, const Homes& homes);
-/// Homes, and the recursive plans of all rounds, by one search a round.
+/// Homes and the recursive plans of all rounds, from one search a round.
 struct HomesAndPlans {
   Homes homes;
   std::vector<Plan> plans;
 };
 [[nodiscard]] HomesAndPlans homes_and_plans(const ForecastRequest& q, const Method& method);
 
-/// Summa's homes of the operands.
+/// SUMMA's homes of the operands.
 struct GridLayouts {
   layout::ProcessGrid grid;
   layout::BlockMap m, n, k_of_a, k_of_b;

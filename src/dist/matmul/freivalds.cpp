@@ -1,3 +1,6 @@
+// Freivalds' check (Freivalds 1977) of C = alpha op(A) op(B) + beta C, with rounding bounds, in
+// strips.
+
 #include "dist/matmul/freivalds.hpp"
 
 #include <fmt/format.h>
@@ -15,12 +18,13 @@
 namespace tessera::dist::matmul {
 namespace {
 
-constexpr index_t strip_elements =
-    index_t{1} << 18;  // copied at a time where non-finite numbers must be masked
+constexpr index_t strip_elements = index_t{1}
+                                   << 18;  // elements copied at a time to mask non-finite numbers
 constexpr index_t bytes_per_thread = index_t{1}
-                                     << 20;  // 10 us in a cache: waking a thread takes as long
+                                     << 20;  // 10 us in a cache, as long as waking a thread takes
 
-/// Rows of numbers that hold a vector: a complex one's real and imaginary parts have one each.
+/// The number of rows of doubles per vector: a complex vector has one row of real and one of
+/// imaginary parts.
 template <class T>
 constexpr index_t lines = is_complex<T> ? 2 : 1;
 
@@ -44,14 +48,14 @@ bool is_finite(Complex<T> x) {
   return std::isfinite(x.re) && std::isfinite(x.im);
 }
 
-/// |re| + |im|: what a real and an imaginary part are multiplied by at most.
+/// Returns |re| + |im|, a bound of the factor of a real or an imaginary part.
 double size(double x) { return std::abs(x); }
 template <class T>
 double size(Complex<T> x) {
   return std::abs(static_cast<double>(x.re)) + std::abs(static_cast<double>(x.im));
 }
 
-/// factor * x in the same rows. A factor of 0 reads nothing: x may hold NaN.
+/// Returns factor * x in the same rows. A factor of 0 reads nothing, since x may hold NaN.
 template <class T>
 std::vector<double> times(T factor, const std::vector<double>& x) {
   std::vector<double> out(x.size());
@@ -71,7 +75,7 @@ std::vector<double> times(T factor, const std::vector<double>& x) {
   return out;
 }
 
-/// The same of bounds.
+/// Returns the bounds of factor * x, given the bounds of x.
 template <class T>
 std::vector<double> times_bound(T factor, const std::vector<double>& x) {
   if constexpr (is_complex<T>) {
@@ -97,8 +101,8 @@ std::vector<double> absolute(std::vector<double> x) {
   return x;
 }
 
-/// A block with some elements set to zero; keep(i, j, value) in global indices of the stored
-/// matrix.
+/// Copies a block and sets elements to zero for which keep(i, j, value) is false; i, j are global
+/// indices of the stored matrix.
 template <class T, class Keep>
 void copy_masked(MatrixView<const T> from, const layout::Box& box, MatrixView<T> to,
                  const Keep& keep) {
@@ -110,7 +114,7 @@ void copy_masked(MatrixView<const T> from, const layout::Box& box, MatrixView<T>
   }
 }
 
-/// add(box, strip) for strips of a part, copied with some elements set to zero.
+/// Calls add(box, strip) for masked copies of a part's strips.
 template <class T, class Keep, class Add>
 void each_masked(const layout::Box& box, MatrixView<const T> part, const Keep& keep,
                  const Add& add) {
@@ -185,7 +189,8 @@ void Freivalds<T>::take_start() {
   const auto finite = [](double value) { return std::isfinite(value); };
   if (seen_) {
     const Sides all = summed(*seen_);
-    if (std::all_of(all.value.begin(), all.value.end(), finite)) return;  // so are the operands
+    if (std::all_of(all.value.begin(), all.value.end(), finite))
+      return;  // so the operands are finite
   }
   const Mask mask = find_nonfinite();
   if (!mask.any) return;
@@ -194,9 +199,10 @@ void Freivalds<T>::take_start() {
       summed(through(*product_.old_c, Op::none, masked, absolute(masked), product_.m, &mask));
 }
 
-/// Numbers of both signs in [1, 2) by steps of 2^-16, 0 where the mask leaves a column out: one
-/// wrong element of a row always shows, several cancel with probability 2^-17 at most (what they
-/// leave may still be below the tolerance). Products with integers below 2^36 are exact.
+/// Returns numbers of both signs in [1, 2) in steps of 2^-16, and 0 in columns that the mask
+/// excludes. A single wrong element of a row always changes the sum; several cancel with
+/// probability 2^-17 at most (the remainder may still be below the tolerance). Products with
+/// integers below 2^36 are exact.
 template <class T>
 std::vector<double> Freivalds<T>::draw_vector(const Mask* mask) const {
   constexpr double step = 1.0 / (1 << 16);
@@ -225,7 +231,7 @@ typename Freivalds<T>::Sides Freivalds<T>::through(const MatrixStrips<T>& matrix
     return mask->rows[static_cast<std::size_t>(row)] == 0 &&
            mask->cols[static_cast<std::size_t>(col)] == 0;
   };
-  std::mutex turned;  // rows of a matrix that turns meet in the sums
+  std::mutex turned;  // strips of a transposed matrix update the same sums
   const auto add = [&](const layout::Box& part, MatrixView<const T> block) {
     const auto alone = turns(op) ? std::unique_lock(turned) : std::unique_lock<std::mutex>();
     const layout::Box logical = op == Op::none ? part : transposed(part);
@@ -255,7 +261,7 @@ typename Freivalds<T>::Sides Freivalds<T>::through(const MatrixStrips<T>& matrix
   return sides;
 }
 
-/// Of what the ranks have each, in one message.
+/// Sums values and bounds over the ranks in one message.
 template <class T>
 typename Freivalds<T>::Sides Freivalds<T>::summed(Sides mine) const {
   const auto values = static_cast<std::ptrdiff_t>(mine.value.size());
@@ -289,11 +295,11 @@ double Freivalds<T>::ratio(const Mask* mask) const {
   const Sides& before = mask != nullptr && mask->any ? masked_start_ : start_;
   const Sides got = summed(through(*product_.c, Op::none, x, {}, product_.m, mask));
   if (product_.beta != T{0} && before.value.size() < got.value.size())
-    return std::nan("");  // the operands were finite then
+    return std::nan("");  // the operands were finite before the product
   const Sides want = summed(
       mask == nullptr && seen_ ? *seen_ : operands_through(*product_.a, *product_.b, x, mask));
-  // alpha == 0 reads neither operand, beta == 0 not the old c: their NaN must not enter here
-  // either.
+  // alpha == 0 reads neither operand and beta == 0 does not read the old c: their NaN must not
+  // enter here either.
   const std::vector<double> product = times(product_.alpha, want.value),
                             product_bound = times_bound(product_.alpha, want.bound),
                             start = times(product_.beta, before.value),
@@ -309,7 +315,7 @@ double Freivalds<T>::ratio(const Mask* mask) const {
     const bool starts = product_.beta != T{0};
     const double bound = product_bound[i] + (starts ? start_bound[i] : 0);
     if (mask != nullptr && !(bound < may_overflow))
-      continue;  // the operands' part is finite: old c, or overflow
+      continue;  // the operands contribute finite values: old c, or overflow
     const double error = std::abs(got.value[i] - (product[i] + (starts ? start[i] : 0)));
     if (error == 0) continue;
     const double ratio = error / (unit * bound + underflow);

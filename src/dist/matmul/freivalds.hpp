@@ -1,5 +1,6 @@
 #pragma once
-// The check that costs three matrix-vector products instead of a matrix product (Freivalds 1977).
+// Freivalds' probabilistic check of a matrix product (Freivalds 1977): three matrix-vector
+// products, O(mk + kn + mn) operations, instead of another product.
 
 #include <cstdint>
 #include <functional>
@@ -10,18 +11,18 @@
 
 namespace tessera::dist::matmul {
 
-/// A matrix that passes by in parts, wherever it lies.
+/// A matrix that is streamed in parts, in memory or on disk.
 template <class T>
 class MatrixStrips {
  public:
   using Body = std::function<void(const layout::Box& box, MatrixView<const T> part)>;
   virtual ~MatrixStrips() = default;
-  /// Calls body for every part that is this rank's; the ranks' parts are the matrix, all of it
-  /// once. Several threads may call at once, for parts of different rows.
+  /// Calls body for each of this rank's parts; the parts of all ranks partition the matrix. Several
+  /// threads may call body at once, for parts of different rows.
   virtual void each(const Body& body) const = 0;
 };
 
-/// What this rank holds of a matrix.
+/// This rank's block of a distributed matrix.
 template <class T>
 class HeldPart : public MatrixStrips<T> {
  public:
@@ -34,8 +35,7 @@ class HeldPart : public MatrixStrips<T> {
   const DistributedMatrix<T>& matrix_;
 };
 
-/// c = alpha * op(a) op(b) + beta * old_c, the matrices as stored; old_c may be missing when beta
-/// == 0.
+/// c = alpha * op(a) op(b) + beta * old_c, the matrices as stored; old_c may be null if beta == 0.
 template <class T>
 struct PassingProduct {
   index_t m = 0, n = 0, k = 0;
@@ -48,45 +48,48 @@ struct PassingProduct {
   std::shared_ptr<const MatrixStrips<T>> old_c, c;
 };
 
-/// Take it before the product when beta != 0: it needs the old c.
+/// The check of one product. Precondition: constructed before the product if beta != 0, since it
+/// reads the old c.
 template <class T>
 class Freivalds {
  public:
-  /// Collective. Draws the vector x from the seed and, when beta != 0, multiplies the old c by it.
+  /// Draws the vector x from the seed and, if beta != 0, multiplies the old c by it. Collective.
   Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
             int threads);
   Freivalds(const mpi::Communicator& comm, PassingProduct<T> product, std::uint64_t seed,
             int threads);
-  /// The operands are multiplied by the vector here and not in ratio(), as they pass by in a and b:
-  /// while they are loaded, say, when a cache holds them anyhow. b passes first.
+  /// As above, but multiplies the operands by the vector here instead of in ratio(), as a and b
+  /// stream them, for example while they are loaded and in a cache. Streams b first. Collective.
   Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
             int threads, const MatrixStrips<T>& a, const MatrixStrips<T>& b);
 
-  /// Collective; the same on every rank: the largest |c x - (alpha op(a) (op(b) x) + beta c0 x)|
-  /// over u (|alpha| |op(a)| (|op(b)| |x|) + |beta| |c0| |x|), u the unit roundoff of T. A right
-  /// product stays below `tolerance` (at most 4.1 was seen, for positive data); a wrong element of
-  /// c shows if it is off by more than tolerance units of its row's bound. The denominator also has
-  /// what underflow explains. Where an operand holds NaN or infinity, its row or column of c must
-  /// be non-finite throughout, and the rest is checked as ever; else the ratio is NaN, which fails.
-  /// Only where numbers are not finite, a row is passed over when its old c is not, or when its
-  /// bound is near or beyond the largest number of T, for then c may overflow rightly. Complex
-  /// numbers are taken for the real matrices (re, -im; im, re).
+  /// Returns, on every rank the same, the largest |c x - (alpha op(a) (op(b) x) + beta c0 x)| over
+  /// u (|alpha| |op(a)| (|op(b)| |x|) + |beta| |c0| |x|), u the unit roundoff of T. A correct
+  /// product stays below `tolerance` (at most 4.1 was observed, for positive data); a wrong element
+  /// of c is detected if it is off by more than tolerance units of its row's bound. The denominator
+  /// includes the error of underflow.
+  ///
+  /// If an operand holds NaN or infinity, the corresponding row or column of c must be non-finite
+  /// throughout and the rest is checked as usual; otherwise the ratio is NaN, which fails. In that
+  /// case only, a row is skipped if its old c is not finite, or if its bound is near or beyond the
+  /// largest number of T, since c may then overflow correctly. Complex numbers are treated as the
+  /// real matrices (re, -im; im, re). Collective.
   [[nodiscard]] double ratio() const;
 
   static constexpr double tolerance = 16;
 
  private:
   struct Sides {
-    std::vector<double> value;  // (m); a complex vector in two rows
+    std::vector<double> value;  // (m); a complex vector has two rows
     std::vector<double> bound;
   };
   struct Mask {
     std::vector<double> rows,
-        cols;  // 1 where op(a) (by row) or op(b) (by column) holds a non-finite number
+        cols;  // 1 for rows of op(a) or columns of op(b) that hold a non-finite number
     bool any = false;
   };
   void take_start();
-  /// This rank's part of the sums. No abs_x: no bound is asked for.
+  /// Returns this rank's part of the sums. An empty abs_x requests no bound.
   [[nodiscard]] Sides through(const MatrixStrips<T>& matrix, Op op, const std::vector<double>& x,
                               const std::vector<double>& abs_x, index_t rows,
                               const Mask* mask) const;
@@ -102,10 +105,10 @@ class Freivalds {
   PassingProduct<T> product_;
   std::uint64_t seed_;
   int threads_;
-  Sides start_;         // the old c by the vector
-  Sides masked_start_;  // the same without the columns where op(b) is not finite
+  Sides start_;         // the old c times the vector
+  Sides masked_start_;  // the same without the columns in which op(b) is not finite
   std::optional<Sides>
-      seen_;  // this rank's part of op(a) (op(b) x), where the operands have passed by
+      seen_;  // this rank's part of op(a) (op(b) x), once the operands were streamed
 };
 
 }  // namespace tessera::dist::matmul

@@ -1,3 +1,5 @@
+// Homes by recursive bisection inside of the ranks' boxes, then balanced iteratively.
+
 #include "dist/matmul/homes.hpp"
 
 #include <algorithm>
@@ -12,8 +14,8 @@ using layout::Box;
 using layout::MatrixLayout;
 using layout::Range;
 
-/// A plane is cut in two, and so are the ranks, recursively: where the least of what ranks need
-/// ends up on the side of others.
+/// Recursive bisection of a matrix plane and of the ranks: minimises the needed elements that are
+/// cut off from their ranks.
 class Cutter {
  public:
   Cutter(const MatrixLayout& need, const std::vector<double>& sizes) : need_(need), sizes_(sizes) {}
@@ -25,7 +27,7 @@ class Cutter {
     }
     Halves best;
     consider(box, ranks, &Box::rows,
-             best);  // first: whole rows lie together in memory and in files
+             best);  // first: whole rows are contiguous in memory and in files
     consider(box, ranks, &Box::cols, best);
     const auto middle = best.ranks.begin() + best.of_first;
     cut(best.first, {best.ranks.begin(), middle}, home);
@@ -43,7 +45,8 @@ class Cutter {
 
   [[nodiscard]] const Box& need(index_t rank) const { return need_.of(rank); }
 
-  /// The ranks in the order of what they need; of many only such cuts that are nearly even.
+  /// Sorts the ranks by the midpoint of their need and tries the cuts; for many ranks only the
+  /// nearly even ones.
   void consider(const Box& box, std::vector<index_t> ranks, Side side, Halves& best) const {
     constexpr std::ptrdiff_t all = 40, around = 8;
     const auto middle = [&](index_t rank) {
@@ -65,7 +68,7 @@ class Cutter {
       size += size_of(of_first - 1, of_first);
       Box first = box, second = box;
       (first.*side).end = (second.*side).begin = place(box.*side, size / whole);
-      // Even cuts of ranks before others that keep as much.
+      // Prefers even cuts of the ranks among cuts that keep as many elements.
       double kept =
           -0.5 * std::abs(static_cast<double>(of_first) / static_cast<double>(count) - 0.5);
       for (std::ptrdiff_t i = 0; i < count; ++i) {
@@ -78,7 +81,7 @@ class Cutter {
     }
   }
 
-  /// Whole vectors where that makes little difference.
+  /// Returns the cut, rounded to whole vectors if the side is long.
   static index_t place(Range side, double share) {
     const index_t unit = side.size() >= 32 * cut_granule ? cut_granule : 1;
     const double units = share * static_cast<double>(side.size()) / static_cast<double>(unit);
@@ -89,8 +92,8 @@ class Cutter {
   const std::vector<double>& sizes_;
 };
 
-/// What a rank has at home of c, less than its share by so many elements, which it has of the
-/// operands.
+/// Iterative balance of the homes: moves elements of a rank's home from c to the operands, and
+/// between the operands.
 class Tilt {
  public:
   Tilt(const Plan& plan, Op op_a, Op op_b)
@@ -122,10 +125,10 @@ class Tilt {
     return {home_inside(a_, of_a), home_inside(b_, of_b), home_inside(c_, of_c)};
   }
 
-  /// Towards as much in as out on every rank; and of the operands towards the one whose home is
-  /// more of use to its rank.
+  /// Shifts towards equal elements in and out on every rank, and among the operands towards the one
+  /// whose home serves its rank more.
   void step(const Homes& homes, const std::vector<HomeTraffic>& all, double towards) {
-    constexpr double damping = 0.25;  // neighbours in the plane change as well
+    constexpr double damping = 0.25;  // changes of neighbours in the plane add up
     const auto of_use = [](const Box& home, const Box& need) {
       return home.empty() ? 1
                           : static_cast<double>(intersect(home, need).area()) /
@@ -144,7 +147,7 @@ class Tilt {
       of_a_[r] +=
           towards * (of_use(homes.a.boxes[r], a_.boxes[r]) - of_use(homes.b.boxes[r], b_.boxes[r]));
     }
-    // What all shift together shifts nothing, but would make homes uneven.
+    // A shift common to all ranks has no effect, but would make the homes uneven.
     const double all_shift =
         std::accumulate(of_a_.begin(), of_a_.end(), 0.0) / static_cast<double>(of_a_.size());
     for (double& shift : of_a_) shift -= all_shift;
@@ -160,8 +163,8 @@ class Tilt {
   const Plan& plan_;
   Op op_a_, op_b_;
   MatrixLayout a_, b_, c_;
-  std::vector<double> more_;  // of both operands
-  std::vector<double> of_a_;  // of its share of a more, of b less
+  std::vector<double> more_;  // elements of both operands
+  std::vector<double> of_a_;  // of its share: elements more of a, fewer of b
   double operands_ = 0, result_ = 0;
 };
 
@@ -202,11 +205,11 @@ std::vector<HomeTraffic> traffic(const Plan& plan, Op op_a, Op op_b, const Homes
 
 Homes homes_inside(const Plan& plan, Op op_a, Op op_b) {
   constexpr std::size_t most_evened = 256,
-                        many = 64;  // ranks: every pair is looked at in every step
+                        many = 64;  // ranks: every step visits every pair
   const bool few = plan.cuboids.size() <= many;
   const int steps = few ? 40 : 12;  // 9 ms at 61 ranks, 8 at 127
   const double towards =
-      few ? 0.4 : 0.2;  // .2 ends higher for 13 ranks, .4 goes to and fro for 127
+      few ? 0.4 : 0.2;  // .2 converges to more words for 13 ranks, .4 oscillates for 127
   Tilt tilt(plan, op_a, op_b);
   Homes best = tilt.homes();
   if (plan.cuboids.size() > most_evened) return best;

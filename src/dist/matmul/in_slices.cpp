@@ -1,3 +1,6 @@
+// The recursive product in slices of k with double buffering: receives the next slice during the
+// arithmetic of the current one. Memory: two slices of each operand that is sent.
+
 #include <algorithm>
 #include <optional>
 
@@ -13,13 +16,13 @@ using layout::MatrixLayout;
 using layout::Range;
 using tessera::matmul::Gemm;
 
-/// An operand of which a slice is here and the next under way; or all of it, where this is its home
-/// or all ranks see it.
+/// An operand with double buffering of its slices: one slice is present, the next in flight. A view
+/// of the whole operand if it is at home or in shared memory.
 template <class T>
 class SlicedOperand {
  public:
   using Need = MatrixLayout (*)(const Plan&, Op, const std::vector<Range>&);
-  /// need: a_layout or b_layout; k_is_cols_when: along_k's.
+  /// need is a_layout or b_layout; k_is_cols_when is that of along_k.
   SlicedOperand(const mpi::Communicator& comm, const DistributedMatrix<T>& matrix, const Plan& plan,
                 const Slices& slices, Need need, Op op, Op k_is_cols_when)
       : comm_(comm), matrix_(matrix), op_(op), k_is_cols_when_(k_is_cols_when) {
@@ -35,14 +38,14 @@ class SlicedOperand {
     next_ = machine::Buffer<T>(most);
   }
 
-  /// Starts on its way what finish() ends; the messages join the request.
+  /// Starts receiving a slice, to be completed by finish(); its messages join the request.
   void begin(std::size_t slice, mpi::Request& request) {
     if (needs_.empty() || matrix_.shared()) return;
     moving_.emplace(comm_, matrix_.layout(), matrix_.view(), needs_[slice], view(next_, slice),
                     scratch_);
     request.join(std::move(moving_->request()));
   }
-  /// The messages of this slice have come.
+  /// Returns the slice. Precondition: its messages are complete.
   MatrixView<const T> finish(std::size_t slice) {
     if (needs_.empty())
       return along_k(matrix_.view(), op_, k_is_cols_when_, k_[slice].begin - all_.begin,
@@ -68,12 +71,12 @@ class SlicedOperand {
   Op op_, k_is_cols_when_;
   Range all_;                        // of k
   std::vector<Range> k_;             // by slice
-  std::vector<MatrixLayout> needs_;  // by slice; none at home
+  std::vector<MatrixLayout> needs_;  // by slice; empty if at home
   machine::Buffer<T> here_, next_, scratch_;
   std::optional<mpi::Redistribution<T>> moving_;
 };
 
-/// The leaves of a rank, grown slice by slice.
+/// The leaves of a rank, accumulated slice by slice.
 template <class T>
 class Growth {
  public:
@@ -87,7 +90,7 @@ class Growth {
     sums_.start(first, mine.leaves.begin);
   }
 
-  /// a and b are those of k.
+  /// Adds the product of a and b, the slices of the range k.
   void add(MatrixView<const T> a, MatrixView<const T> b, Range k, mpi::Phases& phases) {
     if (k.empty()) return;
     for (index_t leaf = mine_.leaves.begin; leaf < mine_.leaves.end; ++leaf) {

@@ -1,5 +1,5 @@
 #pragma once
-// The summation tree walked leaf by leaf; private to this folder.
+// The summation tree in leaf order with a stack of partial sums; private to this folder.
 
 #include <algorithm>
 #include <numeric>
@@ -12,13 +12,13 @@
 
 namespace tessera::dist::matmul {
 
-/// The leaves of two nodes, one beside the other.
+/// Returns the union of two adjacent nodes.
 [[nodiscard]] constexpr tessera::matmul::Subtree both(tessera::matmul::Subtree a,
                                                       tessera::matmul::Subtree b) {
   return {std::min(a.first, b.first), a.count + b.count};
 }
 
-/// Whether the two are the halves of a node of the tree, in either order.
+/// Returns whether the two are the halves of a node of the tree, in either order.
 [[nodiscard]] inline bool neighbours(const tessera::matmul::Leaves& leaves,
                                      tessera::matmul::Subtree a, tessera::matmul::Subtree b) {
   const tessera::matmul::Subtree parent = both(a, b);
@@ -27,8 +27,8 @@ namespace tessera::dist::matmul {
   return path.size() == 1 && left(parent) == (a.first < b.first ? a : b);
 }
 
-/// Matrices beside the one of leaf `first` that wait for their neighbours at most, of leaves in
-/// this order.
+/// Returns the maximal number of pending matrices, except the one of leaf `first`, when leaves are
+/// added in this order.
 [[nodiscard]] inline index_t most_waiting(const tessera::matmul::Leaves& leaves, index_t first,
                                           const std::vector<index_t>& order) {
   std::vector<tessera::matmul::Subtree> nodes;
@@ -46,37 +46,38 @@ namespace tessera::dist::matmul {
   return most;
 }
 
-/// ... of all leaves one after the other.
+/// As above, for all leaves in ascending order.
 [[nodiscard]] inline index_t most_waiting(const tessera::matmul::Leaves& leaves) {
   std::vector<index_t> order(static_cast<std::size_t>(leaves.count()));
   std::iota(order.begin(), order.end(), index_t{0});
   return most_waiting(leaves, 0, order);
 }
 
-/// Sums of finished leaves waiting for their right neighbours: the binary counter that walks the
-/// summation tree with log2(leaves) matrices. They stay for the next c.
+/// Sums of finished leaves that wait for their right neighbours: a binary counter, which evaluates
+/// the summation tree with log2(leaves) matrices. The matrices are kept for the next c.
 template <class T>
 class LeafStack {
  public:
-  /// For matrices of at most so many elements.
+  /// Precondition: matrices have at most most_elements elements.
   LeafStack(const tessera::matmul::Leaves& leaves, index_t most_elements)
       : leaves_(leaves), most_elements_(most_elements) {}
 
-  /// From now on the sum is this one, of the leaves from `first` on, in any order.
+  /// Starts a new sum in c, of the leaves from `first` on, in any order.
   void start(MatrixView<T> c, index_t first = 0) {
     c_ = c;
     first_ = first;
     stack_.clear();
   }
 
-  /// Where leaf number `leaf` grows: c itself for leaf `first`, a matrix of its own for the others.
+  /// Returns the matrix in which to accumulate leaf number `leaf`: c for leaf `first`, a temporary
+  /// matrix for the others.
   MatrixView<T> begin(index_t leaf) {
     stack_.push_back({{leaf, 1}, leaf == first_ ? machine::Buffer<T>() : take()});
     return view(stack_.back());
   }
 
-  /// Adds every pair of neighbours that are the two halves of a node of the tree: the right to the
-  /// left.
+  /// Adds the right to the left of every pair of matrices that are the two halves of a node of the
+  /// tree.
   void end() {
     while (stack_.size() > 1 &&
            neighbours(leaves_, stack_[stack_.size() - 2].node, stack_.back().node)) {
@@ -90,8 +91,7 @@ class LeafStack {
     }
   }
 
-  /// What is left of these leaves: the nodes of the tree that they make, in order. The first has no
-  /// storage of its own. They are given away.
+  /// Returns and releases the remaining nodes of the tree, in order. The first has no storage.
   std::vector<NodeValue<T>> values() {
     std::sort(stack_.begin(), stack_.end(),
               [](const Entry& a, const Entry& b) { return a.node.first < b.node.first; });

@@ -1,3 +1,5 @@
+// Checks of a product and dispatch to its algorithm.
+
 #include "dist/matmul/multiply.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #pragma once
-// The distributed product.
+// The distributed product C = alpha op(A) op(B) + beta C: its algorithms, and forecasts of their
+// memory, traffic and time.
 
 #include <algorithm>
 #include <memory>
@@ -14,8 +15,8 @@
 
 namespace tessera::dist::matmul {
 
-/// c = alpha * op(a) op(b) + beta * c on all ranks of comm; beta == 0 never reads c. Layouts are
-/// any homes.
+/// c = alpha * op(a) op(b) + beta * c on all ranks of comm; beta == 0 never reads c. The layouts
+/// are any homes.
 template <class T>
 struct Product {
   T alpha = T{1};
@@ -31,15 +32,17 @@ struct Product {
   [[nodiscard]] index_t k() const { return op_a == Op::none ? a.cols() : a.rows(); }
 };
 
-/// Throws Error(usage) naming the argument unless the shapes agree, all three lie on the ranks of
-/// comm and c is neither a nor b. Local; multiply() and Freivalds do so first.
+/// Throws Error(usage) that names the argument unless the shapes agree, all three matrices are on
+/// the ranks of comm, and c is neither a nor b. multiply() and Freivalds call it first. Local.
 template <class T>
 void check(const mpi::Communicator& comm, const Product<T>& product);
 
-/// The ways to distribute a product, by name.
+/// Distributed algorithms, by name.
 enum class Algorithm {
-  recursive,  ///< the uneven recursive plan: operands gathered once, k split where that saves words
-  summa,      ///< panels of a and b broadcast along a grid of ranks (van de Geijn and Watts 1997)
+  recursive,  ///< recursive plan (after CARMA, Demmel et al. 2013): fetches operands once, splits k
+              ///< if that saves words
+  summa,      ///< SUMMA (van de Geijn and Watts 1997): broadcasts panels of a and b along a grid of
+              ///< ranks
 };
 struct AlgorithmInfo {
   std::string_view name;
@@ -48,43 +51,41 @@ struct AlgorithmInfo {
 };
 [[nodiscard]] const std::vector<AlgorithmInfo>& algorithms();
 
-/// How to compute it.
+/// Algorithm, kernel and parameters of a product.
 struct Method {
   Algorithm algorithm = Algorithm::recursive;
   const tessera::matmul::Variant* kernel = nullptr;  ///< nullptr: the best
   tessera::matmul::Tuning tuning = {};
   int threads = 1;
-  layout::ProcessGrid grid = {0, 0};  ///< summa's; rows == 0: the nearest to squares
-  index_t panel = 1024;               ///< summa's panel width along k, rounded to whole chunks
-  std::vector<double> weights =
-      {};  ///< recursive's: how fast each rank multiplies; empty: all alike
-  index_t rounds =
-      1;  ///< recursive's: boxes of c one after the other, for less memory; a power of two
+  layout::ProcessGrid grid = {0, 0};  ///< summa; rows == 0: the nearest to square
+  index_t panel = 1024;               ///< summa: panel width along k, rounded to whole chunks
+  std::vector<double> weights = {};   ///< recursive: relative speed of each rank; empty: equal
+  index_t rounds = 1;  ///< recursive: consecutive boxes of c, to save memory; a power of two
   index_t slices =
-      1;  ///< recursive's: parts of k, each fetched under the arithmetic of the one before
+      1;  ///< recursive: parts of k, each fetched during the arithmetic of the previous one
   double flops_per_word =
-      core_flops_per_word;  ///< recursive's, of the slowest rank; on all ranks the same
-  /// recursive's, of the product and its rounds, as plan_product() makes them; nullptr: searched
+      core_flops_per_word;  ///< recursive: of the slowest rank; the same on all ranks
+  /// recursive: the plans of the product and its rounds from plan_product(); nullptr: searched
   /// anew.
   std::shared_ptr<const std::vector<Plan>> plans = {};
 };
 
-/// Multiplies. Collective; throws Error(usage) naming the argument for what does not fit together.
-/// Adds to the phases "exchange" and "compute". With the kernel cache_oblivious the bits of c
-/// depend on the operands alone, not on ranks, threads, algorithm or grid.
+/// Multiplies. Throws Error(usage) that names the argument if arguments are inconsistent. Adds to
+/// the phases "exchange" and "compute". With the kernel cache_oblivious the bits of c depend on the
+/// operands only, not on ranks, threads, algorithm or grid. Collective.
 template <class T>
 void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
               mpi::Phases& phases);
 
-/// What one rank holds, moves and computes.
+/// Memory, traffic and arithmetic of one rank.
 struct Forecast {
   double flops = 0;
   index_t received_bytes = 0;
   index_t sent_bytes = 0;
   index_t messages = 0;    ///< received
-  index_t home_bytes = 0;  ///< the operands and the result where they live
-  index_t work_bytes = 0;  ///< beside them, at the peak
-  index_t seen_bytes = 0;  ///< resident of what others have at home in shared memory
+  index_t home_bytes = 0;  ///< operands and result at home
+  index_t work_bytes = 0;  ///< in addition, at the peak
+  index_t seen_bytes = 0;  ///< resident bytes of other ranks' homes in shared memory
   [[nodiscard]] index_t memory() const { return home_bytes + work_bytes; }
   [[nodiscard]] index_t resident() const { return memory() + seen_bytes; }
 };
@@ -93,41 +94,41 @@ struct ForecastRequest {
   index_t m = 0, n = 0, k = 0;
   Op op_a = Op::none, op_b = Op::none;
   index_t element_bytes = 8;
-  double flops_each = 2;  ///< of a multiplication and its addition: 8 of complex elements
+  double flops_each = 2;  ///< of a multiplication and its addition: 8 for complex elements
   bool reads_c = false;   ///< beta != 0
   index_t ranks = 1;
   Seen seen = {};       ///< for the recursive algorithm
-  bool inside = false;  ///< may live inside of what ranks need; in row blocks otherwise
+  bool inside = false;  ///< homes may be within the ranks' boxes; otherwise row blocks
 };
 
-/// Where operands and result are to live. Arithmetic only, as all of these.
+/// Returns the homes of operands and result. Arithmetic only, as all of these.
 [[nodiscard]] Homes homes_of(const ForecastRequest& request, const Method& method);
 
-/// The forecast for every rank when operands and result live in those homes.
+/// Returns the forecast of every rank for those homes.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method);
 
-/// A product with everything that is known of it before it is computed, found once.
+/// Homes, plans and forecasts of a product, computed once.
 struct ProductPlan {
   Homes homes;
-  std::vector<Plan> plans;          ///< recursive's, a round each
+  std::vector<Plan> plans;          ///< recursive: one per round
   std::vector<Forecast> forecasts;  ///< by rank
 };
-/// One search of a plan a round, none for summa.
+/// Plans a product with one search a round, none for summa.
 [[nodiscard]] ProductPlan plan_product(const ForecastRequest& request, const Method& method);
-/// The forecasts of the same homes and plans by a method of other slices.
+/// Returns the forecasts of the same homes and plans for a method with another number of slices.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method,
                                              const ProductPlan& planned);
 
-/// Which matrices ranks of one node should see: all where else much of what they need has to
-/// travel, or an operand of which a rank needs more from others than it has. Shared memory comes in
-/// small pages, so that what stays at home is better off in a rank's own.
+/// Returns the matrices that ranks of a node should share: all if much of the needed data would be
+/// sent otherwise, or an operand of which a rank needs more from others than it has. Shared memory
+/// has small pages, so that data used at home only is faster in a rank's private memory.
 [[nodiscard]] Seen what_to_share(const ForecastRequest& request, const Method& method);
 
-/// Seconds of messages, the slowest rank of every exchange counted.
+/// Seconds of messages, summed over the slowest rank of every exchange.
 struct ExchangeTime {
-  double alone = 0;              ///< while nobody computes
-  double beside_arithmetic = 0;  ///< of slices that come while the one before is multiplied
-  /// What they add to so many seconds of arithmetic.
+  double alone = 0;              ///< not overlapped with arithmetic
+  double beside_arithmetic = 0;  ///< of slices received during the product of the previous slice
+  /// Returns the seconds that messages add to `arithmetic` seconds.
   [[nodiscard]] double beside(double arithmetic) const {
     return alone + std::max(0.0, beside_arithmetic - arithmetic);
   }
@@ -138,8 +139,8 @@ struct ExchangeTime {
 [[nodiscard]] ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
                                          const mpi::Network& network, const ProductPlan& planned);
 
-/// Into how many slices to cut k: several where that makes messages and arithmetic together faster,
-/// unless C is so small that a rank's threads share k. Arithmetic only.
+/// Returns the number of slices of k that minimises messages and arithmetic together; 1 if C is so
+/// small that a rank's threads split k. Arithmetic only.
 [[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method);
 [[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method,
                                       const ProductPlan& planned);

@@ -1,3 +1,5 @@
+// The product on devices: stationary rows of C, panels of B with double buffering.
+
 #include "dist/matmul/on_devices.hpp"
 
 #include <algorithm>
@@ -23,7 +25,7 @@ index_t most_rows(const BlockMap& rows) {
   return most;
 }
 
-/// The columns of the stored operands.
+/// Returns the number of columns of the stored operand.
 template <class T>
 index_t cols_of_a(const typename DeviceProduct<T>::Formula& p) {
   return p.op_a == Op::none ? p.k : p.m;
@@ -43,7 +45,7 @@ MatrixView<T> matrix_at(std::byte* data, index_t rows, index_t cols) {
   return {reinterpret_cast<T*>(data), rows, cols, device_ld(cols, size_of<T>)};
 }
 
-/// Of a panel: whole tiles of kernels where they are long enough.
+/// Returns the rows of a panel: whole tiles of the kernels if it is long enough.
 index_t rows_of_panel(index_t bytes, index_t row_bytes) {
   constexpr index_t tile = 256;
   const index_t rows = std::max<index_t>(1, bytes / std::max<index_t>(1, row_bytes));
@@ -87,7 +89,7 @@ std::vector<DevicePanel> device_panels(const BlockMap& rows_of_b, index_t rank, 
 
 template <class T>
 index_t DeviceProduct<T>::device_bytes(const Formula& p, index_t rank, index_t ranks) {
-  constexpr index_t messages = index_t{512} << 20;  // on their way
+  constexpr index_t messages = index_t{512} << 20;  // in flight
   const BlockMap m(p.m, ranks);
   const index_t a_rows = BlockMap(p.op_a == Op::none ? p.m : p.k, ranks).size(rank);
   const BlockMap b_rows(p.op_b == Op::none ? p.k : p.n, ranks);
@@ -168,7 +170,7 @@ MatrixView<const T> DeviceProduct<T>::a_slice(const Range& k) const {
       .rows_range(k.begin, k.size());
 }
 
-/// Of a transposed A this rank needs columns of all blocks.
+/// Gathers, for a transposed A, this rank's columns of all blocks.
 template <class T>
 void DeviceProduct<T>::gather_a() {
   const auto gathered = [&](index_t owner) {
@@ -204,7 +206,8 @@ void DeviceProduct<T>::fetch(const DevicePanel& panel, PanelBuffer& place) {
   place.arrived.record(fetching_);
 }
 
-/// As messages: this rank's own panel of the same number goes as far the other way.
+/// Exchanges panels as messages: this rank's panel of the same number is sent the same distance in
+/// the opposite direction.
 template <class T>
 void DeviceProduct<T>::exchange_panel(std::size_t number, PanelBuffer& place) {
   const index_t ranks = m_.parts();
@@ -232,7 +235,7 @@ void DeviceProduct<T>::multiply(const Range& rows, const MatrixView<const T>& b,
           tuning_, computing_);
 }
 
-/// c = beta * c: neither operand may be read.
+/// Computes c = beta * c; neither operand may be read.
 template <class T>
 void DeviceProduct<T>::scale_only() {
   if (c().empty()) return;
@@ -281,7 +284,7 @@ void DeviceProduct<T>::run(mpi::Phases& phases) {
   const bool reads = formula_.alpha != T{0} && formula_.k > 0;
   {
     const mpi::PhaseScope scope(phases, "exchange");
-    exchange_.comm().barrier();  // the blocks of all are there
+    exchange_.comm().barrier();  // all blocks are complete
     if (reads && formula_.op_a == Op::transpose) gather_a();
   }
   if (reads)
@@ -294,7 +297,7 @@ void DeviceProduct<T>::run(mpi::Phases& phases) {
     computing_.wait();
   }
   const mpi::PhaseScope scope(phases, "exchange");
-  exchange_.comm().barrier();  // nobody reads them any more
+  exchange_.comm().barrier();  // all ranks have read them
 }
 
 template class DeviceProduct<float>;

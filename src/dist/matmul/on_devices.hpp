@@ -1,30 +1,31 @@
 #pragma once
-// The product of matrices that lie on the ranks' devices, and stay there: rows of C stay where they
-// are, and panels of B pass by while those before are multiplied.
+// The product of matrices in the memory of the ranks' devices: rows of C are stationary, and panels
+// of B are fetched from their owners in cyclic order with double buffering, each during the product
+// of the previous one. Every rank receives the other ranks' rows of B once.
 
 #include "dist/matmul/multiply.hpp"
 #include "mpi/device_exchange.hpp"
 
 namespace tessera::dist::matmul {
 
-/// Rows of the stored B that a rank multiplies with at once: those of its own block, or a panel of
-/// another's; perhaps none.
+/// Rows of the stored B that a rank multiplies with at once: its own block, or a panel of another
+/// rank's, perhaps empty.
 struct DevicePanel {
   index_t owner = 0;
-  layout::Range rows;  ///< of the stored B: a range of k, or of n where op_b transposes
+  layout::Range rows;  ///< of the stored B: a range of k, or of n if op_b transposes
   friend bool operator==(const DevicePanel&, const DevicePanel&) = default;
 };
 
-/// Panel `number` of an owner's block, of `most` rows but the last.
+/// Returns panel `number` of an owner's block; all but the last have `most` rows.
 [[nodiscard]] layout::Range device_panel(const layout::BlockMap& rows_of_b, index_t owner,
                                          index_t number, index_t most);
-/// What a rank multiplies with, in order: its own block, then those of the ranks after it in
-/// panels, equally many of each. In every place of the order ranks take from different owners.
+/// Returns a rank's panels in order: its own block, then the blocks of the ranks after it in
+/// equally many panels each. At every position of the order the ranks read from different owners.
 [[nodiscard]] std::vector<DevicePanel> device_panels(const layout::BlockMap& rows_of_b,
                                                      index_t rank, index_t most);
 
-/// c = alpha * op(a) op(b) + beta * c; a, b (as stored) and c in row blocks. Not the bits of other
-/// ways: sums are in the order of panels.
+/// c = alpha * op(a) op(b) + beta * c; a, b (as stored) and c in row blocks. Sums follow the order
+/// of panels, so the bits differ from those of the other algorithms.
 template <class T>
 class DeviceProduct {
  public:
@@ -33,24 +34,25 @@ class DeviceProduct {
     Op op_a = Op::none, op_b = Op::none;
     T alpha = T{1}, beta = T{0};
   };
-  /// Bytes of a panel of B; larger ones read and write C less often.
+  /// Bytes of a panel of B; larger panels read and write C less often.
   static constexpr index_t usual_panel = index_t{2} << 30;
 
-  /// Takes the memory, uninitialised. The kernel is the method's, or the best one for devices;
+  /// Allocates uninitialised memory. The kernel is the method's, or the best one for devices;
   /// panel_bytes 0: usual_panel. Collective.
   DeviceProduct(const mpi::DeviceExchange& exchange, const Formula& formula, const Method& method,
                 index_t panel_bytes = 0);
 
-  // This rank's blocks, from and into its host's memory. Others must not run while one puts.
+  // Copies this rank's blocks from and to host memory. Precondition of the puts: no rank runs
+  // concurrently.
   void put_a(const MatrixView<const T>& a);
   void put_b(const MatrixView<const T>& b);
   void put_c(const MatrixView<const T>& c);
   void get_c(const MatrixView<T>& c);
 
-  /// Collective. Adds to the phases "exchange" and "compute".
+  /// Multiplies. Adds to the phases "exchange" and "compute". Collective.
   void run(mpi::Phases& phases);
 
-  /// Bytes of a device's memory that a rank takes at most, whatever the way.
+  /// Returns the maximal bytes of device memory that a rank uses with any transport.
   [[nodiscard]] static index_t device_bytes(const Formula& formula, index_t rank, index_t ranks);
 
  private:
@@ -59,7 +61,7 @@ class DeviceProduct {
     machine::device::Event arrived, used;
   };
 
-  [[nodiscard]] MatrixView<T> a_of(index_t rank) const;  ///< as stored, likewise b_of
+  [[nodiscard]] MatrixView<T> a_of(index_t rank) const;  ///< as stored, as b_of
   [[nodiscard]] MatrixView<T> b_of(index_t rank) const;
   [[nodiscard]] MatrixView<T> c() const;
   [[nodiscard]] MatrixView<T> panel_in(const PanelBuffer& place, index_t rows) const;
@@ -67,7 +69,7 @@ class DeviceProduct {
   void gather_a();
   void fetch(const DevicePanel& panel, PanelBuffer& place);
   void exchange_panel(std::size_t number, PanelBuffer& place);
-  /// Adds what those rows of B give; beta: of what C holds there.
+  /// Adds the contribution of those rows of B; beta scales the existing C.
   void multiply(const layout::Range& rows, const MatrixView<const T>& b, T beta);
   void scale_only();
   void all_panels(mpi::Phases& phases);
@@ -82,7 +84,7 @@ class DeviceProduct {
   std::vector<DevicePanel> panels_;
   mpi::PeerMemory a_, b_;
   machine::device::Block c_,
-      gathered_a_;  ///< of a transposed A: the columns that are this rank's rows
+      gathered_a_;  ///< for a transposed A: the columns that are this rank's rows
   PanelBuffer places_[2];
   machine::device::Stream computing_, fetching_;
 };

@@ -1,3 +1,6 @@
+// The out-of-core product: search of tile shapes by estimated time, then the stream of tiles and
+// panels with double buffering.
+
 #include "dist/matmul/out_of_core.hpp"
 
 #include <algorithm>
@@ -16,12 +19,12 @@ namespace {
 using layout::Box;
 using layout::Range;
 
-// To weigh tiles against each other: what a core multiplies and a file system's cache delivers. A
-// faster device or a slower core asks for no larger tiles than these.
-constexpr double flop_rate = 5e10, read_rate = 1e9;  // of a thread and of a rank, a second
+// Rates that weigh tiles against each other: the arithmetic of a core and the throughput of a file
+// system's cache. A faster device or a slower core needs no larger tiles.
+constexpr double flop_rate = 5e10, read_rate = 1e9;  // of a thread and of a rank, per second
 constexpr double device_flop_rate = 2e13, bus_rate = 1e10;
-constexpr index_t longest_panel = 4096;              // along k; a device takes longer ones
-constexpr index_t packed_bytes = index_t{64} << 20;  // of an operand, that the kernels pack at most
+constexpr index_t longest_panel = 4096;              // along k; devices use longer ones
+constexpr index_t packed_bytes = index_t{64} << 20;  // maximum that the kernels pack of an operand
 constexpr index_t edge_unit = 48;                    // rows and columns of whole micro-tiles
 
 double real(index_t x) { return static_cast<double>(x); }
@@ -29,19 +32,19 @@ double real(index_t x) { return static_cast<double>(x); }
 constexpr index_t unit =
     tessera::matmul::chunk_length<double>;  // of panels' lengths, for all types
 
-/// Panels of k at most `width` wide, at least one, each in one leaf.
+/// Returns at least one panel of k, each at most `width` wide and within one leaf.
 std::vector<Range> panels_of(const Leaves& leaves, index_t width) {
   std::vector<Range> panels;
   for (index_t leaf = 0; leaf < leaves.count(); ++leaf) {
     for (index_t p = leaves.begin(leaf); p < leaves.begin(leaf + 1); p += width)
       panels.push_back({p, std::min(leaves.begin(leaf + 1), p + width)});
   }
-  if (panels.empty()) panels.push_back({0, 0});  // k == 0: c = beta * c still happens
+  if (panels.empty()) panels.push_back({0, 0});  // k == 0: c = beta * c is still computed
   return panels;
 }
 
-/// Two tiles of C, one that is made and one that is written, and those that wait to be added; two
-/// panels of either operand that is not mapped; what the kernels pack of them.
+/// Returns the bytes of a rank: two tiles of C (one computed, one written) and the pending sums;
+/// two panels of each operand that is not mapped (double buffering); the kernels' packing buffers.
 index_t rank_bytes(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
   const index_t element = s.shape.element_bytes;
   const auto packed = [&](index_t rows) {
@@ -52,8 +55,8 @@ index_t rank_bytes(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
          packed(s.n) + request.beside_bytes;
 }
 
-/// A whole number of the chunks in which the operand is stored, or of micro-tiles where that is too
-/// much.
+/// Returns a tile's edge: a multiple of the operand's chunk length, or of micro-tiles if that is
+/// less than half as long.
 index_t edge(index_t length, index_t parts, index_t chunk) {
   const index_t even = round_up(ceil_div(length, parts), edge_unit);
   const index_t whole = chunk > 1 ? round_up(ceil_div(length, parts), chunk) : even;
@@ -73,7 +76,7 @@ Chunks chunks_of(const OutOfCoreRequest& request) {
           std::max(of(request.a_chunk, a_turns), of(request.b_chunk, !b_turns))};
 }
 
-/// What multiplies takes, of all tiles.
+/// Returns the seconds of multiplying all tiles.
 double multiply_seconds(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
   const ForecastRequest& q = request.shape;
   const double flops = q.flops_each * real(q.m) * real(q.n) * real(q.k);
@@ -84,8 +87,8 @@ double multiply_seconds(const OutOfCoreRequest& request, const OutOfCorePlan& s)
   return flops / device_flop_rate + moved * real(q.element_bytes) / bus_rate;
 }
 
-/// What reading takes, of all ranks: from the disk every time; for a GPU, which waits for nothing
-/// else, ten times as fast where the file cache can hold what was read before.
+/// Returns the seconds of reading by all ranks: from the disk every time; for a GPU, which does not
+/// overlap it, rereads are ten times as fast if the file cache can hold the operands.
 double reading_seconds(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
   const ForecastRequest& q = request.shape;
   const index_t once = (q.m + q.n) * q.k * q.element_bytes;
@@ -94,7 +97,7 @@ double reading_seconds(const OutOfCoreRequest& request, const OutOfCorePlan& s) 
   return (real(once) + (request.on_device && stays ? 0.1 : 1.0) * again) / read_rate;
 }
 
-/// The stream of so many rows and columns of tiles.
+/// Returns the plan with this many rows and columns of tiles.
 OutOfCorePlan try_plan(const OutOfCoreRequest& request, index_t rows, index_t cols, index_t k) {
   const ForecastRequest& q = request.shape;
   const Chunks chunks = chunks_of(request);
@@ -107,10 +110,10 @@ OutOfCorePlan try_plan(const OutOfCoreRequest& request, index_t rows, index_t co
   s.read_bytes = (s.tiles_n() * q.m * q.k + s.tiles_m() * q.k * q.n + (q.reads_c ? q.m * q.n : 0)) *
                  q.element_bytes;
   const double share =
-      real(ceil_div(s.tiles(), q.ranks)) / real(s.tiles());  // of the rank with most
+      real(ceil_div(s.tiles(), q.ranks)) / real(s.tiles());  // of the rank with the most tiles
   const double all = multiply_seconds(request, s);
   const double reading = reading_seconds(request, s);
-  // The first panels are waited for; short ones take more calls, and a pass over C each.
+  // The first panels are not overlapped; short ones take more calls and a pass over C each.
   const double start = real((s.m + s.n) * k * q.element_bytes) / read_rate;
   s.seconds =
       share * (request.on_device ? all + reading : std::max(all, reading) + 0.1 * (all + reading)) +
@@ -119,7 +122,7 @@ OutOfCorePlan try_plan(const OutOfCoreRequest& request, index_t rows, index_t co
   return s;
 }
 
-/// Numbers of parts that a length may be cut in: all small ones, then in steps of a quarter.
+/// Returns the numbers of parts to try for a length: all small ones, then in steps of a quarter.
 std::vector<index_t> parts_of(index_t length) {
   std::vector<index_t> all;
   for (index_t p = 1; p == 1 || ceil_div(length, p) > edge_unit / 2;
@@ -128,7 +131,7 @@ std::vector<index_t> parts_of(index_t length) {
   return all;
 }
 
-/// The best of the streams that fit, and the least that any takes.
+/// The best plan within `bytes`, and the minimal bytes of any plan.
 struct Search {
   index_t bytes;
   std::optional<OutOfCorePlan> best = {};
@@ -163,7 +166,7 @@ Box OutOfCorePlan::tile(index_t number) const {
 OutOfCorePlan plan_out_of_core(const OutOfCoreRequest& request, index_t bytes) {
   Search search{bytes};
   search.try_all(request);
-  if (!search.best) {  // without regard to chunks, which are then read more than once
+  if (!search.best) {  // retries without chunk alignment, which rereads chunks
     OutOfCoreRequest free = request;
     free.a_chunk = free.b_chunk = {};
     search.try_all(free);
@@ -177,13 +180,13 @@ OutOfCorePlan plan_out_of_core(const OutOfCoreRequest& request, index_t bytes) {
 
 namespace {
 
-/// One step: a panel of either operand for a tile of C.
+/// One step: a panel of each operand for a tile of C.
 struct PanelStep {
   index_t tile;
   std::size_t panel;
 };
 
-/// A step's reads and writes, which end with this however that ends.
+/// A step's concurrent reads and writes; the destructor waits for them, also during an exception.
 template <class T>
 class Begun {
  public:
@@ -197,7 +200,7 @@ class Begun {
     try {
       files_.end();
     } catch (...) {
-      // The error that is on its way came first.
+      // The propagating error takes precedence.
     }
   }
   void end() {
@@ -250,7 +253,7 @@ class Streaming {
                              : T{0},
                  [&] {
                    if (p == 0 && tile > share_.begin)
-                     write(tile - 1);  // before its place is read into again
+                     write(tile - 1);  // before its buffer is reused
                    const PanelStep next = after({tile, p});
                    will_read(after(next));  // the device has a step's time for it
                    read(next);
@@ -299,7 +302,7 @@ class Streaming {
   void will_read(const PanelStep& step) {
     if (step.tile < share_.end) files_.will_read(a_box(step), b_box(step));
   }
-  /// What a step needs, unless there is none.
+  /// Reads the operands of a step; nothing after the last one.
   void read(const PanelStep& step) {
     if (step.tile >= share_.end) return;
     const Box a = a_box(step), b = b_box(step);
@@ -313,9 +316,9 @@ class Streaming {
 
   void write(index_t tile) { files_.write(stream_.tile(tile), c_of(tile)); }
 
-  /// The product of a step and beside(), which takes a thread of the team and then leaves it to the
-  /// product: one thread more than there are cores would have the others wait for the one whose
-  /// core it takes. Where the product has no team, the files have a thread of their own.
+  /// Multiplies a step and concurrently runs beside(), which occupies a thread of the team until it
+  /// is done: one thread more than there are cores would delay the thread whose core it takes. If
+  /// the product has no team, the files have a separate thread.
   template <class Beside>
   void multiply(const PanelStep& step, MatrixView<T> sum, T beta, const Beside& beside) {
     const tessera::matmul::Gemm<T> gemm{factors_.alpha,

@@ -1,3 +1,5 @@
+// Layouts, slices, rounds and panels of a plan; pure arithmetic.
+
 #include "dist/matmul/plan.hpp"
 
 #include <algorithm>
@@ -32,7 +34,7 @@ std::vector<Range> parts_of_k(const Plan& plan) {
   return parts;
 }
 
-/// The order in which a rank takes its leaves.
+/// The order in which a rank visits its leaves.
 struct SliceWalk {
   Leaves leaves;
   std::size_t rank;
@@ -55,7 +57,8 @@ struct SliceWalk {
     for (index_t part = 0; part < parts; ++part) slices.push_back({cut(part), cut(part + 1)});
   }
 
-  /// Ranks one, two, four, ... apart differ; so do four of them by two levels.
+  /// Returns whether to visit the right half first. Ranks 1, 2, 4, ... apart differ, and four such
+  /// ranks differ within two levels.
   [[nodiscard]] bool turned(int depth) const {
     constexpr std::array<std::size_t, 3> bits{~std::size_t{0}, 0xAAAAAAAA, 0xCCCCCCCC};
     return std::popcount(rank & bits[static_cast<std::size_t>(depth) % bits.size()]) % 2 != 0;
@@ -168,7 +171,7 @@ Plan choose_plan(Plan recursive, Op op_a, Op op_b, const Homes& homes, const Spe
 
 namespace {
 
-/// Halves of halves of a box, by its longer side.
+/// Bisects a box recursively along its longer side.
 void halve(const Box& box, index_t parts, std::vector<Box>& out) {
   if (parts <= 1) return out.push_back(box);
   Box first = box, second = box;
@@ -234,7 +237,7 @@ std::vector<Range> summa_panels(const layout::BlockMap& k_of_a, const layout::Bl
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   std::vector<Range> panels;
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i) panels.push_back({cuts[i], cuts[i + 1]});
-  if (panels.empty()) panels.push_back({0, 0});  // k == 0: c = beta * c still happens
+  if (panels.empty()) panels.push_back({0, 0});  // k == 0: c = beta * c is still computed
   return panels;
 }
 

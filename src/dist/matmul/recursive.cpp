@@ -1,3 +1,6 @@
+// The recursive product: executes the plan (after CARMA, Demmel et al. 2013) with one fetch of
+// operands per round, the local product, and the reduction of C if k is split.
+
 #include <optional>
 #include <vector>
 
@@ -11,7 +14,7 @@ namespace {
 
 using tessera::matmul::Gemm;
 
-/// Where in c this rank's values can grow at once; empty where they cannot.
+/// Returns the view of c in which this rank can accumulate immediately; empty if it cannot.
 template <class T>
 std::optional<MatrixView<T>> place_in_c(const Plan& plan, const Cuboid& mine,
                                         DistributedMatrix<T>& c) {
@@ -29,8 +32,8 @@ Seen seen_of(const Product<T>& product) {
   return {product.a.shared(), product.b.shared(), product.c.shared()};
 }
 
-/// Before: what the others wrote is there. After: they have read it. Nothing where no memory is
-/// shared.
+/// Synchronises shared memory: before the product the other ranks' writes are visible, after it
+/// they have read. No-op without shared memory.
 template <class T>
 void meet(const mpi::Communicator& comm, const Product<T>& product) {
   if (!seen_of(product).any()) return;
@@ -44,8 +47,8 @@ void meet(const mpi::Communicator& comm, const Product<T>& product) {
   sync();
 }
 
-/// The values of this rank's nodes, the first of which grows in `first`, its operands fetched
-/// before.
+/// Returns the values of this rank's nodes, the first accumulated in `first`; fetches all operands
+/// first.
 template <class T>
 std::vector<NodeValue<T>> compute_at_once(const mpi::Communicator& comm, const Product<T>& product,
                                           const Method& method, const Plan& plan,
@@ -80,7 +83,7 @@ std::vector<NodeValue<T>> compute_at_once(const mpi::Communicator& comm, const P
   return values;
 }
 
-/// One round.
+/// Executes one round.
 template <class T>
 void follow(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
             const Plan& plan, mpi::Phases& phases) {
@@ -129,7 +132,8 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
   meet_here();
   for (const Plan& plan : plans) {
     follow(comm, product, method, plan, phases);
-    if (plans.size() > 1) machine::give_back_released();  // the next round's parts have other sizes
+    if (plans.size() > 1)
+      machine::give_back_released();  // the next round's buffers have other sizes
   }
   meet_here();
 }

@@ -1,3 +1,6 @@
+// Search of the uneven recursive plan (after CARMA, Demmel et al. 2013) by branch and bound with
+// memoisation. Cost: some 10^4 look-ups at 127 ranks, microseconds to milliseconds.
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -12,19 +15,25 @@ namespace {
 
 using layout::Range;
 
-constexpr index_t few = 5;             // ranks of which every first group is tried
+constexpr index_t few = 5;             // ranks for which every first group is tried
 constexpr index_t most_searched = 32;  // ranks; beyond, groups are halves
 constexpr double as_even =
     0.02;  // of arithmetic beyond an even share: cuts of k are often as far off
 
-enum class Cut { none, m, n, k, k_evenly };  // k: where few nodes of the summation tree are apart
+enum class Cut {
+  none,
+  m,
+  n,
+  k,
+  k_evenly
+};  // k: at a leaf that separates few nodes of the summation tree
 
-/// Neighbouring ranks.
+/// A range of ranks.
 struct RankRange {
   index_t first = 0, ranks = 0;
 };
 
-/// What a group takes: the worst rank's words and arithmetic, and the words of all together, which
+/// The cost of a group: the worst rank's words and arithmetic, and the words of all ranks, which
 /// share the network.
 struct Cost {
   double worst = 0, words = 0;
@@ -42,7 +51,8 @@ struct Choice {
   Cost cost;
 };
 
-/// What is known already, by part and group: a search looks some 10^4 times at 127 ranks.
+/// Memoised choices by part and group, a hash table: a search looks up some 10^4 times at 127
+/// ranks.
 class Known {
  public:
   struct MemoKey {
@@ -73,7 +83,7 @@ class Known {
     bool full = false;
   };
 
-  /// Of the key, or where it would be.
+  /// Returns the slot of the key, or the slot to insert it.
   [[nodiscard]] std::size_t place(const MemoKey& key) const {
     std::uint64_t hash = (key.part ^ (key.group * 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15;
     hash ^= hash >> 32;
@@ -87,7 +97,7 @@ class Known {
   std::size_t count_ = 0;
 };
 
-/// A few values, in place.
+/// A vector of at most `most` values without allocation.
 template <class T, std::size_t most>
 class Few {
  public:
@@ -95,7 +105,7 @@ class Few {
   [[nodiscard]] auto begin() const { return values_.begin(); }
   [[nodiscard]] auto end() const { return values_.begin() + static_cast<std::ptrdiff_t>(size_); }
   [[nodiscard]] bool has(const T& value) const { return std::find(begin(), end(), value) != end(); }
-  /// In order, once.
+  /// Inserts a value in order, unless present.
   void insert(const T& value) {
     if (has(value)) return;
     std::size_t at = size_++;
@@ -108,11 +118,11 @@ class Few {
   std::size_t size_ = 0;
 };
 
-/// Searches the best way to cut a part of the product for a number of ranks, each distinct part
-/// once.
+/// Searches the cheapest cuts of a part of the product for a number of ranks; memoises each
+/// distinct part.
 class RecursivePlanner {
  public:
-  /// Of all ranks, by weight; the slowest one is what the price of arithmetic is about.
+  /// Normalises the weights to the slowest rank, to which the price of arithmetic refers.
   RecursivePlanner(const Shape& shape, const std::vector<double>& weights, const Prices& prices)
       : shape_(shape), weights_(weights), prices_(prices) {
     const auto [least, most] = std::minmax_element(weights.begin(), weights.end());
@@ -152,7 +162,7 @@ class RecursivePlanner {
     return sums_[static_cast<std::size_t>(group.first + group.ranks)] -
            sums_[static_cast<std::size_t>(group.first)];
   }
-  /// Counted from the group's first.
+  /// Returns the fastest rank, relative to the group's first.
   [[nodiscard]] index_t fastest(RankRange group) const {
     const auto begin = weights_.begin() + group.first;
     return std::max_element(begin, begin + group.ranks) - begin;
@@ -166,13 +176,14 @@ class RecursivePlanner {
     return static_cast<double>(part.m.size()) * static_cast<double>(part.n.size()) *
            static_cast<double>(length(part.leaves));
   }
-  /// Of so many products, at such a weight.
+  /// Returns the cost of `products` products at a weight.
   [[nodiscard]] double arithmetic(double products, double weight) const {
     return std::max(even_, 2 * products / (prices_.flops_per_word * weight));
   }
 
-  /// No plan that takes less than `enough` takes less than this: the worst rank has no less to do,
-  /// no rank has time for more products, and of all parts of a size cubes need the fewest words.
+  /// Returns a lower bound for plans that cost less than `enough`: the worst rank has at least an
+  /// even share, no rank has time for more products, and among parts of equal volume cubes need the
+  /// fewest words.
   [[nodiscard]] Cost least(const Cuboid& part, RankRange group, double enough) const {
     const double products = volume_of(part);
     const double most = std::min(products, enough * prices_.flops_per_word * most_weight_ / 2);
@@ -182,9 +193,9 @@ class RecursivePlanner {
     return {arithmetic(products, weight(group)) + words / weight(group), words};
   }
 
-  /// Of the whole part on the fastest rank. Of every matrix a rank has its share of the product at
-  /// home: what it needs beyond that is received, and every node of the summation tree is given
-  /// away.
+  /// Returns the cost of the whole part on the fastest rank. A rank has its share of the product at
+  /// home of every matrix: it receives the rest of its operands, and sends every node of the
+  /// summation tree.
   [[nodiscard]] Cost single_cost(const Cuboid& part, RankRange group) const {
     const auto share = [](index_t size, index_t all) {
       return static_cast<double>(size) / static_cast<double>(std::max<index_t>(all, 1));
@@ -200,8 +211,8 @@ class RecursivePlanner {
     return {words + arithmetic(m * n * k, speed), words};
   }
 
-  /// subtrees(whole(leaves), begin, end).size(): nodes begin at multiples of their size, a power of
-  /// two.
+  /// Returns subtrees(whole(leaves), begin, end).size(): nodes begin at multiples of their size, a
+  /// power of two.
   [[nodiscard]] index_t node_count(index_t begin, index_t end) const {
     const index_t all = shape_.leaves.count();
     index_t nodes = 0;
@@ -221,8 +232,9 @@ class RecursivePlanner {
     return first ? Range{range.begin, at} : Range{at, range.end};
   }
 
-  /// The leaf at which to cut k: of those within so much of the proportional place the one with the
-  /// fewest nodes of the summation tree on both sides, since every node travels as a C of its own.
+  /// Returns the leaf at which to cut k: among the leaves within the given fraction of the
+  /// proportional place the one with the fewest nodes of the summation tree on both sides, since
+  /// every node is sent as a separate C.
   [[nodiscard]] index_t leaf_cut(Range leaves, double w1, double w, double within) const {
     const double ideal =
         static_cast<double>(leaves.begin) + static_cast<double>(leaves.size()) * w1 / w;
@@ -257,7 +269,7 @@ class RecursivePlanner {
     return {first, second};
   }
 
-  /// Ranks of the first group so that both weigh as nearly the same as may be.
+  /// Returns the number of ranks in the first group for which both weights are most nearly equal.
   [[nodiscard]] index_t half(RankRange group) const {
     if (alike_) return group.ranks / 2;
     const double middle = sums_[static_cast<std::size_t>(group.first)] + weight(group) / 2;
@@ -271,9 +283,9 @@ class RecursivePlanner {
     return best;
   }
 
-  /// Of the first group, for a cut of a side: half of the ranks; of a few ranks any number; of more
-  /// also those for the first of several slabs of m or n, as thick as a cube for one rank is or a
-  /// little thicker.
+  /// Returns the sizes of the first group to try for a cut of a side: half of the ranks; all sizes
+  /// for few ranks; for more ranks also those of the first of several slabs of m or n, as thick as
+  /// a cube for one rank or slightly thicker.
   [[nodiscard]] Few<index_t, few> group_sizes(RankRange group, Cut cut, double side,
                                               double volume) const {
     Few<index_t, few> sizes;
@@ -295,9 +307,9 @@ class RecursivePlanner {
     return sizes;
   }
 
-  /// The dimensions that can be cut and are at least half as long as the longest of those, or
-  /// nearly as long for many ranks: a cuboid with a side beyond that is never part of a plan with
-  /// few words, and leaving such cuts out keeps the search short.
+  /// Returns the dimensions that can be cut and are at least half as long as the longest one, or
+  /// nearly as long for many ranks: a cuboid with a longer side is never part of a plan with few
+  /// words, and excluding such cuts keeps the search short.
   [[nodiscard]] Few<std::pair<Cut, double>, 4> promising_cuts(const Cuboid& part,
                                                               index_t ranks) const {
     const bool deep = length(part.leaves) > 8 * std::max(part.m.size(), part.n.size());
@@ -316,8 +328,8 @@ class RecursivePlanner {
     return result;
   }
 
-  /// Parts of nearly the same size are cut alike: the first bits, to 0.1 %, and how many more there
-  /// are.
+  /// Returns a key in which nearly equal sizes agree: the leading bits, to 0.1 %, and the number of
+  /// dropped bits.
   static std::uint64_t rounded(index_t size) {
     constexpr int kept = 11;
     const auto bits = static_cast<std::uint64_t>(size);
@@ -331,7 +343,7 @@ class RecursivePlanner {
             word(group.ranks) << 32 | word(alike_ ? 0 : group.first)};
   }
 
-  /// Of leaving the other ranks idle.
+  /// Returns the choice that leaves the other ranks idle.
   [[nodiscard]] Choice whole_part(const Cuboid& part, RankRange group) const {
     return {Cut::none, 0, single_cost(part, group)};
   }
@@ -361,12 +373,12 @@ class RecursivePlanner {
   }
 
   Shape shape_;
-  std::vector<double> weights_, sums_;  // sums_[r]: of the ranks before r
+  std::vector<double> weights_, sums_;  // sums_[r]: weights of the ranks before r
   Prices prices_;
   bool alike_ = true;
   double most_weight_ = 1;
   double at_home_ = 0;  // of the operands and c, in words a product
-  double even_ = 0;     // arithmetic of what counts as an even share
+  double even_ = 0;     // arithmetic that counts as an even share
   Known known_;
 };
 

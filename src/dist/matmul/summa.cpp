@@ -1,3 +1,7 @@
+// SUMMA (van de Geijn and Watts 1997): broadcasts panels of A along the rows and of B along the
+// columns of a process grid, and multiplies each into the stationary C. A rank of a p x q grid
+// receives about mk / p + kn / q elements of panels.
+
 #include <algorithm>
 
 #include "dist/matmul/algorithms.hpp"
@@ -15,8 +19,8 @@ using layout::Range;
 using tessera::matmul::Gemm;
 using tessera::matmul::Leaves;
 
-/// How the grid holds the operands: m over its rows, n over its columns, k over columns for a and
-/// over rows for b, cut at whole chunks so that every panel is one.
+/// The operands' distribution over the grid: m over its rows, n over its columns, k over columns
+/// for a and over rows for b, cut at whole chunks so that every panel is one.
 struct Layouts {
   ProcessGrid grid;
   BlockMap m, n, k_of_a, k_of_b;
@@ -34,8 +38,8 @@ MatrixLayout stored_layout(MatrixLayout layout, Op op) {
   return layout;
 }
 
-/// One operand on one line of the grid: the slices along k that its ranks own, and room for a panel
-/// of any of them.
+/// One operand on one line of the grid: the slices along k that its ranks own, and a buffer for a
+/// panel.
 template <class T>
 struct PanelSource {
   mpi::Communicator line;
@@ -46,7 +50,7 @@ struct PanelSource {
   Fetched<T> mine;
   machine::Buffer<T> storage;
 
-  /// The panel k, copied from its owner and broadcast along the line.
+  /// Returns the panel k, copied from its owner and broadcast along the line.
   MatrixView<const T> panel(Range k, mpi::Phases& phases) {
     const index_t owner = k.empty() ? 0 : owners.owner(k.begin);
     const bool k_is_cols = turns(op) == turns(k_is_cols_when);

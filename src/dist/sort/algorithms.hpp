@@ -1,5 +1,5 @@
 #pragma once
-// What the algorithms share; private to this folder.
+// Declarations shared by the distributed sorts; private to this folder.
 
 #include "dist/sort/sort.hpp"
 #include "kernels/sort/runs.hpp"
@@ -8,7 +8,7 @@ namespace tessera::dist::sort {
 
 using tessera::sort::Run;
 
-/// Items are bits (u32, u64) or pairs here.
+/// Items are ordered bits (u32, u64) or pairs here.
 template <class Item>
 index_t exact(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
               mpi::Phases& phases);
@@ -20,31 +20,30 @@ template <class Item>
 index_t rounds(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
                mpi::Phases& phases);
 
-/// The first step of the first two: this rank's items in order. Collective, for a kernel may refuse
-/// its keys.
+/// Sorts this rank's items: the first step of exact and samplesort. Collective, since a kernel may
+/// reject its keys.
 template <class Item>
 void sort_locally(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
                   mpi::Phases& phases);
 
-/// How many items go to each rank when they are cut there, and how many come.
+/// The items to each rank and from each rank in an exchange.
 struct Counts {
   std::vector<index_t> to, from;
   [[nodiscard]] index_t received() const;
 };
-/// items[cuts[r] : cuts[r + 1]] go to rank r. Collective.
+/// Returns the counts if items[cuts[r] : cuts[r + 1]] are sent to rank r. Collective.
 [[nodiscard]] Counts counts_of(const mpi::Communicator& comm, const std::vector<index_t>& cuts);
 
-/// Where the shares of BlockMap cut a sequence of which this rank holds n items, those of lower
-/// ranks before them. Collective.
+/// Returns the cuts at the shares of BlockMap in a sequence of which this rank holds n items, after
+/// those of lower ranks. Collective.
 [[nodiscard]] std::vector<index_t> cuts_of_shares(const mpi::Communicator& comm, index_t n);
 
-/// to[0 : received] = the merge of the runs that came, one from every rank, lying in `from` one
-/// after another.
+/// Merges the received runs, one from every rank and contiguous in `from`, into to[0 : received].
 template <class Item>
 void merge_received(const Counts& counts, const Item* from, Item* to, const Method& method,
                     mpi::Phases& phases);
 
-/// At the end of an algorithm's file.
+/// Instantiates an algorithm; at the end of its file.
 #define TESSERA_SORT_INSTANTIATE_DISTRIBUTED(algorithm)                                           \
   template index_t algorithm(const mpi::Communicator&, const Room<std::uint32_t>&, const Method&, \
                              mpi::Phases&);                                                       \

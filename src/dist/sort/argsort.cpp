@@ -1,3 +1,5 @@
+// Distributed argsort: tie breaking after one sort by the first digit, or stable LSD radix passes.
+
 #include "dist/sort/argsort.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +31,7 @@ void for_each_index(index_t n, int threads, const F& f) {
   });
 }
 
-/// The pairs of a pass, and as many that the sort needs beside them.
+/// The pairs of a pass, and equally many spare pairs for the sort.
 struct PassPairs {
   machine::Buffer<Pair> sorted, spare;
 };
@@ -42,8 +44,8 @@ PassPairs pairs_for(const mpi::Communicator& comm, index_t n) {
   return pairs;
 }
 
-/// places[0 : share] = the stable permutation that sorts values[0 : share], which may lie in the
-/// spare pairs.
+/// Writes the stable permutation that sorts values[0 : share] to places[0 : share]; values may be
+/// in the spare pairs.
 void argsort_once(const mpi::Communicator& comm, layout::Range mine, const Method& method,
                   PassPairs& pairs, const Index* values, Index* places, mpi::Phases& phases) {
   for_each_index(mine.size(), method.threads, [&](index_t j) {
@@ -55,8 +57,8 @@ void argsort_once(const mpi::Communicator& comm, layout::Range mine, const Metho
   for_each_index(n, method.threads, [&](index_t j) { places[j] = pairs.sorted[j].index; });
 }
 
-/// About how many rows a row has that are like it in the values, itself aside: from pairs alike in
-/// a sample of every rank, windows of the values.
+/// Estimates the number of other rows that equal a row in the values, from equal pairs in a sample
+/// of every rank, windows of the values.
 double alike_rows(const mpi::Communicator& comm, std::span<const Index> values) {
   constexpr std::size_t windows = 16, in_window = 64;
   std::vector<Index> sample;
@@ -139,7 +141,7 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
     values = machine::Buffer<Index>(n);
   });
   {
-    constexpr double few_alike = 2;  // more of them are sorted sooner by a pass than tie by tie
+    constexpr double few_alike = 2;  // with more, a pass is faster than breaking ties
     digit_of_rows(0, values.data(), places.data());
     if (alike_rows(comm, {values.data(), static_cast<std::size_t>(n)}) <= few_alike) {
       argsort_once(comm, mine, method, pairs, values.data(), places.data(), phases);
@@ -168,7 +170,7 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
     }
     argsort_once(comm, mine, method, pairs, values.data(), places.data(), phases);
     const mpi::PhaseScope scope(
-        phases, "permute");  // places are those of the last order: back to the rows'
+        phases, "permute");  // places refer to the last order: maps them to the input rows
     gather<Index>(comm, map, permutation, places.span(), values.data(), method.threads);
     std::copy_n(values.data(), n, permutation);
   }

@@ -1,5 +1,7 @@
 #pragma once
-// The permutation that sorts, by one column or by several.
+// Distributed argsort by one or several columns: a single sort by the leading digit with ties
+// broken by further digits, otherwise a stable LSD radix sort over digits of up to 64 bits; one
+// distributed sort a pass.
 
 #include "dist/sort/key_words.hpp"
 #include "dist/sort/permute.hpp"
@@ -8,21 +10,21 @@
 
 namespace tessera::dist::sort {
 
-/// What one digit (key_words.hpp) brought in order, if it did: this rank's part of the rows in
-/// order, each with its digit.
+/// The order by one digit (key_words.hpp), if it decided: this rank's part of the sorted rows, each
+/// with its digit.
 struct SortedDigits {
   bool there = false;
   KeyDigit digit;
   machine::Buffer<tessera::sort::Pair> pairs;  ///< (digit, row)
 };
 
-/// permutation[0 : share] = this rank's part of the stable permutation: element j of the sorted
-/// order is element permutation[j] of the columns (this rank's part of the map); the first column
-/// weighs most, columns of equal values keep the order they came in. By the first digit
-/// (key_words.hpp), then tie by tie, where few rows have the same; else by stable passes, one a
-/// digit, from the last to the first. One column of strings on one rank goes by its words
-/// (kernels/sort/records.hpp). Collective. Adds to the phases of sort_pairs and to "permute".
-/// `kept` gets the digits where one decides.
+/// Writes this rank's part of the stable permutation to permutation[0 : share]: element j of the
+/// sorted order is element permutation[j] of the columns (this rank's part of the map); the first
+/// column is the most significant, rows equal in all columns keep their input order. Sorts by the
+/// first digit (key_words.hpp) and breaks ties if few rows share it, otherwise in stable passes,
+/// one per digit, from the last to the first. A single column of strings on one rank is sorted by
+/// its words (kernels/sort/records.hpp). Sets `kept` to the digits if one digit decides. Adds to
+/// the phases of sort_pairs and to "permute". Collective.
 void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
              const std::vector<KeyColumn>& columns, const Method& method,
              std::uint64_t* permutation, mpi::Phases& phases, SortedDigits* kept = nullptr);

@@ -1,3 +1,5 @@
+// Splitters by histograms of digits: narrows all bounds by one digit per round.
+
 #include "dist/sort/bounds.hpp"
 
 #include <algorithm>
@@ -48,7 +50,7 @@ Prefixes<B> BoundSearch<B>::wanted() const {
   Prefixes<B> prefixes;
   prefixes.count = 0;
   prefixes.known = known_;
-  for (const Bound& bound : bounds_) {  // ascending: equal ones are neighbours
+  for (const Bound& bound : bounds_) {  // ascending, so equal ones are adjacent
     if (bound.found) continue;
     if (prefixes.count > 0 && prefixes.bits[prefixes.count - 1] == bound.prefix) continue;
     prefixes.bits[prefixes.count++] = bound.prefix;
@@ -70,7 +72,8 @@ void BoundSearch<B>::tell(std::span<const index_t> all, std::span<const index_t>
     if (bound.found) continue;
     std::size_t bin = number_of(prefixes, bound.prefix) * static_cast<std::size_t>(digit_values);
     B digit = 0;
-    // The target is less than the keys up to the last digit: the loop ends at one that holds it.
+    // The target is below the number of keys up to the last digit, so the loop ends at the digit
+    // that holds it.
     for (; bound.below + all[bin] <= bound.target; ++bin, ++digit) {
       bound.below += all[bin];
       bound.mine_below += mine[bin];
@@ -85,7 +88,7 @@ void BoundSearch<B>::tell(std::span<const index_t> all, std::span<const index_t>
     if (!bound.found) settle(bound);
 }
 
-/// At the nearer end of few enough keys; among keys that are all alike finish() cuts.
+/// Settles at the nearer end once few enough keys are in doubt; among equal keys finish() cuts.
 template <class B>
 void BoundSearch<B>::settle(Bound& bound) const {
   const int rest = width<B> - known_;
@@ -103,7 +106,7 @@ void BoundSearch<B>::settle(Bound& bound) const {
     bound.at = last ? static_cast<B>(0) : static_cast<B>(bound.at + (B{1} << rest));
   }
   bound.in = bound.mine_in = 0;
-  bound.target = bound.below;  // what lies below is what is wanted from now on
+  bound.target = bound.below;  // the achieved number replaces the target
 }
 
 template <class B>

@@ -1,6 +1,6 @@
 #pragma once
-// Where to cut the keys of all ranks into shares, found from counts by digits: arithmetic, the same
-// on every rank, tested without a device.
+// Splitters that cut the keys of all ranks into shares, from histograms of digits (multiselection
+// by radix): arithmetic, the same on every rank, tested without a device.
 
 #include <vector>
 
@@ -12,31 +12,32 @@ namespace tessera::dist::sort {
 using tessera::sort::Bounds;
 using tessera::sort::Prefixes;
 
-/// What a rank's keys are to its neighbours': bits of the first and the last, and whether one is
-/// less than the one before it.
+/// A rank's boundary keys: ordered bits of the first and the last, and whether any key is less than
+/// its predecessor.
 struct Ends {
   index_t keys = 0;
   std::uint64_t first = 0, last = 0, descends = 0;
 };
-/// Whether keys are in order on every rank and from rank to rank: nothing is to be done then.
+/// Returns whether keys are in order on every rank and across ranks, so that no sort is needed.
 [[nodiscard]] bool in_order(std::span<const Ends> ranks);
 
-/// Looks for bounds below which as many keys lie as wanted, digit after digit, until no more than
-/// `tolerance` keys are in doubt; keys that are all alike are cut to the key.
+/// Searches bounds with given numbers of keys below them, digit by digit, until at most `tolerance`
+/// keys are in doubt; equal keys are cut exactly.
 template <class B>
 class BoundSearch {
  public:
-  /// targets: keys of all ranks wanted below each bound, ascending, at most `total`.
+  /// targets: numbers of keys of all ranks below each bound, ascending, at most `total`.
   BoundSearch(std::vector<index_t> targets, index_t total, index_t tolerance);
 
   [[nodiscard]] bool done() const;
-  /// What has to be counted next.
+  /// Returns the prefixes whose digits must be counted next.
   [[nodiscard]] Prefixes<B> wanted() const;
-  /// Counts of what was wanted, by prefix and digit: of all ranks, and of this one.
+  /// Narrows the bounds by the counts of wanted(), by prefix and digit: of all ranks, and of this
+  /// one.
   void tell(std::span<const index_t> all, std::span<const index_t> mine);
 
-  /// The bounds, and this rank's keys below each: what is cut among keys that are all alike is the
-  /// ranks' in their order. n: this rank's keys. Collective.
+  /// The bounds, and this rank's number of keys below each; equal keys at a bound are assigned to
+  /// the ranks in order. finish() returns them; n: this rank's keys. Collective.
   struct FoundBounds {
     Bounds<B> bounds;
     std::vector<index_t> below;
@@ -47,10 +48,10 @@ class BoundSearch {
   struct Bound {
     index_t target = 0;
     B prefix = 0;
-    index_t below = 0, mine_below = 0;  ///< keys before those that begin so
-    index_t in = 0, mine_in = 0;        ///< keys that begin so
+    index_t below = 0, mine_below = 0;  ///< keys before those with the prefix
+    index_t in = 0, mine_in = 0;        ///< keys with the prefix
     bool found = false;
-    bool everything = false;  ///< all keys lie below
+    bool everything = false;  ///< all keys are below
     B at = 0;
   };
   void settle(Bound& bound) const;

@@ -1,3 +1,5 @@
+// Verification of sorted keys, permutations and carried columns by order and hashes.
+
 #include "dist/sort/check.hpp"
 
 #include <algorithm>
@@ -28,8 +30,8 @@ using tessera::sort::Pair;
 
 constexpr index_t grain = 1 << 16;  // elements of one task
 
-/// Borders between ranks whose keys are out of order; first and last are this rank's keys as
-/// ordered bits.
+/// Returns the number of borders between ranks with keys out of order; first and last are this
+/// rank's keys as ordered bits.
 index_t wrong_borders(const mpi::Communicator& comm, bool empty, std::uint64_t first,
                       std::uint64_t last) {
   const std::array<std::uint64_t, 3> mine{empty ? 1U : 0U, first, last};
@@ -64,7 +66,7 @@ std::uint64_t hash_indexed(ColumnView column, index_t n, const std::uint64_t* in
   return hash;
 }
 
-/// Of the rows that begin with `first`.
+/// Returns the hash of the rows at `indices`, relative to `first`.
 std::uint64_t hash_of_some(ColumnView column, index_t first, Indices indices, std::uint64_t seed,
                            int threads) {
   constexpr std::size_t at_once = 4096;
@@ -86,8 +88,9 @@ std::uint64_t hash_of_some(ColumnView column, index_t first, Indices indices, st
 
 constexpr index_t digits_at_once = 1024;  // in a first-level cache
 
-/// Of a piece of digits_at_once pairs: how many do not come after the one before them in the same
-/// array or are not of the permutation's row, and the hash of the digits with their rows.
+/// Returns, for a piece of digits_at_once pairs, the number of pairs that are not after their
+/// predecessor in the same array or have another row than the permutation, and the hash of the
+/// digits with their rows.
 std::pair<index_t, std::uint64_t> look_at_pairs(std::span<const Pair> pairs, Indices permutation,
                                                 index_t piece, std::uint64_t seed) {
   std::array<std::uint64_t, digits_at_once> digits, rows;
@@ -107,7 +110,7 @@ std::pair<index_t, std::uint64_t> look_at_pairs(std::span<const Pair> pairs, Ind
   return {wrong, hash_indexed(column, static_cast<index_t>(count), rows.data(), 0, seed, 1)};
 }
 
-/// The same hash of as many rows of this rank, as they came.
+/// Returns the same hash of equally many rows of this rank in input order.
 std::uint64_t hash_of_digits(const std::vector<KeyColumn>& columns, const KeyDigit& digit,
                              layout::Range mine, index_t piece, std::uint64_t seed) {
   std::array<std::uint64_t, digits_at_once> digits, scratch;
@@ -118,7 +121,7 @@ std::uint64_t hash_of_digits(const std::vector<KeyColumn>& columns, const KeyDig
   return hash_indexed(column, rows.size(), nullptr, mine.begin + rows.begin, seed, 1);
 }
 
-/// The sum of the hashes of the numbers of a range.
+/// Returns the sum of the hashes of the numbers of a range.
 std::uint64_t hash_of_range(layout::Range range, std::uint64_t seed) {
   std::array<std::uint64_t, 1024> numbers;
   std::uint64_t hash = 0;

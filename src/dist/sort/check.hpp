@@ -1,5 +1,6 @@
 #pragma once
-// Is the result in order, and is it the input?
+// Verification of a sort: order, shares and content. One pass over the result; content is compared
+// by hashes.
 
 #include <atomic>
 #include <cstdint>
@@ -14,69 +15,70 @@
 
 namespace tessera::dist::sort {
 
-/// The content of what all ranks hold. Collective.
+/// Returns the content of all ranks' keys. Collective.
 template <class T>
 [[nodiscard]] tessera::sort::Content content(const mpi::Communicator& comm, std::span<const T> keys,
                                              std::uint64_t seed, int threads);
 
-/// How many things are wrong with sorted keys, the same on every rank: ranks whose keys are out of
-/// order, borders between ranks that are, shares of another size than BlockMap's, and one if the
-/// content is not that of the input. Collective.
+/// Returns the number of faults of sorted keys, the same on every rank: ranks with keys out of
+/// order, borders between ranks out of order, shares of another size than BlockMap's, and one if
+/// the content differs from the input's. Collective.
 template <class T>
 [[nodiscard]] index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order,
                              const tessera::sort::Content& input, std::uint64_t seed, int threads);
 
-/// The same for keys that this rank has looked at.
+/// As above, for keys that this rank has inspected. Collective.
 template <class T>
 [[nodiscard]] index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order,
                              const tessera::sort::Content& input,
                              const tessera::sort::Inspection& seen);
 
-/// The same for a permutation and the columns it sorts: neighbours out of order by (columns,
+/// As above, for a permutation and the columns that it sorts: neighbours out of order by (columns,
 /// index), and one if the indices are not those of all elements. Collective.
 [[nodiscard]] index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
                              const std::vector<KeyColumn>& columns, Indices permutation,
                              std::uint64_t seed, int threads);
 
-/// The same for rows that one digit brought in order, from what was kept of it: pairs out of order
-/// or of another row than the permutation's, and one if they are not all rows, each with the digit
-/// that the columns give it. Collective.
+/// As above, for rows ordered by one digit: pairs out of order or of another row than the
+/// permutation's, and one if they are not all rows, each with its digit computed from the columns.
+/// Collective.
 [[nodiscard]] index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
                              const std::vector<KeyColumn>& columns, const SortedDigits& sorted,
                              Indices permutation, std::uint64_t seed, int threads);
 
-/// Whether the indices of all ranks are 0 .. n-1, each once (wrongly yes for one seed in 2^62 or
-/// so). Collective.
+/// Returns whether the indices of all ranks are 0 .. n-1, each once (a false positive for about one
+/// seed in 2^62). Collective.
 [[nodiscard]] bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map,
                                   Indices indices, std::uint64_t seed, int threads = 1);
 
-/// A key inside of rows.
+/// A key within rows.
 struct KeyInRow {
   KeyForm form;
   Order order = Order::ascending;
   index_t offset = 0;
 };
 
-/// Whether rows that were brought in order are in it, seen where they lie: it is told of the key
-/// columns, one after the other as they become known, the first weighing most, or of some together.
+/// Verifies the order of sorted rows in place, from their key columns as these become available,
+/// the most significant first, one by one or several together.
 class OrderOfRows {
  public:
-  /// For as many rows as the permutation has on this rank, which stays, and all of the key columns.
+  /// Starts for the rows of the permutation on this rank, which must outlive the object, and the
+  /// total number of key columns.
   OrderOfRows(const mpi::Communicator& comm, Indices permutation, std::size_t columns, int threads);
 
-  /// The next key columns of all rows, as they lie in the result. Collective.
+  /// Compares the next key columns of all rows, in sorted order. Collective.
   void look_at(const KeyColumn& sorted);
-  /// On one rank: a column that lies as it came, its rows where the permutation says.
+  /// Compares a column in input order through the permutation; one rank only.
   void look_up(const KeyColumn& column);
 
-  /// The next ones, parts of the same rows, of which look_at will be told piece by piece; last_row
-  /// is this rank's last one, where it has any. Collective.
+  /// Announces the next key columns, parts of the same rows, which look_at then receives piece by
+  /// piece; last_row is this rank's last row, if it has any. Collective.
   void expect(std::vector<KeyInRow> keys, index_t row_bytes, const std::byte* last_row);
-  /// Of these rows, from a multiple of eight on; row_before is the one before them, if there is one
-  /// on this rank. By any thread, in any order.
+  /// Compares these rows, from a multiple of eight on; row_before is their predecessor, if there is
+  /// one on this rank. Callable by any thread, in any order.
   void look_at(const std::byte* rows_here, const std::byte* row_before, layout::Range rows);
 
-  /// Neighbours out of order by (columns, index). Collective.
+  /// Returns the number of neighbours out of order by (columns, index). Collective.
   [[nodiscard]] index_t faults() const;
 
  private:
@@ -86,47 +88,47 @@ class OrderOfRows {
 
   mpi::Communicator comm_;
   Indices permutation_;
-  std::size_t columns_ = 0, seen_ = 0;  // all that there are, and those before what is expected
+  std::size_t columns_ = 0, seen_ = 0;  // all columns, and those before the expected ones
   std::vector<KeyInRow> expected_;
   index_t row_bytes_ = 0;
   int threads_;
   std::optional<std::uint64_t> index_before_;  // of the rank before
-  std::vector<std::uint64_t> words_before_;    // its last row's of the columns that are expected
-  machine::Buffer<unsigned char> equal_;  // a bit a row: whether it equals the one before so far
+  std::vector<std::uint64_t> words_before_;    // its last row's words of the expected columns
+  machine::Buffer<unsigned char>
+      equal_;  // one bit per row: whether it equals its predecessor so far
   std::atomic<index_t> wrong_ = 0;
 };
 
-/// Of rows that lie on this rank, in the order of `places`, those of the range, each against the
-/// one before: how many are out of order by (columns, place). A bit of `equal` tells of each row,
-/// eight to a byte, whether it is equal to the one before it by the columns; the range begins at a
-/// multiple of eight. By this thread.
+/// Returns the number of rows of the range that are out of order by (columns, place) with respect
+/// to their predecessors; the rows are on this rank, in the order of `places`. Sets a bit of
+/// `equal` for each row, eight to a byte, to whether the columns equal those of its predecessor;
+/// the range begins at a multiple of eight. Single-threaded.
 [[nodiscard]] index_t look_at_rows(const std::vector<KeyColumn>& columns, Indices places,
                                    layout::Range rows, unsigned char* equal);
 [[nodiscard]] inline bool is_set(const unsigned char* equal, index_t row) {
   return (equal[row / 8] >> row % 8 & 1) != 0;
 }
 
-/// The elements of this rank that the indices of all ranks name, by their global indices, ascending
-/// in what each rank names. Collective.
+/// Returns the elements of this rank that occur in the indices of all ranks, as global indices,
+/// ascending per requesting rank. Collective.
 [[nodiscard]] std::vector<std::uint64_t> named_here(const mpi::Communicator& comm,
                                                     const layout::BlockMap& map, Indices indices,
                                                     int threads);
 
-/// Whether after[j] is element permutation[j] of the column whose part on this rank is `before`: by
-/// the sums over all ranks of a hash of every element that is in the permutation with its index;
-/// `named` is what named_here says of it. Collective.
+/// Returns whether after[j] is element permutation[j] of the column whose part on this rank is
+/// `before`: compares sums over all ranks of a hash of every permuted element with its index;
+/// `named` is the result of named_here. Collective.
 [[nodiscard]] bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map,
                                  ColumnView before, ColumnView after, Indices permutation,
                                  Indices named, std::uint64_t seed, int threads);
 
-/// The same in two steps, of a column that is permuted in place: the sum before, and what it is
-/// after.
+/// Return the two sums separately, for a column that is permuted in place: one before, one after.
 [[nodiscard]] std::uint64_t hash_of_places(ColumnView column, index_t first, index_t n,
                                            std::uint64_t seed, int threads);
 [[nodiscard]] std::uint64_t hash_of_sources(ColumnView column, Indices permutation,
                                             std::uint64_t seed, int threads);
 
-/// hashes[j] = a hash of itself and of element j: over all columns, a hash of whole rows. Local.
+/// Combines hashes[j] with a hash of element j: over all columns, a hash of whole rows. Local.
 void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads);
 
 }  // namespace tessera::dist::sort

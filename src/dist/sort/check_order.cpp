@@ -1,5 +1,5 @@
-// Whether rows are in order, by one word of their keys after the other: in vectors, for some rows
-// at a time whose words a first-level cache holds.
+// Verifies the order of rows, one word of their keys after the other: vectorised, in blocks of rows
+// whose words fit a first-level cache.
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 namespace tessera::dist::sort {
 namespace {
 
-constexpr index_t at_once = 1024;   // rows whose words are looked at together
-constexpr index_t grain = 1 << 13;  // eights of rows of one task
+constexpr index_t at_once = 1024;   // rows of a block
+constexpr index_t grain = 1 << 13;  // bytes of flags (eight rows each) of one task
 constexpr index_t rows_of_byte = 8;
 
 [[nodiscard]] bool any_equal(const unsigned char* equal, index_t n) {
@@ -19,16 +19,16 @@ constexpr index_t rows_of_byte = 8;
                      [](unsigned char bits) { return bits != 0; });
 }
 
-/// All rows equal the one before, as long as nothing is known of them, but the first of all.
+/// Marks all rows as equal to their predecessors, except the very first row.
 void set_flags(layout::Range rows, bool has_row_before, unsigned char* equal) {
   const auto first = equal + rows.begin / rows_of_byte;
   std::fill(first, first + ceil_div(rows.size(), rows_of_byte), 0xff);
   if (!has_row_before && !rows.empty()) *first &= 0xfe;
 }
 
-/// How many of the rows go down in these words where they are equal so far; those that differ are
-/// no longer. word_of(word, rows, to) makes to[-1 : rows.size()] those of some rows and of the row
-/// before.
+/// Returns the number of rows that descend in these words among those equal so far; clears the
+/// flags of rows that differ. word_of(word, rows, to) sets to[-1 : rows.size()] to the words of
+/// some rows and of their predecessor.
 template <class WordOf>
 index_t step_through(index_t words, layout::Range rows, const WordOf& word_of,
                      unsigned char* equal) {
@@ -45,7 +45,7 @@ index_t step_through(index_t words, layout::Range rows, const WordOf& word_of,
   return wrong;
 }
 
-/// How many of the rows that are equal to the one before were not behind it.
+/// Returns the number of rows with equal keys whose indices do not ascend.
 index_t step_through_ties(Indices places, layout::Range rows, std::uint64_t index_before,
                           const unsigned char* equal) {
   if (!any_equal(equal + rows.begin / rows_of_byte, rows.size())) return 0;
@@ -66,7 +66,7 @@ index_t words_in(const Keys& keys) {
   return words;
 }
 
-/// f(key, word in it) of a word of all keys.
+/// Calls f(key, word of the key) for a word of all keys.
 template <class Keys, class F>
 void with_word(const Keys& keys, index_t word, const F& f) {
   std::size_t k = 0;
@@ -82,7 +82,7 @@ void words_at(const KeyColumn& column, index_t word, Indices places, layout::Ran
     __builtin_prefetch(column.data + static_cast<index_t>(place) * column.step());
   key_word(column, word, some, to);
 }
-/// to[-1 : rows.size()], from row -1 on where there is one.
+/// Sets to[-1 : rows.size()], from row -1 on if there is one.
 void words_at_and_before(const KeyColumn& column, index_t word, Indices places, layout::Range rows,
                          std::uint64_t* to) {
   const index_t extra = rows.begin > 0 ? 1 : 0;

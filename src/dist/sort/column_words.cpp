@@ -1,3 +1,5 @@
+// Words of rows by several columns.
+
 #include "dist/sort/column_words.hpp"
 
 #include <algorithm>
@@ -7,7 +9,7 @@ namespace {
 
 using tessera::sort::Pair;
 
-/// load(column, word, bits): a word of all n rows.
+/// Calls load(column, word, bits) for every word of all n rows.
 template <class Load>
 std::vector<std::uint64_t> by_rows(const std::vector<KeyColumn>& columns, std::size_t n,
                                    std::size_t most, const Load& load) {
@@ -55,7 +57,7 @@ ColumnWords::ColumnWords(const std::vector<KeyColumn>& columns, std::vector<layo
   for (const layout::Range& range : rows_) begin_.push_back(begin_.back() + range.size());
 }
 
-/// f(rows) for the rows that lie together of those from `begin` to `end`.
+/// Calls f(rows) for each contiguous range of rows between `begin` and `end`.
 template <class F>
 void ColumnWords::for_ranges(index_t begin, index_t end, const F& f) const {
   auto r = static_cast<std::size_t>(std::upper_bound(begin_.begin(), begin_.end(), begin) -

@@ -1,5 +1,5 @@
 #pragma once
-// Words of rows by several columns: row by row, and as kernels/sort/by_words.hpp sorts by them.
+// Words of rows by several columns: row by row, and as a source for kernels/sort/by_words.hpp.
 
 #include <span>
 #include <utility>
@@ -9,18 +9,18 @@
 
 namespace tessera::dist::sort {
 
-/// Words of a row by all columns.
+/// Returns the number of words of a row over all columns.
 [[nodiscard]] std::size_t words_of(const std::vector<KeyColumn>& columns);
 
-/// The first `most` words of each of some rows, row by row.
+/// Returns the first `most` words of each of some rows, row by row.
 [[nodiscard]] std::vector<std::uint64_t> row_words(const std::vector<KeyColumn>& columns,
                                                    layout::Range rows, std::size_t most);
 [[nodiscard]] std::vector<std::uint64_t> row_words(const std::vector<KeyColumn>& columns,
                                                    std::span<const std::uint64_t> places,
                                                    std::size_t most);
 
-/// Words of some rows of the columns, one range after the other; rows are known by their numbers
-/// there. For sort::ByWords. The columns stay.
+/// Words of some rows of the columns, concatenated ranges; rows are identified by their numbers in
+/// them. For sort::ByWords. The columns must outlive the object.
 class ColumnWords {
  public:
   ColumnWords(const std::vector<KeyColumn>& columns, std::vector<layout::Range> rows);
@@ -42,7 +42,7 @@ class ColumnWords {
 
   std::vector<Word> words_;
   std::vector<layout::Range> rows_;
-  std::vector<index_t> begin_;  // of each range among all, and the end
+  std::vector<index_t> begin_;  // of each range in the concatenation, and the end
 };
 
 }  // namespace tessera::dist::sort

@@ -1,3 +1,5 @@
+// Bucket sort on devices: one dividing pass for the exchange and the sort, in overlapped rounds.
+
 #include "dist/sort/divided.hpp"
 
 #include <algorithm>
@@ -82,7 +84,7 @@ layout::Range DividedSort::buckets_of(index_t rank, index_t round) const {
   return {rank * into_.buckets + range.begin, rank * into_.buckets + range.end};
 }
 
-/// Of a round, among this rank's.
+/// Returns the keys of a round, relative to this rank's.
 layout::Range DividedSort::keys_of(index_t round) const {
   const layout::Range range = buckets_of(rank_, round);
   if (range.empty()) return {};
@@ -90,20 +92,20 @@ layout::Range DividedSort::keys_of(index_t round) const {
   return {division_.at(range.begin).begin, last.begin + last.n};
 }
 
-/// Where the keys of rank `from` go in those of the bucket's rank.
+/// Returns the offset of the keys from rank `from` among those of the bucket's rank.
 index_t DividedSort::place(index_t from, index_t bucket) const {
   index_t before = division_.at(bucket).begin;
   for (index_t r = 0; r < from; ++r) before += division_.of(r, bucket);
   return before;
 }
 
-/// Whether the division writes them there itself; if not, it packs them.
+/// Returns whether the division writes them to their rank directly; otherwise it packs them.
 bool DividedSort::straight(index_t rank, index_t round) const {
   return rank == rank_ || (round == 0 && exchange_.reaches());
 }
 
-/// On the device: the first for the division, the others for what a rank does with a round's
-/// buckets.
+/// Builds the plans on the device: the first for the division, the others for a rank's sort of each
+/// round's buckets.
 void DividedSort::make_plans(const Memory& memory) {
   Plan& all = *host_plans();
   std::copy(division_.bucket_of.begin(), division_.bucket_of.end(), all.bucket_of);
@@ -139,7 +141,8 @@ void DividedSort::make_plans(const Memory& memory) {
                in_bytes(plans(), exchange_rounds + 1), stream_);
 }
 
-/// Sends the packed keys of a round, to the next rank first: not all to the same one at a time.
+/// Sends the packed keys of a round, starting with the next rank, so that ranks do not all send to
+/// the same one at once.
 void DividedSort::start(index_t round, const Memory& memory) {
   if (!exchange_.reaches()) return;
   for (index_t k = 1; k < ranks_; ++k) {
@@ -155,7 +158,7 @@ void DividedSort::start(index_t round, const Memory& memory) {
   sent_[static_cast<std::size_t>(round)].record(later_);
 }
 
-/// All keys of a round are where they belong.
+/// Waits until all keys of a round have arrived.
 void DividedSort::arrive(index_t round, const Memory& memory) {
   if (exchange_.reaches()) {
     if (round > 0) sent_[static_cast<std::size_t>(round)].wait();
@@ -189,7 +192,7 @@ void DividedSort::sort(index_t round, const Memory& memory) {
                 plans() + 1 + round, work_.data(), stream_);
 }
 
-/// Those rounds that have a part of too many keys.
+/// Sorts again the rounds that have a part with too many keys.
 void DividedSort::sort_what_overflowed(const Memory& memory) {
   constexpr auto plan = static_cast<index_t>(sizeof(Plan)),
                  state = static_cast<index_t>(sizeof(State));

@@ -1,8 +1,8 @@
 #pragma once
-// Keys of 64 bits on the ranks' devices, divided into the buckets of their sort before they travel:
-// one sweep that counts and one that divides serve the ranks and the sort alike. A rank's own
-// buckets and those of the first round are written where they belong; the others are packed, and
-// the engines of copies bring them while those before them are sorted.
+// Bucket sort of 64-bit keys on the ranks' devices: divides the keys into the buckets of the local
+// sort before the exchange, so that one counting pass and one dividing pass serve both the exchange
+// and the sort. Writes a rank's own buckets and those of the first round directly to their places;
+// packs the others, which copy engines transfer while the previous ones are sorted.
 
 #include <array>
 #include <functional>
@@ -17,39 +17,39 @@ class DividedSort {
  public:
   using Key = std::uint64_t;
 
-  /// Whether a share of `total` keys on so many ranks is long enough for these kernels (nullptr:
-  /// there are none), and short enough for their buckets; never on one rank.
+  /// Returns whether a share of `total` keys on `ranks` ranks is long enough for these kernels
+  /// (nullptr: there are no kernels), and short enough for their buckets; never on one rank.
   [[nodiscard]] static bool serves(index_t total, index_t ranks, const buckets::Kernels* kernels);
-  /// Bytes of a device's memory that a rank takes beside its keys.
+  /// Returns the bytes of device memory that a rank needs in addition to its keys.
   [[nodiscard]] static index_t device_bytes(index_t total, index_t ranks,
                                             const buckets::Kernels& kernels);
 
-  /// For the keys of all ranks, BlockMap(total, ranks) before, and after but for `tolerance` keys
-  /// at each end. Throws Error(memory) where there is no room.
+  /// Allocates for the keys of all ranks, distributed as BlockMap(total, ranks) before, and after
+  /// except for `tolerance` keys at each end. Throws Error(memory) if memory is insufficient.
   DividedSort(const mpi::DeviceExchange& exchange, index_t total, index_t tolerance,
               const tessera::sort::KeyMap<Key>& map, const buckets::Kernels& kernels);
 
-  /// Looks at the ranks' keys, and counts them if that shows nothing against it. Whether they will
-  /// be divided: the same on all ranks. Collective.
+  /// Samples the ranks' keys, and counts them unless the sample rules out a division. Returns
+  /// whether they will be divided, the same on all ranks. Collective.
   [[nodiscard]] bool plan(const Key* input);
-  /// Keys of each rank after run().
+  /// Returns the number of keys of each rank after run().
   [[nodiscard]] const std::vector<index_t>& held() const { return division_.held; }
 
   struct Memory {
-    Key* input;   ///< this rank's share; written over
-    Key* packed;  ///< room for as many
+    Key* input;   ///< this rank's share; overwritten
+    Key* packed;  ///< of the same size
     std::function<Key*(index_t)>
-        sorted_of;  ///< where a rank has room for held(); reached if the exchange says so
-    /// For parts with too many keys alike: sorts keys[0:n] by their bits, and writes over
+        sorted_of;  ///< a rank's buffer of held() keys; accessible if the exchange reaches it
+    /// Sorts keys[0:n] by their bits, for parts with too many equal keys, and overwrites
     /// spare[0:n].
     std::function<void(Key* keys, Key* spare, index_t n)> sort_bits;
   };
-  /// What was planned. Collective. Adds to the phases "exchange" and "sort".
+  /// Executes the plan. Adds to the phases "exchange" and "sort". Collective.
   void run(const Memory& memory, mpi::Phases& phases);
 
  private:
   using Plan = buckets::Plan;
-  /// The division's, then one a round.
+  /// The division's plan, then one per round.
   [[nodiscard]] Plan* plans() const { return reinterpret_cast<Plan*>(plans_.data()); }
   [[nodiscard]] Plan* host_plans() const { return reinterpret_cast<Plan*>(host_.data()); }
   [[nodiscard]] layout::Range buckets_of(index_t rank, index_t round) const;
@@ -72,7 +72,7 @@ class DividedSort {
   machine::device::Stream stream_, later_;
   std::array<machine::device::Event, exchange_rounds> sent_;
   KeyDivision division_;
-  std::vector<index_t> packed_at_;  // of each bucket, where its keys lie before they travel
+  std::vector<index_t> packed_at_;  // of each bucket, the offset of its packed keys
 };
 
 }  // namespace tessera::dist::sort

@@ -1,3 +1,5 @@
+// Division of fine histogram bins among the ranks and their buckets; arithmetic.
+
 #include "dist/sort/division.hpp"
 
 #include <algorithm>
@@ -10,10 +12,11 @@ using buckets::fine_bins;
 using tessera::sort::bit_length;
 
 struct Bins {
-  std::vector<index_t> begin;  ///< of each fine bin's keys among those of all ranks, and their end
+  std::vector<index_t>
+      begin;  ///< offsets of each fine bin's keys among those of all ranks, and their end
 
   [[nodiscard]] index_t at(index_t bin) const { return begin[static_cast<std::size_t>(bin)]; }
-  /// The edge with about so many keys below it.
+  /// Returns the edge with most nearly `keys` keys below it.
   [[nodiscard]] index_t nearest(index_t keys) const {
     const auto above = std::lower_bound(begin.begin(), begin.end(), keys);
     const index_t edge = above - begin.begin();
@@ -33,7 +36,7 @@ Bins add_up(std::span<const index_t> fine, index_t ranks) {
   return bins;
 }
 
-/// Into the buckets of a rank that holds the keys of fine bins [first, end). Whether they are even.
+/// Assigns the fine bins [first, end) to the buckets of a rank. Returns whether they are even.
 bool fill_rank(const buckets::State& state, const Bins& bins, index_t first, index_t end,
                index_t rank, KeyDivision& division) {
   const int count = division.into.buckets;

@@ -1,4 +1,5 @@
-// Cut exactly, exchange once, merge.
+// Exact sort: sorts locally, cuts at exact splitters, exchanges once, merges. Every key is sent at
+// most once.
 
 #include "dist/sort/algorithms.hpp"
 #include "dist/sort/splitting.hpp"

@@ -1,3 +1,5 @@
+// Plan of an external merge sort: runs, borders of parts at samples, cuts by binary search.
+
 #include "dist/sort/external.hpp"
 
 #include <algorithm>
@@ -8,7 +10,7 @@
 namespace tessera::dist::sort {
 namespace {
 
-/// < 0, 0, > 0 as row a comes before row b, is equal, or comes after it.
+/// Returns < 0, 0, > 0 if row a is before row b, equal to it, or after it.
 int compare(const std::uint64_t* a, const std::uint64_t* b, std::size_t words) {
   for (std::size_t w = 0; w < words; ++w) {
     if (a[w] != b[w]) return a[w] < b[w] ? -1 : 1;
@@ -22,7 +24,8 @@ bool comes_before(const std::uint64_t* row, index_t run, index_t place, const Pa
   return run != border.run ? run < border.run : place < border.place;
 }
 
-/// Of rows [0, count), told by before(j), that come before a border: they are the first ones.
+/// Returns the number of rows in [0, count) before a border by binary search; before(j) must be
+/// true for a prefix of the rows.
 template <class Before>
 index_t count_before(index_t count, const Before& before) {
   index_t low = 0, high = count;
@@ -39,9 +42,9 @@ index_t count_before(index_t count, const Before& before) {
 }  // namespace
 
 RunPlan plan_runs(index_t rows, index_t row_bytes, index_t allowance, index_t ranks) {
-  constexpr index_t coarsest = 4096;  // what is read to find a cut between two samples
+  constexpr index_t coarsest = 4096;  // rows read to find a cut between two samples
   RunPlan plan{.rows = rows, .at_once = allowance / row_bytes};
-  // A rank has as many runs as another; none is empty.
+  // All ranks have equally many runs; none is empty.
   plan.runs = std::max<index_t>(
       1, std::min(rows, round_up(ceil_div(rows, std::max<index_t>(1, plan.at_once)), ranks)));
   plan.step = std::clamp<index_t>(plan.at_once / (8 * (plan.runs + 1)), 1, coarsest);
@@ -84,7 +87,7 @@ std::vector<PartBorder> part_borders(const RunPlan& plan, const std::vector<RunS
              compare(first.words, samples[at].words, words) == 0);
     if (held > 0 && held + rows > plan.part_aim) {
       borders.push_back({{first.words, first.words + words},
-                         together ? 0 : first.run,  // equal rows of any run come after
+                         together ? 0 : first.run,  // equal rows of all runs are after it
                          together ? 0 : first.place});
       held = 0;
     }
@@ -116,7 +119,7 @@ layout::Range bracket(const RunPlan& plan, const RunSamples& samples, index_t ru
                         i * plan.step, border);
   });
   if (before == 0) return {0, 0};
-  // The last sample before the border is before it, the next one is not.
+  // The border is after the last sample before it and not after the next one.
   return {(before - 1) * plan.step + 1, std::min(before * plan.step, samples.rows)};
 }
 

@@ -1,3 +1,5 @@
+// Top-k rows by multiselection, digit by digit, and the first row of each key.
+
 #include "dist/sort/first_rows.hpp"
 
 #include <algorithm>
@@ -17,9 +19,9 @@ using Index = std::uint64_t;
 using Rows = std::vector<Index>;
 using tessera::sort::Pair;
 
-/// The rows of this rank (by their place on it, ascending) that are among the first `count` of all:
-/// digit by digit, what is below the last one's digit is in, what is above is out, and equal rows
-/// are looked at further.
+/// Returns the rows of this rank (as local indices, ascending) among the first `count` of all,
+/// digit by digit: keys below the digit at the cut are in, keys above are out, and equal ones are
+/// examined further.
 Rows first_rows(const mpi::Communicator& comm, const std::vector<KeyColumn>& columns, index_t n,
                 index_t count, int threads) {
   Rows open(static_cast<std::size_t>(n)), chosen;
@@ -52,7 +54,7 @@ Rows first_rows(const mpi::Communicator& comm, const std::vector<KeyColumn>& col
   return chosen;
 }
 
-/// Elements that the ranks hold in any numbers, in their order, as equal shares. Collective.
+/// Redistributes elements, of which ranks hold any numbers, in order into equal shares. Collective.
 std::vector<std::byte> balanced(const mpi::Communicator& comm, const std::vector<std::byte>& mine,
                                 index_t element_bytes) {
   const auto n = static_cast<index_t>(mine.size()) / element_bytes;
@@ -110,14 +112,14 @@ index_t faults_of_first(const mpi::Communicator& comm, const layout::BlockMap& m
   const index_t count = comm.sum(static_cast<index_t>(permutation.size()));
   if (count == 0) return 0;
   index_t wrong = out_of_order(comm, compare_neighbours(comm, map, columns, permutation, threads));
-  // BlockMap's parts that are empty are the last ones.
+  // BlockMap's empty parts are the last ones.
   const auto sizes = comm.all_gather(static_cast<index_t>(permutation.size()));
   const auto holder = static_cast<int>(
       std::find_if(sizes.rbegin(), sizes.rend(), [](index_t n) { return n > 0; }).base() -
       sizes.begin() - 1);
   Index last = comm.rank() == holder ? permutation.back() : 0;
   comm.broadcast(std::span(&last, 1), holder);
-  // Rows before the last one: by every word of every column, then by index.
+  // Counts the rows before the last one: by every word of every column, then by index.
   const layout::Range mine = map.range(comm.rank());
   machine::Buffer<Index> words(mine.size());
   std::vector<KeyStep> steps(static_cast<std::size_t>(mine.size()), KeyStep::equal);

@@ -1,3 +1,5 @@
+// Forecast of a sort's memory, traffic and time of messages; arithmetic.
+
 #include "dist/sort/forecast.hpp"
 
 #include <algorithm>
@@ -9,8 +11,8 @@
 namespace tessera::dist::sort {
 namespace {
 
-/// A column and its elements in order; or, where they are permuted in place, what that takes beside
-/// them.
+/// Returns the bytes of a column and its permuted copy; if it is permuted in place, of the column
+/// and its auxiliary memory.
 index_t carry_bytes(const ForecastRequest& q, index_t share) {
   const index_t bytes = q.widest_column_bytes;
   if (bytes == 0) return 0;
@@ -30,13 +32,13 @@ Forecast of_rank(const ForecastRequest& q, index_t share) {
       static_cast<double>(held) * static_cast<double>(q.ranks - 1) / static_cast<double>(q.ranks);
   const std::vector<index_t> to(static_cast<std::size_t>(q.ranks), held / q.ranks);
   f.messages = mpi::exchange_messages(to, 0);
-  index_t sorting = held;  // the spare room
+  index_t sorting = held;  // the spare buffer
   switch (q.algorithm) {
     case Algorithm::exact:
       break;
     case Algorithm::samplesort:
       if (q.ranks == 1) break;
-      sorting += 4 * held;  // at most twice the share comes, and is merged beside it
+      sorting += 4 * held;  // at most twice the share is received, and merged into another buffer
       f.sent_bytes *= 1.5;
       f.most_sent_bytes *= 3;
       f.messages += 2;
@@ -68,7 +70,8 @@ Forecast of_rank(const ForecastRequest& q, index_t share) {
 
 constexpr double word = sizeof(index_t);
 
-/// The search of exact_cuts: what lies between two probes of a round is left for the next.
+/// Models the search of exact_cuts: the interval between two probes of a round remains for the
+/// next.
 double search_seconds(const ForecastRequest& q, double item_bytes, const mpi::Network& network) {
   const index_t borders = q.ranks - 1;
   const index_t offered =
@@ -111,7 +114,7 @@ std::vector<Forecast> forecast(const ForecastRequest& request) {
 
 double exchange_seconds(const ForecastRequest& q, const mpi::Network& network) {
   if (q.ranks == 1) return 0;
-  if (q.passes > 1) {  // between two passes the places and the keys follow: four exchanges of words
+  if (q.passes > 1) {  // between two passes places and keys are permuted: four exchanges of words
     auto once = q;
     once.passes = 1;
     const double words =

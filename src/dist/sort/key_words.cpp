@@ -1,3 +1,5 @@
+// Keys as words, and packing of their varying bits into digits of up to 64 bits.
+
 #include "dist/sort/key_words.hpp"
 
 #include <algorithm>
@@ -14,7 +16,7 @@ namespace {
 
 constexpr index_t grain = 1 << 16;  // rows of one task
 
-/// The first `bytes` of a string (at most 8) as the digits of a number, zeros after them.
+/// Returns the first `bytes` of a string (at most 8) as a big-endian number, padded with zeros.
 std::uint64_t big_endian(const std::byte* string, index_t bytes) {
   std::uint64_t word = 0;
   if (bytes == 8 && std::endian::native == std::endian::little) {
@@ -106,7 +108,7 @@ std::vector<KeyDigit> pack_keys(const mpi::Communicator& comm,
                                 const std::vector<KeyColumn>& columns, index_t n, int threads) {
   machine::Buffer<std::uint64_t> words(n);
   std::vector<KeyPart> parts;
-  std::vector<std::uint64_t> extents;  // least and most of each part
+  std::vector<std::uint64_t> extents;  // minimum and maximum of each part
   for (std::size_t c = 0; c < columns.size(); ++c) {
     for (index_t w = 0; w < columns[c].form.words(); ++w) {
       key_word(columns[c], w, n, words.data(), threads);
@@ -117,7 +119,7 @@ std::vector<KeyDigit> pack_keys(const mpi::Communicator& comm,
   }
   const auto all = comm.all_gather(std::span<const std::uint64_t>(extents));
   std::vector<KeyDigit> digits;
-  int room = 0;  // in the digit that was begun last
+  int room = 0;  // bits left in the current digit
   for (std::size_t p = 0; p < parts.size(); ++p) {
     WordExtent extent;
     for (std::size_t at = 2 * p; at < all.size(); at += extents.size())

@@ -1,5 +1,5 @@
 #pragma once
-// Key columns of any form as words: unsigned numbers whose order is that of the keys.
+// Key columns of any form as words: unsigned numbers in the order of the keys.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +19,9 @@ using tessera::sort::Order;
 
 using tessera::sort::Equality;
 
-/// What the rows of a key column are: numbers, or strings of bytes compared as unsigned from the
-/// first one on. Which numbers are equal: of several columns all but the last should go by numbers,
-/// so that rows with -0 and 0 there are in the order of what follows; the last by bits, as plain
-/// keys do (key.hpp).
+/// The form of a key column: numbers, or strings of bytes compared as unsigned from the first one
+/// on. Equality: of several columns all but the last should compare by number, so that rows with -0
+/// and 0 there are ordered by the following columns; the last by bits, as plain keys (key.hpp).
 struct KeyForm {
   std::optional<Element> number = Element::u64;
   index_t bytes = 8;
@@ -33,28 +32,28 @@ struct KeyForm {
   }
   [[nodiscard]] static KeyForm string(index_t bytes) { return {std::nullopt, bytes}; }
   [[nodiscard]] KeyForm by_number() const { return {number, bytes, Equality::of_numbers}; }
-  /// Whether no two words tell numbers apart that are equal.
+  /// Returns whether equal numbers always have equal words.
   [[nodiscard]] bool goes_by_number() const {
     return equality == Equality::of_numbers || (number != Element::f32 && number != Element::f64);
   }
   [[nodiscard]] index_t words() const { return number ? 1 : ceil_div(bytes, index_t{8}); }
 };
 
-/// A column to sort by: rows that lie on this rank.
+/// A column to sort by: rows on this rank.
 struct KeyColumn {
   KeyForm form;
   const std::byte* data = nullptr;
   Order order = Order::ascending;
-  index_t row_bytes = 0;  ///< from key to key where they are parts of rows; else 0
+  index_t row_bytes = 0;  ///< distance between keys that are parts of rows; otherwise 0
 
   [[nodiscard]] index_t step() const { return row_bytes > 0 ? row_bytes : form.bytes; }
 };
 
-/// The same columns, equal where their numbers are: what --unique goes by.
+/// Returns the same columns with equality by number, as --unique compares.
 [[nodiscard]] std::vector<KeyColumn> by_number(std::vector<KeyColumn> columns);
 
-/// Bits whose order is that of numbers: as key.hpp's, but where numbers decide, -0 equals +0 and
-/// every NaN equals every other.
+/// Returns bits in the order of numbers: as in key.hpp, but with equality of numbers -0 equals +0
+/// and all NaN are equal.
 template <class T>
 [[nodiscard]] std::uint64_t number_bits(T value,
                                         const tessera::sort::KeyMap<tessera::sort::Bits<T>>& map,
@@ -67,34 +66,34 @@ template <class T>
   return map.to_bits(std::bit_cast<tessera::sort::Bits<T>>(value));
 }
 
-/// bits[j] = word `word` of row j, j in [0, n), the first word weighing most.
+/// Sets bits[j] to word `word` of row j, j in [0, n); the first word is the most significant.
 void key_word(const KeyColumn& column, index_t word, index_t n, std::uint64_t* bits, int threads);
-/// Those of rows [begin, end), by this thread alone, from bits[0] on.
+/// As above, of rows [begin, end), from bits[0] on. Single-threaded.
 void key_word(const KeyColumn& column, index_t word, layout::Range rows, std::uint64_t* bits);
-/// Those of rows places[0], places[1], ...
+/// As above, of rows places[0], places[1], ...
 void key_word(const KeyColumn& column, index_t word, std::span<const std::uint64_t> places,
               std::uint64_t* bits);
 
-/// A word of a column, without the bits that no two rows of all ranks differ in.
+/// A word of a column, without the bits in which no two rows of all ranks differ.
 struct KeyPart {
   std::size_t column = 0;
   index_t word = 0;
   std::uint64_t least = 0;
   int bits = 64;
 };
-/// Neighbouring parts that fit into 64 bits together: what one pass sorts by.
+/// Adjacent parts that fit into 64 bits together: the key of one pass.
 using KeyDigit = std::vector<KeyPart>;
 
-/// All words of the columns in as few digits as they fit, the first weighing most; none where all
-/// rows are equal. Collective.
+/// Returns all words of the columns in as few digits as possible, the first the most significant;
+/// none if all rows are equal. Collective.
 [[nodiscard]] std::vector<KeyDigit> pack_keys(const mpi::Communicator& comm,
                                               const std::vector<KeyColumn>& columns, index_t n,
                                               int threads);
 
-/// digits[j] = that digit of row j; scratch[0:n] is overwritten.
+/// Sets digits[j] to that digit of row j; overwrites scratch[0:n].
 void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, index_t n,
                std::uint64_t* digits, std::uint64_t* scratch, int threads);
-/// Those of rows [begin, end), by this thread alone, from digits[0] on.
+/// As above, of rows [begin, end), from digits[0] on. Single-threaded.
 void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, layout::Range rows,
                std::uint64_t* digits, std::uint64_t* scratch);
 

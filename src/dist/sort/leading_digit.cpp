@@ -1,3 +1,5 @@
+// A monotone 64-bit digit of the bits in which sampled rows differ.
+
 #include "dist/sort/leading_digit.hpp"
 
 #include <algorithm>
@@ -16,7 +18,7 @@ LeadingDigit::LeadingDigit(std::span<const std::uint64_t> sample, std::size_t wo
       part.most = std::max(part.most, sample[at]);
     }
     const int bits = tessera::sort::bit_length(part.most - part.least);
-    part.left = std::max(0, room - bits) % 64;  // without bits there is nothing to move
+    part.left = std::max(0, room - bits) % 64;  // a part without bits is not shifted
     part.right = std::max(0, bits - room);
     room = std::max(0, room - bits);
     part.below = room == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << room) - 1;
@@ -30,9 +32,9 @@ std::uint64_t LeadingDigit::fingerprint() const {
   return print;
 }
 
-/// What lies beyond the sample has the digit of the rows at its end.
+/// Words outside the sampled range get the digit of the nearest end.
 std::uint64_t LeadingDigit::of(const std::uint64_t* words) const {
-  if (parts_.size() == 1) return *words;  // serves as well
+  if (parts_.size() == 1) return *words;  // the word itself has the same order
   std::uint64_t digit = 0;
   for (const WordPart& part : parts_) {
     const std::uint64_t word = *words++;

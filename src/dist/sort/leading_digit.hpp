@@ -1,5 +1,6 @@
 #pragma once
-// One number of a row's key, as far as 64 bits hold what differs in a sample of its first words.
+// One number per row: the bits in which the first words of sampled rows differ, as far as they fit
+// into 64 bits.
 
 #include <cstdint>
 #include <span>
@@ -9,20 +10,20 @@
 
 namespace tessera::dist::sort {
 
-/// Of no two rows does the one that comes first have the greater digit.
+/// A monotone map of rows to digits: if one row is before another, its digit is not greater.
 class LeadingDigit {
  public:
-  static constexpr std::size_t most_words = 16;  ///< that are looked at
+  static constexpr std::size_t most_words = 16;  ///< words of a row that are used
 
-  /// By words of sampled rows, so many a row, row by row.
+  /// Builds the map from `words` words of each sampled row, row by row.
   LeadingDigit(std::span<const std::uint64_t> sample, std::size_t words);
 
-  /// The same for the same digits, and another one for most others.
+  /// Returns a hash of the map: equal for the same map, different for most others.
   [[nodiscard]] std::uint64_t fingerprint() const;
-  /// Of a row by its words, as many as those of a sampled row.
+  /// Returns the digit of a row from its words, as many as a sampled row has.
   [[nodiscard]] std::uint64_t of(const std::uint64_t* words) const;
-  /// digits[0:rows.size()] = those of rows [begin, end) of the columns, at most `at_once` of them.
-  /// By this thread.
+  /// Sets digits[0:rows.size()] to those of rows [begin, end) of the columns, at most `at_once` of
+  /// them. Single-threaded.
   void of_rows(const std::vector<KeyColumn>& columns, layout::Range rows,
                std::uint64_t* digits) const;
   static constexpr index_t at_once = 512;
@@ -30,7 +31,7 @@ class LeadingDigit {
  private:
   struct WordPart {
     std::uint64_t least, most;  // of this word in the sample
-    int left, right;            // where what is above the least lies in the digit
+    int left, right;            // shifts of the offset from the minimum into the digit
     std::uint64_t below;        // the bits of the words behind
   };
   std::vector<WordPart> parts_;

@@ -1,3 +1,5 @@
+// Comparison of adjacent rows, across ranks as well.
+
 #include "dist/sort/neighbours.hpp"
 
 #include <algorithm>
@@ -11,7 +13,7 @@ namespace {
 
 constexpr index_t grain = 1 << 16;  // rows of one task
 
-/// The last index of the nearest rank before this one that has any; -1 when there is none.
+/// Returns the last index of the nearest lower rank with any rows; -1 if there are none.
 index_t index_before(const mpi::Communicator& comm, std::span<const std::uint64_t> permutation) {
   const auto lasts =
       comm.all_gather(permutation.empty() ? index_t{-1} : static_cast<index_t>(permutation.back()));

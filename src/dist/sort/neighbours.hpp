@@ -1,5 +1,5 @@
 #pragma once
-// How each row of an order compares with the one before it; private to this folder.
+// Comparison of each row of an order with its predecessor; private to this folder.
 
 #include "dist/sort/argsort.hpp"
 #include "machine/buffer.hpp"
@@ -8,21 +8,21 @@ namespace tessera::dist::sort {
 
 enum class KeyStep : unsigned char { equal, up, down };
 
-/// This rank's indices, with the last one of the ranks before in front where there is one, and how
-/// the rows compare: steps[j] tells of the rows indices[j] and indices[j + 1].
+/// This rank's indices, preceded by the last one of the lower ranks if there is one, and the
+/// comparisons: steps[j] compares the rows indices[j] and indices[j + 1].
 struct AdjacentRows {
   machine::Buffer<std::uint64_t> indices;
   machine::Buffer<KeyStep> steps;
   bool has_row_before = false;
 };
-/// Ranks may hold any number of indices. Collective.
+/// Compares adjacent rows. Ranks may hold any number of indices. Collective.
 [[nodiscard]] AdjacentRows compare_neighbours(const mpi::Communicator& comm,
                                               const layout::BlockMap& map,
                                               const std::vector<KeyColumn>& columns,
                                               std::span<const std::uint64_t> permutation,
                                               int threads);
 
-/// Neighbours out of order by (columns, index). Collective.
+/// Returns the number of neighbours out of order by (columns, index). Collective.
 [[nodiscard]] index_t out_of_order(const mpi::Communicator& comm, const AdjacentRows& rows);
 
 }  // namespace tessera::dist::sort

@@ -1,3 +1,5 @@
+// Partition and local sort of keys on devices, with a final move of the borders.
+
 #include "dist/sort/on_devices.hpp"
 
 #include <algorithm>
@@ -14,9 +16,9 @@ using tessera::sort::digit_values;
 using tessera::sort::most_bounds;
 using tessera::sort::most_parts;
 
-/// A share may be off by so many keys when they are taken to the ranks: as many move again between
-/// neighbours. Bounds are found to the digit, buckets end with a value of the first bits: at half
-/// of the keys that share one, if half of the values occur.
+/// Maximal errors of a share in keys when keys are sent to the ranks: as many move again between
+/// neighbours. Bounds are exact to the digit; buckets end at a value of the leading bits, half of
+/// the keys with the same value off, if half of the values occur.
 index_t tolerance_of(index_t total, index_t ranks) { return total / (512 * ranks); }
 index_t bucket_tolerance_of(index_t total) { return total / (buckets::fine_bins / 2); }
 index_t head_of(index_t total) { return round_up(bucket_tolerance_of(total) + 1, 64); }
@@ -24,12 +26,12 @@ index_t room_of(index_t total, index_t ranks) {
   return ranks == 1 ? total : ceil_div(total, ranks) + 3 * head_of(total);
 }
 
-/// Of a share, one in so many keys is of the first round: few, as all wait for them, but so many
-/// that their sort covers the way of the others, and that the links are at work while keys are
+/// The first round takes one in first_round keys of a share: few, as all wait for them, but enough
+/// that their sort hides the transfer of the others, and that the links are busy while keys are
 /// divided.
 constexpr index_t first_round = 2;
 
-/// Where ranks reach each other's memory, if there are bounds enough and keys to speak of.
+/// Two rounds if ranks can access each other's memory and there are enough bounds and keys.
 index_t rounds_of(const mpi::DeviceExchange& exchange, index_t total) {
   const index_t ranks = exchange.comm().size();
   return exchange.reaches() && 2 * ranks <= most_parts && total / ranks >= 1024 ? 2 : 1;
@@ -51,7 +53,7 @@ constexpr index_t cursors_bytes = 2 * most_parts * static_cast<index_t>(sizeof(s
 template <class B>
 index_t DeviceSort<B>::device_bytes(index_t total, index_t ranks,
                                     const ResidentKernels<B>& kernels) {
-  constexpr index_t messages = index_t{512} << 20;  // on their way
+  constexpr index_t messages = index_t{512} << 20;  // in flight
   const index_t room = room_of(total, ranks);
   return (ceil_div(total, ranks) + 2 * room) * static_cast<index_t>(sizeof(B)) +
          kernels.work_bytes(room) +
@@ -195,7 +197,7 @@ bool DeviceSort<B>::straight(index_t part) const {
   return exchange_.reaches() && (part % rounds_ == 0 || part / rounds_ == rank_);
 }
 
-/// Into the memory of the ranks, each other's keys side by side; or packed here and sent.
+/// Partitions the keys into the memory of their ranks directly, or packs and sends them.
 template <class B>
 void DeviceSort<B>::take_to_ranks() {
   tessera::sort::Parts<B> parts;
@@ -207,7 +209,7 @@ void DeviceSort<B>::take_to_ranks() {
   }
   parts.cursors = reinterpret_cast<std::uint64_t*>(cursors_.data());
   zero(cursors_, cursors_bytes);
-  exchange_.comm().barrier();  // nobody reads or writes its own keys any more
+  exchange_.comm().barrier();  // no rank reads or writes its own keys any more
   kernels_.partition(input(), shares_.size(rank_), map_, found_.bounds, parts, stream_);
   {
     const mpi::Computing computing;
@@ -215,10 +217,10 @@ void DeviceSort<B>::take_to_ranks() {
   }
   if (!exchange_.reaches()) return send_packed();
   send_later_rounds();
-  exchange_.comm().barrier();  // the first round's keys are where they belong
+  exchange_.comm().barrier();  // the first round's keys have arrived
 }
 
-/// All keys, between ranks that do not reach each other's memory.
+/// Sends all keys, between ranks that cannot access each other's memory.
 template <class B>
 void DeviceSort<B>::send_packed() {
   std::vector<mpi::DeviceOut> out;
@@ -241,7 +243,8 @@ void DeviceSort<B>::send_packed() {
   stream_.wait();
 }
 
-/// The packed keys of other ranks, to the next rank first: not all to the same one at a time.
+/// Sends the packed keys of other ranks, starting with the next rank, so that ranks do not all send
+/// to the same one at once.
 template <class B>
 void DeviceSort<B>::send_later_rounds() {
   const B* packed = reinterpret_cast<const B*>(spare_.data());
@@ -260,10 +263,10 @@ void DeviceSort<B>::send_later_rounds() {
   }
 }
 
-/// The few keys at the ends that are a neighbour's. They come to lie beside those that are here.
+/// Moves the few keys at the ends of a share to the neighbours that own them.
 template <class B>
 void DeviceSort<B>::move_borders() {
-  std::vector<Range> ranges;  // of the sorted whole, by rank
+  std::vector<Range> ranges;  // of the sorted sequence, by rank
   index_t end = 0;
   for (const index_t held : held_) {
     ranges.push_back({end, end + held});
@@ -275,7 +278,7 @@ void DeviceSort<B>::move_borders() {
   };
   std::vector<mpi::DeviceOut> out;
   std::vector<mpi::DeviceIn> in;
-  exchange_.comm().barrier();  // all have sorted theirs
+  exchange_.comm().barrier();  // all ranks have sorted
   for (index_t peer = 0; peer < ranks_; ++peer) {
     if (peer == rank_) continue;
     const Range comes = intersect(held_by(peer), shares_.range(rank_));
@@ -291,7 +294,7 @@ void DeviceSort<B>::move_borders() {
   }
   if (!exchange_.reaches()) exchange_.exchange(out, in);
   stream_.wait();
-  exchange_.comm().barrier();  // nobody reads them any more
+  exchange_.comm().barrier();  // all ranks have read them
   result_ = sorted(keys_.data()) + (shares_.begin(rank_) - held_by(rank_).begin);
 }
 
@@ -337,7 +340,7 @@ void DeviceSort<B>::sort_by_bounds(mpi::Phases& phases) {
     if (q == 1) {
       const mpi::PhaseScope scope(phases, "exchange");
       later_.wait();
-      exchange_.comm().barrier();  // all keys are where they belong
+      exchange_.comm().barrier();  // all keys have arrived
     }
     const bool spare_holds_keys = q + 1 < rounds_;
     const index_t n = received(rank_ * rounds_ + q);

@@ -1,9 +1,9 @@
 #pragma once
-// Keys that lie on the ranks' devices, sorted there: every key goes to the device that will hold it
-// before anything is sorted, straight into its memory where the ranks reach each other's. There
-// only the least keys of every share are waited for: the others travel, by the devices' engines of
-// copies, while those are sorted. Many keys of 64 bits that lie evenly are divided by buckets of
-// that sort at once (divided.hpp).
+// Distributed sort of keys in the memory of the ranks' devices: partitions the keys first and then
+// sorts locally, so every key is sent once, directly into the memory of its rank if accessible.
+// Waits only for the smallest keys of every share: copy engines transfer the others while those are
+// sorted. Many evenly distributed 64-bit keys are partitioned by the buckets of the local sort
+// (divided.hpp).
 
 #include <optional>
 
@@ -18,35 +18,35 @@ namespace tessera::dist::sort {
 using tessera::sort::KeyMap;
 using tessera::sort::ResidentKernels;
 
-/// B: the bits of a key, std::uint32_t or std::uint64_t; the map says how they are ordered. At most
+/// B: the bits of a key, std::uint32_t or std::uint64_t; the map defines their order. At most
 /// most_parts ranks.
 template <class B>
 class DeviceSort {
  public:
-  /// Takes the memory for `total` keys of all ranks, BlockMap(total, ranks) before and after.
-  /// Collective.
+  /// Allocates for `total` keys of all ranks, distributed as BlockMap(total, ranks) before and
+  /// after. Collective.
   DeviceSort(const mpi::DeviceExchange& exchange, index_t total, const KeyMap<B>& map,
              const ResidentKernels<B>& kernels);
 
-  void put(const B* keys, int threads);  ///< this rank's share, from its host's memory
-  void get(B* keys, int threads) const;  ///< of the sorted whole
-  /// This rank's share on the device; run() writes over it, and one rank alone sorts it in its
-  /// place.
+  void put(const B* keys, int threads);  ///< copies this rank's share from host memory
+  void get(B* keys,
+           int threads) const;  ///< copies this rank's share of the sorted keys to host memory
+  /// Returns this rank's share on the device; run() overwrites it, a single rank sorts it in place.
   [[nodiscard]] B* input() { return reinterpret_cast<B*>(input_.data()); }
 
-  /// Collective. Adds to the phases "split", "exchange" and "sort".
+  /// Sorts. Adds to the phases "split", "exchange" and "sort". Collective.
   void run(mpi::Phases& phases);
 
-  /// Whether the last run divided the keys by the buckets of their sort.
+  /// Returns whether the last run divided the keys by the buckets of their sort.
   [[nodiscard]] bool divided() const { return divided_; }
 
-  /// Bytes of a device's memory that a rank takes at most, whatever the way.
+  /// Returns the maximal bytes of device memory that a rank uses with any transport.
   [[nodiscard]] static index_t device_bytes(index_t total, index_t ranks,
                                             const ResidentKernels<B>& kernels);
 
  private:
   using Search = BoundSearch<B>;
-  /// keys[r][p]: of rank r for part p of the whole, which is round p % rounds_ of rank p / rounds_.
+  /// keys[r][p]: keys of rank r for part p, which is round p % rounds_ of rank p / rounds_.
   using Counts = std::vector<index_t>;
 
   [[nodiscard]] B* sorted(std::byte* memory) const { return reinterpret_cast<B*>(memory) + head_; }
@@ -54,15 +54,15 @@ class DeviceSort {
     return counts_[static_cast<std::size_t>(from * ranks_ * rounds_ + part)];
   }
   [[nodiscard]] index_t received(index_t part) const;  ///< from all ranks
-  /// Where this rank's keys of a part go, in the sorted keys of the part's rank.
+  /// Returns the offset of this rank's keys of a part in the sorted keys of the part's rank.
   [[nodiscard]] index_t place(index_t part) const;
-  /// Whether the partition writes them there itself; if not, it packs them.
+  /// Returns whether the partition writes them to their rank directly; otherwise it packs them.
   [[nodiscard]] bool straight(index_t part) const;
-  /// Whether the keys have been sorted but for their borders.
+  /// Returns whether it sorted the keys except for their borders.
   [[nodiscard]] bool divide_and_sort(mpi::Phases& phases);
   void sort_by_bounds(mpi::Phases& phases);
   void sort(B* keys, B* spare, index_t n, mpi::Phases& phases);
-  /// Whether there is nothing to do, as where all keys are equal. Collective.
+  /// Returns whether the keys are already in order, for example all equal. Collective.
   [[nodiscard]] bool lies_in_order();
   void find_bounds();
   void count(const Prefixes<B>& prefixes, std::span<index_t> counts);
@@ -78,7 +78,7 @@ class DeviceSort {
   ResidentKernels<B> kernels_;
   layout::BlockMap shares_;
   index_t tolerance_,
-      head_;  ///< keys that a share may be off by where bounds are found, and room for them
+      head_;  ///< maximal error of a share when bounds are found, in keys, and the space for it
   machine::device::Block input_, spare_, work_, digits_, cursors_, host_, zeros_;
   mpi::PeerMemory keys_;
   machine::device::Stream stream_, later_;

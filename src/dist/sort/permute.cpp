@@ -1,3 +1,5 @@
+// Gather of elements by global index, in rounds that fit a cache.
+
 #include "dist/sort/permute.hpp"
 
 #include <algorithm>
@@ -18,13 +20,13 @@ using Index = std::uint64_t;
 
 constexpr index_t grain = 1 << 16;  // elements of one task
 
-/// f(begin, end) of pieces of [0, n).
+/// Calls f(begin, end) for pieces of [0, n), in parallel.
 template <class F>
 void in_pieces(index_t n, int threads, const F& f) {
   machine::parallel(threads, [&] { machine::parallel_for(0, n, grain, f); });
 }
 
-/// to[j] = element places[j] of those that begin at `from`.
+/// Sets to[j] to element places[j] of those at `from`.
 void gather_here(const std::byte* from, index_t bytes, std::span<const Index> places, std::byte* to,
                  int threads) {
   in_pieces(static_cast<index_t>(places.size()), threads, [&](index_t begin, index_t end) {
@@ -35,7 +37,7 @@ void gather_here(const std::byte* from, index_t bytes, std::span<const Index> pl
   });
 }
 
-/// to[position[j]] = from[j], elements of a size known here only for the usual ones.
+/// Sets to[position[j]] to from[j]; common element sizes are compile-time constants.
 void put_in_place(const std::byte* from, index_t bytes, std::span<const std::uint32_t> position,
                   std::byte* to) {
   const auto with_size = [&](auto size) {
@@ -56,10 +58,10 @@ void put_in_place(const std::byte* from, index_t bytes, std::span<const std::uin
   }
 }
 
-/// to[position[j]] = element places[j] of those that begin at `from`.
+/// Sets to[position[j]] to element places[j] of those at `from`.
 void gather_to_place(const std::byte* from, index_t bytes, std::span<const Index> places,
                      std::span<const std::uint32_t> position, std::byte* to) {
-  constexpr index_t room = index_t{16} << 10;  // of a first-level cache
+  constexpr index_t room = index_t{16} << 10;  // half of a first-level cache or less
   const auto at_once =
       static_cast<std::size_t>(std::max<index_t>(1, room / std::max<index_t>(1, bytes)));
   std::vector<std::byte> some(at_once * static_cast<std::size_t>(bytes));
@@ -94,7 +96,7 @@ class Owners {
 template <class T>
 void make_room(machine::Buffer<T>& buffer, index_t count) {
   if (buffer.size() >= count) return;
-  buffer = machine::Buffer<T>();  // not both at a time
+  buffer = machine::Buffer<T>();  // frees the old buffer first
   buffer = machine::Buffer<T>(count);
 }
 

@@ -1,6 +1,6 @@
-// As exact, with little more memory than the keys take: sorted in parts, exchanged in rounds. In a
-// round every rank gets the next piece of its share from all; what was sent is given back to the
-// system before the next.
+// The exact sort with little additional memory: sorts in parts and exchanges in rounds. In a round
+// every rank receives the next piece of its share from all; sent pages are returned to the system
+// before the next.
 
 #include <algorithm>
 
@@ -16,7 +16,8 @@
 namespace tessera::dist::sort {
 namespace {
 
-/// Where the pieces of all shares begin: piece t of rank r at number r * pieces_of_share + t.
+/// Returns the beginnings of the pieces of all shares: piece t of rank r at number r *
+/// pieces_of_share + t.
 std::vector<index_t> piece_positions(const layout::BlockMap& shares) {
   std::vector<index_t> positions;
   for (index_t r = 0; r < shares.parts(); ++r) {
@@ -58,7 +59,7 @@ void sort_here(const mpi::Communicator& comm, const Room<Item>& room, const Meth
 }  // namespace
 
 index_t parts_scratch(index_t n) {
-  constexpr index_t least = 1 << 16;  // smaller parts would be no faster
+  constexpr index_t least = 1 << 16;  // smaller parts would not be faster
   return std::min(n, std::max(least, ceil_div(n, pieces_of_share / 2)));
 }
 
@@ -66,7 +67,7 @@ template <class Item>
 index_t rounds(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
                mpi::Phases& phases) {
   if constexpr (std::is_same_v<Item, Pair>) {
-    return exact(comm, room, method, phases);  // pairs must keep their order, and parts do not
+    return exact(comm, room, method, phases);  // pairs need a stable order, which parts do not keep
   } else {
     sort_here(comm, room, method, phases);
     if (comm.size() == 1) return room.n;

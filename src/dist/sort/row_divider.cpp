@@ -1,3 +1,5 @@
+// Buckets of rows by their leading words.
+
 #include "dist/sort/row_divider.hpp"
 
 #include <algorithm>

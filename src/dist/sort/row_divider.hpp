@@ -1,6 +1,6 @@
 #pragma once
-// Rows divided by their leading words among buckets that follow each other in the order of the
-// rows: as far as a sample of them tells.
+// Bucket division of rows by their leading words: buckets are monotone in the order of the rows and
+// balanced by a sample.
 
 #include "dist/sort/leading_digit.hpp"
 #include "kernels/sort/divide.hpp"
@@ -10,17 +10,19 @@ namespace tessera::dist::sort {
 class RowDivider {
  public:
   static constexpr index_t most_samples = tessera::sort::Divider<std::uint64_t>::most_samples;
-  static constexpr std::size_t most_words = LeadingDigit::most_words;  ///< that are looked at
+  static constexpr std::size_t most_words = LeadingDigit::most_words;  ///< words used
 
-  /// About `wanted` buckets of like weight, by `words` words of each row of a sample, row by row.
+  /// Builds about `wanted` buckets of similar weight from `words` words of each row of a sample,
+  /// row by row.
   RowDivider(std::span<const std::uint64_t> sample, std::size_t words, index_t wanted);
 
   [[nodiscard]] index_t buckets() const { return divider_.buckets(); }
-  /// The share of the sample that the greatest bucket has.
+  /// Returns the largest bucket's share of the sample.
   [[nodiscard]] double greatest() const { return greatest_; }
-  /// The same for the same division on every machine, and another one for most others.
+  /// Returns a hash of the division: equal for the same division on every machine, different for
+  /// most others.
   [[nodiscard]] std::uint64_t fingerprint() const;
-  /// bucket[j] = that of row j, for the rows of the range. By this thread.
+  /// Sets bucket[j] to the bucket of row j, for the rows of the range. Single-threaded.
   void classify(const std::vector<KeyColumn>& columns, layout::Range rows,
                 std::uint16_t* bucket) const;
 

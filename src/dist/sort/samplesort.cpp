@@ -1,6 +1,6 @@
-// Parallel sorting by regular sampling (Shi and Schaeffer 1992): the textbook's one exchange, whose
-// parts may differ by a factor of two, and a second one that moves the borders to where the shares
-// end.
+// Parallel sorting by regular sampling (PSRS, Shi and Schaeffer 1992): the standard exchange, after
+// which shares differ by a factor of up to two, and a second one that moves the borders to the ends
+// of the shares.
 
 #include <algorithm>
 #include <tuple>
@@ -14,7 +14,7 @@
 namespace tessera::dist::sort {
 namespace {
 
-/// An item and where it lies: with it equal items have an order too, and no key is too frequent.
+/// An item and its location, which breaks ties between equal items, so that no key is too frequent.
 template <class Item>
 struct Sample {
   Item item;
@@ -26,8 +26,8 @@ struct Sample {
   }
 };
 
-/// The samples at ranks/2, ranks + ranks/2, ... of `ranks` regular ones from every rank that holds
-/// items.
+/// Returns the samples at ranks/2, ranks + ranks/2, ... of `ranks` regular ones from every rank
+/// that holds items.
 template <class Item>
 std::vector<Sample<Item>> pivots_of(const mpi::Communicator& comm, Run<Item> run) {
   const index_t ranks = comm.size();

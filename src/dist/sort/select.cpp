@@ -1,3 +1,5 @@
+// Multiselection by histograms of 12 bits a pass.
+
 #include "dist/sort/select.hpp"
 
 #include <fmt/format.h>
@@ -13,9 +15,9 @@ namespace {
 
 constexpr int pass_bits = 12;  // 4096 counters of 8 bytes: the first-level cache
 constexpr index_t bins = index_t{1} << pass_bits;
-constexpr index_t few = 1 << 20;  // keys of all ranks that are kept rather than told again
+constexpr index_t few = 1 << 20;  // keys of all ranks that are kept instead of read again
 
-/// Where keys are sought: low .. high, counted in steps of 2^shift.
+/// An interval low .. high that contains a sought key, counted in steps of 2^shift.
 struct KeyInterval {
   std::uint64_t low = 0, high = 0;
   index_t below = 0;  // keys below low
@@ -26,7 +28,7 @@ struct KeyInterval {
   }
 };
 
-/// Keys as they come, or those that were kept.
+/// Keys as a pass provides them, or the kept ones.
 struct Keys {
   const BitsPass& pass;
   std::vector<std::uint64_t> kept;
@@ -40,7 +42,8 @@ struct Keys {
   }
 };
 
-/// The interval that holds the key, intervals ascending and apart; their number when none does.
+/// Returns the index of the interval that contains the key, intervals ascending and disjoint; their
+/// number if none does.
 std::size_t interval_of(const std::vector<KeyInterval>& open, std::uint64_t key) {
   std::size_t at = 0;
   while (at < open.size() && open[at].high < key) ++at;
@@ -88,7 +91,7 @@ std::vector<index_t> counts_in(const mpi::Communicator& comm, const Keys& keys,
   return counts;
 }
 
-/// The bin of an interval that holds the position.
+/// Returns the bin of an interval that contains the position.
 KeyInterval narrowed(const KeyInterval& from, std::span<const index_t> counts, index_t position) {
   KeyInterval to = from;
   std::size_t bin = 0;
@@ -111,7 +114,7 @@ void keep(Keys& keys, const std::vector<KeyInterval>& open) {
   keys.keeps = true;
 }
 
-/// Those that are not found yet, each once, ascending.
+/// Returns the intervals that are not found yet, each once, ascending.
 std::vector<KeyInterval> open_of(const std::vector<KeyInterval>& places) {
   std::vector<KeyInterval> open;
   for (const KeyInterval& place : places) {

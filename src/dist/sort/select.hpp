@@ -1,5 +1,5 @@
 #pragma once
-// What stands at given places of the sorted order, without sorting: by counting.
+// Order statistics without sorting: multiselection by histograms of 12 bits a pass.
 
 #include <cstdint>
 #include <functional>
@@ -10,26 +10,26 @@
 
 namespace tessera::dist::sort {
 
-/// Keys of this rank as ordered bits (key.hpp), told in pieces of any sizes, the same in every
+/// Provides keys of this rank as ordered bits (key.hpp), in pieces of any sizes, the same in every
 /// pass.
 using BitsPiece = std::function<void(std::span<const std::uint64_t>)>;
 using BitsPass = std::function<void(const BitsPiece& piece)>;
 
-/// A key that stands at a position of the sorted order.
+/// A key at a position of the sorted order.
 struct Selected {
   std::uint64_t bits = 0;
   index_t below = 0;  ///< keys of all ranks that are smaller
 };
 
-/// The keys at the positions (any order, each in [0, number of keys of all ranks)). A pass finds
-/// the range of the keys, then each pass narrows the places that are sought by 12 bits, until few
-/// enough keys are left to be kept: three passes as a rule, eight at most. Collective; every rank
-/// makes the same passes.
+/// Returns the keys at the positions (in any order, each in [0, number of keys of all ranks)). One
+/// pass finds the range of the keys, then each pass narrows the intervals by 12 bits until few
+/// enough keys remain to be kept: usually three passes, at most eight. Every rank makes the same
+/// passes. Collective.
 [[nodiscard]] std::vector<Selected> select(const mpi::Communicator& comm, const BitsPass& pass,
                                            std::span<const index_t> positions);
 
-/// What a linear quantile (numpy's default) lies between: keys at floor and ceil of q (n - 1), and
-/// how far.
+/// Positions of a linear quantile (numpy's default): floor and ceil of q (n - 1), and the fraction
+/// between them.
 struct QuantilePlace {
   index_t below = 0, above = 0;
   double fraction = 0;

@@ -1,3 +1,5 @@
+// Top-k and distinct keys of a distributed sequence, and their verification.
+
 #include "dist/sort/some_keys.hpp"
 
 #include <algorithm>
@@ -13,7 +15,7 @@ namespace {
 using tessera::sort::Bits;
 using tessera::sort::Content;
 
-/// Bits by which keys are the same: as numbers, or as they are stored.
+/// Return maps to bits under which keys are equal as numbers, or as stored.
 template <class T>
 auto numbers_in(Order order) {
   return [map = tessera::sort::key_map<T>(order)](const T& key) { return number_bits(key, map); };
@@ -25,7 +27,7 @@ auto bits_in(Order order) {
   };
 }
 
-/// What lies below a key, told so that two parts can be compared.
+/// Returns the content of the keys below a key, for comparison of two parts.
 template <class T>
 Content below(const mpi::Communicator& comm, std::span<const T> keys, std::uint64_t last,
               Order order, std::uint64_t seed) {
@@ -40,7 +42,7 @@ Content below(const mpi::Communicator& comm, std::span<const T> keys, std::uint6
   return {comm.sum(mine.count), comm.sum(mine.hash)};
 }
 
-/// The last key's bits of the ranks before this one, if they hold any.
+/// Returns the bits of the last key of the lower ranks, if they hold any.
 std::optional<std::uint64_t> last_before(const mpi::Communicator& comm,
                                          std::optional<std::uint64_t> last) {
   const std::array<std::uint64_t, 2> mine{last ? 1U : 0U, last.value_or(0)};
@@ -112,7 +114,7 @@ index_t faults_of_first(const mpi::Communicator& comm, std::span<const T> keys, 
   const index_t wrong =
       faults(comm, first, order, held, seed, threads) + (held.count == count ? 0 : 1);
   if (held.count == 0 || wrong > 0) return wrong;
-  // Balanced and in order: the greatest of the last keys is the last.
+  // The keys are balanced and in order, so the greatest of the last keys is the last.
   const auto bits = bits_in<T>(order);
   const std::uint64_t mine[] = {first.empty() ? 0 : bits(first.back())};
   const auto lasts = comm.all_gather(std::span<const std::uint64_t>(mine));
@@ -143,7 +145,7 @@ index_t faults_of_distinct(const mpi::Communicator& comm, std::span<const T> sor
       last_before(comm, sorted.empty() ? std::nullopt : std::optional(number(sorted.back())));
   bool right = true;
   std::size_t used = 0;
-  for (const T& key : sorted) {  // each key is the distinct one before it, or the next
+  for (const T& key : sorted) {  // each key equals the previous distinct one, or is the next
     const std::uint64_t here = number(key);
     if (before && here == *before) continue;
     right = right && used < distinct.size() && number(distinct[used]) == here &&

@@ -1,5 +1,6 @@
 #pragma once
-// Parts of sorted keys: the first ones without sorting the others, and each distinct one once.
+// Partial sorts of keys: the first ones (top k) without sorting the others, and each distinct one
+// once.
 
 #include <functional>
 #include <span>
@@ -10,34 +11,34 @@
 
 namespace tessera::dist::sort {
 
-/// The keys as ordered bits, told in pieces.
+/// Returns a pass over the keys as ordered bits.
 template <class T>
 [[nodiscard]] BitsPass bits_pass(std::span<const T> keys, Order order);
 
-/// This rank's part of BlockMap(min(count, all), ranks) of the sorted keys: the last key among them
-/// is found by counting, and only they are sorted. Collective. Adds to the phases of sort_keys and
-/// to "select".
+/// Returns this rank's part of BlockMap(min(count, all), ranks) of the sorted keys: finds the last
+/// key by counting and sorts only the keys up to it. Adds to the phases of sort_keys and to
+/// "select". Collective.
 template <class T>
 [[nodiscard]] machine::Buffer<T> sort_first(const mpi::Communicator& comm, std::span<const T> keys,
                                             index_t count, Order order, const Method& method,
                                             mpi::Phases& phases);
 
-/// How many things are wrong with what sort_first made of the keys: order and shares as in
-/// faults(), and one unless what lies before its last key is the same, key by key, in both.
-/// Collective.
+/// Returns the number of faults of sort_first's result: order and shares as in faults(), and one
+/// unless the keys before its last key are the same in both. Collective.
 template <class T>
 [[nodiscard]] index_t faults_of_first(const mpi::Communicator& comm, std::span<const T> keys,
                                       index_t count, std::span<const T> first, Order order,
                                       std::uint64_t seed, int threads);
 
-/// to[0 : returned] = each of this rank's sorted keys that differs as a number (-0 is 0, every NaN
-/// is one) from the key before it, here or on a rank before. Collective.
+/// Copies to to[0 : returned] each of this rank's sorted keys that differs as a number (-0 is 0,
+/// all NaN are equal) from the previous key, here or on a lower rank. Returns their number.
+/// Collective.
 template <class T>
 [[nodiscard]] index_t keep_distinct(const mpi::Communicator& comm, std::span<const T> sorted,
                                     Order order, T* to);
 
-/// One on every rank where the distinct keys are not those of the sorted ones, each once; summed.
-/// Collective.
+/// Returns the number of ranks on which the distinct keys are not those of the sorted ones, each
+/// once. Collective.
 template <class T>
 [[nodiscard]] index_t faults_of_distinct(const mpi::Communicator& comm, std::span<const T> sorted,
                                          std::span<const T> distinct, Order order);

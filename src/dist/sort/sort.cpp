@@ -1,3 +1,5 @@
+// Checks of a sort, maps of keys to ordered bits, and dispatch to its algorithm.
+
 #include "dist/sort/sort.hpp"
 
 #include <fmt/format.h>
@@ -84,7 +86,8 @@ std::vector<index_t> cuts_of_shares(const mpi::Communicator& comm, index_t n) {
   return cuts;
 }
 
-/// On the method's team; a device kernel on this thread, whose device it is, with its phases added.
+/// Runs a host kernel on the method's team; a device kernel on this thread, which owns the device,
+/// and adds its phases.
 template <class Run>
 void run_kernel(const Method& method, mpi::Phases& phases, const Run& run) {
   const mpi::Computing computing;
@@ -98,7 +101,7 @@ void run_kernel(const Method& method, mpi::Phases& phases, const Run& run) {
   mpi::add_device_phases(phases);
 }
 
-/// What `auto` is done with before a team is there.
+/// Returns whether `auto` finished, since the keys are in order, before a team is started.
 template <class T>
 bool finds_order(std::span<T> keys, Order order, const Method& method, const Done& done = {}) {
   const mpi::Computing computing;

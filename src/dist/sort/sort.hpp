@@ -1,5 +1,5 @@
 #pragma once
-// The distributed sort: every rank ends with its share to the element.
+// The distributed sort: every rank ends with exactly its share.
 
 #include <string>
 #include <string_view>
@@ -16,11 +16,11 @@ using tessera::sort::Done;
 using tessera::sort::Order;
 using tessera::sort::Pair;
 
-/// The ways to share the work, by name.
+/// Distributed algorithms, by name.
 enum class Algorithm {
-  exact,       ///< sort, cut exactly at the borders of the shares, exchange once, merge
-  samplesort,  ///< sort, cut at sampled pivots, exchange, merge, then move the borders (Shi and
-               ///< Schaeffer 1992)
+  exact,       ///< sorts, cuts at exact splitters, exchanges once, merges
+  samplesort,  ///< sorts, cuts at sampled splitters, exchanges, merges, then moves the borders
+               ///< (PSRS, Shi and Schaeffer 1992)
   rounds,      ///< as exact, in rounds, with an eighth of the keys as work space
 };
 struct AlgorithmInfo {
@@ -32,18 +32,18 @@ struct AlgorithmInfo {
 
 struct Method {
   Algorithm algorithm = Algorithm::exact;
-  std::string kernel = "auto";  ///< what each rank runs: a row of sort::variants()
+  std::string kernel = "auto";  ///< local kernel of each rank: a row of sort::variants()
   int threads = 1;
   tessera::sort::Tuning tuning{};
 };
 
-/// Into so many pieces rounds cuts a share; its work space is two of them.
+/// Pieces of a share in rounds; its work space is two of them.
 inline constexpr index_t pieces_of_share = 16;
-/// Keys that rounds needs as scratch to sort n.
+/// Returns the scratch keys that rounds needs to sort n keys.
 [[nodiscard]] index_t parts_scratch(index_t n);
 
-/// What this rank holds: items[0:n], and spare, which overlaps nothing. Both have room for as many
-/// items as this rank holds before or after.
+/// This rank's items: items[0:n], and spare, which overlaps nothing. Both have space for this
+/// rank's items before and after the sort.
 template <class T>
 struct Room {
   T* items = nullptr;
@@ -52,19 +52,19 @@ struct Room {
 };
 
 /// Sorts the items of all ranks together. On return this rank's items are its part of
-/// BlockMap(total, ranks): items[begin : end] of the whole in order. The bytes of the whole depend
-/// on the input alone, not on ranks, threads or method. Returns how many this rank holds. Keys are
-/// ordered as key.hpp says; pairs by (key, index), and their indices must ascend over the ranks.
-/// Collective; throws Error(usage) naming the argument for a room or method that no sort has, and
-/// AgreedError. Adds to the phases "sort", "split", "exchange" and "merge". `done` may be told of
-/// keys in items that stay.
+/// BlockMap(total, ranks): items[begin : end] of the sorted sequence. The bytes of the result
+/// depend on the input only, not on ranks, threads or method. Returns the number of items on this
+/// rank. Keys are ordered as in key.hpp; pairs by (key, index), and their indices must ascend over
+/// the ranks. `done` is called for finished keys that stay in items. Throws Error(usage) that names
+/// the argument for an invalid room or method, and AgreedError. Adds to the phases "sort", "split",
+/// "exchange" and "merge". Collective.
 template <class T>
 index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order,
                   const Method& method, mpi::Phases& phases, const Done& done = {});
 index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const Method& method,
                    mpi::Phases& phases);
 
-/// At the end of a file of templates: DO(type) for every type of keys.
+/// Calls DO(type) for every type of keys; at the end of a file of templates.
 #define TESSERA_FOR_KEY_TYPES(DO) \
   DO(float);                      \
   DO(double);                     \

@@ -1,3 +1,5 @@
+// Exact splitters by multiselection: all borders at once, by counted probes.
+
 #include "dist/sort/splitting.hpp"
 
 #include <algorithm>
@@ -10,14 +12,13 @@ using tessera::sort::Run;
 
 struct Border {
   index_t position = 0;       // global
-  index_t low = 0, high = 0;  // the cut on this rank lies in [low, high]
-  index_t missing =
-      -1;       // of the items equal to the last one sought; -1 while that one is not found
-  Rank here{};  // its rank on this rank
+  index_t low = 0, high = 0;  // the cut on this rank is in [low, high]
+  index_t missing = -1;  // of the items equal to the last one sought; -1 until that one is found
+  Rank here{};           // its rank on this rank
   [[nodiscard]] bool found() const { return missing >= 0; }
 };
 
-/// Borders [first, last) that look for their items in the same part of the run.
+/// Borders [first, last) that search in the same part of the run.
 struct BorderRange {
   std::size_t first, last;
 };
@@ -35,8 +36,8 @@ std::vector<BorderRange> groups_of(const std::vector<Border*>& open) {
   return groups;
 }
 
-/// As many items a border at regular distances, all there are if they are fewer; the rest is filled
-/// up with Item{}: whatever is offered is counted, and any value does no harm.
+/// Offers `each` items per border at regular distances, all items if they are fewer; pads with
+/// Item{}: every probe is counted, and any value is valid.
 template <class Item>
 void offer(Run<Item> run, const std::vector<Border*>& open, index_t each,
            std::vector<Item>& probes) {
@@ -54,7 +55,7 @@ void offer(Run<Item> run, const std::vector<Border*>& open, index_t each,
   }
 }
 
-/// What the counted probes say of a border.
+/// Narrows a border by the counted probes.
 void narrow_down(Border& border, std::span<const Rank> here, std::span<const Rank> all) {
   const auto above = std::partition_point(
       all.begin(), all.end(), [&](const Rank& rank) { return rank.below <= border.position; });
@@ -89,8 +90,9 @@ void search_round(const mpi::Communicator& comm, Run<Item> run, const std::vecto
 }  // namespace
 
 index_t probes_per_round(index_t ranks, index_t open) {
-  // A round divides what is open by the probes a border and takes two collectives and a third of a
-  // microsecond a probe: of few ranks many small rounds are faster, of many few large ones.
+  // A round divides the open interval by the probes per border and costs two collectives and a
+  // third of a microsecond a probe: for few ranks many small rounds are faster, for many ranks few
+  // large ones.
   constexpr index_t a_border = 64, most = 8192;
   return std::max(open, std::min(most, a_border * open) / ranks);
 }

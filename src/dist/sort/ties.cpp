@@ -1,3 +1,5 @@
+// Tie breaking by further digits, most significant first (Bentley and Sedgewick 1997).
+
 #include "dist/sort/ties.hpp"
 
 #include <algorithm>
@@ -17,7 +19,7 @@ using tessera::sort::Pair;
 constexpr index_t grain = 1 << 14;        // rows, or ties, of one task
 constexpr index_t most_across = 1 << 18;  // rows of ties across ranks, of all ranks
 
-/// What `f(begin, end, found)` finds in pieces of [0, n), in their order.
+/// Returns the results of `f(begin, end, found)` for pieces of [0, n), in order.
 template <class F>
 std::vector<Range> found_in_pieces(index_t n, int threads, const F& f) {
   std::vector<std::vector<Range>> found(static_cast<std::size_t>(ceil_div(n, grain)));
@@ -68,8 +70,8 @@ class Ties {
   [[nodiscard]] bool joins_the_one_before() const { return joined(how_.comm.rank()); }
   [[nodiscard]] bool joins_the_next() const { return joined(how_.comm.rank() + 1); }
 
-  /// The rows alike from `begin` on, a tie if they are several or not all on this rank; returns
-  /// their end.
+  /// Finds the equal rows from `begin` on; appends a tie if they are several or extend to another
+  /// rank. Returns their end.
   index_t find(index_t begin, index_t end, std::vector<Range>& found) const {
     index_t behind = begin + 1;
     while (behind < end && key(behind) == key(begin)) ++behind;
@@ -100,7 +102,7 @@ class Ties {
                             });
   }
 
-  /// Which ranks' first rows are still tied with the last one of the rank before.
+  /// Updates which ranks' first rows are still tied with the last one of the rank before.
   void join() {
     const std::array<std::uint64_t, 2> ends{key(0), key(rows_ - 1)};
     const auto all = how_.comm.all_gather(std::span<const std::uint64_t>(ends));
@@ -108,7 +110,7 @@ class Ties {
       joined_[rank] = joined_[rank] && all[2 * rank - 1] == all[2 * rank];
   }
 
-  /// f(tie, the number of tied rows before it)
+  /// Calls f(tie, number of tied rows before it).
   template <class F>
   void for_each_tie(const F& f) const {
     const auto count = static_cast<index_t>(ties_.size()), pieces = ceil_div(count, grain);
@@ -133,7 +135,7 @@ class Ties {
     });
   }
 
-  /// The digit of all tied rows.
+  /// Fetches the digit of all tied rows.
   void fetch(std::size_t digit) {
     how_.digit_of_rows(digit, how_.of_rows.data(), how_.of_ties.data());
     const mpi::PhaseScope scope(phases_, "permute");
@@ -154,12 +156,12 @@ class Ties {
     });
   }
 
-  /// Rows of this rank that are tied with others: the first ones, and the last ones, which may be
-  /// the same.
+  /// Return the rows of this rank that are tied with those of other ranks: the first ones, and the
+  /// last ones, which may be the same.
   [[nodiscard]] Range first_tie() const { return joins_the_one_before() ? ties_.front() : Range{}; }
   [[nodiscard]] Range last_tie() const { return joins_the_next() ? ties_.back() : Range{}; }
 
-  /// Sorts the ties that reach across ranks; false where they are too long.
+  /// Sorts the ties that span ranks; returns false if they are too long.
   bool sort_across() {
     const mpi::Communicator& comm = how_.comm;
     const Range first = first_tie(), last = last_tie();

@@ -1,5 +1,5 @@
 #pragma once
-// Rows whose keys begin alike, brought in order by the rest of their keys.
+// Tie breaking: orders rows with equal first digits by their further digits (MSD radix order).
 
 #include <cstdint>
 #include <functional>
@@ -12,24 +12,23 @@
 
 namespace tessera::dist::sort {
 
-/// What is needed to look on, and room for a value of each row that this rank has: of the rows as
-/// they came, and of tied ones.
+/// Access to further digits, with two buffers of one value per row of this rank: for rows in input
+/// order, and for tied ones.
 struct TieBreak {
   const mpi::Communicator& comm;
   const layout::BlockMap& map;
-  std::size_t digits = 0;  ///< of the keys, the one that the rows are in order by included
-  /// to[j] = that digit of row j of this rank's, with the other room as scratch memory.
+  std::size_t digits = 0;  ///< of the keys, including the digit by which the rows are in order
+  /// Sets to[j] to that digit of this rank's row j; uses the other buffer as scratch.
   std::function<void(std::size_t digit, std::uint64_t* to, std::uint64_t* scratch)> digit_of_rows;
   std::span<std::uint64_t> of_rows, of_ties;
   int threads = 1;
 };
 
-/// Rows in order by (first digit, row number), as pairs of these, this rank's part of them: in
-/// order by all digits and the number. Digit after digit is fetched of those rows alone that are
-/// still tied (the most significant one first: Bentley and Sedgewick 1997). Ties that reach across
-/// ranks are sorted by all ranks that hold a part of them; false, and no order, where one is too
-/// long for that, or a rank has no row. The keys of the pairs are lost. Collective. Adds to the
-/// phases "sort" and "permute".
+/// Sorts rows, given as pairs (first digit, row number) in order, this rank's part of them, by all
+/// digits and the number. Fetches digit after digit of the rows that are still tied only (most
+/// significant digit first: Bentley and Sedgewick 1997). All ranks that hold a part of a tie sort
+/// it. Returns false, with the pairs in no order, if a tie across ranks is too long, or a rank has
+/// no row. Overwrites the keys of the pairs. Adds to the phases "sort" and "permute". Collective.
 [[nodiscard]] bool break_ties(const TieBreak& how, std::span<tessera::sort::Pair> pairs,
                               mpi::Phases& phases);
 

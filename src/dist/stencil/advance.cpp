@@ -1,3 +1,6 @@
+// The distributed sweep: exchanges halos and computes stretches of steps, with overlap if
+// requested.
+
 #include "dist/stencil/advance.hpp"
 
 #include <fmt/format.h>
@@ -40,7 +43,7 @@ void compute(DistributedField<T>& u, index_t steps, const Method& method, mpi::P
     go(u.sweep(steps, method.threads, field), method, phases);
 }
 
-/// The sweep of a part of u's own memory, the points around it as its halo.
+/// Returns the sweep of a part of u in place; the surrounding points are its halo.
 template <class T>
 Sweep<T> interior_sweep(DistributedField<T>& u, index_t field, const Box3& interior, index_t steps,
                         int threads) {
@@ -51,7 +54,8 @@ Sweep<T> interior_sweep(DistributedField<T>& u, index_t field, const Box3& inter
   return sweep;
 }
 
-/// Exchange and compute at once: the interior while the halo travels, then the edges.
+/// Overlaps exchange and arithmetic: computes the interior while the halo is in flight, then the
+/// edges.
 template <class T>
 void overlapped(Halo<T>& halo, DistributedField<T>& u, const Split& parts, index_t steps,
                 const Method& method, mpi::Phases& phases) {
@@ -85,7 +89,8 @@ void overlapped(Halo<T>& halo, DistributedField<T>& u, const Split& parts, index
   }
 }
 
-/// A rank with neighbours and an interior of its own takes part; the others exchange first.
+/// Returns the split of a rank's box for `steps` steps; a rank without edges or interior exchanges
+/// before it computes.
 template <class T>
 Split parts_of(const DistributedField<T>& u, index_t rank, index_t steps) {
   if (u.box().empty()) return {};
@@ -108,8 +113,8 @@ Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t s
           fmt::format("method.threads: at least 1, not {}", method.threads));
   Traffic traffic;
   std::optional<Halo<T>> halo;
-  // As far as the longest stretch reads: a shorter one would keep less of what lies along exchanged
-  // sides.
+  // To the depth of the longest stretch: a shorter one would keep fewer of the values along
+  // exchanged sides.
   for (index_t field = 0; field < u.fields() && !u.box().empty(); ++field)
     keep_given(u.sweep(u.halo_steps(), method.threads, field));
   for (index_t done = 0; done < steps;) {

@@ -1,5 +1,6 @@
 #pragma once
-// The distributed sweep.
+// The distributed stencil sweep with halo exchange: every exchange fetches halo_steps * radius
+// layers for halo_steps steps (redundant computation of the halo in place of messages).
 
 #include "dist/stencil/field.hpp"
 #include "kernels/stencil/variants.hpp"
@@ -11,10 +12,10 @@ namespace tessera::dist::stencil {
 using tessera::stencil::Tuning;
 using tessera::stencil::Variant;
 
-/// Whether the interior of a box moves on while the halo travels.
+/// Whether the interior of a box is computed while the halo is in flight.
 enum class Overlap { no, yes };
 
-/// How to do it.
+/// Kernel and parameters of a sweep.
 struct Method {
   const Variant* kernel = nullptr;  ///< nullptr: the best for the box and the steps
   Tuning tuning = {};
@@ -22,7 +23,7 @@ struct Method {
   Overlap overlap = Overlap::no;
 };
 
-/// What one call moved on this rank.
+/// Exchanges and messages of one call on this rank.
 struct Traffic {
   index_t exchanges = 0;
   index_t messages = 0;  ///< received
@@ -33,11 +34,11 @@ struct Traffic {
   }
 };
 
-/// Takes u so many steps on, on all ranks of comm. Collective. Adds to the phases "exchange" and
-/// "compute". The bits of u depend on neither the grid, the method, the steps between two
-/// exchanges, nor how the steps are divided into calls. What lies beyond given sides of now() is
-/// kept. Throws Error(usage) naming the argument for a field of other ranks, steps below 0 and no
-/// thread.
+/// Advances u by `steps` steps on all ranks of comm. Adds to the phases "exchange" and "compute".
+/// The bits of u do not depend on the grid, the method, the steps between two exchanges, or the
+/// division of the steps into calls. Keeps the values of now() beyond given sides. Throws
+/// Error(usage) that names the argument for a field of other ranks, negative steps and fewer than
+/// one thread. Collective.
 template <class T>
 Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t steps,
                 const Method& method, mpi::Phases& phases);

@@ -1,3 +1,5 @@
+// Halo exchange between devices, directly into peer memory or by messages.
+
 #include "dist/stencil/device_halo.hpp"
 
 #include <algorithm>
@@ -10,7 +12,7 @@ namespace {
 namespace device = machine::device;
 using tessera::stencil::HaloPieces;
 
-constexpr index_t aligned = 64;  // elements: groups begin at multiples of lines
+constexpr index_t aligned = 64;  // elements: groups begin at multiples of cache lines
 constexpr int tag = 311;
 
 Index3 times(Index3 radius, index_t steps) {
@@ -25,7 +27,7 @@ constexpr auto size_of = static_cast<index_t>(sizeof(T));
 template <class T>
 auto DeviceHalo<T>::groups(std::vector<layout::HaloPiece> pieces, index_t levels)
     -> std::vector<PeerGroup> {
-  // The tag names the direction of travel: both ends come to the same order.
+  // The tag identifies the direction, so both ends sort into the same order.
   std::sort(pieces.begin(), pieces.end(),
             [](const layout::HaloPiece& a, const layout::HaloPiece& b) {
               return a.peer != b.peer ? a.peer < b.peer : a.tag < b.tag;
@@ -60,7 +62,7 @@ auto DeviceHalo<T>::receives(index_t rank, index_t steps) const -> std::vector<P
 template <class T>
 index_t DeviceHalo<T>::device_bytes(const Scheme& scheme, const layout::GridLayout& grid,
                                     index_t rank, index_t most_steps, index_t levels) {
-  constexpr index_t messages = index_t{512} << 20;  // on their way
+  constexpr index_t messages = index_t{512} << 20;  // in flight
   const Index3 depth = times(scheme.stencil.radius, most_steps);
   const auto elements = [&](const std::vector<layout::HaloPiece>& pieces) {
     return total(groups(pieces, levels), levels);
@@ -89,7 +91,8 @@ DeviceHalo<T>::DeviceHalo(const mpi::DeviceExchange& exchange, const Scheme& sch
   });
 }
 
-/// Every rank knows where its neighbours take what it packs: that is arithmetic.
+/// Every rank computes the offsets of its packed pieces in its neighbours' memory, without
+/// communication.
 template <class T>
 auto DeviceHalo<T>::pattern_of(index_t steps) -> PackPattern& {
   const auto known = patterns_.find(steps);

@@ -1,5 +1,6 @@
 #pragma once
-// The layers around a rank's box that its neighbours own, where the box lies on a device.
+// Halo exchange of boxes in the memory of devices: packs the layers around a rank's box that its
+// neighbours own.
 
 #include <map>
 #include <vector>
@@ -13,51 +14,53 @@ namespace tessera::dist::stencil {
 
 using tessera::stencil::ResidentKernels;
 
-/// Exchanges the layers that some steps need. What a neighbour takes is packed by a kernel into one
-/// piece of memory: its own, where the ranks reach each other's (then a message of a byte says that
-/// it is there), else this rank's, from where it travels.
+/// Exchanges the layers that some steps need. A kernel packs the data of a neighbour contiguously:
+/// into the neighbour's memory if the ranks can access each other's (then a message of one byte
+/// signals completion), otherwise into this rank's memory, from which it is sent.
 ///
-/// What arrives has two halves of the memory, by turns, as in HaloWindow: a rank that packs for
-/// exchange e has heard that its neighbours' pieces of e - 1 are packed, and those were packed when
-/// they had unpacked e - 2, whose half e takes.
+/// The receive memory has two halves that alternate (double buffering), as in HaloWindow: a rank
+/// that packs for exchange e has received the signal that its neighbours' pieces of e - 1 are
+/// packed, and those were packed after the neighbours had unpacked e - 2, whose half e reuses.
 template <class T>
 class DeviceHalo {
  public:
-  /// Room for exchanges of up to most_steps, of so many levels of all fields together. Collective.
+  /// Allocates for exchanges of up to most_steps, of `levels` levels of all fields together.
+  /// Collective.
   DeviceHalo(const mpi::DeviceExchange& exchange, const Scheme& scheme,
              const layout::GridLayout& grid, index_t most_steps, index_t levels,
              const ResidentKernels<T>& kernels);
 
-  /// Begins an exchange: what neighbours need for so many steps goes from the levels (their points
-  /// (0, 0, 0)) to where they take it. The same steps on every rank.
+  /// Starts an exchange: packs what neighbours need for `steps` steps from the levels (pointers to
+  /// their points (0, 0, 0)). The same steps on every rank.
   void pack(index_t steps, std::span<T* const> levels, const Index3& stride,
             machine::device::StreamHandle stream);
-  /// When all of it is packed: until what this rank needs is here.
+  /// Exchanges the packed pieces and waits until this rank's halo has arrived. Precondition:
+  /// packing is complete.
   void travel();
-  /// It goes into the levels.
+  /// Copies the received pieces into the levels.
   void unpack(std::span<T* const> levels, const Index3& stride,
               machine::device::StreamHandle stream) const;
 
-  /// Received in the exchange under way.
+  /// Return the counts received in the current exchange.
   [[nodiscard]] index_t messages() const;
   [[nodiscard]] index_t received_bytes() const;
-  /// Whether this rank has neighbours.
+  /// Returns whether this rank has neighbours.
   [[nodiscard]] bool any() const { return elements_[0] > 0; }
 
-  /// Of a device's memory that a rank takes at most, whatever the way.
+  /// Returns the maximal bytes of device memory that a rank uses with any transport.
   [[nodiscard]] static index_t device_bytes(const Scheme& scheme, const layout::GridLayout& grid,
                                             index_t rank, index_t most_steps, index_t levels);
 
  private:
-  /// What goes to a peer, or comes from it: all its pieces of a level, in the order of directions,
+  /// The pieces sent to or received from a peer: all pieces of a level, in the order of directions,
   /// then those of the next level.
   struct PeerGroup {
     int peer = 0;
     index_t base = 0;              ///< elements before it
     index_t elements = 0;          ///< of a level
     std::vector<Box3> pieces;      ///< local boxes
-    index_t there = 0;             ///< of what goes out: elements before it in the peer's half
-    std::byte told = std::byte{};  ///< that it is there
+    index_t there = 0;             ///< of a send: elements before it in the peer's half
+    std::byte told = std::byte{};  ///< buffer of the completion signal
   };
   struct PackPattern {
     std::vector<PeerGroup> out, in;
@@ -67,7 +70,8 @@ class DeviceHalo {
   [[nodiscard]] static index_t total(const std::vector<PeerGroup>& groups, index_t levels);
   [[nodiscard]] std::vector<PeerGroup> receives(index_t rank, index_t steps) const;
   [[nodiscard]] PackPattern& pattern_of(index_t steps);
-  /// Where a group begins: in this rank's half of what arrives, or where it is packed.
+  /// Return the beginning of a group: in this rank's half of the receive memory, or where it is
+  /// packed.
   [[nodiscard]] T* arrived(const PeerGroup& group) const;
   [[nodiscard]] T* packed(const PeerGroup& group) const;
   template <class Place>
@@ -80,12 +84,12 @@ class DeviceHalo {
   layout::GridLayout grid_;
   index_t levels_ = 1;
   ResidentKernels<T> kernels_{};
-  index_t elements_[2] = {0, 0};             ///< of a half of what arrives, of what leaves
-  std::vector<index_t> half_of_;             ///< elements of a half, by rank
-  mpi::PeerMemory arriving_;                 ///< two halves
-  machine::device::Block leaving_;           ///< where the ranks do not reach each other's memory
+  index_t elements_[2] = {0, 0};    ///< of a half of the receive memory, of the send memory
+  std::vector<index_t> half_of_;    ///< elements of a half, by rank
+  mpi::PeerMemory arriving_;        ///< two halves
+  machine::device::Block leaving_;  ///< if the ranks cannot access each other's memory
   std::map<index_t, PackPattern> patterns_;  ///< by steps
-  PackPattern* pattern_ = nullptr;           ///< of the exchange under way
+  PackPattern* pattern_ = nullptr;           ///< of the current exchange
   index_t half_ = 0;
 };
 

@@ -1,3 +1,5 @@
+// Allocation of distributed fields, terms and ghost layers.
+
 #include "dist/stencil/field.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +12,7 @@
 namespace tessera::dist::stencil {
 namespace {
 
-/// The box with its ghost layers, in local indices.
+/// Returns the box with its ghost layers, in local indices.
 Box3 with_ghosts(Index3 extent, const Ghosts& ghosts) {
   Box3 all{{}, extent};
   for (int d = 0; d < 3; ++d) {
@@ -20,8 +22,8 @@ Box3 with_ghosts(Index3 extent, const Ghosts& ghosts) {
   return all;
 }
 
-/// Ghost layers that nobody fills are read where a vector kernel loads whole lines, and must not
-/// trap.
+/// Sets the ghost layers to zero: vector kernels load whole lines, including ghosts that are never
+/// filled, which must not trap.
 template <class T>
 void clear_ghosts(const GridView<T>& u, const Ghosts& ghosts) {
   const Box3 all = with_ghosts(u.extent, ghosts);
@@ -54,7 +56,7 @@ Edges edges_of(const Scheme& scheme, const layout::GridLayout& grid, index_t ran
 
 namespace {
 
-/// The grid, whose boxes a field of this problem can be cut into.
+/// Returns the grid; throws Error(usage) unless a field of this problem can be cut into its boxes.
 const layout::GridLayout& checked(const layout::GridLayout& grid, const Scheme& scheme,
                                   index_t rank, index_t halo_steps, index_t fields) {
   require(grid.global == scheme.global, ExitCode::usage,

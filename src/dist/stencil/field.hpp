@@ -1,5 +1,5 @@
 #pragma once
-// A field whose boxes lie on the ranks, with its ghost layers and the level before.
+// A field distributed in boxes over the ranks, with its ghost layers and the previous level.
 
 #include <functional>
 #include <memory>
@@ -18,11 +18,11 @@ using tessera::stencil::Ghosts;
 using tessera::stencil::Sweep;
 using tessera::stencil::Terms;
 
-/// Sides of a rank's box.
+/// Kinds of the sides of a rank's box.
 using Edges = std::array<std::array<Edge, 2>, 3>;
 [[nodiscard]] Edges edges_of(const Scheme& scheme, const layout::GridLayout& grid, index_t rank);
 
-/// A sweep of a box that has no memory, with halos for so many steps.
+/// Returns a sweep of a box without memory, with halos for `steps` steps.
 template <class T>
 [[nodiscard]] Sweep<T> shape_of(const Scheme& scheme, const Box3& box, index_t steps) {
   Sweep<T> sweep{scheme.stencil, scheme.sides, scheme.global, box.low, {}, steps};
@@ -31,16 +31,16 @@ template <class T>
   return sweep;
 }
 
-/// The problem's terms around a rank's box, as wide as steps between two exchanges compute. Never
-/// exchanged: whoever fills them fills the ghost layers too.
+/// The problem's terms on a rank's box, extended by the points that the steps between two exchanges
+/// compute. Never exchanged: the caller fills the ghost layers as well.
 template <class T>
 class TermFields {
  public:
-  /// Uninitialised.
+  /// Allocates uninitialised memory.
   TermFields(const Scheme& scheme, const layout::GridLayout& grid, index_t rank,
              index_t halo_steps);
 
-  /// Empty views where there is no such term.
+  /// Returns the view of a term; empty if the scheme has no such term.
   [[nodiscard]] GridView<T> operator[](Term term);
   [[nodiscard]] Terms<T> terms() const;
   [[nodiscard]] const Box3& box() const {
@@ -58,14 +58,14 @@ class TermFields {
 template <class T>
 class HaloWindow;
 
-/// This rank's box with ghost layers for up to halo_steps steps between two exchanges: of one
-/// field, or of several that go the same way at once.
+/// This rank's box with ghost layers for up to halo_steps steps between two exchanges, of one field
+/// or of several that are advanced together.
 template <class T>
 class DistributedField {
  public:
   DistributedField() = default;
-  /// Uninitialised but for the ghost layers, which are zero. Throws Error(usage) naming the
-  /// argument for a grid of another extent, a rank or a depth of the halo that it does not have.
+  /// Allocates uninitialised memory with zero ghost layers. Throws Error(usage) that names the
+  /// argument for a grid of another extent, a rank outside the grid, or a halo deeper than a box.
   DistributedField(const Scheme& scheme, const layout::GridLayout& grid, index_t rank,
                    index_t halo_steps, index_t fields = 1);
 
@@ -79,7 +79,7 @@ class DistributedField {
   [[nodiscard]] GridView<T> now(index_t field = 0) { return level(field, turned_); }
   [[nodiscard]] GridView<T> past(index_t field = 0) {
     return level(field, turned_ + 1);
-  }  ///< one step before
+  }  ///< the previous level
   [[nodiscard]] GridView<const T> now(index_t field = 0) const {
     return const_cast<DistributedField*>(this)->now(field);
   }
@@ -87,27 +87,28 @@ class DistributedField {
     return const_cast<DistributedField*>(this)->past(field);
   }
 
-  /// Fields of one problem share their terms.
+  /// Sets the terms, which the fields of one problem share.
   void use(std::shared_ptr<const TermFields<T>> terms) { terms_ = std::move(terms); }
   [[nodiscard]] Terms<T> terms() const { return terms_ ? terms_->terms() : Terms<T>{}; }
 
-  /// Neighbours of the same node take their halos from it; without one they are sent.
+  /// Sets the window through which neighbours of the same node exchange halos; without one they
+  /// send messages.
   void use(std::shared_ptr<HaloWindow<T>> window) { window_ = std::move(window); }
   [[nodiscard]] const std::shared_ptr<HaloWindow<T>>& window() const { return window_; }
 
-  /// The values are kept elsewhere: now() and past() of a part of the box, in local indices, are
-  /// right when bring(part) has been called.
+  /// Declares that the values are stored elsewhere: now() and past() of a part of the box, in local
+  /// indices, are valid after bring(part).
   void keep_elsewhere(std::function<void(const Box3& part)> bring) { bring_ = std::move(bring); }
   void bring(const Box3& part) const {
     if (bring_) bring_(part);
   }
   void bring() const { bring({{}, box_.size()}); }
 
-  /// What a kernel takes to go `steps` steps on from here.
+  /// Returns the arguments of a kernel that advances by `steps` steps.
   [[nodiscard]] Sweep<T> sweep(index_t steps, int threads, index_t field = 0);
-  /// So many steps are done.
+  /// Switches the levels after `steps` steps.
   void turn(index_t steps) { turned_ = (turned_ + steps) % 2; }
-  /// Begins again: the next initial values go to now().
+  /// Resets the levels: the next initial values belong in now().
   void rewind() { turned_ = 0; }
 
  private:
@@ -127,7 +128,7 @@ class DistributedField {
   index_t turned_ = 0;
 };
 
-/// Bytes of a rank's fields and of the terms beside them.
+/// Returns the bytes of a rank's fields and of their terms.
 template <class T>
 [[nodiscard]] index_t field_bytes(const Scheme& scheme, const layout::GridLayout& grid,
                                   index_t rank, index_t halo_steps, index_t fields = 1);

@@ -1,3 +1,5 @@
+// Forecast of a sweep's memory, traffic and time, from overlapped memory traffic and arithmetic.
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,13 +14,14 @@ Index3 times(Index3 radius, index_t steps) {
   return {{radius[0] * steps, radius[1] * steps, radius[2] * steps}};
 }
 
-/// The way from rank to rank, over the end of the ranks where that is shorter.
+/// Returns the distance between ranks, around the end of the ranks if that is shorter.
 index_t shortest(index_t distance, index_t ranks) {
   if (2 * distance > ranks) return distance - ranks;
   return 2 * distance < -ranks ? distance + ranks : distance;
 }
 
-/// Points that `steps` steps after one exchange compute: each step so much less of the halo.
+/// Returns the points computed in `steps` steps after one exchange: every step needs one radius
+/// less of the halo.
 double updates(const Scheme& scheme, const Edges& edges, const Box3& box, index_t steps) {
   double sum = 0;
   for (index_t s = 0; s < steps; ++s) {
@@ -34,8 +37,8 @@ double updates(const Scheme& scheme, const Edges& edges, const Box3& box, index_
   return sum;
 }
 
-/// Of a stretch on a device, whose memory bounds it: the interior while the halo travels. The edges
-/// of several passes wait for it.
+/// Returns the seconds of a stretch on a device, bound by its memory: computes the interior while
+/// the halo is in flight. The edges of several passes wait for the halo.
 double device_seconds(const PlanRequest& request, double points, index_t steps, double travel) {
   constexpr double launch = 4e-6;
   const double levels = request.scheme.stencil.two_levels() ? 3 : 2;
@@ -46,13 +49,14 @@ double device_seconds(const PlanRequest& request, double points, index_t steps, 
   return std::max(passes * std::max(pass, launch), travel) + edges + launch;
 }
 
-/// f(T{}) for the type of fields with elements of that size.
+/// Returns f(T{}) for the type of fields with elements of that size.
 template <class F>
 auto of_size(index_t element_bytes, const F& f) {
   return element_bytes == 2 ? f(Half{}) : element_bytes == 4 ? f(float{}) : f(double{});
 }
 
-/// Of a stretch whose fields come from the host and go back to it, one after the other.
+/// Returns the seconds of a stretch whose fields are copied from and to the host, one after the
+/// other.
 double streamed_seconds(const PlanRequest& request, const Box3& box, index_t steps) {
   const auto seconds = [&]<class T>(T) {
     const auto plan = plan_slabs(shape_of<T>(request.scheme, box, steps), request.device_memory,
@@ -62,19 +66,19 @@ double streamed_seconds(const PlanRequest& request, const Box3& box, index_t ste
   return static_cast<double>(request.fields) * of_size(request.element_bytes, seconds);
 }
 
-/// A plain sweep hides the smaller of what memory and arithmetic take behind the greater one, but
-/// for a part. Blocks in time wait for memory once in so many steps and compute out of cache in
-/// between. One rank of two, 8192 x 8192 f64 in 2, 4, 8, 16 and 64 steps an exchange: 0.55, 0.41,
-/// 0.32, 0.27 and 0.25 ns a point.
+/// Returns the seconds of one update. A plain sweep overlaps memory traffic and arithmetic except
+/// for a part of the smaller. Time blocking reads memory once per block of steps and computes in
+/// cache in between. One rank of two, 8192 x 8192 f64 in 2, 4, 8, 16 and 64 steps an exchange:
+/// 0.55, 0.41, 0.32, 0.27 and 0.25 ns a point.
 double seconds_per_update(const PlanRequest& request, const Box3& box, index_t steps) {
   const Stencil& stencil = request.scheme.stencil;
   const index_t beside = request.scheme.terms.count();
   const double levels = (stencil.two_levels() ? 3 : 2) + static_cast<double>(beside);
   const auto bytes = static_cast<double>(request.element_bytes);
   const bool in_cache = (2 + beside) * box.volume() * request.element_bytes <= request.cache_bytes;
-  // A cache is taken to give four times what memory does.
+  // Assumes that a cache has four times the bandwidth of memory.
   const double moved = levels * bytes / request.rates.memory * (in_cache ? 0.25 : 1);
-  // In cache the vector kernels take 0.06 ns a term and core in f64 (Zen 4); a box adds by
+  // In cache the vector kernels take 0.06 ns a term and core in f64 (Zen 4); a box sums by
   // doubling.
   constexpr double seconds_per_term = 0.06e-9;
   const double sums = stencil.form == tessera::stencil::Form::box
@@ -110,7 +114,7 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
   const index_t levels = (scheme.stencil.two_levels() ? 2 : 1) * request.fields;
   const auto add = [&](index_t steps, index_t count) {
     index_t bytes = 0;
-    std::vector<mpi::Sent> sent;  // as is received
+    std::vector<mpi::Sent> sent;  // equal to what is received
     for (const auto& piece :
          halo_receives(plan.grid, rank, times(scheme.stencil.radius, steps), scheme.periodic())) {
       sent.push_back({shortest(piece.peer - rank, request.ranks),
@@ -125,8 +129,8 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
     result.buffer_bytes =
         std::max(result.buffer_bytes, 3 * bytes);  // in a window twice what is sent
     result.updates += static_cast<double>(count) * points;
-    // Ranks are never quite in step: an exchange waits some microseconds for the last of its
-    // neighbours.
+    // Ranks are never exactly in step: an exchange waits some microseconds for its slowest
+    // neighbour.
     constexpr double out_of_step = 5e-6;
     const double travel = among_neighbours(request.rates.network, sent);
     const double packed =

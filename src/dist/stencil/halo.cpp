@@ -1,3 +1,5 @@
+// Halo exchange by messages or through the node's window, packed in parallel.
+
 #include "dist/stencil/halo.hpp"
 
 #include <cstring>
@@ -7,7 +9,7 @@
 namespace tessera::dist::stencil {
 namespace {
 
-/// move(row of u, row of the buffer, bytes) for every row of the box, many of them at once.
+/// Calls move(row of u, row of the buffer, bytes) for every row of the box, in parallel.
 template <class T, class U, class Move>
 void each_row(const GridView<T>& u, const Box3& box, U* buffer, int threads, const Move& move) {
   const Index3 size = box.size();
@@ -59,7 +61,7 @@ Halo<T>::Halo(const mpi::Communicator& comm, const DistributedField<T>& field, i
   }
 }
 
-/// Every rank knows where its neighbours lay out what it takes: that is arithmetic.
+/// Every rank computes the offsets of its pieces in its neighbours' windows, without communication.
 template <class T>
 void Halo<T>::look_for_neighbours(const DistributedField<T>& field) {
   const Index3 depth = times(field.scheme().stencil.radius, steps_);

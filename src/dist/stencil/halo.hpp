@@ -1,5 +1,6 @@
 #pragma once
-// The layers around a rank's box that its neighbours own.
+// Halo exchange: the layers around a rank's box that its neighbours own. One message a neighbour
+// and exchange.
 
 #include <vector>
 
@@ -9,20 +10,19 @@
 
 namespace tessera::dist::stencil {
 
-/// Exchanges the layers that so many steps need, of every field's current level and, for stencils
-/// of two levels, of the one before, in one message a neighbour; or through the field's window,
-/// where it has one, with neighbours of the same node. Keeps its buffers from one exchange to the
-/// next.
+/// Exchanges the layers that `steps` steps need, of every field's current level and, for stencils
+/// of two levels, of the previous one. Sends one message a neighbour, or uses the field's window,
+/// if it has one, with neighbours of the same node. Reuses its buffers.
 template <class T>
 class Halo {
  public:
   Halo(const mpi::Communicator& comm, const DistributedField<T>& field, index_t steps);
 
   [[nodiscard]] index_t steps() const { return steps_; }
-  /// Receives before sends. The inner layers may change again when it returns, the outer ones are
-  /// not there yet.
+  /// Posts receives, then packs and sends. After it returns, the inner layers may be modified; the
+  /// halo is not yet valid.
   void start(DistributedField<T>& field, int threads);
-  /// Waits, then fills the outer layers.
+  /// Waits and unpacks the halo.
   void finish(DistributedField<T>& field, int threads);
 
   [[nodiscard]] index_t messages() const {
@@ -30,19 +30,19 @@ class Halo {
   }  ///< received
 
  private:
-  /// Through a window a message is one byte: that the layers are there.
+  /// A message; through a window one byte that signals that the layers are written.
   struct HaloMessage {
     layout::HaloPiece piece;
     index_t offset;             ///< of its first element in the buffer
-    bool in_window = false;     ///< of the same node, and there is a window
-    index_t window_offset = 0;  ///< of a part received: in what its peer sends
+    bool in_window = false;     ///< the peer is on the same node and there is a window
+    index_t window_offset = 0;  ///< of a received part: offset in the peer's send layout
     std::byte there = std::byte{};
     [[nodiscard]] int peer() const { return static_cast<int>(piece.peer); }
   };
   [[nodiscard]] std::vector<HaloMessage> parts(const std::vector<layout::HaloPiece>& pieces) const;
   [[nodiscard]] index_t total(const std::vector<HaloMessage>& parts) const;
   void look_for_neighbours(const DistributedField<T>& field);
-  /// What travels, in the order of a message.
+  /// Returns the exchanged levels, in the order of a message.
   [[nodiscard]] std::vector<GridView<T>> views(DistributedField<T>& field) const;
   [[nodiscard]] std::span<std::byte> bytes_of(T* buffer, HaloMessage& part) const;
 

@@ -1,3 +1,5 @@
+// Double-buffered halos in the shared memory of a node.
+
 #include "dist/stencil/halo_window.hpp"
 
 #include <algorithm>
@@ -7,7 +9,7 @@
 namespace tessera::dist::stencil {
 namespace {
 
-/// Of these ranks' rooms, twice what each sends.
+/// Returns the window bytes of these ranks, twice what each sends.
 template <class T>
 std::vector<index_t> room_bytes(const DistributedField<T>& u, const std::vector<index_t>& ranks) {
   std::vector<index_t> bytes;

@@ -1,6 +1,6 @@
 #pragma once
-// Halos within a node: every rank lays out what its neighbours take in a shared window, and they
-// read it there.
+// Halos within a node: every rank packs its neighbours' halos in a shared window, from which they
+// read.
 
 #include <memory>
 
@@ -9,27 +9,27 @@
 
 namespace tessera::dist::stencil {
 
-/// Room in the node's shared memory for what a rank sends in one exchange, twice. The fields
-/// themselves stay in the ranks' own memory, on huge pages; a packed layer costs one copy on either
-/// side, and none in between.
+/// Buffers in the node's shared memory for what a rank sends in one exchange, twice (double
+/// buffering). The fields themselves stay in the ranks' private memory, on huge pages; a packed
+/// layer costs one copy on either side and none in between.
 ///
-/// Why twice: a rank that begins exchange e has what its neighbours laid out in exchange e - 1, so
-/// they had begun that one, so they had read everything of e - 2, whose room e takes. Halos are
-/// mutual.
+/// Two halves suffice: a rank that starts exchange e has read what its neighbours packed in
+/// exchange e - 1; the neighbours had started that exchange, so they had read everything of e - 2,
+/// whose half e reuses. Halos are mutual.
 template <class T>
 class HaloWindow {
  public:
-  /// Collective over comm. Room for exchanges of u's halo steps. Throws AgreedError(memory) on
-  /// every rank of a node whose shared memory has not the room.
+  /// Allocates for exchanges of u's halo steps. Throws AgreedError(memory) on every rank of a node
+  /// whose shared memory is insufficient. Collective over comm.
   HaloWindow(const mpi::Communicator& comm, const DistributedField<T>& u);
 
-  /// The next exchange takes the other half. Every rank calls it as often.
+  /// Switches to the other half for the next exchange. Every rank calls it equally often.
   void turn() { half_ = 1 - half_; }
-  /// What this rank sends in the exchange under way.
+  /// Returns the buffer of what this rank sends in the current exchange.
   [[nodiscard]] T* mine() { return half_of(node_rank_); }
-  /// What a rank of comm sends in it; nullptr on another node.
+  /// Returns the buffer of what a rank of comm sends in it; nullptr on another node.
   [[nodiscard]] const T* of(index_t rank) const;
-  /// What was written before a message is seen after it.
+  /// Makes writes before a message visible after it.
   void sync() const { memory_.sync(); }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// A sweep with stops: what looks at the field between steps.
+// A sweep with stops: observers of the field between steps.
 
 #include <algorithm>
 #include <limits>
@@ -11,21 +11,21 @@ namespace tessera::dist::stencil {
 
 inline constexpr index_t never = std::numeric_limits<index_t>::max();
 
-/// Something that wants to look at the field after some steps. Every rank has the same answers.
+/// An observer that reads the field after some steps. Every rank must return the same answers.
 class Stop {
  public:
   Stop() = default;
   Stop(const Stop&) = delete;
   Stop& operator=(const Stop&) = delete;
   virtual ~Stop() = default;
-  /// The first step from `step` on at which it wants to look; never.
+  /// Returns the first step, `step` or later, at which it observes; `never` if none.
   [[nodiscard]] virtual index_t next(index_t step) const = 0;
-  /// After so many steps. Collective.
+  /// Observes the field after `step` steps. Collective.
   virtual void at(index_t step) = 0;
 };
 
-/// advance(steps) takes a field, which is after `first` steps, to `last`; in between, and at both
-/// ends, the stops in their order. Collective.
+/// Advances a field from step `first` to `last` by calls of advance(steps); calls the stops in
+/// order, in between and at both ends. Collective.
 template <class Advance>
 Traffic march(index_t first, index_t last, std::span<Stop* const> stops, const Advance& advance) {
   Traffic traffic;

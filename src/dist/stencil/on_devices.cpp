@@ -1,3 +1,5 @@
+// The sweep on devices: the interior on one stream, halo exchange and edges on another.
+
 #include "dist/stencil/on_devices.hpp"
 
 #include <algorithm>
@@ -38,7 +40,7 @@ DeviceKernel<T> kernel_of(const Method& method) {
   return kernel;
 }
 
-/// The list in the device's memory.
+/// Returns a copy of the list in device memory.
 template <class Item>
 device::Block on_device(const std::vector<Item>& list) {
   const auto bytes = static_cast<index_t>(list.size() * sizeof(Item));
@@ -64,7 +66,7 @@ std::vector<Part> device_parts(Index3 size, const Edges& edges, Index3 depth) {
   const Split whole = split(size, edges, depth);
   if (whole.edges.empty() || whole.interior.empty()) return {};
   std::vector<Part> parts{part_of(whole.interior)};
-  // The last edges are the first that need only what is there, as those before them go around their
+  // The last edges come first: they depend on existing values only, as the earlier ones span their
   // ends.
   for (auto edge = whole.edges.rbegin(); edge != whole.edges.rend(); ++edge) {
     parts.push_back(part_of(edge->box));
@@ -153,7 +155,7 @@ auto DeviceStencil<T>::sweep_of(index_t field, index_t steps) const -> Sweep {
   return sweep;
 }
 
-/// Levels of all fields whose halos are exchanged.
+/// Returns the levels of all fields whose halos are exchanged.
 template <class T>
 std::vector<T*> DeviceStencil<T>::travelling() const {
   std::vector<T*> levels;
@@ -244,7 +246,8 @@ void DeviceStencil<T>::fill_ghosts(index_t steps) {
     kernels_.fill_ghosts(sweep_of(field, steps), 0, edge_stream_);
 }
 
-/// What needs no halo. The neighbours' needs are packed first: they are the last stretch's edges.
+/// Starts the work without halo dependency. Packs the neighbours' halos first: they are the
+/// previous stretch's edges.
 template <class T>
 void DeviceStencil<T>::begin(const Stretch& stretch, InteriorLaps& laps,
                              const InteriorLaps& before) {
@@ -259,14 +262,14 @@ void DeviceStencil<T>::begin(const Stretch& stretch, InteriorLaps& laps,
   }
   if (!stretch.overlaps()) return;
   edges_done_.before_next(interior_stream_);
-  // Its second pass comes back to the level that is packed.
+  // Its second pass overwrites the level that is packed.
   if (!stretch.independent()) packed_.before_next(interior_stream_);
   laps.interior[0].record(interior_stream_);
   run(stretch, stretch.parts.front(), interior_stream_);
   laps.interior[1].record(interior_stream_);
 }
 
-/// The halo is here.
+/// Completes a stretch after its halo has arrived.
 template <class T>
 void DeviceStencil<T>::end(const Stretch& stretch, InteriorLaps& laps, const InteriorLaps& before) {
   if (halo_.any()) halo_.unpack(travelling(), sweep_.stride, edge_stream_);
@@ -315,7 +318,8 @@ Traffic DeviceStencil<T>::advance(index_t steps, mpi::Phases& phases) {
   return traffic;
 }
 
-/// Of a stretch some time ago: the host runs ahead of the device by at most so many.
+/// Adds the times of a stretch some time ago: the host runs ahead of the device by a bounded number
+/// of stretches.
 template <class T>
 void DeviceStencil<T>::take_times(InteriorLaps& laps) {
   const auto seconds_of = [](const device::Event(&lap)[2]) {

@@ -1,5 +1,6 @@
 #pragma once
-// The sweep over fields that lie on the ranks' devices, and stay there.
+// The stencil sweep over fields in the memory of the ranks' devices, with overlap of halo exchange
+// and arithmetic.
 
 #include <array>
 #include <map>
@@ -12,52 +13,52 @@ namespace tessera::dist::stencil {
 
 using tessera::stencil::SlabPlan;
 
-/// A box in the parts that are computed in place one after the other, each all its steps: the first
-/// needs nothing of the halo, the others lie around it. Together they compute every point of every
-/// step once. depth: points of the halo by dimension. Empty where a box is less than two halos
-/// long, or has none.
+/// Returns the parts of a box that are computed in place one after the other, each for all its
+/// steps: the first is independent of the halo, the others surround it. Together they compute every
+/// point of every step once. depth: points of the halo by dimension. Empty if a box is less than
+/// two halos long, or has no halo.
 [[nodiscard]] std::vector<tessera::stencil::Part> device_parts(Index3 size, const Edges& edges,
                                                                Index3 depth);
 
-/// The most steps of a stretch that the method's kernel takes in a single pass, the same on every
-/// rank; 1 where there is no kernel.
+/// Returns the most steps of a stretch that the method's kernel computes in a single pass, the same
+/// on every rank; 1 without a kernel.
 template <class T>
 [[nodiscard]] index_t steps_of_a_pass(const Scheme& scheme, const layout::GridLayout& grid,
                                       const Method& method);
 
-/// How a rank's box goes through its device for so many steps where it lies on the host: at once,
-/// or in slabs. Throws Error(memory) where it cannot.
+/// Returns how a rank's box in host memory is processed on its device for `steps` steps: at once,
+/// or in slabs. Throws Error(memory) if it cannot be.
 template <class T>
 [[nodiscard]] SlabPlan slabs_of(const Scheme& scheme, const layout::GridLayout& grid, index_t rank,
                                 index_t steps, const Method& method);
 
-/// While the halo travels the interior of every box is computed on a stream of its own; then the
-/// edges. Where a stretch between two exchanges is a single pass, the edges of one exchange and the
-/// halo of the next one do not wait for the interior either: only the interior's own steps are on
-/// the way from stretch to stretch.
+/// A sweep on devices: computes the interior of every box on a separate stream while the halo is in
+/// flight, then the edges. If a stretch between two exchanges is a single pass, the edges of one
+/// exchange and the halo of the next do not wait for the interior: the critical path from stretch
+/// to stretch is the interior's own steps only.
 template <class T>
 class DeviceStencil {
  public:
-  /// Memory for fields as u's, uninitialised, without terms. The kernel is the method's, or the
-  /// best one for devices. Collective.
+  /// Allocates uninitialised fields as u's, without terms. The kernel is the method's, or the best
+  /// one for devices. Collective.
   DeviceStencil(const mpi::DeviceExchange& exchange, const DistributedField<T>& u,
                 const Method& method,
                 const ResidentKernels<T>* kernels = tessera::stencil::resident_kernels<T>());
 
-  // This rank's boxes, from its host's memory and back: those values of u that its stencil needs,
-  // and what is given beyond sides. No steps must be under way.
+  // Copies this rank's boxes from and to host memory: the levels of u that its stencil needs, and
+  // the given values beyond sides. Precondition: no steps are in progress.
   void put(const DistributedField<T>& u);
-  /// A part of the box, in local indices.
+  /// As above, for a part of the box, in local indices.
   void get(DistributedField<T>& u, const Box3& part) const;
 
-  /// So many steps. Collective. Adds to the phases "exchange" and "compute" what this rank waits
-  /// for, and to "interior" and "edges" what its device takes for them.
+  /// Advances by `steps` steps. Adds to the phases "exchange" and "compute" the waiting time of
+  /// this rank, and to "interior" and "edges" the time of its device. Collective.
   Traffic advance(index_t steps, mpi::Phases& phases);
 
-  /// Bytes that came from other ranks since it was made.
+  /// Returns the bytes received from other ranks since construction.
   [[nodiscard]] index_t received_bytes() const { return received_; }
 
-  /// Bytes of a device's memory that a rank takes at most, whatever the way.
+  /// Returns the maximal bytes of device memory that a rank uses with any transport.
   [[nodiscard]] static index_t device_bytes(const Scheme& scheme, const layout::GridLayout& grid,
                                             index_t rank, index_t halo_steps, index_t fields);
 
@@ -65,23 +66,24 @@ class DeviceStencil {
   using Sweep = tessera::stencil::DeviceSweep<T>;
   using Part = tessera::stencil::Part;
 
-  /// Between two exchanges.
+  /// The steps between two exchanges.
   struct Stretch {
     index_t steps = 0;
-    std::vector<Part> parts;  ///< the interior first; one alone: the whole box, after the exchange
+    std::vector<Part>
+        parts;  ///< the interior first; a single part: the whole box, after the exchange
     tessera::stencil::Passes passes;
     [[nodiscard]] bool overlaps() const { return parts.size() > 1; }
-    /// The parts read what was there before and write what nobody reads.
+    /// Returns whether the parts read only earlier values and write what no other part reads.
     [[nodiscard]] bool independent() const { return passes.count <= 1 && !passes.reads_ghosts; }
   };
-  /// When the device began and ended the interior, and what waits for the halo.
+  /// Start and end on the device of the interior, and of the part that waits for the halo.
   struct InteriorLaps {
     machine::device::Event interior[2], rest[2];
     bool any = false, overlapped = false;
   };
 
   [[nodiscard]] const Stretch& stretch_of(index_t steps);
-  /// Field `field` as it is now.
+  /// Returns the sweep of field `field` from its current level.
   [[nodiscard]] Sweep sweep_of(index_t field, index_t steps) const;
   [[nodiscard]] std::vector<T*> travelling() const;
   void run(const Stretch& stretch, const Part& part, machine::device::StreamHandle stream);

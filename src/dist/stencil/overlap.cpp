@@ -1,3 +1,5 @@
+// Split of a box into an interior and edges, and the copies of the edges.
+
 #include "dist/stencil/overlap.hpp"
 
 #include <algorithm>
@@ -13,7 +15,7 @@ Sweep<T> sweep_on(const Scheme& scheme, Index3 origin, const GridView<T>& now,
   return {scheme.stencil, scheme.sides, scheme.global, origin, {now, past}, steps, threads};
 }
 
-/// The sides of a part of the field.
+/// Returns the sides of a part of the field.
 Edges edges_at(const Scheme& scheme, Index3 origin, Index3 size) {
   const GridView<float> shape{nullptr, size, {}, scheme.stencil.dims};
   const auto sweep = sweep_on<float>(scheme, origin, shape, shape, 1, 1);

@@ -1,6 +1,6 @@
 #pragma once
-// Work while the halo travels: the interior of a box needs nothing of it, the edges are computed
-// when it is there.
+// Overlap of halo exchange and arithmetic: the interior of a box is independent of the halo, the
+// edges are computed once it has arrived.
 
 #include <vector>
 
@@ -8,33 +8,33 @@
 
 namespace tessera::dist::stencil {
 
-/// A box in its part that some steps can do without the halo, and boxes around it; in local
-/// indices.
+/// A box split into the part that some steps can compute without the halo, and the boxes around it;
+/// in local indices.
 struct Split {
   struct Edge {
     Box3 box;
-    int d, side;  ///< the side of the box that it lies at
+    int d, side;  ///< the side of the box at which it is
   };
   Box3 interior;
-  std::vector<Edge> edges;  ///< each as long as those before it have left
+  std::vector<Edge> edges;  ///< each spans what the earlier ones left
 };
-/// depth: points of the halo by dimension. No edges where a box is less than two halos long: what
-/// an edge begins with would lie beyond the box.
+/// Splits a box. depth: points of the halo by dimension. Returns no edges if a box is less than two
+/// halos long: the initial values of an edge would be outside the box.
 [[nodiscard]] Split split(Index3 size, const Edges& edges, Index3 depth);
 
-/// An edge of a rank's box in memory of its own: the steps of the interior overwrite what the edge
-/// begins with.
+/// A copy of an edge of a rank's box: the steps of the interior overwrite the edge's initial
+/// values.
 template <class T>
 class EdgeField {
  public:
   EdgeField(const DistributedField<T>& u, index_t field, const Box3& edge, index_t steps);
 
-  /// Before the interior moves on: everything but the halo of u's box.
+  /// Copies everything but the halo of u's box; call it before the interior is computed.
   void take(DistributedField<T>& u) { copy(u, Which::all); }
-  /// When it is there: the halo.
+  /// Copies the halo, once it has arrived.
   void take_halo(DistributedField<T>& u) { copy(u, Which::beyond_box); }
   [[nodiscard]] Sweep<T> sweep(int threads);
-  /// The result, both levels.
+  /// Copies the result back, both levels.
   void give(DistributedField<T>& u);
 
  private:

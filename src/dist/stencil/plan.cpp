@@ -1,3 +1,5 @@
+// Search of the grid and of the halo steps with the least forecast time.
+
 #include "dist/stencil/plan.hpp"
 
 #include <fmt/format.h>
@@ -10,9 +12,9 @@ namespace tessera::dist::stencil {
 namespace {
 
 constexpr index_t line_bytes = 64;
-constexpr index_t most_steps = 64;            // beyond, neither messages nor memory are what limits
+constexpr index_t most_steps = 64;            // beyond, neither messages nor memory limit
 constexpr index_t most_streamed_steps = 512;  // but the bus to a device does
-constexpr double longest_stretch = 60;        // seconds without a sign of life
+constexpr double longest_stretch = 60;        // seconds without a progress report
 
 layout::GridRequest grid_request(const PlanRequest& request) {
   const Scheme& scheme = request.scheme;
@@ -57,7 +59,7 @@ layout::GridLayout grid_of(const PlanRequest& request) {
   return {request.scheme.global, parts, request.ranks};
 }
 
-/// The rank with the most neighbours among those with the largest box.
+/// Returns the rank with the most neighbours among those with the largest box.
 index_t busiest(const layout::GridLayout& grid) {
   Index3 at;
   for (int d = 0; d < 3; ++d) at[d] = grid.parts[d] > 2 ? 1 : 0;

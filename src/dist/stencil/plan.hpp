@@ -1,5 +1,5 @@
 #pragma once
-// Which grid, how many steps between two exchanges, and what that costs every rank: arithmetic
+// Planning of the grid and the steps between two exchanges, and the cost for every rank: arithmetic
 // only, the same on every rank.
 
 #include <optional>
@@ -12,9 +12,9 @@
 
 namespace tessera::dist::stencil {
 
-/// What the machine does, for one rank. Without measurements: a common machine of 2020.
+/// Rates of the machine, for one rank. Defaults, if not measured: a common machine of 2020.
 struct Rates {
-  double memory = 10e9;  ///< bytes a second, read and written
+  double memory = 10e9;  ///< bandwidth in bytes per second, read and written
   mpi::Network network = {};
   bool measured = false;
 };
@@ -25,18 +25,18 @@ struct PlanRequest {
   index_t steps = 1;
   index_t ranks = 1;
   int threads = 1;
-  index_t halo_steps = 0;            ///< most steps between two exchanges; 0: as is fastest
-  std::optional<Index3> parts = {};  ///< nothing: the grid with the least halo
+  index_t halo_steps = 0;            ///< most steps between two exchanges; 0: the fastest
+  std::optional<Index3> parts = {};  ///< empty: the grid with the smallest halo
   bool overlap = false;              ///< edges are copied while the interior is computed
-  bool blocks_time = true;           ///< the kernel keeps data in cache over several steps
-  index_t cache_bytes = 0;           ///< of this rank's share of the last cache
+  bool blocks_time = true;  ///< the kernel keeps data in cache over several steps (time blocking)
+  index_t cache_bytes = 0;  ///< of this rank's share of the last-level cache
   Rates rates = {};
-  index_t fields = 1;         ///< that go the same way at once
-  index_t pass_steps = 0;     ///< on devices: what their kernel takes in one pass
-  index_t device_memory = 0;  ///< of a rank, for fields on the host that go through devices
+  index_t fields = 1;         ///< advanced together
+  index_t pass_steps = 0;     ///< on devices: steps of their kernel in one pass
+  index_t device_memory = 0;  ///< of a rank, for fields on the host that are processed on devices
   tessera::stencil::SlabRates device_rates = {};  ///< of those
   std::vector<double> weights =
-      {};  ///< updates a second of every rank, by which boxes go; empty: all alike
+      {};  ///< updates per second of every rank, in proportion to which boxes are cut; empty: equal
 
   [[nodiscard]] bool weighted() const { return static_cast<index_t>(weights.size()) == ranks; }
 };
@@ -46,28 +46,28 @@ struct Plan {
   index_t halo_steps = 1;
 };
 
-/// Throws Error(usage) naming the argument for sizes that are none, and when the parts asked for
-/// are more than the ranks, or shorter than the stencil reaches.
+/// Plans grid and halo steps. Throws Error(usage) that names the argument for invalid sizes, and if
+/// the requested parts are more than the ranks, or shorter than the stencil's radius.
 [[nodiscard]] Plan make_plan(const PlanRequest& request);
 
-/// The most steps whose halo every box of the grid can give.
+/// Returns the most steps whose halo every box of the grid can provide.
 [[nodiscard]] index_t deepest(const Scheme& scheme, const layout::GridLayout& grid);
 
-/// Elements of one field, of both levels where there are two, that a rank sends in an exchange of
-/// so many steps.
+/// Returns the elements of one field, of both levels if there are two, that a rank sends in an
+/// exchange of `steps` steps.
 [[nodiscard]] index_t sent_elements(const Scheme& scheme, const layout::GridLayout& grid,
                                     index_t rank, index_t steps);
-/// Bytes of a rank's room in the memory that a node's ranks share (halo_window.hpp).
+/// Returns the bytes of a rank's buffers in the node's shared memory (halo_window.hpp).
 [[nodiscard]] index_t window_bytes(const PlanRequest& request, const Plan& plan, index_t rank);
 
-/// What one rank holds, moves and computes over all steps.
+/// Memory, traffic and arithmetic of one rank over all steps.
 struct Forecast {
   index_t exchanges = 0;
   index_t messages = 0;  ///< received
   index_t received_bytes = 0;
-  double updates = 0;  ///< points computed, those of the halo again and again
+  double updates = 0;  ///< computed points, including recomputed points of the halo
   double seconds = 0;
-  double exchange_seconds = 0;  ///< of them: messages on their way
+  double exchange_seconds = 0;  ///< of them: messages in flight
   index_t field_bytes = 0;      ///< both levels with their ghost layers
   index_t buffer_bytes = 0;     ///< of messages
   [[nodiscard]] index_t memory() const { return field_bytes + buffer_bytes; }

@@ -1,3 +1,5 @@
+// Verification of a sweep by recomputing sample points.
+
 #include "dist/stencil/samples.hpp"
 
 #include <algorithm>
@@ -30,7 +32,7 @@ bool holds(const Box3& box, Index3 p) {
   return true;
 }
 
-/// The rank's box and what it keeps of the frame of given values.
+/// Returns the rank's box and its part of the frame of given values.
 Box3 owned(const Scheme& scheme, const Box3& box) {
   Box3 all = box;
   const Box3 outer = scheme.with_frame();
@@ -41,8 +43,8 @@ Box3 owned(const Scheme& scheme, const Box3& box) {
   return all;
 }
 
-/// f(part) for the parts of the rank's box, in local indices, that a box covers whose periodic
-/// dimensions are unrolled.
+/// Calls f(part) for the parts of the rank's box, in local indices, that a box with unrolled
+/// periodic dimensions covers.
 template <class F>
 void each_covered(const Scheme& scheme, const Box3& unrolled, const Box3& own, const F& f) {
   std::array<std::vector<std::pair<index_t, index_t>>, 3> ranges;
@@ -87,7 +89,7 @@ index_t sample_steps(const Stencil& stencil, index_t most) {
 }
 
 index_t sample_steps(const Scheme& scheme, index_t steps, index_t most) {
-  // Up to 32 samples are computed again, and a term by plain code takes as long as 50 of a sweep.
+  // Recomputes up to 32 samples; a term by plain code takes as long as 50 of a sweep.
   constexpr double share = 0.03 / (32 * 50), least_terms = 5e4;
   double terms = static_cast<double>(steps) * static_cast<double>(scheme.stencil.taps.size());
   for (int d = 0; d < 3; ++d) terms *= static_cast<double>(scheme.global[d]);
@@ -142,7 +144,7 @@ Box3 Samples<T>::dependencies(Index3 point) const {
   return box;
 }
 
-/// Every value has one owner; the others add nothing.
+/// Every value has one owner; the others add zero.
 template <class T>
 void Samples<T>::gather(const DistributedField<T>& u, Sample& sample) const {
   const auto periodic = scheme_.periodic();
@@ -228,7 +230,7 @@ index_t Samples<T>::wrong() const {
   for (auto i = static_cast<std::size_t>(comm_.rank()); i < got_.size();
        i += static_cast<std::size_t>(comm_.size())) {
     const auto want = static_cast<double>(recomputed(samples_[i]));
-    // A field may hold NaN, which then spreads on both ways.
+    // A field may hold NaN, which then spreads in both computations.
     const bool same = got_[i] == want || (std::isnan(got_[i]) && std::isnan(want));
     different += same ? 0 : 1;
     mpi::heartbeat();

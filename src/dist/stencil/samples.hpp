@@ -1,6 +1,6 @@
 #pragma once
-// The check of a sweep on any number of ranks: some points computed again, one at a time, by plain
-// code.
+// The check of a sweep on any number of ranks: recomputes some points, one at a time, by plain
+// code. Cost: a few percent of the sweep.
 
 #include <cstdint>
 #include <vector>
@@ -10,33 +10,32 @@
 
 namespace tessera::dist::stencil {
 
-/// Steps that a sample is followed over so that to compute it again takes some milliseconds, at
-/// most.
+/// Returns the steps over which to follow a sample so that recomputing it takes some milliseconds
+/// at most.
 [[nodiscard]] index_t sample_steps(const Stencil& stencil, index_t most);
-/// The same where all samples are to take a few percent of so many steps of the problem, too.
+/// As above, but limits all samples to a few percent of `steps` steps of the problem as well.
 [[nodiscard]] index_t sample_steps(const Scheme& scheme, index_t steps, index_t most);
 
 /// Sample points of a stretch of a sweep: corners of the field, points at the borders between
-/// ranks, and random ones. What they depend on is taken from the ranks that own it, never from
-/// ghost layers, so that a wrong exchange shows.
+/// ranks, and random ones. Their dependencies are taken from the owning ranks, never from ghost
+/// layers, so that a wrong exchange is detected.
 template <class T>
 class Samples {
  public:
-  /// Before so many steps of u: gathers what the samples of one of its fields depend on.
-  /// Collective.
+  /// Gathers the dependencies of one field's samples before `steps` steps of u. Collective.
   Samples(const mpi::Communicator& comm, const DistributedField<T>& u, index_t steps,
           std::uint64_t seed, index_t field = 0);
-  /// After them: the values that came out. Collective.
+  /// Records the resulting values after those steps. Collective.
   void record(const DistributedField<T>& u);
-  /// How many of them are not, bit by bit, what the plain computation gives (a zero may have either
-  /// sign). The same on every rank; collective.
+  /// Returns the number of samples that differ in any bit from the plain computation (a zero may
+  /// have either sign), the same on every rank. Collective.
   [[nodiscard]] index_t wrong() const;
   [[nodiscard]] index_t count() const { return static_cast<index_t>(samples_.size()); }
 
  private:
   struct Sample {
     Index3 point;
-    Box3 box;  ///< what it depends on, periodic dimensions unrolled
+    Box3 box;  ///< its dependencies, periodic dimensions unrolled
     std::vector<double> now, past;
     std::array<std::vector<double>, all_terms.size()> terms;  ///< by Term
   };

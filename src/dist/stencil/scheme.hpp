@@ -1,5 +1,5 @@
 #pragma once
-// What is computed, in the terms of arithmetic.
+// The mathematical problem of a sweep.
 
 #include <array>
 
@@ -16,7 +16,8 @@ using tessera::stencil::Stencil;
 using tessera::stencil::Term;
 using tessera::stencil::TermSet;
 
-/// A stencil on a field of that extent, with what lies outside of it and what else a step reads.
+/// A stencil on a field of that extent, with its boundaries and the further terms that a step
+/// reads.
 struct Scheme {
   Stencil stencil;
   Sides sides;
@@ -36,8 +37,8 @@ struct Scheme {
     for (int d = 0; d < 3; ++d) any = any || given(d, 0) || given(d, 1);
     return any;
   }
-  /// Points whose values somebody has to bring: the field and, if a side is given, a frame around
-  /// it as wide as the stencil reaches, but for periodic dimensions.
+  /// Returns the box of points whose values the caller provides: the field and, if a side is given,
+  /// a frame around it as wide as the stencil's radius, except along periodic dimensions.
   [[nodiscard]] Box3 with_frame() const {
     Box3 box{{}, global};
     for (int d = 0; any_given() && d < 3; ++d) {

@@ -1,4 +1,5 @@
-// Transpose all, exchange all, unpack all: three passes over the memory, as libraries do it.
+// Transposes all, exchanges all (MPI all-to-all), unpacks all: three passes over memory, as
+// libraries do.
 
 #include "dist/transpose/blocks.hpp"
 #include "mpi/transfer.hpp"
@@ -16,7 +17,7 @@ void alltoall(const mpi::Communicator& comm, const Task& task, const Method& met
               mpi::Phases& phases) {
   const index_t bytes = task.a.bytes();
   const layout::MatrixLayout source = source_layout(task.a, task.op);
-  if (source == task.b.layout()) {  // nothing has to move
+  if (source == task.b.layout()) {  // no data to exchange
     const mpi::PhaseScope scope(phases, "compute");
     update_block(method, task.scale, task.op, task.a.view(), task.b.view());
     return;

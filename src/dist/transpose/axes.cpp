@@ -1,3 +1,5 @@
+// Parts of an axis permutation by rank, and the checksum of a slab.
+
 #include "dist/transpose/axes.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +16,7 @@
 namespace tessera::dist::transpose {
 namespace {
 
-/// The keys of a slab's indices along one axis.
+/// Returns the keys of a slab's indices along one axis.
 std::vector<std::uint64_t> keys_of(layout::Range range, int name, std::uint64_t seed) {
   std::vector<std::uint64_t> keys;
   const std::uint64_t axis = mix64(seed + static_cast<std::uint64_t>(name));

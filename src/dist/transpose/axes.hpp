@@ -1,5 +1,6 @@
 #pragma once
-// Axis permutations of N-dimensional arrays, split along the first axis of the result.
+// Axis permutations of N-dimensional arrays, split along the first axis of the result. Every rank
+// permutes its slab without communication.
 
 #include <cstdint>
 #include <span>
@@ -9,23 +10,22 @@
 
 namespace tessera::dist::transpose {
 
-/// Which part of an array a rank permutes: pure arithmetic. Axis k of the result is axis axes[k] of
-/// the array.
+/// The part of an array that a rank permutes; pure arithmetic. Axis k of the result is axis axes[k]
+/// of the array.
 struct AxesPart {
-  std::vector<layout::Range> from;  ///< the slab of the array, a range an axis
-  std::vector<index_t> shape;       ///< its extents
-  index_t first_element =
-      0;  ///< where its permutation begins in the result, which is contiguous there
+  std::vector<layout::Range> from;  ///< the slab of the array, one range per axis
+  std::vector<index_t> shape;       ///< extents of the slab
+  index_t first_element = 0;  ///< offset of its permutation in the result, which is contiguous
   index_t elements = 0;
 };
 [[nodiscard]] AxesPart axes_part(std::span<const index_t> extents, std::span<const int> axes,
                                  index_t rank, index_t ranks);
-/// The extents of the result.
+/// Returns the extents of the result.
 [[nodiscard]] std::vector<index_t> permuted(std::span<const index_t> extents,
                                             std::span<const int> axes);
 
-/// A contiguous slab and what its axes are called: the array's own are 0, 1, ..., those of its
-/// permutation are `axes`.
+/// A contiguous slab and the names of its axes: 0, 1, ... for the array, `axes` for its
+/// permutation.
 struct NamedSlab {
   const std::byte* data;
   std::span<const layout::Range> ranges;
@@ -33,8 +33,8 @@ struct NamedSlab {
   index_t bytes;
 };
 
-/// The sum over the slab of a hash of each element and its index on every named axis: the same for
-/// an array and its permutation, however they are split.
+/// Returns the sum over the slab of a hash of each element and its index on every named axis: equal
+/// for an array and its permutation, however they are split.
 [[nodiscard]] std::uint64_t slab_checksum(const NamedSlab& slab, std::uint64_t seed, int threads);
 
 }  // namespace tessera::dist::transpose

@@ -1,3 +1,5 @@
+// Moves and updates of blocks by the method's kernel.
+
 #include "dist/transpose/blocks.hpp"
 
 #include <algorithm>

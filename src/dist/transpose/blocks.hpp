@@ -1,5 +1,5 @@
 #pragma once
-// What one rank does with blocks in its own reach; private to this folder.
+// Operations of one rank on blocks that it can access; private to this folder.
 
 #include "base/element.hpp"
 #include "dist/transpose/plan.hpp"
@@ -7,10 +7,10 @@
 
 namespace tessera::dist::transpose {
 
-/// The layout of op(a) where a lies, in the indices of b.
+/// Returns the layout of op(a) at a's homes, in the indices of b.
 [[nodiscard]] layout::MatrixLayout source_layout(const DistributedRecords& a, Op op);
 
-/// The part `box` of a block that covers `whole`, both in the indices of one matrix.
+/// Returns the part `box` of a block that covers `whole`, both in the indices of one matrix.
 template <class Byte>
 [[nodiscard]] tessera::transpose::RecordView<Byte> part(
     const tessera::transpose::RecordView<Byte>& block, const layout::Box& whole,
@@ -18,12 +18,12 @@ template <class Byte>
   return block.block(box.rows.begin - whole.rows.begin, box.cols.begin - whole.cols.begin,
                      box.rows.size(), box.cols.size());
 }
-/// The part of this rank's block of a that op(a)[box] is made of.
+/// Returns the part of this rank's block of a from which op(a)[box] is made.
 [[nodiscard]] ConstRecords source_part(const DistributedRecords& a, Op op, const layout::Box& box);
 
-/// b = op(a).
+/// Computes b = op(a).
 void move_block(const Method& method, Op op, const ConstRecords& a, const Records& b);
-/// f(Type<T>{}) for the type of the numbers.
+/// Returns f(Type<T>{}) for the type of the numbers.
 template <class F>
 decltype(auto) dispatch_number(Number number, const F& f) {
   switch (number) {
@@ -39,11 +39,11 @@ decltype(auto) dispatch_number(Number number, const F& f) {
   }
   return f(Type<double>{});
 }
-/// b = alpha * op(a) + beta * b.
+/// Computes b = alpha * op(a) + beta * b.
 void update_block(const Method& method, const Scale& scale, Op op, const ConstRecords& a,
                   const Records& b);
 
-/// The algorithms; they leave alpha == 0 to the caller.
+/// The algorithms; the caller handles alpha == 0.
 void alltoall(const mpi::Communicator& comm, const Task& task, const Method& method,
               mpi::Phases& phases);
 void pairwise(const mpi::Communicator& comm, const Task& task, const Method& method,
@@ -51,8 +51,8 @@ void pairwise(const mpi::Communicator& comm, const Task& task, const Method& met
 void shared(const mpi::Communicator& comm, const Task& task, const Method& method,
             mpi::Phases& phases);
 
-/// Pairwise with every rank but those whose block of b this rank reaches; `meanwhile` runs while
-/// the first pieces travel.
+/// Runs the pairwise exchange with all ranks except those whose block of b this rank reaches; calls
+/// `meanwhile` while the first pieces are in flight.
 void pairwise_beyond_reach(const mpi::Communicator& comm, const Task& task, const Method& method,
                            const std::function<bool(index_t)>& reaches,
                            const std::function<void()>& meanwhile, mpi::Phases& phases);

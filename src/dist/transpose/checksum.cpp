@@ -1,3 +1,5 @@
+// Checksums of distributed matrices, and the exact check of an update.
+
 #include "dist/transpose/checksum.hpp"
 
 #include <cstring>

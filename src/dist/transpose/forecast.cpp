@@ -1,3 +1,5 @@
+// Forecast of a transpose's memory and traffic, and the time of its messages; arithmetic.
+
 #include <algorithm>
 
 #include "dist/transpose/blocks.hpp"
@@ -19,7 +21,8 @@ Homes homes_of(const ForecastRequest& q) {
   return {a, layout::transposed(a), q.home(q.cols, q.rows)};
 }
 
-/// The counts of steps, and the four buffers that they go through.
+/// Adds the traffic of the steps and the bytes of their four buffers (double buffering in both
+/// directions).
 void add_steps(Forecast& f, const std::vector<Step>& steps, index_t element) {
   index_t most_out = 0, most_in = 0;
   for (const Step& step : steps) {
@@ -63,7 +66,7 @@ void add_alltoall(Forecast& f, const Homes& homes, const ForecastRequest& q, ind
   f.touched_bytes += 2 * result;
 }
 
-/// Whether a rank writes straight into the result of another.
+/// Returns whether a rank writes directly into the result of another.
 bool direct(const ForecastRequest& q, const Method& method, index_t rank, index_t peer) {
   return method.algorithm == Algorithm::shared &&
          peer / q.ranks_per_node == rank / q.ranks_per_node;
@@ -75,7 +78,7 @@ std::vector<Step> steps_of(const ForecastRequest& q, const Method& method, const
                         [&](index_t peer) { return direct(q, method, rank, peer); });
 }
 
-/// One rank alone: squares by swaps, rectangles by chunks, the largest in three passes.
+/// Adds the cost of one rank: squares by swaps, rectangles by chunks, the largest in three passes.
 void add_in_place(Forecast& f, const ForecastRequest& q, index_t mine, int threads) {
   const index_t shorter = std::min(q.rows, q.cols), longer = std::max(q.rows, q.cols);
   f.touched_bytes = (shorter == longer ? 2 : 6) * mine;
@@ -126,7 +129,7 @@ Forecast forecast_rank(const ForecastRequest& q, const Method& method, const Hom
   return f;
 }
 
-/// All at once.
+/// Returns the seconds of the all-to-all exchange.
 double alltoall_seconds(const Forecast& f, const Homes& homes, index_t rank,
                         const mpi::Network& network) {
   if (homes.source == homes.b) return 0;
@@ -136,7 +139,8 @@ double alltoall_seconds(const Forecast& f, const Homes& homes, index_t rank,
   return at_once(network, {sent, f.messages, f.sent_bytes, f.received_bytes});
 }
 
-/// Step by step: the piece of the next step leaves when that of this one is here.
+/// Returns the seconds of consecutive steps: the piece of the next step is sent when that of this
+/// step has arrived.
 double steps_seconds(const std::vector<Step>& steps, index_t element, const mpi::Network& network) {
   double seconds = 0;
   for (const Step& step : steps) {

@@ -1,3 +1,6 @@
+// In-place transpose: by the kernel on one rank, otherwise by pairwise swaps of blocks of a square
+// matrix.
+
 #include "kernels/transpose/in_place.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The transpose on devices: one pass directly into peer memory, or pack and send.
+
 #include "dist/transpose/on_devices.hpp"
 
 #include <algorithm>
@@ -14,7 +16,7 @@ using layout::Box;
 using machine::device_ld;
 using tessera::transpose::in_bytes;
 
-/// Packed pieces begin at multiples of it.
+/// Alignment of packed pieces, in bytes.
 constexpr index_t aligned = 256;
 
 index_t row_bytes(const Box& box, index_t bytes) {
@@ -28,7 +30,7 @@ layout::MatrixLayout turned(const DeviceTask& task) {
   return task.op == Op::transpose ? layout::transposed(task.a) : task.a;
 }
 
-/// What a rank packs for all others.
+/// Returns the bytes that a rank packs for all others.
 index_t packed_bytes(const DeviceTask& task, index_t rank, bool reaches) {
   index_t sum = 0;
   if (reaches || task.op != Op::transpose) return sum;
@@ -54,7 +56,7 @@ device::Turn turn_of(OwnPart own) {
 }  // namespace
 
 index_t DeviceTranspose::device_bytes(const DeviceTask& task, index_t rank) {
-  constexpr index_t messages = index_t{512} << 20;  // on their way
+  constexpr index_t messages = index_t{512} << 20;  // in flight
   return block_bytes(task.a.of(rank), task.bytes) + block_bytes(task.b.of(rank), task.bytes) +
          packed_bytes(task, rank, false) + messages;
 }
@@ -117,7 +119,8 @@ void DeviceTranspose::own_part() {
 
 void DeviceTranspose::write_to_peers() {
   const index_t ranks = exchange_.comm().size(), rank = exchange_.comm().rank();
-  for (index_t phase = 1; phase < ranks; ++phase) {  // not all into the same memory at once
+  for (index_t phase = 1; phase < ranks;
+       ++phase) {  // peers in rotation: ranks do not all write to the same memory at once
     const index_t peer = (rank + phase) % ranks;
     const Box common = intersect(source_layout_.of(rank), task_.b.of(peer));
     if (common.empty()) continue;
@@ -131,7 +134,7 @@ void DeviceTranspose::write_straight(mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "exchange");
     exchange_.comm().barrier();
   };
-  fence();  // nobody reads or writes its own block any more
+  fence();  // no rank reads or writes its own block any more
   {
     const mpi::PhaseScope scope(phases, "compute");
     const mpi::Computing computing;

@@ -1,5 +1,5 @@
 #pragma once
-// The transpose of blocks that lie on the ranks' devices, and stay there.
+// The transpose of blocks in the memory of the ranks' devices.
 
 #include "dist/transpose/transpose.hpp"
 #include "mpi/device_exchange.hpp"
@@ -14,29 +14,30 @@ struct DeviceTask {
   index_t bytes = 8;  ///< of a record
 };
 
-/// When a rank's own part, which its device's memory bounds, is moved beside those for other ranks,
-/// which the links bound.
+/// The order of a rank's local part, bound by device memory, and the parts for other ranks, bound
+/// by the links, which run concurrently.
 enum class OwnPart {
-  last,   ///< launched after the others: its blocks take the place of theirs as they end
+  last,   ///< launched after the others: its blocks start as theirs end
   first,  ///< launched before the others
-  ahead,  ///< launched after them, and its blocks taken before theirs
+  ahead,  ///< launched after them, with a higher priority
 };
 
-/// Where the ranks reach each other's memory a kernel of each transposes straight into the results
-/// of all, one pass; else it packs what the others get, which travels as messages.
+/// Transposes b = op(a) on devices. If the ranks can access each other's memory, each rank's kernel
+/// writes directly to all results, in one pass; otherwise it packs the parts of the other ranks and
+/// sends them as messages.
 class DeviceTranspose {
  public:
-  /// Takes the memory for both matrices, uninitialised. The kernel is the method's, or the best one
+  /// Allocates uninitialised memory for both matrices. The kernel is the method's, or the best one
   /// for devices. Collective.
   DeviceTranspose(const mpi::DeviceExchange& exchange, DeviceTask task, const Method& method,
                   OwnPart own = OwnPart::last);
 
-  void put(const ConstRecords& a);  ///< this rank's block of a, from its host's memory
-  void get(const Records& b);       ///< this rank's block of b, into its host's memory
-  /// Collective. Adds to the phases "exchange" and "compute".
+  void put(const ConstRecords& a);  ///< copies this rank's block of a from host memory
+  void get(const Records& b);       ///< copies this rank's block of b to host memory
+  /// Transposes. Adds to the phases "exchange" and "compute". Collective.
   void run(mpi::Phases& phases);
 
-  /// Bytes of a device's memory that a rank takes at most, whatever the way.
+  /// Returns the maximal bytes of device memory that a rank uses with any transport.
   [[nodiscard]] static index_t device_bytes(const DeviceTask& task, index_t rank);
 
  private:
@@ -50,7 +51,7 @@ class DeviceTranspose {
 
   mpi::DeviceExchange exchange_;
   DeviceTask task_;
-  layout::MatrixLayout source_layout_;  ///< of op(a) where a lies, in the indices of b
+  layout::MatrixLayout source_layout_;  ///< of op(a) at a's homes, in the indices of b
   Variant kernel_;
   Tuning tuning_;
   OwnPart own_;
@@ -58,7 +59,7 @@ class DeviceTranspose {
   mpi::PeerMemory b_;
   machine::device::Stream own_stream_;
   machine::device::Stream
-      peer_streams_[2];  ///< by turns: one fills the device while the other drains
+      peer_streams_[2];  ///< alternating: one fills the device while the other drains
 };
 
 }  // namespace tessera::dist::transpose

@@ -1,4 +1,5 @@
-// The sender transposes, so that what arrives has its rows in the target's order.
+// Pairwise exchange: the sender transposes, so that pieces arrive with rows in the target's order.
+// Pieces are packed, sent and unpacked in a pipeline (double buffering).
 
 #include "dist/transpose/blocks.hpp"
 #include "dist/transpose/pipeline.hpp"
@@ -6,7 +7,7 @@
 namespace tessera::dist::transpose {
 namespace {
 
-/// b's own part of what this rank holds of op(a).
+/// Updates the part of b that this rank's block of a provides.
 void own_part(const mpi::Communicator& comm, const Task& task, const layout::MatrixLayout& source,
               const Method& method, mpi::Phases& phases) {
   const layout::Box common = intersect(source.of(comm.rank()), task.b.box());

@@ -1,6 +1,6 @@
 #pragma once
-// Pieces on their way: while two travel in each direction, the next is packed and the last one
-// unpacked. Private to this folder.
+// Pipeline of pieces: while two are in flight in each direction, the next is packed and the last
+// one unpacked (double buffering). Private to this folder.
 
 #include <algorithm>
 #include <array>
@@ -14,9 +14,9 @@
 
 namespace tessera::dist::transpose {
 
-/// pack(box, to) makes the piece of the target's `box` in contiguous memory; unpack(box, from) puts
-/// an arrived one in its place; records of `bytes` bytes. A piece is unpacked after the piece of
-/// its step was packed.
+/// pack(box, to) writes the piece of the target's `box` to contiguous memory; unpack(box, from)
+/// copies an arrived piece to its place; records of `bytes` bytes. A step packs its piece before it
+/// unpacks the received one.
 template <class Pack, class Unpack>
 class Pipeline {
  public:
@@ -34,7 +34,7 @@ class Pipeline {
     for (Slot& slot : in_) slot.memory = machine::Buffer<std::byte>(most_in);
   }
 
-  /// `meanwhile` runs once, when the first pieces are on their way.
+  /// Calls `meanwhile` once, when the first pieces are in flight.
   template <class Meanwhile>
   void run(const Meanwhile& meanwhile) {
     for (std::size_t k = 0; k < in_.size(); ++k) post_receive();

@@ -1,3 +1,5 @@
+// Steps of the pairwise exchange, in pieces.
+
 #include "dist/transpose/plan.hpp"
 
 #include <algorithm>
@@ -7,7 +9,7 @@ namespace {
 
 using layout::Box;
 
-/// The messages of one meeting, side by side.
+/// Appends the messages between this rank and one peer, pairing sends with receives.
 void add_steps(std::vector<Step>& steps, index_t peer, const std::vector<Box>& out,
                const std::vector<Box>& in) {
   for (std::size_t k = 0; k < std::max(out.size(), in.size()); ++k) {
@@ -57,7 +59,8 @@ std::vector<Step> swap_steps(const layout::MatrixLayout& layout, index_t rank, i
   for (index_t phase = 0; phase < layout.ranks(); ++phase) {
     const index_t peer = partner(rank, phase, layout.ranks());
     if (peer == rank) continue;
-    // Both cut along the rows of the lower rank, so that the pieces are each other's mirror images.
+    // Both are cut along the rows of the lower rank, so that the pieces are mirror images of each
+    // other.
     const index_t low = std::min(rank, peer), high = std::max(rank, peer);
     const auto in_low = strips({layout.of(low).rows, layout.of(high).rows}, most);
     const auto in_high = turned(in_low);

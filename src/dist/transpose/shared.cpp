@@ -1,4 +1,5 @@
-// One pass: every rank transposes its block straight into the results of the ranks of its node.
+// One pass: every rank transposes its block directly into the results of the ranks of its node, and
+// exchanges pairwise with the others.
 
 #include "dist/transpose/blocks.hpp"
 
@@ -10,11 +11,12 @@ void shared(const mpi::Communicator& comm, const Task& task, const Method& metho
   const index_t ranks = comm.size();
   {
     const mpi::PhaseScope scope(phases, "exchange");
-    task.b.fence();  // nobody reads or writes its own block any more
+    task.b.fence();  // no rank reads or writes its own block any more
   }
   const auto write_node = [&] {
     const mpi::PhaseScope scope(phases, "compute");
-    for (index_t phase = 0; phase < ranks; ++phase) {  // not all into the same block at once
+    for (index_t phase = 0; phase < ranks;
+         ++phase) {  // peers in rotation: ranks do not all write to the same block at once
       const index_t peer = (comm.rank() + phase) % ranks;
       if (!task.b.reaches(peer)) continue;
       const layout::Box common = intersect(source.of(comm.rank()), task.b.layout().of(peer));

@@ -1,3 +1,5 @@
+// Tiles of an out-of-core permutation by halving axes until they fit.
+
 #include "dist/transpose/tiles.hpp"
 
 #include <algorithm>
@@ -6,8 +8,8 @@
 namespace tessera::dist::transpose {
 namespace {
 
-/// Contiguous elements of an array of those extents that a tile consists of; the axes in the given
-/// order.
+/// Returns the number of contiguous elements of a tile in an array of those extents, with the axes
+/// in the given order.
 index_t run_length(const Permutation& p, const std::vector<index_t>& tile,
                    std::span<const int> order) {
   index_t run = 1;
@@ -31,8 +33,8 @@ struct TilePlanner {
     return std::accumulate(tile.begin(), tile.end(), index_t{1}, std::multiplies<>());
   }
 
-  /// Halves, in multiples of `units`, the axis that leaves the longer runs, the outermost of
-  /// equals; false when no axis has more than a unit.
+  /// Halves, in multiples of `units`, the axis that leaves the longer runs; among equals the
+  /// outermost. Returns false if no axis is longer than a unit.
   bool halve(const std::vector<index_t>& units) {
     int best = -1;
     index_t best_run = 0;
@@ -52,7 +54,7 @@ struct TilePlanner {
     return true;
   }
 
-  /// Less than the extent if that is more than a unit.
+  /// Returns less than the extent if that is more than a unit.
   static index_t half(index_t extent, index_t unit) { return round_up(ceil_div(extent, 2), unit); }
 };
 

@@ -1,3 +1,5 @@
+// Checks of a transpose and dispatch to its algorithm.
+
 #include "dist/transpose/transpose.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +38,7 @@ index_t bytes_of(Number number) {
   throw Error(ExitCode::usage, fmt::format("scale.number: {} is none", static_cast<int>(number)));
 }
 
-/// Throws Error(usage) naming the argument that does not fit the others.
+/// Throws Error(usage) that names the argument inconsistent with the others.
 void check(const mpi::Communicator& comm, const Task& task, const Method& method) {
   for (const auto& [name, x] : {std::pair<const char*, const DistributedRecords*>("a", &task.a),
                                 std::pair<const char*, const DistributedRecords*>("b", &task.b)}) {
@@ -68,7 +70,7 @@ void check(const mpi::Communicator& comm, const Task& task, const Method& method
 void transpose_matrix(const mpi::Communicator& comm, const Task& task, const Method& method,
                       mpi::Phases& phases) {
   check(comm, task, method);
-  if (task.scale.alpha == 0) {  // a is not read: nothing travels
+  if (task.scale.alpha == 0) {  // a is not read, so nothing is sent
     const mpi::PhaseScope scope(phases, "compute");
     const ConstRecords unread{nullptr, task.b.view().rows, task.b.view().cols, task.b.view().cols,
                               task.b.bytes()};

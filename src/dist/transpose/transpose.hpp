@@ -1,5 +1,5 @@
 #pragma once
-// The distributed transpose and relayout.
+// The distributed transpose and relayout: every element is sent at most once.
 
 #include <string_view>
 #include <vector>
@@ -16,7 +16,7 @@ using tessera::transpose::Op;
 using tessera::transpose::Tuning;
 using tessera::transpose::Variant;
 
-/// What a scaled update computes with; a plain transpose moves bytes.
+/// The number type of a scaled update; a plain transpose moves bytes.
 enum class Number { opaque, f32, f64, c64, c128 };
 struct Scale {
   Number number = Number::opaque;
@@ -29,8 +29,8 @@ struct Scale {
 };
 
 /// b = alpha * op(a) + beta * b on all ranks of comm; beta == 0 never reads b, alpha == 0 never
-/// reads a. Layouts are any homes; op N with another layout is a relayout. Records of 1 to 64
-/// bytes, equally long; all but plain ones are numbers of scale.number.
+/// reads a. The layouts are any homes; op N with another layout is a relayout. Records have 1 to 64
+/// bytes, equal in a and b; unless the update is plain, they are numbers of scale.number.
 struct Task {
   const DistributedRecords& a;
   Op op = Op::transpose;
@@ -38,12 +38,12 @@ struct Task {
   Scale scale = {};
 };
 
-/// The ways to distribute it, by name.
+/// Distributed algorithms, by name.
 enum class Algorithm {
-  alltoall,  ///< transpose all, exchange, unpack
-  pairwise,  ///< pair by pair in pieces, one transposed while the other travels
-  shared,    ///< straight into the blocks of the ranks of the node, where b is shared(); pairwise
-             ///< beyond
+  alltoall,  ///< transposes all, exchanges, unpacks
+  pairwise,  ///< pair by pair in pieces: transposes one while the previous is in flight
+  shared,    ///< directly into the blocks of the node's ranks if b is shared(); pairwise with other
+             ///< nodes
 };
 struct AlgorithmInfo {
   std::string_view name;
@@ -52,7 +52,7 @@ struct AlgorithmInfo {
 };
 [[nodiscard]] const std::vector<AlgorithmInfo>& algorithms();
 
-/// How to do it.
+/// Algorithm, kernel and parameters of a transpose.
 struct Method {
   Algorithm algorithm = Algorithm::pairwise;
   const Variant* kernel = nullptr;  ///< out of place; nullptr: the best for the shape
@@ -60,33 +60,33 @@ struct Method {
   index_t piece_bytes = index_t{4} << 20;  ///< pairwise: of one message
 };
 
-/// Collective. Adds to the phases "compute", "exchange" and "unpack". The bits of b do not depend
-/// on ranks, layouts or method. Throws Error(usage) on every rank, naming the argument, for shapes,
-/// records, ranks and numbers that do not fit together, and when the algorithm is shared and b is
-/// not.
+/// Transposes. Adds to the phases "compute", "exchange" and "unpack". The bits of b do not depend
+/// on ranks, layouts or method. Throws Error(usage) on every rank, naming the argument, for
+/// inconsistent shapes, records, ranks and numbers, and if the algorithm is shared and b is not.
+/// Collective.
 void transpose_matrix(const mpi::Communicator& comm, const Task& task, const Method& method,
                       mpi::Phases& phases);
 
-/// The matrix becomes its transpose in its own memory, beside which a rank holds the pieces that
-/// travel. Collective. Row blocks; a square matrix, or one rank (the kernel then takes scratch for
-/// a few rows); throws Error(usage) for others.
+/// Transposes the matrix in place; a rank also holds the pieces in flight. Requires row blocks and
+/// a square matrix, or one rank (the kernel then allocates scratch for a few rows); throws
+/// Error(usage) for others. Collective.
 void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix,
                         const Method& method, mpi::Phases& phases);
 
-/// What one rank holds and moves.
+/// Memory and traffic of one rank.
 struct Forecast {
   index_t sent_bytes = 0;
   index_t received_bytes = 0;
   index_t messages = 0;       ///< received
   index_t touched_bytes = 0;  ///< read or written in memory by kernels and copies of this rank
-  index_t home_bytes = 0;     ///< a and b where they live
-  index_t work_bytes = 0;     ///< beside them, at the peak
-  index_t seen_bytes = 0;     ///< resident of what others have at home in shared memory
+  index_t home_bytes = 0;     ///< a and b at home
+  index_t work_bytes = 0;     ///< in addition, at the peak
+  index_t seen_bytes = 0;     ///< resident bytes of other ranks' homes in shared memory
   [[nodiscard]] index_t memory() const { return home_bytes + work_bytes; }
   [[nodiscard]] index_t resident() const { return memory() + seen_bytes; }
 };
 
-/// A task in the terms of arithmetic: a is rows x cols, a and b in row blocks.
+/// A task for the forecast: a is rows x cols, a and b in row blocks.
 struct ForecastRequest {
   index_t rows = 0, cols = 0;
   Op op = Op::transpose;
@@ -95,12 +95,12 @@ struct ForecastRequest {
   index_t ranks = 1;
   index_t ranks_per_node = 1;
   bool in_place = false;
-  std::vector<double> weights =
-      {};  ///< bytes a second of every rank, by which rows are shared; empty: equally
+  std::vector<double> weights = {};  ///< bytes per second of every rank, in proportion to which
+                                     ///< rows are shared; empty: equally
 
-  /// Where a matrix of that shape lives, before and after. Blocks of rows begin at whole lines of
-  /// the transpose, where these are short beside a block: else two ranks write into one line, at
-  /// every end of every run.
+  /// Returns the home of an m x n matrix, a or b. Blocks of rows begin at whole cache lines of the
+  /// transpose if these are short relative to a block: otherwise two ranks write to the same line
+  /// at every end of every run.
   [[nodiscard]] layout::MatrixLayout home(index_t m, index_t n) const {
     if (static_cast<index_t>(weights.size()) == ranks)
       return layout::row_blocks(m, n, layout::weighted_offsets(m, weights));
@@ -111,10 +111,10 @@ struct ForecastRequest {
   }
 };
 
-/// The forecast for every rank. Arithmetic only.
+/// Returns the forecast of every rank. Arithmetic only.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method);
 
-/// Seconds that the slowest rank would spend on messages if computing took none.
+/// Returns the seconds of messages of the slowest rank, without arithmetic.
 [[nodiscard]] double exchange_seconds(const ForecastRequest& request, const Method& method,
                                       const mpi::Network& network);
 
