@@ -20,38 +20,37 @@
 namespace tessera::workloads {
 namespace {
 
-/// What a point of the request leaves, however it ends.
+/// Returns what a point of the request leaves, however it ends.
 Leftovers leaves(const Workload& workload, const run::Parsed& parsed) {
   return workload.leaves ? workload.leaves(parsed) : Leftovers::nothing;
 }
 
-/// Of the point that it is at, a run that is asked to stop keeps what it has, because that was
-/// asked for.
+/// Returns whether a stopped run keeps partial results of its current point.
 bool keeps_the_point(const Workload& workload, const run::Parsed& parsed) {
   return (names(parsed, "resume") && leaves(workload, parsed) != Leftovers::always) ||
          names(parsed, "checkpoint");
 }
 
-/// A run that is asked to stop keeps something on its way that a later one can go on from. Not
-/// runs: a sort looks for signals between points only, and ends at once without loss where these
-/// are all that it keeps.
+/// Returns whether a stopped run keeps partial results from which a later one can resume. Excludes
+/// runs of a sort: it checks for signals between points only, and if it keeps only runs it can end
+/// at once without loss.
 bool keeps_on_the_way(const Workload& workload, const run::Parsed& parsed) {
   return names(parsed, "results") || keeps_the_point(workload, parsed);
 }
 
-/// There may be something to go on from.
+/// Returns whether there may be partial results to resume from.
 bool can_go_on(const Workload& workload, const run::Parsed& parsed) {
   return names(parsed, "results") || names(parsed, "checkpoint") ||
          leaves(workload, parsed) != Leftovers::nothing;
 }
 
-/// What one value of an output option names. Throws Error(usage).
+/// Returns the name in one value of an output option. Throws Error(usage).
 io::DatasetName name_of(const OutputOption& output, const std::string& text) {
   return output.names == OutputOption::Names::table ? io::parse_table_name(text, output.option)
                                                     : io::parse_dataset_name(text, output.option);
 }
 
-/// Whether all that an output names can be read. Local.
+/// Returns whether all outputs of an option are readable. Local.
 bool is_there(const NamedOutput& named) {
   return std::all_of(named.values.begin(), named.values.end(), [&](const std::string& value) {
     try {
@@ -63,20 +62,20 @@ bool is_there(const NamedOutput& named) {
   });
 }
 
-/// Whether outputs may take the places of others.
+/// Returns whether outputs may replace existing files.
 bool overwrites(const run::Parsed& parsed) {
   const auto value = parsed.lists.find("overwrite");
   return value != parsed.lists.end() && value->second.front() == "true";
 }
 
-/// Whether everything that the request is to leave is there, and not to be made anew. Local.
+/// Returns whether all outputs of the request exist and are not to be made anew. Local.
 bool leaves_what_is_there(const Sweep& sweep) {
   const auto outputs = named_outputs(sweep.workload, sweep.parsed);
   const bool made_anew = overwrites(sweep.parsed) && !names(sweep.parsed, "resume");
   return outputs.empty() || (!made_anew && std::all_of(outputs.begin(), outputs.end(), is_there));
 }
 
-/// The results file holds the point, and what it was to write is there too. Collective.
+/// Returns whether the results file holds the point and its outputs exist. Collective.
 bool is_done(const Sweep& sweep, const run::Values& point, const run::Session& session) {
   if (!session.has(point)) return false;
   const bool lacks = sweep.comm.is_root() && !leaves_what_is_there(sweep);
@@ -96,8 +95,8 @@ bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& ses
   return actions.run(point, session);
 }
 
-/// Each point once: not what an axis names twice, nor --threads 0 where another says as many.
-/// Collective.
+/// Returns each distinct point once: drops values that an axis repeats, and --threads 0 if another
+/// value equals its default. Collective.
 std::vector<run::Values> each_once(const Sweep& sweep, const run::Session& session,
                                    const std::vector<run::Values>& points) {
   if (points.size() == 1) return points;
@@ -112,7 +111,7 @@ std::vector<run::Values> each_once(const Sweep& sweep, const run::Session& sessi
   return kept;
 }
 
-/// The outputs that the command knows: "--out or --argsort".
+/// Returns the outputs that the command has: "--out or --argsort".
 std::string known_outputs(const Workload& workload) {
   std::vector<std::string> known;
   for (const OutputOption& output : workload.outputs)
@@ -120,7 +119,7 @@ std::string known_outputs(const Workload& workload) {
   return fmt::format("{}", fmt::join(known, " or "));
 }
 
-/// An output is a dataset of its own, never a part of one.
+/// Checks the outputs: an output is a whole dataset, never a part of one.
 void check_outputs(const Workload& workload, const run::Parsed& parsed) {
   const auto outputs = named_outputs(workload, parsed);
   for (const NamedOutput& named : outputs) {
@@ -155,7 +154,7 @@ void check_resume(const Workload& workload, const run::Parsed& parsed) {
           "--resume goes on and --again measures everything once more; give one of them");
 }
 
-/// That there is a place for what a request would leave, as the run itself finds out. Collective.
+/// Throws unless the outputs can be created, by the same checks as the run. Collective.
 void require_places(const Sweep& sweep) {
   const auto existing = overwrites(sweep.parsed) ? io::OutputFile::Existing::replace
                                                  : io::OutputFile::Existing::refuse;
@@ -168,7 +167,7 @@ void require_places(const Sweep& sweep) {
   });
 }
 
-/// Prints the plans of all points, and ends as the first one would that cannot run. Collective.
+/// Prints the plans of all points; throws the error of the first one that cannot run. Collective.
 void plan_points(const Sweep& sweep, const std::vector<run::Values>& points, run::Session& session,
                  const PointActions& actions) {
   std::optional<mpi::AgreedError> first;
@@ -186,7 +185,7 @@ void plan_points(const Sweep& sweep, const std::vector<run::Values>& points, run
   if (first) throw mpi::AgreedError(*first);
 }
 
-/// Every N-th point from the I-th on, of --part I/N.
+/// Returns every N-th point from the I-th on, for --part I/N.
 std::vector<run::Values> part_of(const run::Parsed& parsed, std::vector<run::Values> all) {
   if (!names(parsed, "part")) return all;
   const run::SweepPart part = run::parse_part(parsed.lists.at("part").front());

@@ -1,4 +1,4 @@
-// What is done with a point of any workload.
+// Actions on a point of any workload.
 
 #include <algorithm>
 
@@ -10,13 +10,14 @@
 namespace tessera::workloads {
 namespace {
 
-/// Of a plan for other ranks as many as the node has cores for. Collective.
+/// Returns the ranks per node; for a plan with other ranks at most the cores of the node.
+/// Collective.
 index_t ranks_per_node(const mpi::Communicator& comm, const run::Values& values) {
   if (!values.has("ranks")) return comm.node().size();
   return std::min<index_t>(values.integer("ranks"), machine::default_threads());
 }
 
-/// Prints the plan and ends as the run would that cannot. Collective.
+/// Prints the plan; throws the error of a run that cannot execute it. Collective.
 void plan_point(const mpi::Communicator& comm, const run::Values& values, const PlannedPoint& point,
                 const run::Ceilings& ceilings) {
   point.print(ceilings, ranks_per_node(comm, values));
@@ -26,7 +27,7 @@ void plan_point(const mpi::Communicator& comm, const run::Values& values, const 
                               [&](index_t ranks) { return point.most_memory(ranks); });
 }
 
-/// Whether the result is right. Collective.
+/// Runs a point. Returns whether the result is right. Collective.
 bool run_point(const mpi::Communicator& comm, const run::Values& values, const PlannedPoint& point,
                run::Session& session) {
   if (point.mode() == Mode::in_memory) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a workload tells the frame. The frame knows no workload by name.
+// Interface of a workload to the frame. The frame knows no workload by name.
 
 #include <functional>
 #include <memory>
@@ -19,7 +19,7 @@ namespace tessera::workloads {
 
 using run::Need;
 
-/// Everything that a point of a workload is planned with.
+/// The arguments of planning a point of a workload.
 template <class Problem, class Inputs>
 struct AskedOf {
   const mpi::Communicator& comm;
@@ -28,7 +28,7 @@ struct AskedOf {
   const Inputs& inputs;
 };
 
-/// Everything that it is run with.
+/// The arguments of running it.
 template <class Problem, class Inputs>
 struct PointOf {
   const mpi::Communicator& comm;
@@ -39,13 +39,13 @@ struct PointOf {
   [[nodiscard]] AskedOf<Problem, Inputs> asked() const { return {comm, values, problem, inputs}; }
 };
 
-/// How a point's data goes through memory.
+/// How a point's data is held.
 enum class Mode {
-  in_memory,   ///< of all ranks at once, perhaps in rounds
-  out_of_core  ///< from file to file, within what a rank may hold
+  in_memory,   ///< in memory of all ranks, perhaps in rounds
+  out_of_core  ///< from file to file, within a rank's memory limit
 };
 
-/// A point with everything looked up, planned once. The frame calls these on every rank.
+/// A resolved and planned point. The frame calls its functions on every rank.
 class PlannedPoint {
  public:
   PlannedPoint() = default;
@@ -54,25 +54,26 @@ class PlannedPoint {
   virtual ~PlannedPoint() = default;
 
   [[nodiscard]] virtual Mode mode() const = 0;
-  /// Whether it could go out of core, where memory is short. Local.
+  /// Returns whether it could be computed out of core if memory is short. Local.
   [[nodiscard]] virtual bool may_go_out_of_core() const { return false; }
-  /// That this rank runs; nullptr where none does. Local.
+  /// Returns the kernel of this rank; nullptr if it has no kernel. Local.
   [[nodiscard]] virtual const VariantInfo* kernel() const = 0;
-  /// What this rank will hold in memory. Local.
+  /// Returns the planned memory of this rank. Local.
   [[nodiscard]] virtual run::Held held() const = 0;
-  /// Whether every rank may hold its part, as all ranks know: nothing has to be asked. Local.
+  /// Returns whether every rank's part fits its memory, if all ranks know so without communication.
+  /// Local.
   [[nodiscard]] virtual bool known_to_fit() const { return false; }
-  /// The largest memory of any rank, bytes, if there were so many. Local.
+  /// Returns the largest memory of any rank, bytes, for that number of ranks. Local.
   [[nodiscard]] virtual index_t most_memory(index_t ranks) const = 0;
-  /// What the worst rank will hold, and the slowest take. Local.
+  /// Returns the memory of the worst rank, and the time of the slowest. Local.
   [[nodiscard]] virtual Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const = 0;
-  /// Prints what every rank will do, on rank 0. Collective.
+  /// Prints the plan of every rank on rank 0. Collective.
   virtual void print(const run::Ceilings& ceilings, index_t ranks_per_node) const = 0;
-  /// Runs it and records it in the session; whether the result is right. Collective.
+  /// Runs the point and records it in the session. Returns whether the result is right. Collective.
   [[nodiscard]] virtual bool run(run::Session& session) const = 0;
 };
 
-/// What the planned points of a workload have in common: everything that they are planned with.
+/// The common base of planned points of a workload: the arguments of planning.
 template <class Problem, class Inputs>
 class PlannedOf : public PlannedPoint {
  protected:
@@ -92,12 +93,12 @@ class PlannedOf : public PlannedPoint {
   Problem problem_;
 };
 
-/// Looks up and plans a point of the request. Collective; the communicator and the values outlive
-/// the result.
+/// Resolves and plans a point of the request. The communicator and the values must outlive the
+/// result. Collective.
 using Resolve = std::function<std::unique_ptr<PlannedPoint>(
     const mpi::Communicator&, const run::Values&, const run::Ceilings&)>;
 
-/// A Resolve that makes Planned(comm, values, inputs, ceilings).
+/// Returns a Resolve that makes Planned(comm, values, inputs, ceilings).
 template <class Planned, class Inputs>
 [[nodiscard]] Resolve resolve_by(std::shared_ptr<const Inputs> inputs) {
   return [inputs](const mpi::Communicator& comm, const run::Values& values,
@@ -106,24 +107,25 @@ template <class Planned, class Inputs>
   };
 }
 
-/// What the commands of the laboratory do with a point; a workload's are made of its Resolve.
+/// Actions of the laboratory's commands on a point; a workload's are made from its Resolve.
 struct PointActions {
   std::function<void(const run::Values&, run::Session&)> plan;  ///< prints it
-  std::function<bool(const run::Values&, run::Session&)> run;   ///< whether the result is right
+  std::function<bool(const run::Values&, run::Session&)>
+      run;  ///< returns whether the result is right
 };
 
-/// An option that names what a point writes.
+/// An option that names an output of a point.
 struct OutputOption {
   enum class Names {
     dataset,
-    datasets,  ///< one a field
+    datasets,  ///< one per field
     table      ///< a dataset or a group of columns, which may be the root of a file
   };
   const char* option;
   Names names = Names::dataset;
 };
 
-/// What a point that goes from file to file leaves, however it ends, for one that goes on.
+/// What a point computed from file to file leaves, however it ends, for a resumed run.
 enum class Leftovers {
   nothing,
   when_asked,  ///< finished parts of its output, with --resume
@@ -133,20 +135,20 @@ enum class Leftovers {
 struct Workload {
   const run::OptionSet* options = nullptr;  ///< lives as long as the program
   std::vector<OutputOption> outputs = {};
-  /// What a point of the request leaves; empty: nothing.
+  /// Returns what a point of the request leaves; empty function: nothing.
   std::function<Leftovers(const run::Parsed&)> leaves = {};
-  bool auto_takes_gpus = false;  ///< --device auto takes a GPU where there is one
+  bool auto_takes_gpus = false;  ///< --device auto uses a GPU if there is one
 };
 
-/// Whether the request names a value of the option, one that the command may not have.
+/// Returns whether the request sets the option, which the command may not have.
 [[nodiscard]] bool names(const run::Parsed& parsed, const char* option);
 
 /// An output that a request names.
 struct NamedOutput {
   const OutputOption* output;       ///< of the workload
-  std::vector<std::string> values;  ///< one a dataset
+  std::vector<std::string> values;  ///< one per dataset
 };
-/// The outputs of the workload that the request names.
+/// Returns the outputs of the workload that the request names.
 [[nodiscard]] std::vector<NamedOutput> named_outputs(const Workload& workload,
                                                      const run::Parsed& parsed);
 

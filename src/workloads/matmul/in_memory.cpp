@@ -43,7 +43,7 @@ std::vector<io::Cell> columns_of(const Problem& problem) {
           {"k", q.k}};
 }
 
-/// Where there are no hardware counters.
+/// Returns counts by simulation, without hardware counters.
 run::Counted stand_in(const Problem& problem) {
   const auto& q = problem.shape;
   if (q.op_a != Op::none || q.op_b != Op::none)
@@ -66,7 +66,7 @@ run::Counted stand_in(const Problem& problem) {
 void describe(const Problem& problem, run::Measured& measured) {
   const auto& q = problem.shape;
   measured.columns = columns_of(problem);
-  if (problem.alpha != Complex<double>{0})  // else nothing is multiplied
+  if (problem.alpha != Complex<double>{0})  // otherwise nothing is multiplied
     measured.work = q.flops_each * static_cast<double>(q.m) * static_cast<double>(q.n) *
                     static_cast<double>(q.k);
   measured.rate_units = "GFLOP/s";
@@ -90,13 +90,13 @@ template double tolerance_of<Complex<double>>(const Problem&);
 
 namespace {
 
-/// Operands, result, and the result as it was before where that counts.
+/// Operands, result, and the initial C if beta reads it.
 template <class T>
 struct Matrices {
   DistributedMatrix<T> a, b, c, old_c;
 };
 
-/// In the ranks' own memory or in memory that all see. Collective.
+/// Allocates in the ranks' private memory or in shared memory. Collective.
 template <class T>
 Matrices<T> allocate(const mpi::Communicator& comm, const Problem& problem) {
   const dist::matmul::Homes& homes = problem.planned.homes;
@@ -120,20 +120,19 @@ Matrices<T> allocate(const mpi::Communicator& comm, const Problem& problem) {
     if (problem.shape.reads_c) all.old_c = make(homes.c, false);
   };
   if (seen.all() && !problem.shape.reads_c)
-    make_all();  // it is there already
+    make_all();  // already allocated
   else
     mpi::together(comm, "allocate", make_all);
   return all;
 }
 
-/// A matrix that is filled as it passes by: from a file, or with random values on all threads at
-/// once.
+/// A matrix that is loaded while it is streamed: from a file, or with random values in all threads.
 template <class T>
 class Loading : public dist::matmul::MatrixStrips<T> {
  public:
   struct Source {
     const run::Input* input;
-    bool in_chunks;  ///< as the file has it
+    bool in_chunks;  ///< as stored
     std::uint64_t seed, stream;
     int threads;
   };
@@ -159,8 +158,8 @@ class Loading : public dist::matmul::MatrixStrips<T> {
   void all() const { each({}); }
 
  private:
-  /// So many that a cache holds them: the second level, or the last one where a read costs more
-  /// than its bytes. Chunks are not to be read twice.
+  /// Returns the rows of a strip that fits a cache: the second level, or the last one if a read has
+  /// a high fixed cost. A single strip for chunked files, so that no chunk is read twice.
   [[nodiscard]] index_t strip_rows() const {
     if (source_.input != nullptr && source_.in_chunks)
       return std::max<index_t>(1, matrix_.box().rows.size());
@@ -168,7 +167,7 @@ class Loading : public dist::matmul::MatrixStrips<T> {
     const index_t row = matrix_.box().cols.size() * static_cast<index_t>(sizeof(T));
     return std::max<index_t>(1, bytes / std::max<index_t>(1, row));
   }
-  /// The strip that begins with row i of the box. The phases are those of one thread.
+  /// Loads the strip that begins with row i of the box. The phases are those of one thread.
   void strip(index_t i, const typename dist::matmul::MatrixStrips<T>::Body& body,
              bool timed) const {
     const layout::Box& box = matrix_.box();
@@ -194,8 +193,7 @@ class Loading : public dist::matmul::MatrixStrips<T> {
   mpi::Phases& phases_;
 };
 
-/// Times the product where its matrices live: on the ranks, or on their GPUs, from where C comes
-/// back.
+/// Times the product in the memory of the ranks, or of their GPUs, from which it copies C back.
 template <class T>
 run::Measured measure_product(const Point& point, const dist::matmul::Product<T>& product,
                               const DistributedMatrix<T>& old_c, mpi::Phases& once) {
@@ -245,8 +243,9 @@ bool run_point(const Point& point) {
                              once),
       loading_b(comm, {inputs.b.get(), !problem.b_chunk.empty(), seed, 2, threads}, b, once);
   if (q.reads_c) Loading<T>(comm, {inputs.c.get(), true, seed, 3, threads}, old_c, once).all();
-  std::fill_n(c.view().data, c.box().area(),
-              T(std::numeric_limits<Real<T>>::quiet_NaN()));  // what is not written shows
+  std::fill_n(
+      c.view().data, c.box().area(),
+      T(std::numeric_limits<Real<T>>::quiet_NaN()));  // exposes elements that are not written
   if (q.reads_c) mpi::copy_block<T>(old_c.view(), c.view());
   const dist::matmul::Product<T> product{factor<T>(problem.alpha), a, q.op_a, b, q.op_b,
                                          factor<T>(problem.beta),  c};

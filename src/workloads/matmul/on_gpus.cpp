@@ -1,4 +1,4 @@
-// Products that stay on the ranks' GPUs, for the elements that there are kernels for.
+// Products in the memory of the ranks' GPUs, for the element types with device kernels.
 
 #include "dist/matmul/on_devices.hpp"
 #include "workloads/matmul/problem.hpp"

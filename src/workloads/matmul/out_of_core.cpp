@@ -1,5 +1,5 @@
-// Out of core: C in tiles, from panels of A and B that are read as they are needed. A rank takes
-// its share of the tiles and needs no other rank.
+// Out-of-core product: C in tiles, from panels of A and B that are read on demand. A rank computes
+// its share of the tiles without communication.
 
 #include <fmt/format.h>
 
@@ -22,9 +22,9 @@ using dist::matmul::stored;
 using layout::Box;
 
 constexpr index_t longest_strip = index_t{32}
-                                  << 20;  // of a matrix that is checked: bytes read at once
+                                  << 20;  // bytes of one read of a matrix that is checked
 
-/// A stored operand: of a file, or generated.
+/// A stored operand: from a file, or generated.
 struct Source {
   const run::Input* input;
   std::uint64_t seed, stream;
@@ -37,7 +37,7 @@ struct Source {
     if (input == nullptr) return dist::fill_random<T>(to, box, extents.cols, seed, stream);
     io::read_box<T>(input->name(), box, to);
   }
-  /// Of a box, that a file has.
+  /// Returns the bytes of a box in a file.
   template <class T>
   [[nodiscard]] index_t file_bytes(const Box& box) const {
     return input == nullptr ? 0 : box.area() * index_t{sizeof(T)};
@@ -48,7 +48,7 @@ struct Source {
     const layout::Range slab[] = {box.rows, box.cols};
     io::will_read(input->name(), slab);
   }
-  /// Into the room, or where it lies.
+  /// Returns the box, read into `room` or as a view of the mapping.
   template <class T>
   MatrixView<const T> read_or_bring(const Box& box, MatrixView<T> room) const {
     if (!mapped) {
@@ -80,7 +80,7 @@ Sources sources_of(const Point& point, const OutOfCorePlan& stream) {
           {point.inputs.c.get(), seed, 3, {q.m, q.n}}};
 }
 
-/// Whether all ranks can have an operand mapped. Collective.
+/// Returns whether all ranks can map an operand. Collective.
 bool can_map(const mpi::Communicator& comm, const std::unique_ptr<run::Input>& input,
              Element element) {
   bool here = false;
@@ -122,8 +122,8 @@ class Files : public dist::matmul::OutOfCoreFiles<T> {
   void begin(std::function<void()> step) override { begun_ = queue_.ask(std::move(step)); }
   void end() override { queue_.wait(begun_); }
 
-  /// Of a pass with these phases: a thread of a team may have been the queue's, and the first step
-  /// has nothing to go beside.
+  /// Returns the file traffic of a pass with these phases: a thread of the team may have executed
+  /// the queue's work, and the first step overlaps with nothing.
   [[nodiscard]] io::FileTraffic traffic(const mpi::Phases& phases) {
     io::FileTraffic all = queue_.take_traffic();
     all.waited = phases.of("read") + phases.of("write");
@@ -137,11 +137,12 @@ class Files : public dist::matmul::OutOfCoreFiles<T> {
   io::FileQueue queue_;
 };
 
-/// Strips of rows of some boxes, the next one read while the present one is looked at.
+/// Strips of rows of some boxes, with double buffering: the next one is read while the current one
+/// is processed.
 template <class T>
 class Strips : public dist::matmul::MatrixStrips<T> {
  public:
-  /// Returns the bytes that came from a file.
+  /// Returns the bytes read from a file.
   using Read = std::function<index_t(const Box&, MatrixView<T>)>;
   Strips(const std::vector<Box>& boxes, index_t most_bytes, io::FileTraffic& traffic, Read read)
       : traffic_(traffic), read_(std::move(read)) {
@@ -160,7 +161,7 @@ class Strips : public dist::matmul::MatrixStrips<T> {
     const auto view = [&](std::size_t s) {
       return matrix_view(places[s % 2].data(), strips_[s].rows.size(), strips_[s].cols.size());
     };
-    io::FileQueue reads;  // ends before the places
+    io::FileQueue reads;  // declared last, so that it ends before its buffers are freed
     const auto begin = [&](std::size_t s) -> io::FileQueue::Ticket {
       if (s >= strips_.size()) return {};
       return reads.ask([&, s] { reads.count_read(read_(strips_[s], view(s))); });
@@ -180,7 +181,7 @@ class Strips : public dist::matmul::MatrixStrips<T> {
   std::vector<Box> strips_;
 };
 
-/// The check, of A and B as they are read once more and of C as it lies in the file.
+/// Returns the product to check: A and B read once more, and C from its file.
 template <class T>
 dist::matmul::PassingProduct<T> passing(const Point& point, const OutOfCorePlan& stream,
                                         const Sources& sources, layout::Range share,
@@ -246,7 +247,7 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
   return outputs.conclude(comm, point.values, point.session, measured, [] {});
 }
 
-/// What the vectors of the check take, of both sides and their bounds.
+/// Returns the bytes of the check's vectors, of both sides and their bounds.
 index_t check_bytes(const Problem& problem) {
   const auto& q = problem.shape;
   const index_t lines = is_complex_element(problem.element) ? 4 : 2;
@@ -273,8 +274,8 @@ std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm
   if (wanted == "auto" && problem.fits) return std::nullopt;
   const index_t allowance = problem.allowance.beside_program();
   std::optional<OutOfCorePlan> stream;
-  // Of a file that is mapped the kernel keeps as much resident as it likes, and gives it back when
-  // somebody needs the room: but --memory is to be the most that is resident.
+  // The kernel keeps a mapped file resident until memory is short, whereas --memory limits the
+  // resident memory: so mapping is used only without --memory.
   const bool maps = problem.allowance.limit == 0;
   const bool maps_a = maps && can_map(comm, inputs.a, problem.element),
              maps_b = maps && can_map(comm, inputs.b, problem.element);

@@ -15,8 +15,9 @@ namespace {
 
 using dist::matmul::Forecast;
 
-/// Arithmetic at the measured peak, or at the rank's own speed where that was measured, then the
-/// messages that do not travel under it. -1 where the machine was never measured.
+/// Predicts the seconds of a rank: arithmetic at the measured peak, or at the rank's measured
+/// speed, plus the messages that do not overlap with it. Returns -1 if the machine was not
+/// measured.
 double predicted_seconds(const Problem& problem, std::size_t rank, const run::Ceilings& ceilings,
                          index_t ranks_per_node, const dist::matmul::ExchangeTime& exchange) {
   const Forecast& f = problem.planned.forecasts[rank];
@@ -41,7 +42,7 @@ std::vector<std::string> plan_row(const std::string& rank, const Forecast& f, do
           seconds < 0 ? "unknown" : human_seconds(seconds)};
 }
 
-/// How a rank's whole product goes through its device, where it does so in pieces.
+/// Prints how a rank's whole product is processed on its device, if in pieces.
 void print_pieces(const Problem& problem) {
   const auto& q = problem.shape;
   const auto& tuning = problem.method.tuning;

@@ -1,4 +1,4 @@
-// What a point of the sweep asks for: shapes and types from files or options, kernels and ways.
+// Resolves a point of the sweep: shapes and types from files or options, kernels and transports.
 
 #include <fmt/format.h>
 
@@ -29,14 +29,14 @@ Extents logical_shape(const io::DatasetInfo& info, Op op) {
   return stored(op, info.shape[0], info.shape[1]);
 }
 
-/// Real elements know no conjugate: their H is T.
+/// Returns the op of an option; for real elements H is T.
 Op op_of(const Values& point, const std::string& option, Element element) {
   const std::string& letter = point.text(option);
   if (letter == "N") return Op::none;
   return letter == "H" && is_complex_element(element) ? Op::hermitian : Op::transpose;
 }
 
-/// What to compute in: as asked, or as wide as the widest of the operands.
+/// Returns the element type of the computation: as requested, or that of the widest operand.
 Element resolve_element(const Values& point, const std::vector<io::DatasetInfo>& operands) {
   using Kind = io::DatasetInfo::Kind;
   const std::string& type = point.text("type");
@@ -63,7 +63,8 @@ void require_operand(const io::DatasetInfo& info, const io::DatasetName& name, E
                       name.text(), info.type_text(), tessera::name(element)));
 }
 
-/// Shape and element type from the files where they are given, else from the options. Collective.
+/// Resolves shape and element type from the input files, if any, otherwise from the options.
+/// Collective.
 void resolve_data(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                   Problem& problem) {
   auto& q = problem.shape;
@@ -122,7 +123,7 @@ void resolve_precision(const mpi::Communicator& comm, const Values& point, Probl
   });
 }
 
-/// Whether operands and result stay on the GPUs, and how they go from one to another.
+/// Chooses whether operands and result stay on the GPUs, and the transport between them.
 void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                      Problem& problem) {
   const auto& q = problem.shape;
@@ -153,7 +154,8 @@ void require_factors(const Values& point, const Problem& problem) {
   }
 }
 
-/// What a device does not hold goes through it in pieces: it needs room for some of them.
+/// Chooses the kernel. Products beyond a device's memory are processed in pieces, which need some
+/// memory.
 void choose_kernel(const mpi::Communicator& comm, const Values& point, Problem& problem) {
   Method& method = problem.method;
   method.kernel = &kernels::best();
@@ -187,7 +189,7 @@ void choose_kernel(const mpi::Communicator& comm, const Values& point, Problem& 
   if (!drives) method.kernel = &kernels::best();
 }
 
-/// How fast each rank is, where shares go by it.
+/// Measures the speed of each rank, if shares depend on it.
 void weigh_ranks(const mpi::Communicator& comm, const Values& point, Problem& problem) {
   const bool on_gpu = problem.method.kernel->space == Space::device;
   problem.method.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(problem); });
@@ -201,8 +203,8 @@ void weigh_ranks(const mpi::Communicator& comm, const Values& point, Problem& pr
   });
 }
 
-/// Whether the ranks may all see matrices, as this one finds it: those of one node, whose kernels
-/// run on the host. Collective.
+/// Returns this rank's view of whether the ranks can share matrices: all are on one node and their
+/// kernels run on the host. Collective.
 bool could_share(const mpi::Communicator& comm, const Problem& problem) {
   const auto& q = problem.shape;
   const index_t bytes = (q.m * q.k + q.k * q.n + q.m * q.n) * q.element_bytes;
@@ -213,14 +215,14 @@ bool could_share(const mpi::Communicator& comm, const Problem& problem) {
          problem.method.kernel->space == Space::host;
 }
 
-/// Whether operands and result may live in any boxes: chunks of files are not to be read by several
-/// ranks, and GPUs keep rows.
+/// Returns whether homes may be any boxes: not if files are chunked, since several ranks would read
+/// the same chunks, nor on GPUs, which keep rows.
 bool may_live_anywhere(const Problem& problem, const Inputs& inputs) {
   if (problem.gpus != nullptr || problem.shape.seen.any()) return false;
   return problem.a_chunk.empty() && problem.b_chunk.empty() && !inputs.c;
 }
 
-/// Whether every rank may hold its part.
+/// Returns whether every rank's part fits its memory.
 bool fits(const Problem& problem) {
   const auto& all = problem.planned.forecasts;
   return std::all_of(all.begin(), all.end(), [&](const dist::matmul::Forecast& f) {
@@ -228,9 +230,9 @@ bool fits(const Problem& problem) {
   });
 }
 
-/// Where messages take long, slices of k, each fetched under the arithmetic of the one before;
-/// unless that does not fit into memory. Where memory does not suffice for all of c at a time,
-/// boxes of it one after the other. What does not fit then either goes out of core, or is refused.
+/// Chooses slices and rounds: slices of k, each fetched during the arithmetic of the previous one,
+/// if messages take long and memory suffices; rounds over boxes of C if memory is insufficient for
+/// all of it. A product that does not fit then is computed out of core or refused.
 void choose_order(index_t wanted_slices, Problem& problem) {
   constexpr index_t most_rounds = 256;
   Method& method = problem.method;
@@ -241,7 +243,7 @@ void choose_order(index_t wanted_slices, Problem& problem) {
     return fits(problem);
   };
   const dist::matmul::Seen shared = q.seen;
-  do {  // memory that ranks share is resident with each of them
+  do {  // shared memory is resident in every rank that touches it
     problem.planned = plan_product(q, method);
     const index_t pays = q.seen.all() ? method.slices : slices_that_pay(q, method, problem.planned);
     if (fits_in(wanted_slices > 0 && !q.seen.all() ? wanted_slices : pays)) return;
@@ -256,7 +258,7 @@ void choose_order(index_t wanted_slices, Problem& problem) {
   problem.planned = plan_product(q, method);
 }
 
-/// The plan of the product, made once. Every rank knows whether all have the room for it.
+/// Plans the product, once. Every rank knows whether all ranks' memory suffices.
 void plan(index_t wanted_slices, Problem& problem) {
   Method& method = problem.method;
   const bool recursive =

@@ -1,5 +1,5 @@
 #pragma once
-// A point of a product with everything looked up, and what the files of the workload share.
+// A resolved point of a product, and the declarations shared by the files of the workload.
 
 #include <memory>
 #include <optional>
@@ -19,7 +19,7 @@
 
 namespace tessera::workloads::matmul {
 
-/// One point of the sweep with everything looked up.
+/// One resolved point of the sweep over options.
 struct Problem {
   dist::matmul::ForecastRequest shape;
   Element element = Element::f64;
@@ -27,36 +27,36 @@ struct Problem {
   Complex<double> beta = 0;
   dist::matmul::Method method;
   std::string algorithm;
-  std::string type;  ///< of the results: the element's, or the precision of the tensor units
-  std::string ops;   ///< as asked for: "NT"
-  std::string out;   ///< where C goes; empty: nowhere
+  std::string type;  ///< of the results: the element's, or the precision of the tensor cores
+  std::string ops;   ///< as requested: "NT"
+  std::string out;   ///< destination of C; empty: none
   std::uint64_t seed = 1;
   bool verify = true;
-  std::vector<index_t> a_chunk, b_chunk;      ///< as stored; empty where it is contiguous
-  const mpi::DeviceExchange* gpus = nullptr;  ///< operands and result stay there, and travel so
-  std::string kernels;  ///< of all ranks: "cuda_tensor+cache_oblivious" where they differ
+  std::vector<index_t> a_chunk, b_chunk;      ///< as stored; empty if contiguous
+  const mpi::DeviceExchange* gpus = nullptr;  ///< transport of matrices on GPUs, if they stay
+  std::string kernels;  ///< of all ranks: "cuda_tensor+cache_oblivious" if they differ
   dist::matmul::ProductPlan planned;
   run::Allowance allowance;
-  bool fits = false;  ///< every rank may hold its part, as all ranks know
+  bool fits = false;  ///< every rank's part fits its memory, the same on all ranks
 };
 
-/// The inputs that files hold, and what the first look found.
+/// Input files, and the results of their first inspection.
 struct Inputs {
   std::unique_ptr<run::Input> a, b, c;
   std::unique_ptr<run::GpuExchanges> gpus =
-      std::make_unique<run::GpuExchanges>();  ///< as they are found out
+      std::make_unique<run::GpuExchanges>();  ///< cached as they are found
 };
 
 using dist::matmul::Extents;
 
-/// ROWSxCOLS; 0 x 0 of no text. Throws Error(usage).
+/// Parses ROWSxCOLS; 0 x 0 for an empty text. Throws Error(usage).
 [[nodiscard]] layout::ProcessGrid parse_grid(const std::string& text);
 
-/// Collective.
+/// Resolves a point. Collective.
 [[nodiscard]] Problem resolve(const mpi::Communicator& comm, const run::Values& point,
                               const Inputs& inputs);
 
-/// alpha or beta among the elements.
+/// Returns alpha or beta as an element.
 template <class T>
 [[nodiscard]] T factor(Complex<double> x) {
   if constexpr (is_complex<T>) {
@@ -66,32 +66,34 @@ template <class T>
   }
 }
 
-/// Makes the file of C, where there is one. Collective.
+/// Creates the file of C, if any. Collective.
 [[nodiscard]] run::Outputs open_output(const mpi::Communicator& comm, const run::Values& point,
                                        const Problem& problem);
-/// Columns, work and ceiling of a measurement.
+/// Sets the columns, work and ceiling of a measurement.
 void describe(const Problem& problem, run::Measured& measured);
-/// In units of T's roundoff: what operands rounded to fewer bits explain comes on top.
+/// Returns the tolerance in units of T's roundoff, including the error of operands rounded to fewer
+/// bits.
 template <class T>
 [[nodiscard]] double tolerance_of(const Problem& problem);
 
 using Point = PointOf<Problem, Inputs>;
 
-/// Whether the result is right. Collective.
+/// Runs a point in memory. Returns whether the result is right. Collective.
 [[nodiscard]] bool run_in_memory(const Point& point);
 
-/// Whether the result has a file to go to, tile by tile.
+/// Returns whether the problem can be computed out of core: the result has a file, written tile by
+/// tile.
 [[nodiscard]] bool may_go_out_of_core(const Problem& problem);
-/// How the product goes through memory where it is to go out of core: asked for, or more than the
-/// ranks may hold. Collective.
+/// Returns the plan of an out-of-core product if it is requested, or if the product is larger than
+/// the ranks' memory. Collective.
 [[nodiscard]] std::optional<dist::matmul::OutOfCorePlan> out_of_core_if_needed(
     const mpi::Communicator& comm, const run::Values& values, const Problem& problem,
     const Inputs& inputs);
-/// Whether the result is right. Collective.
+/// Runs a point out of core. Returns whether the result is right. Collective.
 [[nodiscard]] bool run_out_of_core(const Point& point, const dist::matmul::OutOfCorePlan& stream);
 void print_out_of_core(const Problem& problem, const dist::matmul::OutOfCorePlan& stream);
 
-/// A product whose matrices stay on the ranks' GPUs.
+/// A product of matrices in the memory of the ranks' GPUs.
 template <class T>
 class OnGpus {
  public:
@@ -99,32 +101,33 @@ class OnGpus {
   virtual void put_operands(const MatrixView<const T>& a, const MatrixView<const T>& b) = 0;
   virtual void put_c(const MatrixView<const T>& c) = 0;
   virtual void get_c(const MatrixView<T>& c) = 0;
-  /// Collective.
+  /// Multiplies. Collective.
   virtual void run(mpi::Phases& phases) = 0;
 };
-/// Takes the memory there, where the problem has it so. Collective.
+/// Allocates device memory if the problem uses it. Collective.
 template <class T>
 [[nodiscard]] std::unique_ptr<OnGpus<T>> on_gpus(const Problem& problem,
                                                  const dist::matmul::Product<T>& product);
 
-/// What of the machine bounds the arithmetic: the CPU's fma, or the device's, in f64 by its tensor
-/// units.
+/// Returns the ceiling that bounds the arithmetic: the CPU's fma, or the device's, in f64 by its
+/// tensor cores.
 [[nodiscard]] std::string ceiling_of(const Problem& problem);
 
-/// FLOP a second of this rank's kernel, by a short product like the one that is asked for.
+/// Returns the throughput of this rank's kernel in FLOP per second, measured by a short product
+/// like the requested one.
 [[nodiscard]] double speed_of(const Problem& problem);
 
-/// What every rank holds if there were so many.
+/// Returns the forecast of every rank for that number of ranks.
 [[nodiscard]] std::vector<dist::matmul::Forecast> forecasts_on(const Problem& problem,
                                                                index_t ranks);
-/// The largest memory of any of them that is resident.
+/// Returns the largest resident memory of any of them.
 [[nodiscard]] index_t most_memory(const Problem& problem, index_t ranks);
 
-/// What the worst rank will hold, and the slowest take.
+/// Returns the memory of the worst rank, and the time of the slowest.
 [[nodiscard]] Need need_of(const Problem& problem, const run::Ceilings& ceilings,
                            index_t ranks_per_node);
 
-/// Prints what every rank will hold, send and take, and how long that should last on the measured
+/// Prints every rank's memory, messages and arithmetic, and the predicted time on the measured
 /// machine.
 void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node);
 

@@ -1,4 +1,4 @@
-// How fast this rank multiplies, for shares by speed.
+// Measures the product throughput of this rank, for shares by speed.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ struct Timing {
   double seconds = 0, kernels = 0, to_device = 0, from_device = 0;
 };
 
-/// One product of squares by the rank's kernel.
+/// One product of square matrices by the rank's kernel.
 template <class T>
 class SquareProduct {
  public:
@@ -58,7 +58,8 @@ double speed(const Problem& problem) {
     if (best.seconds > long_enough || 2 * n > most) break;
   }
   if (best.kernels == 0) return flops(n, n, n) / best.seconds;
-  // A device computes while the operands of a larger product travel: what takes longest counts.
+  // A device overlaps arithmetic with the transfer of a larger product's operands: the longest part
+  // counts.
   const double square = static_cast<double>(n) * static_cast<double>(n);
   const double there = static_cast<double>(q.m + q.n) * static_cast<double>(q.k) / (2 * square) *
                        best.to_device,

@@ -1,5 +1,5 @@
-// A permutation applied to rows that do not fit into memory: block by block of the result, each of
-// which takes one look at the input. Ranks share the blocks and send nothing.
+// Out-of-core application of a permutation to rows: block by block of the result, each with one
+// pass over the input. Ranks share the blocks without communication.
 
 #include <fmt/format.h>
 
@@ -33,8 +33,8 @@ class BlockwiseApply {
         mine_(layout::BlockMap(problem_.n, comm_.size()).range(comm_.rank())) {
     index_t widest = 1;
     for (const io::Column& column : problem_.carried) widest = std::max(widest, column.row_bytes());
-    // A row of a block: its source, that with its place twice, a column's element and hash. A
-    // quarter is for elements of the input, with their hashes.
+    // Bytes of a row of a block: its source index, two (source, place) pairs, a column's element
+    // and hash. A quarter of the memory is for elements of the input, with their hashes.
     const index_t allowance = problem_.allowance.beside_program();
     row_bytes_ = 8 + 2 * 16 + 8 + widest;
     piece_row_bytes_ = 8 + widest;
@@ -80,7 +80,7 @@ class BlockwiseApply {
         run::of_program_text(program));
   }
 
-  /// Bytes a rank.
+  /// Returns the bytes of a rank.
   [[nodiscard]] index_t held() const {
     return most_rows() * row_bytes_ + std::min(piece_rows_, problem_.n) * piece_row_bytes_;
   }
@@ -102,7 +102,7 @@ class BlockwiseApply {
     return read_indices(*inputs_.permutation, problem_, rows);
   }
 
-  /// Collective.
+  /// Throws Error(bad_data) unless the indices are a permutation. Collective.
   void require_permutation() {
     std::uint64_t difference = 0;
     mpi::together(comm_, "read", [&] {
@@ -145,7 +145,7 @@ class BlockwiseApply {
     }
   }
 
-  /// to[pair.index] = element pair.key of the column, for pairs in the order of their keys.
+  /// Sets to[pair.index] to element pair.key of the column, for pairs in the order of their keys.
   void fetch(const io::Column& column, std::span<const Pair> order, std::byte* to) {
     const index_t bytes = column.row_bytes();
     machine::Buffer<std::byte> piece(
@@ -168,7 +168,7 @@ class BlockwiseApply {
     }
   }
 
-  /// The sum of a hash of every element with the column and the row of the input that it is from.
+  /// Returns the sum of a hash of every element with its column and its row of the input.
   [[nodiscard]] std::uint64_t hash_of(dist::sort::ColumnView elements, std::size_t column,
                                       std::span<const std::uint64_t> rows) const {
     const mpi::PhaseScope scope(*phases_, "verify");
@@ -181,7 +181,7 @@ class BlockwiseApply {
     return sum;
   }
 
-  /// The hashes of this rank's share of the input.
+  /// Subtracts the hashes of this rank's share of the input.
   void take_off_input() {
     machine::Buffer<std::byte> piece;
     std::vector<std::uint64_t> rows;
@@ -212,7 +212,7 @@ class BlockwiseApply {
   run::Outputs outputs_;
   std::vector<std::size_t> places_;  // of the columns in the output
   mpi::Phases* phases_ = nullptr;
-  std::uint64_t difference_ = 0;  // of hashes of the result and of the input
+  std::uint64_t difference_ = 0;  // between the hashes of the result and of the input
 };
 
 }  // namespace

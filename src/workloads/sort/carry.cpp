@@ -18,35 +18,35 @@ namespace {
 using machine::Buffer;
 
 constexpr index_t read_bytes = index_t{64} << 10;   // at once, for a second-level cache
-constexpr index_t beside_bytes = index_t{4} << 20;  // for another thread, which has to be woken up
+constexpr index_t beside_bytes = index_t{4} << 20;  // for another thread, which must be woken
 constexpr index_t gathered_bytes = index_t{16}
-                                   << 10;  // beside the places they came from in a first-level one
-constexpr index_t eight = 8;               // rows that a byte of the flags tells of
+                                   << 10;  // that fit, with their sources, into a first-level cache
+constexpr index_t eight = 8;               // rows of a byte of flags
 
-/// Rows that are looked at as soon as they are gathered, a multiple of eight.
+/// Returns the number of rows that are verified as soon as they are gathered, a multiple of eight.
 index_t rows_at_once(index_t bytes) {
   return std::max<index_t>(1, gathered_bytes / std::max(eight, bytes) / eight) * eight;
 }
 
-/// Those of a block of n rows.
+/// Returns the rows of a block of that size, of n rows.
 layout::Range rows_at_once(index_t bytes, index_t block, index_t n) {
   const index_t at_once = rows_at_once(bytes);
   return {block * at_once, std::min(n, (block + 1) * at_once)};
 }
 
-/// Whether a row of n is named by each.
+/// Returns whether all indices are below n.
 bool all_inside(std::span<const std::uint64_t> rows, index_t n) {
   std::uint64_t outside = 0;
   for (const std::uint64_t row : rows) outside |= row | (static_cast<std::uint64_t>(n) - 1 - row);
   return outside >> 63 == 0;
 }
 
-/// f(later): what is given to later() is done at once, or by another thread until this returns.
-/// Returns the seconds that this thread did not spend on anything else.
+/// Calls f(later): later() runs its argument immediately, or in another thread before this function
+/// returns. Returns the seconds that this thread spent in it.
 template <class F>
 double with_looks(int threads, const F& f) {
   double seconds = 0;
-  std::exception_ptr failure;  // it must not leave the group of tasks
+  std::exception_ptr failure;  // an exception must not leave the task group
   machine::parallel(threads, [&] {
     Timer end;
     machine::gather([&] {
@@ -69,11 +69,11 @@ double with_looks(int threads, const F& f) {
 
 }  // namespace
 
-/// One that is on its way.
+/// A column being carried.
 struct Carrier::Column {
-  const io::Column* stored = nullptr;  // none: generated
+  const io::Column* stored = nullptr;  // nullptr: generated
   index_t bytes = 0;                   // of a row
-  int threads = 1;                     // that its rows are worth
+  int threads = 1;                     // worth using for its rows
   std::vector<dist::sort::KeyInRow> keys;
   bool in_place = false, looks_as_written = false;
   Buffer<std::byte> before, after;
@@ -146,7 +146,7 @@ void Carrier::read(Column& column) {
     double seconds = 0;
     if (plain) {
       seconds = with_looks(hashes_ ? column.threads : 1, [&](const auto& later) {
-        layout::Range came{mine_.begin, mine_.begin};  // and is not looked at yet
+        layout::Range came{mine_.begin, mine_.begin};  // and not yet hashed
         const index_t enough = column.threads > 1 ? beside_bytes : 1;
         plain->read(mine_, {&to, 1}, std::max<index_t>(1, read_bytes / column.bytes),
                     [&](layout::Range rows) {
@@ -169,7 +169,7 @@ void Carrier::read(Column& column) {
   });
 }
 
-/// Another thread looks at the rows while this one writes them, or this one does it on the way.
+/// Another thread verifies the rows while this one writes them, or this one does so before writing.
 void Carrier::write(Column& column, run::Outputs& outputs, std::size_t place) {
   const index_t row =
       column.stored != nullptr ? column.bytes / column.stored->info.element_bytes : 1;
@@ -228,7 +228,7 @@ void Carrier::permute(Column& column) {
   seconds_ += comm_.max(timer.seconds() - (phases_.of("verify") - apart));
 }
 
-/// On one rank. No row is fetched from where there is none.
+/// Gathers and verifies on one rank. Skips rows that are out of range.
 void Carrier::gather_and_look(Column& column) {
   const std::span<const std::uint64_t> places = table_.permutation;
   const index_t n = rows_here(), rows = mine_.size(), at_once = rows_at_once(column.bytes);
@@ -262,7 +262,7 @@ void Carrier::gather_and_look(Column& column) {
   set_apart(static_cast<double>(nanoseconds) * 1e-9 / column.threads, "permute");
 }
 
-/// Rows of the result, which lie there, beside the one before.
+/// Verifies rows of the result against their predecessor.
 void Carrier::look(Column& column, const std::byte* rows, const std::byte* row_before,
                    layout::Range range) {
   if (hashes_) {

@@ -1,5 +1,5 @@
 #pragma once
-// Columns of a table on their way from file to file, in the order of a permutation.
+// Columns of a table carried from file to file in the order of a permutation.
 
 #include <optional>
 #include <span>
@@ -13,33 +13,33 @@
 
 namespace tessera::workloads::sort {
 
-/// Brings columns in order, one after the other, and looks at them where a cache holds them anyway:
-/// the hash of the input is taken as it is read, that of the result and the order of its rows as
-/// they are gathered, or as they are written where they were permuted in place.
+/// Permutes columns one after the other and verifies them while they are in a cache: hashes the
+/// input as it is read, and verifies hash and order of the result as rows are gathered, or as they
+/// are written if they were permuted in place.
 class Carrier {
  public:
-  /// What all columns have in common.
+  /// The parameters common to all columns.
   struct CarriedTable {
     const Inputs& inputs;
     const Problem& problem;
     const layout::BlockMap& map;
     std::span<const std::uint64_t> permutation;  ///< of this rank
-    index_t first = 0;                           ///< the result's row that it begins with
+    index_t first = 0;                           ///< first row of the result on this rank
     bool verify = true;
-    bool may_permute_in_place = true;          ///< every row is there once
-    dist::sort::OrderOfRows* order = nullptr;  ///< of the rows, if it is to be seen here
+    bool may_permute_in_place = true;          ///< every row occurs once
+    dist::sort::OrderOfRows* order = nullptr;  ///< of the rows, if it is to be verified here
   };
-  /// Collective.
+  /// Prepares the permutation of columns. Collective.
   Carrier(const mpi::Communicator& comm, const CarriedTable& table, mpi::Phases& phases);
 
-  /// The column of that number to its place among the outputs; its order is told of those keys,
-  /// which are parts of it. Collective.
+  /// Carries a column to its dataset `place` of the outputs; verifies the order by those keys that
+  /// are parts of it. Collective.
   void carry(std::size_t column, std::span<const SortColumn* const> keys, run::Outputs& outputs,
              std::size_t place);
 
-  /// What was wrong so far, the same on every rank.
+  /// Returns the number of faults so far, the same on every rank.
   [[nodiscard]] index_t faults() const { return faults_; }
-  /// Of permuting, the slowest rank's.
+  /// Returns the seconds of permuting on the slowest rank.
   [[nodiscard]] double seconds() const { return seconds_; }
 
  private:
@@ -54,7 +54,7 @@ class Carrier {
   void gather_and_look(Column& column);
   void look(Column& column, const std::byte* rows, const std::byte* row_before,
             layout::Range range);
-  /// Seconds that went to the check inside of another phase.
+  /// Moves seconds of the check from another phase to "verify".
   void set_apart(double seconds, const char* phase);
 
   mpi::Communicator comm_;
@@ -62,14 +62,13 @@ class Carrier {
   mpi::Phases& phases_;
   layout::Range mine_;
   std::optional<dist::sort::Gather> gather_;
-  bool hashes_;                       // every row is in the result, and so in the sums of both
-  std::vector<std::uint64_t> named_;  // else: the rows of this rank that are
+  bool hashes_;                       // every row is in the result, hence in the sums of both
+  std::vector<std::uint64_t> named_;  // otherwise: the rows of this rank that are in the result
   index_t faults_ = 0;
   double seconds_ = 0;
 };
 
-/// Where a key lies in the rows of a column as these are stored; nothing where it has to be
-/// converted.
+/// Returns the offset of a key in the stored rows of a column; empty if it must be converted.
 [[nodiscard]] std::optional<index_t> key_in_row(const Inputs& inputs, const Problem& problem,
                                                 const SortColumn& key);
 

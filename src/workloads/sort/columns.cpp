@@ -1,4 +1,4 @@
-// The columns that --by names, and how they are read.
+// Parsing of --by and reading of the columns that it names.
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ ColumnWord parse_word(std::string_view text, const io::TableInfo& table) {
   };
   const bool has_sign = text.starts_with('-') || text.starts_with('+');
   const std::string_view unsigned_text = has_sign ? trim(text.substr(1)) : text;
-  if (!is_column(text) || is_column(unsigned_text)) {  // not the sign that a name begins with
+  if (!is_column(text) || is_column(unsigned_text)) {  // unless the sign belongs to the name
     if (text.starts_with('-')) word.order = Order::descending;
     text = unsigned_text;
   }
@@ -62,7 +62,7 @@ ColumnWord parse_word(std::string_view text, const io::TableInfo& table) {
   return word;
 }
 
-/// The column that the word names, or nullptr.
+/// Returns the column that the word names, or nullptr.
 const Column* find_column(const ColumnWord& word, const io::TableInfo& table) {
   if (word.name.empty() && word.bytes && !table.is_group) return &table.columns.front();
   const auto& columns = table.is_group ? table.columns : table.members;
@@ -79,7 +79,7 @@ const Column& column_named(const ColumnWord& word, const io::TableInfo& table) {
                                            suggestion(word.name, names)));
 }
 
-/// What stands between the commas of --by, but for commas that a column's name holds.
+/// Returns the words between the commas of --by; commas in a column's name do not separate.
 std::vector<ColumnWord> words_of(std::string_view by, const io::TableInfo& table) {
   std::vector<ColumnWord> words;
   const auto comma = [&](std::size_t from) { return std::min(by.find(',', from), by.size()); };
@@ -185,7 +185,7 @@ tessera::sort::Content load_and_hash(const Inputs& inputs, const Problem& proble
       });
     });
   } else {
-    // What is packed is read at once: parts of a chunk would unpack all of it again.
+    // Reads packed data at once: each part of a chunk would unpack the whole chunk again.
     const index_t at_once =
         column.column.info.chunk.empty() ? piece : std::max<index_t>(1, rows.size());
     io::read_numbers(inputs.data->name().file, column.column, rows, *column.form.number,

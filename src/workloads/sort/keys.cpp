@@ -1,4 +1,4 @@
-// Plain keys: all of them sorted, the first ones, or each distinct one once.
+// In-memory sort of plain keys: all of them, the first ones, or each distinct one once.
 
 #include "dist/sort/check.hpp"
 #include "dist/sort/on_devices.hpp"
@@ -64,7 +64,7 @@ class KeySort {
       measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults()), 0};
     }
     if (problem_.unique) {
-      outputs = {};  // of no rows, to know before whether there can be one
+      outputs = {};  // with no rows, to detect errors of creation before the sort
       open(point, outputs, comm_.sum(static_cast<index_t>(result_.size())));
     }
     measured.columns = cells_of(problem_);
@@ -89,8 +89,8 @@ class KeySort {
     outputs.open(comm_, point);
   }
 
-  /// Whether the check may look at the result on its way to the file, of which a cache holds some
-  /// then: where the sort did not tell of it. The file gets its name after the check only.
+  /// Returns whether the result may be verified while it is written, in blocks that fit a cache,
+  /// unless the sort itself verified it. The file gets its name after the check only.
   [[nodiscard]] bool looks_as_written(const run::Outputs& outputs) const {
     const bool all_of_it =
         problem_.verify && !problem_.takes_first() && !problem_.unique && !outputs.empty();
@@ -114,7 +114,7 @@ class KeySort {
   void read_into(machine::Buffer<T>& to) {
     load(inputs_, problem_, problem_.by.front(), comes_, reinterpret_cast<std::byte*>(to.data()));
   }
-  /// The keys before the sort, where they lie now; and after it.
+  /// Return the keys before the sort, and after it.
   [[nodiscard]] std::span<const T> came() const {
     return (keeps_input() ? kept_ : items_).span().first(static_cast<std::size_t>(comes_.size()));
   }
@@ -126,7 +126,7 @@ class KeySort {
     return reinterpret_cast<tessera::sort::Bits<T>*>(keys.data());
   }
 
-  /// The input again, as it was.
+  /// Restores the input.
   void restore() {
     if (there_)
       there_->put(bits_of(keeps_input() ? kept_ : items_), problem_.method.threads);
@@ -134,7 +134,7 @@ class KeySort {
       std::copy(kept_.begin(), kept_.end(), items_.begin());
     else if (!fresh_)
       read_into(items_);
-    fresh_ = problem_.takes_first();  // the others overwrite it
+    fresh_ = problem_.takes_first();  // other tasks overwrite it
   }
 
   void sort(mpi::Phases& phases) {
@@ -163,7 +163,7 @@ class KeySort {
     result_ = spare_.span().first(static_cast<std::size_t>(distinct));
   }
 
-  /// Whether the look that checks the result already says that there is nothing to sort.
+  /// Returns whether the pass that verifies the result finds that the input is already in order.
   [[nodiscard]] bool finds_order(mpi::Phases& phases) {
     if (!problem_.verify || comm_.size() > 1 || problem_.method.kernel != "auto") return false;
     const mpi::PhaseScope scope(phases, "sort");
@@ -189,8 +189,8 @@ class KeySort {
   mpi::Communicator comm_;
   const Inputs& inputs_;
   const Problem& problem_;
-  layout::Range comes_;  ///< the keys that this rank starts with, by speed,
-  index_t share_;        ///< and how many it ends with, all alike
+  layout::Range comes_;  ///< this rank's keys before the sort, in proportion to its speed
+  index_t share_;        ///< number of its keys after the sort, equal shares
   mpi::Phases once_;
   machine::Buffer<T> items_, spare_, kept_;
   std::span<const T> result_;

@@ -1,8 +1,8 @@
-// Out of core: the rows become runs in files, and parts of all runs that follow each other in the
-// sorted order are brought together, sorted and written. Runs are divided by value where a sample
-// of the input tells how (and all rows are wanted), else sorted. Two reads and two writes; a third
-// where each key is wanted once, for only then is known how much is left. Runs and parts of an
-// attempt before are not made again.
+// Out-of-core sort: forms runs in files, then gathers, sorts and writes parts of all runs that
+// follow each other in the sorted order. Divides runs by value if a sample of the input allows it
+// (and all rows are wanted), otherwise sorts them. Two reads and two writes; a third read and write
+// for --unique, since the number of distinct rows must be known first. Reuses runs and parts of an
+// earlier attempt.
 
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ class External {
     });
     folder_ = folder_of_runs(values_);
   }
-  ~External() { queue_.finish(); }  // before what its work uses
+  ~External() { queue_.finish(); }  // before the members that its work uses
 
   bool run(run::Session& session) {
     session.plan_memory(held() + problem_.allowance.program);
@@ -59,12 +59,12 @@ class External {
     measured.rate_units = "Mkeys/s";
     const bool right = outputs_.conclude(comm_, values_, session, measured, [] {});
     mpi::on_root(comm_, "remove runs",
-                 [&] { files_->remove_folder(); });  // of wrong ones none is used again
+                 [&] { files_->remove_folder(); });  // runs of a wrong result are not reused
     return right;
   }
 
-  /// After an error: finished runs and parts stay for another attempt, a folder without any does
-  /// not. Collective.
+  /// Cleans up after an error: keeps finished runs and parts for another attempt, removes an empty
+  /// folder. Collective.
   void leave_runs() {
     queue_.cancel();
     if (files_) files_->drop_unfinished();
@@ -75,7 +75,7 @@ class External {
                  folder_);
   }
 
-  /// Collective.
+  /// Prints the plan. Collective.
   void print() const {
     const index_t program = problem_.allowance.program;
     if (!comm_.is_root()) return;
@@ -95,7 +95,7 @@ class External {
   }
 
  private:
-  /// All of it, from the input to what only has to be published. Collective.
+  /// Sorts from the input to unpublished outputs. Collective.
   void sort(mpi::Phases& phases) {
     mpi::together(comm_, "allocate",
                   [&] { pieces_->prepare(std::min(plan_.at_once, plan_.rows)); });
@@ -113,7 +113,7 @@ class External {
     if (problem_.unique) copy_parts(phases);
   }
 
-  /// Makes the output, of so many rows. Collective.
+  /// Creates the output with the given number of rows. Collective.
   void open(run::Outputs& outputs, index_t rows) {
     places_.clear();
     mpi::together(comm_, "create output", [&] {
@@ -133,7 +133,7 @@ class External {
     outputs.open(comm_, values_);
   }
 
-  /// What names how rows are divided; nothing where runs are sorted. Collective.
+  /// Returns an identifier of the division of rows; empty if runs are sorted. Collective.
   [[nodiscard]] std::optional<std::uint64_t> division(mpi::Phases& phases) {
     constexpr index_t in_part = 16, least = 256;  // buckets, so that parts fill the memory
     const mpi::PhaseScope scope(phases, "sample");
@@ -144,7 +144,7 @@ class External {
     return pieces_->divide_by(sample, std::max(least, in_part * plan_.runs), plan_.part_aim);
   }
 
-  /// Collective.
+  /// Names the scratch files by the identity of the sort. Collective.
   void name_files(std::optional<std::uint64_t> division) {
     divided_ = division.has_value();
     std::string identity;
@@ -194,14 +194,14 @@ class External {
   [[nodiscard]] Progress::Shown shown() const {
     return comm_.is_root() ? Progress::Shown::yes : Progress::Shown::no;
   }
-  /// Collective.
+  /// Reports the reused files. Collective.
   void tell_found(index_t found, index_t all, const char* what) const {
     found = comm_.sum(found);
     if (found > 0 && comm_.is_root())
       fmt::print("resumed: {} of {} {} were there already\n", found, all, what);
   }
 
-  /// The parts of the runs as they are; nothing where these are divided too unevenly. Collective.
+  /// Returns the parts of the existing runs; empty if these are divided too unevenly. Collective.
   [[nodiscard]] std::optional<RunParts> cut_runs() {
     std::vector<RunSamples> runs;
     std::uint64_t hash = 0;
@@ -230,7 +230,7 @@ class External {
       std::vector<index_t> cut =
           parts_.empty() ? std::vector<index_t>() : parts.before(parts_.begin);
       index_t next = parts_.begin;
-      const auto expected = [&]() -> std::optional<PartSlices> {  // the next one that is not there
+      const auto expected = [&]() -> std::optional<PartSlices> {  // the next missing part
         const mpi::PhaseScope scope(phases, "split");
         while (next < parts_.end) {
           std::vector<index_t> to = parts.before(++next);
@@ -267,7 +267,7 @@ class External {
     });
   }
 
-  /// To the result, from its row `first` on.
+  /// Writes a part to the result, from row `first` on.
   void write_part(const std::vector<Slice>& slices, index_t first, mpi::Phases& phases) {
     const Sorted sorted = pieces_->sort(
         slices, plan_.rows, std::max<index_t>(1, plan_.rows),
@@ -287,7 +287,7 @@ class External {
     if (sorted.rows > 0) order_.follow(sorted.first, sorted.last);
   }
 
-  /// Rows of a column of the result, from row `first` on.
+  /// Writes rows of a column of the result, from row `first` on.
   void write_rows(std::size_t column, index_t first, std::span<const std::byte> data,
                   const std::shared_ptr<const void>& memory) {
     const io::Column& one = pieces_->columns()[column].column;
@@ -303,7 +303,7 @@ class External {
     return column;
   }
 
-  /// The parts, each key once, become the result. Collective.
+  /// Copies the parts, each key once, to the result. Collective.
   void copy_parts(mpi::Phases& phases) {
     std::vector<index_t> rows;
     mpi::together(comm_, "read parts", [&] {
@@ -354,7 +354,8 @@ class External {
     }
   }
 
-  /// Faults of runs and parts, borders between them, rows that are not the input's. Collective.
+  /// Returns the faults of runs and parts, of the borders between them, and of rows that are not
+  /// the input's. Collective.
   [[nodiscard]] index_t all_faults() const {
     return comm_.sum(faults_) + order_.faults(comm_) + (comm_.sum(hash_) == 0 ? 0 : 1);
   }
@@ -368,15 +369,15 @@ class External {
   std::unique_ptr<Pieces> pieces_;
   RunPlan plan_;
   std::string folder_;
-  bool divided_ = false;  // the runs; else sorted
+  bool divided_ = false;  // runs are divided, otherwise sorted
   std::optional<SortedFiles> files_;
-  layout::Range parts_;  // that this rank makes
+  layout::Range parts_;  // of this rank
   run::Outputs outputs_;
   std::vector<std::optional<std::size_t>> places_;  // of the columns in the output
   index_t faults_ = 0;
-  std::uint64_t hash_ = 0;         // of the runs, less that of the parts
+  std::uint64_t hash_ = 0;         // of the runs minus that of the parts
   OrderOfParts order_;             // of this rank
-  io::FileQueue::Ticket written_;  // all that the result has got
+  io::FileQueue::Ticket written_;  // last write of the result
 };
 
 }  // namespace

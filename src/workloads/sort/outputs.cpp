@@ -1,4 +1,4 @@
-// Where sorted keys and columns go.
+// Output of sorted keys and columns.
 
 #include <algorithm>
 
@@ -37,8 +37,7 @@ void write_keys(const Problem& problem, run::Outputs& outputs, std::size_t place
     outputs.write(place, first, keys, onlooker);
     return;
   }
-  constexpr index_t piece = index_t{1}
-                            << 18;  // keys: at most 4 MiB as they are held and as they are stored
+  constexpr index_t piece = index_t{1} << 18;  // keys: at most 4 MiB in memory and in the file
   const io::NumberForm& form = *problem.form;
   const index_t held = form.held_bytes(), n = static_cast<index_t>(keys.size()) / held;
   std::vector<std::byte> stored(static_cast<std::size_t>(std::min(piece, n) * form.bytes()));

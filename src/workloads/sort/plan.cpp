@@ -12,9 +12,9 @@ namespace {
 
 using dist::sort::Forecast;
 
-/// A key is read and written about six times while a rank sorts (twice to distribute, twice in the
-/// cache-sized rest, twice to merge), at the measured copy bandwidth of the node; then the
-/// messages. -1 where the machine was never measured.
+/// Predicts the seconds of a sort: a key is read and written about six times on a rank (twice to
+/// distribute, twice in the cache-sized rest, twice to merge), at the measured copy bandwidth of
+/// the node, plus the messages. Returns -1 if the machine was not measured.
 double predicted_seconds(const Problem& problem, const Forecast& f, const run::Ceilings& ceilings,
                          index_t ranks_per_node, double exchange) {
   const auto copy = ceilings.at("copy", problem.method.threads * ranks_per_node);

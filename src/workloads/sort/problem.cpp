@@ -36,7 +36,7 @@ std::vector<double> parse_quantiles(const std::string& text) {
 
 namespace {
 
-/// The key columns of --in. Throws Error(usage, bad_data).
+/// Returns the key columns of --in. Throws Error(usage, bad_data).
 std::vector<SortColumn> keys_of(const Values& point, const io::TableInfo& table,
                                 const io::DatasetName& name) {
   const auto usage = [](bool holds, const std::string& message) {
@@ -61,7 +61,7 @@ std::vector<SortColumn> keys_of(const Values& point, const io::TableInfo& table,
   return columns_named(point.text("by"), table, name.file);
 }
 
-/// Of one column of numbers. Throws Error(usage, bad_data).
+/// Checks --quantiles of one column of numbers. Throws Error(usage, bad_data).
 void check_quantiles(const Values& point, const Inputs& inputs, const Problem& problem) {
   require(problem.by.size() == 1 && problem.by.front().form.number, ExitCode::usage,
           "--quantiles takes one column of numbers; name it with --by");
@@ -72,7 +72,7 @@ void check_quantiles(const Values& point, const Inputs& inputs, const Problem& p
     run::require_plain_numbers(inputs.data->name(column), "--quantiles");
 }
 
-/// What --in holds.
+/// Sets the problem's properties of --in.
 void resolve_file(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                   Problem& problem) {
   const io::TableInfo table = inputs.data->share(comm);
@@ -96,25 +96,26 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
   if (problem.task == Task::quantiles) return;
   const bool plain = is_plain();
   const bool in_form =
-      problem.form || point.text("type") != "auto";  // else rows are moved as they are stored
+      problem.form || point.text("type") != "auto";  // otherwise rows are moved as stored
   if (problem.task == Task::keys && !(plain && in_form)) problem.task = Task::permutation;
   if (problem.task != Task::keys && !problem.out.empty()) problem.carried = table.columns;
 }
 
-/// Whether a second copy of the keys is more than a rank should hold beside them. Rows are permuted
-/// by pairs, which rounds do not serve, and kernels of a device want their keys together.
+/// Returns whether a second copy of the keys would take too much of a rank's memory. Rows are
+/// permuted by pairs, which the algorithm rounds does not support, and device kernels need their
+/// keys together.
 bool copy_is_large(const Problem& problem) {
   constexpr index_t always = index_t{128} << 20;
   const auto* const row = find_variant(kernels::variants(), problem.method.kernel);
   if (problem.task != Task::keys || problem.takes_first() || problem.unique ||
       problem.gpus != nullptr || (row != nullptr && row->space != Space::host) ||
       problem.kernels != problem.method.kernel)
-    return false;  // all ranks say the same, also where some drive a GPU
+    return false;  // the same on all ranks, also if only some drive a GPU
   const index_t share = ceil_div(problem.n, problem.ranks) * problem.by.front().form.bytes;
   return share - share / 100 * 15 > always;
 }
 
-/// Whether plain keys stay on the GPUs, and how they go from one to another.
+/// Chooses whether plain keys stay on the GPUs, and the transport between them.
 void choose_exchange(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
                      Problem& problem) {
   const auto* const there = kernels::resident_kernels(std::uint64_t{});
@@ -122,7 +123,7 @@ void choose_exchange(const mpi::Communicator& comm, const run::Values& point, co
   residence.possible = there != nullptr && problem.kernels == "cuda_hybrid" &&  // on every rank
                        problem.task == Task::keys && !problem.takes_first() && !problem.unique &&
                        comm.size() <= kernels::most_parts;
-  if (residence.possible)  // keys of 8 bytes take no less than those of 4
+  if (residence.possible)  // keys of 8 bytes need at least as much as those of 4
     residence.device_bytes =
         dist::sort::DeviceSort<std::uint64_t>::device_bytes(problem.n, comm.size(), *there);
   problem.gpus = inputs.gpus->at(comm, point, residence);
@@ -130,11 +131,11 @@ void choose_exchange(const mpi::Communicator& comm, const run::Values& point, co
     problem.algorithm = fmt::format("gpu_{}", mpi::name(problem.gpus->way()));
 }
 
-/// What this rank runs, on how many threads; whether it drives a GPU.
+/// Chooses this rank's kernel and number of threads. Returns whether it drives a GPU.
 bool choose_kernel(const mpi::Communicator& comm, const Values& point, Problem& problem) {
   problem.method.kernel = point.text("kernel");
   const auto needed =
-      [&] {  // what a device does not hold goes through it in runs: it needs room for some
+      [&] {  // keys beyond the device's memory are processed in runs, which need some memory
         constexpr index_t enough = index_t{256} << 20;
         const index_t whole =
             checked_mul(4 * ceil_div(problem.n, index_t{comm.size()}), 8, "the keys");
@@ -161,7 +162,7 @@ bool choose_kernel(const mpi::Communicator& comm, const Values& point, Problem& 
   return on_gpu;
 }
 
-/// What --apply names.
+/// Sets the problem's permutation from --apply.
 void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Problem& problem) {
   const io::TableInfo permutation = inputs.permutation->share(comm);
   problem.permutation = permutation.columns.front();
@@ -180,7 +181,8 @@ void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Pr
   });
 }
 
-/// The root of a file takes the columns of a group only.
+/// Throws Error(usage) unless the output name is valid: the root of a file takes the columns of a
+/// group only.
 void require_name(const Problem& problem) {
   if (problem.out.empty() || (problem.is_group && !problem.carried.empty())) return;
   require(io::parse_table_name(problem.out, "out").path != "/", ExitCode::usage,

@@ -1,5 +1,5 @@
 #pragma once
-// A point of a sort with everything looked up, and what the files of the workload share.
+// A resolved point of a sort, and the declarations shared by the files of the workload.
 
 #include <algorithm>
 #include <memory>
@@ -25,64 +25,64 @@
 
 namespace tessera::workloads::sort {
 
-/// The files that are read.
+/// Input files.
 struct Inputs {
   std::unique_ptr<run::TableInput> data, permutation;
   std::unique_ptr<run::GpuExchanges> gpus =
-      std::make_unique<run::GpuExchanges>();  ///< as they are found out
+      std::make_unique<run::GpuExchanges>();  ///< cached as they are found
 };
 
-/// What a run makes of its input.
+/// The result of a run.
 enum class Task {
   keys,         ///< one column, sorted
   permutation,  ///< the permutation of one column or of a table, and the rows in its order
   apply,        ///< rows in the order of a permutation from a file
-  quantiles,    ///< what stands at some places of the sorted order
+  quantiles,    ///< order statistics
 };
 
 struct SortColumn {
-  io::Column column;  ///< of the input; without a path when generated
+  io::Column column;  ///< of the input; without a path if generated
   dist::sort::KeyForm form;
-  layout::Range bytes;  ///< of a row, where it is compared as bytes
+  layout::Range bytes;  ///< of a row, if it is compared as bytes
   dist::sort::Order order = dist::sort::Order::ascending;
-  std::shared_ptr<const io::Packing> missing = nullptr;  ///< the key is whether there is no number
+  std::shared_ptr<const io::Packing> missing = nullptr;  ///< set: the key is missing-or-not
 
-  /// As it lies in the rows of a file.
+  /// Returns the key within the rows of a file.
   [[nodiscard]] io::StoredKey in_rows(const std::string& file) const {
     if (missing) return {file, column, missing};
     return {file, column, form.number, bytes};
   }
 };
 
-/// One point of the sweep with everything looked up.
+/// One resolved point of the sweep over options.
 struct Problem {
   Task task = Task::keys;
   index_t n = 0;
   index_t ranks = 1;
-  std::vector<SortColumn> by;       ///< one when plain keys are sorted, none to apply a permutation
-  std::vector<io::Column> carried;  ///< what --out gets, where rows are permuted
+  std::vector<SortColumn> by;       ///< one for plain keys, empty to apply a permutation
+  std::vector<io::Column> carried;  ///< columns of --out, if rows are permuted
   io::Column permutation;           ///< to apply
   bool is_group = false;
-  std::string out, argsort;  ///< where rows and permutation go; empty: nowhere
+  std::string out, argsort;  ///< destinations of rows and permutation; empty: none
   bool verify = true;
   bool keeps_input = false;
   std::string input;  ///< name of the generated input
   std::uint64_t seed = 1;
   dist::sort::Method method;
   std::string algorithm;
-  std::optional<index_t> top;                 ///< only so many of the first rows
-  bool unique = false;                        ///< only the first row of each key
+  std::optional<index_t> top;                 ///< number of first rows to keep
+  bool unique = false;                        ///< keeps only the first row of each key
   std::vector<double> quantiles;              ///< in [0, 1]
-  const mpi::DeviceExchange* gpus = nullptr;  ///< the keys stay there, and travel so
-  std::string kernels;          ///< of all ranks: "cuda_hybrid+auto" where they differ
-  std::vector<double> weights;  ///< plain keys: how fast each rank sorts; empty: all alike
+  const mpi::DeviceExchange* gpus = nullptr;  ///< transport of keys on GPUs, if they stay
+  std::string kernels;                        ///< of all ranks: "cuda_hybrid+auto" if they differ
+  std::vector<double> weights;  ///< plain keys: relative speed of each rank; empty: equal
   std::optional<io::NumberForm>
-      form;  ///< in which the input stores plain keys, where the output does, too
+      form;  ///< stored form of plain keys in the input, if the output has the same
   run::Allowance allowance;
   std::vector<dist::sort::Forecast> forecasts;  ///< by rank
 
   [[nodiscard]] bool takes_first() const { return top.has_value(); }
-  /// Rows of the result, where they are known beforehand (not with unique).
+  /// Returns the rows of the result, if known in advance (not with unique).
   [[nodiscard]] index_t rows_out() const { return std::min(n, top.value_or(n)); }
   [[nodiscard]] bool generated() const { return !input.empty(); }
 };
@@ -90,84 +90,88 @@ struct Problem {
 using Point = PointOf<Problem, Inputs>;
 using Asked = AskedOf<Problem, Inputs>;
 
-/// "0.25,0.5": numbers from 0 to 1. Throws Error(usage).
+/// Parses "0.25,0.5": numbers from 0 to 1. Throws Error(usage).
 [[nodiscard]] std::vector<double> parse_quantiles(const std::string& text);
 
-/// Collective.
+/// Resolves a point. Collective.
 [[nodiscard]] Problem resolve(const mpi::Communicator& comm, const run::Values& point,
                               const Inputs& inputs);
 
-/// The keys that each rank starts with begin here, and the last one's end: ranks + 1 values.
+/// Returns the beginnings of each rank's keys in the input, and the last one's end: ranks + 1
+/// values.
 [[nodiscard]] std::vector<index_t> input_offsets(const Problem& problem, index_t ranks);
-/// Items a second of this rank's kernel, by a short sort like the one that is asked for.
+/// Returns the throughput of this rank's kernel in items per second, measured by a short sort like
+/// the requested one.
 [[nodiscard]] double speed_of(const Problem& problem);
 
-/// Plans what the ranks will hold, send and take: the forecasts of the problem.
+/// Sets the forecasts of the problem: memory, messages and time of the ranks.
 void plan(Problem& problem);
-/// The largest memory of any rank if there were so many.
+/// Returns the largest memory of any rank for that number of ranks.
 [[nodiscard]] index_t most_memory(const Problem& problem, index_t ranks);
-/// What the worst rank will hold, and the slowest take.
+/// Returns the memory of the worst rank, and the time of the slowest.
 [[nodiscard]] Need need_of(const Problem& problem, const run::Ceilings& ceilings,
                            index_t ranks_per_node);
 void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node);
 
-/// One measured point each, verified and written. Return whether it is right. Collective.
+/// Run, verify and write one measured point each. Return whether the result is right. Collective.
 [[nodiscard]] bool run_keys(const Point& point);
 [[nodiscard]] bool run_table(const Point& point);
 [[nodiscard]] bool run_quantiles(const Point& point);
 void print_quantiles_plan(const Asked& asked);
-/// Bytes that quantiles take a rank, where so many are allowed.
+/// Returns the bytes of a rank for quantiles, within the allowance.
 [[nodiscard]] index_t quantiles_memory(const Problem& problem, index_t allowance);
-/// From file to file through sorted runs.
+/// Sorts out of core through runs.
 [[nodiscard]] bool run_out_of_core(const Point& point);
 void print_out_of_core(const Asked& asked);
-/// The rows of --apply, block by block of the result.
+/// Applies --apply's permutation, block by block of the result.
 [[nodiscard]] bool run_apply_in_blocks(const Point& point);
 void print_apply_in_blocks(const Asked& asked);
-/// Elements of the permutation to apply. Throws Error(bad_data) where they are no rows. Local.
+/// Returns elements of the permutation to apply. Throws Error(bad_data) if they are not row
+/// numbers. Local.
 [[nodiscard]] std::vector<std::uint64_t> read_indices(const run::TableInput& permutation,
                                                       const Problem& problem, layout::Range range);
-/// Throws Error(bad_data) on every rank where the permutation is not whole. Collective.
+/// Throws Error(bad_data) on every rank unless the permutation is complete. Collective.
 void require_whole(const mpi::Communicator& comm, const run::TableInput& permutation, bool whole);
 
-/// Where there are no hardware counters: random keys, pairs where rows are permuted.
+/// Returns counts by simulation, without hardware counters: random keys, or pairs if rows are
+/// permuted.
 [[nodiscard]] run::Counted stand_in(const Problem& problem);
-/// Adds a column of the input, of so many rows, to what `out` names, with its attributes; returns
-/// its place.
+/// Adds a column of the input with `rows` rows and its attributes to the output that `out` names.
+/// Returns its number.
 [[nodiscard]] std::size_t add_column(run::Outputs& outputs, const io::DatasetName& out,
                                      const Inputs& inputs, const Problem& problem,
                                      const io::Column& column, index_t rows);
-/// The same of the plain keys, in the type that they have in the input unless --type names another.
+/// As above, for the plain keys, in the input's type unless --type names another.
 [[nodiscard]] std::size_t add_keys(run::Outputs& outputs, const io::DatasetName& out,
                                    const Inputs& inputs, const Problem& problem, index_t rows);
-/// Plain keys to where add_keys() made room, from its row `first` on; the onlooker sees them as
-/// they are held. No call of HDF5. Throws Error(io, cannot_create).
+/// Writes plain keys to the dataset of add_keys(), from its row `first` on; the onlooker receives
+/// them as held in memory. Does not call HDF5. Throws Error(io, cannot_create).
 void write_keys(const Problem& problem, run::Outputs& outputs, std::size_t place, index_t first,
                 std::span<const std::byte> keys, const io::Onlooker& onlooker = {});
 
-/// The columns of the results that name a point, and how it went through memory.
+/// Returns the columns of the results that identify a point, and its mode.
 [[nodiscard]] std::vector<io::Cell> cells_of(const Problem& problem, Mode mode = Mode::in_memory);
-/// The columns that --by names in a table; rows that have equal numbers in one are in the order of
+/// Returns the columns that --by names in a table; rows with equal numbers in one are ordered by
 /// the next. Throws Error(usage, bad_data).
 [[nodiscard]] std::vector<SortColumn> columns_named(const std::string& by,
                                                     const io::TableInfo& table,
                                                     const std::string& file);
-/// Before each column in which numbers may be missing another one: whether they are. Throws
-/// Error(bad_data).
+/// Inserts, before each column in which numbers may be missing, a column of flags of missing
+/// numbers. Throws Error(bad_data).
 [[nodiscard]] std::vector<SortColumn> missing_last(std::vector<SortColumn> columns,
                                                    const std::string& file);
-/// A column of numbers or strings as a key. Throws Error(bad_data).
+/// Returns a column of numbers or strings as a key. Throws Error(bad_data).
 [[nodiscard]] SortColumn whole_column(const io::Column& column, dist::sort::Order order,
                                       const std::string& file);
-/// "f64", "-8B": type and order.
+/// Returns "f64", "-8B": type and order.
 [[nodiscard]] std::string text_of(const SortColumn& column);
-/// Rows of a key column of the input's layout.
+/// Reads rows of a key column in the input's layout.
 void read_key(const std::string& file, const SortColumn& column, layout::Range rows, std::byte* to);
-/// Rows of a key column: from the input, or generated.
+/// Reads or generates rows of a key column.
 void load(const Inputs& inputs, const Problem& problem, const SortColumn& column,
           layout::Range rows, std::byte* to);
-/// Rows of the only key column, of type T, and their content, hashed piece by piece while a cache
-/// holds them.
+/// Loads rows of the only key column, of type T. Returns their content, hashed piece by piece while
+/// they are in a cache.
 template <class T>
 [[nodiscard]] tessera::sort::Content load_and_hash(const Inputs& inputs, const Problem& problem,
                                                    layout::Range rows, T* to);

@@ -1,5 +1,5 @@
-// Quantiles of one column: its keys are told to the selection in pieces, from memory where they
-// fit, else from the file again in every pass.
+// Quantiles of one column: provides its keys to the selection in pieces, from memory if they fit,
+// otherwise from the file in every pass.
 
 #include <fmt/format.h>
 
@@ -24,11 +24,11 @@ using dist::sort::KeyColumn;
 using dist::sort::QuantilePlace;
 using dist::sort::Selected;
 
-constexpr index_t piece_rows = index_t{1} << 20;  // told at once
+constexpr index_t piece_rows = index_t{1} << 20;  // per piece
 
-/// What a rank takes for its keys.
+/// A rank's memory for its keys.
 struct KeyMemory {
-  bool held = true;  ///< else they are read anew in every pass
+  bool held = true;  ///< otherwise they are read again in every pass
   index_t bytes = 0;
 };
 
@@ -79,8 +79,8 @@ class QuantileKeys {
   mutable machine::Buffer<std::uint64_t> bits_;
 };
 
-/// What stands t of the way from one number to the next; beside an infinity that, for std::lerp
-/// goes from -inf to a negative number in one leap.
+/// Returns the linear interpolation at t between two numbers. If one is infinite, avoids std::lerp,
+/// which jumps from -inf to a negative number.
 double between(double below, double above, double t) {
   return std::isfinite(below) ? std::lerp(below, above, t) : (1 - t) * below + t * above;
 }
@@ -93,7 +93,7 @@ double value_of(const SortColumn& column, std::uint64_t bits) {
   });
 }
 
-/// Positions of the keys that are wanted: two a quantile.
+/// Returns the positions of the wanted keys: two per quantile.
 std::vector<index_t> positions_of(const Problem& problem) {
   std::vector<index_t> positions;
   for (const double q : problem.quantiles) {
@@ -103,7 +103,8 @@ std::vector<index_t> positions_of(const Problem& problem) {
   return positions;
 }
 
-/// Positions whose key is not the one found: counted anew in one pass, without histograms.
+/// Returns the number of positions whose key differs from the one found: counts again in one pass,
+/// without histograms.
 index_t faults(const mpi::Communicator& comm, const QuantileKeys& keys,
                std::span<const index_t> positions, std::span<const Selected> found) {
   std::vector<index_t> counts(2 * found.size());  // keys below each, and not above

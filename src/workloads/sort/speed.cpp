@@ -1,4 +1,4 @@
-// How fast this rank sorts keys of its own, for shares by speed.
+// Measures the sort throughput of this rank, for shares by speed.
 
 #include "base/timer.hpp"
 #include "kernels/sort/inputs.hpp"

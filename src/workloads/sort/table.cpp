@@ -1,5 +1,5 @@
-// Permutations: made from columns or read from a file, checked, written, and applied to every
-// column.
+// Permutations: makes them from columns or reads them from a file, verifies, writes, and applies
+// them to every column.
 
 #include <fmt/format.h>
 
@@ -78,7 +78,7 @@ class TableSort {
  private:
   struct CarriedFaults {
     index_t faults = 0;
-    double seconds = 0;  // of permuting, the slowest rank's
+    double seconds = 0;  // of permuting, on the slowest rank
   };
 
   [[nodiscard]] index_t rows_here() const { return static_cast<index_t>(permutation_.size()); }
@@ -90,8 +90,8 @@ class TableSort {
     return columns;
   }
 
-  /// With none of the rows where their number is not known yet: so that what cannot be written is
-  /// known before anything is computed.
+  /// Creates the outputs, with zero rows if their number is not known yet, so that errors of
+  /// creation occur before any computation.
   void open(const Values& point, run::Outputs& outputs, index_t rows) {
     column_places_.clear();
     mpi::together(comm_, "create output", [&] {
@@ -109,7 +109,7 @@ class TableSort {
     outputs.open(comm_, point);
   }
 
-  /// The column of the result that holds each key.
+  /// Returns the column of the result that holds each key.
   [[nodiscard]] std::vector<std::size_t> holders() const {
     std::vector<std::size_t> holders;
     for (const SortColumn& key : problem_.by) {
@@ -120,9 +120,9 @@ class TableSort {
     return holders;
   }
 
-  /// The columns of the result, those that hold keys first and in the order of these, so that the
-  /// rows' order can be seen as they come. Empty where a key does not lie in a column of the result
-  /// as it is compared, or one holds keys before and after another's.
+  /// Returns the columns of the result, those of keys first and in the order of the keys, so that
+  /// the order of rows can be verified as they arrive. Empty if a key is not in a column of the
+  /// result in its compared form, or one column holds keys before and after another's.
   [[nodiscard]] std::vector<std::size_t> keys_first() {
     std::vector<std::size_t> sequence;
     std::vector<bool> holds_key(column_places_.size(), false);
@@ -140,8 +140,9 @@ class TableSort {
     return sequence;
   }
 
-  /// Whether the columns are gathered here: the hash of the rows with their indices, of a key's
-  /// column at least, then tells whether each came once. What is permuted in place relies on it.
+  /// Returns whether the columns are gathered on this rank: the hash of the rows with their
+  /// indices, of a key's column at least, then verifies that each occurs once. Permuting in place
+  /// relies on it.
   [[nodiscard]] bool hashes_say_all() const {
     const auto in_place = [&](index_t bytes) {
       return dist::sort::permuted_in_place(comm_.size(), bytes);
@@ -151,7 +152,8 @@ class TableSort {
                         [&](const io::Column& column) { return in_place(column.row_bytes()); });
   }
 
-  /// Of the permutation, and of the order of its rows, where that is not to be seen later.
+  /// Returns the faults of the permutation, and of the order of its rows unless that is verified
+  /// later.
   [[nodiscard]] index_t faults_of_permutation() {
     if (!sequence_.empty()) {
       mpi::together(comm_, "verify", [&] {
@@ -172,7 +174,7 @@ class TableSort {
                                     problem_.method.threads);
   }
 
-  /// What brings the rows in order also tells of them what carried columns do not.
+  /// Returns whether the sort must keep the digits, since carried columns do not verify the order.
   [[nodiscard]] bool keeps_digits() const { return problem_.out.empty() || problem_.unique; }
 
   run::Measured make_permutation(const Values& point) {
@@ -210,7 +212,7 @@ class TableSort {
     return measured;
   }
 
-  /// Returns the things that were wrong, and what permuting took.
+  /// Returns the number of faults and the seconds of permuting.
   CarriedFaults carry_columns(run::Outputs& outputs, bool verify, bool is_permutation) {
     if (sequence_.empty()) {
       sequence_.resize(column_places_.size());
@@ -245,7 +247,7 @@ class TableSort {
   std::vector<machine::Buffer<std::byte>> key_data_;
   std::vector<std::uint64_t> permutation_;  // rows of the input in the order of the result
   dist::sort::SortedDigits sorted_;
-  index_t first_ = 0;  // the result's row that permutation_ begins with
+  index_t first_ = 0;  // first row of the result in permutation_
   std::vector<std::size_t> column_places_;
   std::optional<std::size_t> permutation_place_;
   std::vector<std::size_t> sequence_;             // in which the columns of the result are made

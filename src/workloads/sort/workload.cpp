@@ -14,7 +14,8 @@ namespace {
 
 using run::Values;
 
-/// From file to file through sorted runs, or block by block.
+/// Returns whether the problem can be computed out of core: from file to file through runs, or
+/// block by block.
 bool may_go_out_of_core(const Problem& problem) {
   const bool rows =
       problem.task == Task::keys || (problem.task == Task::permutation && !problem.generated());
@@ -22,7 +23,8 @@ bool may_go_out_of_core(const Problem& problem) {
   return rows && (!problem.out.empty() || !problem.argsort.empty());
 }
 
-/// Asked for, or more than the ranks may hold, as all of them know.
+/// Returns whether it is computed out of core: requested, or larger than the ranks' memory, the
+/// same on all ranks.
 bool goes_out_of_core(const Values& point, const Problem& problem) {
   const std::string& wanted = point.text("out-of-core");
   const bool can = may_go_out_of_core(problem);
@@ -35,7 +37,7 @@ bool goes_out_of_core(const Values& point, const Problem& problem) {
          most_memory(problem, problem.ranks) > problem.allowance.beside_program();
 }
 
-/// The point with everything looked up; in rounds where there is no memory for all at once.
+/// Returns the resolved point; uses the algorithm rounds if memory is insufficient for a full copy.
 /// Collective.
 Problem resolve_to_fit(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
   Problem problem = resolve(comm, point, inputs);
@@ -51,8 +53,8 @@ Problem resolve_to_fit(const mpi::Communicator& comm, const Values& point, const
   return most_memory(frugal, problem.ranks) <= allowance ? frugal : problem;
 }
 
-/// The file of the columns: what is known of one of its names is known of the next while it stays
-/// open.
+/// Opens the file of the columns: information about one of its names is reused for the next while
+/// it is open.
 io::Handle hold_open(const mpi::Communicator& comm, const Inputs& inputs) {
   io::Handle file;
   if (inputs.data)
@@ -65,7 +67,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
   Planned(const mpi::Communicator& comm, const Values& values, const Inputs& inputs,
           const run::Ceilings&)
       : PlannedOf(comm, values, inputs, resolve_to_fit(comm, values, inputs)),
-        // Quantiles keep no rows: they read them anew where they do not fit.
+        // Quantiles keep no rows: they are read again if they do not fit.
         out_of_core_(problem_.task == Task::quantiles ||
                      (!values.has("ranks") && goes_out_of_core(values, problem_))) {}
 
@@ -83,7 +85,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
   [[nodiscard]] run::Held held() const override {
     return {problem_.forecasts[static_cast<std::size_t>(comm_.rank())].memory()};
   }
-  /// Of what libraries for GPUs take nobody knows before.
+  /// The memory of GPU libraries is not known in advance.
   [[nodiscard]] bool known_to_fit() const override {
     const VariantInfo* const row = kernel();
     const bool on_host =

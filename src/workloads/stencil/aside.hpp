@@ -1,5 +1,5 @@
 #pragma once
-// The stops of a repetition, beside its time.
+// The stops of a repetition, excluded from its time.
 
 #include <algorithm>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace tessera::workloads::stencil {
 
-/// The stops of a repetition, and what they leave.
+/// The stops of a repetition and their results.
 template <class T>
 struct Stops {
   std::optional<Check<T>> check;
@@ -28,7 +28,7 @@ struct Stops {
   }
 };
 
-/// All stops as one, which look while the clock of the repetition stands still.
+/// All stops as one, which pauses the clock of the repetition.
 class Aside : public Stop {
  public:
   Aside(run::Clock& clock, std::vector<Stop*> stops) : clock_(clock), stops_(std::move(stops)) {}

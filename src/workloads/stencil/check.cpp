@@ -6,8 +6,8 @@
 namespace tessera::workloads::stencil {
 namespace {
 
-/// How far a field's sum may drift in so many steps, as a share of its magnitude, and how far each
-/// of its values may, however small it is.
+/// The tolerated drift of a field's sum over some steps, relative to its magnitude, and per value,
+/// absolute.
 struct Drift {
   double share, each;
 };
@@ -15,15 +15,17 @@ template <class T>
 Drift drift_of(double steps, double terms) {
   const double sums = (64 + steps * (1 + terms)) * std::numeric_limits<Arithmetic<T>>::epsilon();
   if constexpr (std::is_same_v<T, Half>)
-    return {sums + steps * 0x1p-11, steps * 0x1p-25};  // half a unit of what is kept
+    return {sums + steps * 0x1p-11,
+            steps * 0x1p-25};  // half a unit in the last place of stored values
   return {sums, 0};
 }
 
-/// Whether values may be no numbers, or beyond the type's, in a field that began with this sum.
+/// Returns whether values may become NaN or exceed the type's range, in a field that began with
+/// this sum.
 template <class T>
 bool may_outgrow(const tessera::stencil::Sum& before, const tessera::stencil::Stencil& stencil,
                  double steps) {
-  double growth = 0;  // of the largest value, at most, in a step
+  double growth = 0;  // maximal growth of the largest value in a step
   for (const auto& tap : stencil.taps) growth += std::abs(tap.weight);
   constexpr double largest =
       std::is_same_v<T, Half> ? 65504 : static_cast<double>(std::numeric_limits<T>::max());
@@ -96,7 +98,7 @@ run::Verdict Check<T>::verdict() const {
         drift.share * std::max(before_[field].magnitude, after[field].magnitude) + small;
     const double moved = std::abs(after[field].value - before_[field].value);
     const double ratio = moved == 0 ? 0 : moved / allowed;
-    most = ratio <= most ? most : ratio;  // NaN stays
+    most = ratio <= most ? most : ratio;  // keeps NaN
     if (!(ratio <= 1)) break;
   }
   if (!looked) return {"samples", 0, 0};

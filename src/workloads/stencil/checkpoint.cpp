@@ -21,7 +21,7 @@ namespace {
 
 std::string previous_name(const std::string& file) { return file + ".previous"; }
 
-/// Everything that a step depends on beside the field, in words and a hash.
+/// Returns a text and a hash of everything that a step depends on except the field.
 std::string problem_text(const Problem& problem) {
   const auto& stencil = problem.scheme().stencil;
   std::uint64_t hash = 0;
@@ -45,7 +45,7 @@ std::string problem_text(const Problem& problem) {
                      fmt::join(sides, " "), hash);
 }
 
-/// The datasets of a checkpoint: every field and, with two time levels, the level before each.
+/// Returns the datasets of a checkpoint: every field and, with two time levels, its previous level.
 std::vector<std::string> level_names(const Problem& problem) {
   std::vector<std::string> names;
   for (index_t field = 0; field < problem.shape.fields; ++field) {
@@ -56,7 +56,7 @@ std::vector<std::string> level_names(const Problem& problem) {
   return names;
 }
 
-/// Their levels, in the same order.
+/// Returns their levels, in the same order.
 template <class Field>
 auto levels_of(Field& u) {
   std::vector<decltype(u.now())> levels;
@@ -67,8 +67,8 @@ auto levels_of(Field& u) {
   return levels;
 }
 
-/// Whether a checkpoint may take its place: none, nothing, a checkpoint or, where the run goes on
-/// from what is left, one that is damaged. Local.
+/// Returns whether a checkpoint may replace the file: it does not exist, is empty, is a checkpoint
+/// or, in a resumed run, is a damaged file. Local.
 bool may_be_replaced(const std::string& file, bool resumed) {
   std::error_code error;
   if (!io::file_exists(file) || std::filesystem::file_size(file, error) == 0) return true;
@@ -84,7 +84,7 @@ bool may_be_replaced(const std::string& file, bool resumed) {
   }
 }
 
-/// The step of a checkpoint; -1 where it tells none. Local.
+/// Returns the step of a checkpoint; -1 if it has none. Local.
 index_t step_of(const std::string& file) {
   try {
     return io::Notes(file).integer("checkpoint_step");
@@ -93,14 +93,14 @@ index_t step_of(const std::string& file) {
   }
 }
 
-/// What rank 0 finds in a checkpoint, on all ranks.
+/// The result of rank 0's inspection of a checkpoint, on all ranks.
 struct FoundCheckpoint {
   index_t step = -1;  ///< -1: none
-  std::string why;    ///< not
+  std::string why;    ///< reason for -1
   std::vector<std::string> sums;
 };
 
-/// start: of this run, empty where it need not be that of the checkpoint.
+/// Inspects a checkpoint. start: the start of this run; empty if the checkpoint may be of another.
 FoundCheckpoint look_into(const mpi::Communicator& comm, const std::string& file,
                           const Problem& problem, const std::string& wanted,
                           const std::string& start) {
@@ -138,7 +138,7 @@ FoundCheckpoint look_into(const mpi::Communicator& comm, const std::string& file
   return found;
 }
 
-/// Whether the checkpoint's field, now in u, is what was written. Collective.
+/// Loads the checkpoint's field into u. Returns whether it is what was written. Collective.
 template <class T>
 bool load_checkpoint(const Point& point, const std::string& file, const FoundCheckpoint& found,
                      DistributedField<T>& u) {
@@ -206,7 +206,8 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
         fmt::format("cannot keep checkpoints in '{}': there is no folder '{}', or it is one itself",
                     file_, folder));
     const int reason = access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
-    require(reason == 0, ExitCode::cannot_create,  // the first is written in minutes or hours
+    require(reason == 0,
+            ExitCode::cannot_create,  // checked now: the first one is written in minutes or hours
             fmt::format("cannot keep checkpoints in '{}' ({}); name another file", file_,
                         std::strerror(reason)));
     for (const std::string& file : checkpoint_files(file_))
@@ -234,7 +235,7 @@ void Checkpoints<T>::at(index_t step) {
   plan_next(step, state[2]);
 }
 
-/// Looks again in about half a second, whole halos later.
+/// Plans the next look at the clock in about half a second, at multiples of the halo steps.
 template <class T>
 void Checkpoints<T>::plan_next(index_t step, double seconds) {
   constexpr double short_wait = 0.25, long_wait = 1;
@@ -272,8 +273,8 @@ void Checkpoints<T>::write(index_t step) {
           std::as_bytes(std::span(seen.data, static_cast<std::size_t>(seen.rows * seen.cols))));
     out.check_written(io::OutputFile::ReadBack::off);
   });
-  // The newest one gives way only when its successor is whole; at any time one of the two is there.
-  // Where the run went on from the one before, because the newest was damaged, that one stays
+  // Replaces the newest checkpoint only by a complete successor; one of the two exists at any time.
+  // If the run resumed from the previous one, because the newest was damaged, keeps that one
   // instead.
   mpi::on_root(point_.comm, "checkpoint", [&] {
     const bool damaged =
@@ -329,7 +330,7 @@ Begin resume(const Point& point, DistributedField<T>& u, const std::string& star
     if (!any)
       throw Error(io::file_exists(named) ? ExitCode::bad_data : ExitCode::missing_input,
                   why + "; name another checkpoint");
-    load(point.problem, point.inputs, u);  // what was read of a damaged one goes
+    load(point.problem, point.inputs, u);  // replaces the data read from a damaged one
   });
   return {};
 }

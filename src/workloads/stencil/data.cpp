@@ -99,7 +99,7 @@ void read_or_generate(const Problem& problem, const run::Input* input, const Box
 template <class T>
 class GivenSide {
  public:
-  /// The whole side: as many layers as the stencil reaches, all around the field.
+  /// Reads the whole side: as many layers as the stencil's radius, all around the field.
   GivenSide(const Scheme& scheme, const io::DatasetName& name, int d, int side)
       : scheme_(scheme), d_(d), side_(side) {
     const Box3 frame = scheme.with_frame();
@@ -119,7 +119,7 @@ class GivenSide {
         grid_view(values_.data(), box_.size(), scheme_.stencil.dims), {}, box_.size());
   }
 
-  /// Writes what lies in the rank's ghost layers beyond this side.
+  /// Writes the values of the rank's ghost layers beyond this side.
   void put(DistributedField<T>& u, index_t field) const {
     const Box3& box = u.box();
     if (side_ == 0 ? box.low[d_] > 0 : box.high[d_] < scheme_.global[d_]) return;
@@ -141,8 +141,8 @@ class GivenSide {
   }
 
  private:
-  /// The value at a point in global indices, those of periodic dimensions unrolled; nullptr outside
-  /// the side.
+  /// Returns the value at a point in global indices, with unrolled periodic dimensions; nullptr
+  /// outside the side.
   [[nodiscard]] const T* at(Index3 p) const {
     for (int k = 0; k < 3; ++k) {
       const index_t n = scheme_.global[k];
@@ -183,7 +183,7 @@ void load(const Problem& problem, const Inputs& inputs, DistributedField<T>& u) 
     const auto i = static_cast<std::size_t>(field);
     const auto* const in = inputs.in.empty() ? nullptr : inputs.in[i].get();
     read_or_generate(problem, in, u.box(), u.now(field));
-    // Without a level before, the field is at rest.
+    // Without a previous level, the field is at rest.
     if (problem.scheme().stencil.two_levels())
       read_or_generate(problem, inputs.past.empty() ? in : inputs.past[i].get(), u.box(),
                        u.past(field));

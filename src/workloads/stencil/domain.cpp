@@ -1,4 +1,4 @@
-// Fields of which some cells are no part of the domain (--fill mask).
+// Fields with cells outside the domain (--fill mask).
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ using dist::stencil::Scheme;
 using dist::stencil::Term;
 using dist::stencil::TermFields;
 
-/// A byte a cell, 1 where it has no value.
+/// One byte per cell, 1 if it has no value.
 using Bytes = std::vector<std::uint8_t>;
 
 Bytes missing_in(const run::Input& input, const Box3& box, int dims) {
@@ -27,7 +27,7 @@ Bytes missing_in(const run::Input& input, const Box3& box, int dims) {
   return missing;
 }
 
-/// The rows of the field's first dimension that a rank looks at.
+/// Returns the rows of the field's first dimension that a rank checks.
 Box3 part_of(const Problem& problem, const mpi::Communicator& comm) {
   Box3 box{{}, problem.scheme().global};
   const int d = 3 - problem.dims();
@@ -37,7 +37,7 @@ Box3 part_of(const Problem& problem, const mpi::Communicator& comm) {
   return box;
 }
 
-/// Cells of which one input has a value and another, that should, has none.
+/// Cells that have a value in one input and lack one in another.
 struct Unlike {
   index_t count = 0, first = std::numeric_limits<index_t>::max();
   void add(index_t at) {
@@ -46,7 +46,7 @@ struct Unlike {
   }
 };
 
-/// Whether a field ends where its domain does; others may have values beyond.
+/// Whether a field ends at its domain's border; others may have values beyond.
 enum class Beyond { nothing, anything };
 
 Unlike unlike(const Bytes& domain, const Bytes& other, Beyond beyond, index_t begin) {
@@ -66,7 +66,7 @@ std::string place_text(const Problem& problem, index_t at) {
   return join(place, ",");
 }
 
-/// Collective.
+/// Throws Error(bad_data) if the two inputs differ. Collective.
 void require_alike(const mpi::Communicator& comm, const Problem& problem, const run::Input& first,
                    const run::Input& other, Unlike mine) {
   const index_t count = comm.sum(mine.count), at = -comm.max(-mine.first);

@@ -1,5 +1,5 @@
-// What is said of outputs as pictures: the XDMF file beside each, and what readers of pictures
-// would not find.
+// Descriptions of outputs for visualisation: the XDMF file next to each, and a report of what
+// visualisation tools would not find.
 
 #include <fmt/format.h>
 

@@ -22,7 +22,7 @@ double parse_number(const std::string& word, const std::string& where) {
   return value;
 }
 
-/// "mirror", "constant:1.5".
+/// Parses "mirror", "constant:1.5".
 Side parse_side(const std::string& text) {
   const auto parts = split(text, ':');
   Side side{tessera::stencil::parse_boundary(parts[0]), 0};
@@ -34,10 +34,10 @@ Side parse_side(const std::string& text) {
   return side;
 }
 
-/// Which ends of which dimensions have been named.
+/// The ends of dimensions that are already named.
 using Named = std::array<std::array<bool, 2>, 3>;
 
-/// "x=mirror", "y-=clamp", "z+=constant:2" into its sides, which nobody has named before.
+/// Parses "x=mirror", "y-=clamp", "z+=constant:2" into sides that are not named yet.
 void set_sides(Sides& sides, Named& named, const std::string& text, int dims) {
   const auto equals = text.find('=');
   const std::string name = text.substr(0, equals);

@@ -1,4 +1,4 @@
-// Where fields are swept: on the GPUs, through them or on the host, and by which shares.
+// Placement of the sweep: on the GPUs, through them or on the host, and the shares of the ranks.
 
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@ namespace {
 
 using run::Values;
 
-/// What the plan knows of GPUs before one is looked at: the memory of any, some launches an
-/// exchange, and a link between two of them.
+/// Returns default rates of GPUs before one is measured: the memory bandwidth of any, some launches
+/// an exchange, and a link between two of them.
 dist::stencil::Rates gpu_rates(mpi::DeviceWay way) {
   const auto& devices = machine::gpus().devices;
   const double memory = devices.empty() ? 2e12 : 0.85 * devices.front().bus_bandwidth();
@@ -27,16 +27,15 @@ dist::stencil::Rates gpu_rates(mpi::DeviceWay way) {
           true};
 }
 
-/// The kernels of a device, and whether this rank runs them: where --gpu-ranks says so, only some
-/// of a node do.
+/// The device kernel, and whether this rank runs it: with --gpu-ranks only some of a node do.
 struct DevicePlacement {
-  const tessera::stencil::Variant* row = nullptr;  ///< nullptr: none does
+  const tessera::stencil::Variant* row = nullptr;  ///< nullptr: no rank does
   bool drives = false;                             ///< this rank
-  bool all = false;                                ///< all of them
+  bool all = false;                                ///< all ranks
 };
 
-/// Whether the fields stay on the GPUs, how their halos travel then, and the steps between two
-/// exchanges.
+/// Chooses whether the fields stay on the GPUs, the transport of their halos, and the steps between
+/// two exchanges.
 template <class T>
 void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                      const DevicePlacement& place, Problem& problem) {
@@ -62,7 +61,7 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
   if (point.text("overlap") == "auto") problem.method.overlap = dist::stencil::Overlap::yes;
 }
 
-/// The slabs of a rank that drives a GPU, by the plan.
+/// Cuts the slabs of a rank that drives a GPU, by the plan.
 template <class T>
 void cut_slabs(const mpi::Communicator& comm, const DevicePlacement& place, Problem& problem) {
   const auto& shape = problem.shape;
@@ -73,14 +72,14 @@ void cut_slabs(const mpi::Communicator& comm, const DevicePlacement& place, Prob
                                              problem.method);
 }
 
-/// How fields that stay on the host go through the GPUs between two exchanges, and the steps
-/// between those: the more, the less crosses the bus.
+/// Chooses the slabs in which fields on the host are processed on GPUs between two exchanges, and
+/// the steps between these: more steps cause less bus traffic.
 template <class T>
 void choose_slabs(const mpi::Communicator& comm, const Values& point, const DevicePlacement& place,
                   Problem& problem) {
   auto& shape = problem.shape;
   const index_t room = run::device_room(comm, point);
-  if (room == 0) return;  // a plan where there is no GPU
+  if (room == 0) return;  // planned without a GPU
   problem.method.tuning.device_memory = shape.device_memory = room;
   double slowest = std::numeric_limits<double>::max();
   if (place.drives) {
@@ -97,7 +96,8 @@ void choose_slabs(const mpi::Communicator& comm, const Values& point, const Devi
   });
 }
 
-/// Boxes by the speed that each rank shows in a stretch between two exchanges of the plan so far.
+/// Cuts boxes in proportion to each rank's measured speed in a stretch between two exchanges of the
+/// current plan.
 template <class T>
 void choose_shares(const mpi::Communicator& comm, const Values& point, const DevicePlacement& place,
                    Problem& problem) {
@@ -119,7 +119,7 @@ void choose_shares(const mpi::Communicator& comm, const Values& point, const Dev
 
 void choose_place(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                   Problem& problem) {
-  // What a device does not hold goes through it in slabs: it needs room for some of them.
+  // Fields beyond a device's memory are processed in slabs, which need some memory.
   const auto needed = [&] {
     constexpr index_t enough = index_t{1} << 30;
     const index_t asked = point.bytes("device-memory");

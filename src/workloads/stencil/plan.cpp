@@ -14,7 +14,7 @@ namespace {
 
 using dist::stencil::Forecast;
 
-/// Of what tells where walls are to be, a byte a point as far around the box as steps read.
+/// Returns the bytes of the domain mask, one per point of the box and its halo.
 index_t domain_bytes(const Problem& problem, index_t rank) {
   if (problem.outside == 0) return 0;
   Index3 size = problem.plan.grid.of(rank).size();
@@ -23,7 +23,7 @@ index_t domain_bytes(const Problem& problem, index_t rank) {
   return size.volume();
 }
 
-/// What the check and the files take beside the field.
+/// Returns the bytes of the check and the files, in addition to the field.
 index_t beside(const Problem& problem, index_t rank) {
   constexpr index_t samples = 16,
                     longest_sample = 200000;  // values; one step of weights may need more
@@ -74,7 +74,7 @@ Need need_of(const Problem& problem) {
 
 namespace {
 
-/// How the first rank's fields go through its device, where they do so in slabs.
+/// Prints how the first rank's fields are processed on its device, if in slabs.
 void print_slabs(const Problem& problem) {
   if (!problem.slabs || problem.slabs->whole()) return;
   const auto& slabs = *problem.slabs;
@@ -89,7 +89,7 @@ void print_slabs(const Problem& problem) {
       human_bytes(slabs.brought_bytes), counted(slabs.steps(), "step"));
 }
 
-/// What is computed, on which grid.
+/// Prints the problem and its grid.
 void print_head(const Problem& problem) {
   const auto& grid = problem.plan.grid;
   const int dims = problem.dims();

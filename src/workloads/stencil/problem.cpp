@@ -20,7 +20,7 @@ using dist::stencil::Scheme;
 using io::DatasetInfo;
 using run::Values;
 
-/// "512x512" as so many numbers.
+/// Parses extents such as "512x512".
 std::vector<index_t> parse_extents(const std::string& text, const char* option) {
   std::vector<index_t> extents;
   for (const std::string& word : split(text, 'x')) {
@@ -37,7 +37,7 @@ std::vector<index_t> parse_extents(const std::string& text, const char* option) 
   return extents;
 }
 
-/// Extents of 1 to 3 dimensions as (z, y, x), ones in front.
+/// Returns extents of 1 to 3 dimensions as (z, y, x), padded with ones in front.
 Index3 padded(const std::vector<index_t>& extents) {
   Index3 result{{1, 1, 1}};
   for (std::size_t d = 0; d < extents.size(); ++d)
@@ -52,7 +52,7 @@ std::vector<std::string> names_of(const Inputs& inputs) {
   return io::field_names(paths);
 }
 
-/// infos: of --in, none where the field is generated.
+/// Resolves the field; infos: of --in, empty if the field is generated.
 void resolve_field(const Values& point, const Inputs& inputs, const std::vector<DatasetInfo>& infos,
                    Problem& problem, int& dims) {
   std::vector<index_t> extents =
@@ -81,7 +81,7 @@ void resolve_field(const Values& point, const Inputs& inputs, const std::vector<
   problem.shape.element_bytes = static_cast<index_t>(bytes(problem.element));
 }
 
-/// As many as fields.
+/// Checks that there are as many datasets as fields.
 void check_counts(const Values& point, const Inputs& inputs, const Problem& problem) {
   const auto fields = static_cast<std::size_t>(problem.shape.fields);
   const auto check = [&](const char* option, std::size_t count, bool right) {
@@ -103,7 +103,7 @@ void check_counts(const Values& point, const Inputs& inputs, const Problem& prob
   }
 }
 
-/// Among others a small number may be zero.
+/// Throws unless the type holds the value; a small number may round to zero.
 void require_bounded(Element element, double value, const char* option) {
   if (std::abs(value) > 1) run::require_held(element, value, fmt::format("{} {}", option, value));
 }
@@ -159,7 +159,7 @@ void resolve_terms(const Values& point, const Inputs& inputs, Problem& problem) 
                     "--source-factor " + point.text("source-factor"));
 }
 
-/// As the field, in its dimensions.
+/// Returns the extents of a box in the field's dimensions.
 std::vector<index_t> extents_of(const Box3& box, int dims) {
   std::vector<index_t> extents;
   for (int d = 3 - dims; d < 3; ++d) extents.push_back(box.size()[d]);
@@ -196,8 +196,8 @@ void resolve_method(const Values& point, Problem& problem) {
   }
 }
 
-/// No device kernel reads terms, no kernel does beside halves, and not every stencil has a use for
-/// them.
+/// Checks the placement: no device kernel reads terms, no kernel does for f16, and not every
+/// stencil uses them.
 void check_place(const Values& point, const Problem& problem) {
   check_terms(problem.scheme().stencil, problem.scheme().terms);
   const auto* const kernel = problem.method.kernel;
@@ -214,15 +214,15 @@ void check_place(const Values& point, const Problem& problem) {
       "a kernel of the CPU");
 }
 
-/// Whether halos may go through memory that the ranks of a node share, as all ranks know.
+/// Whether halos can be exchanged in the shared memory of a node, the same on all ranks.
 struct HaloSharing {
   bool wanted = false;  ///< and tried
   bool fails = false;   ///< on some node
   index_t ranks_per_node = 1;
-  index_t room = 0;  ///< bytes that the shared memory of any node has left
+  index_t room = 0;  ///< minimum over nodes of free shared memory, bytes
 };
 
-/// What the plan knows of the machine and its memory, the same on every rank after one message.
+/// Sets the plan's rates of the machine and its memory, the same on every rank after one message.
 HaloSharing resolve_machine(const mpi::Communicator& comm, const Values& point,
                             const run::Ceilings& ceilings, Problem& problem) {
   auto& shape = problem.shape;
@@ -252,10 +252,10 @@ HaloSharing resolve_machine(const mpi::Communicator& comm, const Values& point,
   const run::AllowanceFacts allowance(all, comm, point);
   all.settle();
 
-  constexpr double time_slice = 50e-6;  // ranks that share a core answer when it is their turn
+  constexpr double time_slice = 50e-6;  // ranks that share a core respond in their time slice
   const auto per_node = static_cast<double>(all.value(most));
   const bool measured = all.root_value(copied) > 0;
-  const double usual = std::min(10.0 * shape.threads * per_node, 100.0);  // GB/s, else
+  const double usual = std::min(10.0 * shape.threads * per_node, 100.0);  // GB/s, if not measured
   shape.rates = {(measured ? all.root_value(copied) : usual) * 1e9 / per_node,
                  {all.root_value(latency), all.root_value(message), all.root_value(bandwidth),
                   all.root_value(crowd_bandwidth)},
@@ -267,8 +267,8 @@ HaloSharing resolve_machine(const mpi::Communicator& comm, const Values& point,
   return {wanted, all.value(any_fails) != 0, all.value(most), all.least(room)};
 }
 
-/// Whether they do: asked for, or where some node has several ranks with halos and every node's
-/// shared memory the room, twice: others may want some.
+/// Returns whether to share halos: requested, or some node has several ranks with halos and every
+/// node's shared memory has twice the space, since other programs may need some.
 bool shares_halos(const Values& point, const HaloSharing& sharing, const Problem& problem) {
   if (!sharing.wanted || problem.gpus != nullptr) return false;
   if (point.text("exchange") == "shared") {
@@ -286,7 +286,8 @@ bool shares_halos(const Values& point, const HaloSharing& sharing, const Problem
   return largest > 0 && 2 * sharing.ranks_per_node * largest <= sharing.room;
 }
 
-/// Whether every rank may hold its part. Of what libraries for GPUs take nobody knows before.
+/// Returns whether every rank's part fits its memory. The memory of GPU libraries is not known in
+/// advance.
 bool fits(const Problem& problem) {
   const auto* const kernel = problem.method.kernel;
   if (problem.gpus != nullptr || (kernel != nullptr && kernel->space == Space::device))
@@ -296,14 +297,14 @@ bool fits(const Problem& problem) {
   return true;
 }
 
-/// What is in the files.
+/// Metadata of the input files.
 struct InputInfos {
   std::vector<DatasetInfo> in, past, given;
   DatasetInfo weights;
   std::array<DatasetInfo, terms_of_files.size()> terms;
 };
 
-/// Of all inputs at once.
+/// Shares the metadata of all inputs in one exchange.
 InputInfos share_all(const mpi::Communicator& comm, const Inputs& inputs) {
   std::vector<run::Input*> files;
   const auto name = [&](const std::unique_ptr<run::Input>& input) {
@@ -327,7 +328,7 @@ InputInfos share_all(const mpi::Communicator& comm, const Inputs& inputs) {
   return found;
 }
 
-/// That every dataset has the shape it has to have.
+/// Checks that every dataset has the required shape.
 void check_shapes(const std::vector<std::unique_ptr<run::Input>>& inputs,
                   const std::vector<DatasetInfo>& infos, const std::vector<index_t>& wanted,
                   const char* what) {
@@ -380,7 +381,7 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     problem.probes = parse_probes(point.text("probe"), problem.scheme());
   };
   if (inputs.weights)
-    mpi::together(comm, "plan", resolve_all);  // every rank reads them
+    mpi::together(comm, "plan", resolve_all);  // every rank reads the weights
   else
     mpi::alike("plan", resolve_all);
   find_domain(comm, point, inputs, problem);

@@ -19,7 +19,7 @@ namespace {
 
 using dist::stencil::Traffic;
 
-/// The checksum of every field.
+/// Returns the checksum of every field.
 template <class T>
 std::string hashes_of(const Point& point, const DistributedField<T>& u) {
   std::vector<std::string> hashes;
@@ -33,7 +33,8 @@ std::string hashes_of(const Point& point, const DistributedField<T>& u) {
   return fmt::format("{}", fmt::join(hashes, ","));
 }
 
-/// Where there are no hardware counters. `auto` blocks time as cache_oblivious does.
+/// Returns counts by simulation, without hardware counters. `auto` blocks time as cache_oblivious
+/// does.
 run::Counted stand_in(const Problem& problem) {
   if (problem.scheme().terms.any())
     return run::not_simulated("coefficients, sources and masks are not traced");
@@ -51,7 +52,7 @@ run::Counted stand_in(const Problem& problem) {
                          .stencil = problem.scheme().stencil.name});
 }
 
-/// halos: how they travel where the fields lie on the host.
+/// Describes the results; halos: their transport if the fields are on the host.
 void describe(const Point& point, const std::string& hashes, index_t messages,
               const std::string& halos, run::Measured& measured) {
   const Problem& problem = point.problem;
@@ -78,7 +79,7 @@ void describe(const Point& point, const std::string& hashes, index_t messages,
   measured.per_ceiling = fields * static_cast<double>(bytes(problem.element));
 }
 
-/// The datasets of a point's outputs, by number; one a field.
+/// The numbers of the datasets of a point's outputs; one per field.
 struct Datasets {
   std::vector<std::size_t> out, snapshots;
 };
@@ -106,7 +107,7 @@ std::vector<std::size_t> add_output(const Point& point, const char* option,
   return datasets;
 }
 
-/// The fields where they are computed; the host's memory has what was brought of them.
+/// The fields on their devices; host memory holds the parts that were copied back.
 template <class T>
 class OnGpus {
  public:
@@ -142,7 +143,7 @@ template <class T>
 class StencilRun {
  public:
   explicit StencilRun(const Point& point) : point_(point) {
-    // Checkpoints and snapshots are named by what is in the field and its terms.
+    // The contents of the field and its terms identify checkpoints and snapshots.
     const bool named = begins_once() || point.problem.snapshots;
     if (named) make_field();
     begin_ = resume(point, u_, start_);
@@ -205,8 +206,8 @@ class StencilRun {
     return specs;
   }
 
-  /// The field before the first step: on the GPUs, or here, where neighbours of a node may read
-  /// each other's halos.
+  /// Makes the field before the first step: on the GPUs, or on the host, in a window if neighbours
+  /// of a node share halos.
   void make_field() {
     const Problem& problem = point_.problem;
     const int rank = point_.comm.rank();
@@ -231,22 +232,22 @@ class StencilRun {
       u_.use(std::make_shared<dist::stencil::HaloWindow<T>>(point_.comm, u_));
   }
 
-  /// Runs with checkpoints have no repetitions.
+  /// Returns whether the run has no repetitions, as with checkpoints.
   [[nodiscard]] bool begins_once() const {
     return point_.problem.resumes() || !point_.problem.checkpoint.empty();
   }
 
-  /// The field before the first step. Local.
+  /// Reads the field before the first step. Local.
   void read_field() {
     load(point_.problem, point_.inputs, u_);
     load_given(point_.problem, point_.inputs, u_);
   }
-  /// The same again.
+  /// Resets the field for the next repetition.
   void begin() {
     mpi::together(point_.comm, "read", [&] { read_field(); });
   }
 
-  /// What they take is told beside the repetitions.
+  /// Adds the stops; their times are reported separately from the repetitions.
   void add_stops(Stops<T>& stops) {
     const Problem& problem = point_.problem;
     mpi::Phases& phases = once_;
@@ -285,7 +286,7 @@ class StencilRun {
   DistributedField<T> u_;
   std::unique_ptr<OnGpus<T>> there_;
   Begin begin_;
-  std::string start_;  ///< the field before the first step, for checkpoints
+  std::string start_;  ///< identity of the field before the first step, for checkpoints
   run::Outputs outputs_;
   FramePlan frames_;
   Datasets datasets_;

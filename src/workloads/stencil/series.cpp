@@ -19,7 +19,7 @@ struct Norms {
   double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0, squares = 0;
 };
 
-/// walls: of the row, or nullptr; there is nothing beyond.
+/// Returns the norms of a row of n values; walls: of the row, or nullptr.
 template <class T>
 Norms norms_of_row(const T* row, const T* walls, index_t n) {
   Norms norms;
@@ -34,7 +34,7 @@ Norms norms_of_row(const T* row, const T* walls, index_t n) {
   return norms;
 }
 
-/// Row by row, so that the sums do not depend on the threads.
+/// Sums row by row, so that the results do not depend on the threads.
 template <class T>
 Norms norms_of(const GridView<const T>& u, const tessera::stencil::Terms<T>& terms, int threads) {
   std::vector<Norms> rows(static_cast<std::size_t>(u.extent[0] * u.extent[1]));

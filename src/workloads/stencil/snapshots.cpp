@@ -87,8 +87,7 @@ void Snapshots<T>::leave(index_t step) {
 
 namespace {
 
-/// The first step and the last one that an attempt left of all files; -1 where there is none.
-/// Local.
+/// Returns the first and last steps that an earlier attempt left in all files; -1 if none. Local.
 std::pair<index_t, index_t> left_of(const Point& point, const std::string& identity) {
   std::string state;
   for (const std::string& name : io::split_names(point.values.text("snapshots"))) {
@@ -101,7 +100,7 @@ std::pair<index_t, index_t> left_of(const Point& point, const std::string& ident
   return {std::stoll(words.at(0)), std::stoll(words.at(1))};
 }
 
-/// The step of the first frame in a file of snapshots; `otherwise` where it is none. Local.
+/// Returns the step of the first frame in a file of snapshots; `otherwise` if it is not one. Local.
 index_t first_frame_of(const std::string& file, index_t otherwise) {
   double step = 0;
   const Index3 one{{1, 1, 1}};
@@ -113,8 +112,8 @@ index_t first_frame_of(const std::string& file, index_t otherwise) {
   return static_cast<index_t>(step);
 }
 
-/// A run that goes on without the frames before its first step must not replace a file that has
-/// them. Local.
+/// Throws Error(cannot_create) if a resumed run without the earlier frames would replace a file
+/// that has them. Local.
 void require_no_frames_before(const Point& point, index_t first) {
   for (const std::string& name : io::split_names(point.values.text("snapshots"))) {
     const std::string file = io::parse_dataset_name(name, "snapshots").file;

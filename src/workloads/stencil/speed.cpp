@@ -1,4 +1,4 @@
-// How fast this rank sweeps, for shares by speed.
+// Measures the sweep throughput of this rank, for shares by speed.
 
 #include <algorithm>
 
@@ -8,10 +8,10 @@
 namespace tessera::workloads::stencil {
 namespace {
 
-constexpr index_t most_points = index_t{1} << 24;  // beyond the caches
+constexpr index_t most_points = index_t{1} << 24;  // larger than the caches
 constexpr double most_updates = 1 << 28;           // points times steps
 
-/// An equal share of the field, or a smaller one.
+/// Returns the extent of an equal share of the field, or of a smaller one.
 Index3 sample_of(const Problem& problem) {
   Index3 extent = problem.scheme().global;
   const auto longest = [&] {
@@ -53,7 +53,7 @@ double speed(const Problem& problem) {
     const Timer timer;
     advance(mpi::Communicator::self(), u, steps, method, phases);
     const double seconds = timer.seconds(), kernels = phases.of("device kernels");
-    // The way to a device and back is the same for more steps.
+    // The transfer to a device and back is independent of the number of steps.
     const double each = (kernels > 0 ? kernels : seconds) / static_cast<double>(steps);
     best = std::max(best, points * static_cast<double>(stretch) /
                               (seconds + static_cast<double>(stretch - steps) * each));

@@ -1,5 +1,5 @@
 #pragma once
-// What a run of the stencil command does between steps.
+// Actions of a stencil run between steps.
 
 #include <functional>
 #include <optional>
@@ -18,7 +18,8 @@ namespace tessera::workloads::stencil {
 using dist::stencil::DistributedField;
 using dist::stencil::Stop;
 
-/// The first and the last steps followed at some points, and the sum where the stencil keeps it.
+/// The check of a run: follows samples over the first and the last steps, and the sum if the
+/// stencil conserves it.
 template <class T>
 class Check : public Stop {
  public:
@@ -26,7 +27,8 @@ class Check : public Stop {
         mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override;
   void at(index_t step) override;
-  /// A sample that differs by a bit is wrong; a sum may drift by what rounding allows. Collective.
+  /// Returns the verdict: a sample that differs by a bit is wrong; a sum may drift within rounding.
+  /// Collective.
   [[nodiscard]] run::Verdict verdict() const;
 
  private:
@@ -42,18 +44,18 @@ class Check : public Stop {
   std::vector<Samples> early_, late_;  ///< by field
 };
 
-/// The frames of the snapshots, and those of them that a stopped attempt left.
+/// The frames of the snapshots, and those that a stopped attempt left.
 struct FramePlan {
   std::vector<index_t> steps;  ///< of each, ascending
-  std::string identity;  ///< everything that they depend on; empty: of no use to another attempt
-  index_t written = -1;  ///< up to this step they are there
+  std::string identity;        ///< of everything that they depend on; empty: not reusable
+  index_t written = -1;        ///< frames exist up to this step
 };
 
-/// From the step `first` on, or from where a stopped attempt at the same problem began, if what it
-/// left reaches that far. Collective.
+/// Returns the frames from step `first` on, or from the start of a stopped attempt at the same
+/// problem if its frames reach `first`. Collective.
 [[nodiscard]] FramePlan plan_frames(const Point& point, const std::string& identity, index_t first);
 
-/// Frames to a dataset of the outputs for every field, written while the next steps are computed.
+/// Writes frames to a dataset of the outputs for every field, concurrently with the next steps.
 template <class T>
 class Snapshots : public Stop {
  public:
@@ -61,10 +63,10 @@ class Snapshots : public Stop {
             std::vector<std::size_t> datasets, const FramePlan& frames, mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override;
   void at(index_t step) override;
-  /// Every frame is written, or an error that all ranks throw. Collective.
+  /// Waits until every frame is written; throws an error on all ranks. Collective.
   void finish();
   [[nodiscard]] io::FileTraffic take_traffic() { return writes_.take_traffic(); }
-  /// Leaves the frames up to this step to a later attempt. Collective.
+  /// Keeps the frames up to this step for a later attempt. Collective.
   void leave(index_t step);
 
  private:
@@ -78,10 +80,10 @@ class Snapshots : public Stop {
   mpi::Phases& phases_;
   machine::Buffer<T> copy_;
   io::FileQueue::Ticket writing_;
-  io::FileQueue writes_;  ///< ends before the copy
+  io::FileQueue writes_;  ///< declared last, so that it ends before the copy is freed
 };
 
-/// Points of the field and its norms, every so many steps.
+/// Records points of the field and its norms at regular steps.
 template <class T>
 class Series : public Stop {
  public:
@@ -90,11 +92,12 @@ class Series : public Stop {
   void at(index_t step) override;
   [[nodiscard]] std::vector<io::Row> rows() const;
 
-  /// What was seen so far: a row a step, which stands first, then the quantities.
+  /// Returns the records so far: one row per step, the step first, then the quantities.
   [[nodiscard]] MatrixView<const double> seen() const;
-  /// A hash of what is looked at, and when.
+  /// Returns a hash of the recorded quantities and steps.
   [[nodiscard]] std::string identity() const;
-  /// Goes on with what a checkpoint after this step has of the same quantities, if any. Collective.
+  /// Restores the records of the same quantities from a checkpoint after this step, if it has any.
+  /// Collective.
   void go_on_with(const std::string& checkpoint, index_t step);
 
  private:
@@ -110,15 +113,15 @@ class Series : public Stop {
   std::vector<double> seen_;
 };
 
-/// Writes checkpoints of the field from time to time, and when a signal asks for one: after that
-/// all ranks throw AgreedError(stopped_early). The one before is kept beside it.
+/// Writes checkpoints of the field at intervals, and on a signal: all ranks then throw
+/// AgreedError(stopped_early). Keeps the previous checkpoint.
 template <class T>
 class Checkpoints : public Stop {
  public:
-  /// What else is to be left where a signal ends the run after a step.
+  /// Called if a signal ends the run after a step, to keep further files.
   using Leave = std::function<void(index_t step)>;
-  /// Checks that the files can be made. start: of the run's field before its first step; series:
-  /// goes along, if there is one. Collective.
+  /// Checks that the files can be created. start: of the run's field before its first step; series:
+  /// stored with the checkpoints, may be nullptr. Collective.
   Checkpoints(const Point& point, const DistributedField<T>& u, index_t first, std::string start,
               const Series<T>* series, Leave leave, mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override { return std::max(step, next_); }
@@ -136,34 +139,35 @@ class Checkpoints : public Stop {
   Leave leave_;
   Interval every_;
   index_t written_, next_, looked_;
-  index_t stretch_;  ///< steps between two looks
+  index_t stretch_;  ///< steps between two looks at the clock
   Timer since_written_, since_looked_;
 };
 
-/// The files that --checkpoint has: of the newest, and of the one before. Empty: none.
+/// Returns the files of --checkpoint: of the newest, and of the previous one. Empty if there is no
+/// checkpoint.
 [[nodiscard]] std::vector<std::string> checkpoint_files(const std::string& checkpoint);
 
-/// Everything that a step depends on beside the field, in words and hashes. Collective.
+/// Returns a text and hashes of everything that a step depends on except the field. Collective.
 template <class T>
 [[nodiscard]] std::string problem_of(const Point& point, const DistributedField<T>& u);
 
-/// A hash of the field as it is, and of the one a step before where there is one. Collective.
+/// Returns a hash of the field, and of its previous level if there is one. Collective.
 template <class T>
 [[nodiscard]] std::string start_of(const Point& point, const DistributedField<T>& u);
 
-/// Where a run begins: after a step of a checkpoint, or with its field.
+/// The start of a run: after a step of a checkpoint, or with its initial field.
 struct Begin {
   index_t step = 0;
   std::string checkpoint;  ///< empty: none
 };
 
-/// Loads the newest whole checkpoint of this problem into u; does not touch u where none is to be
-/// looked for, or --resume is auto and there is none. One that is found, not named, must be of a
-/// run from this start. Collective.
+/// Loads the newest complete checkpoint of this problem into u; leaves u unchanged without
+/// --resume, or if --resume is auto and there is no checkpoint. A checkpoint that is found, not
+/// named, must be of a run from this start. Collective.
 template <class T>
 [[nodiscard]] Begin resume(const Point& point, DistributedField<T>& u, const std::string& start);
 
-/// The steps that --every asks for: multiples of it, the first and the last one.
+/// Returns the steps of --every: its multiples, the first and the last step.
 [[nodiscard]] std::vector<index_t> frames_of(const Problem& problem, index_t first);
 
 }  // namespace tessera::workloads::stencil

@@ -1,5 +1,5 @@
 #pragma once
-// Boxes that reach around periodic dimensions, as parts of the field.
+// Boxes that extend around periodic dimensions, as parts of the field.
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace tessera::workloads::stencil {
 
-/// body(part, shift) for the parts of a box that lie in the field, periodic dimensions unrolled,
-/// each with the way from there to its place in the field.
+/// Calls body(part, shift) for the parts of a box in unrolled periodic dimensions, each with its
+/// offset to the field's indices.
 template <class Body>
 void each_unrolled(const dist::stencil::Scheme& scheme, const Box3& box, const Body& body) {
   struct AxisSpan {

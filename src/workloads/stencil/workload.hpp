@@ -1,5 +1,5 @@
 #pragma once
-// Steps of a stencil as the frame sees it.
+// The workload stencil.
 
 #include <memory>
 
@@ -10,7 +10,7 @@ namespace tessera::workloads::stencil {
 
 [[nodiscard]] Workload workload(const run::OptionSet& options);
 
-/// Plans points with these inputs, in memory or out of core.
+/// Returns the planner of points with these inputs, in memory or out of core.
 [[nodiscard]] Resolve resolve_with(std::shared_ptr<const Inputs> inputs);
 
 }  // namespace tessera::workloads::stencil

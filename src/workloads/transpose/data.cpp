@@ -20,7 +20,7 @@ T element_at(std::uint64_t seed, std::uint64_t stream, index_t position) {
   }
 }
 
-/// to[0:count] = the elements at consecutive positions.
+/// Sets to[0:count] to the elements at consecutive positions.
 template <class T>
 void generate_run(std::uint64_t seed, std::uint64_t stream, index_t first, index_t count,
                   std::byte* to) {
@@ -30,7 +30,7 @@ void generate_run(std::uint64_t seed, std::uint64_t stream, index_t first, index
   }
 }
 
-/// Real and imaginary parts at positions of their own.
+/// Sets real and imaginary parts from separate positions.
 template <class T>
 void generate_complex(std::uint64_t seed, std::uint64_t stream, index_t first, index_t count,
                       std::byte* to) {
@@ -56,7 +56,7 @@ GenerateRun* generator_of(const io::DatasetInfo& element) {
   }
 }
 
-/// Run by run along the last axis; the position is that in the whole array.
+/// Generates a slab, run by run along the last axis; positions are those in the whole array.
 void generate(const Problem& problem, std::uint64_t stream, const std::vector<index_t>& extents,
               const std::vector<layout::Range>& slab, std::byte* to) {
   GenerateRun* const run = generator_of(problem.element);
@@ -87,7 +87,7 @@ io::Handle type_of(const Problem& problem, const run::Input* input) {
   if (problem.as_stored) return io::stored_type(input->name());
   const bool named = input != nullptr && problem.element.kind == io::DatasetInfo::Kind::complex;
   return named ? io::complex_form(input->name(), problem.element.element_bytes)
-               : io::number_type(problem.element);  // its own names of the parts
+               : io::number_type(problem.element);  // the file's names of the parts
 }
 
 void load(const Problem& problem, const Origin& origin, const std::vector<index_t>& extents,

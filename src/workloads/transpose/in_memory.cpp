@@ -20,7 +20,7 @@ using dist::transpose::Op;
 using dist::transpose::slab_checksum;
 using tessera::transpose::Indices;
 
-constexpr int poison = 0xa5;  // what is not written shows
+constexpr int poison = 0xa5;  // exposes elements that are not written
 
 std::vector<io::Cell> columns_of(const Problem& problem) {
   const bool conjugates = problem.shape.scale.conjugate == tessera::transpose::Conjugate::yes;
@@ -41,7 +41,7 @@ std::span<const std::byte> bytes_of(const DistributedRecords& matrix) {
   return {matrix.view().data, static_cast<std::size_t>(matrix.box().area() * matrix.bytes())};
 }
 
-/// Local.
+/// Loads this rank's block of a matrix. Local.
 DistributedRecords load_matrix(const Point& point, const Origin& origin, index_t rows, index_t cols,
                                mpi::Phases& phases) {
   const mpi::PhaseScope scope(phases, "read");
@@ -56,8 +56,8 @@ struct Matrices {
   DistributedRecords a, b, old_b;
 };
 
-/// A and, where it counts, the old B are read; B's home is poisoned, in shared memory where the
-/// algorithm writes there. Collective.
+/// Reads A and, if beta != 0, the old B; fills B's home with a poison value, in shared memory if
+/// the algorithm writes there. Collective.
 Matrices make_matrices(const Point& point, mpi::Phases& phases) {
   const auto& comm = point.comm;
   const auto& q = point.problem.shape;
@@ -77,7 +77,7 @@ Matrices make_matrices(const Point& point, mpi::Phases& phases) {
   return all;
 }
 
-/// 0 where the checksums of what was moved and of what arrived are equal, else 1.
+/// Returns 0 if the checksums of source and result are equal, otherwise 1.
 run::Verdict verdict_of(bool right) { return {"hash", right ? 0.0 : 1.0, 0}; }
 
 bool run_in_place(const Point& point) {
@@ -116,7 +116,7 @@ bool run_in_place(const Point& point) {
   });
 }
 
-/// Where there are no hardware counters.
+/// Returns counts by simulation, without hardware counters.
 run::Counted stand_in(const Problem& problem) {
   const auto& q = problem.shape;
   if (problem.permutes() || !q.scale.plain())

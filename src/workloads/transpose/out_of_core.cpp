@@ -1,5 +1,5 @@
-// Out of core: from file to file in tiles, each read, permuted and written once. A rank takes its
-// share of the tiles and needs no other rank.
+// Out-of-core transpose: from file to file in tiles, each read, permuted and written once. A rank
+// processes its share of the tiles without communication.
 
 #include <fmt/format.h>
 
@@ -26,9 +26,9 @@ using dist::transpose::Tiles;
 using Slab = std::vector<layout::Range>;
 
 constexpr index_t tiles_held =
-    4;  // one that is read, one permuted into another, one that is written
+    4;  // double buffering: one is read, one permuted into another, one written
 constexpr index_t largest_tile = index_t{512}
-                                 << 20;  // larger ones have no longer runs worth having
+                                 << 20;  // larger ones have no significantly longer runs
 
 std::vector<int> axes_of(const Problem& problem) {
   if (problem.permutes()) return problem.axes;
@@ -41,7 +41,7 @@ Slab permuted(const Slab& slab, const std::vector<int>& axes) {
   return result;
 }
 
-/// What a pass has done: the tiles, and the sums of what was read and of what was written.
+/// The result of a pass: the tiles, and the checksums of the data read and written.
 struct Done {
   std::vector<layout::Range> tiles;
   std::uint64_t before = 0, after = 0;
@@ -67,7 +67,7 @@ Done parse_done(const std::string& text) {
   return done;
 }
 
-/// The tiles that are left.
+/// Returns the remaining tiles.
 std::vector<index_t> without(index_t total, const std::vector<layout::Range>& tiles) {
   std::vector<bool> there(static_cast<std::size_t>(total), false);
   for (const layout::Range& range : tiles)
@@ -78,7 +78,8 @@ std::vector<index_t> without(index_t total, const std::vector<layout::Range>& ti
   return left;
 }
 
-/// Everything that a tile depends on: the input as it is now, what becomes of it, how it is cut.
+/// Returns a text of everything that a tile depends on: the present input, the permutation, the
+/// tiling.
 std::string problem_text(const Point& point, const Tiles& tiles) {
   const Problem& problem = point.problem;
   std::string input = fmt::format("seed {}", problem.seed);
@@ -86,7 +87,7 @@ std::string problem_text(const Point& point, const Tiles& tiles) {
     const std::string& file = point.inputs.in->name().file;
     mpi::on_root(point.comm, "read", [&] {
       input = fmt::format("{} of {} bytes, changed at {}",
-                          point.values.text("in"),  // with the part of it
+                          point.values.text("in"),  // including the selected part
                           std::filesystem::file_size(file),
                           std::filesystem::last_write_time(file).time_since_epoch().count());
     });
@@ -98,10 +99,10 @@ std::string problem_text(const Point& point, const Tiles& tiles) {
                      problem.verify ? "checked" : "unchecked");
 }
 
-/// Threads that leave a core each to the one that reads and the one that writes: a team as wide as
-/// the cores waits, spinning, for the member whose core they take (6144 x 6144 f64 from file to
-/// file on two cores of Emerald Rapids with a quarter of it as memory, cold, in turns: 1.00 -> 0.70
-/// s).
+/// Returns the method with two threads fewer, for the reading and the writing thread: a team as
+/// wide as the cores spins while it waits for the member whose core they take (6144 x 6144 f64 from
+/// file to file on two cores of Emerald Rapids with a quarter of it as memory, cold, alternating:
+/// 1.00 -> 0.70 s).
 Method beside_files(Method method) {
   method.tuning.threads = std::max(1, method.tuning.threads - 2);
   return method;
@@ -124,7 +125,7 @@ class TilePass {
     });
   }
 
-  /// The tiles of these, or as many of the first as were done when this rank was asked to stop.
+  /// Processes these tiles, until a stop is requested. Returns the number of finished tiles.
   index_t run(std::span<const index_t> mine, mpi::Phases& phases) {
     io::FileQueue::Ticket writing;
     begin_to_read(mine, 0);
@@ -156,7 +157,7 @@ class TilePass {
     finish_writing(writing, phases);
     {
       const mpi::PhaseScope scope(phases, "read");
-      reads_.cancel();  // what is on its way is left to a later attempt, if there is anything
+      reads_.cancel();  // the read in flight, if any, is left to a later attempt
     }
     return static_cast<index_t>(t);
   }
@@ -177,9 +178,9 @@ class TilePass {
     writes_.wait(writing);
   }
 
-  /// Begins with the t-th of them, unless it is the end, while the one before is permuted and the
-  /// one before that is written. Only this reads by HDF5, which allows one thread. Generating wants
-  /// the cores: it waits its turn.
+  /// Starts to read the t-th of them, unless it is past the end, while the previous one is permuted
+  /// and the one before that is written. Only this function reads through HDF5, which allows one
+  /// thread. Generated tiles need the cores and are not started early.
   void begin_to_read(std::span<const index_t> mine, std::size_t t) {
     if (t >= mine.size() || point_.inputs.in == nullptr) return;
     reading_ = reads_.ask([this, mine, t] {
@@ -199,8 +200,8 @@ class TilePass {
     load(problem, {point_.inputs.in.get(), 1}, problem.extents, slab, buffer(in_, t).data());
   }
 
-  /// Asks for the tiles up to the next few after the t-th, those side by side as one slab: its runs
-  /// are longer (1.0 instead of 1.5 s a GB where a tile's are 22 KiB).
+  /// Prefetches the tiles up to the next few after the t-th; adjacent tiles as one slab, whose runs
+  /// are longer (1.0 instead of 1.5 s a GB with runs of 22 KiB).
   void read_ahead(const run::Input& input, std::span<const index_t> mine, std::size_t t) {
     const index_t beside = tiles_.count.back();
     const auto at_once = static_cast<std::size_t>(std::min(beside, tiles_held));
@@ -248,10 +249,11 @@ class TilePass {
   std::vector<int> axes_, own_axes_;
   bool verify_;
   Pair in_, out_;
-  std::size_t asked_ = 0;  ///< of the tiles: read, or on their way
+  std::size_t asked_ = 0;  ///< of the tiles: read, or in flight
   std::uint64_t before_ = 0, after_ = 0;
   io::FileQueue::Ticket reading_;
-  io::FileQueue reads_, writes_;  ///< end before what they use
+  io::FileQueue reads_,
+      writes_;  ///< declared last, so that they end before the members that they use
 };
 
 }  // namespace
@@ -268,7 +270,8 @@ Tiles tiles_of(const Problem& problem) {
 
 namespace {
 
-/// Adds what every rank has done: `done` tiles of its share of those that were left. Collective.
+/// Adds the tiles that every rank has finished: `done` tiles of its share of the remaining ones.
+/// Collective.
 void add_done(const mpi::Communicator& comm, const std::vector<index_t>& left, index_t done,
               Done& all) {
   const layout::BlockMap shares(static_cast<index_t>(left.size()), comm.size());
@@ -319,8 +322,8 @@ bool run_out_of_core(const Point& point, const Tiles& tiles) {
   describe(described, measured);
   measured.work *=
       static_cast<double>(left.size()) / static_cast<double>(std::max<index_t>(1, tiles.total()));
-  measured.ceiling.clear();  // the file's rate, not the memory's
-  // 0 where what was read and what was written hold the same elements at the right places, else 1.
+  measured.ceiling.clear();  // bound by the file, not by memory
+  // 0 if the data read and written hold the same elements at the right places, otherwise 1.
   if (pass.verifies())
     measured.verdict = run::Verdict{"hash", all.before == all.after ? 0.0 : 1.0, 0};
   return outputs.conclude(comm, point.values, point.session, measured, [] {});

@@ -26,8 +26,8 @@ std::vector<Forecast> axes_forecast(const Problem& problem) {
   return result;
 }
 
-/// With what the check of a scaled update holds beside it: the old C, another result, and its
-/// exchange.
+/// Returns the forecast including the memory of the check of a scaled update: the old C, another
+/// result, and its exchange.
 std::vector<Forecast> matrix_forecast(const Problem& problem) {
   auto result = forecast(problem.shape, problem.method);
   const auto& q = problem.shape;
@@ -49,8 +49,8 @@ std::vector<Forecast> forecast_of(const Problem& problem) {
   return problem.permutes() ? axes_forecast(problem) : matrix_forecast(problem);
 }
 
-/// Memory at the measured rate of copies, then the messages; nothing overlaps. -1 where the machine
-/// was never measured.
+/// Predicts the seconds of a rank: memory traffic at the measured copy rate plus the messages,
+/// without overlap. Returns -1 if the machine was not measured.
 double predicted_seconds(const Problem& problem, const Forecast& f, std::size_t rank,
                          const run::Ceilings& ceilings, double exchange) {
   if (const auto& speeds = problem.shape.weights; !speeds.empty())

@@ -36,7 +36,7 @@ std::vector<index_t> parse_list(const std::string& text, const char* option) {
   return values;
 }
 
-/// A permutation of as many axes as the input has.
+/// Parses a permutation of the input's axes.
 std::vector<int> parse_axes(const std::string& text, std::size_t rank) {
   std::vector<int> axes;
   for (const index_t axis : parse_list(text, "axes"))
@@ -77,7 +77,7 @@ void resolve_extents(const Values& point, const io::DatasetInfo* info, const std
             "{} is {}-dimensional where a matrix is needed; name the order of its axes with --axes",
             name, rank));
   }
-  if (rank == 2) {  // a matrix has the faster ways
+  if (rank == 2) {  // a matrix uses the faster algorithms
     problem.shape.rows = problem.extents[0];
     problem.shape.cols = problem.extents[1];
     if (point.has("axes")) problem.shape.op = problem.axes[0] == 1 ? Op::transpose : Op::none;
@@ -85,7 +85,7 @@ void resolve_extents(const Values& point, const io::DatasetInfo* info, const std
   }
 }
 
-/// What to compute in; opaque where there is no arithmetic.
+/// Returns the number type of the computation; opaque without arithmetic.
 Number number_of(const io::DatasetInfo& element) {
   using Kind = io::DatasetInfo::Kind;
   if (element.kind == Kind::complex) return element.element_bytes <= 8 ? Number::c64 : Number::c128;
@@ -116,8 +116,7 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
   const bool named = type != "auto";
   if (info == nullptr || named) {
     problem.element = io::number_type(named ? type : "f64");
-    const bool complex =
-        problem.element.kind == io::DatasetInfo::Kind::complex;  // which HDF5 makes of none
+    const bool complex = problem.element.kind == io::DatasetInfo::Kind::complex;  // not convertible
     require(info == nullptr || (info->reads_as_number() && !complex) || info->type_text() == type,
             ExitCode::bad_data,
             fmt::format("{} holds {}, which --type {} cannot be made of; leave --type out", name,
@@ -147,8 +146,8 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
     for (const auto& [option, value] : {std::pair{"alpha", scale.alpha}, {"beta", scale.beta}})
       run::require_held(element_of(scale.number), value,
                         fmt::format("--{} {}", option, point.text(option)));
-    problem.as_stored = false;                  // computing needs the machine's own byte order
-    if (problem.element.kind == Kind::complex)  // and parts that it has
+    problem.as_stored = false;                  // arithmetic needs the native byte order
+    if (problem.element.kind == Kind::complex)  // and native parts
       problem.element.element_bytes = scale.number == Number::c64 ? 8 : 16;
   }
   problem.shape.element_bytes = problem.element.element_bytes;
@@ -251,14 +250,11 @@ void check_request(const Values& point, const Problem& problem) {
                       kernel));
 }
 
-/// The device takes a transpose only where it is asked for: the bus to it is slower than the host's
-/// own memory.
+/// Uses the device only if requested: the bus to it is slower than the host's memory.
 void choose_place(const mpi::Communicator& comm, const Values& point, Problem& problem) {
   const tessera::transpose::Variant* const best =
       problem.shape.in_place || problem.permutes() ? nullptr : tessera::transpose::best_device();
-  const auto needed = [] {
-    return index_t{0};
-  };  // what has no room there goes through it in pieces
+  const auto needed = [] { return index_t{0}; };  // larger matrices are processed in pieces
   const auto* const row =
       run::asked_device_kernel(comm, point, tessera::transpose::variants(), best, needed);
   if (row == nullptr) return;
@@ -270,7 +266,7 @@ void choose_place(const mpi::Communicator& comm, const Values& point, Problem& p
   if (!drives) problem.method.kernel = nullptr;  // the best one of the host
 }
 
-/// How fast each rank is, where rows go by it; in place and for more axes they do not.
+/// Measures the speed of each rank, if rows are shared by it; not in place or for more axes.
 void weigh_ranks(const mpi::Communicator& comm, const Values& point, Problem& problem) {
   if (problem.shape.in_place || problem.permutes()) return;
   const auto* const kernel = problem.method.kernel;
@@ -278,7 +274,7 @@ void weigh_ranks(const mpi::Communicator& comm, const Values& point, Problem& pr
   problem.shape.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(problem); });
 }
 
-/// Whether the matrices stay on the GPUs, and how they go from one to another.
+/// Chooses whether the matrices stay on the GPUs, and the transport between them.
 void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                      Problem& problem) {
   const auto* const kernel = problem.method.kernel;
@@ -300,7 +296,8 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
   problem.method.algorithm = Algorithm::pairwise;  // the host's matrices need no shared memory
 }
 
-/// Memory that ranks share is resident with each of them, which --memory may not allow.
+/// Selects pairwise if --memory is insufficient for shared memory, which is resident in every rank
+/// that touches it.
 void share_if_it_fits(const Values& point, Problem& problem) {
   const bool chosen =
       point.text("algorithm") == "auto" && problem.method.algorithm == Algorithm::shared;

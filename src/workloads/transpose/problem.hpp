@@ -1,5 +1,5 @@
 #pragma once
-// A point of a transpose with everything looked up, and what the files of the workload share.
+// A resolved point of a transpose, and the declarations shared by the files of the workload.
 
 #include <memory>
 #include <string>
@@ -17,89 +17,90 @@
 
 namespace tessera::workloads::transpose {
 
-/// The inputs that files hold.
+/// Input files.
 struct Inputs {
   std::unique_ptr<run::Input> in, c;
   std::unique_ptr<run::GpuExchanges> gpus =
-      std::make_unique<run::GpuExchanges>();  ///< as they are found out
+      std::make_unique<run::GpuExchanges>();  ///< cached as they are found
 };
 
-/// One point of the sweep with everything looked up.
+/// One resolved point of the sweep over options.
 struct Problem {
   dist::transpose::ForecastRequest shape;
   dist::transpose::Method method;
   std::string algorithm;
   std::string kernel;
-  io::DatasetInfo element;       ///< what is moved
+  io::DatasetInfo element;       ///< type of the elements
   bool as_stored = false;        ///< in the type of the input's file, unconverted
   std::vector<index_t> extents;  ///< of the input
-  std::vector<index_t> chunk;    ///< of the input's file; empty where it is contiguous or generated
-  std::vector<int> axes;         ///< a permutation of more than a matrix; else empty
-  std::string out;               ///< where the result goes; empty: nowhere
+  std::vector<index_t> chunk;    ///< of the input's file; empty if contiguous or generated
+  std::vector<int> axes;         ///< a permutation of more axes than a matrix has; otherwise empty
+  std::string out;               ///< destination of the result; empty: none
   std::uint64_t seed = 1;
   bool verify = true;
-  const mpi::DeviceExchange* gpus = nullptr;  ///< the matrices stay there, and travel so
+  const mpi::DeviceExchange* gpus = nullptr;  ///< transport of matrices on GPUs, if they stay
   run::Allowance allowance;
   std::vector<dist::transpose::Forecast> forecasts;  ///< by rank
   [[nodiscard]] bool permutes() const { return !axes.empty(); }
   [[nodiscard]] std::vector<index_t> result_extents() const;
-  [[nodiscard]] double moved_bytes() const;  ///< what is read once, and the result written once
+  [[nodiscard]] double moved_bytes() const;  ///< the input read once and the result written once
 };
 
-/// How fast this rank transposes on its own memory, bytes read and written a second: for shares by
-/// speed.
+/// Returns the throughput of this rank's transpose, in bytes read and written per second, without
+/// communication: for shares by speed.
 [[nodiscard]] double speed_of(const Problem& problem);
 
-/// Collective: shape and element type from the files where they are given, else from the options.
+/// Resolves a point: shape and element type from the input files, if any, otherwise from the
+/// options. Collective.
 [[nodiscard]] Problem resolve(const mpi::Communicator& comm, const run::Values& point,
                               const Inputs& inputs);
 
-/// Plans what the ranks will hold, send and take: the forecasts of the problem.
+/// Sets the forecasts of the problem: memory, messages and time of the ranks.
 void plan(Problem& problem);
-/// What a rank plans to hold, of everything.
+/// Returns the planned memory of a rank, in total.
 [[nodiscard]] run::Held held_by(const Problem& problem, index_t rank);
-/// Whether every rank may hold its part.
+/// Returns whether every rank's part fits its memory.
 [[nodiscard]] bool fits(const Problem& problem);
-/// The largest memory of any rank if there were so many.
+/// Returns the largest memory of any rank for that number of ranks.
 [[nodiscard]] index_t most_memory(const Problem& problem, index_t ranks);
-/// What the worst rank will hold, and the slowest take.
+/// Returns the memory of the worst rank, and the time of the slowest.
 [[nodiscard]] Need need_of(const Problem& problem, const run::Ceilings& ceilings);
-/// Prints what every rank will hold, send and take, and how long that should last on the measured
+/// Prints every rank's memory, messages and traffic, and the predicted time on the measured
 /// machine.
 void print_plan(const Problem& problem, const run::Ceilings& ceilings);
 
-/// Where an array comes from: a file, or a stream of random numbers.
+/// The source of an array: a file, or a stream of random numbers.
 struct Origin {
   const run::Input* input;  ///< nullptr: generated
   std::uint64_t stream;
 };
-/// The elements of a slab of an array of those extents, read or generated from the global position;
-/// contiguous.
+/// Loads the elements of a slab of an array of those extents, contiguous: reads them or generates
+/// them from the global position.
 void load(const Problem& problem, const Origin& origin, const std::vector<index_t>& extents,
           const std::vector<layout::Range>& slab, std::byte* to);
-/// The type of the elements in files.
+/// Returns the HDF5 type of the elements.
 [[nodiscard]] io::Handle type_of(const Problem& problem, const run::Input* input);
 
 using Point = PointOf<Problem, Inputs>;
 
-/// Where --out goes, made before anything is computed; with an identity what a stopped run of it
-/// left. Collective.
+/// Creates the output before any computation; with an identity resumes from what a stopped run of
+/// it left. Collective.
 [[nodiscard]] run::Outputs open_output(const Point& point, const std::string& identity = "");
 
-/// A matrix between two layouts, or in place; an array whose axes are permuted. Whether the check
-/// passed.
+/// Run a relayout or transpose of a matrix, and a permutation of an array's axes. Return whether
+/// the check passed. Collective.
 bool run_matrix(const Point& point);
 bool run_axes(const Point& point);
-/// What was computed, and how it is rated.
+/// Describes the results and their rate.
 void describe(const Problem& problem, run::Measured& measured);
 
-/// Out of core: whether a problem can be, its tiles within so many bytes a rank, and the pass over
-/// them.
+/// Return, for the out-of-core transpose, whether a problem can use it, and its tiles within a
+/// rank's memory; run and print it.
 [[nodiscard]] bool may_go_out_of_core(const Problem& problem);
 [[nodiscard]] dist::transpose::Tiles tiles_of(const Problem& problem);
 bool run_out_of_core(const Point& point, const dist::transpose::Tiles& tiles);
 void print_out_of_core(const Problem& problem, const dist::transpose::Tiles& tiles);
-/// Bytes that a rank holds of them.
+/// Returns the bytes of tiles that a rank holds.
 [[nodiscard]] index_t held_of(const dist::transpose::Tiles& tiles);
 
 }  // namespace tessera::workloads::transpose

@@ -1,4 +1,4 @@
-// How fast this rank transposes, for shares by speed.
+// Measures the transpose throughput of this rank, for shares by speed.
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,9 @@
 namespace tessera::workloads::transpose {
 
 double speed_of(const Problem& problem) {
-  constexpr double long_enough = 0.05;               // seconds
-  constexpr index_t most_bytes = index_t{32} << 20;  // of a matrix: beyond the caches of one core
+  constexpr double long_enough = 0.05;  // seconds
+  constexpr index_t most_bytes = index_t{32}
+                                 << 20;  // of a matrix: larger than the caches of one core
   const auto& q = problem.shape;
   const auto edge =
       static_cast<index_t>(std::sqrt(static_cast<double>(most_bytes / q.element_bytes)));

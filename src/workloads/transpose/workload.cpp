@@ -9,7 +9,8 @@
 namespace tessera::workloads::transpose {
 namespace {
 
-/// The tiles where the problem is to go out of core: asked for, or more than the ranks may hold.
+/// Returns the tiles if the problem is computed out of core: requested, or larger than the ranks'
+/// memory.
 std::optional<dist::transpose::Tiles> out_of_core_if_needed(const run::Values& values,
                                                             const Problem& problem) {
   const std::string& wanted = values.text("out-of-core");
@@ -37,7 +38,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
   }
   [[nodiscard]] const VariantInfo* kernel() const override { return problem_.method.kernel; }
   [[nodiscard]] run::Held held() const override { return held_by(problem_, comm_.rank()); }
-  /// Of what libraries for GPUs take nobody knows before.
+  /// The memory of GPU libraries is not known in advance.
   [[nodiscard]] bool known_to_fit() const override {
     const VariantInfo* const of_all = find_variant(tessera::transpose::variants(), problem_.kernel);
     return of_all != nullptr && of_all->space == Space::host && fits(problem_);

@@ -1,5 +1,5 @@
-// Plain keys out of core: read ahead where they lie as memory holds them, sorted as they are, by
-// their total order, or divided by value.
+// Out-of-core sort of plain keys: reads ahead if they are stored as in memory, and sorts them by
+// their total order, or divides them by value.
 
 #include "dist/sort/some_keys.hpp"
 #include "kernels/sort/divide.hpp"
@@ -74,7 +74,7 @@ class KeyPieces final : public Pieces {
     return words;
   }
 
-  /// Of keys that lie one after the other, a few pages all over them.
+  /// Returns a sample of contiguously stored keys: pages spread evenly over them.
   [[nodiscard]] std::string sample() const override {
     constexpr index_t pages = 256, in_page = tessera::sort::Divider<T>::most_samples / pages;
     if (problem_.unique || problem_.takes_first() || problem_.n < pages * in_page) return {};
@@ -113,7 +113,7 @@ class KeyPieces final : public Pieces {
   [[nodiscard]] Sorted divide(const Slice& slice, const Sink& sink, mpi::Phases& phases) override {
     ReadAhead::Taken now = taken({&slice, 1}, phases);
     Sorted result{.came = slice.rows.size(), .rows = slice.rows.size(), .hash_before = now.look};
-    result.hash_after = now.look;  // the parts tell whether it is still so
+    result.hash_after = now.look;  // verified later, from the parts
     const std::span<T> keys = keys_of(now.room, result.rows), grouped = spare_keys(result.rows);
     std::vector<index_t> begin(static_cast<std::size_t>(divider_->buckets()) + 1);
     {
@@ -129,10 +129,10 @@ class KeyPieces final : public Pieces {
 
  private:
   [[nodiscard]] dist::sort::Order order() const { return problem_.by.front().order; }
-  /// Reading and writing take about one.
+  /// Reading and writing take about one thread.
   [[nodiscard]] int threads() const { return std::max(1, problem_.method.threads - 1); }
 
-  /// Where rows of the input (no name) or of a run lie.
+  /// Returns the location of rows of the input (empty name) or of a run.
   [[nodiscard]] std::optional<io::PlainRows> find_place(const std::string& file) const {
     if (!file.empty()) return io::PlainRows::of(file, columns_.front().column, element_of<T>);
     if (problem_.generated()) return std::nullopt;
@@ -143,7 +143,7 @@ class KeyPieces final : public Pieces {
   }
   [[nodiscard]] std::span<T> spare_keys(index_t n) { return keys_of(rows_.spare(), n); }
 
-  /// The hash of what has come.
+  /// Returns the hash of keys read from the input.
   [[nodiscard]] std::uint64_t look(const Slice& slice, std::span<const T> keys) const {
     return verify_ && slice.file.empty() ? tessera::sort::content(keys, problem_.seed).hash : 0;
   }
@@ -152,7 +152,7 @@ class KeyPieces final : public Pieces {
     return rows_.take(slices);
   }
 
-  /// Its room is taken for what is read, once it is written.
+  /// Writes the keys; their buffer is reused for reading once it is written.
   void hand_on(const Sorted& result, std::span<const T> keys, std::size_t room, const Sink& sink,
                mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "write");
@@ -160,7 +160,7 @@ class KeyPieces final : public Pieces {
     rows_.hand_on(room);
   }
 
-  /// Also looks whether they are in order then, and hashes them.
+  /// Sorts the keys; verifies their order and hashes them.
   void sort_all(std::span<T> keys, Sorted& result, mpi::Phases& phases) {
     tessera::sort::Watch<T> watch(keys, order(), problem_.seed);
     tessera::sort::Done done;
@@ -183,7 +183,7 @@ class KeyPieces final : public Pieces {
     });
   }
 
-  /// The first of the sorted keys, in place.
+  /// Returns the kept keys, the first of the sorted ones, in place.
   std::span<const T> kept(std::span<T> keys, index_t most, Sorted& result, mpi::Phases& phases) {
     if (problem_.unique) {
       const mpi::PhaseScope scope(phases, "distinct");
@@ -207,7 +207,7 @@ class KeyPieces final : public Pieces {
     return map.to_bits(std::bit_cast<tessera::sort::Bits<T>>(key));
   }
 
-  /// Returns the hash of the rows.
+  /// Reads rows and returns their hash.
   std::uint64_t read(std::span<const Slice> slices, T* to) const {
     std::uint64_t hash = 0;
     for (const Slice& slice : slices) {
@@ -236,7 +236,7 @@ class KeyPieces final : public Pieces {
   bool verify_;
   std::vector<PieceColumn> columns_;
   std::optional<tessera::sort::Divider<T>> divider_;
-  ReadAhead rows_;  // ends before what it asks
+  ReadAhead rows_;  // declared last, so that it ends before the members that it uses
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ void ReadAhead::expect(std::span<const Slice> slices) {
   free_.pop_front();
   for (const Slice& slice : slices) {
     next.places.push_back(place_of(slice.file));
-    if (!next.places.back()) return;  // when it is needed
+    if (!next.places.back()) return;  // read on demand
   }
   next.read = reading_.ask([this, &next] { read(next); });
 }
@@ -47,7 +47,7 @@ const std::optional<io::PlainRows>& ReadAhead::place_of(const std::string& file)
                                 : places_.emplace(file, source_.find(file)).first->second;
 }
 
-/// In blocks that a cache holds where they are looked at.
+/// Reads in blocks that fit a cache, in which they are then hashed.
 void ReadAhead::read(Coming& coming) {
   constexpr index_t block_bytes = index_t{512} << 10;
   const index_t row = std::accumulate(row_bytes_.begin(), row_bytes_.end(), index_t{0});

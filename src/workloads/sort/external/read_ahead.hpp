@@ -1,5 +1,6 @@
 #pragma once
-// Rows on their way from files into memory, while others are sorted and written.
+// Read-ahead of rows from files into memory, concurrent with sorting and writing (triple
+// buffering).
 
 #include <array>
 #include <deque>
@@ -17,20 +18,20 @@
 
 namespace tessera::workloads::sort {
 
-/// Rooms for rows, column by column: one is being worked on with a spare one, the third is written
-/// and then read into. What lies in files as it is held in memory is read by a thread of its own.
+/// Buffers for rows, column by column: one is in use together with a spare one, the third is
+/// written and then read into. A separate thread reads data that is stored as in memory.
 class ReadAhead {
  public:
   using Pointers = std::vector<std::byte*>;  // of the columns
   struct RowSource {
-    /// Where rows of the input (no name) or of a run lie; nothing: `read` brings them.
+    /// Returns the location of rows of the input (empty name) or of a run; empty: use `read`.
     std::function<std::optional<io::PlainRows>(const std::string& file)> find;
-    /// The rows of all slices, by the thread that takes them. Returns the sum of their looks.
+    /// Reads the rows of all slices, in the thread that takes them. Returns the sum of their looks.
     std::function<std::uint64_t(std::span<const Slice>, const Pointers&)> read;
-    /// At rows of a slice that have arrived, few enough for a cache. What is added up.
+    /// Returns the sum over rows of a slice that have arrived, few enough for a cache.
     std::function<std::uint64_t(const Slice&, layout::Range rows, const Pointers&)> look;
   };
-  /// Columns of so many bytes a row.
+  /// Columns of these bytes a row.
   ReadAhead(std::vector<index_t> row_bytes, io::FileQueue& writes, RowSource source)
       : row_bytes_(std::move(row_bytes)), writes_(writes), source_(std::move(source)) {}
   ReadAhead(const ReadAhead&) = delete;
@@ -44,13 +45,13 @@ class ReadAhead {
     std::size_t room;
     std::uint64_t look;
   };
-  /// The rows that were expected next; waits for them.
+  /// Waits for the rows that were expected next, and returns their buffer.
   [[nodiscard]] Taken take(std::span<const Slice> slices);
   [[nodiscard]] io::FileTraffic take_traffic() { return reading_.take_traffic(); }
   [[nodiscard]] Pointers columns_of(std::size_t room, index_t first = 0);
   [[nodiscard]] std::size_t spare() const { return spare_; }
   void swap_spare(std::size_t& room) { std::swap(spare_, room); }
-  /// The room is free when everything is written that the queue was asked for.
+  /// Frees a buffer once the queue has completed the writes requested so far.
   void hand_on(std::size_t room) { free_.push_back({room, writes_.last()}); }
 
  private:
@@ -59,12 +60,12 @@ class ReadAhead {
     std::vector<std::optional<io::PlainRows>> places;  // of the slices
     std::size_t room = 0;
     std::uint64_t look = 0;
-    io::FileQueue::Ticket written;  // what the room held before; none: nothing
-    io::FileQueue::Ticket read;     // none: nobody has begun
+    io::FileQueue::Ticket written;  // the buffer's previous contents; invalid: empty
+    io::FileQueue::Ticket read;     // invalid: not started
   };
   struct Free {
     std::size_t room;
-    io::FileQueue::Ticket written;  // none: there was nothing
+    io::FileQueue::Ticket written;  // invalid: unused
   };
   const std::optional<io::PlainRows>& place_of(const std::string& file);
   void read(Coming& coming);
@@ -78,7 +79,8 @@ class ReadAhead {
   std::size_t spare_ = 2;
   std::deque<Free> free_ = {{0, {}}, {1, {}}};
   std::deque<Coming> coming_;
-  io::FileQueue reading_;  // beside the writes; ends before what it reads into
+  io::FileQueue
+      reading_;  // concurrent with the writes; declared last, so that it ends before its buffers
 };
 
 }  // namespace tessera::workloads::sort

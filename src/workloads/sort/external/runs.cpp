@@ -32,8 +32,7 @@ constexpr const char* samples_note = "sort_samples";
 constexpr const char* hash_before_note = "sort_hash_before";
 constexpr const char* hash_after_note = "sort_hash_after";
 
-/// Whether a file has a name as a run, a part, or one that is being written or was when it was
-/// killed.
+/// Returns whether a file name is that of a run, a part, or an unfinished one.
 bool is_of_runs(std::string_view name) {
   const bool hidden = name.starts_with('.');
   if (hidden) name.remove_prefix(1);
@@ -43,7 +42,8 @@ bool is_of_runs(std::string_view name) {
   return digits >= 6 && (hidden ? name.starts_with(".h5.partial-") : name == ".h5");
 }
 
-/// Whether a file is whole, and not one of a sort: one that is damaged may be what a sort left.
+/// Returns whether a file is intact and was not written by a sort; a damaged file may be a
+/// remainder of a sort.
 bool is_of_others(const std::string& file) {
   try {
     return io::standing_of(file) == io::Standing::others;
@@ -104,11 +104,11 @@ bool FolderLock::take(const std::string& folder) {
 
 void SortedFiles::make_folder() {
   std::error_code error;
-  note(folder_);  // before it is there: a signal removes it only where nothing is in it
+  note(folder_);  // before it exists: a signal removes it only if it is empty
   fs::create_directories(folder_, error);
   bool alone = lock_.take(folder_);
   while (alone &&
-         fs::create_directories(folder_, error))  // the sort that had it has just removed it
+         fs::create_directories(folder_, error))  // the sort that owned it has just removed it
     alone = lock_.take(folder_);
   require(
       alone, ExitCode::cannot_create,
@@ -140,7 +140,7 @@ SortedFiles::~SortedFiles() {
   for (const std::string& path : noted_) io::forget_partial(path);
 }
 
-/// A signal removes it, if nobody asked for it to stay.
+/// Registers a path for removal on a signal, unless it is to be kept.
 void SortedFiles::note(const std::string& path) {
   if (on_signal_ == OnSignal::keep) return;
   io::note_partial(path);
@@ -148,16 +148,16 @@ void SortedFiles::note(const std::string& path) {
 }
 
 void SortedFiles::remove_folder() const {
-  std::error_code ignored;  // what is left is found and replaced, or used, by the next attempt
+  std::error_code ignored;  // remaining files are found and replaced, or used, by the next attempt
   std::vector<fs::path> ours;
   for (fs::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored))
     if (is_of_runs(entry->path().filename().string())) ours.push_back(entry->path());
   for_each_beside(2, ssize(ours),
-                  [&](index_t i, int) {  // each waits until its pages are given back
+                  [&](index_t i, int) {  // each removal waits until its pages are freed
                     std::error_code one;
                     fs::remove(ours[static_cast<std::size_t>(i)], one);
                   });
-  fs::remove(folder_, ignored);  // it stays where somebody keeps other files in it
+  fs::remove(folder_, ignored);  // fails if the folder has other files
 }
 
 void SortedFiles::remove_empty_folder() const {
@@ -196,7 +196,7 @@ std::unique_ptr<io::OutputFile> SortedFiles::create(const std::string& file,
                                           io::OutputFile::Sync::off);
 }
 
-/// The memory, if it has an owner, is kept until then.
+/// Queues a write; holds the owner of the memory, if any, until then.
 void SortedFiles::write_later(std::size_t dataset, std::span<const std::byte> data,
                               std::shared_ptr<const void> memory) {
   written_ = queue_.ask([this, &out = *file_, dataset, data, memory = std::move(memory)] {

@@ -1,9 +1,8 @@
 #pragma once
-// Rows in scratch files that another attempt of the same sort finds: the runs of an out-of-core
-// sort, sorted or divided, and its parts where each key is wanted once. They are not brought to the
-// device: what is wanted of them is that the next attempt, or the next minute, finds them in the
-// file cache. Whoever finds them at the start compares them with their checksums, for the machine
-// may have gone down in between.
+// Scratch files that another attempt of the same sort finds: the runs of an out-of-core sort,
+// sorted or divided, and its parts for --unique. They are not synced to the device: their purpose
+// is that the next attempt, or the next minute, finds them in the file cache. An attempt that finds
+// them at its start compares their checksums, since the machine may have crashed in between.
 
 #include "dist/sort/external.hpp"
 #include "io/output_file.hpp"
@@ -11,27 +10,28 @@
 
 namespace tessera::workloads::sort {
 
-/// What a file is a part of: another attempt may use it if this is the same.
+/// Returns the identity of the sort that a file belongs to: another attempt may use the file if it
+/// is equal.
 [[nodiscard]] std::string identity_of(const Inputs& inputs, const Problem& problem,
                                       const dist::sort::RunPlan& plan, const Pieces& pieces);
 
-/// The folder of a sort's runs: in --scratch, or beside its output.
+/// Returns the folder of a sort's runs: in --scratch, or next to its output.
 [[nodiscard]] std::string folder_of_runs(const run::Values& values);
 
-/// What a finished file tells of its rows.
+/// The results stored in a finished file.
 struct SortedFile {
   dist::sort::RunSamples samples;
   std::uint64_t hash_before = 0, hash_after = 0;  ///< as in Sorted
 };
 
-/// A lock on a folder: of the process that has it open, so that it ends with it however that ends.
+/// A lock on a folder, released when the owning process ends, however it ends.
 class FolderLock {
  public:
   FolderLock() = default;
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
   ~FolderLock();
-  /// False where another process has it. File systems that lock no folders keep nobody out.
+  /// Returns false if another process has it; always true on file systems that do not lock folders.
   [[nodiscard]] bool take(const std::string& folder);
   [[nodiscard]] bool held() const { return folder_ >= 0; }
 
@@ -39,10 +39,11 @@ class FolderLock {
   int folder_ = -1;
 };
 
-/// All calls are local.
+/// The scratch files of a sort. All calls are local.
 class SortedFiles {
  public:
-  /// What a signal does that ends this process: a later attempt was asked for, or it was not.
+  /// The action on a signal that ends this process: keep the files for a later attempt, or remove
+  /// them.
   enum class OnSignal { keep, remove };
   SortedFiles(std::string folder, std::string identity, const Pieces& pieces, io::FileQueue& queue,
               OnSignal on_signal)
@@ -58,20 +59,21 @@ class SortedFiles {
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::string run(index_t number) const;
   [[nodiscard]] std::string part(index_t number) const;
-  /// Makes the folder and keeps other sorts out of it while this object lives, or its process.
-  /// Throws Error(cannot_create), also where another sort has it.
+  /// Creates the folder and locks it against other sorts while this object, or its process, exists.
+  /// Throws Error(cannot_create), also if another sort holds it.
   void make_folder();
-  /// With the runs and parts in it, and nothing else.
+  /// Removes the folder with its runs and parts, but no other files.
   void remove_folder() const;
-  /// Where it is this sort's, and nothing is in it.
+  /// Removes the folder if this sort holds it and it is empty.
   void remove_empty_folder() const;
-  /// What make() began and finish() did not end. Nothing may be under way in the queue.
+  /// Discards the file that make() started and finish() did not complete. Precondition: the queue
+  /// is idle.
   void drop_unfinished() { file_.reset(); }
 
-  /// Whether a finished file of the same sort is there, undamaged.
+  /// Returns whether an intact finished file of the same sort exists.
   [[nodiscard]] bool has(const std::string& file) const;
-  /// Writes rows to a file, those that `rows` makes and hands on. It has its name when the next one
-  /// is made, or at finish(). Returns its faults.
+  /// Writes the rows that `rows` makes and passes on to a file. The file gets its name when the
+  /// next one is made, or in finish(). Returns its faults.
   using Rows = std::function<Sorted(const Pieces::Sink&)>;
   index_t make(const std::string& file, const Rows& rows);
   void finish();
@@ -90,10 +92,10 @@ class SortedFiles {
   std::vector<std::string> noted_;  // for a signal
   FolderLock lock_;
   const Pieces& pieces_;
-  std::unique_ptr<io::OutputFile> file_;  // that is being written,
-  Sorted rows_;                           // and what it holds
+  std::unique_ptr<io::OutputFile> file_;  // being written
+  Sorted rows_;                           // its contents
   io::FileQueue& queue_;
-  io::FileQueue::Ticket written_;  // all of it
+  io::FileQueue::Ticket written_;  // its last write
 };
 
 }  // namespace tessera::workloads::sort

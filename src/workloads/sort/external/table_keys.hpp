@@ -1,5 +1,5 @@
 #pragma once
-// The keys of a table where they lie in its rows as these are stored.
+// The keys of a table within its stored rows.
 
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace tessera::workloads::sort {
 
 class TableKeys {
  public:
-  /// A dataset that holds a key, as one of the columns that are at hand.
+  /// A dataset that holds a key, as one of the available columns.
   struct Holder {
     const SortColumn* key;
     std::size_t column;
@@ -21,14 +21,15 @@ class TableKeys {
   /// Opens the file.
   TableKeys(const std::string& file, const std::vector<Holder>& holders);
 
-  /// Bytes that a row's keys take beside it, where they have to be converted.
+  /// Returns the additional bytes of a row's keys that must be converted.
   [[nodiscard]] index_t row_bytes() const;
-  /// No call will be for more rows than these.
+  /// Allocates for calls with at most this number of rows.
   void prepare(index_t rows);
-  /// The keys of n rows, whose columns begin there; until the next call.
+  /// Returns the keys of n rows, given the beginnings of their columns; valid until the next call.
   [[nodiscard]] std::vector<dist::sort::KeyColumn> of_rows(const std::vector<std::byte*>& columns,
                                                            index_t n);
-  /// The first `most` words of a few rows of pages all over a table of n rows, page by page.
+  /// Returns the first `most` words of `in_page` rows from each of `pages` pages spread over a
+  /// table of n rows, page by page.
   [[nodiscard]] std::vector<std::uint64_t> sample(index_t n, index_t pages, index_t in_page,
                                                   std::size_t most) const;
 
@@ -37,7 +38,7 @@ class TableKeys {
     const SortColumn* by;
     std::size_t column;
     io::StoredKey in_row;
-    machine::Buffer<std::byte> converted = {};  // of the rows at hand
+    machine::Buffer<std::byte> converted = {};  // of the current rows
   };
   std::string file_;
   std::vector<RowKey> keys_;

@@ -1,5 +1,5 @@
-// Rows of a table out of core: read ahead as they are stored, divided by the leading words of their
-// keys, or brought in order by the permutation that sorts these keys, which lie in the rows.
+// Out-of-core sort of table rows: reads ahead as they are stored, and divides them by the leading
+// words of their keys, or orders them by the argsort of these keys, which are parts of the rows.
 
 #include <algorithm>
 #include <atomic>
@@ -56,7 +56,8 @@ class TablePieces final : public Pieces {
     for (const SortColumn& key : problem_.by) words += key.form.words();
     return static_cast<std::size_t>(words);
   }
-  /// Three rooms, the pairs that are sorted with their spare ones, and converted keys.
+  /// Returns the bytes of a row: three buffers, the sorted pairs with their spare ones, and
+  /// converted keys.
   [[nodiscard]] index_t row_bytes() const override {
     index_t bytes = index_t{2 * sizeof(Pair)} + keys_->row_bytes();
     for (const PieceColumn& one : columns_) bytes += 3 * one.column.row_bytes();
@@ -111,7 +112,7 @@ class TablePieces final : public Pieces {
     return row_words(as_told(columns), {0, slice.rows.size()}, words());
   }
 
-  /// The leading words of a few rows of pages all over the table.
+  /// Returns the leading words of a few rows of pages spread over the table.
   [[nodiscard]] std::string sample() const override {
     constexpr index_t pages = 256, in_page = RowDivider::most_samples / pages;
     if (takes_some() || problem_.n < pages * in_page) return {};
@@ -121,7 +122,7 @@ class TablePieces final : public Pieces {
   [[nodiscard]] std::optional<std::uint64_t> divide_by(const std::string& sample, index_t buckets,
                                                        index_t most) override {
     constexpr index_t in_cache =
-        40000;  // rows whose words a second-level cache holds while they are sorted
+        40000;  // rows whose words fit a second-level cache while they are sorted
     std::vector<std::uint64_t> words(sample.size() / sizeof(std::uint64_t));
     std::copy_n(sample.data(), sample.size(), reinterpret_cast<char*>(words.data()));
     divider_.emplace(words, leading_words(), std::max(buckets, problem_.n / in_cache));
@@ -155,12 +156,12 @@ class TablePieces final : public Pieces {
   }
 
  private:
-  /// Rows that are the same to --unique have the same words.
+  /// Returns the keys whose words are compared: rows equal to --unique have equal words.
   [[nodiscard]] std::vector<KeyColumn> as_told(const std::vector<KeyColumn>& keys) const {
     return problem_.unique ? dist::sort::by_number(keys) : keys;
   }
 
-  /// What runs hold: every key is among it, wanted or not.
+  /// Chooses the columns of runs: all carried ones, and every key's.
   void choose_columns(bool with_index) {
     for (const io::Column& column : problem_.carried) columns_.push_back({column});
     std::vector<TableKeys::Holder> holders;
@@ -178,13 +179,13 @@ class TablePieces final : public Pieces {
     info.element_bytes = 8;
     columns_.push_back({{.name = "index", .path = index_path, .info = info}, true});
   }
-  /// The dataset that a member is of.
+  /// Returns the dataset of a member.
   [[nodiscard]] io::Column whole(const io::Column& column) const {
     if (column.member.empty()) return column;
     return io::inspect_table(inputs_.data->name(column)).columns.front();
   }
 
-  /// Whether rows are left out.
+  /// Returns whether some rows are dropped.
   [[nodiscard]] bool takes_some() const { return problem_.unique || problem_.takes_first(); }
   [[nodiscard]] int threads() const { return problem_.method.threads; }
   [[nodiscard]] std::size_t leading_words() const {
@@ -199,7 +200,7 @@ class TablePieces final : public Pieces {
     return io::PlainRows::stored(file, all);
   }
 
-  /// The hash of rows that have come; gives those of the input their numbers.
+  /// Returns the hash of rows read from the input, and sets their row numbers.
   std::uint64_t arrived(const Slice& slice, layout::Range rows,
                         const ReadAhead::Pointers& at) const {
     const bool from_input = slice.file.empty();
@@ -221,7 +222,7 @@ class TablePieces final : public Pieces {
     return columns;
   }
 
-  /// Through HDF5. Returns the hash of what has come.
+  /// Reads through HDF5. Returns the hash of the rows read.
   std::uint64_t read(std::span<const Slice> slices, const ReadAhead::Pointers& to) const {
     std::atomic<std::uint64_t> sum = 0;
     index_t first = 0;
@@ -258,7 +259,7 @@ class TablePieces final : public Pieces {
     rows_->hand_on(room);
   }
 
-  /// From this room to the spare one.
+  /// Returns the moves of all columns from this buffer to the spare one.
   [[nodiscard]] std::vector<tessera::sort::MovedColumn> moved(std::size_t room) {
     const ReadAhead::Pointers now = rows_->columns_of(room), to = rows_->columns_of(rows_->spare());
     std::vector<tessera::sort::MovedColumn> columns;
@@ -267,8 +268,8 @@ class TablePieces final : public Pieces {
     return columns;
   }
 
-  /// The stable permutation of the rows, in the spare pairs' memory. A second-level cache holds a
-  /// bucket.
+  /// Returns the stable permutation that sorts the rows, in the spare pairs' memory. A bucket fits
+  /// a second-level cache.
   std::span<const std::uint64_t> sorted_places(const std::vector<KeyColumn>& keys,
                                                std::vector<RoomRows> buckets, index_t n,
                                                mpi::Phases& phases) {
@@ -276,7 +277,7 @@ class TablePieces final : public Pieces {
     const mpi::Computing computing;
     const auto* const kernel = find_variant(tessera::sort::variants(), problem_.method.kernel);
     const bool on_device = kernel != nullptr && kernel->space != Space::host;
-    if (on_device) buckets = {{{0, n}}};  // it is called outside of any region
+    if (on_device) buckets = {{{0, n}}};  // called outside of any parallel region
     std::vector<ColumnWords> words;
     std::vector<std::size_t> first{0};
     for (const RoomRows& rows : buckets) {
@@ -302,16 +303,16 @@ class TablePieces final : public Pieces {
     return {places, static_cast<std::size_t>(n)};
   }
 
-  /// body(begin, end) of rows that a cache holds. In parallel.
+  /// Calls body(begin, end) for blocks of rows that fit a cache, in parallel.
   static void for_blocks(index_t n, const auto& body) {
     machine::parallel_for(0, ceil_div(n, at_once), 1, [&](index_t block, index_t) {
       body(block * at_once, std::min(n, (block + 1) * at_once));
     });
   }
-  /// Of each row a bit, whether it is equal to the one before, in the pairs' memory.
+  /// Returns one bit per row, whether it equals its predecessor, in the pairs' memory.
   [[nodiscard]] unsigned char* flags() { return reinterpret_cast<unsigned char*>(pairs_.data()); }
 
-  /// The places of those that stay: the first ones, or the first of each key. Checks the
+  /// Returns the places of the kept rows: the first ones, or the first of each key. Verifies the
   /// permutation.
   std::span<const std::uint64_t> chosen(const std::vector<KeyColumn>& keys,
                                         std::span<const std::uint64_t> places, index_t most,
@@ -338,8 +339,8 @@ class TablePieces final : public Pieces {
     return places.first(std::min(n, static_cast<std::size_t>(most)));
   }
 
-  /// Rows places[0], places[1], ... of this room to the spare one; checks them while a cache holds
-  /// them.
+  /// Moves rows places[0], places[1], ... of this buffer to the spare one; verifies them while they
+  /// are in a cache.
   void move(const std::vector<KeyColumn>& keys, std::span<const std::uint64_t> places,
             std::size_t room, Sorted& result, mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "permute");
@@ -364,7 +365,7 @@ class TablePieces final : public Pieces {
     result.hash_after = sum;
     result.faults += wrong;
   }
-  /// Rows from `first` on that are not those that they should be.
+  /// Returns the number of rows from `first` on that differ from their sources.
   static index_t differ(const std::vector<tessera::sort::MovedColumn>& columns,
                         std::span<const std::uint64_t> places, index_t first) {
     index_t wrong = 0;
@@ -383,11 +384,11 @@ class TablePieces final : public Pieces {
   const Problem& problem_;
   bool verify_;
   std::vector<PieceColumn> columns_;
-  std::vector<io::Column> stored_;  // those of them that the input has
+  std::vector<io::Column> stored_;  // columns that the input has
   std::optional<TableKeys> keys_;
   std::optional<RowDivider> divider_;
-  Buffer<Pair> pairs_, spare_;     // also what is known of rows once they are sorted
-  std::optional<ReadAhead> rows_;  // ends before what it asks
+  Buffer<Pair> pairs_, spare_;     // also results about rows after they are sorted
+  std::optional<ReadAhead> rows_;  // declared last, so that it ends before the members that it uses
 };
 
 }  // namespace
