@@ -16,8 +16,8 @@ using run::Command;
 using run::Planner;
 using run::Runs;
 
-/// The command of a workload. `look` runs before MPI is initialised: it ends wrong requests and
-/// looks at inputs.
+/// Returns the command of a workload. `look` runs before MPI is initialised: it throws on invalid
+/// requests and inspects inputs.
 [[nodiscard]] Command workload_command(const workloads::Workload& workload,
                                        std::function<workloads::Resolve(run::Parsed&)> look);
 
@@ -34,8 +34,8 @@ using run::Runs;
 TESSERA_COMMANDS(TESSERA_DECLARE)
 #undef TESSERA_DECLARE
 
-/// $TESSERA_PYTHON, the python3 of the PATH, or the system's: the first that has the modules ("h5py
-/// numpy"). Throws Error(usage).
+/// Returns $TESSERA_PYTHON, the python3 of the PATH, or the system's: the first that has the
+/// modules ("h5py numpy"). Throws Error(usage).
 [[nodiscard]] std::string find_python(const std::string& modules);
 [[nodiscard]] std::string general_help(const std::vector<Command>& commands);
 

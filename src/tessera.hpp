@@ -4,8 +4,10 @@
 //
 //   return tessera::mpi::run_main(&argc, &argv, [](const tessera::mpi::Communicator& comm) {
 //     using namespace tessera;
-//     dist::DistributedMatrix<double> a(comm, layout::row_blocks(m, k, comm.size()));  // likewise
-//     b and c io::read_box<double>({"a.h5", "/A"}, a.box(), a.view()); mpi::Phases phases;
+//     dist::DistributedMatrix<double> a(comm, layout::row_blocks(m, k, comm.size()));
+//     // b and c likewise
+//     io::read_box<double>({"a.h5", "/A"}, a.box(), a.view());
+//     mpi::Phases phases;
 //     dist::matmul::multiply<double>(comm, {.a = a, .b = b, .c = c}, {}, phases);
 //     return ExitCode::ok;
 //   });

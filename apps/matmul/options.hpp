@@ -1,5 +1,5 @@
 #pragma once
-// What `tessera matmul` can be told.
+// Declares the options of `tessera matmul`.
 
 #include "run/options.hpp"
 

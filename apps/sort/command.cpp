@@ -10,7 +10,7 @@ namespace tessera::apps {
 namespace sort {
 namespace {
 
-/// --scratch and --out-of-core always are of sorts that can go through files.
+/// Throws Error(usage) for --scratch or --out-of-core always, unless the sort can use files.
 void require_files(const run::Parsed& parsed) {
   const auto given = [&](const char* option) { return !parsed.lists.at(option).front().empty(); };
   const std::string& wanted = parsed.lists.at("out-of-core").front();
@@ -113,7 +113,7 @@ std::shared_ptr<workloads::sort::Inputs> look_at_inputs(const run::OptionSet& se
   return inputs;
 }
 
-/// Who sorts a file wants it sorted, once; who measures says how often.
+/// Sets one repetition without warm-up if a file is sorted, unless the user chose them.
 void sort_files_once(run::Parsed& parsed) {
   if (parsed.lists.at("in").front().empty()) return;
   for (const auto& [option, value] : {std::pair{"repetitions", "1"}, {"warmups", "0"}}) {

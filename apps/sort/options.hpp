@@ -1,5 +1,5 @@
 #pragma once
-// What `tessera sort` can be told.
+// Declares the options of `tessera sort`.
 
 #include "run/options.hpp"
 

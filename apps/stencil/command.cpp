@@ -11,7 +11,7 @@ namespace tessera::apps {
 namespace stencil {
 namespace {
 
-/// The datasets that an option names, looked at; none of them lies in a file that is written.
+/// Opens the datasets that an option names; throws if one is in a file that is written.
 std::vector<std::unique_ptr<run::Input>> open(const run::Parsed& parsed, const char* option) {
   std::vector<std::unique_ptr<run::Input>> inputs;
   const auto value = [&](const char* name) { return parsed.lists.at(name).front(); };
@@ -19,7 +19,7 @@ std::vector<std::unique_ptr<run::Input>> open(const run::Parsed& parsed, const c
   for (const std::string& name : io::split_names(value(option))) {
     inputs.push_back(std::make_unique<run::Input>(name, option));
     run::ValuesOf how = run::values_of(parsed, run::Fills::values_and_mask);
-    const std::string_view beside = option;  // the domain, whose cells all have values
+    const std::string_view beside = option;  // the domain, in which all cells have values
     if (how.fill == io::Packing::Fill::mask && (beside == "given" || beside == "weights"))
       how.fill = io::Packing::Fill::refuse;
     inputs.back()->take_values(how);

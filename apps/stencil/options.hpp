@@ -1,12 +1,12 @@
 #pragma once
-// What `tessera stencil` can be told.
+// Declares the options of `tessera stencil`.
 
 #include "run/options.hpp"
 
 namespace tessera::apps::stencil {
 
 [[nodiscard]] run::OptionSet declare();
-/// Refuses what no rank needs to look at files for. Throws Error(usage).
+/// Throws Error(usage) for requests that are invalid without inspecting files.
 void check_options(const run::OptionSet& set, const run::Parsed& parsed);
 
 }  // namespace tessera::apps::stencil

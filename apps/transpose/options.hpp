@@ -1,12 +1,12 @@
 #pragma once
-// What `tessera transpose` can be told.
+// Declares the options of `tessera transpose`.
 
 #include "run/options.hpp"
 
 namespace tessera::apps::transpose {
 
 [[nodiscard]] run::OptionSet declare();
-/// Refuses what no rank needs to look at files for. Throws Error(usage).
+/// Throws Error(usage) for requests that are invalid without inspecting files.
 void check_options(const run::OptionSet& set, const run::Parsed& parsed);
 
 }  // namespace tessera::apps::transpose
