@@ -106,11 +106,11 @@ struct Prices {
 /// Returns the uneven recursive plan (after CARMA, Demmel et al. 2013, with proportional cuts):
 /// cuts the P ranks into two groups, not necessarily equal, and one of m, n, k in the same
 /// proportion, recursively. Minimises the words and arithmetic of the worst rank and the words of
-/// all ranks. Arithmetic up to 2 % above an even share counts as even: rounded cuts differ by as
-/// much and would outweigh words. k is cut at leaves only, so that C has the bits of one rank, and
-/// preferably at nodes of the summation tree, even if one group then has slightly more work.
-/// Weights are the relative speeds of the ranks, above 0 in any unit; groups get work in
-/// proportion, and a rank that is too slow for any part idles. Empty weights: all equal.
+/// all ranks. Load imbalance up to 2 % is ignored: rounded cuts differ by as much and would
+/// outweigh words. k is cut at leaves only, so that C has the bits of one rank, and preferably at
+/// nodes of the summation tree, even if one group then has slightly more work. Weights are the
+/// relative speeds of the ranks, above 0 in any unit; groups get work in proportion, and a rank
+/// that is too slow for any part idles. Empty weights: all equal.
 [[nodiscard]] Plan recursive_plan(const Shape& shape, index_t ranks,
                                   const std::vector<double>& weights = {},
                                   const Prices& prices = {});

@@ -17,8 +17,7 @@ using layout::Range;
 
 constexpr index_t few = 5;             // ranks for which every first group is tried
 constexpr index_t most_searched = 32;  // ranks; beyond, groups are halves
-constexpr double as_even =
-    0.02;  // of arithmetic beyond an even share: cuts of k are often as far off
+constexpr double as_even = 0.02;       // tolerated load imbalance: cuts of k are often as far off
 
 enum class Cut {
   none,

@@ -35,7 +35,7 @@ struct Counts {
 [[nodiscard]] Counts counts_of(const mpi::Communicator& comm, const std::vector<index_t>& cuts);
 
 /// Returns the cuts at the shares of BlockMap in a sequence of which this rank holds n items, after
-/// those of lower ranks. Collective.
+/// those of lower ranks, by an exclusive scan of n. Collective.
 [[nodiscard]] std::vector<index_t> cuts_of_shares(const mpi::Communicator& comm, index_t n);
 
 /// Merges the received runs, one from every rank and contiguous in `from`, into to[0 : received].

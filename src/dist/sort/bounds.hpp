@@ -37,7 +37,8 @@ class BoundSearch {
   void tell(std::span<const index_t> all, std::span<const index_t> mine);
 
   /// The bounds, and this rank's number of keys below each; equal keys at a bound are assigned to
-  /// the ranks in order. finish() returns them; n: this rank's keys. Collective.
+  /// the ranks in order, by an exclusive scan. finish() returns them; n: this rank's keys.
+  /// Collective.
   struct FoundBounds {
     Bounds<B> bounds;
     std::vector<index_t> below;

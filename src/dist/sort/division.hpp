@@ -42,8 +42,8 @@ struct KeyDivision {
                                         const layout::BlockMap& shares, index_t tolerance,
                                         const buckets::Division& into);
 
-/// Number of exchange rounds: the next round is in flight while one is sorted. The first is short,
-/// and each is longer than the previous by as much as that one's sort hides.
+/// Number of exchange rounds: the next round is in flight while one is sorted. The first is short;
+/// each is longer than the previous one, but its transfer takes no longer than that one's sort.
 inline constexpr index_t exchange_rounds = 5;
 /// Returns the buckets of a round, of `count` buckets of a rank: 2, 3, 4, 5, 6 parts of 20.
 [[nodiscard]] constexpr layout::Range round_of(index_t round, index_t count) {

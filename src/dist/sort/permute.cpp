@@ -61,7 +61,7 @@ void put_in_place(const std::byte* from, index_t bytes, std::span<const std::uin
 /// Sets to[position[j]] to element places[j] of those at `from`.
 void gather_to_place(const std::byte* from, index_t bytes, std::span<const Index> places,
                      std::span<const std::uint32_t> position, std::byte* to) {
-  constexpr index_t room = index_t{16} << 10;  // half of a first-level cache or less
+  constexpr index_t room = index_t{16} << 10;  // fits a first-level cache
   const auto at_once =
       static_cast<std::size_t>(std::max<index_t>(1, room / std::max<index_t>(1, bytes)));
   std::vector<std::byte> some(at_once * static_cast<std::size_t>(bytes));

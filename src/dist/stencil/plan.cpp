@@ -1,4 +1,5 @@
-// Search of the grid and of the halo steps with the least forecast time.
+// Choice of the grid with the smallest halo, and search of the halo steps with the least forecast
+// time.
 
 #include "dist/stencil/plan.hpp"
 
