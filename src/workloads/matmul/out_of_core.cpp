@@ -161,7 +161,7 @@ class Strips : public dist::matmul::MatrixStrips<T> {
     const auto view = [&](std::size_t s) {
       return matrix_view(places[s % 2].data(), strips_[s].rows.size(), strips_[s].cols.size());
     };
-    io::FileQueue reads;  // declared last, so that it ends before its buffers are freed
+    io::FileQueue reads;  // ends before its buffers are freed
     const auto begin = [&](std::size_t s) -> io::FileQueue::Ticket {
       if (s >= strips_.size()) return {};
       return reads.ask([&, s] { reads.count_read(read_(strips_[s], view(s))); });

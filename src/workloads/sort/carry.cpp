@@ -41,8 +41,8 @@ bool all_inside(std::span<const std::uint64_t> rows, index_t n) {
   return outside >> 63 == 0;
 }
 
-/// Calls f(later): later() runs its argument immediately, or in another thread before this function
-/// returns. Returns the seconds that this thread spent in it.
+/// Calls f(later): later(look) runs look immediately, or in another thread before this function
+/// returns. Returns this thread's seconds in later() and in waiting for the others at the end.
 template <class F>
 double with_looks(int threads, const F& f) {
   double seconds = 0;

@@ -45,7 +45,7 @@ struct SortColumn {
   dist::sort::KeyForm form;
   layout::Range bytes;  ///< of a row, if it is compared as bytes
   dist::sort::Order order = dist::sort::Order::ascending;
-  std::shared_ptr<const io::Packing> missing = nullptr;  ///< set: the key is missing-or-not
+  std::shared_ptr<const io::Packing> missing = nullptr;  ///< set: the key flags missing
 
   /// Returns the key within the rows of a file.
   [[nodiscard]] io::StoredKey in_rows(const std::string& file) const {

@@ -26,7 +26,8 @@ class ReadAhead {
   struct RowSource {
     /// Returns the location of rows of the input (empty name) or of a run; empty: use `read`.
     std::function<std::optional<io::PlainRows>(const std::string& file)> find;
-    /// Reads the rows of all slices, in the thread that takes them. Returns the sum of their looks.
+    /// Reads the rows of all slices, in the thread that takes them. Returns the sum of `look` over
+    /// them.
     std::function<std::uint64_t(std::span<const Slice>, const Pointers&)> read;
     /// Returns the sum over rows of a slice that have arrived, few enough for a cache.
     std::function<std::uint64_t(const Slice&, layout::Range rows, const Pointers&)> look;

@@ -26,7 +26,7 @@ using machine::Buffer;
 using tessera::sort::Pair;
 
 constexpr index_t grain = 1 << 14;    // rows of one task
-constexpr index_t at_once = 1 << 10;  // rows in a second-level cache while they are moved
+constexpr index_t at_once = 1 << 10;  // rows: their working set fits a second-level cache
 
 class TablePieces final : public Pieces {
  public:
