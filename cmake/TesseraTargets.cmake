@@ -37,7 +37,7 @@ endfunction()
 # tessera_isa_source(<target> <file>): compiles the file once for each instruction set, with
 # TESSERA_ISA naming the namespace (baseline, avx2, avx512) that it must put its functions in. Such
 # a file must not instantiate inline functions or templates of others: the linker keeps one copy of
-# those, perhaps the one that needs AVX-512 (tests/isa_symbols.cmake checks it).
+# those, perhaps that of AVX-512 (tests/isa_symbols.cmake checks it).
 set(TESSERA_ISA_FLAGS_avx2 -mavx2 -mfma -mbmi2 -mf16c)
 set(TESSERA_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mfma -mbmi2
   -mf16c

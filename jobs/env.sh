@@ -6,7 +6,7 @@
 #   tessera_job    RANKS THREADS COMMAND...    in a batch script: runs it, and is queued again when it stopped in time to go on
 #   tessera_cores                              prints the physical cores that this process may use
 #
-# Every line below cures a trap that somebody fell into; variables that are already set are left
+# Every line below avoids a known trap; variables that are already set are left
 # alone. TESSERA_LAUNCHER=srun starts by Slurm's own launcher instead of mpirun;
 # TESSERA_SHOW_COMMAND=1 prints the command.
 
@@ -87,9 +87,8 @@ tessera_may_read_peers() {
 tessera_launch() { (tessera_exec "$@"); }
 
 # The launch line of a batch script. Slurm sends USR1 to the batch shell before the time is up
-# (--signal=B:USR1@120): it goes on to the launcher, which hands it to every rank. A program that
-# then stops with what it needs to go on (exit code 85) is queued again, at most $TESSERA_REQUEUES
-# times.
+# (--signal=B:USR1@120): the shell forwards it to the launcher, and that to every rank. A program
+# that then stops resumable (exit code 85) is queued again, at most $TESSERA_REQUEUES times.
 tessera_job() { # ranks threads command...
   local code=0
   tessera_signalled=

@@ -3,8 +3,8 @@
 # network, builds, runs the device tests and prints the bench tables last. No workload named: all of
 # them. Without --quick the tests of the program run on the device too, where Python has h5py:
 # TESSERA_DEVICE=gpu. --sanitize: no tables; compute-sanitizer looks for errors of memory, races and
-# what nobody has written. It takes its time. Packages that the node lacks may lie as .deb files in
-# .carry/ of this tree: they are unpacked beside the system.
+# uninitialised reads. It takes its time. Packages that the node lacks may lie as .deb files in
+# .carry/ of this tree: they are unpacked into a prefix.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # The programs with a workload's device tests, those of their tests that compute-sanitizer checks
@@ -25,7 +25,7 @@ tests[memory]="kernels_memory_device_probes_test kernels_device_functions_test m
 brief[memory]='*'
 checked[memory]='DeviceProbes.RunAndAreRight'
 tests[sort]="kernels_sort_sort_test"
-shards[sort]=3 # long ones run in so many processes at once
+shards[sort]=3 # long ones run in this many processes at once
 shards[stencil]=4
 brief[sort]='DeviceVariants.*:CudaRuns.*:CudaSort/1.*:CudaSort/4.*:CudaCounting.*:CudaRadix.*'
 checked[sort]='CudaSort/1.*UnderACheck*:CudaSort/2.*UnderACheck*:CudaSort/4.*UnderACheck*:CudaSort/5.*UnderACheck*:*RefusesTooWide*:CudaHybrid.*UnderACheck'
@@ -59,7 +59,7 @@ for deb in .carry/*.deb; do
   if [ -e "$deb" ]; then dpkg -x "$deb" "$prefix"; fi
 done
 export LD_LIBRARY_PATH=$prefix/usr/lib/x86_64-linux-gnu:${LD_LIBRARY_PATH:-}
-flavour=() # the system's HDF5 where it has the development files, else the one that was unpacked
+flavour=() # the system's HDF5 where it has the development files, else the unpacked one
 if ! compgen -G '/usr/lib/*/cmake/hdf5*' >/dev/null && ! command -v h5cc >/dev/null && ! command -v h5pcc >/dev/null; then
   include=$prefix/usr/include/hdf5/openmpi lib=$prefix/usr/lib/x86_64-linux-gnu
   flavour=(-DHDF5_ROOT="$prefix/usr" -DHDF5_C_INCLUDE_DIR="$include" -DHDF5_HL_INCLUDE_DIR="$include"
@@ -102,7 +102,7 @@ exchange_test() {
     OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=2 under_mpirun "$ranks" "$(program_of "$1")" --gtest_brief=1 --gtest_filter="$filter"
   done
 }
-kernel_test() { # of a workload, a program, in so many shards, this one
+kernel_test() { # of a workload, a program, in N shards, this one
   local filter="*"
   if [ ${#quick[@]} != 0 ]; then filter=${brief[$1]:-${checked[$1]}}; fi
   GTEST_TOTAL_SHARDS=$3 GTEST_SHARD_INDEX=$4 OMP_NUM_THREADS=4 "$(program_of "$2")" --gtest_brief=1 --gtest_filter="$filter"
@@ -123,7 +123,7 @@ sanitize() {
     >build/gpu.log 2>&1 || { head -n 60 build/gpu.log; exit 9; }
   echo "$name, $tool: $(grep "SUMMARY" build/gpu.log | sort | uniq -c)"
 }
-sanitize_all() { # one after the other: beside each other they take ten times as long
+sanitize_all() { # one after the other: at once they take ten times as long
   local workload name
   for workload in "${workloads[@]}"; do
     for name in ${tests[$workload]}; do

@@ -46,8 +46,8 @@ std::string partial_prefix(const std::string& file) {
   return fmt::format("{}.partial-{}-", hidden_stem(file), mpi::host_name());
 }
 
-/// Returns whether a process runs. A killed process that nobody has waited for still has its id,
-/// but no program.
+/// Returns whether a process runs. A killed process whose parent has not waited for it still has
+/// its id, but no program.
 bool is_running(long pid) {
   std::array<char, 8> name{};
   const std::string program = fmt::format("/proc/{}/exe", pid);

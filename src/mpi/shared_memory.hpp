@@ -9,7 +9,7 @@ namespace tessera::mpi {
 class SharedMemory {
  public:
   SharedMemory() = default;
-  /// Segments of so many bytes, by rank of node, as every rank knows them: they begin on page
+  /// Segments of the given bytes, by rank of node, as every rank knows them: they begin on page
   /// borders and are uninitialised. Collective over the ranks of node, which must share memory.
   /// Throws AgreedError(memory) where the system has not the room, and Error(usage) where the MPI
   /// library shares no memory.

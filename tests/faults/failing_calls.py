@@ -1,5 +1,5 @@
-"""Failing and lying system calls, one at a time: the result is no file, the old one, or the
-complete new one."""
+"""Failing and lying system calls, one at a time: the result is the old file, no file at
+all, or the complete new one."""
 
 import concurrent.futures
 import os

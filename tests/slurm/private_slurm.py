@@ -312,8 +312,8 @@ class PrivateSlurm:
         return found
 
     def stop(self, keep=()):
-        """Ends the daemons by their ids, the last started first. Kills and returns the processes left:
-        none are expected."""
+        """Ends the daemons by their ids, the last started first. Kills and returns the
+        processes left: none are expected."""
         for name, process in reversed(self.daemons):
             if name in keep:
                 continue
