@@ -1,16 +1,16 @@
 #pragma once
-// Asynchronous copies from global to shared memory, without registers on their way.
+// Asynchronous copies (cp.async) from global to shared memory that bypass registers.
 
 #include "kernels/cuda_cache.cuh"
 
 namespace tessera::kernels {
 
-/// Where an address lies in shared memory.
+/// Returns the shared-memory address of a generic pointer.
 __device__ __forceinline__ unsigned shared_address(const void* shared) {
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
-/// 4, 8 or 16 bytes, aligned as wide.
+/// Starts the copy of 4, 8 or 16 bytes; both addresses must be aligned to that size.
 template <int bytes>
 __device__ __forceinline__ void copy_async(unsigned to, const void* from) {
   if constexpr (bytes == 16) {
@@ -20,8 +20,8 @@ __device__ __forceinline__ void copy_async(unsigned to, const void* from) {
                  : "memory");
   }
 }
-/// The same; of the bytes the first `valid` are read and the rest are zeros: with none valid the
-/// address may be any.
+/// Copies as above, but reads only the first `valid` bytes and fills the rest with zeros; `from`
+/// may be any address if valid is 0.
 template <int bytes>
 __device__ __forceinline__ void copy_async(unsigned to, const void* from, int valid) {
   if constexpr (bytes == 16) {
@@ -33,7 +33,8 @@ __device__ __forceinline__ void copy_async(unsigned to, const void* from, int va
                  : "memory");
   }
 }
-/// 8 or 16 bytes of a line that others read, too: by the policy reads_stay().
+/// Starts the copy of 8 or 16 bytes of a line that other threads read too, with the cache policy of
+/// reads_stay().
 template <int bytes = 16>
 __device__ __forceinline__ void copy_async_staying(unsigned to, const void* from,
                                                    unsigned long long stays) {
@@ -48,14 +49,14 @@ __device__ __forceinline__ void copy_async_staying(unsigned to, const void* from
   }
 }
 
-/// Ends a group of this thread's copies.
+/// Commits this thread's copies since the previous call as one group.
 __device__ __forceinline__ void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// All of this thread's groups but the last `ahead` have arrived.
+/// Waits until all groups of this thread except the last `ahead` have arrived.
 template <int ahead>
 __device__ __forceinline__ void wait_for_groups() {
   asm volatile("cp.async.wait_group %0;" ::"n"(ahead) : "memory");
 }
-/// All copies of this thread have arrived.
+/// Waits until all copies of this thread have arrived.
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }

@@ -1,3 +1,5 @@
+// Names of spaces, and the check of libraries that are loaded on demand.
+
 #include "kernels/variant.hpp"
 
 #include <fmt/format.h>

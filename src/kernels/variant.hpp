@@ -1,7 +1,7 @@
 #pragma once
-// A variant is one way to compute the same thing: one name in five places (file, function, table
-// row, option value, HDF5 attribute). Each workload's variants.cpp holds the table; its first row
-// is the reference.
+// The table entry that all workloads share. A variant is one implementation of a computation and
+// has one name in five places: file, function, table row, option value and HDF5 attribute. Each
+// workload's variants.cpp holds its table, whose first row is the reference.
 
 #include <span>
 #include <string>
@@ -13,22 +13,22 @@ namespace tessera {
 enum class Space { host, device };
 [[nodiscard]] std::string_view name(Space space);
 
-/// What every row of every table says of itself; a workload's row derives from it and adds the
+/// The fields common to the rows of every table; a workload's row derives from it and adds the
 /// functions.
 struct VariantInfo {
   std::string_view name;
   Space space;
-  std::string_view about;  ///< one line for `tessera list`, with its source where there is one
-  /// Of a row that needs a library which is loaded when the row is asked for: why there is none
-  /// here, "" where there is one. nullptr: it needs none.
+  std::string_view about;  ///< one line for `tessera list`, with its source if it has one
+  /// Returns why the library that the row loads on demand is missing, or "" if it is present.
+  /// nullptr if the row needs no library.
   const std::string& (*missing)() = nullptr;
   std::string_view remedy = {};  ///< how to get the library
 };
 
-/// Throws Error(usage) where the row's library is not here.
+/// Throws Error(usage) if the library of the row is missing.
 void require_library(const VariantInfo& row);
 
-/// The row of that name, or nullptr.
+/// Returns the row with that name, or nullptr.
 template <class Row>
 [[nodiscard]] const Row* find_variant(std::span<const Row> table, std::string_view name) {
   for (const Row& row : table) {

@@ -1,5 +1,6 @@
 #pragma once
-// Arithmetic that operators do not say: fused multiply-add, magnitudes, products of half words.
+// Arithmetic beyond the operators: fused multiply-add, minimum and maximum, magnitudes, products of
+// half words.
 
 #include "kernels/simd/vector.hpp"
 
@@ -9,8 +10,8 @@ namespace {
 TESSERA_INLINE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 TESSERA_INLINE double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
-/// a * b + c, rounded once. By the library's function, lane by lane, where the instruction set has
-/// no instruction for it: the same bits everywhere, slowly.
+/// Returns a * b + c, rounded once. Without an instruction for it, calls the library's function
+/// lane by lane: the same bits everywhere, slowly.
 template <class V>
 TESSERA_INLINE V fma(V a, V b, V c) {
   [[maybe_unused]] constexpr bool is_double = std::is_same_v<Element<V>, double>;
@@ -30,8 +31,8 @@ TESSERA_INLINE V fma(V a, V b, V c) {
 #endif
 }
 
-/// a * b + c as fast as the instruction set can: rounded once where it has fused multiply-add, else
-/// twice. Other bits without it than with it, the same for every division of the work.
+/// Returns a * b + c by the fastest instructions: rounded once with fused multiply-add, otherwise
+/// twice. The bits depend on the instruction set, not on the division of the work.
 template <class V>
 TESSERA_INLINE V mul_add(V a, V b, V c) {
 #if defined(__FMA__) || defined(__aarch64__)
@@ -41,7 +42,7 @@ TESSERA_INLINE V mul_add(V a, V b, V c) {
 #endif
 }
 
-/// c - a * b in the same way.
+/// Returns c - a * b, rounded as by mul_add.
 template <class V>
 TESSERA_INLINE V neg_mul_add(V a, V b, V c) {
 #if defined(__AVX512F__)
@@ -59,10 +60,10 @@ TESSERA_INLINE V neg_mul_add(V a, V b, V c) {
 #endif
 }
 
-/// Every lane as a T, in a vector of as many.
+/// Converts every lane to T, in a vector with the same number of lanes.
 template <class T, class V>
 TESSERA_INLINE auto converted(V v) {
-#if defined(__AVX512F__)  // by one instruction, where GCC 12 makes two halves
+#if defined(__AVX512F__)  // one instruction, where GCC 12 generates two halves
   if constexpr (std::is_same_v<T, double> && std::is_same_v<Element<V>, float> && sizeof v == 32)
     return reinterpret_cast<Vector<double>>(
         _mm512_maskz_cvtps_pd(0xff, reinterpret_cast<__m256>(v)));
@@ -71,7 +72,8 @@ TESSERA_INLINE auto converted(V v) {
     return __builtin_convertvector(v, Vector<T, lanes_of<V> * index_t{sizeof(T)}>);
 }
 
-/// Lane by lane; of floating-point numbers b where one of the two is a NaN.
+/// Returns the minimum and the maximum lane by lane; for floating-point lanes, b if either is a
+/// NaN.
 template <class V>
 TESSERA_INLINE V min(V a, V b) {
   return a < b ? a : b;
@@ -81,15 +83,15 @@ TESSERA_INLINE V max(V a, V b) {
   return a > b ? a : b;
 }
 
-/// Without the sign bit.
+/// Clears the sign bit of every lane.
 TESSERA_INLINE Vector<double> abs(Vector<double> v) {
   return bits_as<double>(bits_as<std::uint64_t>(v) & (~std::uint64_t{0} >> 1));
 }
 
-/// (a mod 2^32) * (b mod 2^32) in every lane.
+/// Returns (a mod 2^32) * (b mod 2^32) in every lane.
 TESSERA_INLINE Vector<std::uint64_t> mul_low_halves(Vector<std::uint64_t> a,
                                                     Vector<std::uint64_t> b) {
-#if defined(__AVX512F__)  // masked: GCC 12 warns of its own unmasked form (bug 105593)
+#if defined(__AVX512F__)  // masked, because GCC 12 warns about its unmasked form (bug 105593)
   return reinterpret_cast<Vector<std::uint64_t>>(
       _mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 #elif defined(__AVX2__)

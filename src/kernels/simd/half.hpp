@@ -1,5 +1,6 @@
 #pragma once
-// IEEE binary16 in memory, float in registers: conversions of vectors and of one value.
+// Conversions between IEEE binary16 in memory and float in registers, for vectors and single
+// values.
 
 #include "base/half.hpp"
 #include "kernels/simd/tail.hpp"
@@ -7,12 +8,12 @@
 namespace tessera::simd {
 namespace {
 
-/// As many halves as a register has floats.
+/// A vector with as many halves as a register has floats.
 using HalfBits = Vector<std::uint16_t, vector_bytes / 2>;
 
-/// The values, exactly.
+/// Converts halves to floats, exactly.
 TESSERA_INLINE Vector<float> widen(HalfBits halves) {
-#if defined(__AVX512F__)  // masked: GCC 12 warns of its own unmasked form (bug 105593)
+#if defined(__AVX512F__)  // masked, because GCC 12 warns about its unmasked form (bug 105593)
   return _mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(halves));
 #elif defined(__F16C__)
   return _mm256_cvtph_ps(reinterpret_cast<__m128i>(halves));
@@ -23,7 +24,7 @@ TESSERA_INLINE Vector<float> widen(HalfBits halves) {
 #endif
 }
 
-/// The nearest halves, ties to even.
+/// Rounds floats to the nearest halves, ties to even.
 TESSERA_INLINE HalfBits narrow(Vector<float> v) {
 #if defined(__AVX512F__)
   return reinterpret_cast<HalfBits>(
@@ -37,7 +38,7 @@ TESSERA_INLINE HalfBits narrow(Vector<float> v) {
 #endif
 }
 
-/// One value as it is computed with, and as it is kept.
+/// Converts one value between its storage type and its arithmetic type.
 template <class T>
 TESSERA_INLINE const T& widen(const T& x) {
   return x;

@@ -1,5 +1,5 @@
 #pragma once
-// Operations on some lanes of a vector of 32- or 64-bit words, by mask. AVX-512 only.
+// Masked operations on vectors of 32- or 64-bit words. AVX-512 only.
 
 #include "kernels/simd/tail.hpp"
 
@@ -9,15 +9,15 @@ namespace {
 template <class V>
 inline constexpr bool is_of_words32 = sizeof(Element<V>) == 4;
 
-/// Lanes [0, n); all where n is more than there are, none where it is less than 0.
+/// Returns the mask of lanes [0, n): all lanes if n exceeds their number, none if n is negative.
 template <class V>
 TESSERA_INLINE Mask<V> first_lanes(index_t n) {
   if (n >= lanes_of<V>) return static_cast<Mask<V>>(~0U);
   return n <= 0 ? Mask<V>{0} : static_cast<Mask<V>>((1U << n) - 1);
 }
 
-/// Lanes of m from b, others from a. By the type of the lanes: only then the compiler makes one
-/// instruction of it and what made b.
+/// Returns b in the lanes of m and a in the others. The intrinsic matches the lane type: only then
+/// does the compiler fuse it with the instruction that produces b.
 template <class V>
 TESSERA_INLINE V blend(Mask<V> m, V a, V b) {
   if constexpr (std::is_same_v<Element<V>, double>)
@@ -32,7 +32,7 @@ TESSERA_INLINE V blend(Mask<V> m, V a, V b) {
         _mm512_mask_blend_epi64(m, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 }
 
-/// a < b, of unsigned words.
+/// Returns the lanes with a < b, as unsigned words.
 template <class V>
 TESSERA_INLINE Mask<V> less(V a, V b) {
   const auto x = reinterpret_cast<__m512i>(a), y = reinterpret_cast<__m512i>(b);
@@ -42,7 +42,7 @@ TESSERA_INLINE Mask<V> less(V a, V b) {
     return _mm512_cmplt_epu64_mask(x, y);
 }
 
-/// a <= b, in the lanes of m.
+/// Returns the lanes of m with a <= b, as unsigned words.
 template <class V>
 TESSERA_INLINE Mask<V> less_equal(Mask<V> m, V a, V b) {
   const auto x = reinterpret_cast<__m512i>(a), y = reinterpret_cast<__m512i>(b);
@@ -52,7 +52,7 @@ TESSERA_INLINE Mask<V> less_equal(Mask<V> m, V a, V b) {
     return _mm512_mask_cmple_epu64_mask(m, x, y);
 }
 
-/// The lanes of m from memory, others from `otherwise`.
+/// Loads the lanes of m from memory and takes the others from `otherwise`.
 template <class V>
 TESSERA_INLINE V load_or(V otherwise, Mask<V> m, const Element<V>* from) {
   const auto other = reinterpret_cast<__m512i>(otherwise);
@@ -69,7 +69,7 @@ TESSERA_INLINE void store_lanes(Element<V>* to, Mask<V> m, V v) {
   else
     _mm512_mask_storeu_epi64(to, m, x);
 }
-/// The lanes of m one after the other.
+/// Stores the lanes of m contiguously.
 template <class V>
 TESSERA_INLINE void store_compressed(Element<V>* to, Mask<V> m, V v) {
   const auto x = reinterpret_cast<__m512i>(v);
@@ -79,7 +79,7 @@ TESSERA_INLINE void store_compressed(Element<V>* to, Mask<V> m, V v) {
     _mm512_mask_compressstoreu_epi64(to, m, x);
 }
 
-/// The lower 16 bits of the lanes of m, side by side; the lower 32 bits of all lanes.
+/// Stores the lower 16 bits of the lanes of m, and the lower 32 bits of all lanes, contiguously.
 template <class V>
 TESSERA_INLINE void store_as_u16(std::uint16_t* to, Mask<V> m, V v) {
   const auto x = reinterpret_cast<__m512i>(v);
@@ -97,7 +97,7 @@ TESSERA_INLINE void store_as_u32(std::uint32_t* to, V v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtepi64_epi32(0xff, x));
 }
 
-/// By a count of each lane; a negative or too large one leaves 0.
+/// Shifts every lane by its own count; a count that is negative or too large yields 0.
 template <class V>
 TESSERA_INLINE V shift_right(V v, V counts) {
   const auto x = reinterpret_cast<__m512i>(v), y = reinterpret_cast<__m512i>(counts);

@@ -1,6 +1,6 @@
 #pragma once
-// Simd<T>: what a kernel that is a template on its element says of vectors. An element of another
-// kind specialises it: Half, which is narrow in memory, and the traced elements of lab/, which
+// Simd<T>: the vector operations of kernels that are templates on their element type. Other element
+// types specialise it: Half, which is stored in 16 bits, and the traced elements of lab/, which
 // report their loads and stores.
 
 #include "kernels/simd/arithmetic.hpp"
@@ -10,10 +10,11 @@
 namespace tessera::simd {
 namespace {
 
-/// As many From as a register has T.
+/// A vector with as many From as a register has T.
 template <class T, class From>
 using PartOf = Vector<From, vector_bytes * index_t{sizeof(From)} / index_t{sizeof(T)}>;
-/// Elements of another type as T: a register full of them, or [0, n) and 0 in the other lanes.
+/// Loads elements of another type as T: a full register, or elements [0, n) with 0 in the other
+/// lanes.
 template <class T, class From>
 TESSERA_INLINE Vector<T> load_as(const From* p) {
   return converted<T>(load<PartOf<T, From>>(p));
@@ -35,10 +36,10 @@ struct Simd {
 
   TESSERA_INLINE static vec load(const T* p) { return simd::load<vec>(p); }
   TESSERA_INLINE static void store(T* p, vec v) { simd::store(p, v); }
-  /// Non-temporal; p is aligned to a vector.
+  /// Stores v with a non-temporal store; p must be aligned to a vector.
   TESSERA_INLINE static void stream(T* p, vec v) { simd::stream(p, v); }
 
-  /// Elements [0, n), 0 in the other lanes.
+  /// Loads elements [0, n), with 0 in the other lanes.
   TESSERA_INLINE static vec load(const T* p, index_t n) { return load_first<vec>(p, n); }
   TESSERA_INLINE static void store(T* p, vec v, index_t n) { store_between(p, v, 0, n); }
   TESSERA_INLINE static void store(T* p, vec v, index_t first, index_t last) {

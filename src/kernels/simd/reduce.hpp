@@ -6,7 +6,7 @@
 namespace tessera::simd {
 namespace {
 
-/// The sum of all lanes, in the order of the lanes.
+/// Returns the sum of all lanes, added in the order of the lanes.
 template <class V>
 TESSERA_INLINE Element<V> sum(V v) {
   Element<V> sum = 0;
@@ -21,13 +21,14 @@ TESSERA_INLINE V folded(V v, const Op& op) {
   else
     return folded<step / 2>(op(v, exchange<step>(v)), op);
 }
-/// All lanes by op, which is associative and commutative: of two vectors, lane by lane.
+/// Reduces all lanes by op, which combines two vectors lane by lane and must be associative and
+/// commutative.
 template <class V, class Op>
 TESSERA_INLINE Element<V> reduce(V v, const Op& op) {
   return folded<lanes_of<V> / 2>(v, op)[0];
 }
 
-/// Bit i tells of lane i of a and b. Of unsigned words of 64 bits.
+/// Returns a word whose bit i is the comparison of lane i of a and b, as unsigned 64-bit words.
 TESSERA_INLINE unsigned less_bits(Vector<std::uint64_t> a, Vector<std::uint64_t> b) {
 #if defined(__AVX512F__)
   return _mm512_cmplt_epu64_mask(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b));
@@ -47,7 +48,7 @@ TESSERA_INLINE unsigned equal_bits(Vector<std::uint64_t> a, Vector<std::uint64_t
 #endif
 }
 
-/// Whether any bit is set.
+/// Returns whether any bit is set.
 template <class V>
 TESSERA_INLINE bool any(V v) {
 #if defined(__AVX512F__)

@@ -12,41 +12,42 @@ template <class V, class Place, int... i>
 TESSERA_INLINE V shuffled(V a, V b, std::integer_sequence<int, i...>) {
   return __builtin_shufflevector(a, b, Place{}(i)...);
 }
-/// Lane i of the result is lane place(i) of a and then b; place: a lambda that captures nothing.
+/// Returns the vector whose lane i is lane place(i) of the concatenation of a and b; place is a
+/// lambda without captures.
 template <class V, class Place>
 TESSERA_INLINE V shuffle(V a, V b, Place) {
   return shuffled<V, Place>(a, b, std::make_integer_sequence<int, lanes_of<V>>{});
 }
 
-/// a0 b0 a1 b1 ..., of the lower halves of a and b.
+/// Interleaves the lower halves of a and b: a0 b0 a1 b1 ...
 template <class V>
 TESSERA_INLINE V interleave_low(V a, V b) {
   return shuffle(a, b, [](int i) { return i / 2 + i % 2 * lanes_of<V>; });
 }
-/// Of the upper halves.
+/// Interleaves the upper halves of a and b.
 template <class V>
 TESSERA_INLINE V interleave_high(V a, V b) {
   return shuffle(a, b, [](int i) { return lanes_of<V> / 2 + i / 2 + i % 2 * lanes_of<V>; });
 }
-/// Every second lane of a and then b, from the first on.
+/// Returns the even lanes of a, then those of b.
 template <class V>
 TESSERA_INLINE V evens(V a, V b) {
   return shuffle(a, b, [](int i) { return 2 * i; });
 }
-/// From the second on.
+/// Returns the odd lanes of a, then those of b.
 template <class V>
 TESSERA_INLINE V odds(V a, V b) {
   return shuffle(a, b, [](int i) { return 2 * i + 1; });
 }
 
-/// Lane i from lane i ^ flips.
+/// Returns the vector whose lane i is lane i ^ flips of v.
 template <int flips, class V>
 TESSERA_INLINE V exchange(V v) {
   return shuffle(v, v, [](int i) { return i ^ flips; });
 }
 
 #if defined(__AVX512F__)
-/// Lane i of the result is lane places[i], modulo their number, of v.
+/// Returns the vector whose lane i is lane places[i], modulo the number of lanes, of v.
 template <class V>
 TESSERA_INLINE V lookup(V v, V places) {
   const auto x = reinterpret_cast<__m512i>(v), at = reinterpret_cast<__m512i>(places);
@@ -57,10 +58,10 @@ TESSERA_INLINE V lookup(V v, V places) {
 }
 #endif
 
-/// Lanes k, k + 1, ... of a, then the first k of b.
+/// Returns lanes k, k + 1, ... of a, then the first k lanes of b.
 template <int k, class V>
 TESSERA_INLINE V shift(V a, V b) {
-#if defined(__AVX512F__)  // one instruction, where the compiler loads a vector of places
+#if defined(__AVX512F__)  // one instruction, where the compiler would load a vector of indices
   const auto low = reinterpret_cast<__m512i>(a), high = reinterpret_cast<__m512i>(b);
   if constexpr (sizeof(Element<V>) == 8)
     return reinterpret_cast<V>(_mm512_maskz_alignr_epi64(0xff, high, low, k));
@@ -70,7 +71,7 @@ TESSERA_INLINE V shift(V a, V b) {
   return shuffle(a, b, [](int i) { return i + k; });
 }
 
-/// The same for a distance in bytes, a multiple of 4, that is known at run time.
+/// shift() by a distance in bytes, a multiple of 4, that is known only at run time.
 class Shift {
   using V = Vector<std::uint64_t>;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Partial loads and stores: the lanes of a vector that exist at the ends of a row. No other memory
-// is touched.
+// Partial loads and stores: the lanes of a vector inside a row at its ends. They access no other
+// memory.
 
 #include "kernels/simd/vector.hpp"
 
@@ -11,13 +11,13 @@ namespace {
 template <class V>
 using Mask = std::conditional_t<lanes_of<V> <= 8, __mmask8, __mmask16>;
 
-/// Lanes [from, to) of at most 16.
+/// Returns the mask of lanes [from, to), of at most 16.
 template <class V>
 TESSERA_INLINE Mask<V> mask_between(index_t from, index_t to) {
   return static_cast<Mask<V>>((1U << to) - (1U << from));
 }
 #elif defined(__AVX2__)
-/// Lanes of 4 or 8 bytes, all bits of those in [from, to).
+/// Returns a vector of 4- or 8-byte lanes with all bits set in lanes [from, to).
 template <class V>
 TESSERA_INLINE auto mask_between(index_t from, index_t to) {
   using Int = std::conditional_t<sizeof(Element<V>) == 8, long long, int>;
@@ -27,7 +27,7 @@ TESSERA_INLINE auto mask_between(index_t from, index_t to) {
 }
 #endif
 
-/// Elements [0, n) of `from`, 0 in the other lanes; 0 <= n <= lanes.
+/// Loads elements [0, n) of `from`, with 0 in the other lanes; 0 <= n <= lanes.
 template <class V>
 TESSERA_INLINE V load_first(const Element<V>* from, index_t n) {
   [[maybe_unused]] constexpr auto element = sizeof(Element<V>);
@@ -63,7 +63,7 @@ TESSERA_INLINE V load_first(const Element<V>* from, index_t n) {
   return v;
 }
 
-/// The first n bytes, and 0 in the others; n is less than a vector has.
+/// Loads the first n bytes, with 0 in the others; n is less than the size of a vector.
 template <class V>
 TESSERA_INLINE V load_bytes(const void* from, index_t n) {
 #if defined(__AVX512BW__)
@@ -75,7 +75,7 @@ TESSERA_INLINE V load_bytes(const void* from, index_t n) {
   return v;
 }
 
-/// Lanes [first, last) of v to the same elements of `to`; 0 <= first <= last <= lanes.
+/// Stores lanes [first, last) of v to the same elements of `to`; 0 <= first <= last <= lanes.
 template <class V>
 TESSERA_INLINE void store_between(Element<V>* to, V v, index_t first, index_t last) {
   [[maybe_unused]] constexpr auto element = sizeof(Element<V>);

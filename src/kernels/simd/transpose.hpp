@@ -1,6 +1,6 @@
 #pragma once
-// Transposes of registers. A vector is 1, 2 or 4 blocks of 16 bytes: shuffles within blocks are the
-// cheapest, so words change places inside blocks, and whole blocks between vectors.
+// Transposition in registers. A vector has 1, 2 or 4 blocks of 16 bytes. Shuffles within blocks are
+// the cheapest, so words move inside blocks and whole blocks move between vectors.
 
 #include "kernels/simd/shuffle.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 inline constexpr int block_bytes = 16;
 template <class V>
 inline constexpr int blocks_of = static_cast<int>(sizeof(V)) / block_bytes;
-/// Blocks in a register of the instruction set.
+/// The number of blocks in a register of the instruction set.
 inline constexpr int block_count = static_cast<int>(vector_bytes) / block_bytes;
 template <class Word>
 inline constexpr int words_in_block = block_bytes / static_cast<int>(sizeof(Word));
@@ -19,11 +19,11 @@ template <class V, int... i>
 TESSERA_INLINE auto joined(V a, V b, std::integer_sequence<int, i...>) {
   return __builtin_shufflevector(a, b, i...);
 }
-/// a and then b, a vector of twice the size.
+/// Concatenates a and b into a vector of twice the size.
 template <class V>
 TESSERA_INLINE auto join(V a, V b) {
   using Both [[maybe_unused]] = Vector<Element<V>, 2 * index_t{sizeof(V)}>;
-#if defined(__AVX512F__)  // inserted: GCC 12 goes through the stack
+#if defined(__AVX512F__)  // by an insertion, because GCC 12 goes through the stack
   if constexpr (sizeof(V) == 32)
     return reinterpret_cast<Both>(
         _mm512_maskz_inserti64x4(0xff, _mm512_castsi256_si512(reinterpret_cast<__m256i>(a)),
@@ -43,14 +43,14 @@ template <int first, class V, int... i>
 TESSERA_INLINE auto part_of(V v, std::integer_sequence<int, i...>) {
   return __builtin_shufflevector(v, v, (first + i)...);
 }
-/// Block k.
+/// Returns block k.
 template <int k, class V>
 TESSERA_INLINE auto block(V v) {
   constexpr int lanes = words_in_block<Element<V>>;
   return part_of<k * lanes>(v, std::make_integer_sequence<int, lanes>{});
 }
 
-/// The block at `from` in every block.
+/// Broadcasts the block at `from` to every block.
 template <class V>
 TESSERA_INLINE V repeat_block(const Element<V>* from) {
   const auto one = load<Vector<Element<V>, block_bytes>>(from);
@@ -62,7 +62,7 @@ TESSERA_INLINE V repeat_block(const Element<V>* from) {
 #endif
 }
 
-/// Lane k of every block, in all lanes of that block.
+/// Broadcasts lane k of every block within that block.
 template <int k, class V>
 TESSERA_INLINE V spread_in_blocks(V v) {
   return shuffle(v, v, [](int i) {
@@ -79,7 +79,7 @@ TESSERA_INLINE V interleave_low_in_blocks(V a, V b) {
     return i / lanes * lanes + i % lanes / 2 + i % 2 * lanes_of<V>;
   });
 }
-/// The upper halves.
+/// Interleaves the upper halves of every block of a and b.
 template <class V>
 TESSERA_INLINE V interleave_high_in_blocks(V a, V b) {
   return shuffle(a, b, [](int i) {
@@ -88,7 +88,7 @@ TESSERA_INLINE V interleave_high_in_blocks(V a, V b) {
   });
 }
 
-/// Of 4 blocks each, the lower two of a and then b, and the upper two.
+/// Returns the lower, or the upper, two blocks of a and then of b, which have 4 blocks each.
 template <class V>
 TESSERA_INLINE V low_halves(V a, V b) {
   return shuffle(a, b, [](int i) { return i < lanes_of<V> / 2 ? i : i + lanes_of<V> / 2; });
@@ -97,7 +97,7 @@ template <class V>
 TESSERA_INLINE V high_halves(V a, V b) {
   return shuffle(a, b, [](int i) { return i + lanes_of<V> / 2 * (i < lanes_of<V> / 2 ? 1 : 2); });
 }
-/// Every second block of a and then b, from the first on, and from the second on.
+/// Returns the even, or the odd, blocks of a and then of b.
 template <class V>
 TESSERA_INLINE V even_blocks(V a, V b) {
   return shuffle(a, b, [](int i) {
@@ -113,7 +113,8 @@ TESSERA_INLINE V odd_blocks(V a, V b) {
   });
 }
 
-/// Block k of v[r] becomes block r of v[k], for as many vectors as one has blocks.
+/// Transposes blocks: block k of v[r] becomes block r of v[k]. v has as many vectors as a vector
+/// has blocks.
 template <class V>
 TESSERA_INLINE void transpose_blocks(V* v) {
   if constexpr (blocks_of<V> == 2) {
@@ -130,7 +131,8 @@ TESSERA_INLINE void transpose_blocks(V* v) {
   }
 }
 
-/// In every block: word w of v[r] becomes word r of v[w], for as many vectors as a block has words.
+/// Transposes words within every block: word w of v[r] becomes word r of v[w]. v has as many
+/// vectors as a block has words.
 template <class Word, class V>
 TESSERA_INLINE void transpose_words(V* v) {
   constexpr int count = words_in_block<Word>;
@@ -148,7 +150,8 @@ TESSERA_INLINE void transpose_words(V* v) {
   }
 }
 
-/// Word c of v[r] becomes word r of v[c], for as many vectors as one has words.
+/// Transposes words: word c of v[r] becomes word r of v[c]. v has as many vectors as a vector has
+/// words.
 template <class Word, class V>
 TESSERA_INLINE void transpose_square(V* v) {
   constexpr int blocks = blocks_of<V>, words = words_in_block<Word>;
@@ -170,8 +173,9 @@ TESSERA_INLINE void transpose_square(V* v) {
   }
 }
 
-/// Lane p of v[r] becomes element p * R + r of the vectors as one array, R a power of two: every
-/// stage interleaves the two halves of that array, which moves the top bit of r below all others.
+/// Interleaves the vectors of v: lane p of v[r] becomes element p * R + r of the vectors as one
+/// array, R a power of two. Each stage interleaves the two halves of that array, which moves the
+/// top bit of r below all others.
 template <class V, int R>
 TESSERA_INLINE void interleave_rows(V (&v)[R]) {
 #pragma GCC unroll 4

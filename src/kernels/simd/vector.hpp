@@ -1,14 +1,14 @@
 #pragma once
 // Vectors of the instruction set that a file is compiled for: types, loads and stores.
 //
-// The vocabulary of all vector code in kernels/ is this folder: vector (types, memory), tail
-// (partial loads and stores), arithmetic, reduce, shuffle, transpose (of registers), half, number
-// (Simd<T>, what kernels that are templates on their element use) and mask_avx512. A vector is the
-// vector extension of GCC and Clang, so operators, comparisons and `a < b ? a : b` are the
-// compiler's; intrinsics stand where it has no words or worse code.
+// This folder is the vocabulary of all vector code in kernels/: vector (types, memory), tail
+// (partial loads and stores), arithmetic, reduce, shuffle, transpose (in registers), half, number
+// (Simd<T>, for kernels that are templates on their element type) and mask_avx512. Vectors are
+// vector extensions of GCC and Clang, so operators, comparisons and `a < b ? a : b` are the
+// compiler's; intrinsics serve where the compiler has no expression or generates worse code.
 //
-// Everything in this folder has internal linkage, and most is always inlined: a source that is
-// compiled for several instruction sets (tessera_isa_source) shares no symbol of it.
+// Everything in this folder has internal linkage, and most functions are always inlined, so sources
+// compiled for several instruction sets (tessera_isa_source) share no symbols of it.
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -47,7 +47,7 @@ template <class T, index_t bytes>
 struct VectorOf {
   typedef T type __attribute__((vector_size(bytes)));
 };
-/// As many T as a register of the instruction set has, or as `bytes` hold.
+/// A vector of T that fills a register of the instruction set, or `bytes` bytes.
 template <class T, index_t bytes = vector_bytes>
 using Vector = typename VectorOf<T, bytes>::type;
 
@@ -56,19 +56,19 @@ using Element = std::remove_cvref_t<decltype(std::declval<V&>()[0])>;
 template <class V>
 inline constexpr int lanes_of = static_cast<int>(sizeof(V) / sizeof(Element<V>));
 
-/// The bits of v as elements of another type.
+/// Reinterprets the bits of v as elements of another type.
 template <class To, class V>
 TESSERA_INLINE Vector<To, sizeof(V)> bits_as(V v) {
   return reinterpret_cast<Vector<To, sizeof(V)>>(v);
 }
 
-/// x in every lane. (x - 0 is x, -0 too, so that this compiles to one broadcast.)
+/// Returns x in every lane. (x - 0 is x, also for -0, so this compiles to one broadcast.)
 template <class V>
 TESSERA_INLINE V broadcast(Element<V> x) {
   return x - V{};
 }
 
-/// From any address.
+/// Loads a vector from any address; store() writes to any address.
 template <class V>
 TESSERA_INLINE V load(const void* from) {
   V v;
@@ -80,8 +80,8 @@ TESSERA_INLINE void store(void* to, V v) {
   __builtin_memcpy(to, &v, sizeof v);
 }
 
-/// Non-temporal store, past the caches, to an address aligned to the vector; an ordinary one where
-/// there is none.
+/// Stores v with a non-temporal (streaming) store to an address aligned to the vector; with an
+/// ordinary store if the instruction set has none.
 template <class V>
 TESSERA_INLINE void stream(void* to, V v) {
 #if defined(__AVX512F__)
@@ -99,7 +99,7 @@ TESSERA_INLINE void stream(void* to, V v) {
   store(to, v);
 }
 
-/// Orders non-temporal stores before whatever is stored next.
+/// Orders non-temporal stores before all later stores.
 TESSERA_INLINE void fence_streams() {
 #if defined(__SSE2__)
   _mm_sfence();
@@ -108,7 +108,7 @@ TESSERA_INLINE void fence_streams() {
 #endif
 }
 
-/// v in a register: the compiler does not load it again where it is used a second time.
+/// Forces v into a register, so the compiler does not reload it for a second use.
 template <class V>
 TESSERA_INLINE V in_register(V v) {
 #if defined(__SSE2__)
