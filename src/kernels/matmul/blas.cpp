@@ -1,3 +1,5 @@
+// The variant of OpenBLAS (cblas_?gemm), loaded at run time.
+
 #include "kernels/matmul/blas.hpp"
 
 #include <dlfcn.h>
@@ -16,7 +18,7 @@
 namespace tessera::matmul {
 namespace {
 
-// The interface of CBLAS (BLAS Technical Forum 2001), as far as it is used.
+// The subset of the CBLAS interface (BLAS Technical Forum 2001) that this file calls.
 enum Order : int { row_major = 101 };
 enum Transpose : int { no_transpose = 111, transpose = 112, conjugate_transpose = 113 };
 template <class T, class Scalar>
@@ -39,12 +41,13 @@ void find(void* file, const char* name, Function& function, std::string& missing
   if (symbol == nullptr && missing.empty()) missing = std::string("the library has no ") + name;
 }
 
-/// Where its threads do not get their buffers the library asks for them without end.
+/// Throws Error(memory) if the address space is too small for the library's buffers: OpenBLAS
+/// retries a failed allocation forever.
 void require_address_space(int threads) {
-  constexpr index_t thread_bytes = index_t{160} << 20;  // 128 MiB of buffer, and a stack
+  constexpr index_t thread_bytes = index_t{160} << 20;  // 128 MiB of buffer and a stack
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-  const index_t free = machine::available_memory();  // knows of the limit
+  const index_t free = machine::available_memory();  // respects the limit
   require(free >= (threads + 1) * thread_bytes, ExitCode::memory,
           fmt::format(
               "OpenBLAS needs {} of address space for {} and {} are free (ulimit -v); ulimit -v "
@@ -53,7 +56,8 @@ void require_address_space(int threads) {
               human_bytes(free)));
 }
 
-/// Threads that it starts when it is loaded: one for every core where nobody says otherwise.
+/// Returns the number of threads that the library starts at load: OPENBLAS_NUM_THREADS, which is
+/// set to one per core if it is unset.
 int threads_at_start() {
   const char* const wanted = std::getenv("OPENBLAS_NUM_THREADS");
   if (wanted != nullptr && std::atoi(wanted) > 0) return std::atoi(wanted);

@@ -1,7 +1,6 @@
 #pragma once
-// The reference from outside: OpenBLAS, looked for when somebody asks for it. Builds need neither
-// its header nor the library, and programs do not start its threads, one for every core, without
-// need.
+// The external reference: OpenBLAS, loaded on first use. Builds need neither its header nor the
+// library, and programs that do not use it do not start its threads, one per core.
 
 #include <string>
 
@@ -9,9 +8,9 @@
 
 namespace tessera::matmul {
 
-/// Why there is no such library here (libopenblas.so.0, where the system looks for libraries); ""
-/// where there is one. Loads it. Throws Error(memory) where the address space is limited to less
-/// than it needs.
+/// Loads the library and returns why it is missing (libopenblas.so.0 in the system's search path),
+/// or "" if it is present. Throws Error(memory) if the limit of the address space is less than it
+/// needs.
 [[nodiscard]] const std::string& blas_missing();
 
 [[nodiscard]] Variant blas_row();

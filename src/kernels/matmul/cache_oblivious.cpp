@@ -1,3 +1,5 @@
+// Instantiations of the fast product, and its choice of threads.
+
 #include "kernels/matmul/cache_oblivious.hpp"
 
 #include <algorithm>
@@ -8,7 +10,7 @@ namespace tessera::matmul {
 
 template <class T>
 int useful_threads(index_t m, index_t n, index_t k, int threads) {
-  // 40 to 80 us of arithmetic on vectors of 512 bits: waking a thread that sleeps takes 5 to 50 us.
+  // 40 to 80 us of arithmetic on 512-bit vectors: waking a sleeping thread takes 5 to 50 us.
   constexpr double flops_per_thread = 8e6;
   constexpr double flops_each = is_complex<T> ? 8 : 2;
   const double flops =

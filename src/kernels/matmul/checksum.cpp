@@ -1,3 +1,6 @@
+// Products of a matrix with a few vectors (Freivalds 1977) on tasks; complex matrices as real ones.
+// 2 m k flops per vector.
+
 #include "kernels/matmul/checksum.hpp"
 
 #include <algorithm>
@@ -9,9 +12,9 @@
 namespace tessera::matmul {
 namespace {
 
-constexpr index_t piece = 32768;  // elements a task reads: some 10 us at memory bandwidth
+constexpr index_t piece = 32768;  // elements per task: some 10 us at memory bandwidth
 constexpr index_t column_block =
-    512;  // y and its bound for 2 vectors: 16 KiB, kept near while the rows pass
+    512;  // y and its bound for 2 vectors: 16 KiB, cached while the rows are swept
 
 }  // namespace
 
@@ -47,9 +50,9 @@ MatrixView<double> view_of(Rows& rows, index_t count) {
 }
 Rows zeros(index_t count, index_t length) { return Rows(static_cast<std::size_t>(count * length)); }
 
-/// Vectors against the rows of a complex matrix taken for a real one with twice the columns: a row
-/// is re im re im ..., so its product with (re, -im, ...) is the real part and with (im, re, ...)
-/// the imaginary.
+/// Expands vectors for the rows of a complex matrix read as a real one with twice the columns: a
+/// row is re im re im ..., so its product with (re, -im, ...) is the real part and with (im, re,
+/// ...) the imaginary part.
 Rows for_rows(MatrixView<const double> x, double sign) {
   Rows turned = zeros(x.rows, 2 * x.cols);
   const auto to = view_of(turned, x.rows);
@@ -63,10 +66,10 @@ Rows for_rows(MatrixView<const double> x, double sign) {
   return turned;
 }
 
-/// y += what the columns of such a real matrix gave: by turns of the real and of the imaginary
-/// parts.
+/// Adds to y the results of the columns of such a real matrix, which alternate between real and
+/// imaginary parts.
 void add_columns(MatrixView<const double> got, double sign, bool conjugated, MatrixView<double> y) {
-  const double conj = conjugated ? sign : 1;  // of the imaginary parts
+  const double conj = conjugated ? sign : 1;  // factor of the imaginary parts
   for (index_t v = 0; v < y.rows; v += 2) {
     for (index_t i = 0; i < y.cols; ++i) {
       y(v, i) += got(v, 2 * i) + sign * conj * got(v + 1, 2 * i + 1);

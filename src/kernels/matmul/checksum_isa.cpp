@@ -1,5 +1,5 @@
-// Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared
-// between them.
+// The passes of multiply_vectors over rows and columns. Compiled once per instruction set
+// (tessera_isa_source), so the sets must not share symbols.
 
 #include "kernels/matmul/checksum_leaf.hpp"
 #include "kernels/simd/number.hpp"
@@ -13,17 +13,16 @@ using matmul::max_vectors;
 using matmul::Vectors;
 using S = simd::Simd<double>;
 
-constexpr index_t ahead = 1024;  // bytes of a row, fetched before they are loaded
-/// Rows that share the loads of x, as many as have registers for their sums: x and its like are
-/// larger than the first level. Eight instead of four, Emerald Rapids, n = 4096 from the second
-/// level: 2.35 -> 2.00 ms.
+constexpr index_t ahead = 1024;  // prefetch distance along a row, in bytes
+/// Returns how many rows share the loads of x, as many as have registers for their sums: x and its
+/// bound exceed the first-level cache. Eight instead of four, Emerald Rapids, n = 4096 from the
+/// second level: 2.35 -> 2.00 ms.
 constexpr int row_group(int vectors, int bounds) {
   if (S::registers < 32) return 2;
   return vectors + bounds <= 3 ? 8 : 4;
 }
 
-/// One step of R rows at p against V vectors and B bounds: n == lanes, or fewer at the end of the
-/// rows.
+/// Multiplies R rows at p by V vectors and B bounds: n == lanes, or fewer at the end of the rows.
 template <class T, int R, int V, int B>
 TESSERA_INLINE void row_step(const T* a, index_t lda, const Vectors& w, index_t p, index_t n,
                              S::vec (&y)[R][V], S::vec (&bound)[R][B + 1]) {
@@ -32,7 +31,8 @@ TESSERA_INLINE void row_step(const T* a, index_t lda, const Vectors& w, index_t 
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
     const T* const pa = a + r * lda + p;
-    // Once, not in every instruction that uses it: loads are what there is most of.
+    // Forced into a register instead of a memory operand of every instruction: loads limit this
+    // loop.
     value[r] = simd::in_register(full ? simd::load_as<double>(pa) : simd::load_as<double>(pa, n));
   }
 #pragma GCC unroll 4
@@ -51,11 +51,11 @@ TESSERA_INLINE void row_step(const T* a, index_t lda, const Vectors& w, index_t 
   }
 }
 
-/// y[v, i:i+R] += a[i:i+R, :] x[v, :], and the bounds.
+/// Computes y[v, i:i+R] += a[i:i+R, :] x[v, :], and the bounds.
 template <class T, int R, int V, int B>
 void row_block(const T* a, index_t lda, index_t k, const Vectors& w, index_t i) {
   S::vec y[R][V];
-  S::vec bound[R][B + 1];  // one too many: there may be none
+  S::vec bound[R][B + 1];  // one extra element, because B may be 0
   for (int r = 0; r < R; ++r) {
     for (int v = 0; v < V; ++v) y[r][v] = S::zero();
     for (int v = 0; v < B; ++v) bound[r][v] = S::zero();
@@ -88,7 +88,7 @@ void all_rows(MatrixView<const T> a, const Vectors& w) {
   for (; i < a.rows; ++i) row_block<T, 1, V, B>(a.data + i * a.ld, a.ld, a.cols, w, i);
 }
 
-/// y[v, i:i+n] += x[v, p:p+P] a[p:p+P, i:i+n], and the bounds; n <= lanes.
+/// Computes y[v, i:i+n] += x[v, p:p+P] a[p:p+P, i:i+n], and the bounds; n <= lanes.
 template <class T, int P, int V, int B>
 TESSERA_INLINE void column_step(const T* a, index_t lda, const Vectors& w, index_t p, index_t i,
                                 index_t n) {
@@ -136,7 +136,7 @@ void all_columns(MatrixView<const T> a, const Vectors& w) {
 
 template <class T>
 using Pass = void (*)(MatrixView<const T>, const Vectors&);
-/// Of one vector or two, without bounds and with them.
+/// Passes for one vector or two, without bounds and with them.
 template <class T>
 constexpr Pass<T> row_passes[max_vectors][2] = {{all_rows<T, 1, 0>, all_rows<T, 1, 1>},
                                                 {all_rows<T, 2, 0>, all_rows<T, 2, 2>}};

@@ -1,5 +1,5 @@
 #pragma once
-// The leaves of multiply_vectors, compiled once for each instruction set.
+// The leaves of multiply_vectors, compiled once per instruction set.
 
 #include "kernels/matmul/checksum.hpp"
 #include "machine/isa.hpp"
@@ -8,9 +8,9 @@ namespace tessera::matmul {
 
 template <class T>
 struct ChecksumKernels {
-  /// Rows of a against x: y[v, i] += sum over p of a[i, p] x[v, p].
+  /// Multiplies rows of a by x: y[v, i] += sum over p of a[i, p] x[v, p].
   void (*rows)(MatrixView<const T> a, const Vectors& vectors);
-  /// Columns of a against x: y[v, i] += sum over p of a[p, i] x[v, p].
+  /// Multiplies columns of a by x: y[v, i] += sum over p of a[p, i] x[v, p].
   void (*columns)(MatrixView<const T> a, const Vectors& vectors);
 };
 

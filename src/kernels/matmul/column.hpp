@@ -1,5 +1,6 @@
 #pragma once
-// C swept in columns. A template, so that it runs on plain and on traced elements.
+// Product by cells of C in column sweeps (width set by the tuning). 2 m n k flops. A template for
+// plain and traced elements.
 
 #include <algorithm>
 
@@ -9,7 +10,7 @@
 
 namespace tessera::matmul {
 
-/// The textbook product, the cells of C in the order of a walk.
+/// Computes the textbook product in the order in which `walk` visits the cells of C.
 template <Walk walk, class T>
 void product_by_cells(const Gemm<T>& g, index_t width) {
   if (only_scales(g)) return scale(g.c, g.beta);

@@ -1,4 +1,4 @@
-// The vendor's product: gemm of cuBLAS, the reference among the device variants.
+// The vendor's product, gemm of cuBLAS: the reference of the device variants.
 
 #include <cublas_v2.h>
 
@@ -41,7 +41,7 @@ cublasStatus_t call(cublasHandle_t handle, cublasOperation_t op_a, cublasOperati
   return cublasDgemm(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// The library on this stream; its creation takes a good part of a second.
+/// Returns the library's handle bound to this stream; its creation takes a good part of a second.
 cublasHandle_t library(DeviceStream stream) {
   static const Library handle;
   check(cublasSetStream(handle, stream), "cublasSetStream");

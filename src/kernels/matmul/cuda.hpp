@@ -1,6 +1,6 @@
 #pragma once
 // Matrix multiplication on the device: operands and result in device memory, row-major, on a
-// stream. Every variant serves any shape and both ops, and never reads c when beta == 0.
+// stream. Every variant supports any shape and both ops, and never reads c when beta == 0.
 
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/variants.hpp"
@@ -23,11 +23,11 @@ void cuda_tensor(const Gemm<double>& g, const Tuning& tuning, DeviceStream strea
 template <class T>
 void cublas(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
 
-/// The rows for the table: each copies its operands to the device, computes and copies the result
-/// back. Empty in a build without CUDA.
+/// Returns the rows of the table, each of which copies its operands to the device, computes and
+/// copies the result back. Empty in a build without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
 
-/// The functions that the rows launch on plain operands, for `tessera list --occupancy`.
+/// Returns the functions that the rows launch on plain operands, for `tessera list --occupancy`.
 [[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
 void add_textbook_functions(std::vector<machine::DeviceFunction>& to);
 void add_register_functions(std::vector<machine::DeviceFunction>& to);

@@ -1,24 +1,24 @@
 #pragma once
-// What the device kernels of matmul share.
+// Functions shared by the device kernels of matmul.
 
 #include "kernels/matmul/cuda.hpp"
 #include "machine/cuda.hpp"
 
 namespace tessera::matmul {
 
-/// op(x)(i, p) of a stored operand.
+/// Returns op(x)(i, p) of a stored operand.
 template <Op op, class T>
 __device__ __forceinline__ T element(const MatrixView<const T>& x, index_t i, index_t p) {
   return op == Op::none ? x.data[i * x.ld + p] : x.data[p * x.ld + i];
 }
 
-/// c = alpha * sum + beta * c, which is not read when beta == 0.
+/// Computes c = alpha * sum + beta * c; does not read c when beta == 0.
 template <class T>
 __device__ __forceinline__ void store(T& c, T alpha, T sum, T beta) {
   c = beta == T{0} ? alpha * sum : alpha * sum + beta * c;
 }
 
-/// f(op_a, op_b) with both as compile-time constants.
+/// Calls f(op_a, op_b) with both ops as compile-time constants.
 template <class Problem, class F>
 void dispatch_ops(const Problem& g, const F& f) {
   using None = std::integral_constant<Op, Op::none>;
@@ -32,14 +32,15 @@ void dispatch_ops(const Problem& g, const F& f) {
 struct DeviceLimits {
   int major = 0, multiprocessors = 0;
 };
-/// Of the current device.
+/// Returns the limits of the current device.
 inline DeviceLimits device_limits() {
   using machine::cuda::attribute;
   return {attribute(cudaDevAttrComputeCapabilityMajor), attribute(cudaDevAttrMultiProcessorCount)};
 }
 
-/// How much of the device's work goes into c where every multiprocessor takes one tile of (m, n)
-/// after the other: what falls outside c and who waits in the last round is lost.
+/// Returns the fraction of the device's work that contributes to c when every multiprocessor
+/// computes one tile of (m, n) after the other; tile parts outside c and idle multiprocessors in
+/// the last round are lost.
 template <class T>
 double share_of_device(const MatrixView<T>& c, index_t m, index_t n, int multiprocessors) {
   const index_t tiles = ceil_div(c.rows, m) * ceil_div(c.cols, n);
@@ -48,8 +49,8 @@ double share_of_device(const MatrixView<T>& c, index_t m, index_t n, int multipr
          (static_cast<double>(rounds * multiprocessors) * static_cast<double>(m * n));
 }
 
-/// Tiles in groups of eight rows of them, so that neighbours in time share operands in the
-/// second-level cache.
+/// Returns the position of tile `number`. Tiles are visited in groups of eight rows of tiles, so
+/// that concurrent tiles share operands in the second-level cache.
 __device__ __forceinline__ int2 tile_number(int number, int rows, int cols) {
   constexpr int group = 8;
   const int per_group = group * cols;

@@ -1,23 +1,23 @@
 #pragma once
-// Tiles that are cut along k: blocks of threads hand the sums of their parts to the block that
-// stores the tile.
+// Reduction of tiles that are cut along k: thread blocks send the sums of their parts to the block
+// that stores the tile.
 
 #include "kernels/matmul/cuda_device.cuh"
 #include "kernels/matmul/parts.hpp"
 
 namespace tessera::matmul {
 
-/// Sums of parts of tiles on their way between blocks, in device memory: a slot a block, an element
-/// of every thread after the other. `ready` says which slots hold theirs.
+/// Partial sums in transit between blocks, in device memory: one slot per block, in which element e
+/// of all threads is contiguous. ready[block] is set once its slot is complete.
 template <class T>
 struct Exchange {
   T* sums = nullptr;
   int* ready = nullptr;
 };
 
-/// What this block has summed up of another one's tile, to its slot. Team: the threads that hold
-/// sums (their number, the elements of a slot, and meet(), where they wait for each other);
-/// sums.each(f) calls f(sum, number) for a thread's own.
+/// Writes this block's partial sums of another block's tile to its slot. Team: the threads that
+/// hold sums (their number, the elements of a slot, and their barrier meet()); sums.each(f) calls
+/// f(sum, number) for the sums of a thread.
 template <class Team, class T, class Sums>
 __device__ __forceinline__ void send_sums(const Exchange<T>& exchange, Sums& sums) {
   T* const to = exchange.sums + static_cast<index_t>(blockIdx.x) * Team::slot + threadIdx.x;
@@ -29,7 +29,7 @@ __device__ __forceinline__ void send_sums(const Exchange<T>& exchange, Sums& sum
                  : "memory");
 }
 
-/// sums += those of the `helpers` blocks that follow this one, in their order.
+/// Adds the sums of the `helpers` blocks that follow this one, in their order.
 template <class Team, class T, class Sums>
 __device__ __forceinline__ void add_sums(const Exchange<T>& exchange, int helpers, Sums& sums) {
   for (int other = static_cast<int>(blockIdx.x) + 1;
@@ -48,8 +48,8 @@ __device__ __forceinline__ void add_sums(const Exchange<T>& exchange, int helper
   }
 }
 
-/// launch(exchange) with slots of so many elements where the shares want any; all blocks must run
-/// at once.
+/// Calls launch(exchange), with slots of `slot` elements if the shares cut tiles; all blocks must
+/// be resident at once.
 template <class T, class F>
 void with_exchange(const Shares& shares, int slot, DeviceStream stream, const F& launch) {
   if (shares.whole == shares.tiles) return launch(Exchange<T>{});

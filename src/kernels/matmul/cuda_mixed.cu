@@ -1,5 +1,5 @@
-// Products of f32 operands in fewer bits: they are rounded on the device, then multiplied on the
-// tensor units with sums in f32.
+// Mixed-precision products of f32 operands: rounds operands on the device, then multiplies on the
+// tensor cores with sums in f32.
 
 #include "kernels/matmul/cuda_device.cuh"
 #include "kernels/matmul/cuda_mixed.hpp"
@@ -12,7 +12,7 @@ __device__ __forceinline__ __nv_bfloat16 in_precision(float x, __nv_bfloat16) {
   return __float2bfloat16_rn(x);
 }
 __device__ __forceinline__ __half in_precision(float x, __half) { return __float2half_rn(x); }
-/// The 10 bits of mantissa of tf32, ties away from zero.
+/// Rounds to the 10-bit mantissa of tf32, ties away from zero.
 __device__ __forceinline__ float in_precision(float x, float) {
   unsigned bits;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
@@ -21,7 +21,8 @@ __device__ __forceinline__ float in_precision(float x, float) {
 
 constexpr int tile = 32, tile_rows = 8;
 
-/// to[0:m, 0:n] = from[0:m, 0:n] rounded to what T stands for, or its transpose; a block a tile.
+/// Computes to[0:m, 0:n] = from[0:m, 0:n] rounded to the precision that T represents, or its
+/// transpose; one block per tile.
 template <bool turned, class T>
 __global__ void __launch_bounds__(tile* tile_rows)
     rounded(const MatrixView<const float> from, const MatrixView<T> to, int tiles_across) {
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(tile* tile_rows)
   }
 }
 
-/// A rounded operand, rows on 16 bytes.
+/// A rounded operand whose rows are aligned to 16 bytes.
 template <class T>
 struct Rounded {
   machine::cuda::DeviceBuffer<T> storage;
@@ -62,7 +63,7 @@ struct Rounded {
 
 template <class T>
 void multiply(const Gemm<float>& g, DeviceStream stream) {
-  // tf32 wants k along the rows of both.
+  // tf32 requires k along the rows of both operands.
   const bool turn_a = sizeof(T) == 4 && g.op_a == Op::transpose,
              turn_b = sizeof(T) == 4 && g.op_b == Op::none;
   const auto other = [](Op op, bool turned) {
@@ -71,7 +72,7 @@ void multiply(const Gemm<float>& g, DeviceStream stream) {
   const Rounded<T> a(g.a, turn_a, stream), b(g.b, turn_b, stream);
   const MixedGemm<T> mixed{g.alpha, a.view, other(g.op_a, turn_a), b.view, other(g.op_b, turn_b),
                            g.beta,  g.c};
-  // What the one does not take (another device, an empty k) the other does.
+  // cuda_mma covers what cuda_wgmma refuses (another device, an empty k).
   require(cuda_wgmma(mixed, stream) || cuda_mma(mixed, stream), ExitCode::internal,
           "the device takes no product of rounded operands");
 }

@@ -1,6 +1,5 @@
 #pragma once
-// Products of operands in fewer bits than the sums: bf16, f16 and tf32 in, f32 out, on the tensor
-// units.
+// Mixed-precision products on the tensor cores: bf16, f16 and tf32 in, f32 out.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -9,8 +8,8 @@
 
 namespace tessera::matmul {
 
-/// As Gemm, with sums, alpha, beta and c in f32. T is __nv_bfloat16, __half, or float: then tf32,
-/// of whose mantissa the units read 10 bits.
+/// The problem of Gemm with sums, alpha, beta and c in f32. T is __nv_bfloat16, __half, or float
+/// for tf32, of whose mantissa the tensor cores read 10 bits.
 template <class T>
 struct MixedGemm {
   float alpha = 1;
@@ -24,22 +23,23 @@ struct MixedGemm {
   [[nodiscard]] TESSERA_HD index_t k() const { return op_a == Op::none ? a.cols : a.rows; }
 };
 
-/// Launches the product and says so; false, and nothing done, where the device is not of compute
-/// capability 9, where rows of an operand do not begin on 16 bytes, and for tf32 where k does not
-/// run along the rows of both.
+/// Launches the product by wgmma and returns true; returns false without any effect if the device
+/// is not of compute capability 9, if rows of an operand are not aligned to 16 bytes, or, for tf32,
+/// if k does not run along the rows of both.
 template <class T>
 [[nodiscard]] bool cuda_wgmma(const MixedGemm<T>& g, DeviceStream stream);
 
-/// Which tile of C a block takes.
+/// The tile of C per block.
 enum class MmaTile { best, large, small };
 
-/// The same on any device, by mma.sync; false, and nothing done, where rows of an operand do not
-/// begin on 16 bytes, and for tf32 where k does not run along the rows of both.
+/// Launches the product by mma.sync on any device and returns true; returns false without any
+/// effect if rows of an operand are not aligned to 16 bytes, or, for tf32, if k does not run along
+/// the rows of both.
 template <class T>
 [[nodiscard]] bool cuda_mma(const MixedGemm<T>& g, DeviceStream stream,
                             MmaTile tile = MmaTile::best);
 
-/// The same by the vendor's library, on any device and any rows.
+/// Launches the product by the vendor's library, on any device and with any alignment.
 template <class T>
 void cublas_mixed(const MixedGemm<T>& g, DeviceStream stream);
 

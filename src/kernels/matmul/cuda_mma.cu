@@ -1,6 +1,7 @@
-// Operands of 16 bits (or 32, of which the tensor units take 19: tf32), sums in f32, by mma.sync:
-// on every device from compute capability 8.0 on. Operands come to shared memory as they are
-// stored, several stages ahead, and from there to registers by ldmatrix.
+// Mixed-precision product by mma.sync, for devices from compute capability 8.0 on: operands of 16
+// bits (or 32, of which the tensor cores read 19: tf32), sums in f32. Asynchronous copies bring
+// operands to shared memory in their stored layout, several stages ahead; ldmatrix loads them into
+// registers.
 
 #include "base/element.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
@@ -11,12 +12,12 @@ namespace tessera::matmul {
 namespace {
 
 constexpr int step_bytes =
-    32;  // along k, that an instruction multiplies: 16 elements, or 8 of tf32
+    32;  // depth of one instruction along k: 16 elements, or 8 of tf32
 
-/// sum (16 x 8) += x (16 x step) y (step x 8), spread over the warp as the instruction wants it:
-/// thread 4 g + t holds of x rows g, g + 8, and both once more half a step further, 4 bytes at t
-/// each; of y column g there, and half a step further; of rows g and g + 8 of the sum columns 2 t
-/// and 2 t + 1.
+/// Computes sum (16 x 8) += x (16 x step) y (step x 8), distributed over the warp as the
+/// instruction requires: thread 4 g + t holds rows g and g + 8 of x, at 4 t bytes in either half of
+/// the step; column g of y at the same places; and columns 2 t and 2 t + 1 of rows g and g + 8 of
+/// the sum.
 #define TESSERA_MMA(type, text)                                                                 \
   __device__ __forceinline__ void mma(float(&sum)[4], const unsigned(&x)[4], const unsigned* y, \
                                       Type<type>) {                                             \
@@ -29,9 +30,9 @@ TESSERA_MMA(__half, "m16n8k16.row.col.f32.f16.f16.f32")
 TESSERA_MMA(float, "m16n8k8.row.col.f32.tf32.tf32.f32")
 #undef TESSERA_MMA
 
-/// Four matrices of 8 rows of 16 bytes: lane l gives the address of row l % 8 of matrix l / 8, and
-/// gets of matrix q the 4 bytes at l % 4 in row l / 4; turned, of elements of 2 bytes those of rows
-/// 2 (l % 4) and the next in column l / 4.
+/// Loads four matrices of 8 rows of 16 bytes: lane l supplies the address of row l % 8 of matrix l
+/// / 8 and receives, of each matrix q, the 4 bytes at l % 4 in row l / 4; if turned, with 2-byte
+/// elements, those of rows 2 (l % 4) and 2 (l % 4) + 1 in column l / 4.
 template <bool turned>
 __device__ __forceinline__ void load_matrices(unsigned address, unsigned (&to)[4]) {
   if constexpr (turned) {
@@ -47,8 +48,8 @@ __device__ __forceinline__ void load_matrices(unsigned address, unsigned (&to)[4
   }
 }
 
-/// The tile of a block (m, n), by warps of (warp_m, warp_n). Shared memory for both fits every such
-/// device (99 KiB).
+/// The tile of a block (m, n), divided into warp tiles (warp_m, warp_n). The shared memory of both
+/// shapes fits every such device (99 KiB).
 struct LargeTile {
   static constexpr int m = 128, n = 256, warp_m = 64, warp_n = 64, stages = 3, blocks = 1;
 };
@@ -56,8 +57,8 @@ struct SmallTile {
   static constexpr int m = 64, n = 64, warp_m = 32, warp_n = 32, stages = 4, blocks = 2;
 };
 
-/// An operand's tile in shared memory: rows along k (k_fast) or across it, 16 bytes longer than
-/// they need, so that the eight rows of a matrix lie in different banks. `extent` rows of A
+/// The tile of an operand in shared memory, with rows along k (k_fast) or across it. Rows are
+/// padded by 16 bytes, so the eight rows of a matrix are in different banks. `extent`: rows of A
 /// (columns of B).
 template <class T, bool k_fast, int extent, int depth>
 struct OperandTile {
@@ -66,13 +67,13 @@ struct OperandTile {
                        elements = (k_fast ? extent : depth) * pitch;
   using Shape = std::conditional_t<k_fast, TileShape<extent, depth, pitch, 1, true>,
                                    TileShape<depth, extent, pitch, 1, false>>;
-  static_assert(k_fast || size == 2);  // only elements of 2 bytes can be turned on their way
-  // Bytes from a step along k, from 16 rows (columns) to the next.
+  static_assert(k_fast || size == 2);  // ldmatrix transposes only 2-byte elements
+  // Bytes between steps along k, and between groups of 16 rows (columns).
   static constexpr int step = k_fast ? step_bytes : 16 * pitch * size;
   static constexpr int next16 = k_fast ? 16 * pitch * size : 16 * size;
 
-  /// Where a lane's row of a matrix begins: `half` says which eight of the 16 from `first` on,
-  /// k_half which half of the step.
+  /// Returns the byte offset of a lane's row of a matrix: `half` selects eight of the 16 rows from
+  /// `first` on, k_half the half of the step.
   __device__ __forceinline__ static int offset(int first, int half, int k_half, int row) {
     return k_fast ? (first + 8 * half + row) * pitch * size + 16 * k_half
                   : (8 * k_half + row) * pitch * size + (first + 8 * half) * size;
@@ -91,8 +92,8 @@ struct MmaKernel : S {
   using CopiesA = TileCopies<T, typename A::Shape, threads, A::vector>;
   using CopiesB = TileCopies<T, typename B::Shape, threads, B::vector>;
 
-  unsigned a, b;  // shared, where this lane's rows of matrices begin
-  int row, col;   // of the first element of this thread in the tile
+  unsigned a, b;  // shared addresses of this lane's matrix rows
+  int row, col;   // position of this thread's first element in the tile
   unsigned x[2][tiles_m][4], y[2][tiles_n / 2][4];
   float sum[tiles_m][tiles_n][4] = {};
 
@@ -127,7 +128,7 @@ struct MmaKernel : S {
     }
   }
 
-  /// The block's tile of C begins at (row0, col0).
+  /// Stores the block's tile of C, which begins at (row0, col0).
   __device__ __forceinline__ void store_to(const MatrixView<float>& c, float alpha, float beta,
                                            index_t row0, index_t col0) const {
     const bool vectors =
@@ -154,7 +155,7 @@ struct MmaKernel : S {
 template <class Kernel, class T>
 __global__ void __launch_bounds__(Kernel::threads, Kernel::blocks)
     multiply_steps(const MixedGemm<T> g) {
-  extern __shared__ __align__(16) unsigned char stages[];  // of a, then of b, padded
+  extern __shared__ __align__(16) unsigned char stages[];  // stages of a, then of b, padded
   T* const shared_a = reinterpret_cast<T*>(stages);
   T* const shared_b = shared_a + Kernel::stages * Kernel::a_elements;
   const int2 tile = tile_number(static_cast<int>(blockIdx.x),
@@ -184,8 +185,8 @@ void launch(const MixedGemm<T>& g, DeviceStream stream) {
 template <class T>
 bool takes_large(const MixedGemm<T>& g, MmaTile tile) {
   if (tile != MmaTile::best) return tile == MmaTile::large;
-  // The small tile loads twice as much from shared memory for a product, about as much as there is
-  // time for.
+  // The small tile needs twice the shared-memory loads per product, close to the available
+  // bandwidth.
   constexpr double small_speed = 0.7;
   const int multiprocessors = device_limits().multiprocessors;
   return share_of_device(g.c, LargeTile::m, LargeTile::n, multiprocessors) >=

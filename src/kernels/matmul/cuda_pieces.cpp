@@ -1,3 +1,5 @@
+// Execution of the plan of an out-of-core product on the device.
+
 #include "kernels/matmul/cuda_pieces.hpp"
 
 #include <memory>
@@ -10,8 +12,8 @@ namespace {
 
 namespace cuda = machine::cuda;
 
-/// The steps of a plan on three streams: there, kernels, back. Events keep the order where it
-/// matters.
+/// The execution of a plan on three streams: host to device, kernels, device to host. Events
+/// enforce the dependencies.
 template <class T>
 class Passing {
  public:
@@ -55,14 +57,14 @@ class Passing {
   }
 
  private:
-  /// Of tiles, one after the other.
+  /// A place in device memory that holds one tile after another.
   struct Place {
     explicit Place(std::byte* at) : data(at) {}
     std::byte* data;
-    cuda::Event filled;  ///< the tile is there
-    cuda::Event freed;   ///< its last product so far, or its way back, has ended
+    cuda::Event filled;  ///< the tile has arrived
+    cuda::Event freed;   ///< its last product so far, or its copy back, has ended
   };
-  /// A part of m, n or k.
+  /// A range of m, n or k.
   struct Part {
     index_t begin, size;
   };
@@ -87,7 +89,7 @@ class Passing {
   Place& operand(index_t at) { return *places_[static_cast<std::size_t>(at)]; }
   Place& result(index_t at) { return *places_[static_cast<std::size_t>(p_.places + at)]; }
 
-  /// Where a tile of that shape lies in a place.
+  /// Returns the view of a tile of that shape in a place.
   template <class U>
   static MatrixView<T> there(const Place& place, const MatrixView<U>& tile) {
     return {reinterpret_cast<T*>(place.data), tile.rows, tile.cols,

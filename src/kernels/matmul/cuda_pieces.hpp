@@ -1,5 +1,6 @@
 #pragma once
-// A product of matrices in host memory, through the device in pieces. Only in builds with CUDA.
+// Out-of-core product on the device: matrices in host memory, tiled through device memory. Only in
+// builds with CUDA.
 
 #include "kernels/matmul/cuda.hpp"
 #include "kernels/matmul/pieces.hpp"
@@ -7,18 +8,18 @@
 
 namespace tessera::matmul {
 
-/// How pieces go there and back.
+/// The transfer mode of tiles.
 struct Passage {
   enum class Overlap {
     yes,
-    no,  ///< each step waits for the one before: to see what overlap gains
+    no,  ///< each step waits for the previous one, to measure the gain of overlap
   };
   machine::StagingPlan staging;
   Overlap overlap = Overlap::yes;
 };
 
-/// g by a kernel, through the device by a plan for it; g.alpha is not 0. The times are sums of what
-/// overlaps.
+/// Computes g with a kernel by a plan for g; g.alpha must not be 0. Returns the times of transfers
+/// and kernels, summed although they overlap.
 template <class T>
 [[nodiscard]] machine::DeviceTimes multiply_in_pieces(DeviceKernel<T> kernel, const Gemm<T>& g,
                                                       const Tuning& tuning, const Pieces& pieces,

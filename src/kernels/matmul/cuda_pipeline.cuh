@@ -1,15 +1,14 @@
 #pragma once
-// Tiles of the operands on their way from global to shared memory by asynchronous copies, several
-// stages ahead of the multiplication.
+// Software pipeline of register-blocked kernels: asynchronous copies of operand tiles from global
+// to shared memory, several stages ahead of the multiplication.
 
 #include "kernels/cuda_async.cuh"
 #include "kernels/matmul/cuda_device.cuh"
 
 namespace tessera::matmul {
 
-/// How the tile of an operand lies: stored rows of `fast` elements, `slow` of them; in shared
-/// memory element (s, f) is at s * slow_pitch + f * fast_pitch. k runs along the rows (k_fast) or
-/// across them.
+/// The layout of an operand's tile: `slow` stored rows of `fast` elements; element (s, f) is at s *
+/// slow_pitch + f * fast_pitch in shared memory. k runs along the rows (k_fast) or across them.
 template <int slow_, int fast_, int slow_pitch_, int fast_pitch_, bool k_fast_>
 struct TileShape {
   static constexpr int slow = slow_, fast = fast_, slow_pitch = slow_pitch_,
@@ -18,12 +17,13 @@ struct TileShape {
   static constexpr int depth = k_fast ? fast : slow;
 };
 
-/// One thread's share of the copies of a tile, `vector` elements each. Addresses are kept and
-/// advanced, not computed anew: the integer arithmetic of fresh ones took 15 % of the issue slots.
+/// One thread's share of the copies of a tile, `vector` elements each. It advances addresses
+/// instead of recomputing them: the integer arithmetic took 15 % of the issue slots.
 template <class T, class Shape, int threads, int vector>
 class TileCopies {
  public:
-  /// x is stored; the tile begins at `first` along the side that is not k, and at k = 0.
+  /// Constructs the copies of stored operand x; the tile begins at `first` along the side that is
+  /// not k, and at k = 0.
   __device__ TileCopies(const MatrixView<const T>& x, index_t first, T* shared) {
     const int s = static_cast<int>(threadIdx.x) / per_row,
               f = static_cast<int>(threadIdx.x) % per_row * vector;
@@ -38,8 +38,8 @@ class TileCopies {
         __cvta_generic_to_shared(shared + s * Shape::slow_pitch + f * Shape::fast_pitch));
   }
 
-  /// The next tile along k into the stage that begins so many bytes after the first; k_left:
-  /// elements along k that there still are.
+  /// Copies the next tile along k into the stage that begins `stage` bytes after the first; k_left:
+  /// elements along k from here to the end.
   __device__ void copy(unsigned stage, index_t k_left) {
     constexpr int across = Shape::k_fast ? Shape::slow : Shape::fast;
     if (across_left_ == across && k_left >= Shape::depth) {
@@ -61,7 +61,7 @@ class TileCopies {
   static_assert(threads % per_row == 0 && Shape::slow % rows_at_once == 0);
   static_assert(vector == 1 || Shape::fast_pitch == 1);
 
-  /// What lies outside the operand becomes zeros.
+  /// Copies a tile at an edge; elements outside the operand become zeros.
   __device__ void copy_edge(unsigned stage, int k_left) {
     const int s = static_cast<int>(threadIdx.x) / per_row,
               f = static_cast<int>(threadIdx.x) % per_row * vector;
@@ -77,21 +77,21 @@ class TileCopies {
 
   const T* from_;
   index_t step_, tile_step_;
-  int across_left_;  // of the tile's side that is not k, inside the operand
+  int across_left_;  // rows or columns inside the operand, along the tile's side that is not k
   unsigned to_;
 };
 
-/// The multiplication of one block of C. `Kernel` has the tile (m, n, k), the stages, the types of
-/// the copies of a and b, and for each of its steps along a tile fetch(buffer, stage, step) from
-/// shared memory and multiply(buffer); the fetch of a step runs one step ahead, over the border of
-/// tiles too, so that no warp waits for shared memory.
+/// Multiplies one block of C. `Kernel` has the tile (m, n, k), the stages, the types of the copies
+/// of a and b, and, for each of its steps along a tile, fetch(buffer, stage, step) from shared
+/// memory and multiply(buffer). Double buffering in registers: the fetch runs one step ahead, also
+/// across tiles, so no warp waits for shared memory.
 template <class Kernel, class T>
 __device__ void multiply_block(Kernel& kernel, typename Kernel::CopiesA& copies_a,
                                typename Kernel::CopiesB& copies_b, index_t k, const T*) {
   constexpr int ahead = Kernel::stages - 1;
   constexpr unsigned a_bytes = Kernel::a_elements * sizeof(T),
                      b_bytes = Kernel::b_elements * sizeof(T);
-  index_t k_left = k;  // not yet on its way
+  index_t k_left = k;  // elements along k whose copies are not yet issued
   const auto load = [&](int stage) {
     if (k_left > 0) {
       copies_a.copy(stage * a_bytes, k_left);
@@ -110,7 +110,8 @@ __device__ void multiply_block(Kernel& kernel, typename Kernel::CopiesA& copies_
   for (index_t k0 = 0; k0 < k; k0 += Kernel::k) {
 #pragma unroll
     for (int step = 0; step < Kernel::steps; ++step) {
-      if (step == Kernel::steps - 1) {  // the next tile; nobody reads the one before this any more
+      if (step == Kernel::steps - 1) {  // the next tile; all threads have finished reading the
+                                        // previous one
         kernels::wait_for_groups<ahead - 1>();
         __syncthreads();
         stage = next(stage);
@@ -125,15 +126,15 @@ __device__ void multiply_block(Kernel& kernel, typename Kernel::CopiesA& copies_
   }
 }
 
-/// Whether rows begin on 16 bytes, so that vectors of 16 bytes can be copied.
+/// Returns whether rows are aligned to 16 bytes, as copies of 16-byte vectors require.
 template <class T>
 bool rows_aligned(const MatrixView<const T>& x) {
   return x.ld % (16 / static_cast<index_t>(sizeof(T))) == 0 &&
          reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
 }
 
-/// f(op_a, op_b, vector): as compile-time constants; vector is the number of elements in 16 bytes
-/// where both operands are aligned, else 1.
+/// Calls f(op_a, op_b, vector) with compile-time constants; vector is the number of elements in 16
+/// bytes if both operands are aligned, otherwise 1.
 template <class T, class F>
 void dispatch_pipeline(const Gemm<T>& g, const F& f) {
   dispatch_ops(g, [&](auto op_a, auto op_b) {
@@ -145,7 +146,7 @@ void dispatch_pipeline(const Gemm<T>& g, const F& f) {
   });
 }
 
-/// Of shared memory, that a block takes.
+/// Shared memory of a block, in bytes.
 template <class Kernel, class T>
 constexpr int shared_bytes_of = Kernel::stages*(Kernel::a_elements + Kernel::b_elements) *
                                 static_cast<int>(sizeof(T));
@@ -156,7 +157,7 @@ machine::DeviceFunction function_of(const char* name, const char* of, void (*ker
           shared_bytes_of<Kernel, T>};
 }
 
-/// Launches one block a tile of C.
+/// Launches one block per tile of C.
 template <class Kernel, class T>
 void launch_tiles(void (*kernel)(Gemm<T>), const Gemm<T>& g, DeviceStream stream) {
   constexpr int bytes = shared_bytes_of<Kernel, T>;

@@ -1,20 +1,20 @@
-// Register tiling without tensor units: a thread's tile of C and two fragments of each operand in
-// registers, operands in shared memory with k running slowest, filled several stages ahead by
-// asynchronous copies.
+// Register blocking without tensor cores: a thread holds its tile of C and two fragments of each
+// operand in registers; operands are in shared memory with k slowest, filled several stages ahead
+// by asynchronous copies.
 //
-// On an H200, f32, against cuBLAS in turn: 2048 0.97, 4096 0.99, 8192 1.01, 16384 0.98 with the
-// large tile, whose 8 x 16 elements a thread keep the loads from shared memory below three quarters
-// of its bandwidth (8 x 8 needs all of it); 1024 1.08 to 1.17 and 65536 x 128 x 128 1.02 with the
-// small one.
+// On an H200, f32, ratios to cuBLAS, interleaved: 2048 0.97, 4096 0.99, 8192 1.01, 16384 0.98 with
+// the large tile, whose 8 x 16 elements per thread keep the loads below three quarters of the
+// shared-memory bandwidth (8 x 8 needs all of it); 1024 1.08 to 1.17 and 65536 x 128 x 128 1.02
+// with the small tile.
 
 #include "kernels/matmul/cuda_pipeline.cuh"
 
 namespace tessera::matmul {
 namespace {
 
-/// stores: elements of C that a thread stores at once where it can. With vectors the compiler gives
-/// the main loop of the large tile other registers, and it is 5 to 7 % slower in any order of the
-/// multiply-adds.
+/// Tile shapes. stores: elements of C per store instruction, where alignment permits. With vector
+/// stores the compiler allocates other registers in the main loop of the large tile, which is then
+/// 5 to 7 % slower in any order of the multiply-adds.
 struct LargeF32 {
   static constexpr int m = 128, n = 256, k = 16, stages = 6, tm = 8, tn = 16, lanes_m = 4,
                        blocks = 1, stores = 1;
@@ -30,7 +30,7 @@ struct F64 {
 
 template <class T, class S, Op op_a, Op op_b, int vector>
 struct RegisterKernel : S {
-  static constexpr int lanes = 16 / static_cast<int>(sizeof(T));  // elements of a vector
+  static constexpr int lanes = 16 / static_cast<int>(sizeof(T));  // elements per vector
   static constexpr int threads = S::m / S::tm * (S::n / S::tn);
   static constexpr int steps = S::k;
   static constexpr int a_pitch = S::m + lanes, b_pitch = S::n + (op_b == Op::transpose ? lanes : 0);
@@ -42,12 +42,12 @@ struct RegisterKernel : S {
   using CopiesA = TileCopies<T, ShapeA, threads, op_a == Op::none ? 1 : vector>;
   using CopiesB = TileCopies<T, ShapeB, threads, op_b == Op::transpose ? 1 : vector>;
 
-  // A warp is lanes_m x lanes_n threads; a thread's rows and columns come in vectors that lie side
-  // by side in the warp.
+  // A warp is lanes_m x lanes_n threads; the rows and columns of a thread are vectors, contiguous
+  // across the warp.
   static constexpr int lanes_n = 32 / S::lanes_m;
   static constexpr int warps_m = S::m / (S::lanes_m * S::tm);
-  const T *a, *b;  // shared, where this thread's fragments begin
-  int row, col;    // of the first element of this thread in the tile
+  const T *a, *b;  // shared addresses of this thread's fragments
+  int row, col;    // position of this thread's first element in the tile
   T x[2][S::tm], y[2][S::tn];
   T sum[S::tm][S::tn] = {};
 
@@ -77,10 +77,11 @@ struct RegisterKernel : S {
     fragment(a + (stage * S::k + step) * a_pitch, S::lanes_m * lanes, x[buffer]);
     fragment(b + (stage * S::k + step) * b_pitch, lanes_n * lanes, y[buffer]);
   }
-  /// Row by row of sums, to and fro, the middle two of four columns swapped: a multiply-add reads
-  /// three registers from two banks at no cost where one of them is the last one's too. In this
-  /// order the compiler leaves 166 of 2048 that read a bank twice (of the large tile), in rows to
-  /// and fro alone 180 (and 1.2 % of time), from left to right more than 400.
+  /// Adds the outer product of the fragments in boustrophedon order of sums, with the middle two of
+  /// every four columns swapped. A multiply-add reads three registers from two banks at no cost if
+  /// one of them is reused from the previous instruction. In this order the compiler leaves 166 of
+  /// 2048 multiply-adds with a bank conflict (large tile); boustrophedon order alone leaves 180
+  /// (and costs 1.2 % of time), left to right more than 400.
   __device__ __forceinline__ void multiply(int buffer) {
 #pragma unroll
     for (int i = 0; i < S::tm; ++i) {
@@ -95,7 +96,7 @@ struct RegisterKernel : S {
   }
 };
 
-/// The thread's elements of the tile that begins at (row0, col0) to C.
+/// Stores the thread's elements of the tile that begins at (row0, col0).
 template <class Kernel, class T>
 __device__ __forceinline__ void store_sums(const Gemm<T>& g, const Kernel& kernel, index_t row0,
                                            index_t col0) {
@@ -156,7 +157,7 @@ void launch(const Gemm<T>& g, DeviceStream stream) {
 void launch_best(const Gemm<double>& g, DeviceStream stream) { launch<F64>(g, stream); }
 void launch_best(const Gemm<float>& g, DeviceStream stream) {
   const int multiprocessors = device_limits().multiprocessors;
-  constexpr double small_speed = 0.92;  // of the large tile's, where both fill the device
+  constexpr double small_speed = 0.92;  // relative to the large tile, where both fill the device
   if (share_of_device(g.c, LargeF32::m, LargeF32::n, multiprocessors) >=
       small_speed * share_of_device(g.c, SmallF32::m, SmallF32::n, multiprocessors))
     return launch<LargeF32>(g, stream);

@@ -1,9 +1,9 @@
 #pragma once
-// Blocks that stay and walk over the tiles of C: one thread has boxes of the operands copied into a
-// ring of stages in shared memory, several stages ahead, across tiles too; the other warps
-// multiply. A `Tile` here has the tile (m, n), the depth of a stage along k, the number of stages,
-// their bytes, the operands A and B (boxes, box_rows, box_cols), the number of threads, and how
-// many arrivals give a stage back.
+// Persistent blocks that walk over the tiles of C, warp-specialised: one thread copies boxes of the
+// operands into a ring of stages in shared memory, several stages ahead, also across tiles; the
+// other warps multiply. A `Tile` defines the tile (m, n), the depth of a stage along k, the number
+// of stages, their bytes, the operands A and B (boxes, box_rows, box_cols), the number of threads,
+// and the number of arrivals that release a stage.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@
 
 namespace tessera::matmul {
 
-/// Where a stage is in the ring, and the parity of its phase.
+/// The position in the ring and the parity of its phase.
 template <int stages>
 struct Ring {
   int stage = 0;
@@ -27,13 +27,14 @@ struct Ring {
   __device__ __forceinline__ int before() const { return stage == 0 ? stages - 1 : stage - 1; }
 };
 
-/// Of shared memory: stages that begin on 1024 bytes, and two barriers each.
+/// Returns the bytes of shared memory for the ring: stages aligned to 1024 bytes, and two barriers
+/// per stage.
 template <int stages>
 constexpr unsigned ring_bytes(unsigned stage_bytes) {
   return stages * (stage_bytes + 16) + 1024;
 }
 
-/// Addresses in shared memory.
+/// Shared-memory addresses of stages and barriers.
 template <class Tile>
 struct Shared {
   unsigned tiles, full, empty;
@@ -42,7 +43,7 @@ struct Shared {
     full = tiles + Tile::stages * Tile::stage_bytes;
     empty = full + Tile::stages * 8;
   }
-  /// All threads of the block call it first.
+  /// Initialises the barriers; all threads of the block must call it first.
   __device__ __forceinline__ void begin() const {
     if (threadIdx.x == 0) {
       for (int stage = 0; stage < Tile::stages; ++stage) {
@@ -55,7 +56,7 @@ struct Shared {
   }
 };
 
-/// Where a tile begins: row and column.
+/// Returns the row and column at which a tile begins.
 template <class Tile, class T>
 __device__ __forceinline__ int2 origin(const MatrixView<T>& c, int tile) {
   const int2 at = tile_number(tile, static_cast<int>((c.rows + Tile::m - 1) / Tile::m),
@@ -63,7 +64,7 @@ __device__ __forceinline__ int2 origin(const MatrixView<T>& c, int tile) {
   return {at.x * Tile::m, at.y * Tile::n};
 }
 
-/// One operand's part of a stage: rows of A (columns of B) from `first`, from k on.
+/// Copies one operand's part of a stage: rows of A (columns of B) from `first`, from k on.
 template <class Operand>
 __device__ __forceinline__ void copy_operand(unsigned to, const CUtensorMap& map, int first, int k,
                                              unsigned barrier) {
@@ -75,7 +76,7 @@ __device__ __forceinline__ void copy_operand(unsigned to, const CUtensorMap& map
   }
 }
 
-/// The copying thread's work.
+/// Copies the operands of all parts: the producer, run by the copying thread.
 template <class Tile, class T>
 __device__ __forceinline__ void copy_operands(const MatrixView<T>& c, const CUtensorMap& map_a,
                                               const CUtensorMap& map_b, const Shared<Tile>& shared,
@@ -96,7 +97,7 @@ __device__ __forceinline__ void copy_operands(const MatrixView<T>& c, const CUte
   }
 }
 
-/// The warps that multiply, and only they.
+/// The barrier and the size of the multiplying warps.
 template <class Tile>
 struct Multipliers {
   static constexpr int threads = 32 * Tile::warps, slot = Tile::m * Tile::n;
@@ -105,7 +106,7 @@ struct Multipliers {
   }
 };
 
-/// The stages as a multiplying warp meets them.
+/// The consumer's view of the stages.
 template <class Tile>
 class Stages {
  public:
@@ -113,15 +114,15 @@ class Stages {
   [[nodiscard]] __device__ __forceinline__ unsigned address() const {
     return shared_.tiles + ring_.stage * Tile::stage_bytes;
   }
-  /// The stage's address, once it is full.
+  /// Waits until the stage is full; returns its address.
   __device__ __forceinline__ unsigned wait() const {
     barrier_wait(shared_.full + 8 * ring_.stage, ring_.parity);
     return address();
   }
-  /// On to the next stage; everything of this one has been loaded, not yet used.
-  // An arrival overtakes loads that were issued before it, and a copy then overwrites what they
-  // still have to read (seen on an H200). So a stage is given back one stage later, when its values
-  // have been used.
+  /// Advances to the next stage; all values of this one must have been loaded, but may not have
+  /// been used yet. An arrival can overtake loads issued before it, and a copy would then overwrite
+  /// data that they have yet to read (observed on an H200). So a stage is released one stage later,
+  /// after its values have been used.
   __device__ __forceinline__ void advance() {
     __syncwarp();
     if (threadIdx.x % 32 == 0 && held_) barrier_arrive(shared_.empty + 8 * ring_.before());
@@ -132,12 +133,12 @@ class Stages {
  private:
   const Shared<Tile>& shared_;
   Ring<Tile::stages> ring_;
-  bool held_ = false;  // the stage before this one, by us
+  bool held_ = false;  // this thread's warp has yet to release the previous stage
 };
 
-/// The multiplying warps' work: Sums starts at zeros; add(sums, stages, steps) adds the products of
-/// so many stages and advances past them, store(sums, row0, col0) stores to C the tile that begins
-/// there.
+/// Multiplies all parts: the consumer, run by the multiplying warps. Sums starts at zeros;
+/// add(sums, stages, steps) adds the products of `steps` stages and advances past them; store(sums,
+/// row0, col0) stores the tile of C that begins there.
 template <class Tile, class Sums, class T, class Add, class Store>
 __device__ __forceinline__ void multiply_parts(const MatrixView<T>& c, const Shared<Tile>& shared,
                                                const Shares& shares, const Exchange<T>& exchange,
@@ -157,8 +158,9 @@ __device__ __forceinline__ void multiply_parts(const MatrixView<T>& c, const Sha
   }
 }
 
-/// The blocks of a ring and their work: as many as run at once (per_multiprocessor on each), or as
-/// there are tiles. cut: tiles may be cut along k, by a kernel that exchanges sums.
+/// Returns the division of the tiles among the blocks of a ring: as many blocks as are resident at
+/// once (per_multiprocessor each), at most one per tile. cut: tiles may be cut along k, by a kernel
+/// that exchanges sums.
 template <class Tile, class T>
 Shares ring_shares(const MatrixView<T>& c, index_t k, int per_multiprocessor,
                    const DeviceLimits& limits, bool cut) {
@@ -180,7 +182,7 @@ void launch_ring(void (*kernel)(Arguments...), const Shares& shares, DeviceStrea
   cuda::check(cudaGetLastError(), "matmul kernel");
 }
 
-/// The same for kernel(map_a, map_b, g, shares, exchange).
+/// Launches kernel(map_a, map_b, g, shares, exchange) with such shares.
 template <class Tile, class T, class Kernel>
 void launch_parts(Kernel kernel, const CUtensorMap& map_a, const CUtensorMap& map_b,
                   const Gemm<T>& g, const DeviceLimits& limits, DeviceStream stream) {

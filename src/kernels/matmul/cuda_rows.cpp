@@ -1,4 +1,4 @@
-// The device variants of matmul as rows of the table; in pieces where a device does not hold the
+// The device variants of matmul as rows of the table; out of core if the device cannot hold the
 // operands.
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tessera::matmul {
 namespace {
 
-/// The same with k == 0: alpha == 0 must not read the operands, which may hold NaN.
+/// Returns the same problem with k == 0: alpha == 0 must not read the operands, which may hold NaN.
 template <class T>
 Gemm<T> without_operands(Gemm<T> g) {
   g.alpha = T{1};
@@ -20,8 +20,8 @@ Gemm<T> without_operands(Gemm<T> g) {
   return g;
 }
 
-/// A problem in host memory on the device, in pieces where it does not hold all of it; the times of
-/// the ways there and back and of the kernels are kept.
+/// Runs a problem in host memory on the device, out of core if it does not fit; records the times
+/// of transfers and kernels.
 template <class T, DeviceKernel<T> kernel>
 void staged(const Gemm<T>& g, const Tuning& tuning) {
   if (g.c.empty()) return;

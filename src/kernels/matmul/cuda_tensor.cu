@@ -1,6 +1,6 @@
-// Tensor units in double precision: mma.sync of 16 x 8 x 4 (compute capability 8.0 on has
-// m8n8k4, 9.0 this one), operands in shared memory as they are stored, filled several stages ahead
-// by asynchronous copies.
+// Tensor cores in double precision: mma.sync of 16 x 8 x 4 (from compute capability 9.0 on; 8.0 has
+// m8n8k4), operands in shared memory in their stored layout, filled several stages ahead by
+// asynchronous copies.
 
 #include "kernels/matmul/cuda_pipeline.cuh"
 #include "kernels/matmul/cuda_tensor.hpp"
@@ -8,16 +8,16 @@
 namespace tessera::matmul {
 namespace {
 
-/// sum (16 x 8) += x (16 x 4) y (4 x 8), spread over the warp as the instruction wants it: thread 4
-/// g + t holds rows g and g + 8 of x at k = t, column g of y at k = t, and of both rows of the sum
-/// the columns 2 t and 2 t + 1.
+/// Computes sum (16 x 8) += x (16 x 4) y (4 x 8), distributed over the warp as the instruction
+/// requires: thread 4 g + t holds rows g and g + 8 of x at k = t, column g of y at k = t, and
+/// columns 2 t and 2 t + 1 of both rows of the sum.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 __device__ __forceinline__ void mma(double (&sum)[4], const double (&x)[2], double y) {
   asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
       : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
       : "d"(x[0]), "d"(x[1]), "d"(y));
 }
-#else  // two of 8 x 8 x 4, which lie in the same threads
+#else  // two of 8 x 8 x 4, which the same threads hold
 __device__ __forceinline__ void mma(double (&sum)[4], const double (&x)[2], double y) {
 #pragma unroll
   for (int half = 0; half < 2; ++half)
@@ -33,8 +33,8 @@ struct TensorKernel {
   static constexpr int warp_m = 32, warp_n = 32, step_k = 4;
   static constexpr int threads = 32 * (m / warp_m) * (n / warp_n);
   static constexpr int steps = k / step_k;
-  static constexpr int pad = 4;  // rows shift by 32 bytes: the 4 x 4 elements that half a warp
-                                 // reads lie in different banks
+  static constexpr int pad = 4;  // shifts rows by 32 bytes: the 4 x 4 elements that half a warp
+                                 // reads are in different banks
   static constexpr bool a_k_fast = op_a == Op::none, b_k_fast = op_b == Op::transpose;
   static constexpr int a_pitch = (a_k_fast ? k : m) + pad, b_pitch = (b_k_fast ? k : n) + pad;
   static constexpr int a_elements = (a_k_fast ? m : k) * a_pitch,
@@ -45,13 +45,13 @@ struct TensorKernel {
                                     TileShape<k, n, b_pitch, 1, false>>;
   using CopiesA = TileCopies<double, ShapeA, threads, vector>;
   using CopiesB = TileCopies<double, ShapeB, threads, vector>;
-  // Elements from one to the next along the sides of the tiles in shared memory.
+  // Strides, in elements, along the sides of the tiles in shared memory.
   static constexpr int a_row = a_k_fast ? a_pitch : 1, a_k = a_k_fast ? 1 : a_pitch;
   static constexpr int b_col = b_k_fast ? b_pitch : 1, b_k = b_k_fast ? 1 : b_pitch;
   static constexpr int tiles_m = warp_m / 16, tiles_n = warp_n / 8;
 
   const double *a, *b;
-  int row, col;  // of the first element of this thread in the tile
+  int row, col;  // position of this thread's first element in the tile
   double x[2][tiles_m][2], y[2][tiles_n];
   double sum[tiles_m][tiles_n][4] = {};
 
@@ -124,8 +124,8 @@ void cuda_tensor(const Gemm<double>& g, const Tuning&, DeviceStream stream) {
   machine::cuda::check(cudaGetLastError(), "matmul kernel");
 }
 
-/// No tensor unit multiplies in single precision: the product is that of cuda_register, unless
-/// fewer bits will do.
+/// Multiplies by cuda_register, because tensor cores have no single precision, unless
+/// tuning.precision permits fewer bits.
 void cuda_tensor(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream) {
   if (g.c.empty()) return;
   cuda_mixed(g, tuning, stream);

@@ -1,18 +1,19 @@
 #pragma once
-// Double precision on the tensor units, by the tensor memory accelerator.
+// Tensor-core products: double precision through the tensor memory accelerator, f32 in reduced
+// precision.
 
 #include "kernels/matmul/cuda.hpp"
 
 namespace tessera::matmul {
 
-/// Launches the product and says so; false, and nothing done, where the device is older than
-/// compute capability 9.0 or rows of an operand do not begin on 16 bytes.
+/// Launches the product and returns true; returns false without any effect if the device is older
+/// than compute capability 9.0 or rows of an operand are not aligned to 16 bytes.
 [[nodiscard]] bool cuda_tensor_tma(const Gemm<double>& g, DeviceStream stream);
 
-/// Operands rounded to tuning.precision, sums in f32.
+/// Multiplies operands rounded to tuning.precision, with sums in f32.
 void cuda_mixed(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream);
 
-/// For device_functions().
+/// Appends the kernels of each file to device_functions().
 void add_tensor_tma_functions(std::vector<machine::DeviceFunction>& to);
 void add_wgmma_functions(std::vector<machine::DeviceFunction>& to);
 void add_mma_functions(std::vector<machine::DeviceFunction>& to);

@@ -1,12 +1,12 @@
-// Tensor units in double precision from compute capability 9.0 on: one warp has boxes of the
-// operands copied into a ring of stages in shared memory, the others multiply them (mma.sync of 16
-// x 8 x 8); the blocks stay and walk over the tiles of C, so that the first boxes of the next tile
-// travel while the last is stored.
+// Tensor cores in double precision from compute capability 9.0 on: one warp copies boxes of the
+// operands into a ring of stages in shared memory, the others multiply them (mma.sync of 16 x 8 x
+// 8). Persistent blocks walk over the tiles of C, so the first boxes of the next tile are copied
+// while the last tile is stored.
 //
-// On an H200, f64, against cuBLAS in turn: n = 1024 1.11, 2048 1.04, 4096 1.01, 8192 0.97,
-// 16384 1.02. The factors of the next half stage are loaded under the products of the present one
-// (else 4096 0.97, 8192 0.96). Loads of 16 bytes, two elements each, were slower by a tenth: the
-// instruction wants its factors in other registers than they bring them to. Clusters of two blocks
+// On an H200, f64, ratios to cuBLAS, interleaved: n = 1024 1.11, 2048 1.04, 4096 1.01, 8192 0.97,
+// 16384 1.02. The factors of the next half stage are loaded during the products of the current one
+// (otherwise 4096 0.97, 8192 0.96). Loads of 16 bytes, two elements each, were slower by a tenth:
+// they deliver factors in other registers than the instruction requires. Clusters of two blocks
 // that share boxes of B by multicast were slower by a fifth.
 
 #include <limits>
@@ -17,9 +17,9 @@
 namespace tessera::matmul {
 namespace {
 
-/// sum (16 x 8) += x (16 x 8) y (8 x 8), spread over the warp as the instruction wants it: thread 4
-/// g + t holds rows g and g + 8 of x at k = t, then at k = t + 4; column g of y at k = t and t + 4;
-/// of both rows of the sum the columns 2 t and 2 t + 1.
+/// Computes sum (16 x 8) += x (16 x 8) y (8 x 8), distributed over the warp as the instruction
+/// requires: thread 4 g + t holds rows g and g + 8 of x at k = t, then at k = t + 4; column g of y
+/// at k = t and t + 4; columns 2 t and 2 t + 1 of both rows of the sum.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 __device__ __forceinline__ void mma(double (&sum)[4], const double (&x)[4], const double (&y)[2]) {
   asm volatile(
@@ -38,15 +38,15 @@ __device__ __forceinline__ double load_shared(unsigned address) {
   return value;
 }
 
-constexpr int stage_depth = swizzle_bytes / 8;  // along k, in doubles
+constexpr int stage_depth = swizzle_bytes / 8;  // depth along k, in doubles
 
-/// One thread's view of an operand's boxes: which element each (g, t) reads is chosen so that the
-/// 16 lanes of half a warp meet 16 different chunk halves, and so all banks once. `extent` rows of
-/// A (columns of B) a tile.
+/// One thread's view of an operand's boxes. The element for each (g, t) is chosen so that the 16
+/// lanes of half a warp read 16 different chunk halves, hence all banks once, without conflicts.
+/// `extent`: rows of A (columns of B) per tile.
 template <bool k_fast, int extent>
 class Operand;
 
-/// One box of (extent, depth). Within eight rows g stands for row (0 2 4 6 1 3 5 7)[g].
+/// One box of (extent, depth). Within eight rows, g is row (0 2 4 6 1 3 5 7)[g].
 template <int extent>
 class Operand<true, extent> {
  public:
@@ -56,7 +56,7 @@ class Operand<true, extent> {
     const int row = index(g, 0);
     offset_ = (first + row) * swizzle_bytes + (((t >> 1) ^ row) << 4) + (t & 1) * 8;
   }
-  /// The element of (g, t) in block `block` of eight rows at k = 4 part + t.
+  /// Returns the element of (g, t) in block `block` of eight rows at k = 4 part + t.
   __device__ __forceinline__ double get(unsigned tile, int block, int part) const {
     return load_shared(((tile + offset_) ^ (part * 32)) + block * 8 * swizzle_bytes);
   }
@@ -65,8 +65,8 @@ class Operand<true, extent> {
   unsigned offset_;
 };
 
-/// Boxes of (depth, 16). Within sixteen columns g stands for (0 1 8 9 2 3 10 11)[g] in even blocks
-/// of eight, for that plus 4 in odd ones.
+/// Boxes of (depth, 16). Within sixteen columns, g is column (0 1 8 9 2 3 10 11)[g] in even blocks
+/// of eight and that plus 4 in odd blocks.
 template <int extent>
 class Operand<false, extent> {
  public:
@@ -87,7 +87,7 @@ class Operand<false, extent> {
   unsigned offset_;
 };
 
-/// A tile of C a block: (m, n), by warps of (warp_m, warp_n).
+/// The tile of C of a block, (m, n), divided into warp tiles (warp_m, warp_n).
 template <bool a_k_fast, bool b_k_fast, int m_, int n_, int warp_m_, int warp_n_, int stages_,
           int blocks_>
 struct Tile {
@@ -99,12 +99,12 @@ struct Tile {
   static constexpr int threads = 32 * (warps + (regroups ? 4 : 1));
   using A = Operand<a_k_fast, m>;
   using B = Operand<b_k_fast, n>;
-  static constexpr bool pairs = !b_k_fast;  // a thread's two columns lie side by side
+  static constexpr bool pairs = !b_k_fast;  // a thread's two columns are adjacent
   static constexpr unsigned a_bytes = m * swizzle_bytes, stage_bytes = (m + n) * swizzle_bytes;
   static constexpr unsigned shared_bytes = ring_bytes<stages>(stage_bytes);
 };
 
-/// Where a thread finds its part of eight steps along k: half a stage.
+/// A thread's factors for eight steps along k, half a stage, in shared memory.
 template <class T>
 struct Source {
   const typename T::A& a;
@@ -126,7 +126,7 @@ struct Source {
   }
 };
 
-/// What a warp multiplies next, in registers.
+/// The factors of a warp's next products, in registers.
 template <class T>
 struct Factors {
   double x[T::warp_m / 16][4], y[T::warp_n / 8][2];
@@ -142,7 +142,7 @@ struct Sums {
   static constexpr int tiles_m = T::warp_m / 16, tiles_n = T::warp_n / 8;
   double at[tiles_m][tiles_n][4] = {};
 
-  /// += x y. Meanwhile `next` becomes present, where it isn't, and x and y are loaded from it.
+  /// Adds x y and concurrently, after present() has made `next` available, loads x and y from it.
   template <class Present>
   __device__ __forceinline__ void add(Factors<T>& factors, const Source<T>& next,
                                       const Present& present) {
@@ -176,7 +176,7 @@ struct Sums {
     }
   }
 
-  /// This warp's part of C begins at (row0, col0).
+  /// Stores this warp's part of C, which begins at (row0, col0).
   __device__ __forceinline__ void store_to(const Gemm<double>& g, index_t row0, index_t col0,
                                            int group, int t) {
     const bool vectors = T::pairs && g.beta == 0 && g.c.ld % 2 == 0 &&
@@ -203,7 +203,7 @@ struct Sums {
   }
 };
 
-/// Which part of the block's tile a thread has.
+/// The position of a thread's part in the block's tile.
 template <class T>
 struct Place {
   int group, t, row, col;
@@ -216,7 +216,7 @@ struct Place {
   }
 };
 
-/// threadIdx.x, read again: what follows from it needs no register until then.
+/// Reads threadIdx.x again, so that values derived from it occupy no register until then.
 __device__ __forceinline__ int thread_again() {
   int thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
@@ -281,7 +281,7 @@ template <Op op_a, Op op_b>
 void launch_best(const Gemm<double>& g, const DeviceLimits& limits, DeviceStream stream) {
   using LargeTile = Large<op_a, op_b>;
   using SmallTile = Small<op_a, op_b>;
-  constexpr double small_speed = 0.85;  // of the large tile's, where both fill the device
+  constexpr double small_speed = 0.85;  // relative to the large tile, where both fill the device
   if (share_of_device(g.c, LargeTile::m, LargeTile::n, limits.multiprocessors) >=
       small_speed * share_of_device(g.c, SmallTile::m, SmallTile::n, limits.multiprocessors))
     return launch<LargeTile>(g, limits, stream);

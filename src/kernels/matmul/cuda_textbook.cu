@@ -1,5 +1,5 @@
-// The first steps of the ladder: a thread an element, in several orders, and the shared-memory
-// tile.
+// The first steps of the optimisation ladder: one thread per element, in several orders, and
+// shared-memory tiles.
 
 #include "kernels/matmul/cuda_device.cuh"
 #include "kernels/matmul/sweep.hpp"
@@ -7,7 +7,7 @@
 namespace tessera::matmul {
 namespace {
 
-/// Thread number `step` computes cell number `step` of the walk.
+/// Computes cell number `step` of the walk in thread number `step`.
 template <Walk walk, Op op_a, Op op_b, class T>
 __global__ void one_element(Gemm<T> g, index_t width) {
   const index_t step = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -32,7 +32,8 @@ void launch_one_element(const Gemm<T>& g, const Tuning& tuning, DeviceStream str
   machine::cuda::check(cudaGetLastError(), "matmul kernel");
 }
 
-/// Both tiles in shared memory, a thread an element (Kirk and Hwu 2010, chapter 5).
+/// Multiplies by tiles of both operands in shared memory, one thread per element (Kirk and Hwu
+/// 2010, chapter 5).
 template <int tile, Op op_a, Op op_b, class T>
 __global__ void tiled(Gemm<T> g) {
   __shared__ T a[tile][tile + 1];  // (tile, tile), padded against bank conflicts
@@ -43,7 +44,8 @@ __global__ void tiled(Gemm<T> g) {
   const index_t k = op_a == Op::none ? g.a.cols : g.a.rows;
   T sum{0};
   for (index_t p0 = 0; p0 < k; p0 += tile) {
-    // Neighbouring threads read neighbouring addresses of the stored operand, whatever the op.
+    // Adjacent threads read adjacent addresses of the stored operand for either op: coalesced
+    // loads.
     const index_t ai = row0 + (op_a == Op::none ? y : x), ap = p0 + (op_a == Op::none ? x : y);
     const T av = ai < g.c.rows && ap < k ? element<op_a>(g.a, ai, ap) : T{0};
     a[op_a == Op::none ? y : x][op_a == Op::none ? x : y] = av;

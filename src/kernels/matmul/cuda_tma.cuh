@@ -1,7 +1,7 @@
 #pragma once
-// The tensor memory accelerator (compute capability 9.0 on): boxes of a matrix travel from global
-// to shared memory on their own and report to a barrier there. On earlier devices these functions
-// do nothing: their callers are never launched there.
+// The tensor memory accelerator (compute capability 9.0 on): asynchronous copies of boxes of a
+// matrix from global to shared memory, which signal a barrier there. For earlier devices these
+// functions are empty; their callers are never launched there.
 
 #include "machine/cuda_tensor_map.hpp"
 
@@ -17,24 +17,24 @@ __device__ __forceinline__ unsigned shared_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
-// Barriers in shared memory, by address: a phase ends when so many have arrived and all bytes that
-// were announced have come.
+// Barriers in shared memory, by address: a phase ends when `arrivals` threads have arrived and all
+// announced bytes have been copied.
 __device__ __forceinline__ void barrier_init(unsigned barrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
-/// After the initialisations and before the block's __syncthreads: copies see them.
+/// Makes the initialisations visible to copies; call it before the block's __syncthreads.
 __device__ __forceinline__ void barriers_ready() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 __device__ __forceinline__ void barrier_arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/// Arrives, and announces bytes that copies will bring.
+/// Arrives and announces the bytes that copies will bring.
 __device__ __forceinline__ void barrier_expect(unsigned barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-/// Until the phase of that parity has ended; the one before the first counts as ended with
+/// Waits until the phase of that parity has ended; the phase before the first counts as ended with
 /// parity 1.
 __device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity) {
   asm volatile(
@@ -45,7 +45,8 @@ __device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity) 
       : "memory");
 }
 
-/// The box whose first element is (row, col) to shared memory, aligned to 1024 bytes.
+/// Starts the copy of the box whose first element is (row, col) to shared memory, aligned to 1024
+/// bytes.
 __device__ __forceinline__ void copy_box(unsigned to, const CUtensorMap& from, int row, int col,
                                          unsigned barrier) {
   asm volatile(
@@ -70,8 +71,8 @@ __device__ __forceinline__ void copy_box(unsigned, const CUtensorMap&, int, int,
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-/// Registers move from the warps that copy to those that multiply; all four warps of a group call
-/// it.
+/// Moves registers from the copying to the multiplying warps; all four warps of a group must call
+/// them.
 template <int registers>
 __device__ __forceinline__ void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));

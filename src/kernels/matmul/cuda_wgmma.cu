@@ -1,6 +1,6 @@
-// Operands of 16 bits (or 32 of which the tensor units take 19: tf32), sums in f32, on the tensor
-// units of compute capability 9.0: groups of four warps multiply straight from shared memory
-// (wgmma), where one thread has boxes of the operands copied into a ring of stages.
+// Mixed-precision product by wgmma on the tensor cores of compute capability 9.0: operands of 16
+// bits (or 32, of which the tensor cores read 19: tf32), sums in f32. Groups of four warps multiply
+// directly from shared memory, where one thread copies boxes of the operands into a ring of stages.
 
 #include <algorithm>
 #include <limits>
@@ -12,7 +12,7 @@
 namespace tessera::matmul {
 namespace {
 
-// Registers of a sum of 64 x 256, as operands of one instruction.
+// The registers of a 64 x 256 sum, as operands of one instruction.
 #define TESSERA_TEXT8(a, b, c, d, e, f, g, h) \
   "%" #a ", %" #b ", %" #c ", %" #d ", %" #e ", %" #f ", %" #g ", %" #h
 // clang-format off
@@ -102,8 +102,8 @@ __device__ __forceinline__ void wait_for_groups() {}
 
 #endif
 
-/// How an operand lies in a stage: k along the swizzled rows of one box (k_fast), or across them in
-/// boxes of one swizzled row of its other side each. `extent` rows of A (columns of B) a tile.
+/// The layout of an operand in a stage: k along the swizzled rows of one box (k_fast), or across
+/// them in boxes of one swizzled row each. `extent`: rows of A (columns of B) per tile.
 template <class T, bool k_fast, int extent>
 struct Operand {
   static constexpr int row = swizzle_bytes / static_cast<int>(sizeof(T));  // elements
@@ -112,11 +112,11 @@ struct Operand {
   static constexpr int box_rows = k_fast ? extent : depth, box_cols = row;
   static constexpr unsigned box_bytes = box_rows * swizzle_bytes;
   static constexpr int across = k_fast ? 0 : 1;
-  static constexpr int steps = swizzle_bytes / 32;  // an instruction takes 32 bytes of k
+  static constexpr int steps = swizzle_bytes / 32;  // an instruction consumes 32 bytes of k
   static constexpr unsigned step_bytes = k_fast ? 32 : depth / steps * swizzle_bytes;
 
-  /// What an instruction wants to know: address, the distance of boxes, that of groups of eight
-  /// rows.
+  /// Returns the matrix descriptor of an instruction: the address and the strides of boxes and of
+  /// groups of eight rows.
   __device__ __forceinline__ static std::uint64_t descriptor(unsigned address) {
     constexpr std::uint64_t between_boxes = (k_fast ? 16 : box_bytes) / 16,
                             between_groups = 8 * swizzle_bytes / 16;
@@ -135,14 +135,14 @@ struct Tile {
                        arrivals = groups;
   static constexpr unsigned a_bytes = m * swizzle_bytes, stage_bytes = (m + n) * swizzle_bytes;
   static constexpr unsigned shared_bytes = ring_bytes<stages>(stage_bytes);
-  /// Where the rows of a group begin in the stage.
+  /// Returns the offset in the stage at which the rows of a group begin.
   __device__ __forceinline__ static unsigned group_offset(int group) {
     return op_a == Op::none ? group * 64 * swizzle_bytes : group * (64 / A::row) * A::box_bytes;
   }
 };
 
-/// The group's 64 x 256 sums: thread's element e of chunk j in row 16 warp + lane / 4 (+ 8), column
-/// 8 j + 2 (lane % 4).
+/// Stores the group's 64 x 256 sums: element e of chunk j of a thread is in row 16 warp + lane / 4
+/// (+ 8), column 8 j + 2 (lane % 4).
 __device__ __forceinline__ void store_sums(const float (&sum)[128], float alpha, float beta,
                                            const MatrixView<float>& c, index_t row0, index_t col0) {
   const int lane = static_cast<int>(threadIdx.x) % 32,

@@ -1,5 +1,5 @@
 #pragma once
-// The problem that every matmul variant solves.
+// The general matrix product (GEMM), the problem that every matmul variant solves.
 
 #include "base/complex.hpp"
 #include "base/view.hpp"
@@ -7,7 +7,7 @@
 namespace tessera::matmul {
 
 enum class Op { none, transpose, hermitian };
-/// Is op(x) stored with rows and columns exchanged?
+/// Returns whether op(x) is stored with rows and columns exchanged.
 [[nodiscard]] constexpr bool turns(Op op) {
   switch (op) {
     case Op::none:
@@ -19,10 +19,10 @@ enum class Op { none, transpose, hermitian };
   return false;
 }
 
-/// c[0:m, 0:n] = alpha * op(a)[0:m, 0:k] * op(b)[0:k, 0:n] + beta * c[0:m, 0:n].
-/// a is stored (m, k), or (k, m) when op_a turns; b is stored (k, n), or (n, k). c overlaps
-/// neither. Real elements have no hermitian: theirs is transpose. beta == 0 never reads c (it may
-/// hold NaN); k == 0 or alpha == 0 leaves beta * c and reads neither a nor b.
+/// The problem c[0:m, 0:n] = alpha * op(a)[0:m, 0:k] * op(b)[0:k, 0:n] + beta * c[0:m, 0:n]. a is
+/// stored (m, k), or (k, m) when op_a turns; b is stored (k, n), or (n, k). c overlaps neither.
+/// hermitian is defined for complex elements only; for real ones it is transpose. beta == 0 never
+/// reads c (it may hold NaN); k == 0 or alpha == 0 leaves beta * c and reads neither a nor b.
 template <class T>
 struct Gemm {
   T alpha = T{1};

@@ -1,4 +1,4 @@
-// From an instruction set to the kernels compiled for it.
+// Dispatch from an instruction set to the leaf kernels compiled for it.
 
 #include "kernels/matmul/leaf.hpp"
 

@@ -1,23 +1,25 @@
 #pragma once
-// The leaf of the recursion: what is compiled once for each instruction set.
+// The leaf of the recursion, compiled once per instruction set: macro-kernel, micro-kernel and
+// packing (terms of Goto and van de Geijn 2008).
 //
-// C is row-major, so vectors lie along n. A micro-kernel holds mr rows x nr columns of C in
-// registers and walks one chunk of k: nr / lanes vectors of B are loaded, each of mr elements of A
-// is broadcast. Operands are packed in the order of that walk, rows and columns beyond the edge as
-// zeros:
+// C is row-major, so vectors run along n. A micro-kernel holds mr rows x nr columns of C in
+// registers and traverses one chunk of k: each step loads nr / lanes vectors of B and broadcasts mr
+// elements of A. Operands are packed in the order of that traversal, with zeros in rows and columns
+// beyond the edge:
 //
 //   A: slivers of mr rows,    sliver[p][0:mr]          B: panels of nr columns, panel[p][0:nr]
 //
-// or, where packing would cost more than it saves, read where they lie: the strides say which.
+// or, where packing would cost more than it saves, read in place through strides.
 
 #include "kernels/matmul/operand.hpp"
 #include "machine/isa.hpp"
 
 namespace tessera::matmul {
 
-/// c[0:m, 0:n] = alpha * (a * b) + beta * c, where a * b is one chain of fma over the chunk [0, k);
-/// or, with onto, onto[0:m, 0:n] += that value and c stays: the last chunk of a leaf enters its
-/// sibling without a pass of its own. Two lines of a cache, for one is made at every leaf.
+/// One chunk of a tile: c[0:m, 0:n] = alpha * (a * b) + beta * c, where a * b is one chain of fma
+/// over the chunk [0, k). With onto: onto[0:m, 0:n] += that value, and c is unchanged, so the last
+/// chunk of a leaf is added to its sibling without a separate pass. Two cache lines long, because
+/// every leaf constructs one.
 template <class T>
 struct alignas(64) LeafTile {
   index_t m, n, k;
@@ -33,9 +35,10 @@ struct alignas(64) LeafTile {
   index_t ldonto = 0;
 };
 
-/// What comes after the tile, and is fetched meanwhile as far as there is time. Of operands that
-/// lie free, [begin, end) of k behind the chunk; of packed ones, where the next tile's begin, or
-/// nowhere if it has them too. Not part of the tile, whose two lines it would make three.
+/// Operands to prefetch during the tile, as far as time permits. Unpacked operands: the range
+/// [begin, end) of k after the chunk. Packed operands: where those of the next tile begin, nullptr
+/// if they are the same. Separate from LeafTile, which would otherwise take three cache lines
+/// instead of two.
 template <class T>
 struct Following {
   index_t begin = 0, end = 0;
@@ -43,24 +46,24 @@ struct Following {
   const T* b = nullptr;
 };
 
-/// Where the tile goes. Past the caches: lines that nobody reads soon need not be read before they
-/// are written. Only of packed b, where beta == 0 and there is no onto, c and its rows beginning
-/// with a line.
+/// How the tile is stored. past_caches (streaming stores) avoids reading lines for ownership that
+/// are not reused soon. Precondition: b is packed, beta == 0, no onto, and c and its rows are
+/// aligned to cache lines.
 enum class Store { cached, past_caches };
 
 template <class T>
 struct LeafKernels {
   index_t mr, nr;
   void (*multiply)(const LeafTile<T>& tile, Following<T> next, Store store);
-  /// a[0:rows, 0:k] into ceil(rows / mr) slivers of k * mr elements.
+  /// Packs a[0:rows, 0:k] into ceil(rows / mr) slivers of k * mr elements.
   void (*pack_a)(Operand<T> a, index_t rows, index_t k, T* packed);
-  /// b[0:k, 0:cols] into ceil(cols / nr) panels of k * nr elements.
+  /// Packs b[0:k, 0:cols] into ceil(cols / nr) panels of k * nr elements.
   void (*pack_b)(Operand<T> b, index_t k, index_t cols, T* packed);
-  /// into[0:n] += value[0:n]
+  /// Computes into[0:n] += value[0:n].
   void (*add)(const T* value, T* into, index_t n);
 };
 
-/// The leaf kernels of an instruction set; where the build has none for it, the portable ones.
+/// Returns the leaf kernels of an instruction set; the portable ones if the build has none for it.
 template <class T>
 [[nodiscard]] const LeafKernels<T>& leaf_kernels(machine::Isa isa);
 

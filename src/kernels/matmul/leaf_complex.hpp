@@ -1,11 +1,11 @@
 #pragma once
 // The leaf for complex elements, with the real multiplications of the definition. Packed operands
-// hold real and imaginary parts apart, so that the inner loop is fma of whole vectors:
+// store real and imaginary parts separately, so that the inner loop is fma of whole vectors:
 //
 //   A: sliver[p] = re[0:mr] im[0:mr]          B: panel[p] = re[0:nr] im[0:nr]
 //
-// and conjugating is a matter of packing. A may lie in rows as it is, for its parts are spread one
-// by one. C is interleaved again when a chunk's sum enters it. Only for files of
+// and packing conjugates. A may also be read unpacked in rows, because its parts are broadcast one
+// by one. C is interleaved again when the sum of a chunk is added to it. Only for files of
 // tessera_isa_source.
 
 #include "kernels/matmul/leaf_complex_pack.hpp"
@@ -14,16 +14,15 @@
 namespace tessera::TESSERA_ISA {
 namespace {
 
-/// One sliver of A against `panels` panels of B, in elements of T: two a complex number.
+/// One sliver of A times `panels` panels of B, in elements of T: two per complex number.
 template <class T>
 struct ComplexRow {
   index_t k;
   const T* a;
-  index_t a_row;  ///< where rows lie in memory as they are
+  index_t a_row;  ///< row stride, if rows are unpacked
   const T* b;
   index_t b_panel;
-  index_t
-      b_last;  ///< from the first vector of a panel to the last: that one may be of the next panel
+  index_t b_last;  ///< from the first vector of a panel to the last, which may be in the next panel
   T alpha_re, alpha_im, beta_re, beta_im;
   T* c;
   index_t ldc;
@@ -31,17 +30,17 @@ struct ComplexRow {
   index_t ldonto;
   index_t panels;
   index_t tail;    ///< complex columns in the last vector
-  const T* below;  ///< the next sliver, fetched under this one
+  const T* below;  ///< the next sliver, prefetched during this one
   const T* later;  ///< panels of the next tile, a line every four steps, or always the same one
   index_t later_step;
 };
 
-/// What happens to the sum of a chunk; each its own code, chosen once a micro-tile.
+/// The update of C by the sum of a chunk. Each has separate code, selected once per micro-tile.
 enum class Entry {
   sum,      ///< c = sum
   scaled,   ///< c = alpha sum + beta c, both real
-  sibling,  ///< onto += the same
-  any,      ///< either, of any alpha and beta
+  sibling,  ///< onto += alpha sum + beta c, both real
+  any,      ///< either, with complex alpha and beta
 };
 
 /// The two halves of a vector's interleaved numbers: all of them, or the first n.
@@ -67,7 +66,8 @@ TESSERA_INLINE void store_halves(T* to, const Halves<T>& x, index_t n) {
   S::store(to + S::lanes, x.high, larger(2 * n - S::lanes, 0));
 }
 
-/// beta c + value; the imaginary part of beta enters by the numbers with their parts swapped.
+/// Returns beta c + value; the imaginary part of beta multiplies the numbers with their parts
+/// swapped.
 template <class T>
 TESSERA_INLINE typename Simd<T>::vec plus_scaled(const ComplexRow<T>& t,
                                                  typename Simd<T>::vec value,
@@ -84,7 +84,7 @@ TESSERA_INLINE typename Simd<T>::vec plus_scaled(const ComplexRow<T>& t,
   return S::mul_add(S::broadcast(t.beta_re), c, value);
 }
 
-/// alpha * sum + beta * c for the numbers of one vector; c is not read when beta is 0.
+/// Returns alpha * sum + beta * c for the numbers of one vector; does not read c when beta is 0.
 template <class T, Entry entry, bool full>
 TESSERA_INLINE Halves<T> updated(const ComplexRow<T>& t, const T* c, typename Simd<T>::vec re,
                                  typename Simd<T>::vec im) {
@@ -135,8 +135,8 @@ TESSERA_INLINE void put_tile(const ComplexRow<T>& t, Place<T> at,
   }
 }
 
-/// The micro-tile into c, or added to `onto`. Reads alpha and its like now: before, a sum would be
-/// spilled.
+/// Stores the micro-tile to c or adds it to `onto`. Loads alpha and beta only here: earlier loads
+/// would spill a sum.
 template <class T, int R, int V>
 TESSERA_INLINE void put(const ComplexRow<T>* row, Place<T> at,
                         const typename Simd<T>::vec (&re)[R][V],
@@ -158,19 +158,19 @@ TESSERA_INLINE void put(const ComplexRow<T>* row, Place<T> at,
   }
 }
 
-/// A tile of C has rows of 768 bytes (product.hpp).
+/// Panels in a tile of C, whose rows have 768 bytes (product.hpp).
 template <class T>
 constexpr index_t panels_of_tile = 768 /
                                    (2 * static_cast<index_t>(sizeof(T)) * ComplexShape<T>::nr);
 
-/// Steps of k for each line of the sliver below that is fetched meanwhile, so that the panels of a
-/// tile of C fetch all of it.
+/// Steps of k per prefetched line of the next sliver, so that the panels of a tile of C prefetch
+/// all of it.
 template <class T>
 constexpr index_t steps_a_line = 64 * panels_of_tile<T> /
                                  (2 * ComplexShape<T>::mr * static_cast<index_t>(sizeof(T)));
 
-/// What is loaded from p and q on comes behind the making of `sum`. Else the compiler loads ahead,
-/// and one of the 24 sums goes to the stack and back at every step.
+/// Orders the loads from p and q after the computation of `sum`. Otherwise the compiler hoists the
+/// loads and spills one of the 24 sums to the stack in every step.
 #if defined(__AVX512F__)
 template <class T>
 TESSERA_INLINE void load_behind(typename Simd<T>::vec& sum, const T*& p, const T*& q) {
@@ -181,7 +181,7 @@ template <class T>
 TESSERA_INLINE void load_behind(typename Simd<T>::vec& /*sum*/, const T*& /*p*/, const T*& /*q*/) {}
 #endif
 
-/// One micro-tile of R rows and V vectors at column j of C.
+/// Computes one micro-tile of R rows and V vectors at column j of C.
 template <class T, int R, int V, bool packed_a>
 TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& first, const T* b,
                                   index_t j, const T* soon, const T* later) {
@@ -194,8 +194,7 @@ TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& f
     c += t.ldc;
     if (opaque<T>) asm("" : "+r"(c));
   };
-  // All at once they would be as many lines as the first level can wait for, and B waits behind
-  // them.
+  // Prefetched all at once, they would occupy all line-fill buffers of the first level and delay B.
   int c_rows = t.k >= 16 * R ? R : 0;
   if (c_rows == 0) {
 #pragma GCC unroll 8
@@ -241,7 +240,7 @@ TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& f
     a[0] += packed_a ? 2 * mr : 2;
     b += 2 * nr;
     b_last += 2 * nr;
-    if (!packed_a) {  // opaque to the compiler: it would keep a pointer for every row
+    if (!packed_a) {  // opaque to the compiler, which would otherwise keep a pointer per row
       a[1] += 2;
       asm("" : "+r"(a[0]), "+r"(a[1]));
     }
@@ -282,7 +281,7 @@ TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& f
 template <class T, int R, int V, bool packed_a>
 void complex_row(const ComplexRow<T>& row) {
   const ComplexRow<T> t =
-      row;  // a copy that no store to c can change, so that its fields stay in registers
+      row;  // a copy that no store to c can alias, so its fields stay in registers
   const T *below = t.below, *later = t.later;
   for (index_t j = 0; j < t.panels; ++j) {
     complex_micro<T, R, V, packed_a>(t, row, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below,
@@ -301,7 +300,7 @@ constexpr ComplexMicro<T> pick_complex() {
     return complex_row<T, R, V, packed_a>;
   return nullptr;
 }
-/// of[R - 1][V - 1]: edges run the kernel of their size.
+/// of[R - 1][V - 1]: edges use the kernel of their size.
 template <class T, bool p>
 struct ComplexMicros {
   ComplexMicro<T> of[6][3] = {
@@ -315,12 +314,12 @@ struct ComplexMicros {
 template <class T, bool packed_a>
 constexpr ComplexMicros<T, packed_a> complex_micros{};
 
-// The last ones of a tile fetch the panels of the next: twelve lines a step of all of them, a
-// quarter of a line a step and panel.
+// The number of last slivers of a tile that prefetch the panels of the next: twelve lines per step
+// over all slivers, a quarter of a line per step and panel.
 template <class T>
 constexpr index_t fetching_complex_slivers = 48 / panels_of_tile<T>;
 
-/// B is packed; A is, too, or lies in rows.
+/// Multiplies a tile. Precondition: B is packed; A is packed or has contiguous rows.
 template <class T>
 void multiply_complex(const LeafTile<Complex<T>>& t, Following<Complex<T>> next, Store /*store*/) {
   constexpr index_t mr = ComplexShape<T>::mr, nr = ComplexShape<T>::nr, lanes = Simd<T>::lanes;
@@ -330,14 +329,14 @@ void multiply_complex(const LeafTile<Complex<T>>& t, Following<Complex<T>> next,
   const index_t vectors = (t.n + lanes - 1) / lanes, panels = t.n / nr,
                 rest = vectors - panels * most;
   constexpr index_t fetching = fetching_complex_slivers<T>;
-  // One vector behind a panel of three: two and two, which are enough sums to hide how long an fma
-  // takes.
+  // One vector after a panel of three: split into two and two, enough sums to hide the latency of
+  // fma.
   const bool halves = most == 3 && rest == 1 && panels > 0;
   for (index_t i = 0; i < t.m; i += mr) {
     const auto& micro_of = micros[smaller(mr, t.m - i) - 1];
-    const index_t left = (t.m - i - 1) / mr;  // slivers below this one
+    const index_t left = (t.m - i - 1) / mr;  // slivers after this one
     const bool fetches = next.b != nullptr && left < fetching;
-    /// Columns from vector `first` on: `count` times `width` vectors.
+    /// Multiplies `count` strips of `width` vectors from vector `first` on.
     const auto strips = [&](index_t first, index_t width, index_t count) {
       if (count == 0) return;
       const index_t within = first % most, j = first * lanes;

@@ -1,5 +1,6 @@
 #pragma once
-// Complex operands packed for the leaf: real and imaginary parts apart. Only for leaf_complex.hpp.
+// Packing of complex operands for the leaf, with real and imaginary parts separate. Only for
+// leaf_complex.hpp.
 
 #include "kernels/matmul/leaf_pack.hpp"
 
@@ -8,8 +9,8 @@ namespace {
 
 constexpr index_t larger(index_t x, index_t y) { return x < y ? y : x; }
 
-/// Registers hold mr x vectors accumulators of either part, both parts of a row of B, and parts of
-/// A.
+/// The micro-tile: registers hold mr x vectors accumulators of each part, both parts of a row of B,
+/// and parts of A.
 template <class T>
 struct ComplexShape {
   using S = Simd<T>;
@@ -18,7 +19,7 @@ struct ComplexShape {
   static constexpr index_t nr = vectors * S::lanes;
 };
 
-/// The numbers at x as their parts, two each.
+/// Returns the complex numbers at x as an array of parts, two per number.
 template <class T>
 const T* parts_of(const Complex<T>* x) {
   return reinterpret_cast<const T*>(x);
@@ -28,7 +29,8 @@ T* parts_of(Complex<T>* x) {
   return reinterpret_cast<T*>(x);
 }
 
-/// The parts of `width` numbers, or of the first n and zeros; imaginary ones times sign.
+/// Packs the parts of `width` numbers, or of the first n and zeros; multiplies imaginary parts by
+/// sign.
 template <class T, index_t width>
 TESSERA_INLINE void pack_complex_run(const T* from, index_t n, T sign, T* to) {
   using S = Simd<T>;
@@ -58,7 +60,7 @@ TESSERA_INLINE void pack_complex_run(const T* from, index_t n, T sign, T* to) {
   }
 }
 
-/// Numbers x(i, p) with consecutive i side by side, into groups of width.
+/// Packs numbers x(i, p), contiguous along i, into groups of width.
 template <class T, index_t width>
 void pack_complex_runs(const Operand<Complex<T>>& x, index_t count, index_t k, T* packed) {
   const T sign = x.conjugated ? T{-1} : T{1};
@@ -74,8 +76,8 @@ void pack_complex_runs(const Operand<Complex<T>>& x, index_t count, index_t k, T
   }
 }
 
-/// Numbers x(i, p) with consecutive p side by side, into groups of width: as a real matrix, whose
-/// columns are real and imaginary parts by turns.
+/// Packs numbers x(i, p), contiguous along p, into groups of width: as a real matrix whose columns
+/// alternate between real and imaginary parts.
 template <class T, int R, index_t width>
 void pack_complex_rows(const Operand<Complex<T>>& x, index_t count, index_t k, T* packed) {
   pack_rows<T, R, width>({parts_of(x.data), 2 * x.row, 1}, count, 2 * k, packed);

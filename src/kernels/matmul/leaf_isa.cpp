@@ -1,5 +1,5 @@
-// Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared
-// between them.
+// The leaf kernels of one instruction set. Compiled once per instruction set (tessera_isa_source),
+// so the sets must not share symbols.
 
 #include "kernels/matmul/leaf_complex.hpp"
 

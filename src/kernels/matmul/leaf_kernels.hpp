@@ -1,7 +1,7 @@
 #pragma once
-// The kernels of a leaf, for whatever vectors Simd<T> stands for. Only for files of
-// tessera_isa_source, where nothing may be shared between instruction sets, and for the one that
-// runs them on traced elements.
+// Macro-kernels of a leaf, for any vector type of Simd<T>. Only for files of tessera_isa_source,
+// which may share no symbols between instruction sets, and for the file that instantiates them on
+// traced elements.
 
 #include <cstdint>
 
@@ -37,7 +37,7 @@ MicroRow<T> micro_row(const LeafTile<T>& t) {
           .store = Store::cached};
 }
 
-/// Rows [i, i_end) and columns [j, j_end) of a tile whose operands lie free.
+/// Returns rows [i, i_end) and columns [j, j_end) of a tile with unpacked operands.
 template <class T>
 LeafTile<T> part(const LeafTile<T>& t, index_t i, index_t i_end, index_t j, index_t j_end) {
   LeafTile<T> out = t;
@@ -50,7 +50,7 @@ LeafTile<T> part(const LeafTile<T>& t, index_t i, index_t i_end, index_t j, inde
   return out;
 }
 
-/// Operands that lie free: strips of b outside, rows of a inside.
+/// Multiplies unpacked operands: outer loop over strips of b, inner loop over rows of a.
 template <class T>
 void multiply_free(const LeafTile<T>& t, Following<T> next) {
   constexpr index_t lanes = Simd<T>::lanes;
@@ -65,7 +65,7 @@ void multiply_free(const LeafTile<T>& t, Following<T> next) {
   const index_t vectors = (t.n + lanes - 1) / lanes, strips = (vectors + most - 1) / most;
   MicroRow<T> row = micro_row(t);
   Soon<T> soon;
-  // Not where the steps are so few that they would fetch but a part.
+  // Does not prefetch if the steps are too few for more than a part of the operands.
   const index_t run = next.end - next.begin, lines_of_a = t.m * ((run + line<T> - 1) / line<T>);
   const bool fetches = run > 0 && t.k >= 4 && t.a_step == 1 &&
                        2 * strips * (t.m / Shape<T>::mr) * (t.k / 4) >= lines_of_a;
@@ -76,8 +76,8 @@ void multiply_free(const LeafTile<T>& t, Following<T> next) {
   const bool lines = t.b_step % line<T> == 0 && reinterpret_cast<std::uintptr_t>(t.b) % 64 == 0;
   const index_t rows_of_four = lines && t.k <= few_steps ? rows_of_few : rows_of_many;
   for (index_t first = 0; first < vectors;) {
-    // The widest, f32 n = 96: 0.979 of peak for four and two vectors, 0.956 for three and three.
-    // Never one beside others.
+    // The widest strips, f32 n = 96: 0.979 of peak for four and two vectors, 0.956 for three and
+    // three. Never a strip of one vector after a wider one.
     const index_t left = vectors - first;
     const index_t width = left == most + 1 ? (left + 1) / 2 : smaller(left, most);
     const index_t mr = width < 4 ? Shape<T>::mr : rows_of_four;
@@ -103,10 +103,12 @@ void multiply_free(const LeafTile<T>& t, Following<T> next) {
   }
 }
 
-// The last ones of a tile fetch the panels of the next, three vectors of a step in twelve.
+// The last slivers of a tile prefetch the panels of the next, three vectors per step in twelve
+// slivers.
 constexpr index_t fetching_slivers = 12;
 
-/// Slivers outside, panels inside: the sliver stays in the first level while the panels pass.
+/// Multiplies a tile: outer loop over slivers, inner loop over panels, so the sliver stays in the
+/// first-level cache while the panels stream past.
 template <class T>
 void multiply(const LeafTile<T>& t, Following<T> next, Store store) {
   constexpr index_t mr = Shape<T>::mr;
@@ -131,7 +133,7 @@ void multiply(const LeafTile<T>& t, Following<T> next, Store store) {
     row.onto = t.onto == nullptr ? nullptr : t.onto + i * t.ldonto;
     row.panels = panels;
     row.store = store;
-    const index_t left = (t.m - i - 1) / mr;  // slivers below this one
+    const index_t left = (t.m - i - 1) / mr;  // slivers after this one
     row.below = left > 0 || next.a == nullptr ? row.a + t.a_sliver : next.a;
     if (next.b != nullptr && left < fetching_slivers) {
       row.later = next.b + (fetching_slivers - 1 - left) * panels * (t.k / 4 * lanes);

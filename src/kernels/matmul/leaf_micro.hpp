@@ -1,5 +1,5 @@
 #pragma once
-// Micro-tiles: what a kernel of a leaf does between two of its loops. Only for leaf_kernels.hpp.
+// Micro-kernels: register-blocked tiles of C. Only for leaf_kernels.hpp.
 
 #include "kernels/matmul/leaf_pack.hpp"
 
@@ -9,17 +9,17 @@ namespace {
 using matmul::LeafTile;
 using matmul::Store;
 
-/// Of operands that lie free: what is to be fetched yet. With every four steps a line of a, run of
-/// a row after run, and a line of b: in the order of memory, so that the hardware runs ahead.
+/// The remaining prefetches of unpacked operands: with every four steps a line of a, run of a row
+/// after run, and a line of b, in memory order, so that the hardware prefetcher follows.
 template <class T>
 struct Soon {
-  const T *a, *a_end;  ///< of this run
-  index_t run, row;    ///< its length, and from one to the next
-  index_t left;        ///< lines of a
+  const T *a, *a_end;  ///< position in the current run, and its end
+  index_t run, row;    ///< length of a run, and stride between runs
+  index_t left;        ///< lines of a yet to be prefetched
   const T* b;
 };
 
-/// Slivers of A against `panels` panels of B, each V vectors wide.
+/// Slivers of A times `panels` panels of B, each V vectors wide.
 template <class T>
 struct alignas(64) MicroRow {
   index_t k;
@@ -32,30 +32,30 @@ struct alignas(64) MicroRow {
   index_t ldc;
   T* onto;
   index_t ldonto;
-  const T* below;  ///< b packed: the next sliver of a, of this tile or the next
-  const T* later;  ///< b packed: of the next tile's b, so much a vector
+  const T* below;  ///< packed b: the next sliver of a, of this tile or the next
+  const T* later;  ///< packed b: the next tile's b, advanced by later_step per vector
   index_t later_step;
   index_t panels;
   index_t tail;  ///< columns in the last vector
   Store store;
 };
 
-/// How operands lie: packed as Shape<T> has it, b alone so beside rows of a, or free, with or
-/// without more of them to be fetched; free and cut where the last vector of b is a part of one. On
-/// Intel's cores a load with a mask takes a place among the fma: half a cycle of the 8 or 12 of a
+/// The layout of the operands: both packed as Shape<T>; only b packed, with rows of a in place; or
+/// both unpacked (free), with or without further prefetches, and `cut` if the last vector of b is
+/// partial. On Intel's cores a masked load occupies an fma slot: half a cycle of the 8 or 12 of a
 /// step.
 enum class Lie { packed, packed_b, free, free_cut, fetching, fetching_cut };
 constexpr bool is_packed_b(Lie lie) { return lie == Lie::packed || lie == Lie::packed_b; }
 constexpr bool is_cut(Lie lie) { return lie == Lie::free_cut || lie == Lie::fetching_cut; }
 constexpr bool fetches(Lie lie) { return lie == Lie::fetching || lie == Lie::fetching_cut; }
 
-/// What happens to the sum of a chunk; each its own code, chosen once a micro-tile.
+/// The update of C by the sum of a chunk. Each has separate code, selected once per micro-tile.
 enum class Into {
   sum,      ///< c = sum
   fresh,    ///< c = alpha sum
-  past,     ///< the same, past the caches
+  past,     ///< c = alpha sum, by streaming stores
   c,        ///< c = alpha sum + beta c
-  sibling,  ///< onto += one of the two
+  sibling,  ///< onto += alpha sum, or alpha sum + beta c
 };
 
 template <class T>
@@ -66,8 +66,9 @@ TESSERA_INLINE typename Simd<T>::vec load_columns(const T* from, index_t n) {
   return full ? Simd<T>::load(from) : Simd<T>::load(from, n);
 }
 
-/// Addresses in C are made row by row: the compiler would make all beforehand and spill them. With
-/// 16 registers it would spill sums instead, 0.59 for 0.75 of peak.
+/// Whether addresses in C are opaque to the compiler and computed row by row: it would otherwise
+/// compute all beforehand and spill them. With 16 registers opacity makes it spill sums instead,
+/// 0.59 for 0.75 of peak.
 template <class T>
 constexpr bool opaque = Simd<T>::registers == 32;
 
@@ -78,7 +79,7 @@ struct Update {
   index_t tail;
 };
 
-/// alpha * sum + beta * c for one vector; not reading c when beta is 0.
+/// Returns alpha * sum + beta * c for one vector; does not read c when beta is 0.
 template <class T, Into into, bool full>
 TESSERA_INLINE typename Simd<T>::vec updated(const Update<T>& u, typename Simd<T>::vec sum,
                                              const T* c) {
@@ -87,8 +88,8 @@ TESSERA_INLINE typename Simd<T>::vec updated(const Update<T>& u, typename Simd<T
   return Simd<T>::mul_add(u.alpha, sum, u.beta * load_columns<T, full>(c, u.tail));
 }
 
-/// One vector of the micro-tile, whose place in c is here; it goes to `to`, the same but for a
-/// sibling.
+/// Stores one vector of the micro-tile, whose place in c is `c`, to `to`, which differs from c only
+/// for a sibling.
 template <class T, Into into, bool full>
 TESSERA_INLINE void put_vector(const Update<T>& u, const T* c, T* to, typename Simd<T>::vec sum) {
   using S = Simd<T>;
@@ -127,8 +128,8 @@ TESSERA_INLINE void put_tile(const MicroRow<T>& t, Place<T> at,
   }
 }
 
-/// The micro-tile into c, or added to `onto`. Reads alpha and its like now: before, a sum would be
-/// spilled.
+/// Stores the micro-tile to c or adds it to `onto`. Loads alpha and beta only here: earlier loads
+/// would spill a sum.
 template <class T, int R, int V, Lie lie>
 TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at,
                         const typename Simd<T>::vec (&sum)[R][V]) {
@@ -152,9 +153,9 @@ TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at,
   }
 }
 
-/// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: k / 4 vectors are
-/// fetched meanwhile from `soon` on, or k / 32 lines of R rows each, and from `later` on. Where b
-/// lies free it may end with the last column, so nothing is loaded beyond it.
+/// Computes c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: prefetches k
+/// / 4 vectors from `soon` on, or k / 32 lines of R rows each, and from `later` on. Unpacked b may
+/// end with the last column, so nothing is loaded beyond it.
 template <class T, int R, int V, Lie lie>
 TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const T* b, index_t j,
                           const T* soon, const T* later, Soon<T>& more) {
@@ -197,7 +198,8 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
     }
     a[0] += a_step;
     b += b_step;
-    if (!packed) {  // three pointers, opaque to the compiler: it would keep one for every row
+    if (!packed) {  // three pointers, opaque to the compiler, which would otherwise keep one per
+                    // row
       a[1] += a_step;
       a[2] += a_step;
       asm("" : "+r"(a[0]), "+r"(a[1]), "+r"(a[2]));
@@ -251,12 +253,11 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
                     sum);
 }
 
-/// So many slivers of R rows one below the other; only one where b is packed. `soon`: where there
-/// is more.
+/// Computes `slivers` slivers of R rows below each other; only one if b is packed. `soon`:
+/// prefetches, if there are any.
 template <class T, int R, int V, Lie lie>
 void micro_rows(const MicroRow<T>& rows, index_t slivers, Soon<T>* soon) {
-  MicroRow<T> t =
-      rows;  // a copy that no store to c can change, so that its fields stay in registers
+  MicroRow<T> t = rows;  // a copy that no store to c can alias, so its fields stay in registers
   Soon<T> more;
   if constexpr (fetches(lie)) more = *soon;
   for (index_t s = 0; s < slivers; ++s) {
@@ -278,14 +279,15 @@ void micro_rows(const MicroRow<T>& rows, index_t slivers, Soon<T>* soon) {
 template <class T>
 using Micro = void (*)(const MicroRow<T>&, index_t slivers, Soon<T>* soon);
 
-// Rows of a micro-tile of four vectors. Few where a strip of b stays in the first level: 16 stores
-// pass while the next begins (24, Zen 4, f64 n = 64: 0.91 for 0.97 of peak). Vectors that come from
-// the second level, or begin within a line and are two loads each, serve more rows.
+// Rows of a micro-tile of four vectors. Few rows where a strip of b stays in the first-level cache:
+// 16 stores drain while the next tile begins (24, Zen 4, f64 n = 64: 0.91 for 0.97 of peak).
+// Vectors from the second level, or unaligned ones that take two loads each, need reuse by more
+// rows.
 constexpr int rows_of_few = 4, rows_of_many = 6;
-constexpr index_t few_steps = 96;  // of four lines: 24 KiB
+constexpr index_t few_steps = 96;  // steps of four lines each: 24 KiB
 
-/// of[R - 1][V - 1]: edges run the kernel of their size. Only where both lie free there are four
-/// vectors.
+/// of[R - 1][V - 1]: edges use the kernel of their size. Four vectors only where both operands are
+/// unpacked.
 template <class T, Lie lie, int R, int V>
 constexpr Micro<T> pick() {
   constexpr bool wide =

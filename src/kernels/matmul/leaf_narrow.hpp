@@ -1,5 +1,5 @@
 #pragma once
-// Products of a few columns: a vector holds four rows of them. Only for leaf_kernels.hpp.
+// Products of a few columns, with four rows per vector. Only for leaf_kernels.hpp.
 
 #include "kernels/matmul/leaf.hpp"
 #include "kernels/simd/number.hpp"
@@ -10,8 +10,8 @@ namespace {
 
 using simd::Simd;
 
-/// A quarter of a vector of 64 bytes: columns of one of its four rows. There is none where `lanes`
-/// is 0.
+/// A quarter of a 64-byte vector: columns of one of its four rows. `lanes` is 0 if the instruction
+/// set has no such vector.
 template <class T>
 struct Quarter {
   static constexpr index_t lanes = 0;
@@ -39,15 +39,15 @@ struct Quarter<double> : Joined<double> {};
 
 using matmul::LeafTile;
 
-/// Of n columns, those in quarter q.
+/// Returns how many of n columns are in quarter q.
 template <class T>
 TESSERA_INLINE index_t columns_of(index_t n, index_t q) {
   const index_t here = n - q * Quarter<T>::lanes;
   return here < Quarter<T>::lanes ? here : Quarter<T>::lanes;
 }
 
-/// Rows [i, i + 4 groups) of t by the columns that rows of `b`, b_step apart, hold, a quarter of a
-/// vector or two: what is spread of a serves both.
+/// Multiplies rows [i, i + 4 groups) of t by one or two quarters of columns, in rows of `b` that
+/// are b_step apart; both quarters share each broadcast of a.
 template <class T, int quarters, int groups>
 void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
   using Q = Quarter<T>;
@@ -75,7 +75,9 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
     const T* rows = a;
 #pragma GCC unroll 8
     for (int g = 0; g < groups; ++g, rows += 4 * t.a_row) {
-      asm("" : "+r"(rows));  // one pointer, opaque to the compiler: it would keep one for every row
+      asm(""
+          : "+r"(rows));  // one pointer, opaque to the compiler, which would otherwise keep one
+                          // per row
       const auto value = four(rows, t.a_row);
       const auto add = [&]<int step>() __attribute__((always_inline)) {
         const auto spread = simd::spread_in_blocks<step>(value);
@@ -118,9 +120,9 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
 }
 
 constexpr index_t longest_narrow =
-    512;  // of k: columns of b are copied to the stack, unless whole quarters
+    512;  // limit of k: columns of b are copied to the stack, unless they are whole quarters
 
-/// Can the last columns of the tile, so many, be those of a narrow product?
+/// Returns whether the last `columns` columns of the tile qualify for a narrow product.
 template <class T>
 constexpr bool is_narrow(const LeafTile<T>& t, index_t columns) {
   return columns > 0 && columns <= 2 * Quarter<T>::lanes && t.a_step == 1 &&
@@ -144,7 +146,7 @@ void multiply_quarters(const LeafTile<T>& t) {
       narrow_rows<T, quarters, 1>, narrow_rows<T, quarters, 2>, narrow_rows<T, quarters, 3>,
       narrow_rows<T, quarters, 4>, narrow_rows<T, quarters, 5>, narrow_rows<T, quarters, 6>,
       narrow_rows<T, quarters, 7>, narrow_rows<T, quarters, 8>};
-  constexpr index_t most = quarters == 1 ? 8 : 6;  // as many sums as there are registers for
+  constexpr index_t most = quarters == 1 ? 8 : 6;  // bounded by the registers for sums
   const index_t groups = t.m / 4;
   index_t calls = (groups + most - 1) / most;
   for (index_t done = 0; done < groups; --calls) {
@@ -154,8 +156,8 @@ void multiply_quarters(const LeafTile<T>& t) {
   }
 }
 
-/// A tile of at most two quarters of a vector's columns and a multiple of four rows. Every element
-/// is the chain of fma that it is in a wide one.
+/// Multiplies a tile of at most two quarters of a vector's columns and a multiple of four rows.
+/// Every element is the same chain of fma as in a wide tile.
 template <class T>
 void multiply_narrow(const LeafTile<T>& t) {
   if constexpr (Quarter<T>::lanes > 0) {

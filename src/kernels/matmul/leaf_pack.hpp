@@ -1,5 +1,5 @@
 #pragma once
-// The shape of the micro-tile, and operands packed for it. Only for leaf_kernels.hpp.
+// The shape of the micro-tile, and packing of operands for it. Only for leaf_kernels.hpp.
 
 #include "kernels/matmul/leaf.hpp"
 #include "kernels/simd/number.hpp"
@@ -13,7 +13,7 @@ using simd::Simd;
 
 constexpr index_t smaller(index_t x, index_t y) { return x < y ? x : y; }
 
-/// Registers hold mr x vectors accumulators, one row of B and one element of A.
+/// The micro-tile: registers hold mr x vectors accumulators, one row of B and one element of A.
 template <class T>
 struct Shape {
   using S = Simd<T>;
@@ -22,8 +22,8 @@ struct Shape {
   static constexpr index_t nr = vectors * S::lanes;
 };
 
-/// x(i, p), i < count <= R, p < length <= lanes, rows contiguous, to packed[p * width + i] for i <
-/// min(R, width), 0 where i >= count.
+/// Packs x(i, p), i < count <= R, p < length <= lanes, with contiguous rows, to packed[p * width +
+/// i] for i < min(R, width), 0 where i >= count.
 template <class T, int R, index_t width>
 TESSERA_INLINE void pack_transposed(const T* x, index_t row, index_t count, index_t length,
                                     T* packed) {
@@ -37,7 +37,7 @@ TESSERA_INLINE void pack_transposed(const T* x, index_t row, index_t count, inde
     for (int i = 0; i < R; ++i) v[i] = i < count ? S::load(x + i * row, length) : S::zero();
   }
   simd::interleave_rows(v);
-  // A vector holds one p, or it lies in the pack as it is: nothing is left to move.
+  // A vector holds one p, or has the layout of the pack already: no further moves.
   constexpr bool one_each = R == S::lanes && R <= width;
   if ((one_each || R == width) && length == S::lanes) {
 #pragma GCC unroll 16
@@ -53,10 +53,9 @@ TESSERA_INLINE void pack_transposed(const T* x, index_t row, index_t count, inde
   }
 }
 
-constexpr index_t pack_steps =
-    16;  // p at a time: a run of memory is read on before the next row of it is
+constexpr index_t pack_steps = 16;  // p per block: a run of memory is read before the next row
 
-/// So many elements from x on, or whatever lies there.
+/// Prefetches `width` elements from x on; x may be any address.
 template <class T, index_t width>
 TESSERA_INLINE void fetch(const T* x) {
 #pragma GCC unroll 4
@@ -64,7 +63,7 @@ TESSERA_INLINE void fetch(const T* x) {
     __builtin_prefetch(x + j);
 }
 
-/// Elements x(i, p) with consecutive i side by side, into groups of width.
+/// Packs elements x(i, p), contiguous along i, into groups of width.
 template <class T, index_t width>
 void pack_runs(Operand<T> x, index_t count, index_t k, T* packed) {
   for (index_t p0 = 0; p0 < k; p0 += pack_steps) {
@@ -85,7 +84,7 @@ void pack_runs(Operand<T> x, index_t count, index_t k, T* packed) {
   }
 }
 
-/// Elements x(i, p) with consecutive p side by side, into groups of width, R rows at a time.
+/// Packs elements x(i, p), contiguous along p, into groups of width, R rows at a time.
 template <class T, int R, index_t width>
 void pack_rows(Operand<T> x, index_t count, index_t k, T* packed) {
   constexpr index_t lanes = Simd<T>::lanes;

@@ -1,5 +1,5 @@
 #pragma once
-// The triple loop. A template, so that it runs on plain and on traced elements.
+// The triple loop i, j, p: 2 m n k flops. A template for plain and traced elements.
 
 #include "kernels/matmul/operand.hpp"
 #include "kernels/matmul/textbook.hpp"

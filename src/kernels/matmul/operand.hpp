@@ -1,11 +1,11 @@
 #pragma once
-// op(x) as strides: one inner loop serves both orientations.
+// op(x) as strides, so that one inner loop serves both orientations.
 
 #include "kernels/matmul/gemm.hpp"
 
 namespace tessera::matmul {
 
-/// Element (i, p) of op(x) is data[i * row + p * step].
+/// A strided view of op(x), whose element (i, p) is data[i * row + p * step].
 template <class T>
 struct Operand {
   const T* data;
@@ -45,7 +45,7 @@ template <class T>
   }
 }
 
-/// op(x) transposed.
+/// Returns op(x) transposed.
 template <class T>
 [[nodiscard]] Operand<T> flipped(Operand<T> x) {
   Operand<T> turned = x;
@@ -54,7 +54,7 @@ template <class T>
   return turned;
 }
 
-/// Do the rows lie in memory as they are, one number beside the next?
+/// Returns whether rows are contiguous and unconjugated in memory.
 template <class T>
 [[nodiscard]] bool has_plain_rows(const Operand<T>& x) {
   if constexpr (is_complex<T>) {
@@ -63,13 +63,13 @@ template <class T>
   return x.step == 1;
 }
 
-/// alpha * sum + beta * c, without reading c when beta == 0.
+/// Computes c = alpha * sum + beta * c, without reading c when beta == 0.
 template <class T>
 TESSERA_HD void put(T& c, T alpha, T sum, T beta) {
   c = beta == T{0} ? scaled(alpha, sum) : scaled(alpha, sum) + scaled(beta, c);
 }
 
-/// c = beta * c, or zero without reading it.
+/// Computes c = beta * c, or sets zeros without reading c.
 template <class T>
 void scale(MatrixView<T> c, T beta) {
   for (index_t i = 0; i < c.rows; ++i) {
@@ -84,7 +84,7 @@ void fill(MatrixView<T> c, T value) {
   }
 }
 
-/// Is there nothing to multiply, so that C = beta C?
+/// Returns whether there is nothing to multiply, so that C = beta C.
 template <class T>
 [[nodiscard]] bool only_scales(const Gemm<T>& g) {
   return g.alpha == T{0} || g.k() == 0;

@@ -1,7 +1,7 @@
 #pragma once
-// Which block of threads multiplies which part of which tile of C, where blocks stay and the tiles
-// do not come out even: the last rounds of tiles are cut along k into as many equal shares as there
-// are blocks (Osama et al., "Stream-K", 2023).
+// The division of tiles of C among persistent thread blocks when tiles do not divide evenly: the
+// last rounds of tiles are cut along k into equal shares, one per block (Osama et al., "Stream-K",
+// 2023).
 
 #include "base/error.hpp"
 #include "base/index.hpp"
@@ -13,19 +13,21 @@ struct Part {
   int tile = 0, begin = 0, end = 0;
 };
 
-/// Tiles of `steps` steps each for `blocks` blocks: the first `whole` tiles go round in turn, the
-/// rest in equal shares. whole == tiles: nothing is cut; else there is at least a step for every
-/// block.
+/// The division of tiles of `steps` steps each among `blocks` blocks: the first `whole` tiles are
+/// dealt in turn, the others in equal shares. whole == tiles: no tile is cut; otherwise every block
+/// has at least one step.
 struct Shares {
   int tiles = 0, steps = 0, blocks = 1, whole = 0;
 
-  /// The block's share of the steps in the tiles that are cut begins here.
+  /// Returns the start of the block's share of the steps in the tiles that are cut.
   [[nodiscard]] TESSERA_HD index_t share_begin(int block) const {
     return static_cast<index_t>(tiles - whole) * steps * block / blocks;
   }
-  /// The tile is cut, and this part is not its first: the block that has that one adds this to it.
+  /// Returns whether this part is not the first of its tile; the block with the first part then
+  /// adds it.
   [[nodiscard]] TESSERA_HD bool adds_elsewhere(const Part& part) const { return part.begin > 0; }
-  /// How many blocks after the one with this part, the tile's first, have parts of the tile too.
+  /// Returns how many blocks after `block`, which has the tile's first part, have further parts of
+  /// the tile.
   [[nodiscard]] TESSERA_HD int helpers(const Part& part, int block) const {
     if (part.end == steps) return 0;
     const index_t tile_end = static_cast<index_t>(part.tile - whole + 1) * steps;
@@ -35,7 +37,8 @@ struct Shares {
   }
 };
 
-/// The parts of a block in their order: what it adds elsewhere comes early, what it waits for last.
+/// The parts of a block in order: first those that another block adds, last those that wait for
+/// others.
 class Parts {
  public:
   TESSERA_HD Parts(const Shares& shares, int block)
@@ -44,7 +47,7 @@ class Parts {
         at_(shares.share_begin(block)),
         end_(shares.share_begin(block + 1)) {}
 
-  /// The next one, if there is one.
+  /// Advances to the next part; returns false at the end.
   [[nodiscard]] TESSERA_HD bool next(Part& part) {
     if (tile_ < shares_.whole) {
       part = {tile_, 0, shares_.steps};
@@ -67,11 +70,11 @@ class Parts {
   index_t at_, end_;
 };
 
-/// Whole tiles to all but the last round and what is left over, where that spares the blocks enough
-/// steps to pay for the sums that go through memory.
+/// Returns shares in which the tiles of the last full round and the remainder are cut, if that
+/// saves the blocks enough steps to pay for exchanging sums through memory.
 [[nodiscard]] inline Shares shares_of(int tiles, int steps, int blocks) {
   constexpr double worth =
-      32;  // steps of a block: f64 65536 x 128 x 128, 3.9 rounds of 8 steps, lost a tenth
+      32;  // steps per block: f64 65536 x 128 x 128, 3.9 rounds of 8 steps, lost a tenth
   const int rounds = tiles / blocks;
   const double spared = (rounds + 1 - static_cast<double>(tiles) / static_cast<double>(blocks)) *
                         static_cast<double>(steps);

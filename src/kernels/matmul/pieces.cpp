@@ -1,3 +1,6 @@
+// Plans of out-of-core products: the tiling of least estimated time, and its schedule with the
+// replacement of Belady (1966).
+
 #include "kernels/matmul/pieces.hpp"
 
 #include <algorithm>
@@ -12,7 +15,7 @@
 namespace tessera::matmul {
 namespace {
 
-// What an H200 does, to weigh tiles against each other: other devices get tiles that are as good or
+// Rates of an H200, by which tilings are compared: on other devices the chosen tiles are as good or
 // nearly so.
 constexpr double link_rate = 5e10, memory_rate = 4e12;  // bytes a second
 constexpr double launch_seconds = 1e-5;
@@ -22,21 +25,22 @@ double flop_rate(const PiecesRequest& r) {
   return r.element_bytes == 8 ? 6e13 : 5e13;
 }
 
-// Steps that a tile is sent ahead: a panel of 512 MiB travels for 10 ms, a product of 2048 x 2048 x
-// 32768 takes 5.
+// The prefetch distance of tiles, in steps: a panel of 512 MiB takes 10 ms to transfer, a product
+// of 2048 x 2048 x 32768 takes 5.
 constexpr index_t ahead = 8;
-// Places beyond those of the tiles that are held: for the next ones.
+// Places beyond those of the held tiles, for the next ones.
 constexpr index_t spare = 2;
-// Columns of tiles that begin together: while the first tiles travel, each serves as many products.
+// Columns of tiles that begin together: during the first transfers, each tile serves as many
+// products.
 constexpr index_t most_together = 6;
-// One tile of C is computed, one leaves, one is free for the next.
+// One tile of C is computed, one is copied back, one is free for the next.
 constexpr index_t most_c_places = 3;
-// The list of steps shall not become a burden of its own.
+// Bounds the length of the list of steps.
 constexpr index_t most_products = index_t{1} << 22;
 
 double real(index_t x) { return static_cast<double>(x); }
 
-/// Bytes of a stored operand's tile on the device, on 256 bytes.
+/// Returns the bytes of a stored operand's tile on the device, a multiple of 256.
 index_t tile_bytes(const PiecesRequest& r, index_t rows, index_t cols, Op op) {
   if (op == Op::transpose) std::swap(rows, cols);
   return round_up(
@@ -44,16 +48,16 @@ index_t tile_bytes(const PiecesRequest& r, index_t rows, index_t cols, Op op) {
       256);
 }
 
-/// As few tiles of at most `most` as cover the length, all of one size but for a multiple of
-/// `unit`.
+/// Returns the edge of the fewest tiles of at most `most` that cover the length, equal except for
+/// rounding to a multiple of `unit`.
 index_t even_edge(index_t length, index_t most, index_t unit) {
   if (length <= most) return length;
   return std::min(most, round_up(ceil_div(length, ceil_div(length, most)), unit));
 }
 
-/// The order in which tiles of C are made. Rows (columns, where `by_columns`) of tiles in groups of
-/// `held`, whose operand stays on the device while the columns pass by: `together` first, then one
-/// by one.
+/// The order of the tiles of C. Rows (columns, if `by_columns`) of tiles form groups of `held`,
+/// whose operand stays on the device while the columns pass: first `together` at once, then one by
+/// one.
 struct Walk {
   bool by_columns = false;
   index_t held = 1, together = 1;
@@ -65,13 +69,13 @@ struct Candidate {
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-/// Tiles of the held operand that are sent, and of the one that passes by, where `rows` x `cols`
-/// tiles of C are made from `depth` tiles each.
+/// The number of tiles sent of the held and of the passing operand, for `rows` x `cols` tiles of C
+/// with `depth` tiles each along k.
 struct Sent {
   index_t held, passing;
 };
 
-/// The widest walk that so many places allow.
+/// Chooses the widest walk that `places` places permit; returns its transfers.
 Sent choose_walk(index_t rows, index_t cols, index_t depth, index_t places, Walk& walk) {
   const index_t fit = (places - spare) / depth;  // rows and columns of tiles
   walk.together = std::clamp<index_t>(fit - rows, 1, std::min(most_together, cols));
@@ -109,8 +113,8 @@ void estimate(Candidate& x) {
   if (p.tiles_k() > 1) x.seconds *= 1.1;
 }
 
-/// Tiles of edges up to `edge` in m and n, k in so many parts; `seconds` stays infinite where they
-/// do not fit.
+/// Returns the tiling with edges up to `edge` in m and n and with k in `parts` parts; `seconds` is
+/// infinite if it does not fit.
 Candidate try_tiles(const PiecesRequest& r, index_t edge, index_t parts, index_t limit) {
   Candidate x;
   Pieces& p = x.pieces;
@@ -163,9 +167,9 @@ std::vector<TileOfC> tiles_in_order(const Walk& walk, index_t tiles_m, index_t t
 
 constexpr index_t never = std::numeric_limits<index_t>::max();
 
-/// The places of a device and who holds them, product by product: a tile that is needed goes where
-/// one lies that nobody needs any more, else where the one lies that is needed last (Belady 1966),
-/// but for those that were used just now, whose places would be waited for.
+/// The places on the device and their tiles, product by product. A new tile replaces a tile that is
+/// not needed again, otherwise the tile needed last (Belady 1966), except those just used, whose
+/// places would have to be waited for.
 class Places {
  public:
   Places(Pieces& pieces, const std::vector<TileOfC>& order) : p_(pieces), depth_(pieces.tiles_k()) {
@@ -189,12 +193,12 @@ class Places {
 
  private:
   struct Place {
-    index_t tile = -1;  // nothing yet
+    index_t tile = -1;  // empty
     index_t used = -never, needed = never;
   };
   struct Send {
     PieceStep step;
-    index_t before;  // the product that it goes before
+    index_t before;  // the product that it precedes
   };
 
   [[nodiscard]] std::size_t tile(index_t operand, const TileOfC& c, index_t p) const {
@@ -217,7 +221,7 @@ class Places {
     products_.push_back(step);
   }
 
-  /// The place of an operand's tile, sent there if need be.
+  /// Returns the place of an operand's tile; sends it there if it is absent.
   index_t hold(index_t operand, index_t s, const TileOfC& c, index_t p) {
     index_t& at = where_[tile(operand, c, p)];
     if (at >= 0) return at;
@@ -233,7 +237,7 @@ class Places {
 
   [[nodiscard]] index_t choose(index_t s) {
     if (fresh_ < p_.places) return fresh_++;
-    // In this order: dead, then rested, then needed last, then used first.
+    // Preference: not needed again, then not recently used, then needed last, then used first.
     const auto better = [&](const Place& x, const Place& y) {
       if ((x.needed == never) != (y.needed == never)) return x.needed == never;
       const bool x_rested = x.used < s - ahead, y_rested = y.used < s - ahead;
@@ -252,7 +256,7 @@ class Places {
     step.does = does;
     const index_t before = sends_.empty() ? 0 : sends_.back().before;
     const index_t early =
-        std::min(ahead, s / ahead);  // the first products wait for their own tiles alone
+        std::min(ahead, s / ahead);  // the first products wait only for their own tiles
     sends_.push_back({step, std::max({before, s - early, used + 1})});
   }
 
@@ -283,7 +287,7 @@ class Places {
   index_t depth_, fresh_ = 0;
   std::vector<Place> places_;
   std::vector<index_t> where_,
-      next_;  // the place of a tile; the next product that needs a product's tiles
+      next_;  // where_: the place of a tile; next_: the next product that needs a product's tiles
   std::vector<Send> sends_;
   std::vector<PieceStep> products_;
 };
@@ -291,7 +295,7 @@ class Places {
 }  // namespace
 
 Pieces plan_pieces(const PiecesRequest& r, index_t limit) {
-  constexpr index_t least = 16;  // an edge below which a launch a tile would take for ever
+  constexpr index_t least = 16;  // edge below which one launch per tile would take too long
   constexpr double endless = std::numeric_limits<double>::infinity();
   Candidate best = try_tiles(r, std::max(r.m, r.n), 1, limit);
   const bool whole = best.seconds < endless;

@@ -1,6 +1,6 @@
 #pragma once
-// A product that is larger than a device, cut into tiles that go there and stay as long as there is
-// room: which tile goes where and when, as a list of steps. Pure arithmetic.
+// Plans of out-of-core products on a device: tiling and the schedule of transfers and products, as
+// a list of steps. Tiles are reused on the device as long as they fit. Pure arithmetic.
 
 #include <vector>
 
@@ -13,41 +13,40 @@ struct PiecesRequest {
   index_t m = 0, n = 0, k = 0;
   Op op_a = Op::none, op_b = Op::none;
   index_t element_bytes = 8;
-  bool reads_c = false;  ///< beta != 0
-  index_t rounded_bytes =
-      0;  ///< that a kernel takes for each element of the two tiles that it multiplies
+  bool reads_c = false;       ///< beta != 0
+  index_t rounded_bytes = 0;  ///< kernel workspace per element of the two tiles it multiplies
 };
 
-/// What kernels take for each element of the tiles that they multiply: those in fewer bits round
+/// Returns the kernel workspace, in bytes per element of the tiles: reduced-precision kernels round
 /// both.
 [[nodiscard]] inline index_t rounded_bytes(const Tuning& tuning, index_t element_bytes) {
   if (element_bytes != 4 || tuning.precision == Precision::full) return 0;
   return tuning.precision == Precision::tf32 ? 4 : 2;
 }
 
-/// A problem in host memory, as a request.
+/// Returns the request for a problem in host memory.
 template <class T>
 [[nodiscard]] PiecesRequest pieces_request(const Gemm<T>& g, const Tuning& tuning) {
   constexpr auto size = static_cast<index_t>(sizeof(T));
   return {g.m(), g.n(), g.k(), g.op_a, g.op_b, size, g.beta != T{0}, rounded_bytes(tuning, size)};
 }
 
-/// One thing to do. Tiles are counted along m, n and k: A's is (i, p), B's (p, j), C's (i, j).
+/// One step of a plan. Tiles are counted along m, n and k: A's is (i, p), B's (p, j), C's (i, j).
 struct PieceStep {
   enum class Does { send_a, send_b, send_c, multiply } does;
   index_t i, j, p;
-  index_t a = 0, b = 0, c = 0;  ///< the places of the tiles concerned
+  index_t a = 0, b = 0, c = 0;  ///< places of the tiles concerned
 };
 
 struct Pieces {
   PiecesRequest request;
-  index_t m = 0, n = 0, k = 0;          ///< edges of the tiles; those at the ends may be smaller
-  index_t places = 0, place_bytes = 0;  ///< for tiles of A and of B
+  index_t m = 0, n = 0, k = 0;              ///< edges of the tiles; the last ones may be smaller
+  index_t places = 0, place_bytes = 0;      ///< for tiles of A and B
   index_t c_places = 0, c_place_bytes = 0;  ///< for tiles of C, taken in turn
-  index_t rounded_bytes = 0;                ///< that the kernels take besides
-  std::vector<PieceStep> steps;  ///< a tile is sent before it is multiplied, and a place is used by
-                                 ///< earlier steps alone when the next tile is sent there
-  index_t sent_bytes = 0, brought_bytes = 0;  ///< over the link
+  index_t rounded_bytes = 0;                ///< workspace of the kernels
+  std::vector<PieceStep> steps;  ///< a tile is sent before it is multiplied, and its place is used
+                                 ///< only by earlier steps when the next tile is sent there
+  index_t sent_bytes = 0, brought_bytes = 0;  ///< over the link, in bytes
 
   [[nodiscard]] index_t tiles_m() const { return ceil_div(request.m, m); }
   [[nodiscard]] index_t tiles_n() const { return ceil_div(request.n, n); }
@@ -58,10 +57,10 @@ struct Pieces {
   }
 };
 
-/// One tile of each where they fit into `limit` bytes of the device; else tiles and steps that take
-/// the least time by an estimate with the rates of an H200. Along k tiles are multiplied in
-/// ascending order; uncut k, which keeps the bits of a product that fits, is preferred. C is not
-/// empty. Throws Error(memory) where the limit is too small for any tiles.
+/// Returns a plan with one tile per matrix if they fit into `limit` bytes of the device; otherwise
+/// the tiles and steps of the least estimated time at the rates of an H200. Tiles are multiplied in
+/// ascending order along k; uncut k, which preserves the bits of a product that fits, is preferred.
+/// Precondition: C is not empty. Throws Error(memory) if the limit is too small for any tiles.
 [[nodiscard]] Pieces plan_pieces(const PiecesRequest& request, index_t limit);
 
 }  // namespace tessera::matmul

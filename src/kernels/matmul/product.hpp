@@ -1,6 +1,6 @@
 #pragma once
-// The recursion of cache_oblivious over one product, as a template: it runs on plain and on traced
-// elements.
+// The recursion of cache_oblivious over one product: halves of the longer side of C (Frigo et al.
+// 1999) over packed chunks of k. A template for plain and traced elements.
 
 #include <algorithm>
 #include <optional>
@@ -13,47 +13,45 @@
 #include "machine/depth_first.hpp"
 
 namespace tessera::matmul {
-// A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) pass under every sliver of A. Rows of A
-// (786 KB) are there again for the tile beside it: with 384 two threads lose 1 to 2 %.
+// A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) stream past every sliver of A. Rows of A
+// (786 KB) are reused by the adjacent tile: with 384 two threads lose 1 to 2 %.
 inline constexpr index_t tile_rows = 192;
 template <class T>
 inline constexpr index_t tile_columns = 768 / static_cast<index_t>(sizeof(T));
-// A product of so few columns takes every row of A once, straight from where it lies, against all
-// of a packed chunk of B (512 x 256 doubles: 1 MiB).
+// Columns of a slim product, which reads every row of A once, unpacked, against all of a packed
+// chunk of B (512 x 256 doubles: 1 MiB).
 template <class T>
 inline constexpr index_t slim = 2048 / static_cast<index_t>(sizeof(T));
-// Threads that share the columns and rows of so small a C wait for each other twice a chunk: rather
-// the leaves of k, where there are enough for nobody to wait long at the end.
+// Threads that share the columns and rows of such a small C synchronise twice per chunk; the leaves
+// of k are shared instead if there are enough of them for little load imbalance at the end.
 inline constexpr index_t small_c_bytes = index_t{1} << 20, many_leaves = 8;
-// Operands are read where they lie when so few rows or columns would share a packed copy.
+// Operands are read unpacked if at most this many rows or columns would share a packed copy.
 inline constexpr index_t direct = 128;
-// A C of so many bytes has left the caches before anybody reads it.
+// A C of this size is evicted from the caches before its first reuse.
 inline constexpr index_t past_caches_bytes = index_t{32} << 20;
-// More rows than that come from memory, once: beside packed B the next ones are fetched under the
-// present.
+// More rows than this are read from memory, once; with packed B the next ones are prefetched during
+// the current ones.
 inline constexpr index_t tallest_in_place = 1200;
-// A packed operand or a partial C holds at most so many bytes; larger products are halved. Bounds
-// the working memory.
+// The largest packed operand or partial C; larger products are halved. Bounds the working memory.
 inline constexpr index_t working_bytes = index_t{64} << 20;
 
-/// Which forks become tasks.
+/// The parallel decomposition: which forks become tasks.
 enum class Share {
   nothing,  ///< one thread
-  c,        ///< the team shares each chunk: it packs together, then computes tiles of C
-  k,        ///< C is small: the leaves of k are tasks, each with its own partial C
+  c,        ///< the team shares each chunk: packs together, then computes tiles of C
+  k,        ///< C is small: the leaves of k are tasks, each with a private partial C
 };
 
-/// One chunk of both operands in the form that the leaf reads.
+/// One chunk of both operands in the layout that the leaf reads.
 template <class T>
 struct Chunk {
   index_t k;
-  index_t k_next;  ///< of the next one
+  index_t k_next;  ///< length of the next chunk
   const T* a;
   index_t a_row, a_step, a_sliver;
   const T* b;
   index_t b_step, b_panel;
-  const T* a_next =
-      nullptr;  ///< the next chunk's operands, to be fetched under the end of this one
+  const T* a_next = nullptr;  ///< the next chunk's operands, prefetched at the end of this one
   const T* b_next = nullptr;
 };
 
@@ -80,8 +78,8 @@ class Product {
     }
   }
 
-  /// Which operands are copied in the order of the leaf. A complex b always, for there alone its
-  /// parts lie apart; those of a are spread one by one.
+  /// The operands to pack. A complex b is always packed, which separates its parts; those of a are
+  /// broadcast one by one.
   struct Packs {
     bool a, b;
   };
@@ -92,7 +90,7 @@ class Product {
             b_.step != 1 || is_slim() || (m_ > direct && !free)};
   }
 
-  /// c = the node, from beta * c.
+  /// Computes c = the node, from beta * c.
   void tree(Subtree node, MatrixView<T> c, T beta) const {
     [[maybe_unused]] const Subproblem<T> here;
     if (node.count == 1) return leaf(node.first, c, beta, {});
@@ -109,8 +107,8 @@ class Product {
     add<T>(other, c);
   }
 
-  /// c = alpha * a[:, begin:end] * b[begin:end, :] + beta * c, chunk after chunk; the last one onto
-  /// `onto`, if any.
+  /// Computes c = alpha * a[:, begin:end] * b[begin:end, :] + beta * c, chunk after chunk; the last
+  /// one is added to `onto`, if any.
   void chain(index_t begin, index_t end, MatrixView<T> c, T beta, MatrixView<T> onto) const {
     const Packs packed = packs();
     const index_t longest = std::min(chunk_length<T>, end - begin);
@@ -144,9 +142,9 @@ class Product {
   /// A node of the recursion over C.
   struct Part {
     Block block;
-    bool backwards;  ///< last tile first
+    bool backwards;  ///< visits the last tile first
   };
-  /// Where a chunk's product goes.
+  /// The destination of a chunk's product.
   struct Target {
     MatrixView<T> c;
     T beta;
@@ -154,7 +152,7 @@ class Product {
     Store store;
   };
 
-  /// Of a c that is written once.
+  /// Returns the store for a c that is written once.
   static Store store_of(const MatrixView<T>& c) {
     constexpr auto element = static_cast<index_t>(sizeof(T));
     constexpr index_t line = 64;
@@ -179,11 +177,11 @@ class Product {
     return shares_k ? Share::k : Share::c;
   }
 
-  /// Are rows of both so short that the kernel runs as fast over them as over packed ones? 512 rows
-  /// of a strip of B must find room in the second level, where rows that begin in the same place of
-  /// every page have little. Rows that begin within a line cost two loads for one, which shows
-  /// where they are long: f64 n = 641, 0.87 of peak instead of 0.92. Sets with fewer registers and
-  /// slow loads of a part run up to 1.3 times as long.
+  /// Returns whether rows of both operands are so short that the kernel runs unpacked as fast as
+  /// packed. 512 rows of a strip of B must fit the second-level cache, where rows at equal page
+  /// offsets have few sets. Unaligned rows cost two loads each, which matters for long rows: f64 n
+  /// = 641, 0.87 of peak instead of 0.92. Instruction sets with fewer registers and slow partial
+  /// loads run up to 1.3 times as long.
   [[nodiscard]] bool reads_in_place() const {
     if (machine::isa() != machine::Isa::avx512 || (m_ > tallest_in_place && !is_tiny_b()))
       return false;
@@ -195,26 +193,27 @@ class Product {
     return row <= page * 3 / 4 || (whole_lines && row != page);
   }
 
-  /// Is b a vector wide or two, and short? Then rows of a tall a pass it in one call of the kernel
-  /// a tile; a sliver at a time, as beside packed b, a call costs as much as the sums.
+  /// Returns whether b is one or two vectors wide, and short. Rows of a tall a then stream past it
+  /// in one kernel call per tile; with one call per sliver, as with packed b, the call costs as
+  /// much as the sums.
   [[nodiscard]] bool is_tiny_b() const {
     constexpr index_t lanes = 64 / static_cast<index_t>(sizeof(T));
     return a_.row <= 32 && (n_ <= lanes || n_ == 16);
   }
 
-  /// Do so few columns of tiles pass over rows of a that these, fetched a sliver ahead, cost less
-  /// than a packed copy? Both wider products and longer rows lose 1 to 3 %: rows of a tile find no
-  /// room beside each other in the second level.
+  /// Returns whether so few columns of tiles reuse the rows of a that these, prefetched a sliver
+  /// ahead, cost less than a packed copy. Both wider products and longer rows lose 1 to 3 %: rows
+  /// of a tile conflict in the second-level cache.
   [[nodiscard]] bool reads_rows_of_a() const {
     return machine::isa() == machine::Isa::avx512 && a_.step == 1 &&
            (is_slim() || (a_.row <= 1200 && n_ <= 1200));
   }
 
-  /// Long rows of a against few columns: a sliver of rows stays in the first level while all of
-  /// packed b passes, and the next one is fetched meanwhile. A packed copy of a would cost what it
-  /// costs of a square, for fewer uses.
+  /// Returns whether a has long rows and C few columns: a sliver of rows stays in the first-level
+  /// cache while all of packed b streams past, and the next one is prefetched. A packed copy of a
+  /// would cost as much as for a square, with less reuse.
   [[nodiscard]] bool is_slim() const {
-    constexpr index_t least = direct / 2;  // 64: as fast over b where it lies
+    constexpr index_t least = direct / 2;  // 64: unpacked b is as fast
     return !is_complex<T> && machine::isa() == machine::Isa::avx512 && a_.step == 1 &&
            a_.row > 1200 && m_ >= direct && least < n_ && n_ <= slim<T>;
   }
@@ -250,9 +249,9 @@ class Product {
     }
   }
 
-  /// What has a place to be packed to; one loop for both operands.
+  /// Packs the operands whose destination is not null; one loop for both.
   void pack(Chunk<T>& chunk, index_t p, T* a, T* b) const {
-    constexpr index_t slivers = 16, panels = 8;  // of one piece
+    constexpr index_t slivers = 16, panels = 8;  // per piece of work
     const index_t of_a = a == nullptr ? 0 : ceil_div(m_, slivers * leaf_.mr);
     const index_t of_b = b == nullptr ? 0 : ceil_div(n_, panels * leaf_.nr);
     for_each(of_a + of_b, 1, [&](index_t first, index_t last) {
@@ -283,8 +282,8 @@ class Product {
     return part.block.m <= rows_ && part.block.n <= columns_;
   }
 
-  /// The halves of the longer side, in the order in which they are done. The second one goes
-  /// backwards: every tile then shares rows or columns with the one before it.
+  /// Returns the halves of the longer side, in the order of execution. The second one runs
+  /// backwards, so every tile shares rows or columns with the previous one.
   [[nodiscard]] std::pair<Part, Part> halves(const Part& whole) const {
     Part first{whole.block, false};
     Part second{whole.block, false};
@@ -302,13 +301,13 @@ class Product {
     return {first, second};
   }
 
-  /// A block that begins where the first tile of it does.
+  /// Returns a block that begins where the first tile of the part begins.
   [[nodiscard]] Block begin(const Part& part) const {
     return part.backwards && !is_tile(part) ? halves(part).first.block : part.block;
   }
 
-  /// leaf? multiply : first half, second half. `after`: what this thread goes to next; empty where
-  /// that is the end.
+  /// Computes the tiles of a part: the leaf multiplies, an inner node recurses into both halves.
+  /// `after`: the next block of this thread, empty at the end.
   void tiles(const Chunk<T>& chunk, const Part& part, const Target& target,
              const Block& after) const {
     [[maybe_unused]] const Subproblem<T> here;
@@ -318,7 +317,7 @@ class Product {
          [&] { tiles(chunk, half.second, target, after); });
   }
 
-  /// The same on the team.
+  /// Computes the tiles of a part, shared by the team.
   void share_tiles(const Chunk<T>& chunk, const Part& all, const Target& target) const {
     machine::depth_first(all, [&](Part part, auto& rest) {
       while (!is_tile(part)) {
@@ -374,7 +373,7 @@ class Product {
   index_t offset_;  ///< of the slices in the whole k
   const LeafKernels<T>& leaf_;
   Share share_;
-  index_t rows_;  ///< of a tile: fewer where a team needs more tiles
+  index_t rows_;  ///< of a tile: fewer if a team needs more tiles
   index_t columns_;
 };
 

@@ -1,7 +1,6 @@
 #pragma once
-// What is asked of Product: whole products, nodes of the tree and chains, in pieces of bounded
-// working memory; small products go straight to the leaf. As templates: they run on plain and on
-// traced elements.
+// The entry points of Product: whole products, nodes of the tree and chains, in pieces of bounded
+// working memory; small products call the leaf directly. Templates for plain and traced elements.
 
 #include <algorithm>
 #include <set>
@@ -11,7 +10,7 @@
 
 namespace tessera::matmul {
 
-/// The rows [i, i+m) and columns [j, j+n) of a product.
+/// Returns rows [i, i+m) and columns [j, j+n) of a product.
 template <class T>
 Gemm<T> part(const Gemm<T>& g, index_t i, index_t m, index_t j, index_t n) {
   Gemm<T> out = g;
@@ -21,14 +20,15 @@ Gemm<T> part(const Gemm<T>& g, index_t i, index_t m, index_t j, index_t n) {
   return out;
 }
 
-/// Whether the working memory of a product is bounded. partial: sums of leaves beside C, too.
+/// Returns whether the working memory of a product is within the bound. partial: includes sums of
+/// leaves of the size of C.
 template <class T>
 bool is_piece(const Gemm<T>& g, bool partial) {
   constexpr index_t most = working_bytes / static_cast<index_t>(sizeof(T));
   return std::max(g.m(), g.n()) * chunk_length<T> <= most && !(partial && g.m() * g.n() > most);
 }
 
-/// Of the larger of m and n.
+/// Returns the halves of a product along the larger of m and n.
 template <class T>
 std::pair<Gemm<T>, Gemm<T>> halves(const Gemm<T>& g) {
   const index_t half = round_up(std::max(g.m(), g.n()) / 2, tile_rows);
@@ -36,7 +36,7 @@ std::pair<Gemm<T>, Gemm<T>> halves(const Gemm<T>& g) {
   return {part(g, 0, g.m(), 0, half), part(g, 0, g.m(), half, g.n() - half)};
 }
 
-/// body(piece) for pieces of C whose working memory is bounded: it is halved until it is.
+/// Calls body(piece) for pieces of C of bounded working memory, by repeated halving.
 template <class T, class Body>
 void for_each_piece(const Gemm<T>& g, bool partial, const Body& body) {
   if (is_piece(g, partial)) return body(g);
@@ -45,7 +45,7 @@ void for_each_piece(const Gemm<T>& g, bool partial, const Body& body) {
   for_each_piece(second, partial, body);
 }
 
-/// The same for one piece of every shape: there are few, and may be millions of pieces.
+/// Calls body once per shape of a piece: shapes are few, pieces may be millions.
 template <class T, class Body>
 void for_each_shape(const Gemm<T>& g, bool partial, const Body& body,
                     std::set<std::pair<index_t, index_t>>& seen) {
@@ -78,14 +78,16 @@ index_t working_memory(const Gemm<T>& g, index_t leaf_count) {
   return most;
 }
 
-/// Is this one chunk of operands so small that it is computed on one thread where it lies?
+/// Returns whether the product is one chunk of operands so small that one thread computes it
+/// unpacked.
 template <class T>
 bool is_small(const Gemm<T>& g) {
   return !is_complex<T> && g.m() <= direct && g.n() <= direct && g.k() <= chunk_length<T> &&
          g.op_b == Op::none && (machine::team() == 1 || g.m() * g.n() * g.k() < 500'000);
 }
 
-/// A small product straight to the leaf: at n = 64 the recursion would cost a tenth of the time.
+/// Computes a small product directly by the leaf: at n = 64 the recursion would cost a tenth of the
+/// time.
 template <class T>
 void multiply_in_place(const Gemm<T>& g) {
   const LeafKernels<T>& leaf = leaf_kernels<T>(machine::isa());
@@ -107,7 +109,7 @@ void multiply_in_place(const Gemm<T>& g) {
                 {}, Store::cached);
 }
 
-/// x + it is x for every x, -0 among them.
+/// Returns the neutral element of addition: x + it is x for every x, including -0.
 template <class T>
 T negative_zero() {
   if constexpr (is_complex<T>) {
@@ -147,7 +149,7 @@ void chain(const Gemm<T>& g) {
 
 template <class T>
 void add(MatrixView<const T> value, MatrixView<T> into) {
-  if (into.empty()) return;  // there may be no memory
+  if (into.empty()) return;  // value may have no memory
   const LeafKernels<T>& leaf = leaf_kernels<T>(machine::isa());
   machine::parallel_for(0, into.rows, std::max<index_t>(1, 65536 / std::max<index_t>(1, into.cols)),
                         [&](index_t first, index_t last) {

@@ -1,6 +1,6 @@
 #pragma once
-// The recursion of the theorem, without packing. A template, so that it runs on plain and on traced
-// elements.
+// The cache-oblivious recursion of the theorem (Frigo et al. 1999), without packing. A template for
+// plain and traced elements.
 
 #include <algorithm>
 
@@ -10,11 +10,11 @@
 
 namespace tessera::matmul {
 
-inline constexpr index_t least_task = index_t{1}
-                                      << 18;  // products: 0.1 ms, a hundred times a task's cost
+inline constexpr index_t least_task = index_t{1} << 18;  // products: 0.1 ms, a hundred times the
+                                                         // cost of a task
 
-/// c[0:m, 0:n] += alpha * a[0:m, 0:k] * b[0:k, 0:n]: the largest of m, n, k halved down to leaf;
-/// halves of m and n fork where they are large enough, those of k follow each other.
+/// Computes c[0:m, 0:n] += alpha * a[0:m, 0:k] * b[0:k, 0:n] by halving the largest of m, n, k down
+/// to leaf; halves of m and n fork if they are large enough, those of k run in sequence.
 template <class T>
 void multiply_halves(T alpha, Operand<T> a, Operand<T> b, MatrixView<T> c, index_t k,
                      index_t leaf) {

@@ -1,13 +1,13 @@
 #pragma once
-// A matrix copied so that its rows are contiguous: what the transposed variants pay for their short
-// strides.
+// A copy of a matrix with contiguous rows: the price of the unit strides of the transposed
+// variants.
 
 #include "kernels/matmul/operand.hpp"
 #include "machine/buffer.hpp"
 
 namespace tessera::matmul {
 
-/// rows[i * length + p] = x(i, p) for i < count, p < length.
+/// Returns a copy with rows[i * length + p] = x(i, p) for i < count, p < length.
 template <class T>
 [[nodiscard]] machine::Buffer<T> contiguous_rows(Operand<T> x, index_t count, index_t length) {
   machine::Buffer<T> rows(checked_mul(count, length, "a transposed copy"));
@@ -17,7 +17,7 @@ template <class T>
   return rows;
 }
 
-/// The same rows without a copy where they are contiguous already.
+/// Contiguous rows of an operand, without a copy if they are contiguous already.
 template <class T>
 class Rows {
  public:

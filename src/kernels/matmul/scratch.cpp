@@ -1,3 +1,5 @@
+// The store of working memory of each thread.
+
 #include "kernels/matmul/scratch.hpp"
 
 #include <algorithm>
@@ -16,7 +18,7 @@ std::vector<Block>& store() {
   return blocks;
 }
 
-/// The smallest kept block that is large enough, else a new one.
+/// Returns the smallest sufficient block of the store, otherwise a new one.
 Block take(index_t bytes) {
   std::vector<Block>& blocks = store();
   auto fit = blocks.end();

@@ -1,15 +1,15 @@
 #pragma once
-// Working memory that a thread keeps between calls: a product of small matrices must not pay for an
-// allocation.
+// Working memory that a thread keeps between calls, so products of small matrices do not pay for
+// allocations.
 
 #include "base/instrument.hpp"
 #include "machine/buffer.hpp"
 
 namespace tessera::matmul {
 
-/// At least `bytes` bytes from this thread's store, or new ones; back into the store at the end of
-/// the scope, where blocks of up to 64 MiB stay for the next taker. Scopes may nest and interleave
-/// on a thread as tasks do.
+/// A block of at least `bytes` bytes from this thread's store, otherwise a new one. The end of the
+/// scope returns it to the store, which keeps blocks of up to 64 MiB. Scopes may nest and
+/// interleave on a thread as tasks do.
 class ScratchBytes {
  public:
   explicit ScratchBytes(index_t bytes);
@@ -34,7 +34,7 @@ class Scratch {
   ScratchBytes bytes_;
 };
 
-/// Elements that report their loads and stores have a place of their own.
+/// Elements that report their loads and stores have a separate buffer.
 template <class T>
 requires is_traced<T>
 class Scratch<T> {

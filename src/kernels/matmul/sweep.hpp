@@ -1,6 +1,6 @@
 #pragma once
-// Orders in which the cells of C are visited: the output is swept in columns of a width w, the last
-// one narrower. Pure index arithmetic, for CPU, CUDA and the cache simulators alike.
+// Orders of visiting the cells of C: column sweeps of width w, the last one narrower. Pure index
+// arithmetic for CPU, CUDA and the cache simulators.
 
 #include "base/index.hpp"
 
@@ -11,8 +11,8 @@ struct Cell {
   index_t j;
 };
 
-/// Cell number `step` of the (m, n) cells: column by column, in each from the top row down, each
-/// row left to right.
+/// Returns cell number `step` of (m, n) cells: column by column, in each from the top row down,
+/// each row left to right.
 [[nodiscard]] TESSERA_HD constexpr Cell column_cell(index_t step, index_t m, index_t n,
                                                     index_t width) {
   const index_t column = step / (m * width);
@@ -22,8 +22,8 @@ struct Cell {
   return {within / here, first + within % here};
 }
 
-/// The same, every other row right to left, so that neighbours in time are neighbours in the
-/// matrix.
+/// Returns cell number `step` in the same order, but with every other row right to left
+/// (boustrophedon), so that consecutive cells are adjacent.
 [[nodiscard]] TESSERA_HD constexpr Cell zigzag_cell(index_t step, index_t m, index_t n,
                                                     index_t width) {
   const Cell cell = column_cell(step, m, n, width);
@@ -33,7 +33,7 @@ struct Cell {
   return {cell.i, first + (here - 1 - (cell.j - first))};
 }
 
-/// The orders in which threads, numbered through, take the cells.
+/// The orders in which threads, by number, take the cells.
 enum class Walk { rows, column, zigzag };
 
 [[nodiscard]] TESSERA_HD constexpr Cell cell_of(Walk walk, index_t step, index_t m, index_t n,
@@ -49,7 +49,7 @@ enum class Walk { rows, column, zigzag };
   return {step / n, step % n};
 }
 
-/// The first cell of square tile number `block`, tiles row by row.
+/// Returns the first cell of square tile number `block`, tiles row by row.
 [[nodiscard]] TESSERA_HD constexpr Cell tile_corner(index_t block, index_t n, index_t tile) {
   const index_t across = (n + tile - 1) / tile;
   return {block / across * tile, block % across * tile};

@@ -1,4 +1,4 @@
-// The textbook forms for plain elements.
+// Instantiations of the textbook variants for plain elements.
 
 #include "kernels/matmul/textbook.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-// The textbook forms, each a template in the file of its name. All but recursive run on the calling
-// thread.
+// The textbook variants, each a template in the file of its name. All except recursive run on the
+// calling thread.
 
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/variants.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Square tiles (Lam et al. 1991). A template, so that it runs on plain and on traced elements.
+// Blocking by square tiles (Lam et al. 1991). A template for plain and traced elements.
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "kernels/matmul/textbook.hpp"
 
 namespace tessera::matmul {
-/// c[0:m, 0:n] += alpha * a[0:m, 0:k] * b[0:k, 0:n], one tile of each.
+/// Computes c[0:m, 0:n] += alpha * a[0:m, 0:k] * b[0:k, 0:n], one tile of each.
 template <class T>
 void multiply_tile(T alpha, Operand<T> a, Operand<T> b, MatrixView<T> c, index_t k) {
   for (index_t i = 0; i < c.rows; ++i) {

@@ -1,6 +1,5 @@
 #pragma once
-// B transposed first, then dot products of rows. A template, so that it runs on plain and on traced
-// elements.
+// Dot products of rows, after transposing B. A template for plain and traced elements.
 
 #include "kernels/matmul/rows.hpp"
 #include "kernels/matmul/textbook.hpp"

@@ -1,6 +1,5 @@
 #pragma once
-// B transposed first, then square tiles. A template, so that it runs on plain and on traced
-// elements.
+// Square tiles, after transposing B. A template for plain and traced elements.
 
 #include <algorithm>
 
@@ -8,7 +7,7 @@
 #include "kernels/matmul/textbook.hpp"
 
 namespace tessera::matmul {
-/// c[0:m, 0:n] += alpha * a[i:i+m, p:p+k] * (b[j:j+n, p:p+k] transposed).
+/// Computes c[0:m, 0:n] += alpha * a[i0:i0+m, p0:p0+k] * (b[j0:j0+n, p0:p0+k] transposed).
 template <class T>
 void multiply_tile(T alpha, const Rows<T>& a, index_t i0, const Rows<T>& b, index_t j0, index_t p0,
                    index_t k, MatrixView<T> c) {

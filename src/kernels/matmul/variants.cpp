@@ -1,4 +1,4 @@
-// The table of matmul kernels. Its first row is the reference that tests compare with.
+// The table of matmul kernels. Its first row is the reference of the tests.
 
 #include "kernels/matmul/variants.hpp"
 

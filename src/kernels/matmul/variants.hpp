@@ -1,5 +1,5 @@
 #pragma once
-// The table of the ways to multiply matrices on one rank.
+// The table of single-rank matrix multiplication variants.
 
 #include <span>
 
@@ -10,25 +10,25 @@ struct CUstream_st;
 
 namespace tessera::matmul {
 
-using DeviceStream = CUstream_st*;  // cudaStream_t, for those that do not know CUDA
+using DeviceStream = CUstream_st*;  // cudaStream_t, for files without CUDA headers
 
-/// What f32 operands are rounded to before they are multiplied, with sums in f32.
+/// The precision to which f32 operands are rounded before multiplication, with sums in f32.
 enum class Precision { full, tf32, bf16, f16 };
-/// Significant bits, the leading one too, of f32 operands so rounded.
+/// Returns the significant bits, including the leading one, of f32 operands so rounded.
 [[nodiscard]] int significant_bits(Precision precision);
 
-/// Options of the textbook variants, and of the tensor units; the others need none.
+/// Options of the textbook variants and the tensor cores; the other variants need none.
 struct Tuning {
   index_t tile =
       64;  ///< edge of the tiles of tiled and transposed_tiled, and of the leaves of recursive
   index_t block = 256;        ///< threads a block of cuda_naive, cuda_column and cuda_zigzag
   index_t column_width = 32;  ///< width of the columns that column and zigzag sweep
   Precision precision = Precision::full;  ///< cuda_tensor in f32
-  index_t device_memory = 0;  ///< device: bytes that it may take there, through which larger ones
-                              ///< go in pieces; 0: what is free
+  index_t device_memory = 0;  ///< device memory to use, in bytes, through which larger problems run
+                              ///< out of core; 0: what is free
 };
 
-/// A product of memory of the current device, on a stream.
+/// A product in memory of the current device, on a stream.
 template <class T>
 using DeviceKernel = void (*)(const Gemm<T>&, const Tuning&, DeviceStream);
 struct DeviceKernels {
@@ -36,14 +36,14 @@ struct DeviceKernels {
   DeviceKernel<double> f64 = nullptr;
 };
 
-/// Run inside machine::parallel(threads, ...): those that fork then use the team. on_device: what a
-/// device's row runs on memory that is there already.
+/// A row of the table. Call it inside machine::parallel(threads, ...): variants that fork use the
+/// team. on_device: the kernels that a device row runs on data in device memory.
 struct Variant : VariantInfo {
   void (*f32)(const Gemm<float>&, const Tuning&);
   void (*f64)(const Gemm<double>&, const Tuning&);
   DeviceKernels on_device = {};
   void (*c64)(const Gemm<Complex<float>>&,
-              const Tuning&) = nullptr;  ///< nullptr: not in complex elements
+              const Tuning&) = nullptr;  ///< nullptr: no complex elements
   void (*c128)(const Gemm<Complex<double>>&, const Tuning&) = nullptr;
 
   void operator()(const Gemm<float>& g, const Tuning& tuning = {}) const { f32(g, tuning); }
@@ -58,9 +58,9 @@ struct Variant : VariantInfo {
 
 [[nodiscard]] std::span<const Variant> variants();
 
-/// What `auto` means on the host.
+/// Returns the variant that `auto` selects on the host.
 [[nodiscard]] const Variant& best();
-/// What it means on a device; nullptr in a build without CUDA.
+/// Returns the variant that `auto` selects on a device; nullptr in a build without CUDA.
 [[nodiscard]] const Variant* best_device();
 
 }  // namespace tessera::matmul

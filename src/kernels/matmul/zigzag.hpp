@@ -1,5 +1,5 @@
 #pragma once
-// C swept in columns, every other row right to left.
+// Product by cells of C in column sweeps, every other row right to left (boustrophedon).
 
 #include "kernels/matmul/column.hpp"
 
