@@ -1,6 +1,6 @@
-// A box is as long, along axes that follow each other in memory, as both sides need for whole runs:
-// it is turned into a stage in the cache, which leaves run by run past the caches while the lines
-// of the next box are on their way.
+// Axis permutation by boxes. A box extends, along axes that are contiguous in memory, as far as
+// both sides need for whole runs. It is transposed into a stage in the cache, which is streamed out
+// run by run while the lines of the next box are prefetched.
 
 #include "kernels/transpose/boxes.hpp"
 
@@ -13,20 +13,20 @@ namespace tessera::transpose {
 namespace {
 
 constexpr index_t stage_bytes =
-    128 << 10;  // on the stack of a task; inside any L2, with the next source
+    128 << 10;  // on the stack of a task; fits any L2 together with the next source
 constexpr index_t least_room =
-    32 << 10;  // of it for a box (36^5 f64 by 2,0,4,1,3: 0.80 of memcpy, 64 KiB 0.72)
-constexpr index_t read_run = 512;     // bytes that follow each other in `from`
-constexpr index_t short_run = 512;    // bytes in `to` that are worth twice that room
-constexpr index_t write_piece = 512;  // bytes that leave before more of the next box is asked for
-constexpr index_t long_record = 256;  // bytes from which records leave without a stage
+    32 << 10;  // minimum share of it for a box (36^5 f64 by 2,0,4,1,3: 0.80 of memcpy, 64 KiB 0.72)
+constexpr index_t read_run = 512;     // contiguous bytes in `from`
+constexpr index_t short_run = 512;    // contiguous bytes in `to` that justify twice that room
+constexpr index_t write_piece = 512;  // bytes streamed out between prefetches of the next box
+constexpr index_t long_record = 256;  // minimum bytes of records that are streamed without a stage
 
 using Sides = std::array<index_t, max_rank>;
 
-/// Indices of up to max_rank axes, one after the other, the last one fastest.
+/// An iterator over the indices of up to max_rank axes, the last one fastest.
 class Odometer {
  public:
-  index_t a = 0, b = 0;  ///< where the present index lies on two sides
+  index_t a = 0, b = 0;  ///< offsets of the current index on two sides
 
   void add(index_t count, index_t a_step, index_t b_step) {
     if (count != 1) wheel_[rank_++] = {count, a_step, b_step, 0};
@@ -52,7 +52,7 @@ class Odometer {
   int rank_ = 0;
 };
 
-/// Longer sides, along the axes that follow each other on one side, until a run there has `want`
+/// Extends the sides along the axes that are contiguous on one side until a run there has `want`
 /// bytes.
 void cover(const Rearrangement& task, index_t Axis::*stride, index_t want, Sides& sides) {
   const index_t unit = has_leaf(task.bytes) ? line_bytes / task.bytes : 1;
@@ -70,7 +70,7 @@ void cover(const Rearrangement& task, index_t Axis::*stride, index_t want, Sides
   }
 }
 
-/// The bytes of the run with which a box begins on one side; its axes become 1 in `side`.
+/// Returns the bytes of the run with which a box begins on one side; sets its axes to 1 in `side`.
 index_t take_run(const Rearrangement& task, index_t Axis::*stride, Sides& side) {
   index_t run = task.bytes;
   for (int k = 0; k < task.rank; ++k) {
@@ -79,12 +79,12 @@ index_t take_run(const Rearrangement& task, index_t Axis::*stride, Sides& side) 
     const bool whole = mine == task.axis[k].extent;
     run *= std::exchange(mine, 1);
     if (!whole) break;
-    k = -1;  // from the first axis again: which one goes on?
+    k = -1;  // restart at the first axis to find the next axis of the run
   }
   return run;
 }
 
-/// The sides of a whole box: runs of `to` as long as the stage has room for.
+/// Returns the sides of a whole box: the longest runs of `to` that fit into the stage.
 Sides sides_of(const Rearrangement& task) {
   const index_t room = std::max(least_room, stage_bytes / task.bytes);
   const index_t more_room = std::min(2 * room, stage_bytes);
@@ -102,10 +102,10 @@ Sides sides_of(const Rearrangement& task) {
 
 struct Box {
   Sides side{};
-  index_t from = 0, to = 0;  ///< where it begins
+  index_t from = 0, to = 0;  ///< offset of its first record
 };
 
-/// The lines of `from` that a box reads, asked for bit by bit.
+/// The lines of `from` that a box reads, prefetched incrementally.
 class Fetch {
  public:
   Fetch(const Rearrangement& task, const Box& box, const std::byte* from) : at_(from + box.from) {
@@ -135,7 +135,7 @@ class Fetch {
   bool more_ = true;
 };
 
-/// Moves boxes; `turn` transposes what a Leaf says.
+/// A mover of boxes; `turn` transposes the block that a Leaf describes.
 template <class Turn>
 class Mover {
  public:
@@ -163,7 +163,8 @@ class Mover {
     return ceil_div(task_.axis[k].extent, whole_[static_cast<std::size_t>(k)]);
   }
 
-  /// In the order of `to`: a box goes on where the rows of the last one end.
+  /// Returns box `number` in the order of `to`, so that a box continues the rows of the previous
+  /// one.
   [[nodiscard]] Box box(index_t number) const {
     Box found;
     found.side.fill(1);
@@ -203,7 +204,7 @@ class Mover {
     set_.fence();
   }
 
-  /// The strides of a stage that holds a box in the order of `to`.
+  /// Returns the strides of a stage that holds a box in the order of `to`.
   [[nodiscard]] Sides stage_strides(const Box& box) const {
     Sides strides;
     index_t stride = task_.bytes;
@@ -214,7 +215,7 @@ class Mover {
     return strides;
   }
 
-  /// The slices of a box along the fastest axes of both sides.
+  /// Transposes the slices of a box along the fastest axes of both sides.
   void turn_slices(const Box& box, std::byte* to, const Sides& strides) const {
     const int fast_to = task_.rank - 1;
     Odometer slices;
@@ -231,7 +232,7 @@ class Mover {
     } while (slices.next());
   }
 
-  /// The runs of a stage to their places.
+  /// Streams the runs of a stage to their destination.
   void stream_stage(const Box& box, const std::byte* stage, const Sides& strides,
                     Fetch& fetch) const {
     Sides rest = box.side;
@@ -259,7 +260,7 @@ class Mover {
     } while (records.next());
   }
 
-  /// Piece by piece, `lines` of the next box asked for before each.
+  /// Streams a run piece by piece and prefetches `lines` lines of the next box before each piece.
   void stream_run(std::byte* to, const std::byte* from, index_t bytes, index_t lines,
                   Fetch& fetch) const {
     for (index_t done = 0, size = 0; done < bytes; done += size) {

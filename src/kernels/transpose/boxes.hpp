@@ -1,6 +1,6 @@
 #pragma once
-// Any permutation of axes, box by box: for arrays whose fastest axes are short, and records of any
-// length.
+// Any permutation of axes, box by box: for arrays whose fastest axes are short, and for records of
+// any length.
 
 #include "kernels/transpose/leaf.hpp"
 #include "kernels/transpose/records.hpp"
@@ -9,15 +9,16 @@ namespace tessera::transpose {
 
 inline constexpr int max_rank = 6;
 
-/// Bytes from an index of an axis to the next one, on both sides.
+/// The extent of an axis and its strides in bytes on both sides.
 struct Axis {
   index_t extent = 1;
   index_t from = 0, to = 0;
 };
 
-/// The record at index (i, j, ...) goes from the sum of its indices' `from` to the sum of their
-/// `to`. Axes in the order of `to`, fastest last; every extent is at least 1; the fastest one of
-/// either side has records that follow each other.
+/// An axis permutation: the record at index (i, j, ...) moves from the sum of its indices times the
+/// `from` strides to the sum of its indices times the `to` strides. Axes are in the order of `to`,
+/// fastest last; every extent is at least 1; the records of the fastest axis of either side are
+/// contiguous.
 struct Rearrangement {
   int rank = 0;
   Axis axis[max_rank];
@@ -30,12 +31,12 @@ struct Rearrangement {
   }
 };
 
-/// The two fastest axes differ. Ordinary or streaming stores. Shared out where there is a team. No
-/// overlap.
+/// Executes the permutation with ordinary or streaming stores, in parallel within a team.
+/// Preconditions: the two fastest axes differ; no overlap.
 void rearrange(const Rearrangement& task, const std::byte* from, std::byte* to, Store store);
 
-/// b = transpose(a) past the caches, as part of a result that they do not hold; records with a leaf
-/// or not.
+/// Computes b = transpose(a) with streaming stores, as part of a result that exceeds the caches;
+/// for records with or without a leaf.
 void transpose_past_caches(const ConstRecords& a, const Records& b, int threads);
 
 }  // namespace tessera::transpose

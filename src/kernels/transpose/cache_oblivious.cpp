@@ -1,7 +1,7 @@
-// Divide and conquer without cache sizes (Frigo et al. 1999): halve the longer side; the base case
-// is a band in vector registers, whose whole lines are streamed past the caches. But for the last
-// columns of a leaf no line of a or b is touched twice, so nothing depends on what a cache holds,
-// nor on its associativity.
+// Cache-oblivious transposition by divide and conquer (Frigo et al. 1999): halves the longer side;
+// the base case is a band in vector registers, whose whole lines are streamed past the caches.
+// Except for the last columns of a leaf no line of a or b is accessed twice, so nothing depends on
+// the capacity or the associativity of a cache.
 
 #include "kernels/transpose/boxes.hpp"
 #include "kernels/transpose/halves.hpp"
@@ -11,7 +11,8 @@
 namespace tessera::transpose {
 namespace {
 
-/// The leaves, of which every thread has some neighbours in their order: rows are fetched ahead.
+/// Visits the leaves in parallel. Each thread has leaves that are adjacent in their order, since
+/// rows are prefetched ahead.
 constexpr auto shared_out = [](const Block& block, const LeafShape& leaf, const auto& visit) {
   const std::vector<Block> leaves = leaves_of(block, leaf);
   machine::parallel_for(0, static_cast<index_t>(leaves.size()), 1,
@@ -21,7 +22,8 @@ constexpr auto one_by_one = [](const Block& block, const LeafShape& leaf, const 
   for (const Block& each : leaves_of(block, leaf)) visit(each);
 };
 
-/// Records that fit no register, and short rows of b that begin anywhere in a line.
+/// Transposes by boxes: records larger than a register, and short rows of b at arbitrary offsets in
+/// a line.
 void transpose_by_boxes(const ConstRecords& a, const Records& b, Store store) {
   Rearrangement task;
   task.rank = 2;
@@ -31,13 +33,14 @@ void transpose_by_boxes(const ConstRecords& a, const Records& b, Store store) {
   rearrange(task, a.data, b.data, store);
 }
 
-/// Rows of b one right after the other, of at most 256 bytes: too short to be streamed by
-/// themselves.
+/// Returns whether rows of b are contiguous and have at most 256 bytes: too short to be streamed
+/// one by one.
 [[nodiscard]] bool needs_stage(const Records& b) {
   return b.ld == b.cols && b.cols * b.bytes <= 256;
 }
 
-/// A part of the rows of b for each thread, always the same: they lie in its own cache.
+/// Transposes in the caches: each thread always has the same part of the rows of b, which stays in
+/// its private cache.
 void transpose_in_cache(const ConstRecords& a, const Records& b, int threads) {
   const LeafSet& set = leaf_set(machine::isa());
   machine::parallel_parts(threads, [&](int part, int parts) {

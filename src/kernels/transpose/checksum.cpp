@@ -1,3 +1,5 @@
+// The index-mixed checksum of a block, by tasks over rows and columns.
+
 #include "kernels/transpose/checksum.hpp"
 
 #include <algorithm>
@@ -9,9 +11,10 @@ namespace tessera::transpose {
 namespace {
 
 constexpr index_t chunk =
-    8192;  // columns whose keys are at hand: 64 KiB in the L2; runs this long keep prefetchers busy
+    8192;  // columns whose keys are cached: 64 KiB in the L2; runs this long keep prefetchers busy
 
-/// The block's sum in turn, chunks of columns outside so that their keys are made once.
+/// Returns the block's sum, computed in sequence; chunks of columns are the outer loop, so that
+/// keys are computed once.
 std::uint64_t sum_block(const ConstRecords& block, const Position& position, std::uint64_t seed) {
   const bool swapped = position.indices == Indices::swapped;
   ChecksumRow* const row_sum = checksum_row(machine::isa());
@@ -32,7 +35,8 @@ std::uint64_t sum_block(const ConstRecords& block, const Position& position, std
   return sum;
 }
 
-/// Pieces of rows, then of columns, as tasks: halved until about `grain` elements remain.
+/// Returns the block's sum, computed by tasks on halves of rows, then of columns, until about
+/// `grain` elements remain.
 std::uint64_t sum_halves(const ConstRecords& block, Position position, std::uint64_t seed,
                          index_t grain) {
   if (block.rows * block.cols <= grain || (block.rows == 1 && block.cols <= chunk)) {

@@ -1,8 +1,7 @@
 #pragma once
 // The index-mixed checksum: the sum over elements of mix64(bits ^ key(i, j)), i and j global. It is
-// the same for every distribution of a matrix, and the checksum of a transpose with swapped indices
-// is that of the original. It changes when an element is lost, doubled, altered or in the wrong
-// place.
+// invariant under the distribution of a matrix, and the checksum of a transpose with swapped
+// indices equals that of the original. It detects a lost, duplicated, altered or misplaced element.
 
 #include <span>
 
@@ -11,7 +10,8 @@
 
 namespace tessera::transpose {
 
-/// The halves of a position's key; mixed apart, so that a row of keys is one addition each.
+/// Returns the two halves of a position's key; separate, so that a row of keys takes one addition
+/// each.
 [[nodiscard]] TESSERA_HD constexpr std::uint64_t row_key(std::uint64_t seed, index_t i) {
   return mix64(seed ^ mix64(static_cast<std::uint64_t>(i)));
 }
@@ -19,22 +19,22 @@ namespace tessera::transpose {
   return mix64(~seed ^ mix64(static_cast<std::uint64_t>(j)));
 }
 
-/// The element's term. word: its bytes, zero-extended; of longer records fold() of their 8-byte
-/// words.
+/// Returns the element's term. word: its bytes, zero-extended; for longer records, fold() of their
+/// 8-byte words.
 [[nodiscard]] TESSERA_HD constexpr std::uint64_t element_hash(std::uint64_t word,
                                                               std::uint64_t row_key,
                                                               std::uint64_t col_key) {
   return mix64(word ^ (row_key + col_key));
 }
 
-/// One word more of a record of several: starts from 0.
+/// Folds one more word of a record of several words into `folded`, which starts at 0.
 [[nodiscard]] TESSERA_HD constexpr std::uint64_t fold(std::uint64_t folded, std::uint64_t word) {
   return mix64(folded) ^ word;
 }
 
 enum class Indices { as_stored, swapped };
 
-/// Where a block lies in its matrix, and how the hash names its indices.
+/// The position of a block in its matrix, and the index order of the hash.
 struct Position {
   index_t row = 0;
   index_t col = 0;
@@ -42,7 +42,7 @@ struct Position {
       Indices::as_stored;  ///< swapped: for a transpose, element (i, j) counts as (j, i)
 };
 
-/// The sum of the block's terms mod 2^64. threads as in Tuning.
+/// Returns the sum of the block's terms mod 2^64. threads as in Tuning.
 [[nodiscard]] std::uint64_t checksum(const ConstRecords& block, const Position& position,
                                      std::uint64_t seed, int threads = 0);
 

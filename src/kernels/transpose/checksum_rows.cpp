@@ -1,4 +1,4 @@
-// Plain loops that the compiler makes vectors of.
+// Loops of the checksum that the compiler vectorises.
 
 #include "kernels/transpose/checksum_rows.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of checksums, compiled per instruction set.
+// Checksums of rows, compiled per instruction set.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace tessera::transpose {
 
-/// The sum over j of mix64(record j ^ (row_key + col_keys[j])), 0 <= j < count, records of `bytes`
-/// bytes.
+/// A function that returns the sum over j of mix64(record j ^ (row_key + col_keys[j])), 0 <= j <
+/// count, for records of `bytes` bytes.
 using ChecksumRow = std::uint64_t(const std::byte* row, index_t count, index_t bytes,
                                   std::uint64_t row_key, const std::uint64_t* col_keys);
 

@@ -1,3 +1,5 @@
+// Scaled updates of rows, in loops that the compiler vectorises.
+
 #include "kernels/transpose/combine.hpp"
 
 namespace tessera::transpose::TESSERA_ISA {

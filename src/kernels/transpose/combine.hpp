@@ -1,12 +1,13 @@
 #pragma once
-// Rows of scaled updates, compiled per instruction set.
+// Scaled updates of rows, compiled per instruction set.
 
 #include "base/index.hpp"
 #include "machine/isa.hpp"
 
 namespace tessera::transpose {
 
-/// b[0:n] = alpha * a[0:n] + beta * b[0:n]. beta == 0 never reads b; alpha == 0 never reads a.
+/// Functions that compute b[0:n] = alpha * a[0:n] + beta * b[0:n]. beta == 0 never reads b; alpha
+/// == 0 never reads a.
 struct CombineSet {
   void (*f32)(float alpha, const float* a, float beta, float* b, index_t n);
   void (*f64)(double alpha, const double* a, double beta, double* b, index_t n);

@@ -1,8 +1,8 @@
 #pragma once
-// Transposes on the device: operands and result in device memory, on a stream. Any shape and
-// strides; records of 1 to 64 bytes, whose data begin at a multiple of the largest power of two
-// that divides their size (of 16 at most). Records of other sizes than 1, 2, 4, 8 and 16 bytes take
-// a plain kernel, whatever the variant.
+// Transposition on the device: operands and result in device memory, on a stream. Any shape and
+// strides; records of 1 to 64 bytes, aligned to the largest power of two that divides their size
+// (16 at most). Records of other sizes than 1, 2, 4, 8 and 16 bytes use a plain kernel in every
+// variant.
 
 #include <vector>
 
@@ -12,7 +12,7 @@
 
 namespace tessera::transpose {
 
-/// b[0:n, 0:m] = transpose(a[0:m, 0:n]).
+/// A kernel of b[0:n, 0:m] = transpose(a[0:m, 0:n]).
 using DeviceKernel = void(const ConstRecords& a, const Records& b, const Tuning& tuning,
                           DeviceStream stream);
 DeviceKernel cuda_naive;
@@ -21,20 +21,20 @@ DeviceKernel cuda_conflict_free;
 DeviceKernel cuda_diagonal;
 DeviceKernel cuda_vectorized;
 
-/// The rows for the table: each copies its operand to the device, transposes and copies the result
-/// back, through the device in pieces where both do not fit. Empty in a build without CUDA.
+/// Returns the rows of the table, each of which copies its operand to the device, transposes and
+/// copies the result back; out of core if both matrices do not fit. Empty in a build without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
 
-/// The steps of the ladder (Ruetsch and Micikevicius 2009): tiles of 32 x 32 and blocks of 32 x 8
-/// threads.
+/// The steps of the optimisation ladder (Ruetsch and Micikevicius 2009): tiles of 32 x 32 and
+/// blocks of 32 x 8 threads.
 enum class Step {
   copy,            ///< b = a
   copy_shared,     ///< b = a through shared memory
   naive,           ///< b = transpose(a)
   coalesced,       ///< b = transpose(a) through shared memory, with bank conflicts
   conflict_free,   ///< b = transpose(a), shared memory padded
-  fine_grained,    ///< transposed inside the tiles, which stay where they are; b is of a's shape
-  coarse_grained,  ///< tiles move, and are not transposed inside
+  fine_grained,    ///< transposes within tiles, which keep their positions; b has a's shape
+  coarse_grained,  ///< moves tiles without transposing inside
   diagonal,        ///< b = transpose(a), tiles taken diagonally
 };
 enum class Makes { copy, transpose, part };
@@ -43,11 +43,11 @@ struct LadderRow {
   Step step;
   Makes makes;
 };
-/// In the order of the paper. Records of 1, 2, 4, 8 or 16 bytes.
+/// Returns the ladder in the order of the paper. Records of 1, 2, 4, 8 or 16 bytes.
 [[nodiscard]] std::span<const LadderRow> ladder();
 
-/// A loop inside the kernel: every block does `count` tiles, each `stride` tiles further (0: the
-/// same again).
+/// A loop inside the kernel: every block processes `count` tiles, `stride` tiles apart (0: the same
+/// tile again).
 struct Repeats {
   int count = 1;
   index_t stride = 0;
@@ -55,11 +55,11 @@ struct Repeats {
 void run_step(Step step, const ConstRecords& a, const Records& b, const Repeats& repeats,
               DeviceStream stream);
 
-/// cuda_vectorized by a plan. Records of 1, 2, 4, 8 or 16 bytes.
+/// Runs cuda_vectorized by a plan. Records of 1, 2, 4, 8 or 16 bytes.
 void run_vectorized(const ConstRecords& a, const Records& b, const VectorPlan& plan,
                     DeviceStream stream);
 
-/// The functions that rows and ladder launch, for `tessera list --occupancy`.
+/// Returns the functions that rows and ladder launch, for `tessera list --occupancy`.
 [[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
 void add_ladder_functions(std::vector<machine::DeviceFunction>& to);
 void add_vectorized_functions(std::vector<machine::DeviceFunction>& to);

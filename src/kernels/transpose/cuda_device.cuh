@@ -1,5 +1,5 @@
 #pragma once
-// What the device kernels of the transpose share.
+// Functions shared by the device kernels of the transpose.
 
 #include "base/element.hpp"
 #include "kernels/transpose/cuda.hpp"
@@ -8,7 +8,7 @@
 
 namespace tessera::transpose {
 
-/// f(Type<T>{}) for a T that is moved as one word of so many bytes: 1, 2, 4, 8 or 16.
+/// Calls f(Type<T>{}) with a T that is moved as one word of `bytes` bytes: 1, 2, 4, 8 or 16.
 template <class F>
 void dispatch_word(index_t bytes, const F& f) {
   switch (bytes) {
@@ -27,17 +27,17 @@ void dispatch_word(index_t bytes, const F& f) {
   }
 }
 
-/// The records as words of T.
+/// Returns the view of the records as words of T.
 template <class T, class Byte>
 [[nodiscard]] auto as_words(const RecordView<Byte>& x) {
   using Word = std::conditional_t<std::is_const_v<Byte>, const T, T>;
   return MatrixView<Word>{reinterpret_cast<Word*>(x.data), x.rows, x.cols, x.ld};
 }
 
-/// The count as that of a grid's blocks.
+/// Returns the count as the number of blocks of a grid.
 inline unsigned grid_of(index_t blocks) { return static_cast<unsigned>(narrow<int>(blocks)); }
 
-/// Records of any size, a thread a word of theirs.
+/// Transposes records of any size, one thread per word.
 void transpose_plainly(const ConstRecords& a, const Records& b, DeviceStream stream);
 
 }  // namespace tessera::transpose

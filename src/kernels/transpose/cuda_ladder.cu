@@ -1,6 +1,6 @@
-// The ladder of the literature (Ruetsch and Micikevicius 2009): from a copy over the naive
-// transpose to coalesced accesses, shared memory without bank conflicts and blocks that take the
-// tiles diagonally.
+// The optimisation ladder of the literature (Ruetsch and Micikevicius 2009): from a copy and the
+// naive transpose to coalesced accesses, shared memory without bank conflicts, and diagonal block
+// order.
 
 #include <array>
 
@@ -9,8 +9,8 @@
 namespace tessera::transpose {
 namespace {
 
-constexpr int edge = 32;         // of a tile
-constexpr int rows_at_once = 8;  // of a tile, by a block of 32 x 8 threads
+constexpr int edge = 32;         // of a tile, in records
+constexpr int rows_at_once = 8;  // rows of a tile per step of a block of 32 x 8 threads
 
 constexpr std::array<LadderRow, 8> rows_of_the_ladder{{
     {"cuda_copy", Step::copy, Makes::copy},
@@ -32,9 +32,9 @@ struct Task {
 };
 
 constexpr int each =
-    edge / rows_at_once;  // records of a tile a thread; all are read before the first is written
+    edge / rows_at_once;  // records of a tile per thread; all are read before the first is written
 
-/// What one thread moves of a tile without shared memory.
+/// Moves one thread's records of a tile without shared memory.
 template <Step step, class T>
 __device__ void move_directly(const Task<T>& task, index_t i0, index_t j0) {
   const index_t i = i0 + threadIdx.y, j = j0 + threadIdx.x;
@@ -51,15 +51,15 @@ __device__ void move_directly(const Task<T>& task, index_t i0, index_t j0) {
   }
 }
 
-/// Through a tile in shared memory, which is transposed where it is read, unless only its place
+/// Moves a tile through shared memory, which is read transposed unless only the tile's position
 /// changes.
 template <Step step, class T>
 __device__ void move_through(const Task<T>& task, index_t i0, index_t j0) {
   constexpr bool turns_inside = step != Step::copy_shared && step != Step::coarse_grained;
   constexpr bool moves_tile = step != Step::copy_shared && step != Step::fine_grained;
   constexpr int pitch = edge + (step == Step::copy_shared || step == Step::coalesced ? 0 : 1);
-  __shared__ T tile[edge][pitch];  // (row, column of a); padded against bank conflicts but in the
-                                   // first steps
+  __shared__ T tile[edge][pitch];  // (row, column of a); padded against bank conflicts except in
+                                   // the first steps
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
   const index_t rows = task.a.rows, cols = task.a.cols;
 #pragma unroll
@@ -74,7 +74,8 @@ __device__ void move_through(const Task<T>& task, index_t i0, index_t j0) {
   for (int k = 0; k < each; ++k) {
     const int row = y + k * rows_at_once;
     const index_t i = (moves_tile ? j0 : i0) + row, j = (moves_tile ? i0 : j0) + x;
-    const int s = turns_inside ? x : row, f = turns_inside ? row : x;  // was there a record?
+    const int s = turns_inside ? x : row, f = turns_inside ? row : x;  // source of the record in
+                                                                       // the tile
     if (i < task.b.rows && j < task.b.cols && i0 + s < rows && j0 + f < cols)
       task.b(i, j) = record[k];
   }
@@ -107,7 +108,7 @@ void launch(const ConstRecords& a, const Records& b, const Repeats& repeats, Dev
 
 constexpr int plain_threads = 256;
 
-/// Neighbouring threads write neighbouring words.
+/// Transposes records word by word; adjacent threads write adjacent words (coalesced stores).
 template <class T>
 __global__ void plain(MatrixView<const T> a, MatrixView<T> b, index_t rows, index_t cols,
                       int words) {
@@ -118,7 +119,7 @@ __global__ void plain(MatrixView<const T> a, MatrixView<T> b, index_t rows, inde
   b(j, i * words + word) = a(i, j * words + word);
 }
 
-/// A step as a variant: words by the step, other records plainly.
+/// Runs a step as a variant: records of word size by the step, others by the plain kernel.
 template <Step step>
 void as_variant(const ConstRecords& a, const Records& b, DeviceStream stream) {
   if (a.empty()) return;

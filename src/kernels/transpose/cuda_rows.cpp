@@ -1,3 +1,6 @@
+// The device variants of transpose as rows of the table; in pieces if the device cannot hold both
+// matrices.
+
 #include <memory>
 #include <vector>
 
@@ -11,7 +14,7 @@ namespace {
 
 namespace cuda = machine::cuda;
 
-/// As the matrix of so many rows and columns lies on the device, rows on 16 bytes.
+/// Returns the device view of a rows x cols matrix, with rows aligned to 16 bytes.
 Records on_device(std::byte* at, index_t rows, index_t cols, index_t bytes) {
   return {at, rows, cols, machine::device_ld(cols, bytes), bytes};
 }
@@ -23,7 +26,7 @@ machine::StagingPlan staging_of(const ConstRecords& a, const Tuning& tuning) {
   return {.job_bytes = a.rows * a.cols * a.bytes, .threads = threads_of(tuning)};
 }
 
-/// Operand there, kernel, result back.
+/// Copies the operand to the device, runs the kernel and copies the result back.
 machine::DeviceTimes at_once(DeviceKernel* kernel, const ConstRecords& a, const Records& b,
                              const Tuning& tuning) {
   const cuda::DeviceBuffer<std::byte> in(bytes_on_device(a.rows, a.cols, a.bytes)),
@@ -37,8 +40,8 @@ machine::DeviceTimes at_once(DeviceKernel* kernel, const ConstRecords& a, const 
   return staging.finish();
 }
 
-/// The pieces of a matrix through the device: while one is transposed the next is on its way there
-/// and the last one on its way back. Events keep the order where it matters.
+/// Out-of-core transposition on the device: transfers and kernels of successive pieces overlap.
+/// Events enforce the dependencies.
 class Passing {
  public:
   static constexpr index_t most_places = 3;
@@ -66,7 +69,7 @@ class Passing {
   }
 
  private:
-  /// Of a piece and of its transpose.
+  /// Device memory of a piece and its transpose.
   struct Place {
     explicit Place(const Pieces& pieces)
         : in(pieces.in_bytes(pieces.piece)), out(pieces.out_bytes(pieces.piece)) {}
@@ -113,7 +116,7 @@ void transpose_on_device(DeviceKernel* kernel, const ConstRecords& a, const Reco
     machine::add_device_times(at_once(kernel, a, b, tuning));
     return;
   }
-  // Larger pieces than 64 MiB, two chunks of them, would be no faster.
+  // Pieces above 64 MiB, two chunks, are no faster.
   constexpr index_t largest = index_t{64} << 20;
   const index_t most = std::min(largest, limit / (2 * Passing::most_places));
   machine::add_device_times(

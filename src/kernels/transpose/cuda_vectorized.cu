@@ -1,5 +1,5 @@
-// The transpose at the rate of a copy: tiles of whole lines on both sides, moved by vectors of 16
-// bytes through shared memory, several in flight on every multiprocessor, wherever rows begin.
+// Transposition at the rate of a copy: tiles of whole lines on both sides, moved by 16-byte vectors
+// through shared memory, several in flight on every multiprocessor, for any alignment of rows.
 
 #include <algorithm>
 #include <string>
@@ -12,10 +12,11 @@ namespace {
 
 struct Launch {
   TurnTask task;
-  unsigned tiles, total;  ///< total: repetitions among them
+  unsigned tiles, total;  ///< total: tiles of all repetitions
 };
 
-/// A tile a block, whose wait others fill; with repetitions the tiles blockIdx.x, + gridDim.x, ...
+/// Moves one tile per block, so other resident blocks hide its latency; with repetitions, tiles
+/// blockIdx.x, + gridDim.x, ...
 template <class Tile, bool in_on_vectors, int window>
 __global__ void __launch_bounds__(Tile::threads) vectorized(Launch launch) {
   extern __shared__ __align__(128) std::byte tile[];
@@ -31,11 +32,11 @@ __global__ void __launch_bounds__(Tile::threads) vectorized(Launch launch) {
       store_patches<Tile, in_on_vectors>(thread, part, move);
     else
       store_windows<Tile, in_on_vectors, window>(thread, part, move);
-    if (number + gridDim.x < launch.total) __syncthreads();  // before the tile is filled again
+    if (number + gridDim.x < launch.total) __syncthreads();  // before the tile is overwritten
   }
 }
 
-/// Blocks of a kernel that run at once.
+/// Returns the number of resident blocks of a kernel on the device.
 template <class Kernel>
 unsigned resident(Kernel* kernel, int threads, int bytes) {
   int blocks = 0;
@@ -63,7 +64,7 @@ void launch(const ConstRecords& a, const Records& b, const VectorPlan& plan, Dev
   machine::cuda::check(cudaGetLastError(), "transpose kernel");
 }
 
-constexpr int sector = 32;  // bytes that memory delivers at least
+constexpr int sector = 32;  // minimum access of memory, in bytes
 
 template <class Tile>
 void launch_aligned(const ConstRecords& a, const Records& b, const VectorPlan& plan,
@@ -91,7 +92,8 @@ void launch_planned(const ConstRecords& a, const Records& b, const VectorPlan& p
           "a transpose was planned with a tile that there is not");
 }
 
-/// A row each for those that move aligned rows by vectors on both sides, and on neither.
+/// Appends one function per tiling for rows aligned to vectors on both sides, and one for rows
+/// aligned on neither.
 template <int bytes, std::size_t... number>
 void add_functions(std::vector<machine::DeviceFunction>& to, std::index_sequence<number...>) {
   const auto add = [&]<std::size_t which>(std::integral_constant<std::size_t, which>) {

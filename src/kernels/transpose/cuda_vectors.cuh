@@ -1,5 +1,5 @@
 #pragma once
-// The moves of a tile on the device: asynchronous copies in, vectors out.
+// Memory accesses of a tile on the device: asynchronous copies in, vectors out.
 
 #include "kernels/cuda_async.cuh"
 #include "kernels/transpose/cuda_device.cuh"
@@ -7,8 +7,9 @@
 
 namespace tessera::transpose {
 
-/// Lines read are the last to leave the second-level cache: a line that two tiles read, and its
-/// sectors that are asked for one after the other, else give way to what is written meanwhile.
+/// Device accesses of the tile. Lines that are read leave the second-level cache last: a line that
+/// two tiles read, and its sectors that are requested one after the other, would otherwise be
+/// evicted by writes.
 class DeviceMove {
  public:
   __device__ explicit DeviceMove(std::byte* tile)
@@ -40,12 +41,12 @@ class DeviceMove {
   __device__ __forceinline__ void store_record(std::byte* to, const Word<bytes>& record) const {
     *reinterpret_cast<Word<bytes>*>(to) = record;
   }
-  /// The four bytes of x and y that the selector names.
+  /// Returns the four bytes of x and y that the selector names.
   [[nodiscard]] __device__ __forceinline__ unsigned pick(unsigned x, unsigned y,
                                                          unsigned selector) const {
     return __byte_perm(x, y, selector);
   }
-  /// 32 bits of low and high from bit `first` < 32 on.
+  /// Returns 32 bits of low and high from bit `first` < 32 on.
   [[nodiscard]] __device__ __forceinline__ unsigned join(unsigned low, unsigned high,
                                                          int first) const {
     return __funnelshift_r(low, high, static_cast<unsigned>(first));

@@ -1,5 +1,5 @@
-// Squares in place: halve the diagonal block, swap the two blocks beside the diagonal. The blocks
-// that this ends at are shared out among the threads in its order.
+// Squares in place, by recursion: halves the diagonal block and swaps the two off-diagonal blocks.
+// The resulting leaf blocks are divided among the threads in that order.
 
 #include "kernels/transpose/in_place.hpp"
 
@@ -12,23 +12,23 @@ namespace tessera::transpose {
 namespace {
 
 constexpr index_t scratch_bytes =
-    16 << 10;  // a stack block: half of a small L1, the other half is the block itself
+    16 << 10;  // on the stack: half of a small L1; the block itself takes the other half
 constexpr index_t blocks_in_task =
-    16;  // leaves side by side; two threads of Zen 5, n = 8000: one block 42 GB/s, 16 blocks 52
+    16;  // adjacent leaves; two threads of Zen 5, n = 8000: one block 42 GB/s, 16 blocks 52
 
-/// The side of a square leaf block, a power of two so that its lines stay whole.
+/// Returns the side of a square leaf block, a power of two so that its lines stay whole.
 index_t leaf_side(index_t bytes) {
   index_t side = 128;
   while (side * side * bytes > scratch_bytes) side /= 2;
   return side;
 }
 
-/// Nothing where lines would throw each other out of the caches. 8000 x 8000, GB/s, one core,
-/// nothing, lower alone and both: Zen 5, f64 37, 41, 46, f32 33, 37, 46; Emerald Rapids, nothing
-/// and lower, f64 17.5, 20.8, f32 13.2, 15.7, in another run nothing and both, f32 12.4, 8.9. Where
-/// lines wait in the second level they do not: Zen 4, one core, what follows from the lines below
-/// and both far, f64 4096 18, 24, 8000 23, 36, 8192 16, 21, f32 4000 23, 38, 8000 21, 36, 8192
-/// 19, 22.
+/// Returns which blocks to prefetch: none where lines would evict each other. 8000 x 8000, GB/s,
+/// one core, nothing, lower alone and both: Zen 5, f64 37, 41, 46, f32 33, 37, 46; Emerald Rapids,
+/// nothing and lower, f64 17.5, 20.8, f32 13.2, 15.7, in another run nothing and both, f32 12.4,
+/// 8.9. Prefetches into the second level do not evict: Zen 4, one core, the choice by the rules
+/// below and both far, f64 4096 18, 24, 8000 23, 36, 8192 16, 21, f32 4000 23, 38, 8000 21, 36,
+/// 8192 19, 22.
 Asks asks_of(const Records& m) {
   if (machine::has_small_first_level()) return Asks::both_far;
   if (rows_share_sets(m.stride())) return Asks::nothing;
@@ -36,7 +36,7 @@ Asks asks_of(const Records& m) {
   return cached || has_large_second_level() ? Asks::lower : Asks::both;
 }
 
-/// Swaps blocks across the diagonal.
+/// The swap of all blocks across the diagonal.
 class Swapper {
  public:
   explicit Swapper(const Records& m) : m_(m), leaf_(leaf_side(m.bytes)), asks_(asks_of(m)) {}
@@ -52,7 +52,7 @@ class Swapper {
   }
 
  private:
-  /// Those of the square block at (i, i), and of the blocks beside its diagonal.
+  /// Appends the blocks of the square at (i, i): its diagonal leaves and its off-diagonal blocks.
   void diagonal(index_t i, index_t n, std::vector<Block>& blocks) const {
     if (n <= leaf_) {
       blocks.push_back({i, i, n, n});
@@ -63,7 +63,8 @@ class Swapper {
     diagonal(i + half, n - half, blocks);
     swap(i, i + half, half, n - half, blocks);
   }
-  /// m[i:i+rows, j:j+cols], to be swapped with m[j:j+cols, i:i+rows], apart from it.
+  /// Appends the block m[i:i+rows, j:j+cols], to be swapped with m[j:j+cols, i:i+rows], which is
+  /// disjoint from it.
   void swap(index_t i, index_t j, index_t rows, index_t cols, std::vector<Block>& blocks) const {
     if (rows <= leaf_ && cols <= blocks_in_task * leaf_) {
       blocks.push_back({i, j, rows, cols});
@@ -78,7 +79,7 @@ class Swapper {
     }
   }
 
-  /// Whole squares by themselves, what fills none through scratch.
+  /// Swaps two leaf blocks: whole squares directly, the remainder through scratch.
   void swap_leaf(index_t i, index_t j, index_t rows, index_t cols) const {
     if (!has_leaf(m_.bytes)) return swap_by_scratch(i, j, rows, cols);
     const index_t side = line_bytes / m_.bytes;
@@ -89,7 +90,7 @@ class Swapper {
     swap_by_scratch(i + down, i == j ? j + right : j, rows - down, i == j ? cols - right : cols);
   }
 
-  /// One side waits in a scratch block, transposed, while the other takes its place.
+  /// Swaps two blocks through a scratch block that holds one side, transposed.
   void swap_by_scratch(index_t i, index_t j, index_t rows, index_t cols) const {
     if (rows == 0 || cols == 0) return;
     alignas(64) std::byte scratch[scratch_bytes];

@@ -1,8 +1,8 @@
-// Rectangles in place by chunks of columns. Of m rows of n, m < n, seen as m x k x b (b columns a
-// chunk), first the k chunks of every row move as records of b elements until each chunk has its m
-// rows together; then each is transposed through a scratch chunk in the cache. Records follow the
-// cycles of their permutation, cut into pieces that threads take. Columns that fill no chunk wait
-// aside. Of n rows of m the same backwards.
+// Rectangles in place by chunks of columns. An m x n matrix, m < n, is viewed as m x k x b (b
+// columns per chunk). First the k chunks of every row move as records of b elements until the m
+// rows of each chunk are contiguous; then each chunk is transposed through scratch in the cache.
+// Records follow the cycles of their permutation, cut into pieces for the threads. Columns that
+// fill no chunk are saved in scratch. An n x m matrix takes the inverse steps in reverse order.
 
 #include "kernels/transpose/in_place.hpp"
 #include "kernels/transpose/leaf.hpp"
@@ -12,14 +12,14 @@
 namespace tessera::transpose {
 namespace {
 
-/// A part of a cycle, or a whole one: `count` places from `first` on, each of which gets what the
-/// next has.
+/// A part of a cycle, or a whole one: `count` places from `first` on, each of which receives the
+/// record of the next.
 struct Piece {
   index_t first, count;
-  index_t next = -1;  ///< the piece whose first record ends this one; -1: its own
+  index_t next = -1;  ///< the piece whose first record goes to this one's last place; -1: itself
 };
 
-/// Records of `bytes`, rows x cols of them, become cols x rows.
+/// The in-place transposition of rows x cols records of `bytes` bytes.
 class RecordMover {
  public:
   RecordMover(std::byte* data, index_t rows, index_t cols, index_t bytes, int threads)
@@ -43,7 +43,7 @@ class RecordMover {
 
  private:
   [[nodiscard]] std::byte* at(index_t place) const { return data_ + place * bytes_; }
-  /// Where what belongs into a place lies.
+  /// Returns the place of the record that belongs into `place`.
   [[nodiscard]] index_t source(index_t place) const {
     return place % rows_ * cols_ + place / rows_;
   }
@@ -64,7 +64,7 @@ class RecordMover {
       pieces_[before + p].next = static_cast<index_t>(before + (p + 1) % parts);
   }
 
-  /// What parts of cycles end with is put aside before any of them moves.
+  /// Moves the pieces after saving the records that cut cycles overwrite.
   void move_pieces() {
     std::vector<index_t> saved(pieces_.size(), -1);
     index_t count = 0;
@@ -113,7 +113,7 @@ class RecordMover {
   std::vector<Piece> pieces_;
 };
 
-/// m rows of k * b + rest elements, or as many columns.
+/// A matrix of m rows with k * b + rest elements, or as many columns.
 class Chunked {
  public:
   Chunked(std::byte* data, index_t bytes, const ChunkPlan& plan, const Tuning& tuning)
@@ -123,7 +123,7 @@ class Chunked {
         threads_(threads_of(tuning)),
         rest_(plan.m * plan.rest * bytes) {}
 
-  /// From m rows.
+  /// Transposes from m rows.
   void wide() {
     const auto [m, k, b, rest] = plan_;
     if (rest > 0) {
@@ -137,7 +137,7 @@ class Chunked {
       std::memcpy(end_of_chunks(), rest_.data(), static_cast<std::size_t>(rest_.size()));
   }
 
-  /// To m rows.
+  /// Transposes to m rows.
   void tall() {
     const auto [m, k, b, rest] = plan_;
     if (rest > 0)
@@ -160,13 +160,13 @@ class Chunked {
     return {data, rows, cols, ld, bytes_};
   }
 
-  /// The part of a row that is chunks; places in elements.
+  /// Moves the chunks of a row; positions in elements.
   void move_row(index_t to, index_t from) const {
     std::memmove(data_ + to * bytes_, data_ + from * bytes_,
                  static_cast<std::size_t>(plan_.k * plan_.b * bytes_));
   }
 
-  /// Every chunk, rows x cols, in its place.
+  /// Transposes every chunk, rows x cols, in place.
   void turn_chunks(index_t rows, index_t cols) const {
     const index_t size = rows * cols * bytes_;
     machine::parallel_for(

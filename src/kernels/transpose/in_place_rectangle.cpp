@@ -1,8 +1,8 @@
-// Rectangles in place without following cycles (Catanzaro, Keller and Garland 2014). Memory is seen
-// as m rows of n: C2R rotates columns, scatters inside rows, gathers inside columns; together that
-// is the transpose of an m x n matrix. R2C undoes the three steps in reverse order: the transpose
-// of an n x m one. Each step is a set of independent rows or columns. The longer side is made the
-// rows, since rows are contiguous.
+// Rectangles in place by decomposition, without following cycles (Catanzaro, Keller and Garland
+// 2014). Memory is viewed as m rows of n. C2R rotates columns, scatters within rows and gathers
+// within columns, which together transpose an m x n matrix. R2C inverts the three steps in reverse
+// order, which transposes an n x m matrix. Each step is a set of independent rows or columns. The
+// longer side becomes the rows, since rows are contiguous. Three passes over the matrix.
 
 #include <numeric>
 
@@ -14,17 +14,19 @@ namespace tessera::transpose {
 namespace {
 
 constexpr index_t strip_target_bytes =
-    64 << 10;  // columns permuted together: they and their scratch fit any L2
+    64 << 10;  // columns permuted together: with their scratch they fit any L2
 
-/// The index maps of the paper for m rows of n: c = gcd(m, n), a = m / c, b = n / c.
+/// The index maps of the paper for an m x n matrix: c = gcd(m, n), a = m / c, b = n / c.
 struct Maps {
   index_t m, n, a, b;
   Maps(index_t rows, index_t cols)
       : m(rows), n(cols), a(rows / std::gcd(rows, cols)), b(cols / std::gcd(rows, cols)) {}
 
-  /// Column j, rotated, finds its element for row i in row (i + j / b) % m.
+  /// Returns whether columns rotate: column j then takes its element for row i from row (i + j / b)
+  /// % m.
   [[nodiscard]] bool rotates() const { return b != n; }
-  /// Column j, shuffled, finds its element for row i in row (shuffle_start(i) + j) % m.
+  /// Returns the start of the shuffle: column j takes its element for row i from row
+  /// (shuffle_start(i) + j) % m.
   [[nodiscard]] index_t shuffle_start(index_t i) const { return (i * n - i / a) % m; }
 };
 
@@ -62,8 +64,8 @@ class ThreePass {
     columns(way, 1, [this](index_t i) { return maps_.shuffle_start(i); });
   }
 
-  /// Inside every column j: element i comes from (gather) or goes to (scatter) row (start(i) + j /
-  /// step) % m; a strip of columns at a time, the divisions replaced by counting.
+  /// Permutes within every column j: element i comes from (gather) or goes to (scatter) row
+  /// (start(i) + j / step) % m. Processes strips of columns, with counters in place of divisions.
   template <class Start>
   void columns(Way way, index_t step, const Start& start) const {
     on_pieces(ceil_div(maps_.n, strip_), maps_.m * strip_, [&](index_t strip, std::byte* scratch) {
@@ -87,8 +89,8 @@ class ThreePass {
     });
   }
 
-  /// Inside every row: element j goes to (scatter) or comes from (gather) ((i + j / b) % m + j * m)
-  /// % n, the divisions replaced by running sums.
+  /// Permutes within every row: element j goes to (scatter) or comes from (gather) ((i + j / b) % m
+  /// + j * m) % n, with running sums in place of divisions.
   void rows(Way way) const {
     const index_t step = maps_.m % maps_.n;
     on_pieces(maps_.m, maps_.n, [&](index_t i, std::byte* scratch) {
@@ -109,7 +111,7 @@ class ThreePass {
     });
   }
 
-  /// body(piece, scratch of `count` records) for every piece, a few at a time sharing a scratch.
+  /// Calls body(piece, scratch of `count` records) for every piece; a few pieces share a scratch.
   template <class Body>
   void on_pieces(index_t pieces, index_t count, const Body& body) const {
     machine::parallel_for(0, pieces, ceil_div(pieces, index_t{4} * threads_),

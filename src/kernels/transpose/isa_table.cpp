@@ -1,4 +1,4 @@
-// The functions that are compiled per instruction set, by set.
+// Dispatch tables of the functions compiled per instruction set.
 
 #include "kernels/transpose/checksum_rows.hpp"
 #include "kernels/transpose/combine.hpp"

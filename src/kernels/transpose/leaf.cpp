@@ -1,4 +1,5 @@
-// Panels of squares (squares.hpp): how they follow each other, and how their lines leave for b.
+// The leaf kernel: panels of squares (squares.hpp), their order, and the stores of their lines to
+// b.
 
 #include "kernels/transpose/leaf.hpp"
 
@@ -9,25 +10,25 @@
 namespace tessera::transpose::TESSERA_ISA {
 namespace {
 
-/// How far ahead in a row lines are asked for.
+/// The prefetch distance within a row, in bytes.
 constexpr index_t prefetch_bytes = 512;
 
-/// Squares, one above the other, in a panel of carried or streamed lines: a run of two lines is as
-/// fast as a longer one on Zen 5 and Emerald Rapids, and reading three or four rows at a time for
-/// each is slower (f32 8192 x 8192, two and three squares, 37 and 30 GB/s; 17 and 13). Streamed
-/// ones whose lines wait in the second level have three: Zen 4, two and three, f32 4000 x 4000 32
-/// and 37, 8000 x 8000 28.5 and 33.4, 8192 x 8192 27 and 29, f64 42 and 40, 36 and 38, 34 and 35;
-/// carried f32 8001 x 8001 32 and 30. Each is unrolled, with loads of its own: prefetchers tell
-/// streams apart by the instruction (two squares in one loop body: 35 to 40 GB/s of f64 on Zen 5;
-/// the same squares through one copy of the code: 26).
+/// Squares above each other in a panel of carried or streamed lines: a run of two lines is as fast
+/// as a longer one on Zen 5 and Emerald Rapids, and reading three or four rows per stream is slower
+/// (f32 8192 x 8192, two and three squares, 37 and 30 GB/s; 17 and 13). Streamed panels that
+/// prefetch into the second level have three: Zen 4, two and three, f32 4000 x 4000 32 and 37, 8000
+/// x 8000 28.5 and 33.4, 8192 x 8192 27 and 29, f64 42 and 40, 36 and 38, 34 and 35; carried f32
+/// 8001 x 8001 32 and 30. Each is unrolled with separate loads: prefetchers distinguish streams by
+/// instruction address (two squares in one loop body: 35 to 40 GB/s of f64 on Zen 5; the same
+/// squares through one copy of the code: 26).
 template <int Bytes, Store Kind, Ahead To>
 inline constexpr int squares_in_panel = Bytes == 1 || (Kind == Store::streaming &&
                                                        To == Ahead::second_level)
                                             ? 3
                                             : 2;
 
-/// A panel of squares from left to right, straight into b by ordinary stores. The rows of the next
-/// panel are asked for meanwhile.
+/// Transposes a panel of squares from left to right directly into b by ordinary stores, and
+/// prefetches the rows of the next panel.
 template <int Bytes, int Squares>
 [[gnu::always_inline]] inline void plain_panel(const std::byte* a, index_t a_stride, std::byte* b,
                                                index_t b_stride, index_t cols) {
@@ -46,9 +47,9 @@ template <int Bytes, int Squares>
   if (whole < cols) squares(a + (cols - side) * Bytes, b + (cols - side) * b_stride);
 }
 
-/// The squares of a panel at column `at` into a stage, whose rows lie `pitch` apart; meanwhile the
-/// lines of a that come next are on their way to level `To`: prefetch_bytes to the right of column
-/// j, or beyond the end of the panel, where reading goes on at `next`; nowhere, where that is null.
+/// Transposes the squares of a panel at column `at` into a stage with row stride `pitch`, and
+/// prefetches the next lines of a into level `To`: prefetch_bytes to the right of column j, or
+/// beyond the end of the panel from `next` on, unless that is null.
 template <int Bytes, int Squares, Ahead To>
 [[gnu::always_inline]] inline void stage_squares(const std::byte* a, index_t a_stride, index_t j,
                                                  index_t at, index_t cols, const std::byte* next,
@@ -67,10 +68,10 @@ template <int Bytes, int Squares, Ahead To>
   }
 }
 
-/// A panel of squares from left to right: they meet in a stage, from where the lines of a row of b
-/// leave one right after the other, as memory wants its writes. `next`: where reading goes on after
-/// the panel. (Squares of 1 and 2 bytes are slower for it, 0.8 of their rate, but where rows of b
-/// share few sets: u16 4096 x 4096 0.55 -> 0.71 of memcpy, u8 16000 x 16000 0.75 -> 0.84.)
+/// Transposes a panel of squares from left to right through a stage, from which the lines of a row
+/// of b are stored consecutively, as memory prefers writes. `next`: where reading continues after
+/// the panel. (Squares of 1 and 2 bytes are slower this way, 0.8 of their rate, except where rows
+/// of b share few sets: u16 4096 x 4096 0.55 -> 0.71 of memcpy, u8 16000 x 16000 0.75 -> 0.84.)
 template <int Bytes, int Squares, Ahead To>
 void staged_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride,
                   index_t cols, const std::byte* next) {
@@ -85,25 +86,24 @@ void staged_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_
   }
 }
 
-/// The last line's worth of every column of a strip that has been read so far: what a row of b
-/// lacks of a whole line waits there for the panel below. Where a leaf has whole rows of b, one
-/// right after the other, what begins a row waits, too, for the end of the row before.
+/// The partial lines at the ends of the columns of a strip read so far: the panel below completes
+/// them to whole lines of b. If a leaf has whole, contiguous rows of b, the partial lines at the
+/// beginnings of rows are also kept, for the end of the previous row.
 struct Carry {
   static constexpr index_t columns = most_carried_columns;
   alignas(line_bytes) std::byte lines[columns * line_bytes];
   alignas(line_bytes) std::byte heads[columns * line_bytes];
   bool joins;
-  bool shifts;  ///< every row of b begins on a word of 4 bytes
+  bool shifts;  ///< every row of b is aligned to 4 bytes
 
   [[nodiscard]] std::byte* line(index_t column) { return lines + column * line_bytes; }
   [[nodiscard]] std::byte* head(index_t column) { return heads + column * line_bytes; }
 };
 
-/// `Lines` lines, of which each begins with the last `past` bytes of the one before and ends with
-/// what is left of its own: by one shuffle of two vectors, where a load across both would wait
-/// until the stores that made them have left for the cache (Emerald Rapids, one core: f32 4001 x
-/// 4000 23.6 -> 28.5 GB/s, f64 27.7
-/// -> 31.5).
+/// Streams `Lines` lines, each of which begins with the last `past` bytes of the previous one and
+/// ends with its remaining bytes. One shuffle of two vectors replaces a load across both, which
+/// would stall until the stores that wrote them have reached the cache (Emerald Rapids, one core:
+/// f32 4001 x 4000 23.6 -> 28.5 GB/s, f64 27.7 -> 31.5).
 template <int Lines>
 [[gnu::always_inline]] inline void stream_shifted(std::byte* to, const std::byte* line_before,
                                                   const std::byte* row, index_t past) {
@@ -117,15 +117,15 @@ template <int Lines>
   }
 }
 
-/// As staged_panel, where rows of b begin anywhere in a line: each of its lines begins in what was
-/// carried and ends in the stage. The first panel of a strip has nothing before it: its first line
-/// is not whole.
+/// Transposes as staged_panel for rows of b at any offset in a line: each of its lines begins with
+/// the carried bytes and ends in the stage. The first panel of a strip carries nothing in, so its
+/// first line is partial.
 template <int Bytes, int Squares, Ahead To>
 void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride,
                    index_t cols, const std::byte* next, Carry& carry, bool first) {
   constexpr index_t side = line_bytes / Bytes;
   constexpr index_t run = Squares * line_bytes;
-  constexpr index_t pitch = line_bytes + run;  // a carried line before the run
+  constexpr index_t pitch = line_bytes + run;  // a carried line and the run
   const bool shifts = Shift::is_one_instruction && carry.shifts;
   alignas(line_bytes) std::byte stage[side * pitch];
   for (index_t j = 0; j < cols; j += side) {
@@ -157,7 +157,7 @@ void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b
   }
 }
 
-/// What follows the run of a row of b: the last `rest` bytes of the line there, then `head`.
+/// Appends `head` to the run of a row of b, after the last `rest` bytes of its line.
 [[gnu::always_inline]] inline void join(std::byte* end, index_t rest, const std::byte* head,
                                         bool shifts) {
   if (shifts) {
@@ -175,9 +175,9 @@ void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b
   }
 }
 
-/// The last panel of a strip, not its first, with the rows below it, fewer than a square has, which
-/// the last square of rows tells: all that is left of a row of b, and the line that it shares with
-/// the next one, leaves at once.
+/// Transposes the last panel of a strip that has several, with the rows below it, fewer than a
+/// square, which the last square of rows repeats. Stores the remainder of each row of b and the
+/// line that it shares with the next one.
 template <int Bytes, int Squares, Ahead To>
 void last_panel(const Leaf& strip, index_t i, const std::byte* next, Carry& carry) {
   constexpr index_t side = line_bytes / Bytes;
@@ -217,8 +217,8 @@ void last_panel(const Leaf& strip, index_t i, const std::byte* next, Carry& carr
   }
 }
 
-/// The rows of a strip below its only panel, fewer than a square has: the last square of rows tells
-/// them again.
+/// Carries the rows of a strip below its only panel, fewer than a square; the last square of rows
+/// repeats them.
 template <int Bytes>
 void carry_rest(const Leaf& strip, index_t rest, Carry& carry) {
   constexpr index_t side = line_bytes / Bytes;
@@ -239,7 +239,7 @@ void carry_rest(const Leaf& strip, index_t rest, Carry& carry) {
   }
 }
 
-/// What is carried beyond the last row of a strip.
+/// Stores the carried bytes beyond the last row of a strip.
 void flush(const Leaf& strip, Carry& carry) {
   for (index_t column = 0; column < strip.cols; ++column) {
     std::byte* const end = strip.b + column * strip.b_stride + strip.rows * strip.bytes;
@@ -257,7 +257,7 @@ void flush(const Leaf& strip, Carry& carry) {
   }
 }
 
-/// The rows of a strip from row i on that make a panel. `next`: where reading goes on after it.
+/// Transposes a panel from row i of a strip on. `next`: where reading continues after it.
 template <int Bytes, Store Kind, int Squares, Ahead To>
 [[gnu::always_inline]] inline void panel(const Leaf& strip, index_t i, const std::byte* next,
                                          Carry* carry) {
@@ -273,13 +273,13 @@ template <int Bytes, Store Kind, int Squares, Ahead To>
   }
 }
 
-/// A strip from top to bottom: panels, and what is left of those that are carried. `next`: where
-/// reading goes on after it.
+/// Transposes a strip from top to bottom: panels, and the remainder if lines are carried. `next`:
+/// where reading continues after it.
 template <int Bytes, Store Kind, int Squares, Ahead To>
 void walk_strip(const Leaf& strip, const std::byte* next, Carry* carry) {
   constexpr index_t side = line_bytes / Bytes, high = Squares * side;
   const index_t rows = strip.rows / side * side;
-  const index_t last = rows % high == 0 ? rows - high : rows - side;  // where the last panel begins
+  const index_t last = rows % high == 0 ? rows - high : rows - side;  // first row of the last panel
   const index_t end = Kind == Store::carried && last > 0 ? last : rows;
   const auto from = [&](index_t i) {
     return next == nullptr || i >= rows ? next : strip.a + i * strip.a_stride;
@@ -288,7 +288,7 @@ void walk_strip(const Leaf& strip, const std::byte* next, Carry* carry) {
   for (; i + high <= end; i += high)
     panel<Bytes, Kind, Squares, To>(strip, i, from(i + high), carry);
   for (; i < end; i += side) panel<Bytes, Kind, 1, To>(strip, i, from(i + side), carry);
-  if constexpr (Kind == Store::cached) {  // the last panel tells rows of the one before again
+  if constexpr (Kind == Store::cached) {  // the last panel repeats rows of the previous one
     if (rows < strip.rows) panel<Bytes, Kind, 1, To>(strip, strip.rows - side, next, carry);
   }
   if constexpr (Kind == Store::carried) {
@@ -303,7 +303,7 @@ void walk_strip(const Leaf& strip, const std::byte* next, Carry* carry) {
   }
 }
 
-/// Strips of at most `widest` columns, then what fills no square.
+/// Transposes strips of at most `widest` columns, then the remainder that fills no square.
 template <int Bytes, Store Kind, int Squares, Ahead To>
 void walk_strips(const Leaf& leaf, index_t widest, Carry* carry) {
   constexpr index_t side = line_bytes / Bytes;
@@ -311,7 +311,7 @@ void walk_strips(const Leaf& leaf, index_t widest, Carry* carry) {
     return edge<Bytes>(leaf.a, leaf.a_stride, leaf.b, leaf.b_stride, leaf.rows, leaf.cols);
   Leaf strip = leaf;
   for (index_t left = 0; left < leaf.cols; left += strip.cols) {
-    // A strip narrower than a square would reach into the one before.
+    // A strip narrower than a square would overlap the previous one.
     strip.cols = leaf.cols - left < widest + side ? leaf.cols - left : widest;
     strip.a = leaf.a + left * Bytes;
     strip.b = leaf.b + left * leaf.b_stride;
@@ -326,7 +326,7 @@ void walk_strips(const Leaf& leaf, index_t widest, Carry* carry) {
               leaf.rows - rows, leaf.cols);
 }
 
-/// Streamed or carried, with lines ahead in the level that they are asked for into.
+/// Transposes a streamed or carried leaf, with prefetches into the requested level.
 template <int Bytes, Store Kind>
 void panels_leaf(const Leaf& leaf, index_t widest, Carry* carry) {
   const auto walk = [&]<Ahead To>() {
@@ -361,7 +361,7 @@ void leaf_of(const Leaf& leaf) {
   }
 }
 
-/// f by the size of a record.
+/// Calls f with the size of a record as template argument.
 template <class F>
 void with_size(index_t bytes, const F& f) {
   if (bytes == 1) return f.template operator()<1>();

@@ -1,11 +1,11 @@
 #pragma once
-// How bytes come into vectors and leave them: the moves that a trace of the leaf sees. For files
-// compiled per instruction set only, as all of kernels/simd/.
+// Vector loads and stores of the leaf, which traces intercept. Only for files compiled per
+// instruction set, as all of kernels/simd/.
 
 #include "kernels/simd/shuffle.hpp"
 #include "kernels/simd/transpose.hpp"
 
-// A file that traces what the leaf touches defines these before.
+// A file that traces the leaf's accesses defines these macros first.
 #ifndef TESSERA_LOADED
 #define TESSERA_LOADED(from, bytes)
 #define TESSERA_STORED(to, bytes)
@@ -20,7 +20,7 @@ using simd::Shift;
 using simd::vector_bytes;
 using simd::words_in_block;
 
-/// Bytes without a type: what is loaded and stored, in as many blocks of 16.
+/// An untyped vector of `Blocks` blocks of 16 bytes, for loads and stores.
 template <int Blocks>
 using Wide = simd::Vector<long long, Blocks * block_bytes>;
 
@@ -35,7 +35,7 @@ TESSERA_INLINE void store(std::byte* to, Wide<Blocks> v) {
   simd::store(to, v);
 }
 
-/// Block k of v.
+/// Stores block k of v.
 template <class V>
 TESSERA_INLINE void store_block(std::byte* to, const V& v, int k) {
   TESSERA_STORED(to, block_bytes);
@@ -48,7 +48,7 @@ TESSERA_INLINE void stream(std::byte* to, V v) {
   simd::stream(to, v);
 }
 
-/// One record.
+/// Copies one record.
 template <int Bytes>
 TESSERA_INLINE void copy_record(std::byte* to, const std::byte* from) {
   TESSERA_LOADED(from, Bytes);
@@ -56,21 +56,21 @@ TESSERA_INLINE void copy_record(std::byte* to, const std::byte* from) {
   __builtin_memcpy(to, from, Bytes);
 }
 
-/// A vector of a stage, which no trace sees.
+/// Loads a vector of a stage, without a trace.
 TESSERA_INLINE Wide<block_count> stage_vector(const std::byte* from) {
   return simd::load<Wide<block_count>>(from);
 }
 
-/// x, of which the compiler knows nothing: else it keeps the multiples of a stride that a loop
-/// uses, sixteen for each matrix, in memory, and every access of the loop waits for two. For
-/// ordinary stores in the cache; where memory decides it costs more than it gains.
+/// Returns x, opaque to the compiler, which otherwise keeps the sixteen multiples of each stride
+/// that a loop uses in memory, so that every access waits for two loads. For ordinary stores in the
+/// cache; in memory-bound loops it costs more than it gains.
 template <class Integer>
 TESSERA_INLINE Integer unknown(Integer x) {
   asm("" : "+r"(x));
   return x;
 }
 
-/// The blocks at from, from + step, ...: one vector.
+/// Loads the blocks at from, from + step, ... into one vector.
 template <int Blocks>
 TESSERA_INLINE Wide<Blocks> gather_blocks(const std::byte* from, std::ptrdiff_t step) {
   if constexpr (Blocks == 1)

@@ -1,13 +1,13 @@
 #pragma once
-// Blocks too narrow for a square: what does not fill lines, and matrices of few rows or columns.
-// For files compiled per instruction set only, as moves.hpp.
+// Blocks too narrow for a square: remainders of lines, and matrices of few rows or columns. Only
+// for files compiled per instruction set, as moves.hpp.
 
 #include "kernels/transpose/squares.hpp"
 
 namespace tessera::transpose {
 namespace {
 
-/// Record by record.
+/// Transposes record by record.
 template <int Bytes>
 void edge_records(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride,
                   index_t rows, index_t cols) {
@@ -17,15 +17,16 @@ void edge_records(const std::byte* a, index_t a_stride, std::byte* b, index_t b_
   }
 }
 
-/// Fewer columns than a block has: a block from the beginning of each row on, of which the first
-/// ones count. The last rows, beyond which nothing may be read, by records.
+/// Transposes fewer columns than a block has words: loads a block from the beginning of each row
+/// and uses its first words. The last rows, beyond which reads would be out of bounds, go record by
+/// record.
 template <int Bytes>
 void few_columns(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows,
                  index_t cols) {
   using Word = typename WordOf<Bytes>::type;
   constexpr int words = words_in_block<Word>;
   const index_t beyond =
-      (block_bytes - cols * Bytes + a_stride - 1) / a_stride;  // rows that a block reaches
+      (block_bytes - cols * Bytes + a_stride - 1) / a_stride;  // rows that a block overlaps
   index_t i = 0;
   for (; i + words * block_count + beyond <= rows; i += words * block_count) {
     Wide<block_count> v[words];
@@ -42,9 +43,9 @@ void few_columns(const std::byte* a, index_t a_stride, std::byte* b, index_t b_s
   edge_records<Bytes>(a + i * a_stride, a_stride, b + i * Bytes, b_stride, rows - i, cols);
 }
 
-/// Fewer rows than a block has, rows of b one right after the other: each leaves as a whole block,
-/// whose rest the next ones overwrite. The last rows of b, beyond which nothing may be written, by
-/// records.
+/// Transposes fewer rows than a block has words, into contiguous rows of b: stores each as a whole
+/// block, whose surplus the next ones overwrite. The last rows of b, beyond which writes would be
+/// out of bounds, go record by record.
 template <int Bytes>
 void few_rows(const std::byte* a, index_t a_stride, std::byte* b, index_t rows, index_t cols) {
   using Word = typename WordOf<Bytes>::type;
@@ -66,7 +67,7 @@ void few_rows(const std::byte* a, index_t a_stride, std::byte* b, index_t rows, 
   edge_records<Bytes>(a + j * Bytes, a_stride, b + j * b_stride, b_stride, rows, cols - j);
 }
 
-/// In every block, byte q becomes the one at place Place::of(q).
+/// Permutes the bytes of every block: byte q becomes the byte at Place::of(q).
 template <class Place, int Blocks>
 TESSERA_INLINE Wide<Blocks> shuffle_in_blocks(Wide<Blocks> v) {
   const auto bytes = simd::bits_as<std::uint8_t>(v);
@@ -75,24 +76,24 @@ TESSERA_INLINE Wide<Blocks> shuffle_in_blocks(Wide<Blocks> v) {
   }));
 }
 
-/// A block of up to four planes, 4 bytes of each, and the same records plane by plane within each
-/// column.
+/// The byte permutations between a block of up to four planes, 4 bytes of each, and the same
+/// records interleaved by column.
 template <int Bytes, int Planes>
-struct Woven {  // from planes
+struct Woven {  // planes to columns
   static constexpr int of(int q) {
     const int record = q / Bytes;
     return q < 4 * Planes ? record % Planes * 4 + record / Planes * Bytes + q % Bytes : 0;
   }
 };
 template <int Bytes, int Planes>
-struct Parted {  // from columns
+struct Parted {  // columns to planes
   static constexpr int of(int q) {
     return q < 4 * Planes ? (q % 4 / Bytes * Planes + q / 4) * Bytes + q % Bytes : 0;
   }
 };
 
-/// b[0:cols, 0:Planes] = transpose(a[0:Planes, 0:cols]) for records of 1 and 2 bytes, rows of b one
-/// right after the other: blocks of b overlap as in few_rows.
+/// Computes b[0:cols, 0:Planes] = transpose(a[0:Planes, 0:cols]) for records of 1 and 2 bytes and
+/// contiguous rows of b; blocks of b overlap as in few_rows.
 template <int Bytes, int Planes>
 void weave(const std::byte* a, index_t a_stride, std::byte* b, index_t cols) {
   constexpr index_t in_block = block_bytes / Bytes, in_word = 4 / Bytes, column = Planes * Bytes;
@@ -116,8 +117,8 @@ void weave(const std::byte* a, index_t a_stride, std::byte* b, index_t cols) {
   edge_records<Bytes>(a + j * Bytes, a_stride, b + j * column, column, Planes, cols - j);
 }
 
-/// b[0:Planes, 0:rows] = transpose(a[0:rows, 0:Planes]) for records of 1 and 2 bytes, rows of a one
-/// right after the other.
+/// Computes b[0:Planes, 0:rows] = transpose(a[0:rows, 0:Planes]) for records of 1 and 2 bytes and
+/// contiguous rows of a.
 template <int Bytes, int Planes>
 void part(const std::byte* a, std::byte* b, index_t b_stride, index_t rows) {
   constexpr index_t in_block = block_bytes / Bytes, in_word = 4 / Bytes, row = Planes * Bytes;
@@ -141,7 +142,7 @@ template <int N>
 struct Planes {
   constexpr operator int() const { return N; }  // NOLINT: implicit on purpose
 };
-/// Whether there are 2 to 4 of something; then after f(Planes<count>{}).
+/// Calls f(Planes<count>{}) and returns true if count is 2 to 4, otherwise returns false.
 template <class F>
 bool with_planes(index_t count, const F& f) {
   if (count < 2 || count > 4) return false;
@@ -149,7 +150,7 @@ bool with_planes(index_t count, const F& f) {
   return true;
 }
 
-/// Fewer rows or columns than a block has.
+/// Transposes fewer rows or columns than a block has words.
 template <int Bytes>
 void narrow(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows,
             index_t cols) {
@@ -172,8 +173,8 @@ void narrow(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride
   }
 }
 
-/// What does not fill lines, by single blocks. The last ones of a row or column repeat records of
-/// those before.
+/// Transposes the remainder that fills no lines by single blocks. The last blocks of a row or
+/// column repeat records of the previous ones.
 template <int Bytes>
 void edge(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows,
           index_t cols) {

@@ -1,3 +1,5 @@
+// Axis permutations: merges axes, then transposes slices or boxes, or copies.
+
 #include "kernels/transpose/permute.hpp"
 
 #include <fmt/format.h>
@@ -22,12 +24,12 @@ void copy_parallel(std::byte* to, const std::byte* from, index_t bytes, Store st
   });
 }
 
-/// Axes in the order of `to`.
+/// Returns the permutation with axes in the order of `to`.
 Rearrangement rearrangement(const Merged& m) {
   Rearrangement task;
   task.rank = m.rank;
   task.bytes = m.bytes;
-  index_t from[max_rank], stride = m.bytes;  // by axis of `from`
+  index_t from[max_rank], stride = m.bytes;  // indexed by axis of `from`
   for (int k = m.rank - 1; k >= 0; --k) {
     from[k] = stride;
     stride *= m.shape[k];
@@ -40,15 +42,15 @@ Rearrangement rearrangement(const Merged& m) {
   return task;
 }
 
-/// Which axis is the fastest one of `from`.
+/// Returns the index of the fastest axis of `from`.
 [[nodiscard]] int fast_from(const Rearrangement& task) {
   int found = 0;
   for (int k = 1; k < task.rank; ++k) found = task.axis[k].from < task.axis[found].from ? k : found;
   return found;
 }
 
-/// Whether the matrices along the fastest axes of both sides have runs long enough to be turned one
-/// by one.
+/// Returns whether the matrices along the fastest axes of both sides have runs long enough to be
+/// transposed one by one.
 [[nodiscard]] bool has_large_slices(const Rearrangement& task) {
   constexpr index_t long_side = 3 << 10;  // bytes
   return has_leaf(task.bytes) && task.axis[fast_from(task)].extent * task.bytes >= long_side &&
@@ -92,8 +94,7 @@ void require_permutation(std::span<const index_t> shape, std::span<const int> ax
 }
 
 Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t bytes) {
-  // Runs of axes that stay neighbours, in the order of `to`: first axis of `from` and length of
-  // each.
+  // Runs of axes that stay adjacent, in the order of `to`: first axis of `from` and length of each.
   Merged m;
   m.bytes = bytes;
   int first[max_rank] = {};
@@ -113,7 +114,7 @@ Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t 
     }
     last = axis;
   }
-  // The place of a run in `from` is the number of runs that begin before it.
+  // The position of a run in `from` is the number of runs that begin before it.
   for (int k = 0; k < runs; ++k) {
     int place = 0;
     for (int other = 0; other < runs; ++other) place += first[other] < first[k] ? 1 : 0;

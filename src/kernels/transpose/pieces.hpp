@@ -1,15 +1,15 @@
 #pragma once
-// A matrix cut into pieces that go through a device one by one: pure arithmetic.
+// The division of a matrix into pieces for out-of-core transposition on a device: pure arithmetic.
 
 #include "kernels/transpose/walks.hpp"
 #include "machine/gpu.hpp"
 
 namespace tessera::transpose {
 
-/// The pieces of a rows x cols matrix, row by row; those at its ends may be smaller.
+/// The pieces of a rows x cols matrix, row by row; the last ones may be smaller.
 struct Pieces {
   index_t rows = 0, cols = 0;  ///< of the matrix
-  Block piece;                 ///< a whole one
+  Block piece;                 ///< an interior piece
   index_t bytes = 1;           ///< of a record
 
   [[nodiscard]] index_t down() const { return ceil_div(rows, piece.rows); }
@@ -20,7 +20,7 @@ struct Pieces {
     const index_t i = cell.i * piece.rows, j = cell.j * piece.cols;
     return {i, j, std::min(piece.rows, rows - i), std::min(piece.cols, cols - j)};
   }
-  /// The bytes of a block with rows on 16 bytes, and of its transpose.
+  /// Returns the device bytes of a block with rows aligned to 16 bytes, and of its transpose.
   [[nodiscard]] index_t in_bytes(const Block& block) const {
     return block.rows * machine::device_ld(block.cols, bytes) * bytes;
   }
@@ -29,9 +29,9 @@ struct Pieces {
   }
 };
 
-/// Pieces of at most most_bytes each way (but at least one record): the longer side halved, so that
-/// runs in both matrices are as long as they can be; multiples of 64 records, the tiles of kernels,
-/// while they are longer.
+/// Returns pieces of at most most_bytes each way (but at least one record). Halves the longer side,
+/// so that runs in both matrices are as long as possible; edges are multiples of 64 records, the
+/// kernels' tiles, while they are longer.
 [[nodiscard]] inline Pieces plan_pieces(index_t rows, index_t cols, index_t bytes,
                                         index_t most_bytes) {
   Pieces p{rows, cols, {0, 0, rows, cols}, bytes};

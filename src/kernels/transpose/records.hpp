@@ -1,5 +1,5 @@
 #pragma once
-// Matrices of opaque records: transposition moves bytes and never looks into them.
+// Matrices of opaque records: transposition moves bytes without interpreting them.
 
 #include <cstddef>
 #include <cstring>
@@ -11,8 +11,8 @@ namespace tessera::transpose {
 
 inline constexpr index_t max_record_bytes = 64;
 
-/// Element (i, j) is the `bytes` bytes at data + (i * ld + j) * bytes; 1 <= bytes <= 64, ld >= cols
-/// (in elements).
+/// A view whose element (i, j) is the `bytes` bytes at data + (i * ld + j) * bytes; 1 <= bytes <=
+/// 64, ld >= cols (in elements).
 template <class Byte>
 struct RecordView {
   Byte* data = nullptr;
@@ -22,15 +22,15 @@ struct RecordView {
   index_t bytes = 1;
 
   [[nodiscard]] Byte* at(index_t i, index_t j) const { return data + (i * ld + j) * bytes; }
-  [[nodiscard]] index_t stride() const { return ld * bytes; }  ///< bytes from a row to the next
+  [[nodiscard]] index_t stride() const { return ld * bytes; }  ///< bytes between rows
   [[nodiscard]] bool empty() const { return rows == 0 || cols == 0; }
 
-  /// The block [i, i+m) x [j, j+n).
+  /// Returns the block [i, i+m) x [j, j+n).
   [[nodiscard]] RecordView block(index_t i, index_t j, index_t m, index_t n) const {
     return {at(i, j), m, n, ld, bytes};
   }
 
-  // A view of mutable records serves wherever one of constant records is asked for.
+  // Converts a view of mutable records to one of constant records.
   operator RecordView<const Byte>() const  // NOLINT: implicit on purpose
       requires(!std::is_const_v<Byte>) {
     return {data, rows, cols, ld, bytes};
@@ -40,7 +40,7 @@ struct RecordView {
 using Records = RecordView<std::byte>;
 using ConstRecords = RecordView<const std::byte>;
 
-/// The matrix as records of its elements.
+/// Returns the matrix as records of its elements.
 template <class T>
 [[nodiscard]] auto records(MatrixView<T> m) {
   using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
@@ -48,13 +48,13 @@ template <class T>
                           index_t{sizeof(T)}};
 }
 
-/// The same matrix as bytes.
+/// Returns the matrix as bytes.
 template <class Byte>
 [[nodiscard]] MatrixView<Byte> in_bytes(const RecordView<Byte>& x) {
   return {x.data, x.rows, x.cols * x.bytes, x.stride()};
 }
 
-/// Copies one record whose size is known to the compiler, or only at run time.
+/// The copy of one record whose size is known at compile time, or only at run time.
 template <std::size_t Bytes>
 struct FixedRecord {
   void operator()(std::byte* to, const std::byte* from) const { std::memcpy(to, from, Bytes); }
@@ -64,7 +64,7 @@ struct AnyRecord {
   void operator()(std::byte* to, const std::byte* from) const { std::memcpy(to, from, bytes); }
 };
 
-/// f(copy) with copy(to, from) for records of that size: the one place where the size becomes a
+/// Calls f(copy) with copy(to, from) for records of that size: the only dispatch from the size to a
 /// template argument.
 template <class F>
 void with_record(index_t bytes, F&& f) {

@@ -1,7 +1,6 @@
 #pragma once
-// Index remappings: which cell of a rows x cols grid (of elements, tiles or thread blocks) comes at
-// a position of the walk. Pure arithmetic, the same for CPU kernels, CUDA ladders and cache
-// simulators.
+// Index remappings: the cell of a rows x cols grid (of elements, tiles or thread blocks) at a
+// position of the walk. Pure arithmetic, shared by CPU kernels, CUDA ladders and cache simulators.
 
 #include "base/index.hpp"
 
@@ -12,21 +11,22 @@ struct Cell {
   index_t j = 0;
 };
 
-/// Row by row.
+/// Returns the cell in row order.
 [[nodiscard]] TESSERA_HD constexpr Cell row_order(index_t position, index_t cols) {
   return {position / cols, position % cols};
 }
 
-/// Row by row, every other row backwards: consecutive cells always touch.
+/// Returns the cell in boustrophedon order (every other row backwards): consecutive cells are
+/// always adjacent.
 [[nodiscard]] TESSERA_HD constexpr Cell zigzag_order(index_t position, index_t cols) {
   const index_t i = position / cols;
   const index_t j = position % cols;
   return {i, i % 2 == 0 ? j : cols - 1 - j};
 }
 
-/// Along wrapped diagonals: up to min(rows, cols) consecutive cells share no row and no column, so
-/// that power-of-two strides do not meet in one memory partition or cache set (Ruetsch and
-/// Micikevicius 2009).
+/// Returns the cell along wrapped diagonals: up to min(rows, cols) consecutive cells share no row
+/// and no column, so power-of-two strides do not collide in one memory partition or cache set
+/// (Ruetsch and Micikevicius 2009).
 [[nodiscard]] TESSERA_HD constexpr Cell diagonal_order(index_t position, index_t rows,
                                                        index_t cols) {
   const index_t small = rows < cols ? rows : cols;

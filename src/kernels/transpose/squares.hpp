@@ -1,10 +1,10 @@
 #pragma once
-// The unit is a square of one line by one line. It is built of squares of one vector by one vector:
-// rows are loaded whole, their blocks of 16 bytes exchanged, the words inside the blocks
-// interleaved in log2 rounds, and every vector leaves as a (part of a) line of b. Words of 1 and 2
-// bytes, whose squares exceed the registers, are loaded by blocks instead, or stored by blocks
-// where they go into a stage. The same code serves 1, 2 and 4 blocks and all record sizes. For
-// files compiled per instruction set only, as moves.hpp.
+// Transposition of squares of one line by one line, built of squares of one vector by one vector:
+// rows are loaded whole, their 16-byte blocks exchanged, the words inside the blocks interleaved in
+// log2 rounds, and every vector is stored as a (part of a) line of b. Words of 1 and 2 bytes, whose
+// squares exceed the registers, are loaded by blocks instead, or stored by blocks into a stage. The
+// same code serves 1, 2 and 4 blocks and all record sizes. Only for files compiled per instruction
+// set, as moves.hpp.
 
 #include "kernels/transpose/leaf.hpp"
 #include "kernels/transpose/moves.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int vectors_in_line = static_cast<int>(line_bytes / vector_bytes);
 
-/// A record of 16 bytes is a block.
+/// The word of 16-byte records: one block.
 struct BlockWord {
   std::uint64_t halves[2];
 };
@@ -41,7 +41,7 @@ struct WordOf<16> {
   using type = BlockWord;
 };
 
-/// Where vectors go: to b by ordinary stores, or into a stage, which no trace sees.
+/// The destination of vectors: b by ordinary stores, or a stage, without a trace.
 enum class Put { target, stage };
 
 template <Put To, int Blocks>
@@ -58,7 +58,7 @@ template <class Word, int Blocks>
   if constexpr (sizeof(Word) < block_bytes) simd::transpose_words<Word>(v);
 }
 
-/// b[0:E, 0:Blocks*E] = transpose(a[0:Blocks*E, 0:E]), E words in a block.
+/// Computes b[0:E, 0:Blocks*E] = transpose(a[0:Blocks*E, 0:E]), E words per block.
 template <class Word, Put To, int Blocks>
 [[gnu::always_inline]] inline void column_of_blocks(const std::byte* a, index_t a_stride,
                                                     std::byte* b, index_t b_stride) {
@@ -75,8 +75,8 @@ template <class Word, Put To, int Blocks>
   for (int r = 0; r < words; ++r) put<To, Blocks>(b + r * b_stride, v[r]);
 }
 
-/// b[0:Blocks*E, 0:E] = transpose(a[0:E, 0:Blocks*E]) into a stage, E words in a block: every
-/// vector of a is loaded once.
+/// Computes b[0:Blocks*E, 0:E] = transpose(a[0:E, 0:Blocks*E]) into a stage, E words per block,
+/// with a single load of every vector of a.
 template <class Word, int Blocks>
 [[gnu::always_inline]] inline void row_of_blocks(const std::byte* a, index_t a_stride,
                                                  std::byte* stage, index_t pitch) {
@@ -92,7 +92,7 @@ template <class Word, int Blocks>
   }
 }
 
-/// b[0:V, 0:V] = transpose(a[0:V, 0:V]), V words in a vector.
+/// Computes b[0:V, 0:V] = transpose(a[0:V, 0:V]), V words per vector.
 template <class Word, Put To>
 [[gnu::always_inline]] inline void square_of_vectors(const std::byte* a, index_t a_stride,
                                                      std::byte* b, index_t b_stride) {
@@ -101,7 +101,8 @@ template <class Word, Put To>
     a_stride = unknown(a_stride);
     b_stride = unknown(b_stride);
   }
-  // As simd::transpose_square, but blocks change places as rows come, rows leave block by block.
+  // As simd::transpose_square, but exchanges blocks as rows are loaded and stores rows block by
+  // block.
   Wide<block_count> v[block_count][words];  // (block of a, word): after the exchange, rows of b
 #pragma GCC unroll 16
   for (int r = 0; r < words; ++r) {
@@ -121,7 +122,7 @@ template <class Word, Put To>
   }
 }
 
-/// One line by one line; a line of b is completed before the next ones are begun.
+/// Transposes one line by one line; completes a line of b before it begins the next ones.
 template <int Bytes, Put To>
 [[gnu::always_inline]] inline void line_square(const std::byte* a, index_t a_stride, std::byte* b,
                                                index_t b_stride) {
@@ -155,15 +156,15 @@ template <int Bytes, Put To>
   }
 }
 
-/// The column where the square at column j of a panel begins: the last one ends with the panel, and
-/// may repeat columns of the one before.
+/// Returns the first column of the square at column j of a panel: the last square ends with the
+/// panel and may repeat columns of the previous one.
 template <int Bytes>
 [[nodiscard]] inline index_t square_column(index_t j, index_t cols) {
   constexpr index_t side = line_bytes / Bytes;
   return j + side <= cols ? j : cols - side;
 }
 
-/// `lines` whole lines.
+/// Streams `lines` whole lines.
 [[gnu::always_inline]] inline void stream_lines(std::byte* to, const std::byte* from,
                                                 index_t lines) {
   for (index_t k = 0; k < lines * line_bytes; k += vector_bytes) {

@@ -1,19 +1,22 @@
 #pragma once
-// Squares on both sides of the diagonal change places. For files compiled per instruction set only,
-// as moves.hpp.
+// Swaps of squares across the diagonal. Only for files compiled per instruction set, as moves.hpp.
 
 #include "kernels/transpose/squares.hpp"
 
 namespace tessera::transpose {
 namespace {
 
-/// Square by square: the upper one waits in a stage of whole lines while the lower one takes its
-/// place, so that every line is read once and written soon after. On the diagonal each pair once.
-/// (By value: what is stored as bytes could be a part of an object that others can see.)
+/// Swaps square by square: a stage of whole lines holds the upper one while the lower one is stored
+/// in its place, so every line is read once and written soon after. On the diagonal each pair is
+/// swapped once. (m is passed by value: byte stores could alias an object visible elsewhere.)
 template <int Bytes, Asks What>
 void swap_squares(const Mirrored m) {
   constexpr index_t side = line_bytes / Bytes;
-  constexpr index_t ahead = What == Asks::both_far ? 4 : What == Asks::both ? 3 : 2;  // squares
+  constexpr index_t ahead = What == Asks::both_far ? 4
+                            : What == Asks::both   ? 3
+                                                   : 2;  // prefetch
+                                                       // distance in
+                                                       // squares
   constexpr int keep_near = What == Asks::both_far ? 2 : 3;
   alignas(line_bytes) std::byte stage[side * line_bytes];
   const bool diagonal = m.upper == m.lower;

@@ -1,3 +1,5 @@
+// The textbook variants for records of any size.
+
 #include "kernels/transpose/textbook.hpp"
 
 namespace tessera::transpose {
@@ -16,7 +18,7 @@ void column(const ConstRecords& a, const Records& b, const Tuning& tuning) {
 
 void recursive(const ConstRecords& a, const Records& b, const Tuning& tuning) {
   if (a.empty()) return;
-  // Below so many records a task costs more than it gains.
+  // The fewest records for which a task pays off.
   constexpr index_t least_task = index_t{1} << 14;
   const auto both = [](const Block& block, const auto& left, const auto& right) {
     if (block.rows * block.cols >= least_task) return machine::fork_join(left, right);

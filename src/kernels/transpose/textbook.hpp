@@ -1,19 +1,19 @@
 #pragma once
-// The textbook variants for one size of record: `copy(to, from)` moves a record, or reports that it
-// does.
+// The textbook variants for one size of record: `copy(to, from)` moves a record, or reports the
+// move to a trace. Each moves m n records once.
 
 #include "kernels/transpose/variants.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::transpose {
 
-/// copy(to, from) for element (i, j) of a.
+/// Returns a function that calls copy(to, from) for element (i, j) of a.
 template <class Copy>
 [[nodiscard]] auto mover(const ConstRecords& a, const Records& b, const Copy& copy) {
   return [&](index_t i, index_t j) { copy(b.at(j, i), a.at(i, j)); };
 }
 
-/// Row by row, as the definition says: reads run along lines, writes stride across them.
+/// Transposes row by row, as defined: reads are sequential, writes are strided.
 template <class Copy>
 void naive_walk(const ConstRecords& a, const Records& b, int threads, const Copy& copy) {
   const index_t share = ceil_div(std::max<index_t>(a.rows, 1), threads);
@@ -24,13 +24,14 @@ void naive_walk(const ConstRecords& a, const Records& b, int threads, const Copy
   });
 }
 
-/// Square tiles: the lines that a tile writes stay in the cache until they are full.
+/// Transposes by square tiles: the lines that a tile writes stay cached until they are full.
 template <class Copy>
 void tiled_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, int threads,
                 const Copy& copy) {
   const index_t tiles = ceil_div(a.rows, tuning.tile) * ceil_div(a.cols, tuning.tile);
   const index_t share =
-      ceil_div(std::max<index_t>(tiles, 1), 4 * threads);  // four pieces a thread even out
+      ceil_div(std::max<index_t>(tiles, 1), 4 * threads);  // four pieces per thread limit load
+                                                           // imbalance
   machine::parallel(threads, [&] {
     machine::parallel_for(0, tiles, share, [&](index_t begin, index_t end) {
       for (index_t position = begin; position < end; ++position)
@@ -39,14 +40,14 @@ void tiled_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, i
   });
 }
 
-/// Column-based iteration: a strip writes only as many rows of b as it is wide, so their open lines
-/// fit the L1.
+/// Transposes by column-based iteration: a strip writes as many rows of b as it has columns, so
+/// their partial lines fit the L1.
 template <class Copy>
 void column_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, int threads,
                  const Copy& copy) {
   const index_t width = tuning.column_width;
   const index_t strips = ceil_div(a.cols, width);
-  // Wide matrices are shared by strips; where there are fewer strips than threads, by rows.
+  // Threads share the strips of a wide matrix; with fewer strips than threads they share rows.
   const index_t parts = strips >= threads ? 1 : threads;
   const index_t part = ceil_div(std::max<index_t>(a.rows, 1), parts);
   machine::parallel(threads, [&] {
@@ -60,8 +61,8 @@ void column_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, 
   });
 }
 
-/// The recursion of the theorem (Frigo et al. 1999): the longer side halved down to squares of the
-/// tile's edge. both(left, right) runs two halves.
+/// Transposes by the recursion of the theorem (Frigo et al. 1999), which halves the longer side
+/// down to squares of the tile's edge. both(left, right) runs two halves.
 template <class Copy, class Both>
 void recursive_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, const Copy& copy,
                     const Both& both) {

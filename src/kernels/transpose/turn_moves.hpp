@@ -1,10 +1,9 @@
 #pragma once
-// How a tile is read from a and written to b where rows begin anywhere. Reads: every row in the
-// aligned vectors of 16 bytes that hold it, so that its shift against 16 bytes is kept in the tile
-// and undone where columns are read. Writes: every row of b in windows that begin on whole sectors
-// of memory, which are other records of a for each row of b; the tile therefore has a few rows of a
-// more than it writes. All that touches memory goes through a `Move`: the device's, or that of a
-// test which watches.
+// Loads of a tile from a and stores to b for rows at any alignment. Loads: every row in the aligned
+// 16-byte vectors that contain it; the tile keeps the row's shift against 16 bytes, which column
+// reads compensate. Stores: every row of b in windows aligned to whole memory sectors, which hold
+// different records of a for each row of b; the tile therefore has a few more rows of a than it
+// writes. All memory accesses go through a `Move`: the device's, or that of an instrumented test.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace tessera::transpose {
 
-/// What a device moves at once, as words of 1 to 16 bytes.
+/// A 16-byte vector, the unit of device accesses, as words of 1 to 16 bytes.
 struct alignas(16) Vec16 {
   unsigned words[4];
 };
@@ -42,36 +41,37 @@ struct WordOf<16> {
 template <int bytes>
 using Word = typename WordOf<bytes>::Type;
 
-/// Two matrices, strides in bytes.
+/// A transposition: two matrices, strides in bytes.
 struct TurnTask {
   const std::byte* a;
   index_t a_stride;
   std::byte* b;
   index_t b_stride;
   index_t rows, cols;  ///< of a
-  unsigned down;       ///< tiles in a column of them
+  unsigned down;       ///< tiles in a column of tiles
 };
 
-/// One tile of it. Row 0 of the tile is `extra` rows above its place in the matrix, and may not
-/// exist.
+/// One tile of a TurnTask. Row 0 of the tile is `extra` rows above its place in the matrix, and may
+/// not exist.
 struct TilePart {
   const std::byte* a;  ///< record (0, 0) of the tile
   index_t a_stride;
-  std::byte* b;  ///< where column 0 of the tile would begin in b, without the rows more
+  std::byte* b;  ///< address of column 0 of the tile in b, without the extra rows
   index_t b_stride;
   int row_begin, row_end;  ///< rows of the tile that exist
   int cols;                ///< columns that exist
-  int left, right;  ///< bytes of a's rows from the first column on: those of others begin beyond
+  int left, right;         ///< range of bytes relative to the first column that belong to a's rows
 };
 
-/// Rows of a that a tile needs beside its own, for windows of so many bytes; 0: rows of b begin on
-/// 16 bytes.
+/// Returns the number of extra rows of a in a tile for windows of `window` bytes; 0: rows of b are
+/// aligned to 16 bytes.
 template <class Tile>
 TESSERA_HD constexpr int extra_rows(int window) {
   return window == 0 ? 0 : window / Tile::bytes - 1;
 }
 
-/// Down the columns of tiles first: rows of b grow in one go.
+/// Returns tile `number`, down the columns of tiles first, so that rows of b are completed in
+/// sequence.
 template <class Tile, int window>
 [[nodiscard]] TESSERA_DEVICE TilePart part_of(const TurnTask& task, unsigned number) {
   constexpr int extra = extra_rows<Tile>(window);
@@ -93,19 +93,19 @@ template <class Tile, int window>
                            Tile::bytes)};
 }
 
-/// Bytes of an address beyond a multiple of `unit`.
+/// Returns the bytes of an address beyond a multiple of `unit`.
 [[nodiscard]] TESSERA_DEVICE int beyond(const std::byte* at, int unit) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) % static_cast<unsigned>(unit));
 }
 
-/// Bytes by which row `row` of the tile lies beyond 16 in the tile, as in memory.
+/// Returns the offset of row `row` against 16 bytes, the same in the tile as in memory.
 [[nodiscard]] TESSERA_DEVICE int shift_of(const TilePart& part, int row) {
   return (beyond(part.a, 16) + row * static_cast<int>(part.a_stride % 16)) % 16;
 }
 
-/// Rows of a into the tile, in vectors; those that hold others' bytes, too, are left out. A row is
-/// read by whole warps or even parts of one, so that a line is asked for once; the vector more of a
-/// row that begins off 16 bytes follows.
+/// Loads rows of a into the tile by vectors, except vectors that contain bytes outside a. Whole
+/// warps, or equal parts of a warp, read a row, so a line is requested once; the extra vector of an
+/// unaligned row follows.
 template <class Tile, bool on_vectors, int window, class Move>
 TESSERA_DEVICE void load_vectors(int thread, const TilePart& part, const Move& move) {
   constexpr int rows = Tile::rows + extra_rows<Tile>(window), lanes = Tile::in / 16;
@@ -113,8 +113,8 @@ TESSERA_DEVICE void load_vectors(int thread, const TilePart& part, const Move& m
   const int bytes = part.cols * Tile::bytes,
             last = bytes <= part.right - 16 ? bytes - 1 : part.right - 16;
   const auto load = [&](int row, int slot, const std::byte* from) {
-    const int at =
-        16 * slot - (on_vectors ? 0 : beyond(from, 16));  // from the first column of the tile
+    const int at = 16 * slot - (on_vectors ? 0 : beyond(from, 16));  // offset from the first column
+                                                                     // of the tile
     if (row >= part.row_begin && row < part.row_end && at >= part.left && at <= last)
       move.copy_vector(Tile::offset(row, 16 * slot), from + at);
   };
@@ -129,7 +129,7 @@ TESSERA_DEVICE void load_vectors(int thread, const TilePart& part, const Move& m
   }
 }
 
-/// What load_vectors leaves out: records where rows of a begin and end, a row a thread.
+/// Loads the records that load_vectors omits, where rows of a begin and end, one row per thread.
 template <class Tile, int window, class Move>
 TESSERA_DEVICE void load_ends(int thread, const TilePart& part, const Move& move) {
   if (part.left < 0 && part.right >= Tile::in + 16) return;
@@ -150,7 +150,7 @@ TESSERA_DEVICE void load_ends(int thread, const TilePart& part, const Move& move
   }
 }
 
-/// The word at any offset of the tile that is a multiple of the records'.
+/// Returns the word at any offset of the tile that is a multiple of the record size.
 template <class Tile, bool on_vectors, class Move>
 [[nodiscard]] TESSERA_DEVICE Word<Tile::word> word_at(int offset, const Move& move) {
   if constexpr (on_vectors || Tile::bytes >= 4) {
@@ -161,10 +161,10 @@ template <class Tile, bool on_vectors, class Move>
   }
 }
 
-/// Word r of a patch holds its row r: vector c of the result holds its column c.
+/// Transposes a patch: word r holds its row r, vector c of the result holds its column c.
 template <class Move>
 TESSERA_DEVICE void turn(const unsigned (&rows)[16], Vec16 (&columns)[4],
-                         const Move& move) {  // of bytes
+                         const Move& move) {  // records of 1 byte
   TESSERA_UNROLL(4)
   for (int q = 0; q < 4; ++q) {
     const unsigned low01 = move.pick(rows[4 * q], rows[4 * q + 1], 0x5140),
@@ -179,7 +179,7 @@ TESSERA_DEVICE void turn(const unsigned (&rows)[16], Vec16 (&columns)[4],
 }
 template <class Move>
 TESSERA_DEVICE void turn(const unsigned (&rows)[8], Vec16 (&columns)[2],
-                         const Move& move) {  // of 2 bytes
+                         const Move& move) {  // records of 2 bytes
   TESSERA_UNROLL(4)
   for (int q = 0; q < 4; ++q) {
     columns[0].words[q] = move.pick(rows[2 * q], rows[2 * q + 1], 0x5410);
@@ -187,7 +187,7 @@ TESSERA_DEVICE void turn(const unsigned (&rows)[8], Vec16 (&columns)[2],
   }
 }
 
-/// Records one after the other.
+/// Concatenates records to a vector.
 [[nodiscard]] TESSERA_DEVICE Vec16 joined(const Vec16 (&records)[1]) { return records[0]; }
 template <class Record, int count>
 [[nodiscard]] TESSERA_DEVICE Vec16 joined(const Record (&records)[count]) {
@@ -204,7 +204,7 @@ template <class Record, int count>
   }
   return v;
 }
-/// Record `index`, known when compiled, of a vector.
+/// Returns record `index`, a compile-time constant, of a vector.
 template <int bytes>
 [[nodiscard]] TESSERA_DEVICE Word<bytes> record_of(const Vec16& v, int index) {
   if constexpr (bytes == 16)
@@ -215,7 +215,7 @@ template <int bytes>
     return static_cast<Word<bytes>>(v.words[index * bytes / 4] >> (8 * (index * bytes % 4)));
 }
 
-/// Those records [begin, end) of a vector that it has.
+/// Stores the records of a vector that are in [begin, end).
 template <int bytes, class Move>
 TESSERA_DEVICE void store_vector(std::byte* to, const Vec16& v, int begin, int end,
                                  const Move& move) {
@@ -226,7 +226,7 @@ TESSERA_DEVICE void store_vector(std::byte* to, const Vec16& v, int begin, int e
       move.template store_record<bytes>(to + r * bytes, record_of<bytes>(v, r));
 }
 
-/// Columns of the tile into rows of b, which begin on 16 bytes.
+/// Stores columns of the tile into rows of b that are aligned to 16 bytes.
 template <class Tile, bool on_vectors, class Move>
 TESSERA_DEVICE void store_patches(int thread, const TilePart& part, const Move& move) {
   TESSERA_UNROLL(2)
@@ -235,7 +235,7 @@ TESSERA_DEVICE void store_patches(int thread, const TilePart& part, const Move& 
     const int row = patch.group * Tile::vector, at = patch.word * Tile::word;
     Word<Tile::word> rows[Tile::vector];
     TESSERA_UNROLL(16)
-    for (int r = 0; r < Tile::vector; ++r) {  // `vector` rows on the shifts repeat
+    for (int r = 0; r < Tile::vector; ++r) {  // shifts repeat after `vector` rows
       const int shift = on_vectors ? 0 : shift_of(part, r);
       rows[r] = word_at<Tile, on_vectors>(Tile::offset(row, at) + r * Tile::pitch + shift, move);
     }
@@ -253,7 +253,7 @@ TESSERA_DEVICE void store_patches(int thread, const TilePart& part, const Move& 
   }
 }
 
-/// The same where rows of b begin anywhere, in windows.
+/// Stores the same for rows of b at any alignment, in windows.
 template <class Tile, bool on_vectors, int window, class Move>
 TESSERA_DEVICE void store_windows(int thread, const TilePart& part, const Move& move) {
   TESSERA_UNROLL(2)

@@ -1,4 +1,5 @@
-// Transposed blocks go through a scratch block in the L1, where rows of a and b run the same way.
+// Scaled updates. Transposed blocks pass through a scratch block in the L1, which has the
+// orientation of b.
 
 #include "kernels/transpose/update.hpp"
 
@@ -19,7 +20,7 @@ void combine(const CombineSet& set, double alpha, const double* a, double beta, 
   set.f64(alpha, a, beta, b, n);
 }
 
-/// Into scratch rows, transposed or as they are.
+/// Copies a block into scratch rows, transposed if op says so.
 template <class T>
 void fetch(const Update<T>& u, const Block& block, const LeafSet& leaves, T* scratch) {
   if (u.op == Op::transpose) {
@@ -53,7 +54,7 @@ void update_leaf(const Update<T>& u, const Block& block, const CombineSet& combi
       if (conjugates) conjugate_rows(scratch, block);
     }
   }
-  const bool reads_a = !fetches && u.alpha != 0;  // else there may be no a
+  const bool reads_a = !fetches && u.alpha != 0;  // otherwise a may be absent
   for (index_t i = 0; i < block.rows; ++i) {
     const T* const row = reads_a ? &u.a(block.i + i, block.j) : scratch + i * leaf_side;
     combine(combines, u.alpha, reinterpret_cast<const Real<T>*>(row), u.beta,

@@ -1,5 +1,5 @@
 #pragma once
-// Scaled updates of numbers: what pdtran, pdgeadd and omatcopy do.
+// Scaled updates of matrices of numbers, as pdtran, pdgeadd and omatcopy.
 
 #include <complex>
 
@@ -17,16 +17,15 @@ template <class T>
 struct RealOf<std::complex<T>> {
   using Type = T;
 };
-/// The real numbers that a number consists of.
+/// The real type of a number's parts.
 template <class T>
 using Real = typename RealOf<T>::Type;
 
 enum class Conjugate { no, yes };
 
-/// b = alpha * op(a) + beta * b, each product and the sum rounded once, the same on every
-/// instruction set; of complex numbers op(a) is conjugated where that is asked for, and the factors
-/// are real. beta == 0 never reads b (it may hold NaN), alpha == 0 never reads a; b does not
-/// overlap a.
+/// The update b = alpha * op(a) + beta * b, with each product and the sum rounded once, the same on
+/// every instruction set; for complex numbers op(a) is conjugated on request, and the factors are
+/// real. beta == 0 never reads b (it may hold NaN), alpha == 0 never reads a; b does not overlap a.
 template <class T>
 struct Update {
   Real<T> alpha = 1;

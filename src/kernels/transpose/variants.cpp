@@ -1,4 +1,4 @@
-// The table of transpose kernels. Its first row is the reference that tests compare with.
+// The table of transpose kernels. Its first row is the reference of the tests.
 
 #include "kernels/transpose/variants.hpp"
 

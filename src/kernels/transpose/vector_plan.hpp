@@ -1,5 +1,5 @@
 #pragma once
-// How the vectorised device kernel goes about a transpose.
+// Plans of the vectorised device kernel.
 
 #include <array>
 
@@ -7,7 +7,7 @@
 
 namespace tessera::transpose {
 
-/// A tile's bytes along a row of a and along a row of b, and the threads that move it.
+/// A tile's bytes along a row of a and along a row of b, and its threads.
 struct Tiling {
   int in = 256, out = 256, threads = 256;
   friend constexpr bool operator==(const Tiling&, const Tiling&) = default;
@@ -15,12 +15,12 @@ struct Tiling {
 
 inline constexpr Tiling small_tiles{128, 128, 256};
 inline constexpr Tiling square_tiles{256, 256, 256};
-/// Of 4 bytes, rows of a on vectors.
+/// For records of 4 bytes, rows of a aligned to vectors.
 inline constexpr Tiling square_tiles_of_words{256, 256, 512};
-/// Of 4 and 8 bytes, rows of a off vectors.
+/// For records of 4 and 8 bytes, rows of a unaligned.
 inline constexpr Tiling wide_tiles{512, 256, 512};
 
-/// Those that there are for records of so many bytes.
+/// The tilings compiled for records of `bytes` bytes.
 template <int bytes>
 inline constexpr std::array tilings{square_tiles};
 template <>
@@ -34,24 +34,25 @@ inline constexpr std::array tilings<8>{square_tiles, wide_tiles};
 
 struct VectorPlan {
   Tiling tiling;
-  int repeats = 1;  ///< of the whole, inside the kernel
+  int repeats = 1;  ///< of the whole transposition, inside the kernel
 };
 
-/// Whether rows begin on 16 bytes, so that they can be moved by vectors as they lie.
+/// Returns whether rows are aligned to 16 bytes, so that they can be moved by vectors.
 template <class Byte>
 [[nodiscard]] bool rows_on_vectors(const RecordView<Byte>& x) {
   return x.stride() % 16 == 0 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
 }
 
-/// Measured on an H200 in turn with a device copy, shares of it for f32 and f64. Rows of a on
-/// vectors: 256 bytes both ways give 0.987 and 0.997 at 8192 x 8192, 0.982 and 0.972 at 12345 x
-/// 8000. Rows of a off vectors: each end of a tile's row reads a sector that the next tile reads,
-/// too, so 512 bytes a row are better: 0.965 and 0.972 at 8000 x 12345 (256 bytes: 0.954 and
-/// 0.948), 0.959 and 0.968 at 8001 x 12345. Records of 1 and 2 bytes: 0.941 and 0.955 at 8192 x
-/// 8192. Tiles follow down the columns, so that rows of b grow in one go.
+/// Returns the plan with the best measured rate. On an H200, interleaved with a device copy,
+/// fractions of its rate for f32 and f64: with aligned rows of a, 256 bytes both ways give 0.987
+/// and 0.997 at 8192 x 8192, 0.982 and 0.972 at 12345 x 8000. With unaligned rows of a, each end of
+/// a tile's row reads a sector that the next tile reads too, so 512 bytes per row are better: 0.965
+/// and 0.972 at 8000 x 12345 (256 bytes: 0.954 and 0.948), 0.959 and 0.968 at 8001 x 12345. Records
+/// of 1 and 2 bytes: 0.941 and 0.955 at 8192 x 8192. Tiles are visited down the columns, so that
+/// rows of b are completed in sequence.
 [[nodiscard]] inline VectorPlan vector_plan(const ConstRecords& a, const Records& b,
                                             int multiprocessors) {
-  // Fewer large tiles than a few for each multiprocessor leave some without work at the end.
+  // Too few large tiles per multiprocessor cause load imbalance at the end.
   const index_t tiles = ceil_div(a.rows * a.bytes, 256) * ceil_div(a.cols * a.bytes, 256);
   const bool few = tiles < index_t{8} * multiprocessors, on_vectors = rows_on_vectors(a);
   switch (a.bytes) {

@@ -13,7 +13,7 @@ struct Block {
   index_t i = 0, j = 0, rows = 0, cols = 0;
 };
 
-/// move(i, j) row by row.
+/// Calls move(i, j) row by row.
 template <class Move>
 void walk_rows(const Block& block, const Move& move) {
   for (index_t i = block.i; i < block.i + block.rows; ++i) {
@@ -21,7 +21,7 @@ void walk_rows(const Block& block, const Move& move) {
   }
 }
 
-/// Column-based iteration: strips of `width` columns, each row by row.
+/// Calls move(i, j) in column-based order: strips of `width` columns, each row by row.
 template <class Move>
 void walk_columns(const Block& block, index_t width, const Move& move) {
   for (index_t left = 0; left < block.cols; left += width) {
@@ -31,7 +31,8 @@ void walk_columns(const Block& block, index_t width, const Move& move) {
 
 enum class Order { rows, zigzag, diagonal };
 
-/// The tile of side `tile` at a position of the walk over all tiles of a rows x cols matrix.
+/// Returns the tile of side `tile` at a position of the walk over all tiles of a rows x cols
+/// matrix.
 [[nodiscard]] inline Block tile_at(index_t position, index_t rows, index_t cols, index_t tile,
                                    Order order) {
   const index_t down = ceil_div(rows, tile);
@@ -52,7 +53,7 @@ enum class Order { rows, zigzag, diagonal };
           std::min(tile, cols - cell.j * tile)};
 }
 
-/// The split of the recursion: about half of `length`, on a multiple of `grain`.
+/// Returns the split of the recursion: about half of `length`, on a multiple of `grain`.
 [[nodiscard]] constexpr index_t halve(index_t length, index_t grain) {
   return round_up(ceil_div(length, 2), grain);
 }
@@ -62,9 +63,9 @@ struct LeafShape {
   index_t rows = 0, cols = 0;
 };
 
-/// Cache-oblivious (Frigo et al. 1999): halve the side that is longer, in leaves, until one leaf
-/// remains, then visit(block); both(block, left, right) runs the halves of a block, in turn or as
-/// tasks.
+/// Cache-oblivious walk (Frigo et al. 1999): halves the side that is longer, in leaves, until one
+/// leaf remains, then calls visit(block); both(block, left, right) runs the halves of a block, in
+/// sequence or as tasks.
 template <class Visit, class Both>
 void walk_halves(const Block& block, const LeafShape& leaf, const Visit& visit, const Both& both) {
   if (block.rows <= leaf.rows && block.cols <= leaf.cols) {
@@ -87,7 +88,7 @@ void walk_halves(const Block& block, const LeafShape& leaf, const Visit& visit, 
       [&] { walk_halves(second, leaf, visit, both); });
 }
 
-/// The blocks that walk_halves visits, in its order.
+/// Returns the blocks that walk_halves visits, in its order.
 [[nodiscard]] inline std::vector<Block> leaves_of(const Block& block, const LeafShape& leaf) {
   std::vector<Block> leaves;
   walk_halves(

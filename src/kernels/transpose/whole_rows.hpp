@@ -1,18 +1,18 @@
 #pragma once
-// Rows of b that follow each other in memory and are short: b is one run, so that an image of some
-// of its rows is made in the first level and leaves line by line. For files compiled per
-// instruction set only, as moves.hpp.
+// Short, contiguous rows of b: b is one run, so an image of some of its rows is assembled in the
+// first-level cache and streamed line by line. Only for files compiled per instruction set, as
+// moves.hpp.
 
 #include "kernels/transpose/narrow.hpp"
 
 namespace tessera::transpose {
 namespace {
 
-inline constexpr index_t lines_across = 2;  // of a row of a, that an image takes at once
+inline constexpr index_t lines_across = 2;  // lines of a row of a per image
 
-/// All rows of a, as many lines of each as an image takes from column j on, into the image of their
-/// rows of b. The lines after them are asked for meanwhile. Squares at the ends repeat what others
-/// have.
+/// Transposes all rows of a, from column j on as many lines of each as an image takes, into the
+/// image of their rows of b, and prefetches the following lines. Squares at the ends repeat records
+/// of others.
 template <int Bytes>
 [[gnu::always_inline]] inline void draw(const Leaf& leaf, index_t j, index_t wide,
                                         std::byte* image) {
@@ -33,20 +33,20 @@ template <int Bytes>
   }
 }
 
-/// b = transpose(a) where joins_rows and b has no gaps. (Emerald Rapids, one core, where a
-/// streaming copy has 35 GB/s: f32 100 x 100000 22 -> 27 GB/s, 50 x 100000 18 -> 29; two cores, 41
-/// -> 53. One line across 22, three 26, four 23; lines further ahead are no better.)
+/// Computes b = transpose(a) where joins_rows holds and b has no gaps. (Emerald Rapids, one core,
+/// where a streaming copy has 35 GB/s: f32 100 x 100000 22 -> 27 GB/s, 50 x 100000 18 -> 29; two
+/// cores, 41 -> 53. One line across 22, three 26, four 23; lines further ahead are no better.)
 template <int Bytes>
 void whole_rows(const Leaf& leaf) {
   constexpr index_t side = line_bytes / Bytes;
   if (leaf.cols < side)
     return edge<Bytes>(leaf.a, leaf.a_stride, leaf.b, leaf.b_stride, leaf.rows, leaf.cols);
-  // Rows of one square lie before the image: the last square may tell them again.
+  // Space for the rows of one square precedes the image: the last square may repeat them.
   alignas(line_bytes)
       std::byte room[(1 + lines_across) * line_bytes * most_joined_rows + 2 * line_bytes];
   std::byte* const image = room + line_bytes * most_joined_rows;
   index_t past = bytes_past_line(leaf.b), skip = past > 0 ? line_bytes : 0;
-  std::byte* line = leaf.b - past;  // that the image begins with
+  std::byte* line = leaf.b - past;  // line at which the image begins
   for (index_t j = 0; j < leaf.cols; j += lines_across * side) {
     const index_t wide = leaf.cols - j < lines_across * side ? leaf.cols - j : lines_across * side;
     draw<Bytes>(leaf, j, wide, image + past);
