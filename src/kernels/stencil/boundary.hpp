@@ -1,5 +1,5 @@
 #pragma once
-// What lies outside the field, by side.
+// Boundary conditions: the values outside the field, by side.
 
 #include <array>
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace tessera::stencil {
 
-/// With a b c d at the low end: clamp a a a | a b c d; mirror d c b | a b c d; reflect c b a | a b
-/// c d; periodic wraps around; constant is one value; given are values that the caller wrote into
-/// the ghost layers, kept as they are. (clamp, mirror, reflect, periodic, constant are nearest,
-/// mirror, reflect, wrap, constant of scipy.ndimage.) At corners the rule of z comes first, then
-/// that of y, then that of x.
+/// The boundary conditions. With a b c d at the low end: clamp a a a | a b c d; mirror d c b | a b
+/// c d; reflect c b a | a b c d; periodic wraps around; constant is one value; given are values
+/// that the caller wrote into the ghost layers, left unchanged. (clamp, mirror, reflect, periodic,
+/// constant are nearest, mirror, reflect, wrap, constant of scipy.ndimage.) At corners the rule of
+/// z applies first, then y, then x.
 enum class Boundary { clamp, mirror, reflect, periodic, constant, given };
 
 inline constexpr std::array<Boundary, 6> boundaries{Boundary::clamp,    Boundary::mirror,
@@ -35,21 +35,21 @@ inline constexpr std::array<Boundary, 6> boundaries{Boundary::clamp,    Boundary
   }
   return "given";
 }
-/// Throws Error(usage) naming the nearest known one.
+/// Throws Error(usage) that names the nearest known boundary.
 [[nodiscard]] Boundary parse_boundary(std::string_view text);
 
 struct Side {
   Boundary kind = Boundary::clamp;
   double value = 0;  ///< of constant
 };
-/// By dimension (z, y, x), then low and high.
+/// Sides by dimension (z, y, x), then low and high.
 using Sides = std::array<std::array<Side, 2>, 3>;
 [[nodiscard]] inline Sides all_sides(Side side) {
   return {{{side, side}, {side, side}, {side, side}}};
 }
 
-/// The index in [0, n) whose value index i outside of it repeats. For kinds that repeat: neither
-/// constant nor given.
+/// Returns the index in [0, n) whose value index i outside of it repeats. Precondition: a kind that
+/// repeats, neither constant nor given.
 [[nodiscard]] TESSERA_HD constexpr index_t source_index(Boundary kind, index_t i, index_t n) {
   const auto folded = [i](index_t period) { return ((i % period) + period) % period; };
   switch (kind) {
@@ -73,7 +73,7 @@ using Sides = std::array<std::array<Side, 2>, 3>;
   return i;
 }
 
-/// Whether what lies beyond such a side repeats no point of the field.
+/// Returns whether the values beyond such a side repeat no point of the field.
 [[nodiscard]] TESSERA_HD constexpr bool is_fixed(Boundary kind) {
   switch (kind) {
     case Boundary::constant:

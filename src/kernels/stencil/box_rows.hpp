@@ -1,12 +1,12 @@
 #pragma once
-// Row kernels of means over squares. Only for row_kernels.cpp.
+// Row kernels of box filters: means over squares. Only for row_kernels.cpp.
 
 #include "kernels/stencil/star_rows.hpp"
 
 namespace tessera::stencil {
 namespace {
 
-/// The sum of the 2r + 1 values u[0], u[step], ... by doubling (Form::box).
+/// Returns the sum of the 2r + 1 values u[0], u[step], ... by doubling (Form::box).
 template <int r, class T>
 Arithmetic<T> doubled_sum(const T* u, index_t step) {
   const auto at = [&](index_t i) -> decltype(auto) { return simd::widen(u[i * step]); };
@@ -17,7 +17,7 @@ Arithmetic<T> doubled_sum(const T* u, index_t step) {
   return (p4 + ((at(4) + at(5)) + (at(6) + at(7)))) + at(8);
 }
 
-/// The plain loops: column sums of a piece of the row, then sums of those.
+/// Computes the box by scalar loops: column sums of a piece of the row, then sums of those.
 template <class T, int r>
 TESSERA_RACY_LANES void reference_box(const Taps<T>& taps, const Rows<T>& a) {
   constexpr index_t piece = 64;  // elements: the column sums stay in L1
@@ -41,7 +41,7 @@ struct Box {
   using V = Simd<T>;
   using Type = typename V::vec;
 
-  /// sums[j] of the 2r + 1 vectors from row j - r down, at p.
+  /// Sets sums[j] to the sum of the 2r + 1 vectors from row j - r down, at p.
   [[gnu::always_inline]] static void columns(const T* p, index_t stride, Type* sums) {
     constexpr int all = rows + 2 * r;
     Type u[all], p2[all], p4[all];
@@ -58,16 +58,17 @@ struct Box {
     }
   }
 
-  /// Vectors of sums that end at their places along x: of 1, 2, 4, 8 and of all 2r + 1 column sums.
+  /// Vectors of sums that end at their own positions along x: of 1, 2, 4, 8 and all 2r + 1 column
+  /// sums.
   struct Ending {
     Type one, two, four, eight, all;
   };
-  /// The vector k elements left of `here`.
+  /// Returns the vector k elements to the left of `here`.
   template <int k>
   [[gnu::always_inline]] static Type left(Type before, Type here) {
     return simd::shift<V::lanes - k>(before, here);
   }
-  /// The sums one vector on, where the column sums are `one`.
+  /// Returns the sums one vector further, where the column sums are `one`.
   [[gnu::always_inline]] static Ending next(const Ending& u, Type one) {
     Ending v = u;
     v.one = one;
@@ -86,8 +87,7 @@ struct Box {
     const Type w = V::broadcast(taps.weight[0]);
     Ending here[rows]{};
     Type sums[rows];
-    // Of the sums before `from` the last ones are right, which are all that those from there on
-    // take.
+    // Of the sums before `from` only the last ones are correct; the following sums use no others.
     for (index_t x = from - V::lanes; x <= from; x += V::lanes) {
       columns(in + x, stride, sums);
       for (int j = 0; j < rows; ++j) here[j] = next(here[j], sums[j]);

@@ -1,5 +1,5 @@
 #pragma once
-// Row kernels of any taps. Only for row_kernels.cpp.
+// Row kernels for arbitrary taps. Only for row_kernels.cpp.
 
 #include <cstdint>
 
@@ -7,8 +7,8 @@
 #include "kernels/simd/shuffle.hpp"
 #include "kernels/stencil/rows.hpp"
 
-// Kernels read whole vectors around a row, lanes of which other tasks may be writing; those lanes
-// are never used. The sanitizers cannot know that.
+// Kernels load whole vectors around a row. Other tasks may be writing some of those lanes, which
+// are never used; the sanitizers cannot detect that.
 #if defined(__clang__)
 #define TESSERA_RACY_LANES __attribute__((no_sanitize("thread", "address")))
 #else
@@ -20,17 +20,18 @@ namespace {
 
 using simd::Simd;
 
-// Neighbours along a row by shifts of registers, where one instruction does it: a load at x +- 1
-// always crosses a line of the cache, at twice the cost.
+// Neighbours along a row come from register shifts, if that takes one instruction: a load at x +- 1
+// always crosses a cache line, at twice the cost.
 #if defined(__AVX512F__)
 constexpr bool shifts_registers = true;
-constexpr int jam = 4;  // rows at once: 32 registers hold three vectors of each, sums and weights
+constexpr int jam = 4;  // rows at once: 32 registers hold three vectors of each row, sums and
+                        // weights
 #else
 constexpr bool shifts_registers = false;
 constexpr int jam = 2;
 #endif
 
-/// Writes v to out[x ...], only what lies in [0, n).
+/// Writes the lanes of v that are in [0, n) to out[x ...].
 template <class T, bool through>
 [[gnu::always_inline]] inline void put(T* out, index_t x, index_t n, typename Simd<T>::vec v) {
   using V = Simd<T>;
@@ -45,15 +46,15 @@ template <class T, bool through>
   }
 }
 
-/// Elements from the vector boundary at or below out to out.
+/// Returns the number of elements from the vector boundary at or below out to out.
 template <class T>
 index_t lead(const T* out) {
   return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(out) / sizeof(T)) &
          (Simd<T>::lanes - 1);
 }
 
-/// Any taps: the sums of some vectors side by side stay in registers, the loop over the taps runs
-/// inside.
+/// The kernel for arbitrary taps: the sums of some adjacent vectors stay in registers, with the
+/// loop over the taps inside.
 template <class T, Rule rule, bool previous, bool through>
 struct Chain {
   using V = Simd<T>;

@@ -1,6 +1,6 @@
 #pragma once
-// Column-based iteration: columns some cache lines wide, each walked from top to bottom, so that
-// the rows a stencil spans fit in L1 however wide the field is.
+// Column-based iteration: columns a few cache lines wide, each walked from top to bottom, so that
+// the working set, the rows that a stencil spans, fits in L1 for any width of the field.
 
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/variants.hpp"

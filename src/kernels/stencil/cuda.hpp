@@ -1,5 +1,5 @@
 #pragma once
-// Stencils on the device: sweeps over fields that lie in device memory, on a stream. All give the
+// Stencils on the device: sweeps over fields in device memory, on a stream. All variants give the
 // bits of the host's variants.
 
 #include <vector>
@@ -10,8 +10,9 @@
 
 namespace tessera::stencil {
 
-// All steps of the sweep; returns which level holds the field after them. Level 0 and, with two
-// time levels, level 1 hold what a Sweep asks for, and their ghosts have been filled.
+// Each runs all steps of the sweep and returns the level that holds the field after them.
+// Preconditions: level 0 and, with two time levels, level 1 meet the requirements of a Sweep, and
+// their ghosts are filled.
 template <class T>
 [[nodiscard]] int cuda_naive(const DeviceSweep<T>& sweep, const Tuning& tuning,
                              DeviceStream stream);
@@ -31,7 +32,7 @@ template <class T>
 [[nodiscard]] int cuda_temporal(const DeviceSweep<T>& sweep, const Tuning& tuning,
                                 DeviceStream stream);
 
-// What they make of a sweep.
+// Each returns the passes of its kernel for a sweep.
 template <class T>
 [[nodiscard]] Passes single_steps(const DeviceSweep<T>& sweep, const Tuning&) {
   return {sweep.steps, true};
@@ -41,22 +42,22 @@ template <class T>
 template <class T>
 [[nodiscard]] Passes temporal_passes(const DeviceSweep<T>& sweep, const Tuning& tuning);
 
-/// Writes every ghost of the level: what repeats its points, and what is constant or given (as
-/// level 0 has it).
+/// Writes every ghost of the level: repeated points, and values that are constant or given (as in
+/// level 0).
 template <class T>
 void fill_ghosts(const DeviceSweep<T>& sweep, int level, DeviceStream stream);
 
-/// One step by the streaming kernels, from level `step % 2` or, where passes have taken several
-/// steps, from any.
+/// Computes one step by the streaming kernels, from level `step % 2` or, after passes of several
+/// steps, from any level.
 template <class T>
 void streaming_step(const DeviceSweep<T>& sweep, index_t step, int from, const Tuning& tuning,
                     DeviceStream stream);
 
-/// The rows for the table: each copies the field to the device once, makes all steps there and
-/// copies the result back. Empty in a build without CUDA.
+/// Returns the rows of the table, each of which copies the field to the device once, computes all
+/// steps there and copies the result back. Empty in a build without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
 
-/// The functions that the rows launch, for `tessera list --occupancy`.
+/// Returns the functions that the rows launch, for `tessera list --occupancy`.
 [[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
 void add_textbook_functions(std::vector<machine::DeviceFunction>& to);
 void add_streaming_functions(std::vector<machine::DeviceFunction>& to);

@@ -1,6 +1,6 @@
 #pragma once
-// What the device kernels of stencils share: vectors of 16 bytes, results written with their
-// ghosts, blocks of a region, the value of a point by any stencil.
+// Functions shared by the device kernels of stencils: 16-byte vectors, stores of results with their
+// ghosts, blocks of a region, the value of a point for any stencil.
 
 #include <type_traits>
 
@@ -14,13 +14,13 @@ namespace tessera::stencil {
 template <class T>
 constexpr int vector_length = 16 / static_cast<int>(sizeof(T));
 
-/// Elements side by side.
+/// A vector of contiguous elements.
 template <class T, int length = vector_length<T>>
 struct alignas(16) Vector {
   T at[length];
 };
 
-/// A value as it is computed with, and as it is kept.
+/// Converts a value between its storage type and its arithmetic type.
 template <class T>
 __device__ __forceinline__ T computed(T value) {
   return value;
@@ -41,7 +41,7 @@ __device__ __forceinline__ T kept(Arithmetic<T> value) {
   }
 }
 
-/// From memory that no thread of this kernel writes.
+/// Loads from memory that no thread of this kernel writes.
 template <class T>
 __device__ __forceinline__ T load_once(const T* from) {
   return __ldg(from);
@@ -52,8 +52,8 @@ __device__ __forceinline__ Half load_once(const Half* from) {
   return half;
 }
 
-/// From 16-byte aligned memory that no thread of this kernel writes: through the first-level cache,
-/// and free to be moved across stores.
+/// Loads from 16-byte aligned memory that no thread of this kernel writes: through the first-level
+/// cache, and reorderable across stores.
 __device__ __forceinline__ Vector<float> load_vector(const float* from) {
   Vector<float> v;
   asm("ld.global.nc.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
@@ -125,15 +125,15 @@ __device__ __forceinline__ void publish_here(const DeviceSweep<T>& s, T* level, 
   }
 }
 
-/// The same, not inlined: few points have any. (A kernel that calls a function gets no more
-/// registers than both.)
+/// Writes them as above, not inlined, because few points have ghosts. (The registers of a kernel
+/// that calls a function must suffice for both.)
 template <class T>
 __device__ __noinline__ void publish(const DeviceSweep<T>& s, T* level, index_t z, index_t y,
                                      index_t x, T value) {
   publish_here(s, level, z, y, x, value);
 }
 
-/// A point's new value, and that of its ghosts.
+/// Stores a point's new value and updates its ghosts.
 template <class T>
 __device__ __forceinline__ void put(const DeviceSweep<T>& s, T* level, index_t z, index_t y,
                                     index_t x, T value) {
@@ -141,8 +141,8 @@ __device__ __forceinline__ void put(const DeviceSweep<T>& s, T* level, index_t z
   if (!s.plain({{z, y, x}})) publish(s, level, z, y, x, value);
 }
 
-/// The part of a row's vector that lies in [low, high), and its ghosts. `plain`: none of the points
-/// has any.
+/// Stores the part of a row's vector in [low, high) and its ghosts. `plain`: none of the points has
+/// ghosts.
 template <class T, int length>
 __device__ __forceinline__ void put_vector(const DeviceSweep<T>& s, T* level, index_t z, index_t y,
                                            index_t x, index_t low, index_t high, bool plain,
@@ -164,7 +164,7 @@ __device__ __forceinline__ void put_vector(const DeviceSweep<T>& s, T* level, in
   }
 }
 
-/// A region in blocks, numbered through along x, then y, then z.
+/// The blocks of a region, numbered along x, then y, then z.
 struct Blocks {
   unsigned across, down, deep;
   [[nodiscard]] unsigned count() const {
@@ -181,8 +181,8 @@ __device__ __forceinline__ uint3 block_place(const Blocks& blocks) {
   return {blockIdx.x % blocks.across, row % blocks.down, plane};
 }
 
-// The stencils that are known when kernels are compiled. value(s, at): at(z, y, x) is the value
-// there; the order of the sums is that of Stencil.
+// The stencil shapes known at compile time. value(s, at): at(z, y, x) is the value there; the order
+// of the sums is that of Stencil.
 
 template <int radius>
 struct BoxShape {
@@ -233,7 +233,7 @@ struct AnyShape {
   }
 };
 
-/// f(shape) with the one that fits.
+/// Calls f(shape) with the matching shape.
 template <class T, class F>
 void dispatch_shape(const DeviceSweep<T>& s, const F& f) {
   if (s.form == Form::box) {
@@ -247,14 +247,14 @@ void dispatch_shape(const DeviceSweep<T>& s, const F& f) {
   f(AnyShape{});
 }
 
-/// What is left to do with the sum of the taps: the level before, and the rule.
+/// Completes the sum of the taps: adds the previous level and applies the rule.
 template <class T>
 __device__ __forceinline__ T finished(const DeviceSweep<T>& s, Arithmetic<T> sum, const T* past) {
   if (s.two_levels) sum = fma(s.previous, computed(*past), sum);
   return kept<T>(apply_rule(s.rule, sum));
 }
 
-/// One point after a step from level `in` to level `out`.
+/// Returns the value of one point after a step from level `in` to level `out`.
 template <class Shape, class T>
 __device__ __forceinline__ T value_after(const DeviceSweep<T>& s, const T* in, const T* out,
                                          index_t z, index_t y, index_t x) {

@@ -1,7 +1,7 @@
-// One step of a full star of radius 2 to 4 in three dimensions. A thread walks along z with a
-// vector of some rows of all the planes that the star spans, the next plane on its way; rows beside
-// its own come from the first-level cache, neighbours along the row by shuffles from the lanes
-// beside it, of which the outermost help and write nothing. No ghosts are kept.
+// One step of a full star of radius 2 to 4 in three dimensions. A thread walks along z and holds a
+// vector of some rows of all the planes that the star spans, while the next plane is loaded. Other
+// rows come from the first-level cache, neighbours along the row by shuffles from adjacent lanes,
+// of which the outermost are halo lanes that write nothing. No ghosts are maintained.
 
 #include <algorithm>
 #include <limits>
@@ -18,7 +18,7 @@ constexpr int lanes = 32;
 constexpr int warps = 4;  // of a block, stacked along y
 constexpr int rows = 2;   // of a thread
 
-/// The points [low, high) of a step, and where those around them are, along z, y, x.
+/// The points [low, high) of a step, and the positions of the surrounding ones, along z, y, x.
 template <class T>
 struct Space {
   const T* in;
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(lanes* warps)
       along_y.low + (line % static_cast<int>(down) * warps + static_cast<int>(threadIdx.y)) * rows;
   const int z0 = along_z.low + line / static_cast<int>(down) * p.march,
             z1 = min(z0 + p.march, along_z.high);
-  if (y >= along_y.high) return;  // the whole warp
+  if (y >= along_y.high) return;  // uniform over the warp
   const bool inside = x >= along_x.low && x + length <= along_x.high;
   int place_x[length], place_y[rows + 2 * radius];
 #pragma unroll
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(lanes* warps)
     for (int j = 0; j < rows; ++j) {
       T wide[length + 2 * radius];
       widen<radius>(of[radius][j], wide);
-      const auto row = [&](int k, int e) {  // k rows away
+      const auto row = [&](int k, int e) {  // the vector k rows away
         return j + k < 0       ? beside[radius + j + k].at[e]
                : j + k >= rows ? beside[radius + j + k - rows].at[e]
                                : of[radius][j + k].at[e];

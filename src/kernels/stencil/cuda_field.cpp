@@ -1,3 +1,5 @@
+// Transfers of fields and taps between host and device.
+
 #include "kernels/stencil/cuda_field.hpp"
 
 #include <vector>
@@ -9,7 +11,7 @@ namespace {
 
 namespace cuda = machine::cuda;
 
-/// A list to device memory.
+/// Copies a list to device memory.
 template <class T>
 cuda::DeviceBuffer<T> on_device(const std::vector<T>& list) {
   const auto count = static_cast<index_t>(list.size());
@@ -56,7 +58,7 @@ void DeviceField<T>::copy_in(int level, const GridView<T>& from, cuda::Staging& 
 template <class T>
 void DeviceField<T>::load(const Sweep<T>& sweep, cuda::Staging& staging) {
   const cudaStream_t stream = staging.sending();
-  // What lies around the rows goes back with them, and nobody else writes it.
+  // The padding around rows is copied back with them; nothing else writes it.
   for (const auto& level : levels_) cuda::zero(level.data(), level.size(), stream);
   copy_in(0, sweep.level[0], staging);
   if (sweep_.two_levels) copy_in(1, sweep.level[1], staging);

@@ -1,12 +1,12 @@
 #pragma once
-// A box's two levels and a stencil's weights in device memory. Only in builds with CUDA.
+// The two levels of a box and the weights of a stencil in device memory. Only in builds with CUDA.
 
 #include "kernels/stencil/cuda.hpp"
 #include "machine/cuda_staging.hpp"
 
 namespace tessera::stencil {
 
-/// The taps of a stencil.
+/// The taps of a stencil in device memory.
 template <class T>
 class DeviceTaps {
  public:
@@ -24,25 +24,25 @@ class DeviceTaps {
 template <class T>
 class DeviceField {
  public:
-  /// Room for the sweep's box with its ghosts; the weights are copied.
+  /// Allocates memory for the sweep's box with its ghosts; copies the weights.
   explicit DeviceField(const Sweep<T>& sweep);
 
   [[nodiscard]] const DeviceSweep<T>& sweep() const { return sweep_; }
-  /// What a kernel takes to do so many steps of it. Only boxes without neighbours can do other than
-  /// the sweep's own number.
+  /// Returns the sweep with `steps` steps. Precondition: a number other than the sweep's own
+  /// requires a box without neighbours.
   [[nodiscard]] DeviceSweep<T> sweep(index_t steps) const {
     DeviceSweep<T> other = sweep_;
     other.steps = steps;
     return other;
   }
-  /// Of a level that goes there or comes back.
+  /// Returns the bytes of a level that is transferred.
   [[nodiscard]] index_t level_bytes() const {
     return sweep_.all().volume() * static_cast<index_t>(sizeof(T));
   }
-  /// Level 0 (with two time levels also 1) as the host's has it, with what surrounds it; then all
-  /// ghosts.
+  /// Copies level 0 (with two time levels also level 1) of the host and its surroundings to the
+  /// device, then fills all ghosts.
   void load(const Sweep<T>& sweep, machine::cuda::Staging& staging);
-  /// The owned box of a device level to a level of the host's.
+  /// Copies the owned box of a device level to a level of the host.
   void store(int level, const GridView<T>& to, machine::cuda::Staging& staging) const;
 
  private:

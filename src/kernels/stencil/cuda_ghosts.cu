@@ -1,5 +1,5 @@
-// The ghost layers of a level, all at once: before the first step, and after passes of several
-// steps, which leave them as they are.
+// Fills the ghost layers of a level in one launch: before the first step, and after passes of
+// several steps, which do not update them.
 
 #include "kernels/stencil/cuda_device.cuh"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned rows_a_block = 8;
 
-/// A warp a row: of rows that lie inside only the two ends.
+/// Fills ghosts with one warp per row; for rows inside the field only the two ends.
 template <class T>
 __global__ void ghosts_of_rows(const __grid_constant__ DeviceSweep<T> s, T* level, const T* given,
                                Index3 low, Index3 size) {

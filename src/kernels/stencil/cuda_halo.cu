@@ -1,5 +1,5 @@
-// Halos between a level and where they lie packed, those of all neighbours at once: into the memory
-// of another device too, if this one reaches it.
+// Packs and unpacks halos, for all neighbours in one launch; also into the memory of another
+// device, if this one can access it.
 
 #include <algorithm>
 
@@ -10,11 +10,12 @@ namespace {
 
 constexpr unsigned threads = 256;
 constexpr unsigned most_blocks =
-    512;  // of a piece: what they do not hold at once they take in turns
+    512;  // per piece: further points are taken in a grid-stride loop
 
 enum class Way { pack, unpack };
 
-/// Blocks (x) of a piece (y): neighbours in the packed piece by neighbours of a warp.
+/// Copies pieces: blocks along x of pieces along y; adjacent threads access adjacent elements of
+/// the packed piece (coalesced).
 template <Way way, class T>
 __global__ void __launch_bounds__(threads)
     move_pieces(const __grid_constant__ HaloPieces<T> pieces, T* level) {

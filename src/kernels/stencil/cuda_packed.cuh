@@ -1,12 +1,12 @@
 #pragma once
-// Vectors as registers keep them from step to step: halves two by two in a word, for which a thread
-// has room twice as long; other numbers as they are.
+// Vectors as registers hold them between steps: pairs of halves in one word, so that a thread holds
+// twice as many; other types unchanged.
 
 #include "kernels/stencil/cuda_device.cuh"
 
 namespace tessera::stencil {
 
-/// Halves side by side, two a word.
+/// Contiguous halves, two per word.
 template <int length>
 struct alignas(2 * length) HalfPairs {
   unsigned word[length / 2];
@@ -23,7 +23,7 @@ struct PackedOf<Half, length> {
 template <class T, int length = vector_length<T>>
 using Packed = typename PackedOf<T, length>::type;
 
-/// As load_vector.
+/// Loads a vector as load_vector does, in packed form.
 template <class T>
 __device__ __forceinline__ Vector<T> load_packed(const T* from) {
   return load_vector(from);
@@ -36,7 +36,7 @@ __device__ __forceinline__ HalfPairs<8> load_packed(const Half* from) {
   return v;
 }
 
-/// As it is computed with.
+/// Converts a packed vector to the arithmetic type.
 template <class T, int length>
 __device__ __forceinline__ const Vector<T, length>& unpacked(const Vector<T, length>& v) {
   return v;
@@ -54,7 +54,7 @@ __device__ __forceinline__ Vector<float, length> unpacked(const HalfPairs<length
   return wide;
 }
 
-/// As it is kept: rounded, if T is narrower.
+/// Converts a vector to the packed storage type, rounding if T is narrower.
 template <class T, int length>
 __device__ __forceinline__ Packed<T, length> packed(const Vector<Arithmetic<T>, length>& v) {
   if constexpr (std::is_same_v<T, Half>) {
@@ -81,7 +81,7 @@ __device__ __forceinline__ Half element(const HalfPairs<length>& v, int e) {
   return half;
 }
 
-/// Of halves at(e).
+/// Packs the halves at(e).
 template <int length, class At>
 __device__ __forceinline__ HalfPairs<length> pairs_of(const At& at) {
   HalfPairs<length> pairs;
@@ -91,9 +91,8 @@ __device__ __forceinline__ HalfPairs<length> pairs_of(const At& at) {
   return pairs;
 }
 
-/// One of two. All choices at ends are of values, made by selects: where only one place of an array
-/// is written under a condition, the compiler computes its index, and the array goes to local
-/// memory.
+/// Selects one of two vectors. All choices at ends are selects of values: with a conditional store
+/// to one element of an array, the compiler computes its index and moves the array to local memory.
 template <class T, int length>
 __device__ __forceinline__ Vector<T, length> chosen(bool first, const Vector<T, length>& one,
                                                     const Vector<T, length>& other) {
@@ -112,7 +111,7 @@ __device__ __forceinline__ HalfPairs<length> chosen(bool first, const HalfPairs<
   return v;
 }
 
-/// The vector with `value` in the place of the element at `place`, one from `first` on if any.
+/// Returns the vector with `value` at position `place`, if that is at least `first`.
 template <class T, int length>
 __device__ __forceinline__ Vector<T, length> replaced(const Vector<T, length>& v, int first,
                                                       int place, T value) {

@@ -1,7 +1,7 @@
 #pragma once
-// Passes of several steps: which tiles compute what. A tile computes all steps on a span of points
-// and keeps those that nothing from beyond its ends has reached. Arithmetic only; the host's tests
-// run it too.
+// Passes of several steps (temporal blocking with overlapped tiles): the assignment of points to
+// tiles. A tile computes all steps on a span of points and keeps those that no value from beyond
+// its ends has reached. Arithmetic only; tested on the host.
 
 #include <algorithm>
 #include <limits>
@@ -13,10 +13,10 @@ namespace tessera::stencil {
 
 /// One dimension of a pass.
 struct Axis {
-  index_t begin = 0, end = 1;          ///< points that hold values before the pass
+  index_t begin = 0, end = 1;          ///< points with valid values before the pass
   index_t out_begin = 0, out_end = 1;  ///< points that it computes
-  bool wrapped = false;                ///< beyond each end the other one follows
-  bool edge[2] = {false, false};       ///< sides where a boundary condition holds
+  bool wrapped = false;                ///< periodic: beyond each end the other end follows
+  bool edge[2] = {false, false};       ///< sides with a boundary condition
   Boundary kind[2] = {Boundary::clamp, Boundary::clamp};
 
   [[nodiscard]] TESSERA_HD bool constant(int side) const {
@@ -26,8 +26,8 @@ struct Axis {
   [[nodiscard]] TESSERA_HD bool mirrors(int side) const {
     return edge[side] && kind[side] == Boundary::mirror;
   }
-  /// The index in [begin, end) to read for any index; beyond ends that do not wrap nobody uses what
-  /// is there.
+  /// Returns the index in [begin, end) to read for any index; values beyond ends that do not wrap
+  /// are never used.
   [[nodiscard]] TESSERA_HD index_t readable(index_t i) const {
     if (i >= begin && i < end) return i;
     if (!wrapped) return i < begin ? begin : end - 1;
@@ -36,7 +36,7 @@ struct Axis {
   }
 };
 
-/// Spans of an axis, each `span` points from start(i) on: first + i * advance, but none later than
+/// The spans of an axis, each `span` points from start(i) on: first + i * advance, but at most
 /// `latest`. Each keeps [low(i), high(i)).
 struct Tiles {
   index_t first, advance, span, halo, count, out_begin, out_end;
@@ -53,16 +53,16 @@ struct Tiles {
   }
 };
 
-/// Whether tile i reads beyond the points that hold values, or a boundary condition holds in it.
+/// Returns whether the tile reads beyond the valid points or contains a boundary condition.
 [[nodiscard]] TESSERA_HD inline bool at_end(const Axis& axis, index_t begin, index_t end) {
   return begin < axis.begin || end > axis.end || (axis.edge[0] && begin == axis.begin) ||
          (axis.edge[1] && end == axis.end);
 }
 
-/// halo: points that a pass spoils at either end of a tile, rounded up to the alignment. Tiles
-/// begin at multiples of the alignment. At an edge nothing is spoiled: the boundary condition is
-/// kept there. The last of several tiles ends with an axis that ends at an edge, as near as the
-/// alignment lets it.
+/// Returns the tiles of an axis. halo: points that a pass invalidates at either end of a tile,
+/// rounded up to the alignment. Tiles begin at multiples of the alignment. At an edge no points are
+/// invalidated, because the boundary condition applies there. If an axis ends at an edge, the last
+/// of several tiles ends there, as closely as the alignment permits.
 [[nodiscard]] inline Tiles tiles_of(const Axis& axis, index_t span, index_t halo,
                                     index_t alignment) {
   Tiles tiles{0, span - 2 * halo, span, halo, 1, axis.out_begin, axis.out_end};
@@ -76,7 +76,7 @@ struct Tiles {
   return tiles;
 }
 
-/// A dimension of a sweep in a pass from `done` steps to `done + steps`.
+/// Returns a dimension of a sweep in a pass from `done` steps to `done + steps`.
 template <class T>
 [[nodiscard]] Axis axis_of(const DeviceSweep<T>& s, int d, index_t done, index_t steps) {
   const Region after = s.valid(done + steps);
@@ -92,8 +92,8 @@ template <class T>
   return axis;
 }
 
-/// The steps of the next pass when they are taken from the last one on, one of `lengths`
-/// (ascending), at most `most` if any is: never one that leaves a single step over. 1 where no pass
+/// Returns the steps of the next pass, counted backwards from the last: one of `lengths`
+/// (ascending), at most `most` if any is, and never such that a single step remains. 1 if no pass
 /// of several steps fits.
 template <int count>
 [[nodiscard]] index_t last_pass(index_t left, index_t most, const int (&lengths)[count]) {
@@ -104,7 +104,7 @@ template <int count>
   return 1;
 }
 
-/// The steps of all passes, none longer than the one after it.
+/// Returns the steps of all passes in ascending order.
 template <int count>
 [[nodiscard]] std::vector<index_t> pass_lengths(index_t steps, index_t most,
                                                 const int (&lengths)[count]) {

@@ -1,7 +1,8 @@
-// One step in two dimensions: means over squares, chains over squares, stars. A thread takes a
-// vector of some rows and of those around them, all loads at once; its neighbours along the row
-// come by shuffles from the lanes beside it, of which the outermost help and write nothing. What
-// lies beyond an edge is read where the boundary condition says: no ghosts are kept.
+// One step in two dimensions: means over squares, chains over squares, stars. A thread loads a
+// vector of some rows and of the surrounding rows, all at once; neighbours along the row come by
+// shuffles from adjacent lanes, of which the outermost are halo lanes that write nothing. Values
+// beyond an edge are read from the points that the boundary condition names, so no ghosts are
+// maintained.
 
 #include <algorithm>
 #include <limits>
@@ -23,12 +24,12 @@ struct Plane {
   T* out;
   index_t stride;
   Around around[2];  ///< along y, x
-  int first_x;       ///< of the first vector: aligned, at or before the region
+  int first_x;       ///< x of the first vector: aligned, at or before the region
   Rule rule;
   Arithmetic<T> previous, weight[most_weights];
 };
 
-/// A vector of a row as it is computed with.
+/// A vector of a row in the arithmetic type.
 template <class T>
 using Computed = Vector<Arithmetic<T>, vector_length<T>>;
 template <class T>
@@ -39,7 +40,8 @@ __device__ __forceinline__ Computed<T> computed_row(const Vector<T>& v) {
   return wide;
 }
 
-/// The 2 * radius + 1 values from u(0) on by doubling (Form::box), for `count` places side by side.
+/// Computes the sums of 2 * radius + 1 values from u(0) on by doubling (Form::box), at `count`
+/// adjacent positions.
 template <int radius, int count, class T, class At>
 __device__ __forceinline__ void doubled(const At& u, T (&sums)[count]) {
   constexpr int all = count + 2 * radius;
@@ -85,7 +87,7 @@ struct BoxSum {
   }
 };
 
-/// A chain over a square: every row, once it is widened, goes into all sums that it belongs to.
+/// A chain over a square: every row, once widened, is added to all sums that contain it.
 template <int radius_>
 struct SquareSum {
   static constexpr int radius = radius_, width = 2 * radius + 1;
@@ -100,7 +102,7 @@ struct SquareSum {
       widen<radius>(computed_row(row[i]), wide);
 #pragma unroll
       for (int j = 0; j < rows; ++j) {
-        const int dy = i - j;  // from the first row of the square
+        const int dy = i - j;  // offset from the first row of the square
         if (dy < 0 || dy >= width) continue;
 #pragma unroll
         for (int dx = 0; dx < width; ++dx) {
@@ -159,7 +161,7 @@ __global__ void __launch_bounds__(lanes* warps)
   const int y =
       along_y.low +
       (static_cast<int>(blockIdx.x / across) * warps + static_cast<int>(threadIdx.y)) * rows;
-  if (y >= along_y.high) return;  // the whole warp
+  if (y >= along_y.high) return;  // uniform over the warp
   const auto row_at = [&](int k) { return p.in + along_y.place(y + k - radius) * p.stride; };
   Vector<T> row[rows + 2 * radius];
   if (x >= along_x.low && x + length <= along_x.high) {
@@ -168,7 +170,7 @@ __global__ void __launch_bounds__(lanes* warps)
   } else {
 #pragma unroll
     for (int e = 0; e < length; ++e) {
-      const int from = along_x.place(x + e);  // but rows that are fixed go on beyond their ends
+      const int from = along_x.place(x + e);  // but fixed rows extend beyond their ends
       const int on = max(along_x.low - radius, min(x + e, along_x.high + radius - 1));
 #pragma unroll
       for (int k = 0; k < rows + 2 * radius; ++k)
@@ -195,8 +197,8 @@ __global__ void __launch_bounds__(lanes* warps)
   }
 }
 
-/// Rows of a thread, by measurement on an H200: more of them share more loads, fewer leave
-/// registers for more warps.
+/// Rows per thread, tuned on an H200: more rows share more loads, fewer leave registers for more
+/// warps.
 template <class Sum>
 constexpr int rows_of = 4;
 template <>

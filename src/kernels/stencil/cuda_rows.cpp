@@ -1,3 +1,6 @@
+// The device variants of stencil as rows of the table; in slabs if the device cannot hold the
+// field.
+
 #include "base/error.hpp"
 #include "kernels/stencil/cuda_slabs.hpp"
 #include "machine/device_times.hpp"
@@ -7,7 +10,7 @@ namespace {
 
 namespace cuda = machine::cuda;
 
-/// There once, all steps, back.
+/// Copies the field to the device, runs all steps and copies the result back.
 template <class T>
 machine::DeviceTimes at_once(const Sweep<T>& sweep, const DeviceKernel<T>& kernel,
                              const Tuning& tuning) {
@@ -17,8 +20,7 @@ machine::DeviceTimes at_once(const Sweep<T>& sweep, const DeviceKernel<T>& kerne
   int level = 0;
   staging.compute([&](cudaStream_t stream) { level = kernel.run(field.sweep(), tuning, stream); });
   field.store(level, sweep.level[sweep.steps % 2], staging);
-  if (sweep.stencil.two_levels() &&
-      sweep.steps > 1)  // after one step it is what the host's level 0 still has
+  if (sweep.stencil.two_levels() && sweep.steps > 1)  // after one step it equals the host's level 0
     field.store(1 - level, sweep.level[(sweep.steps + 1) % 2], staging);
   return staging.finish();
 }
@@ -31,8 +33,8 @@ machine::DeviceTimes in_slabs(const Sweep<T>& sweep, const SlabPlan& plan,
   return device.finish();
 }
 
-/// A field in host memory on the device, in slabs where that does not hold it; the times of the
-/// ways there and back and of the kernels are kept.
+/// Runs a sweep of a field in host memory on the device, in slabs if it does not fit; records the
+/// times of transfers and kernels.
 template <class T>
 void staged(const Sweep<T>& sweep, const DeviceKernel<T>& kernel, const Tuning& tuning) {
   require(!sweep.terms.any(), ExitCode::usage,
@@ -62,7 +64,7 @@ Variant row(const char* name, const char* about) {
           staged<double, f64, passes_f64>,
           {{f32, passes_f32}, {f64, passes_f64}, {}}};
 }
-/// The same with fields in 16 bits.
+/// Returns the variant with its kernels for 16-bit fields.
 template <Run<Half>* f16, PassesOf<Half>* passes = single_steps<Half>>
 Variant with_half(Variant variant) {
   variant.on_device.f16 = {f16, passes};

@@ -1,3 +1,5 @@
+// Transfers and computations of slabs on the device.
+
 #include "kernels/stencil/cuda_slabs.hpp"
 
 namespace tessera::stencil {
@@ -20,7 +22,7 @@ CudaSlabs<T>::CudaSlabs(const Stencil& stencil, const SlabPlan& plan, const Devi
       strip_bytes_(chunk_bytes_of(staging_of(plan))) {
   for (index_t level = 0; level < 2 * plan.places; ++level) {
     memory_.emplace_back(plan.elements);
-    // What lies around rows goes back with them, and vector kernels read it.
+    // The padding around rows is copied back with them, and vector kernels read it.
     cuda::zero(memory_.back().data(), plan.elements, staging_.sending());
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The device that a sweep goes through in slabs. Only in builds with CUDA.
+// The device of a sweep in slabs (SlabMarch). Only in builds with CUDA.
 
 #include <memory>
 
@@ -34,7 +34,7 @@ class CudaSlabs {
   void arrived(const Asked& asked) { staging_.arrived(asked); }
   [[nodiscard]] index_t strip_bytes() const { return strip_bytes_; }
 
-  /// Until all is done.
+  /// Waits until all work has finished; returns its times.
   [[nodiscard]] machine::DeviceTimes finish();
 
  private:
@@ -47,7 +47,7 @@ class CudaSlabs {
   DeviceKernel<T> kernel_;
   Tuning tuning_;
   DeviceTaps<T> taps_;
-  std::vector<machine::cuda::DeviceBuffer<T>> memory_;  ///< two levels a place
+  std::vector<machine::cuda::DeviceBuffer<T>> memory_;  ///< two levels per place
   machine::cuda::Stream computing_;
   machine::cuda::Staging staging_;
   index_t strip_bytes_;

@@ -1,8 +1,8 @@
 // One step of a full star of radius 1 in three dimensions. A thread walks along z with a vector of
-// some rows: the plane before and the plane at hand stay in registers, and while their part of the
-// sum is computed the next one is on its way. What lies beyond an edge is read where the boundary
-// condition says, so that no ghosts are kept and no points are left to others: the ghosts at the
-// ends of rows alone, a sector of memory each, would cost a tenth of the bandwidth.
+// some rows: the previous and the current plane stay in registers, and the next one is loaded
+// during the sums. Values beyond an edge are read from the points that the boundary condition
+// names, so no ghosts are maintained and one kernel covers all points: writing the ghosts at the
+// ends of rows alone, one memory sector each, would cost a tenth of the bandwidth.
 
 #include <cmath>
 #include <limits>
@@ -16,7 +16,8 @@ namespace {
 
 constexpr int lanes = 32;
 
-/// The points [low, high) of a step, and where the neighbours of the outermost are, along z, y, x.
+/// The points [low, high) of a step, and the positions of the outermost points' neighbours, along
+/// z, y, x.
 template <class T>
 struct Solid {
   const T* in;
@@ -25,49 +26,49 @@ struct Solid {
   int stride_y;
   int low[3], high[3];
   int before_low[3], after_high[3];
-  int first_x;  ///< of the first vector: aligned, at or before low
-  int march;    ///< planes of a block
+  int first_x;  ///< x of the first vector: aligned, at or before low
+  int march;    ///< planes per block
   Arithmetic<T> weight[7], previous;
 
-  /// Where index i of [low - 1, high] lies.
+  /// Returns the position of index i of [low - 1, high].
   [[nodiscard]] __device__ __forceinline__ int place(int d, int i) const {
     return i < low[d] ? before_low[d] : i >= high[d] ? after_high[d] : i;
   }
 };
 
-/// across: lanes of a warp side by side, the others in folds below them; down: warps of a block,
-/// one below the other; rows: of a thread, along y.
+/// The shape of a block. across: adjacent lanes of a warp, the others in folds below them; down:
+/// warps of a block, below each other; rows: rows per thread, along y.
 template <int across_, int down_>
 struct SolidShape {
   static constexpr int rows = 4, across = across_, folds = lanes / across_, warps = down_;
   static constexpr int threads = lanes * warps, height = rows * folds * warps;
-  /// So many threads of a multiprocessor find all their registers.
+  /// Resident blocks per multiprocessor: 512 threads fit with all their registers.
   static constexpr int blocks = 512 / threads;
 };
 using WholeWarps = SolidShape<lanes, 8>;
 using FoldedWarps = SolidShape<lanes / 2, 4>;
 
-/// A plane's rows of a thread and those beside them, and what lies left and right of the fold's
-/// vectors.
+/// A thread's rows of a plane with the adjacent rows, and the elements to the left and right of the
+/// fold's vectors.
 template <class T, int rows>
 struct Slab {
   Packed<T> row[rows + 2];
   T left[rows], right[rows];
 };
 
-/// Where a thread's vectors are in a plane.
+/// The positions of a thread's vectors in a plane.
 template <class T, class Shape>
 struct Column {
   static constexpr int rows = Shape::rows;
   static constexpr int length = vector_length<T>;
   int x, offset[rows + 2];
-  int left, right;  ///< from x
-  int slot;         ///< the element that `right` stands for; `length`: the one behind the vector
+  int left, right;  ///< relative to x
+  int slot;         ///< the element that `right` replaces; `length`: the element after the vector
   bool reads_left, reads_right;
 
   __device__ Column(const Solid<T>& p, int wanted_x, int y) {
     const int last = p.first_x + (p.high[2] - 1 - p.first_x) / length * length;
-    x = min(wanted_x, last);  // all lanes stay for the exchange
+    x = min(wanted_x, last);  // all lanes participate in the exchange
 #pragma unroll
     for (int k = 0; k < rows + 2; ++k)
       offset[k] = p.place(1, min(y + k - 1, p.high[1])) * p.stride_y + x;
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
   const int wanted_x = p.first_x + (block_x * Shape::across + lane % Shape::across) * length;
   const int warps_y =
       p.low[1] + (block_y * Shape::warps + static_cast<int>(threadIdx.y)) * Shape::folds * rows;
-  if (warps_y >= p.high[1]) return;  // the whole warp
+  if (warps_y >= p.high[1]) return;  // uniform over the warp
   const int y = warps_y + lane / Shape::across * rows;
   const Column<T, Shape> column(p, wanted_x, y);
   const bool writes = wanted_x < p.high[2],
@@ -183,11 +184,12 @@ struct Blocks {
         march(planes) {}
   static constexpr index_t width = Shape::across * vector_length<T>;
 
-  /// The time of a step in units of its own: a model of five constants that fits an H200 within 2 %
-  /// or so, measured on fields of 256^3 to 1024^3 in all three types. Blocks that do not fill the
-  /// device take .4 of the time of those that do, and the rest by their number; a walk costs .6 of
-  /// a plane more than its planes; lanes without points cost half of what the others do, and folded
-  /// warps, which read 4 elements beside their vectors twice as often, 3 %.
+  /// Returns the time of a step in arbitrary units, by a model of five constants that fits an H200
+  /// within about 2 %, measured on fields of 256^3 to 1024^3 in all three types. A partial wave of
+  /// blocks takes .4 of the time of a full one plus a part proportional to the number of blocks; a
+  /// walk costs .6 of a plane more than its planes; lanes without points cost half as much as
+  /// others, and folded warps, which read the 4 elements next to their vectors twice as often, 3 %
+  /// more.
   [[nodiscard]] double time(const Solid<T>& p, index_t multiprocessors) const {
     const auto real = [](index_t i) { return static_cast<double>(i); };
     const double sets = real(across * down * deep) / real(Shape::blocks * multiprocessors);
@@ -200,8 +202,8 @@ struct Blocks {
   }
 };
 
-/// The quickest of the walks that are worth a try, or as long as asked for. Where a plane of f32
-/// fills half of the device, neighbours drift apart on long ones and read what they share twice
+/// Returns the fastest of the candidate walks, or the requested length. If a plane of f32 fills
+/// half of the device, adjacent blocks drift apart on long walks and read shared rows twice
 /// (1024^3: .89 of a copy with 64 planes, .91 with 16).
 template <class Shape, class T>
 Blocks<Shape, T> quickest(const Solid<T>& p, index_t march, index_t multiprocessors) {

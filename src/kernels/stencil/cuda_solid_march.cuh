@@ -1,11 +1,11 @@
 #pragma once
-// Several steps a pass in three dimensions: a block walks along z with a tile of x and y
-// (2.5-dimensional blocking, Nguyen et al. 2010), a row of which is as wide as a warp. By level, a
-// thread keeps its part of the last plane and the first product of the next sum in registers;
-// shared memory has the planes on their way and, of the levels' last planes, the first and the last
-// row of every warp. A level lags one plane behind the one before: when a plane comes, all that it
-// completes is the last product of every level's sum, so that the sums of all levels are
-// independent of each other and one barrier a plane is enough.
+// Several steps per pass in three dimensions: a block walks along z with a tile of x and y
+// (2.5-dimensional blocking, Nguyen et al. 2010), whose rows are as wide as a warp. Per level, a
+// thread keeps its part of the last plane and the first product of the next sum in registers.
+// Shared memory holds the planes being loaded and, of the levels' last planes, the first and the
+// last row of every warp. A level lags one plane behind the previous one: an arriving plane
+// contributes only the last product of every level's sum, so the sums of all levels are independent
+// of each other and one barrier per plane suffices.
 
 #include "kernels/cuda_async.cuh"
 #include "kernels/stencil/cuda_packed.cuh"
@@ -14,28 +14,27 @@
 
 namespace tessera::stencil {
 
-/// Warps of a block, one above the other along y, and rows of a thread: as many as registers hold.
-/// On an H200 fewer warps of more rows were faster, but for two and three steps in f64.
+/// Warps of a block, stacked along y, and rows per thread, as many as registers hold. On an H200
+/// fewer warps with more rows were faster, except for two and three steps in f64.
 template <class T, int steps>
 struct SolidShape {
   static constexpr bool few = steps == 4 || (steps == 3 && sizeof(T) == 4);
   static constexpr int length = vector_length<T>;
   static constexpr int warps = few ? 8 : 12, rows = !few ? 4 : steps == 4 ? 5 : 6;
 };
-/// Vectors of halves are as long as those of f32: tiles twice as wide would cover 512 points with
-/// three.
+/// Vectors of halves have the length of those of f32: tiles twice as wide would cover 512 points
+/// with three.
 template <int steps>
 struct SolidShape<Half, steps> {
   static constexpr int length = 4, warps = 8, rows = steps == 2 ? 9 : steps == 3 ? 7 : 5;
 };
 
-/// Bytes of shared memory that a pass may take of a multiprocessor (compute capability 9.0 has so
-/// many).
+/// Shared memory available to a pass per multiprocessor, in bytes (compute capability 9.0).
 constexpr int most_shared_bytes = 227 * 1024;
 extern __shared__ unsigned char shared_planes[];
 
-/// The plane to read for plane i of a walk, perhaps one beyond the field; what lies farther nobody
-/// uses.
+/// Returns the plane to read for plane i of a walk, which may be one beyond the field; values
+/// farther out are never used.
 [[nodiscard]] __device__ __forceinline__ int plane_to_read(const Axis& axis, int i) {
   const int begin = static_cast<int>(axis.begin), end = static_cast<int>(axis.end);
   if (i >= begin && i < end) return i;
@@ -51,14 +50,14 @@ extern __shared__ unsigned char shared_planes[];
   return i < begin ? low : high;
 }
 
-/// The row or element to read for index i of a tile; what lies beyond an end that does not wrap
-/// nobody uses.
+/// Returns the row or element to read for index i of a tile; values beyond an end that does not
+/// wrap are never used.
 [[nodiscard]] __device__ __forceinline__ int place_to_read(const Axis& axis, int i) {
   if (axis.wrapped) return static_cast<int>(turned(axis, i));
   return max(static_cast<int>(axis.begin), min(i, static_cast<int>(axis.end) - 1));
 }
 
-/// The same for `length` elements from x on that are read side by side.
+/// Returns the same for `length` contiguous elements from x on.
 template <int length>
 [[nodiscard]] __device__ __forceinline__ int vector_to_read(const Axis& axis, int x) {
   if (axis.wrapped) return static_cast<int>(turned(axis, x));
@@ -67,8 +66,8 @@ template <int length>
   return max(first, min(x, last));
 }
 
-/// A block's walk along z, of a tile that reaches an end of the rows or columns if `edges`;
-/// `general`: some side of the field is constant, or rows or columns may end within a thread's.
+/// The walk of a block along z. `edges`: its tile reaches an end of the rows or columns; `general`:
+/// some side of the field is constant, or rows or columns may end within those of a thread.
 template <class T, int steps, bool hollow, bool general, bool edges>
 struct SolidMarch {
   using Shape = SolidShape<T, steps>;
@@ -79,7 +78,7 @@ struct SolidMarch {
   using Rows = V[rows];
   using WideRows = Wide[rows];
   using Plane = V[height][32];
-  /// Planes on their way while one is computed: for long passes as many as there is room for.
+  /// Planes prefetched during the computation of one: for long passes as many as fit.
   static constexpr int ends_rows = (steps - 1) * 2 * Shape::warps * 2,
                        mirrored_rows = (steps - 1) * height;
   static constexpr int row_bytes = 32 * static_cast<int>(sizeof(V));
@@ -87,26 +86,25 @@ struct SolidMarch {
       (most_shared_bytes / row_bytes - ends_rows - mirrored_rows) / height - 2;
   static constexpr bool half = std::is_same_v<T, Half>;
   static constexpr int ahead = steps == 2 && !half ? 1 : room < 4 ? room : 4, slots = ahead + 2;
-  /// Copies are faster under the sums of a plane than before them, where there are registers for
-  /// it.
+  /// Copies are faster during the sums of a plane than before them, if registers permit.
   static constexpr bool fetches_first = !half;
   static_assert(room > 0);
   struct Shared {
-    Plane loaded[slots];  ///< of the first level: the last one, the present one, those on their way
-    V ends[steps - 1][2][Shape::warps][2][32];  ///< of the other levels' last and present planes
-    Plane mirrored[steps - 1];  ///< of those levels: what lies behind the field where it mirrors
+    Plane loaded[slots];  ///< of the first level: the last one, the current one, those being loaded
+    V ends[steps - 1][2][Shape::warps][2][32];  ///< of the other levels' last and current planes
+    Plane mirrored[steps - 1];  ///< of those levels: the mirrored plane beyond the field
   };
   const Pass<T>& p;
   const Axis& walked;
-  int low, high;  ///< the planes that are kept
-  int z;          ///< the plane of the first level that is taken in
-  int slot = 0;   ///< where it is among the loaded ones
-  int x, y0;      ///< of the thread's vectors and of its first row
+  int low, high;  ///< the range of planes to store
+  int z;          ///< the current plane of the first level
+  int slot = 0;   ///< its position among the loaded planes
+  int x, y0;      ///< x of the thread's vectors, y of its first row
   int lane, warp;
   Marks marks;
   Shared& shared;
-  WideRows plane[steps];    ///< by level: the last one
-  WideRows product[steps];  ///< by level: the one before multiplied by the first weight
+  WideRows plane[steps];    ///< by level: the last plane
+  WideRows product[steps];  ///< by level: the plane before it times the first weight
 
   __device__ SolidMarch(const Pass<T>& pass, int x0, int tile_y, int first, const KeptSolid& kept)
       : p(pass),
@@ -127,7 +125,7 @@ struct SolidMarch {
       kernels::end_group();
     }
   }
-  /// The slot before one.
+  /// Returns the slot before `slot`.
   __device__ __forceinline__ static int before(int slot) { return slot > 0 ? slot - 1 : slots - 1; }
 
   __device__ __forceinline__ const T* row_at(int plane_read, int y) const {
@@ -140,7 +138,7 @@ struct SolidMarch {
 #pragma unroll
     for (int j = 0; j < rows; ++j) fetch_row(to_slot, j, from + j * p.stride[1]);
   }
-  /// The one that is `ahead` of the present one.
+  /// Prefetches the plane `ahead` planes after the current one.
   __device__ __forceinline__ void fetch_coming() const {
     if (z + ahead < high + steps) fetch(before(before(slot)), plane_to_read(walked, z + ahead));
     kernels::end_group();
@@ -150,7 +148,7 @@ struct SolidMarch {
     kernels::copy_async_staying<sizeof(V)>(kernels::shared_address(&to), from,
                                            kernels::reads_stay());
   }
-  /// Rows, or elements, that follow the field's other end, or that nobody uses.
+  /// Copies rows or elements that wrap to the field's other end, or that are never used.
   __device__ __forceinline__ void fetch_apart(int to_slot, int plane_read) const {
 #pragma unroll 1
     for (int j = 0; j < rows; ++j) {
@@ -194,7 +192,7 @@ struct SolidMarch {
     for (int e = 0; e < length; ++e) v.at[e] = value;
     return v;
   }
-  /// Those beside row j, `above` and `below`, where the field ends there.
+  /// Replaces the neighbours of row j, `above` and `below`, at the ends of the field.
   __device__ __forceinline__ void end_rows(int j, const Wide& c, Wide& above, Wide& below) const {
     const Axis& across = p.axis[1];
     const auto ghost = [&](int side, const Wide& mirrored) {
@@ -204,7 +202,7 @@ struct SolidMarch {
     if (j == 0) above = chosen(marks.begins_rows(), ghost(0, below), above);
     if (general || j == rows - 1) below = chosen(j == marks.ends_rows(), ghost(1, above), below);
   }
-  /// Adds what lies within a level's last plane to the product, which is then the plane's own.
+  /// Adds the products within a level's last plane, which completes its own part of the sum.
   __device__ __forceinline__ void add_within(int level, const Around& around, WideRows& sum) {
     const WideRows& c = plane[level];
 #pragma unroll
@@ -221,8 +219,8 @@ struct SolidMarch {
 #pragma unroll
     for (int j = 0; j < rows; ++j) product[level][j] = times(p.weight[0], c[j]);
   }
-  /// sum and the products with the elements beside each of row c in a level's last plane, and
-  /// itself.
+  /// Adds to sum the products with row c of a level's last plane and with its neighbours along the
+  /// row.
   __device__ __forceinline__ void add_along(const Wide& c, Wide& sum) const {
     A left[length], right[length];
     left[0] = __shfl_up_sync(0xffffffffu, c.at[length - 1], 1);
@@ -240,7 +238,7 @@ struct SolidMarch {
       sum.at[e] = fma(p.weight[4], right[e], sum.at[e]);
     }
   }
-  /// Those beside the elements of row c where the field ends there.
+  /// Replaces the neighbours of the elements of row c at the ends of the field.
   __device__ __forceinline__ void end_columns(const Wide& c, A (&left)[length],
                                               A (&right)[length]) const {
     const Axis& along = p.axis[2];
@@ -272,10 +270,10 @@ struct SolidMarch {
     }
   }
 
-  /// At a level behind the first one, whose present plane is c: what lies before the field's first
-  /// plane, and behind its last one, takes its place in the sum.
+  /// Adds the boundary values before the field's first plane and after its last one to the sum of a
+  /// level after the first, whose current plane is c.
   __device__ __forceinline__ void end_sum(int level, Rows& c) {
-    const int at = z - level - 1;  // of the last plane
+    const int at = z - level - 1;  // index of the last plane
     Plane& mirrored = shared.mirrored[level - 1];
     if (walked.edge[0] && at == walked.begin) {
 #pragma unroll
@@ -295,8 +293,8 @@ struct SolidMarch {
       if (general && walked.constant(1)) c[j] = packed<T>(all(p.value[0][1]));
     }
   }
-  /// Takes plane c, the present one of a level, to the sum of its last one: the next level's
-  /// present plane.
+  /// Adds plane c, the current one of a level, to the sum of its last plane, which becomes the next
+  /// level's current plane.
   template <bool ends>
   __device__ __forceinline__ void advance(int level, const Around& around, Rows& c) {
     if (ends && level > 0) end_sum(level, c);
@@ -313,7 +311,7 @@ struct SolidMarch {
     to[0][lane] = c[0];
     to[1][lane] = c[rows - 1];
   }
-  /// Walks to plane `end`; ends: the first or the last plane of the field may be among the planes
+  /// Walks to plane `end`. ends: the first or the last plane of the field may be among the planes
   /// of a level.
   template <bool ends>
   __device__ __forceinline__ void planes(int end) {
@@ -321,7 +319,7 @@ struct SolidMarch {
     for (; z < end; ++z) {
       if constexpr (fetches_first) fetch_coming();
       kernels::wait_for_groups<fetches_first ? ahead : ahead - 1>();
-      Around near[steps];  // first of all: it takes its time
+      Around near[steps];  // first, to hide the latency
 #pragma unroll
       for (int level = 0; level < steps; ++level) near[level] = around(level);
       Rows c;
@@ -337,7 +335,7 @@ struct SolidMarch {
       __syncthreads();
     }
   }
-  /// All planes of the chunk.
+  /// Walks all planes of the chunk.
   __device__ __forceinline__ void run() {
     walk(
         walked, steps, high, z, [&](int end, bool) { planes<true>(end); }, [] {},

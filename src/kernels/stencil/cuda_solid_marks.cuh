@@ -1,16 +1,17 @@
 #pragma once
-// What a thread of a pass over a solid keeps and where the field ends among its points.
+// The points that a thread stores in a pass over a solid, and the ends of the field among them.
 
 #include "kernels/stencil/cuda_passes.hpp"
 
 namespace tessera::stencil {
 
-/// What a block keeps of its tile: planes [low, high), rows and points.
+/// The part of a tile that a block stores: planes [low, high), rows and points.
 struct KeptSolid {
   int low, high, low_y, high_y, low_x, high_x;
 };
 
-/// What a thread's rows and the elements of its vectors are, in one register: sums take the others.
+/// Flags of a thread's rows and of the elements of its vectors in one register, because sums need
+/// the others.
 class Marks {
   unsigned bits = 0;
   enum : unsigned {
@@ -23,7 +24,8 @@ class Marks {
     last_row = 24,
     last_element = 28
   };
-  /// Which of the `count` points from `first` on is the last one of an axis; `count` if none is.
+  /// Returns which of the `count` points from `first` on is the last one of an axis; `count` if
+  /// none is.
   __device__ __forceinline__ static unsigned last_of(const Axis& axis, int first, int count) {
     const int end = static_cast<int>(axis.end);
     return static_cast<unsigned>(
@@ -31,7 +33,7 @@ class Marks {
   }
 
  public:
-  /// Of `rows` rows from y on, and `length` elements from x on.
+  /// Computes the flags of `rows` rows from y on and `length` elements from x on.
   __device__ Marks(const Axis& across, int y, int rows, const Axis& along, int x, int length,
                    const KeptSolid& kept) {
     for (int j = 0; j < rows; ++j)
@@ -54,14 +56,14 @@ class Marks {
     const unsigned all = (1U << length) - 1;
     return (bits >> element & all) == all;
   }
-  /// Whether the first row, or element, is the field's first one.
+  /// Returns whether the first row, or element, is the first of the field.
   __device__ __forceinline__ bool begins_rows() const { return bits >> first_row & 1U; }
   __device__ __forceinline__ bool begins_row() const { return bits >> first_element & 1U; }
-  /// Whether all are read one beside the other.
+  /// Returns whether all rows and elements are read contiguously.
   __device__ __forceinline__ bool reads_beside() const { return bits >> beside & 1U; }
-  /// Whether those of a row are, or nobody uses them (vector_to_read).
+  /// Returns whether the elements of a row are contiguous, or never used (vector_to_read).
   __device__ __forceinline__ bool reads_vectors() const { return bits >> vectors & 1U; }
-  /// Which is the field's last one; their number if none is.
+  /// Returns which row, or element, is the last of the field; their number if none is.
   __device__ __forceinline__ int ends_rows() const {
     return static_cast<int>(bits >> last_row & 15U);
   }

@@ -1,8 +1,8 @@
-// One step a pass at the speed of memory: a thread keeps a vector of 16 bytes of each of the rows
-// (in three dimensions planes) that the stencil spans in registers and walks across them, so that
-// every point is fetched once; its neighbours along the row, and those of the middle dimension,
-// come from the first-level cache, which the warps beside it have just filled. No barriers: warps
-// do not wait for each other.
+// One step per pass at memory bandwidth: a thread walks across the rows (in three dimensions
+// planes) that the stencil spans and keeps a 16-byte vector of each in registers, so every point is
+// loaded from memory once. Neighbours along the row and in the middle dimension come from the
+// first-level cache, which adjacent warps have just filled. No barriers: warps do not wait for each
+// other.
 
 #include <algorithm>
 #include <string>
@@ -19,13 +19,13 @@ struct March {
   const T* in;
   T* out;
   Region region;
-  index_t first_x;  ///< of the first vector: aligned, at or before the region
+  index_t first_x;  ///< x of the first vector: aligned, at or before the region
   index_t length;   ///< rows or planes that a block walks
   Blocks blocks;
 };
 
-/// How a star is swept. The walk goes along the slowest dimension, `at_once` rows or planes at a
-/// time: their loads are all on their way together.
+/// The traversal of a star, along the slowest dimension, `at_once` rows or planes at a time, whose
+/// loads are all in flight together.
 template <int dims_, int radius_, bool hollow_, bool previous_>
 struct Star {
   static constexpr int dims = dims_, radius = radius_;
@@ -33,16 +33,16 @@ struct Star {
   static constexpr int halo = dims >= 2 ? radius : 0;    // along the walk
   static constexpr int middle = dims == 3 ? radius : 0;  // along y, in three dimensions
   static constexpr int at_once = dims == 1 ? 1 : dims == 2 ? 4 : 2;
-  static constexpr int rows = dims == 3 ? 2 : 1;   // of a thread, along y
-  static constexpr int warps = dims == 3 ? 8 : 4;  // stacked along y, else side by side along x
-  static constexpr int walk = dims == 3 ? 0 : 1;   // the dimension
+  static constexpr int rows = dims == 3 ? 2 : 1;   // rows per thread, along y
+  static constexpr int warps = dims == 3 ? 8 : 4;  // stacked along y, otherwise adjacent along x
+  static constexpr int walk = dims == 3 ? 0 : 1;   // the dimension of the walk
 };
 
 /// The chain of one vector: w[0] * first, then fused products in order.
 template <class T, int length>
 struct Chain {
   Vector<T, length> sum;
-  bool begun = false;  // a constant once the loops around are unrolled
+  bool begun = false;  // a constant once the enclosing loops are unrolled
 
   template <class At>
   __device__ __forceinline__ void add(T weight, const At& at) {
@@ -57,11 +57,12 @@ struct Chain {
 template <class T, class S>
 struct Window {
   static constexpr int length = vector_length<T>;
-  static constexpr int sides = (S::radius + length - 1) / length;  // vectors beside the row's own
+  static constexpr int sides = (S::radius + length - 1) / length;  // vectors on either side of the
+                                                                   // row's own
   using V = Vector<T>;
   V of[2 * S::halo + S::at_once][S::rows];
 
-  /// The sum for row j of the `u`-th plane of those at once; centre: its row 0.
+  /// Returns the sum for row j of the `u`-th of the concurrent planes; centre: its row 0.
   __device__ __forceinline__ V sum(const T* w, int u, int j, const T* centre, index_t stride_y,
                                    const V* above, const V* below) const {
     constexpr int first_x = S::halo + S::middle + S::radius, after_x = first_x + S::radius;
@@ -177,10 +178,10 @@ __global__ void __launch_bounds__(32 * S::warps)
   }
 }
 
-constexpr int any_rows = 4;  // of a thread, along y
+constexpr int any_rows = 4;  // rows per thread, along y
 
-/// Any taps: the sums of some rows of a thread stay in registers, the loop over the taps runs
-/// inside.
+/// Sweeps arbitrary taps: the sums of some rows of a thread stay in registers, with the loop over
+/// the taps inside.
 template <class T>
 __global__ void __launch_bounds__(128)
     any_sweep(const __grid_constant__ DeviceSweep<T> s, const __grid_constant__ March<T> m) {
@@ -211,8 +212,7 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-/// How many rows or planes a block walks when nothing else is asked for, where no faster kernel
-/// takes the step.
+/// Default number of rows or planes that a block walks, if no faster kernel covers the step.
 constexpr index_t default_march = 8;
 
 template <class T>
@@ -251,7 +251,7 @@ bool launch_star_of(const DeviceSweep<T>& s, const March<T>& m, DeviceStream str
   return true;
 }
 
-/// Numbers of 16 bits have kernels of their own in the plane, and for stars of radius 1 in solids.
+/// 16-bit numbers have separate kernels in the plane, and for stars of radius 1 in solids.
 template <class T>
 constexpr bool has_stars = !std::is_same_v<T, Half>;
 

@@ -1,3 +1,5 @@
+// Conversion of a sweep into the form of device kernels.
+
 #include "kernels/stencil/cuda_sweep.hpp"
 
 #include <algorithm>
@@ -22,8 +24,8 @@ Line line_of(const Sweep<T>& sweep, int d) {
     line.value[side] = sides[static_cast<std::size_t>(side)].value;
     line.exchanged[side] = sweep.edge(d, side) == Edge::exchanged;
   }
-  // What a ghost repeats lies at most one radius from the edge; around a periodic dimension, from
-  // the other.
+  // A ghost repeats a point at most one radius from the edge; of a periodic dimension, from the
+  // other edge.
   line.plain_begin = line.begin;
   line.plain_end = line.end;
   if (line.exchanged[0]) {

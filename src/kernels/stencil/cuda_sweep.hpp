@@ -1,6 +1,6 @@
 #pragma once
-// A sweep as device kernels see it: where the points and the ghost layers of a box lie, and the
-// stencil's weights. Arithmetic only; the host's tests run it too.
+// A sweep as device kernels see it: the layout of the points and ghost layers of a box, and the
+// stencil's weights. Arithmetic only; tested on the host.
 
 #include "base/half.hpp"
 #include "kernels/stencil/sweep.hpp"
@@ -10,9 +10,9 @@ namespace tessera::stencil {
 /// One dimension of a box, in local indices.
 struct Line {
   index_t begin = 0,
-          end = 1;  ///< points with values of their own: of the box and of exchanged halos
-  index_t before = 0, after = 0;   ///< ghost layers that the sweep itself keeps right
-  index_t origin = 0, global = 1;  ///< the place of the box in the field
+          end = 1;                 ///< independent points: of the box and of exchanged halos
+  index_t before = 0, after = 0;   ///< ghost layers that the sweep itself updates
+  index_t origin = 0, global = 1;  ///< position of the box in the field
   Boundary kind[2] = {Boundary::clamp, Boundary::clamp};
   double value[2] = {0, 0};
   index_t plain_begin = 0, plain_end = 1;  ///< points that no ghost repeats
@@ -20,11 +20,11 @@ struct Line {
 
   [[nodiscard]] TESSERA_HD bool inside(index_t i) const { return i >= begin && i < end; }
   [[nodiscard]] TESSERA_HD bool plain(index_t i) const { return i >= plain_begin && i < plain_end; }
-  /// Of an index that is not inside.
+  /// Returns the side of an index that is not inside.
   [[nodiscard]] TESSERA_HD int side(index_t i) const { return i < begin ? 0 : 1; }
   [[nodiscard]] TESSERA_HD bool fixed(int side) const { return is_fixed(kind[side]); }
-  /// The point whose value ghost i repeats; its side is not fixed. One fold without a division, as
-  /// nearly all are.
+  /// Returns the point whose value ghost i repeats. Precondition: its side is not fixed. Nearly all
+  /// ghosts take one fold without a division.
   [[nodiscard]] TESSERA_HD index_t source(index_t i) const {
     const Boundary rule = kind[side(i)];
     const index_t p = i + origin;
@@ -49,12 +49,11 @@ struct Line {
     if (folded >= 0 && folded < global) return folded - origin;
     return source_index(rule, p, global) - origin;
   }
-  /// Candidate number k of 1 + before + after: point p itself and then the ghosts of this
-  /// dimension.
+  /// Returns candidate k of 1 + before + after: point p itself, then the ghosts of this dimension.
   [[nodiscard]] TESSERA_HD index_t candidate(index_t k, index_t p) const {
     return k == 0 ? p : k <= before ? begin - k : end + (k - before - 1);
   }
-  /// Whether the candidate has p's value.
+  /// Returns whether the candidate has p's value.
   [[nodiscard]] TESSERA_HD bool repeats(index_t k, index_t p) const {
     if (k == 0) return true;
     const index_t ghost = candidate(k, p);
@@ -62,15 +61,15 @@ struct Line {
   }
 };
 
-/// What a ghost holds.
+/// The origin of a ghost's value.
 template <class T>
 struct Ghost {
   enum class From { point, constant, given } from;
-  Index3 at;  ///< of point: inside; of given: where the caller wrote it
-  T value;    ///< of constant
+  Index3 at;  ///< point: an inside point; given: where the caller wrote the value
+  T value;    ///< for constant
 };
 
-/// The rule of z comes first, then that of y, then that of x.
+/// Returns the origin of a ghost's value; the rule of z applies first, then y, then x.
 template <class T>
 [[nodiscard]] TESSERA_HD Ghost<T> ghost_of(const Line (&line)[3], Index3 ghost) {
   for (int d = 0; d < 3; ++d) {
@@ -100,18 +99,18 @@ struct Region {
   }
 };
 
-/// How an end of what a sweep computes moves from step to step, by as many points as the stencil
-/// reaches.
+/// The motion, per step, of an end of the points that a sweep computes, by the reach of the
+/// stencil.
 enum class Front : signed char {
-  stays,     ///< a side of the field
-  retreats,  ///< from the points that are there before the first step
-  advances,  ///< over points that a part computed before this one has left behind
+  stays,     ///< stays at a side of the field
+  retreats,  ///< retreats from the points that were valid before the first step
+  advances,  ///< advances over points that an earlier part has left
 };
 
-/// A part of a box: the points [low, high) after the last step of a sweep. Parts that meet where
-/// the front of the one retreats and that of the other advances compute every point of every step
-/// once, in the same memory: what the second reads the first has not overwritten, if no pass is
-/// longer than the next one.
+/// A part of a box: the points [low, high) after the last step of a sweep. If the front of one part
+/// retreats where that of an adjacent part advances, both together compute every point of every
+/// step once, in the same memory: the first part has not overwritten what the second reads, if no
+/// pass is longer than the next one.
 struct Part {
   Index3 low, high;
   Front front[3][2] = {};
@@ -120,15 +119,15 @@ struct Part {
 constexpr int largest_square = 4;  // radius
 constexpr int most_weights = (2 * largest_square + 1) * (2 * largest_square + 1);
 
-/// A sweep of a box whose levels lie in device memory. Kernels take it by value.
+/// A sweep of a box whose levels are in device memory. Kernels take it by value.
 template <class T>
 struct DeviceSweep {
   int dims = 2;
   Index3 extent;  ///< of the owned box
   Line line[3];
-  Part part;  ///< what is computed
+  Part part;  ///< the points to compute
   Index3 radius;
-  index_t steps = 0;                 ///< at most those that the lines have halos for
+  index_t steps = 0;                 ///< at most as many as the lines have halos for
   T* level[2] = {nullptr, nullptr};  ///< the point (0, 0, 0); level 0 before the first step
   Index3 stride;
 
@@ -136,11 +135,12 @@ struct DeviceSweep {
   Rule rule = Rule::linear;
   bool two_levels = false;
   Arithmetic<T> previous = 0;
-  int star = 0;         ///< radius of a star with all its taps, perhaps but the middle one; else 0
-  bool hollow = false;  ///< without the middle one
-  int square = 0;       ///< radius of a chain over a whole square in two dimensions; else 0
-  Arithmetic<T> weight[most_weights]{};  ///< of a star, a square: (z, y, x) ascending, zero in a
-                                         ///< missing middle; a box: [0]
+  int star = 0;         ///< radius of a star with all its taps, possibly except the middle one;
+                        ///< otherwise 0
+  bool hollow = false;  ///< without the middle tap
+  int square = 0;       ///< radius of a chain over a whole square in two dimensions; otherwise 0
+  Arithmetic<T> weight[most_weights]{};  ///< of a star or square: (z, y, x) ascending, zero for a
+                                         ///< missing middle; of a box: [0]
   index_t taps = 0;                      ///< of any stencil, in device memory
   const Arithmetic<T>* tap_weight = nullptr;
   const Index3* tap_place = nullptr;
@@ -151,7 +151,7 @@ struct DeviceSweep {
   [[nodiscard]] TESSERA_HD index_t place(Index3 p) const {
     return p[0] * stride[0] + p[1] * stride[1] + p[2];
   }
-  /// The points that are right after `done` steps.
+  /// Returns the points that are valid after `done` steps.
   [[nodiscard]] Region valid(index_t done) const {
     Region region{part.low, part.high};
     const auto to_go = [&](int d, int side) {
@@ -165,7 +165,7 @@ struct DeviceSweep {
     }
     return region;
   }
-  /// All points and ghosts that memory holds.
+  /// Returns all points and ghosts in memory.
   [[nodiscard]] Box3 all() const {
     Box3 box;
     for (int d = 0; d < 3; ++d) {
@@ -176,24 +176,24 @@ struct DeviceSweep {
   }
 };
 
-/// Elements of a level on the device and where its point (0, 0, 0) is.
+/// The strides and elements of a level on the device, and the position of its point (0, 0, 0).
 struct DeviceShape {
   Index3 stride;
   index_t origin, count;
 };
-/// Points with x = 0 lie at multiples of 128 bytes, so that vectors are aligned; kernels read up to
-/// 64 bytes in front of a row's ghosts, and some rows behind the last one.
+/// Returns the layout. Points with x = 0 are at multiples of 128 bytes, so that vectors are
+/// aligned; kernels read up to 64 bytes before a row's ghosts, and some rows after the last one.
 [[nodiscard]] DeviceShape device_shape(const Line (&line)[3], index_t element_bytes);
 
-/// The sweep without its memory: level, tap_weight and tap_place are left to the caller.
+/// Returns the sweep without its memory: the caller sets level, tap_weight and tap_place.
 template <class T>
 [[nodiscard]] DeviceSweep<T> device_sweep(const Sweep<T>& sweep);
 
-/// What a kernel makes of a sweep.
+/// The passes of a kernel over a sweep.
 struct Passes {
-  index_t count = 0;  ///< launches one after the other, each from one level to the other
+  index_t count = 0;  ///< successive launches, each from one level to the other
   bool reads_ghosts =
-      false;  ///< other than those that are constant or given: they have to be filled before
+      false;  ///< ghosts other than constant or given ones, which must be filled before
 };
 
 }  // namespace tessera::stencil

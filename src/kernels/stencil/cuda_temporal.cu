@@ -1,7 +1,7 @@
-// Several steps a pass. In two dimensions a warp works alone: its lanes hold vectors side by side
-// and pass values along the row by shuffles, so that nobody waits at a barrier (the register rings
-// are those of Matsumura et al. 2020; the few big tiles those of Zhang et al. 2023). What cannot be
-// blocked so takes its steps singly.
+// Temporal blocking: several steps per pass. In two dimensions warps are independent: lanes hold
+// adjacent vectors and exchange values along the row by shuffles, without barriers (the register
+// rings are those of Matsumura et al. 2020; the few big tiles those of Zhang et al. 2023). Sweeps
+// that cannot be blocked this way run in single steps.
 
 #include <algorithm>
 #include <string>
@@ -11,12 +11,12 @@
 namespace tessera::stencil {
 namespace {
 
-constexpr int plane_warps = 4;  // of a block; they share nothing
+constexpr int plane_warps = 4;  // per block; they share nothing
 template <class T>
-constexpr int plane_length = sizeof(T) == 2 ? 8 : 4;  // elements of a lane
+constexpr int plane_length = sizeof(T) == 2 ? 8 : 4;  // elements per lane
 
-/// Blocks of a multiprocessor: a thread needs registers for two values a level and element, and
-/// others, of halves more.
+/// Returns the blocks per multiprocessor: a thread needs registers for two values per level and
+/// element, and some others, more for halves.
 template <class T, int steps>
 constexpr int plane_blocks() {
   constexpr int registers =
@@ -25,14 +25,15 @@ constexpr int plane_blocks() {
   return registers <= 128 ? 4 : registers <= 168 ? 3 : 2;
 }
 
-/// The levels of a pass, of the vectors of one lane.
+/// The levels of a pass, for the vectors of one lane.
 template <class T, int steps, bool edges>
 struct Levels {
-  /// By level: the last row and the sum for it, which lacks the row to come. Far from the first and
-  /// the last row of the field the product of the row with the first weight takes its place.
+  /// By level: the last row and its sum, which lacks the next row. Far from the first and the last
+  /// row of the field, the sum is replaced by the product of the row with the first weight.
   using A = Arithmetic<T>;
   Vector<A, plane_length<T>> last[steps], sum[steps];
-  A ghost[edges ? steps + 1 : 1];  ///< beside the row that comes to a level and the one before
+  A ghost[edges ? steps + 1 : 1];  ///< neighbours of the row that arrives at a level and of the
+                                   ///< previous one
 
   __device__ __forceinline__ void bring(A beside) {
     if constexpr (edges) {
@@ -50,12 +51,13 @@ struct Levels {
   }
 };
 
-/// What a warp keeps of a tile: of a chunk of rows [low, high) the points [low_x, high_x).
+/// The part of a tile that a warp stores: of the chunk of rows [low, high) the points [low_x,
+/// high_x).
 struct Kept {
   int low, high, low_x, high_x;
 };
 
-/// A warp's walk down a chunk of a tile, which reaches an end of the rows if `edges`.
+/// The walk of a warp down a chunk of a tile. `edges`: the tile reaches an end of the rows.
 template <class T, int steps, bool hollow, bool edges>
 struct PlaneMarch {
   static constexpr int length = plane_length<T>;
@@ -67,8 +69,8 @@ struct PlaneMarch {
   Lane<length> lane;
   Kept kept;
   Cursor cursor;
-  int y;                              ///< the row that comes next to the first level
-  Vector<T, length> next{}, after{};  ///< the rows to come, on their way
+  int y;                              ///< the next row of the first level
+  Vector<T, length> next{}, after{};  ///< the next rows, being loaded
   A ghost_next{}, ghost_after{};
   State levels{};
 
@@ -96,7 +98,7 @@ struct PlaneMarch {
     if (y - steps >= kept.low)
       put_part(p.out + (y - steps) * p.stride[1], lane.x, kept.low_x, kept.high_x, all_kept<T>(c));
   }
-  /// A row beyond the field that is fixed.
+  /// Returns a fixed row beyond the field.
   __device__ __forceinline__ V ghost_row(int at) const {
     return all_computed(lane.template load<edges>(p.in + at * p.stride[1]));
   }
@@ -104,7 +106,7 @@ struct PlaneMarch {
     lane.template add_along<edges, hollow>(p.weight + 1, c, beside, to);
   }
 
-  /// Rows far from the field's first and last one.
+  /// Processes rows far from the field's first and last one.
   __device__ __forceinline__ void inner_rows(int end) {
     for (; y < end; ++y) {
       V c = all_computed(next);
@@ -124,8 +126,8 @@ struct PlaneMarch {
     }
   }
 
-  /// Row at of a level has come, perhaps the first or the last of the field; returns the one before
-  /// of the next level.
+  /// Processes row `at` of a level, which may be near the first or the last of the field; returns
+  /// the previous row of the next level.
   __device__ __forceinline__ V advance_at_edge(State& l, int level, int at, bool multiplied, V c) {
     V before = l.last[level], s = l.sum[level];
     if (walked.edge[1] && at == walked.end) c = walked.fixed(1) ? ghost_row(at) : before;
@@ -144,8 +146,8 @@ struct PlaneMarch {
         walked.mirrors(1) && at == walked.end - 1 ? before : c;  // its own mirror image stays
     return all_computed(all_kept<T>(result));
   }
-  /// The few rows near the field's first or last one, level by level in a loop: so they need no
-  /// more registers than the others.
+  /// Processes the few rows near the field's first or last one, level by level in a loop, so that
+  /// they need no more registers than the others.
   __device__ __forceinline__ void edge_rows(int end, bool multiplied) {
     State l = levels;
     for (; y < end; ++y) {
@@ -161,7 +163,7 @@ struct PlaneMarch {
     levels = l;
   }
 
-  /// All rows of the chunk.
+  /// Walks all rows of the chunk.
   __device__ __forceinline__ void run() {
     walk(
         walked, steps, kept.high, y, [&](int end, bool multiplied) { edge_rows(end, multiplied); },
@@ -170,7 +172,7 @@ struct PlaneMarch {
 };
 
 constexpr index_t most_ends =
-    3;  // tiles along x that may reach beyond the points: the first, the last two
+    3;  // tiles along x that may extend beyond the points: the first, the last two
 
 template <class T, int steps, bool hollow>
 __global__ void __launch_bounds__(32 * plane_warps, plane_blocks<T, steps>())
@@ -215,10 +217,9 @@ void launch_plane(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
            stream>>>(p);
 }
 
-/// The most steps that a pass takes when nothing else is asked for: the fastest on an H200 at 8192
-/// x 8192 and at 512^3 and above. Solids that lie in two thirds of the second-level cache are swept
-/// step by step, those of halves up to twice as many bytes: computing, not memory, holds their
-/// passes.
+/// Returns the default limit of steps per pass: the fastest on an H200 at 8192 x 8192 and at 512^3
+/// and above. Solids that fit two thirds of the second-level cache are swept step by step, those of
+/// halves up to twice as many bytes: their passes are compute-bound, not memory-bound.
 template <class T>
 index_t default_steps(const DeviceSweep<T>& s) {
   if (s.dims < 3) return sizeof(T) == 4 ? 8 : 6;
@@ -228,7 +229,7 @@ index_t default_steps(const DeviceSweep<T>& s) {
   return sizeof(T) == 8 ? 3 : 4;
 }
 
-/// Or fewer, so that all passes over solids find the shared memory that they want: 1 where none
+/// Returns the most steps, up to `most`, whose passes over solids fit into shared memory; 1 if none
 /// does.
 template <class T>
 index_t steps_that_fit(index_t most) {
@@ -248,7 +249,7 @@ bool takes_passes(const DeviceSweep<T>& s) {
     if (s.extent[d] < 2) return false;  // both edges of a mirror at one point
     for (const int side : {0, 1}) {
       if (s.dims == 3 && s.line[d].kind[side] == Boundary::given)
-        return false;  // solids keep no such ghosts
+        return false;  // solids do not maintain such ghosts
     }
   }
   return s.extent[2] > plane_length<T> &&
@@ -284,7 +285,7 @@ void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
   check_launch();
 }
 
-/// Single steps come first: passes leave ghosts as they are.
+/// Runs single steps first, because passes do not update ghosts.
 template <class T>
 int cuda_temporal(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream) {
   if (!takes_passes(s)) return cuda_streaming(s, tuning, stream);
@@ -292,7 +293,7 @@ int cuda_temporal(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream st
   index_t done = 0;
   for (const index_t steps : passes_of(s, tuning)) {
     if (s.valid(done + steps).empty()) {
-      // the other parts of the box have it all
+      // the other parts of the box cover this pass
     } else if (steps == 1) {
       streaming_step(s, done, level, tuning, stream);
     } else if (s.dims == 2) {

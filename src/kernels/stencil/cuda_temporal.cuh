@@ -1,15 +1,15 @@
 #pragma once
-// Passes of several steps of a star of radius 1 (perhaps without its middle), walked along the
-// slowest dimension: what the kernels for two and three dimensions share, and the lanes of that for
-// two. There a new row of one level completes the one before of the next level, so that all levels
-// of a pass stay in registers, two values a point: the last row and the sum of the next one so far.
+// Passes of several steps of a star of radius 1 (possibly without its middle), walked along the
+// slowest dimension: functions shared by the kernels for two and three dimensions, and the lanes of
+// the former. A new row of one level completes the previous one of the next level, so all levels of
+// a pass stay in registers, two values per point: the last row and the partial sum of the next one.
 
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/cuda_passes.hpp"
 
 namespace tessera::stencil {
 
-/// Levels `in` to `out` over the axes; `walked` begins a tile's rows or planes, tiles.span of them.
+/// A pass from level `in` to `out`; `walked` begins a tile's rows or planes, tiles.span of them.
 template <class T>
 struct Pass {
   const T* in;
@@ -19,11 +19,11 @@ struct Pass {
   Tiles tiles[3];
   Tiles end_rows;  ///< in two dimensions: tiles[1] of the tiles at the ends of rows, which take
                    ///< longer
-  Arithmetic<T> weight[7];    ///< of the star, in as many dimensions as there are
-  Arithmetic<T> value[3][2];  ///< of sides that are constant
+  Arithmetic<T> weight[7];    ///< of the star, in its dimensions
+  Arithmetic<T> value[3][2];  ///< of constant sides
 };
 
-/// All weights and places of a pass; the tiles are left to the caller.
+/// Returns the pass with all weights and positions; the caller sets the tiles.
 template <class T>
 [[nodiscard]] Pass<T> pass_of(const DeviceSweep<T>& s, int from, index_t done, index_t steps) {
   Pass<T> pass{s.level[from], s.level[1 - from], s.stride, {}, {}, {}, {}, {}};
@@ -36,8 +36,7 @@ template <class T>
   return pass;
 }
 
-/// The chunks of an axis that is walked: `chunks` of them, with what the pass needs beyond their
-/// ends.
+/// Returns `chunks` chunks of the walked axis, including the halo of the pass beyond their ends.
 [[nodiscard]] inline Tiles chunks_of(const Axis& axis, index_t steps, index_t chunks) {
   const index_t size = axis.out_end - axis.out_begin;
   const index_t kept = ceil_div(size, chunks > 0 ? chunks : 1);
@@ -45,7 +44,8 @@ template <class T>
           ceil_div(size, kept),   axis.out_begin, axis.out_end};
 }
 
-/// As many chunks as fill the device once beside `others` tiles, none of them mostly halo.
+/// Returns the number of chunks that, with `others` tiles, fill the device once, such that no chunk
+/// is mostly halo.
 [[nodiscard]] inline index_t chunks_to_fill(const Axis& axis, index_t steps, index_t others,
                                             index_t resident, index_t march) {
   const index_t size = axis.out_end - axis.out_begin;
@@ -55,7 +55,7 @@ template <class T>
   return wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
 }
 
-/// Blocks of a kernel that the device runs at a time.
+/// Returns the number of resident blocks of a kernel on the device.
 template <class Kernel>
 [[nodiscard]] index_t resident_blocks(Kernel kernel, int threads, std::size_t shared) {
   namespace cuda = machine::cuda;
@@ -65,8 +65,8 @@ template <class Kernel>
   return index_t{blocks} * cuda::attribute(cudaDevAttrMultiProcessorCount);
 }
 
-/// The index in [begin, end) of one that may lie beyond an axis that wraps: few turns, without a
-/// division.
+/// Returns the index in [begin, end) of one that may be beyond an axis that wraps, by few additions
+/// instead of a division.
 __device__ __forceinline__ index_t turned(const Axis& axis, index_t i) {
   const index_t n = axis.end - axis.begin;
   while (i < axis.begin) i += n;
@@ -74,8 +74,8 @@ __device__ __forceinline__ index_t turned(const Axis& axis, index_t i) {
   return i;
 }
 
-/// The rows or planes that a walk loads, one after the other: after the last of an axis the first
-/// one where it wraps, else the last again, which nobody uses.
+/// The sequence of rows or planes that a walk loads: after the last of an axis follows the first
+/// one if it wraps, otherwise the last again, which is never used.
 struct Cursor {
   int at, last, restart;
   __device__ Cursor(const Axis& axis, int first)
@@ -89,18 +89,18 @@ struct Cursor {
   }
 };
 
-/// A lane's vector of a row, and what is at the row's ends. `edges` in its functions: the warp's
-/// vectors reach an end of the axis. What holds there is chosen by selects, not by branches: a warp
-/// at an end is then about as fast as others. No lane holds both ends (takes_passes).
+/// A lane's vector of a row and the boundary at the row's ends. `edges` in its functions: the
+/// warp's vectors reach an end of the axis. Boundary values are chosen by selects, not by branches,
+/// so a warp at an end is about as fast as others. No lane holds both ends (takes_passes).
 template <int length>
 struct Lane {
-  index_t x;             ///< of its first element
+  index_t x;             ///< x of its first element
   bool at_low = false;   ///< that is the first point of the field
-  int high = length;     ///< the element that is the last one
-  bool fixed = false;    ///< the side that the lane is at has ghosts of its own, at ghost_x
-  bool mirrors = false;  ///< or mirrors
+  int high = length;     ///< the element that is the last point
+  bool fixed = false;    ///< the lane's side has independent ghosts, at ghost_x
+  bool mirrors = false;  ///< the lane's side mirrors
   bool ragged = false;   ///< the last point is not the last element of its lane
-  bool wraps = false;    ///< elements lie at `offset`, not side by side
+  bool wraps = false;    ///< elements are at `offset`, not contiguous
   int offset[length], ghost_x = 0;
 
   __device__ Lane(const Axis& axis, index_t first) : x(first) {
@@ -118,7 +118,7 @@ struct Lane {
     for (int e = 0; e < length; ++e) offset[e] = static_cast<int>(axis.readable(x + e));
   }
 
-  /// The lane's elements of the row that begins, with x = 0, at `row`, as they are kept.
+  /// Loads the lane's elements, in the storage type, of the row whose x = 0 is at `row`.
   template <bool edges, class T>
   __device__ __forceinline__ Vector<T, length> load(const T* row) const {
     if (edges && wraps) {
@@ -129,13 +129,13 @@ struct Lane {
     }
     return load_vectors<T, length>(row + x);
   }
-  /// What is fixed beside the lane's end of that row, if anything is.
+  /// Returns the fixed neighbour at the lane's end of that row, if any.
   template <class T>
   __device__ __forceinline__ Arithmetic<T> ghost(const T* row) const {
     return fixed ? computed(load_once(row + ghost_x)) : Arithmetic<T>{0};
   }
 
-  /// sum and the products with the elements beside each, and itself, of row c.
+  /// Adds to sum the products with row c and with its neighbours along the row.
   template <bool edges, bool hollow, class T>
   __device__ __forceinline__ void add_along(const T* w, const Vector<T, length>& c, T ghost,
                                             Vector<T, length>& sum) const {
@@ -169,8 +169,9 @@ struct Lane {
 };
 
 /// Walks rows or planes from `at` on to the last that level `steps` of [.., high) needs:
-/// at_edges(end, multiplied) takes those near the field's first and last one, inner(end) the
-/// others, before which multiply() applies the first weight to the last ones kept. Both move `at`.
+/// at_edges(end, multiplied) processes those near the field's first and last one, inner(end) the
+/// others, before which multiply() applies the first weight to the last ones kept. Both advance
+/// `at`.
 template <class AtEdges, class Multiply, class Inner>
 __device__ __forceinline__ void walk(const Axis& walked, int steps, int high, const int& at,
                                      const AtEdges& at_edges, const Multiply& multiply,
@@ -191,7 +192,7 @@ __device__ __forceinline__ void walk(const Axis& walked, int steps, int high, co
   }
 }
 
-/// A vector as it is computed with, and as it is kept; what it is after that.
+/// Converts a vector between its storage type and its arithmetic type.
 template <class T, int length>
 __device__ __forceinline__ Vector<Arithmetic<T>, length> all_computed(const Vector<T, length>& v) {
   Vector<Arithmetic<T>, length> wide;
@@ -221,7 +222,7 @@ __device__ __forceinline__ void add_product(T weight, const Vector<T, length>& v
   for (int e = 0; e < length; ++e) sum.at[e] = fma(weight, v.at[e], sum.at[e]);
 }
 
-/// The elements of v whose x lies in [low, high).
+/// Stores the elements of v whose x is in [low, high).
 template <class T, int length>
 __device__ __forceinline__ void put_part(T* row, index_t x, index_t low, index_t high,
                                          Vector<T, length> v) {
@@ -235,7 +236,7 @@ __device__ __forceinline__ void put_part(T* row, index_t x, index_t low, index_t
   }
 }
 
-/// Passes over planes and over solids; steps is one of the lengths that there are for them.
+/// Runs passes over planes and over solids. Precondition: steps is one of the compiled lengths.
 template <class T>
 constexpr int plane_steps[5] = {2, 3, 4, 6, 8};
 template <>
@@ -250,7 +251,7 @@ template <class T>
 void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
                  const Tuning& tuning, DeviceStream stream);
 
-/// Shared memory of a block of march_solid.
+/// Returns the shared memory of a block of march_solid, in bytes.
 template <class T>
 [[nodiscard]] index_t solid_shared_bytes(index_t steps);
 

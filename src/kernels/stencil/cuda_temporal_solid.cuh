@@ -1,6 +1,6 @@
 #pragma once
-// Several steps a pass in three dimensions: tiles of x and y, walked along z by blocks. Compiled
-// once a type, for the compiler takes its time.
+// Several steps per pass in three dimensions: tiles of x and y, walked along z by blocks. Compiled
+// once per type, because compilation is slow.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@ constexpr int solid_threads = 32 * SolidShape<T, steps>::warps;
 template <class T, int steps>
 constexpr int solid_bytes = sizeof(typename SolidMarch<T, steps, false, false, false>::Shared);
 
-/// The same for a length that is known when it runs.
+/// Returns solid_bytes for a run-time number of steps.
 template <class T>
 index_t solid_shared_bytes(index_t steps) {
   return steps == 2 ? solid_bytes<T, 2> : steps == 3 ? solid_bytes<T, 3> : solid_bytes<T, 4>;
@@ -49,9 +49,9 @@ __global__ void __launch_bounds__(solid_threads<T, steps>, 1)
   }
 }
 
-/// The number of chunks of an axis that takes the least time: the planes that each walks, by the
-/// rounds of the blocks that run at once. Those at the field's ends take longer, by a third in the
-/// last round.
+/// Returns the number of chunks of an axis with the least estimated time: the planes that each
+/// walks times the waves of resident blocks. Chunks at the field's ends take longer, by a third in
+/// the last wave.
 [[nodiscard]] inline index_t quickest_chunks(const Axis& axis, index_t steps, index_t others,
                                              index_t resident) {
   const index_t size = axis.out_end - axis.out_begin;
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(solid_threads<T, steps>, 1)
   return best;
 }
 
-/// The tiles of a pass along x and y.
+/// Sets the tiles of a pass along x and y.
 template <class T, int steps>
 void cut_tiles(Pass<T>& p) {
   using Shape = SolidShape<T, steps>;
@@ -78,7 +78,7 @@ void cut_tiles(Pass<T>& p) {
   p.tiles[1] = tiles_of(p.axis[1], Shape::warps * Shape::rows, steps, 1);
 }
 
-/// Whether some side is constant, or the last tile does not end where the field does.
+/// Returns whether some side is constant, or the last tile does not end with the field.
 template <class T>
 [[nodiscard]] bool is_general(const Pass<T>& p) {
   for (const int d : {0, 1, 2}) {

@@ -1,3 +1,5 @@
+// Instantiations of the passes over solids for 16-bit fields.
+
 #include "kernels/stencil/cuda_temporal_solid.cuh"
 
 namespace tessera::stencil {

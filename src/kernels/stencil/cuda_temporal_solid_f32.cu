@@ -1,3 +1,5 @@
+// Instantiations of the passes over solids for f32.
+
 #include "kernels/stencil/cuda_temporal_solid.cuh"
 
 namespace tessera::stencil {

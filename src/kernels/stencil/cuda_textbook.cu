@@ -1,4 +1,4 @@
-// A thread a point: in the order of rows, in columns, back and forth in them, and from a tile in
+// One thread per point: in row order, in columns, in boustrophedon columns, and from a tile in
 // shared memory.
 
 #include <algorithm>
@@ -26,7 +26,7 @@ __global__ void point_a_thread(const __grid_constant__ DeviceSweep<T> s, const T
     compute_point<Shape>(s, in, out, region.low[0] + block.z, y, x);
 }
 
-/// Thread number i of a plane computes point number i of the walk.
+/// Computes point number i of the walk in thread number i of a plane.
 template <class Shape, class I, class T>
 __global__ void point_of_walk(const __grid_constant__ DeviceSweep<T> s, const T* in, T* out,
                               Region region, unsigned blocks_a_plane, Order order, I width) {
@@ -43,7 +43,7 @@ __global__ void point_of_walk(const __grid_constant__ DeviceSweep<T> s, const T*
 
 extern __shared__ unsigned char shared_bytes[];
 
-/// The block's points with what the stencil reaches around them in shared memory.
+/// Computes a block's points from a shared-memory tile that includes the stencil's halo.
 template <class Shape, class T>
 __global__ void point_of_tile(const __grid_constant__ DeviceSweep<T> s, const T* in, T* out,
                               Region region, Blocks blocks) {
@@ -60,7 +60,7 @@ __global__ void point_of_tile(const __grid_constant__ DeviceSweep<T> s, const T*
   for (int z = static_cast<int>(threadIdx.z); z < bz + 2 * rz; z += bz) {
     for (int y = static_cast<int>(threadIdx.y); y < rows; y += by) {
       for (int x = static_cast<int>(threadIdx.x); x < row; x += bx) {
-        // Past the last point that any thread needs, some other one.
+        // Threads past the last point that any thread needs load another point.
         const index_t from_z = min(z0 + z - rz, region.high[0] - 1 + rz),
                       from_y = min(y0 + y - ry, region.high[1] - 1 + ry),
                       from_x = min(x0 + x - rx, region.high[2] - 1 + rx);
@@ -82,7 +82,7 @@ __global__ void point_of_tile(const __grid_constant__ DeviceSweep<T> s, const T*
   put(s, out, z, y, x, finished(s, sum, out + z * s.stride[0] + y * s.stride[1] + x));
 }
 
-/// step(shape, in, out, region) for every step.
+/// Calls step(shape, in, out, region) for every step.
 template <class T, class Step>
 int step_by_step(const DeviceSweep<T>& s, const Step& step) {
   for (index_t done = 0; done < s.steps; ++done) {
@@ -95,7 +95,8 @@ int step_by_step(const DeviceSweep<T>& s, const Step& step) {
   return static_cast<int>(s.steps % 2);
 }
 
-/// Threads of a block: a multiple of the 32 of a warp, as many as asked for.
+/// Returns the threads per block: the requested number, rounded up to a multiple of the warp size
+/// of 32.
 unsigned threads_of(const Tuning& tuning) {
   const index_t wanted = tuning.block > 0 ? tuning.block : 256;
   return static_cast<unsigned>(std::clamp<index_t>(round_up(wanted, 32), 32, 1024));
@@ -111,7 +112,7 @@ int walk_by_points(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream s
     const index_t points = checked_mul(region.size(1), region.size(2), "a plane");
     const unsigned blocks = narrow<unsigned>(ceil_div(points, index_t{threads}));
     const unsigned all = narrow<unsigned>(checked_mul(blocks, region.size(0), "a launch"));
-    // Products of a height and a width of a column must fit too.
+    // Products of a height and a column width must fit as well.
     const index_t most = checked_mul(region.size(1), region.size(2) + width, "a plane") + threads;
     if (most < index_t{1} << 32) {
       point_of_walk<Shape, unsigned><<<all, threads, 0, stream>>>(s, in, out, region, blocks, order,
@@ -123,9 +124,9 @@ int walk_by_points(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream s
   });
 }
 
-constexpr index_t most_tile_bytes = 96 << 10;  // two blocks a multiprocessor
+constexpr index_t most_tile_bytes = 96 << 10;  // two blocks per multiprocessor
 
-/// (z, y, x) points of a block's tile.
+/// Returns the (z, y, x) points of a block's tile.
 template <class T>
 Index3 tile_of(const DeviceSweep<T>& s, const Tuning& tuning) {
   const index_t x = std::clamp<index_t>(tuning.tile_x > 0 ? tuning.tile_x
@@ -137,7 +138,7 @@ Index3 tile_of(const DeviceSweep<T>& s, const Tuning& tuning) {
   return {{s.dims == 3 ? std::clamp<index_t>(512 / (x * y), 1, 4) : 1, y, x}};
 }
 
-/// Of shared memory, for a tile and what the stencil reaches around it.
+/// Returns the shared memory of a tile with its halo, in bytes.
 template <class T>
 index_t tile_bytes(const DeviceSweep<T>& s, const Index3& tile) {
   index_t bytes = static_cast<index_t>(sizeof(T));
@@ -172,7 +173,7 @@ int cuda_tiled(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream strea
   const Index3 tile = tile_of(s, tuning);
   const index_t bytes = tile_bytes(s, tile);
   if (bytes > most_tile_bytes)
-    return cuda_naive(s, tuning, stream);  // no tile holds what it reaches
+    return cuda_naive(s, tuning, stream);  // no tile holds the halo
   const dim3 block(static_cast<unsigned>(tile[2]), static_cast<unsigned>(tile[1]),
                    static_cast<unsigned>(tile[0]));
   return step_by_step(s, [&](auto shape, const T* in, T* out, const Region& region) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the kernels of single steps share that keep no ghosts: where the points around a region are,
-// and rows widened by what the lanes beside hold.
+// Functions shared by the single-step kernels without ghosts: positions of the points around a
+// region, and rows widened by the elements of adjacent lanes.
 
 #include <algorithm>
 
@@ -8,14 +8,14 @@
 
 namespace tessera::stencil {
 
-/// One dimension of a region: its points [low, high), and where the values of those around them
-/// are.
+/// One dimension of a region: its points [low, high), and the positions of the values of the
+/// surrounding ones.
 struct Around {
   int low, high;
-  int below[largest_square], above[largest_square];  ///< of low - 1 - k and high + k
-  bool fixed[2];  ///< on that side lie ghosts with values of their own
+  int below[largest_square], above[largest_square];  ///< positions of low - 1 - k and high + k
+  bool fixed[2];  ///< that side has independent ghosts
 
-  /// Where index i lies; any place for those that the stencil does not reach.
+  /// Returns the position of index i; an arbitrary one beyond the reach of the stencil.
   [[nodiscard]] __device__ __forceinline__ int place(int i) const {
     if (i < low) return below[min(low - 1 - i, largest_square - 1)];
     if (i >= high) return above[min(i - high, largest_square - 1)];
@@ -51,11 +51,11 @@ template <class T>
   return x - ((x % length) + length) % length;
 }
 
-/// Lanes at either end of a warp that others need and that write nothing.
+/// Halo lanes at either end of a warp: others read them, they write nothing.
 template <class T, int radius>
 constexpr int helping_lanes = (radius + vector_length<T> - 1) / vector_length<T>;
 
-/// A lane's vector of a row with `radius` elements of its neighbours on either side.
+/// Extends a lane's vector of a row by `radius` elements of its neighbours on either side.
 template <int radius, class T, int length>
 __device__ __forceinline__ void widen(const Vector<T, length>& v, T (&wide)[length + 2 * radius]) {
   constexpr unsigned everyone = ~0U;
@@ -71,7 +71,7 @@ __device__ __forceinline__ void widen(const Vector<T, length>& v, T (&wide)[leng
   }
 }
 
-/// The elements of v whose x lies in [low, high).
+/// Stores the elements of v whose x is in [low, high).
 template <class T>
 __device__ __forceinline__ void store_part(T* to, int x, int low, int high, const Vector<T>& v) {
   constexpr int length = vector_length<T>;

@@ -1,3 +1,5 @@
+// Instantiations of the engine for plain elements and halves.
+
 #include "kernels/stencil/engine.hpp"
 
 #include "kernels/stencil/engine_bodies.hpp"

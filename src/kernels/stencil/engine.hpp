@@ -1,6 +1,6 @@
 #pragma once
-// What all variants on the host share: where a step computes, one step for a block of rows, the
-// boundary kept right.
+// The engine shared by all host variants: the region of a step, one step for a block of rows, and
+// the update of the boundary.
 
 #include <vector>
 
@@ -14,17 +14,17 @@ namespace tessera::stencil {
 template <class T>
 class Engine {
  public:
-  /// Fills the boundary of level 0, and what is constant of it in level 1.
+  /// Fills the boundary of level 0, and its constant part in level 1.
   Engine(const Sweep<T>& sweep, Loops loops, Stores stores, machine::Isa isa = machine::isa());
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
   [[nodiscard]] const Sweep<T>& sweep() const { return sweep_; }
-  /// What step s (from level s to s + 1) computes: the owned box and, beyond its exchanged sides,
-  /// what the later steps need.
+  /// Returns the region of step s (from level s to s + 1): the owned box and, beyond its exchanged
+  /// sides, the points that later steps need.
   [[nodiscard]] Box3 region(index_t step) const { return valid(step + 1); }
 
-  /// Level step + 1 on the box and nothing else: for points that no ghost layer repeats.
+  /// Computes level step + 1 on the box only. Precondition: no ghost layer repeats its points.
   void interior(index_t step, const Box3& box) const {
     const GridView<T>& in = sweep_.level[step % 2];
     const GridView<T>& out = sweep_.level[(step + 1) % 2];
@@ -34,10 +34,10 @@ class Engine {
     kernel_(taps_,
             {&in(box.low), &out(box.low), in.stride[1], in.stride[0], size[0], size[1], size[2]});
   }
-  /// The same, and every ghost that repeats one of these points.
+  /// Computes the same and updates every ghost that repeats one of these points.
   void compute(index_t step, const Box3& box) const;
 
-  /// Whether a ghost layer repeats any point of the box.
+  /// Returns whether a ghost layer repeats any point of the box.
   [[nodiscard]] bool touches_boundary(const Box3& box) const;
 
  private:
@@ -62,14 +62,14 @@ class Engine {
   std::vector<index_t> offsets_;
   Taps<T> taps_;
   RowKernel<T> kernel_;
-  TermKernel<T> finish_ = nullptr;  ///< of a step with terms
+  TermKernel<T> finish_ = nullptr;  ///< for steps with terms
   Arithmetic<T> weight_sum_{};
-  bool keeps_past_ = false;        ///< the kernel leaves the level before to finish_
+  bool keeps_past_ = false;        ///< the kernel leaves the previous level to finish_
   std::vector<Image> images_[3];   ///< ghosts that repeat a point, by dimension
   Index3 plain_low_, plain_high_;  ///< points in [low, high) have no image
 };
 
-/// body(piece) over the box in pieces, some for each thread: cut along z, if that is too short
+/// Calls body(piece) over the box in pieces, several per thread: cut along z; if that is too short,
 /// along y, then x.
 template <class Body>
 void for_pieces(const Box3& box, int threads, const Body& body) {

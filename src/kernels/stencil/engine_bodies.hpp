@@ -1,5 +1,6 @@
 #pragma once
-// The members of Engine, for the files that instantiate it: with plain and with traced elements.
+// The member functions of Engine, for the files that instantiate it with plain and with traced
+// elements.
 
 #include <algorithm>
 
@@ -15,7 +16,7 @@ void for_each_row(const Box3& box, const F& f) {
   }
 }
 
-/// The box as one point of x: for work on rows, which is not to be cut along them.
+/// Returns the box as one point of x, for work on rows that must not be cut along x.
 inline Box3 whole_rows(Box3 box) {
   box.high[2] = box.low[2] + 1;
   return box;
@@ -31,7 +32,7 @@ Engine<T>::Engine(const Sweep<T>& sweep, Loops loops, Stores stores, machine::Is
   }
   taps_ = {weights_.data(), offsets_.data(), static_cast<index_t>(offsets_.size()),
            static_cast<Arithmetic<T>>(sweep.stencil.previous), machine::has_small_first_level()};
-  // Sums that are still to be finished stay in cache.
+  // Sums that are finished later stay in cache.
   KernelKey key = kernel_key(sweep.stencil, loops, sweep.terms.any() ? Stores::cached : stores);
   if (sweep.terms.any()) choose_terms(isa);
   key.previous = key.previous && !keeps_past_;
@@ -42,7 +43,8 @@ Engine<T>::Engine(const Sweep<T>& sweep, Loops loops, Stores stores, machine::Is
 
 template <class T>
 void Engine<T>::choose_terms(machine::Isa isa) {
-  if constexpr (!is_traced<T> && !std::is_same_v<T, Half>) {  // there are no such kernels for those
+  if constexpr (!is_traced<T> && !std::is_same_v<T, Half>) {  // traced elements and halves have no
+                                                              // such kernels
     const Terms<T>& terms = sweep_.terms;
     weight_sum_ = static_cast<T>(sweep_.stencil.tap_sum());
     keeps_past_ =
@@ -57,7 +59,7 @@ constexpr index_t part_planes = 4, part_rows = 4;  // as many as the vector kern
 constexpr index_t part_bytes =
     4096;  // of a row: the sums of a part, at most 64 KiB, stay in L2, in 2-D in L1
 
-/// interior() in parts: what is summed is finished at once.
+/// Computes interior() in parts, so that sums are finished while they are cached.
 template <class T>
 void Engine<T>::with_terms(index_t step, const Box3& box) const {
   constexpr index_t width = part_bytes / static_cast<index_t>(sizeof(T));
@@ -85,7 +87,7 @@ void Engine<T>::part_with_terms(index_t step, const Box3& part) const {
   const Terms<T>& terms = sweep_.terms;
   const Index3 size = part.size();
   constexpr index_t most = part_planes * part_rows * (part_bytes / static_cast<index_t>(sizeof(T)));
-  T past[most];  // the sums take its place
+  T past[most];  // the sums replace it
   const auto each_row = [&](const auto& f) {
     for (index_t row = 0; row < size[0] * size[1]; ++row)
       f(part.low[0] + row / size[1], part.low[1] + row % size[1], past + row * size[2]);
@@ -106,7 +108,7 @@ void Engine<T>::part_with_terms(index_t step, const Box3& part) const {
   });
 }
 
-/// The points of a level that hold right values once it is computed (level 0: once exchanged).
+/// Returns the points with valid values once a level is computed (level 0: once exchanged).
 template <class T>
 Box3 Engine<T>::valid(index_t level) const {
   Box3 box{{}, sweep_.extent()};
@@ -118,7 +120,7 @@ Box3 Engine<T>::valid(index_t level) const {
   return box;
 }
 
-/// valid(0) and the ghost layers of the boundary around it.
+/// Returns valid(0) with the ghost layers of the boundary.
 template <class T>
 Box3 Engine<T>::with_ghosts() const {
   Box3 box = valid(0);
@@ -135,11 +137,11 @@ index_t Engine<T>::source(int d, index_t i) const {
   const index_t p = i + sweep_.origin[d];
   if (p >= 0 && p < sweep_.global[d]) return i;
   if (sweep_.edge(d, p < 0 ? 0 : 1) == Edge::exchanged)
-    return i;  // around a periodic dimension: as it is here
+    return i;  // periodic dimension: its index here
   return source_index(sides[p < 0 ? 0 : 1].kind, p, sweep_.global[d]) - sweep_.origin[d];
 }
 
-/// The constant or given side that i lies beyond in dimension d, or nullptr.
+/// Returns the constant or given side that i is beyond in dimension d, or nullptr.
 template <class T>
 const Side* Engine<T>::fixed_side(int d, index_t i) const {
   const index_t p = i + sweep_.origin[d];
@@ -212,7 +214,7 @@ void Engine<T>::publish(const GridView<T>& u, index_t z, index_t y, index_t x0, 
   }
 }
 
-/// Whether some side is constant or given.
+/// Returns whether some side is constant or given.
 template <class T>
 bool Engine<T>::has_fixed_side() const {
   const Box3 all = with_ghosts(), inner = valid(0);
@@ -223,7 +225,7 @@ bool Engine<T>::has_fixed_side() const {
   return false;
 }
 
-/// Writes what is constant of the ghosts of a row, or of a ghost row, in the first `levels` levels.
+/// Writes the constant ghosts of a row, or of a ghost row, in the first `levels` levels.
 template <class T>
 void Engine<T>::fix_row(index_t z, index_t y, index_t levels) const {
   const Box3 all = with_ghosts();
@@ -232,7 +234,7 @@ void Engine<T>::fix_row(index_t z, index_t y, index_t levels) const {
     const T* given = sweep_.level[0].row(from_z, from_y);
     for (index_t level = 0; level < levels; ++level) {
       T* to = sweep_.level[level].row(z, y);
-      if (side.kind == Boundary::given && to == given) continue;  // other rows read it meanwhile
+      if (side.kind == Boundary::given && to == given) continue;  // other rows read it concurrently
       for (index_t x = x0; x < x1; ++x)
         to[x] = side.kind == Boundary::given ? given[x] : static_cast<T>(side.value);
     }
@@ -269,7 +271,7 @@ void Engine<T>::fill_boundary() const {
 template <class T>
 void Engine<T>::compute(index_t step, const Box3& box) const {
   interior(step, box);
-  const bool last = step + 1 == sweep_.steps;  // nobody reads the ghosts of the last level
+  const bool last = step + 1 == sweep_.steps;  // the ghosts of the last level are never read
   if (last || !touches_boundary(box)) return;
   const GridView<T>& out = sweep_.level[(step + 1) % 2];
   for_each_row(box, [&](index_t z, index_t y) { publish(out, z, y, box.low[2], box.high[2]); });

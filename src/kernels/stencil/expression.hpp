@@ -1,6 +1,6 @@
 #pragma once
-// The value of one point, in the order that is part of the stencil: scalar code for checks and for
-// device kernels.
+// The value of one point, in the summation order that is part of the stencil: scalar code for
+// checks and device kernels.
 
 #include <cmath>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace tessera::stencil {
 
-/// The sum by doubling of the 2 * radius + 1 values at(-radius) .. at(radius), radius 1 to
+/// Returns the sum by doubling of the 2 * radius + 1 values at(-radius) .. at(radius), radius 1 to
 /// largest_box_radius.
 template <class T, class At>
 TESSERA_HD T doubled_sum(int radius, const At& at) {
@@ -34,14 +34,14 @@ TESSERA_HD T apply_rule(Rule rule, T sum) {
   return sum;
 }
 
-/// The terms at one point; nothing where there is none.
+/// The terms at one point; empty if absent.
 template <class T>
 struct PointTerms {
   std::optional<T> coefficient, source, mask, walls;
   T source_factor{1};
 };
 
-/// What a step makes of the sum over the taps at a point of value u (terms.hpp).
+/// Returns the result of a step from the sum over the taps at a point of value u (terms.hpp).
 template <class T>
 T with_terms(const Stencil& stencil, T sum, T u, T past, const PointTerms<T>& terms) {
   if (terms.walls) sum = std::fma(*terms.walls, u, sum);
@@ -56,7 +56,8 @@ T with_terms(const Stencil& stencil, T sum, T u, T past, const PointTerms<T>& te
   return stays ? u : sum;
 }
 
-/// at(offset) is the value there at this level, past the point's own value one level before.
+/// Returns the value of a point after a step; at(offset) is the value there at this level, past the
+/// point's own value one level before.
 template <class T, class At>
 T point_value(const Stencil& stencil, const At& at, T past, const PointTerms<T>& terms = {}) {
   const auto weight = [&](std::size_t k) { return static_cast<T>(stencil.taps[k].weight); };

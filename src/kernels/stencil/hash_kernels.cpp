@@ -1,5 +1,4 @@
-// Hash of a row, compiled once for each instruction set: AVX-512 multiplies eight 64-bit words at
-// once.
+// Hash of a row, compiled once per instruction set: AVX-512 multiplies eight 64-bit words at once.
 
 #include <cstdint>
 

@@ -1,3 +1,5 @@
+// Dispatch from an instruction set to its hash of rows.
+
 #include "kernels/stencil/hash_rows.hpp"
 
 namespace tessera::stencil {

@@ -8,7 +8,7 @@
 
 namespace tessera::stencil {
 
-/// The sum mod 2^64 of hash_at(bits of u[x], first + x) for 0 <= x < n.
+/// A function that returns the sum mod 2^64 of hash_at(bits of u[x], first + x) for 0 <= x < n.
 template <class T>
 using HashRow = std::uint64_t (*)(const T* u, index_t n, std::uint64_t first);
 template <class T>

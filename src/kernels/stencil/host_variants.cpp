@@ -1,4 +1,4 @@
-// The host variants for plain elements and for halves.
+// Instantiations of the host variants for plain elements and halves.
 
 #include "kernels/stencil/cache_oblivious.hpp"
 #include "kernels/stencil/column.hpp"

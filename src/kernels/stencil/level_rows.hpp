@@ -1,6 +1,5 @@
 #pragma once
-// The rows of a box that lies in two levels, as matrices of bytes: what copies between host and
-// device take.
+// The rows of a box in two levels, as matrices of bytes for copies between host and device.
 
 #include <cstddef>
 #include <type_traits>
@@ -10,8 +9,8 @@
 
 namespace tessera::stencil {
 
-/// move(from, to) for the rows of the box, whose points are counted from `from` and `to` on: all at
-/// once where they lie evenly apart in both levels, across planes too.
+/// Calls move(from, to) for the rows of the box, whose points are counted from `from` and `to` on:
+/// once for all rows if they are equally spaced in both levels, across planes too.
 template <class From, class To, class Move>
 void each_run_of_rows(From* from, const Index3& from_stride, To* to, const Index3& to_stride,
                       const Box3& box, const Move& move) {

@@ -1,5 +1,6 @@
 #pragma once
-// The textbook sweep: every step over the whole field, row by row, threads over rows.
+// The textbook sweep: every step over the whole field, row by row, with threads over rows. Each
+// step streams the field through the cache once.
 
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/variants.hpp"

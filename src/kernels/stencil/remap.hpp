@@ -1,5 +1,5 @@
 #pragma once
-// Orders of walking a field, as functions of a linear index: shared by CPU, CUDA and the cache
+// Traversal orders of a field as functions of a linear index, shared by CPU, CUDA and the cache
 // simulator.
 
 #include <type_traits>
@@ -14,9 +14,9 @@ struct PlaceOf {
 };
 using Place = PlaceOf<index_t>;
 
-/// Column-based iteration: columns `width` wide are walked one after the other, each row by row.
-/// The last column may be narrower. 0 <= i < image_width * image_height, which fits in I: devices
-/// divide 32-bit numbers several times faster than longer ones.
+/// Returns point i of column-based iteration: columns of width `width` one after the other, each
+/// row by row. The last column may be narrower. 0 <= i < image_width * image_height, which fits in
+/// I: devices divide 32-bit numbers several times faster than longer ones.
 template <class I>
 [[nodiscard]] TESSERA_HD constexpr PlaceOf<I> column_place(I i, std::type_identity_t<I> width,
                                                            std::type_identity_t<I> image_width,
@@ -27,7 +27,8 @@ template <class I>
   return {within % here + left, within / here};
 }
 
-/// The same with x reversed on every other row: the walk never jumps back to the start of a row.
+/// Returns the same with x reversed on every other row (boustrophedon): the walk never jumps back
+/// to the start of a row.
 template <class I>
 [[nodiscard]] TESSERA_HD constexpr PlaceOf<I> zigzag_place(I i, std::type_identity_t<I> width,
                                                            std::type_identity_t<I> image_width,
@@ -39,7 +40,7 @@ template <class I>
   return {left + here - 1 - (place.x - left), place.y};
 }
 
-/// The orders in which threads, numbered through, take the points of an image.
+/// The orders in which threads, by number, take the points of an image.
 enum class Order { rows, column, zigzag };
 
 template <class I>

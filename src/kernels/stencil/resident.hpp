@@ -1,27 +1,27 @@
 #pragma once
-// What ranks need of their devices to sweep fields together that stay there, beside the sweeps
-// themselves: ghosts, and halos between a level and where they lie packed.
+// Device operations of ranks that sweep fields together which stay on their devices, apart from the
+// sweeps themselves: ghosts, and packing and unpacking of halos.
 
 #include "kernels/stencil/cuda_sweep.hpp"
 #include "kernels/stencil/variants.hpp"
 
 namespace tessera::stencil {
 
-/// Boxes of a level, each packed row by row somewhere else.
+/// Boxes of a level, each packed row by row in a separate buffer.
 template <class T>
 struct HaloPieces {
   static constexpr int most = 26;  // neighbours of a box
   struct Piece {
     T* packed;
-    index_t first;        ///< in the level, from its point (0, 0, 0) on
-    unsigned rows, cols;  ///< rows of a plane
+    index_t first;        ///< element in the level, relative to its point (0, 0, 0)
+    unsigned rows, cols;  ///< rows per plane, and their length
     unsigned count;       ///< points
   };
   Index3 stride;  ///< of the level
   int pieces = 0;
   Piece piece[most];
 
-  /// packed: room for all its points.
+  /// Adds a box; packed must have space for all its points.
   void add(const Box3& box, T* packed) {
     const Index3 size = box.size();
     const index_t first = box.low[0] * stride[0] + box.low[1] * stride[1] + box.low[2];
@@ -36,7 +36,7 @@ struct HaloPieces {
   }
 };
 
-/// Where point i of a piece is in its level.
+/// Returns the position of point i of a piece in its level.
 template <class T>
 [[nodiscard]] TESSERA_HD index_t place_in_level(const typename HaloPieces<T>::Piece& piece,
                                                 const Index3& stride, unsigned i) {
@@ -47,14 +47,14 @@ template <class T>
 
 template <class T>
 struct ResidentKernels {
-  /// Writes every ghost of a level of the sweep: what repeats its points, and what is constant or
-  /// given (as level 0 has it).
+  /// Writes every ghost of a level of the sweep: repeated points, and values that are constant or
+  /// given (as in level 0).
   void (*fill_ghosts)(const DeviceSweep<T>& sweep, int level, DeviceStream stream);
   void (*pack)(const HaloPieces<T>& pieces, const T* level, DeviceStream stream);
   void (*unpack)(const HaloPieces<T>& pieces, T* level, DeviceStream stream);
 };
 
-/// nullptr in a build without CUDA.
+/// Returns nullptr in a build without CUDA.
 template <class T>
 [[nodiscard]] const ResidentKernels<T>* resident_kernels();
 

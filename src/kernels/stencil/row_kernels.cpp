@@ -1,4 +1,4 @@
-// Row kernels, compiled once for each instruction set: the choice among them.
+// Selection of row kernels, compiled once per instruction set.
 
 #include "base/instrument.hpp"
 #include "kernels/stencil/box_rows.hpp"
@@ -37,7 +37,7 @@ RowKernel<T> kernel(const KernelKey& key) {
         break;
     }
   }
-  if constexpr (!is_traced<T>) {  // traced elements are summed only
+  if constexpr (!is_traced<T>) {  // traced elements have linear sums only
     switch (key.rule) {
       case Rule::life:
         return chain_kernel<T, Rule::life>(key);

@@ -1,3 +1,5 @@
+// The key of a row kernel, and dispatch to the kernels of an instruction set.
+
 #include "kernels/stencil/rows.hpp"
 
 namespace tessera::stencil {

@@ -7,18 +7,19 @@
 
 namespace tessera::stencil {
 
-/// The stencil as a kernel reads it; offsets in elements for the strides of the field.
+/// The taps of a stencil; offsets in elements for the strides of the field.
 template <class T>
 struct Taps {
   const Arithmetic<T>* weight;
   const index_t* offset;
   index_t count;
   Arithmetic<T> previous;
-  bool far = false;  ///< what is read next waits in the second level, not the first
+  bool far = false;  ///< prefetches go to the second-level instead of the first-level cache
 };
 
-/// out[y * stride_y + x] for 0 <= y < rows, 0 <= x < n from in at the same places and around them.
-/// Up to a cache line beyond what the stencil needs of each row is read and ignored.
+/// A block of rows: out[y * stride_y + x] for 0 <= y < rows, 0 <= x < n from in at the same
+/// positions and their neighbours. Kernels read and ignore up to a cache line beyond the stencil's
+/// reach in each row.
 template <class T>
 struct Rows {
   const T* in;
@@ -30,13 +31,13 @@ struct Rows {
 template <class T>
 using RowKernel = void (*)(const Taps<T>&, const Rows<T>&);
 
-/// reference: the plain loop over the taps. vector: by shape and radius, neighbours and column sums
-/// in registers.
+/// reference: the plain loop over the taps. vector: specialised by shape and radius, neighbours and
+/// column sums in registers.
 enum class Loops { reference, vector };
-/// through: stores that bypass the caches, for fields that do not fit in them.
+/// through: streaming stores, for fields that exceed the caches.
 enum class Stores { cached, through };
 
-/// What a kernel is chosen by.
+/// The key by which a kernel is selected.
 struct KernelKey {
   Loops loops;
   Stores stores;
@@ -52,7 +53,7 @@ struct KernelKey {
 template <class T>
 [[nodiscard]] RowKernel<T> row_kernel(const KernelKey& key, machine::Isa isa);
 
-// Per instruction set; the sets that this build does not contain are not defined.
+// Per instruction set; sets that this build does not contain are not defined.
 namespace baseline {
 RowKernel<float> row_kernel_f32(const KernelKey& key);
 RowKernel<double> row_kernel_f64(const KernelKey& key);

@@ -1,6 +1,6 @@
 #pragma once
-// A sweep in slabs through a device: the order of what is sent, computed and brought. The device is
-// a template parameter, so that a test can stand in for one.
+// The schedule of a sweep in slabs through a device: sends, computations and retrievals. The device
+// is a template parameter, so that tests can substitute a mock.
 
 #include <algorithm>
 #include <array>
@@ -10,23 +10,24 @@
 
 namespace tessera::stencil {
 
-/// What the device does at once, each in its own order.
+/// The queues of a device, which run concurrently, each in order.
 enum class Way { send, compute, bring };
 
-/// Beat by beat: while one slab is sent, the one before it is computed and the one before that
-/// comes back, strip by strip by turns. Results go to where the field lay: what a slab's neighbour
-/// reads of it has been sent by then. Around a periodic dimension the first points of a round are
-/// kept for its last slab.
+/// The pipeline of a sweep: while one slab is sent, the previous one is computed and the one
+/// before that is brought back, alternating strip by strip. Results overwrite the field in place:
+/// the halo that a slab's neighbour reads has been sent by then. For a periodic dimension the first
+/// points of a round are kept for its last slab.
 ///
-/// Device has
-///   Event                            a point of a way; one that was never marked is none to wait
-///   for mark(Way, Event&)                the event is behind what goes that way now after(Way,
-///   Event&)               what goes that way next begins after the event Asked, asked(),
-///   arrived(asked)   what has been asked to be brought; until it is where it belongs level(place,
-///   0 or 1)             memory for plan.elements send(host, device)               rows as bytes;
-///   it may read the host's later bring(device, host)              likewise; it may return before
-///   the host's are written compute(DeviceSweep)             ghosts and all steps; the level that
-///   will hold the field strip_bytes()                    that are sent or brought at once
+/// Device provides
+/// - Event                            a point of a queue; unmarked, nothing waits for it
+/// - mark(Way, Event&)                records the event after the work queued so far
+/// - after(Way, Event&)               makes the next work of the queue wait for the event
+/// - Asked, asked(), arrived(asked)   the retrievals requested so far; waits for their completion
+/// - level(place, 0 or 1)             memory for plan.elements
+/// - send(host, device)               copies rows as bytes; may read the host's later
+/// - bring(device, host)              copies rows as bytes; may return before they are written
+/// - compute(DeviceSweep)             fills ghosts, runs all steps; returns the level of the field
+/// - strip_bytes()                    bytes sent or brought at once
 template <class T, class Device>
 class SlabMarch {
  public:
@@ -41,7 +42,8 @@ class SlabMarch {
       ++begun_;
     }
     while (brought_ < tasks_.size()) bring_all(brought_);
-    device_.arrived(asked_.back());  // nothing is read any more, what was kept neither
+    device_.arrived(asked_.back());  // all reads of the field, and of the kept points, have
+                                     // finished
   }
 
  private:
@@ -52,7 +54,7 @@ class SlabMarch {
     DeviceSweep<T> there;
     int turned = 0;  ///< the level that holds the field
   };
-  /// Rows that go one way.
+  /// Rows of a transfer.
   template <class Byte>
   struct Strip {
     MatrixView<Byte> from;
@@ -65,12 +67,12 @@ class SlabMarch {
   [[nodiscard]] std::size_t places() const { return static_cast<std::size_t>(plan_.places); }
   [[nodiscard]] int levels() const { return sweep_.stencil.two_levels() ? 2 : 1; }
   [[nodiscard]] bool wrapped() const { return sweep_.edge(plan_.d, 0) == Edge::wrapped; }
-  /// Where the field (0) and the level before it (1) go.
+  /// Returns the destination of the field (0) and of the previous level (1).
   [[nodiscard]] const GridView<T>& target(const SlabTask& task, int level) const {
     return sweep_.level[task.last ? (sweep_.steps + level) % 2 : level];
   }
 
-  /// What the task reads of the round before has to be back.
+  /// Waits until the results of the previous round that the task reads have been brought back.
   void prepare(std::size_t task) {
     const index_t last = last_read(sweep_, plan_, tasks_, task);
     while (static_cast<index_t>(brought_) <= last) bring_all(brought_);
@@ -117,7 +119,7 @@ class SlabMarch {
   }
   [[nodiscard]] std::vector<Brought> begin_to_bring(std::size_t task) {
     device_.after(Way::bring, place_of(task).computed);
-    // The next slab reads what this one writes to.
+    // The next slab reads the memory that this one overwrites.
     if (task + 1 < begun_) device_.after(Way::bring, place_of(task + 1).filled);
     return strips_back(tasks_[task], place_of(task));
   }
@@ -127,7 +129,7 @@ class SlabMarch {
     ++brought_;
   }
 
-  /// f(rows from, rows to) in pieces of at most a strip; pitch: bytes from row to row on the
+  /// Calls f(rows from, rows to) for pieces of at most a strip; pitch: bytes between rows on the
   /// device.
   template <class F, class From, class To>
   void cut(const From& from, const To& to, index_t pitch, const F& f) const {
@@ -156,7 +158,7 @@ class SlabMarch {
         add(all, here, place.there.level[level]);
         continue;
       }
-      // In the slab's indices the dimension begins and ends here.
+      // The dimension's range in the slab's indices.
       const index_t begin = -task.out.low[d], end = begin + sweep_.extent()[d];
       Box3 below = all, inside = all, beyond = all;
       below.high[d] = inside.low[d] = std::max(begin, all.low[d]);
@@ -188,8 +190,8 @@ class SlabMarch {
     return strips;
   }
 
-  /// The first points along the dimension that is cut, before anything is brought to them, with
-  /// what lies around them in the others.
+  /// Saves the first points along the cut dimension, with their surroundings in the others, before
+  /// results overwrite them.
   void keep(const SlabTask& task) {
     const int d = plan_.d;
     Box3 box = device_sweep(slab_sweep(sweep_, task)).all();

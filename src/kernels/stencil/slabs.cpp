@@ -1,3 +1,5 @@
+// Plans of sweeps in slabs: the least estimated time over the cut dimension, slabs and rounds.
+
 #include "kernels/stencil/slabs.hpp"
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace {
 constexpr index_t most_places = 3;
 constexpr double launch = 4e-6;  // seconds
 
-/// The box and what lies around it that so many more steps read.
+/// Returns the box and the surrounding points that `steps` more steps read.
 template <class T>
 Box3 reach(const Sweep<T>& sweep, index_t steps) {
   Box3 box{{}, sweep.extent()};
@@ -24,8 +26,8 @@ Box3 reach(const Sweep<T>& sweep, index_t steps) {
   return box;
 }
 
-/// Elements of a level of any slab of at most `points` points along d, in a round of so many steps:
-/// as if it had halos on both sides. The first round has the widest ones.
+/// Returns an upper bound of the elements of a level of any slab of at most `points` points along
+/// d, in a round of `steps` steps: with halos on both sides. The first round has the widest ones.
 template <class T>
 index_t elements_of(const Sweep<T>& sweep, int d, index_t points, index_t steps) {
   DeviceSweep<T> slab =
@@ -37,7 +39,7 @@ index_t elements_of(const Sweep<T>& sweep, int d, index_t points, index_t steps)
   return device_shape(slab.line, static_cast<index_t>(sizeof(T))).count;
 }
 
-/// What every candidate is measured by.
+/// The cost model of candidate plans.
 template <class T>
 struct Planner {
   const Sweep<T>& sweep;
@@ -54,14 +56,15 @@ struct Planner {
   [[nodiscard]] index_t places(index_t slabs, index_t rounds) const {
     return std::min(most_places, slabs * rounds);
   }
-  /// Slabs have room and give their neighbours' halos.
+  /// Returns whether slabs fit into memory, and whether they are at least as thick as their
+  /// neighbours' halos.
   [[nodiscard]] bool has_room(index_t slabs, index_t steps) const {
     return 2 * places(slabs, 1) * level_bytes(slabs, steps) <= memory;
   }
   [[nodiscard]] bool gives_halos(index_t slabs, index_t steps) const {
     return sweep.extent()[d] / slabs >= std::max<index_t>(1, sweep.stencil.radius[d] * steps);
   }
-  /// The fewest slabs that have room; 0 where none are.
+  /// Returns the fewest slabs that fit; 0 if none do.
   [[nodiscard]] index_t fewest(index_t steps) const {
     index_t low = 1,
             high = sweep.extent()[d] / std::max<index_t>(1, sweep.stencil.radius[d] * steps);
@@ -73,7 +76,8 @@ struct Planner {
     return high;
   }
 
-  /// The plan of so many slabs and rounds, but for the list of those, with what it costs.
+  /// Returns the plan for these numbers of slabs and rounds with its cost, but without the list of
+  /// rounds.
   [[nodiscard]] SlabPlan cost(index_t slabs, index_t rounds) const {
     SlabPlan plan;
     plan.d = d;
@@ -100,15 +104,16 @@ struct Planner {
     };
     if (longer > 0) add(sweep.steps / rounds + 1, longer);
     add(sweep.steps / rounds, rounds - longer);
-    // One slab goes there, and one comes back, while nothing else is under way; around a periodic
-    // dimension in every round.
+    // One slab is sent, and one brought back, without overlap; for a periodic dimension in every
+    // round.
     const bool wrapped = sweep.edge(d, 0) == Edge::wrapped;
     plan.seconds += 2 * longest_beat * static_cast<double>(wrapped ? rounds : 1);
     plan.device_bytes = 2 * plan.places * plan.elements * static_cast<index_t>(sizeof(T));
     return plan;
   }
 
-  /// Fewer rounds move less, more of them have thinner halos; more slabs are sooner under way.
+  /// Returns the best plan: fewer rounds transfer less, more rounds have thinner halos; more slabs
+  /// start computing sooner.
   [[nodiscard]] SlabPlan best() const {
     constexpr index_t enough = 64;
     SlabPlan best;
@@ -169,7 +174,7 @@ std::optional<SlabPlan> plan_slabs(const Sweep<T>& sweep, index_t device_bytes, 
   const SlabPlan at_once = whole(sweep, pass_steps, rates);
   if (at_once.device_bytes <= device_bytes) return at_once;
   for (int d = 3 - sweep.stencil.dims; d < 3; ++d) {
-    // What lies between rows travels with them, and would take parts of rows for that.
+    // The memory between rows is transferred with them; here it would include parts of rows.
     if (d == 2 && sweep.stencil.dims > 1 && sweep.edge(2, 0) == Edge::wrapped) continue;
     const SlabPlan plan = Planner<T>{sweep, device_bytes, pass_steps, rates, d}.best();
     if (!plan.whole()) return plan;

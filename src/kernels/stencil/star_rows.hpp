@@ -6,12 +6,12 @@
 namespace tessera::stencil {
 namespace {
 
-/// Bytes of a row taken at once: of the rows that a block of `jam` rows spans, most are then still
-/// in L1 when the next block reads them again. From memory whole rows are best: the hardware
-/// fetches ahead along them, and starts anew at every tile.
+/// Returns the bytes of a row per tile: most of the rows that a block of `jam` rows spans are then
+/// still in L1 when the next block reads them again. From memory whole rows are best: the hardware
+/// prefetches along them and restarts at every tile.
 constexpr index_t tile_bytes(bool through) { return through ? index_t{1} << 40 : 4096; }
 
-/// A line of each of `rows` rows from p on; far: into the second level only.
+/// Prefetches a line of each of `rows` rows from p on; far: into the second level only.
 template <int rows, class T>
 [[gnu::always_inline]] inline void ask_for(const T* p, index_t stride, bool far) {
   for (int j = 0; j < rows; ++j) {
@@ -22,12 +22,12 @@ template <int rows, class T>
   }
 }
 
-/// From memory: what `rows` rows that no block has read yet (in the plane) hold some way ahead of
-/// x; past their end, the rows that the next block reads first. Prefetchers stop at every page of
-/// every row. Measured on Zen 5, boxes of 3x3 f32, of a copy where memory is fast: 0.79 without,
-/// 0.82 a whole row ahead, 0.91 to 0.97 at 1 and 2 KiB, 1.0 at 3. Far, into the second level: Zen
-/// 4, boxes of 3x3 and 5x5 0.81, 0.78 -> 0.97, 0.93, at 1 KiB 0.85, 0.80; on Emerald Rapids the
-/// levels are the same.
+/// Prefetches, from memory, `rows` rows of the plane that no block has read yet, some distance
+/// ahead of x; past their end, the rows that the next block reads first. Hardware prefetchers stop
+/// at every page of every row. Measured on Zen 5, boxes of 3x3 f32, relative to a copy where memory
+/// is fast: 0.79 without, 0.82 a whole row ahead, 0.91 to 0.97 at 1 and 2 KiB, 1.0 at 3. Far, into
+/// the second level: Zen 4, boxes of 3x3 and 5x5 0.81, 0.78 -> 0.97, 0.93, at 1 KiB 0.85, 0.80; on
+/// Emerald Rapids the levels are the same.
 template <class T, int rows>
 [[gnu::always_inline]] inline void ask_for_rows(const T* fresh, index_t stride, index_t x,
                                                 index_t n, bool far) {
@@ -36,8 +36,8 @@ template <class T, int rows>
   ask_for<rows>(p, stride, far);
 }
 
-/// The vector k elements right of the one at p (left for k < 0): from its neighbours' registers or
-/// from memory.
+/// Returns the vector k elements to the right of p (left for k < 0), from its neighbours' registers
+/// or from memory.
 template <class T, int k>
 TESSERA_INLINE typename Simd<T>::vec beside(const T* p, typename Simd<T>::vec before,
                                             typename Simd<T>::vec here,
@@ -56,9 +56,9 @@ TESSERA_INLINE typename Simd<T>::vec beside(const T* p, typename Simd<T>::vec be
   }
 }
 
-/// A full star of radius r. `rows` rows at once along the slowest dimension, so that a vector
-/// loaded once serves the rows on both sides of it; neighbours along x come from the vectors beside
-/// it.
+/// A full star of radius r. Processes `rows` rows at once along the slowest dimension (register
+/// blocking), so that a loaded vector serves the rows on both sides of it; neighbours along x come
+/// from the adjacent vectors.
 template <class T, int dims, int r, int rows, bool previous, bool through>
 struct Star {
   using V = Simd<T>;
@@ -81,10 +81,10 @@ struct Star {
     }
   }
 
-  /// Distances of the rows that a block reads, in elements: computed once, so that the inner loop
-  /// needs one moving pointer for each row along y and no more registers than there are.
+  /// Distances of the rows that a block reads, in elements, computed once, so that the inner loop
+  /// needs one moving pointer per row along y and fits the registers.
   struct Distances {
-    index_t along[rows + 2 * halo];  ///< from the block's first row, that of row k - halo
+    index_t along[rows + 2 * halo];  ///< from the block's first row to row k - halo
     index_t across[2 * middle + 1];
 
     Distances(index_t stride, index_t stride_middle) {
@@ -93,7 +93,8 @@ struct Star {
     }
   };
 
-  /// The sum for one row; column[k] is the vector k - halo rows away, p the place of the row's own.
+  /// Returns the sum for one row; column[k] is the vector k - halo rows away, p the address of the
+  /// row's own.
   [[gnu::always_inline]] static Type sum(const Type* w, const Type* column, const T* p, index_t at,
                                          const Distances& away, Type before, Type after) {
     Type s{};
@@ -107,7 +108,7 @@ struct Star {
     return s;
   }
 
-  /// From memory: what the planes hold a row ahead.
+  /// Prefetches, from memory, the planes' lines a row ahead.
   [[gnu::always_inline]] static void ask_ahead(const T* in, index_t stride, index_t stride_middle,
                                                index_t x, index_t n, bool far) {
     if constexpr (dims == 2) ask_for_rows<T, rows>(in + halo * stride, stride, x, n, far);
@@ -117,11 +118,11 @@ struct Star {
   }
 
   struct Window {
-    Type before[rows], here[rows];  ///< the vectors at and left of the current place, by row
+    Type before[rows], here[rows];  ///< the vectors at and left of the current position, by row
   };
 
-  /// One vector of every row at p; of those at [0, n) from x on, only the ones inside are written
-  /// if `ends`.
+  /// Computes one vector of every row at p; if `ends`, stores only elements in [0, n), counted from
+  /// x.
   template <bool ends>
   [[gnu::always_inline]] static void step(const Type* w, Type past, const T* p, T* out,
                                           const Distances& away, Window& u, index_t x, index_t n) {
@@ -148,7 +149,7 @@ struct Star {
     }
   }
 
-  /// x in [from, to), multiples of a vector from an aligned place; only [0, n) is written.
+  /// Computes x in [from, to), multiples of a vector from an aligned address; stores only [0, n).
   TESSERA_RACY_LANES static void run(const Taps<T>& taps, const T* in, T* out, index_t stride,
                                      index_t stride_middle, index_t from, index_t to, index_t n) {
     Type w[count];
@@ -174,20 +175,20 @@ struct Star {
   }
 };
 
-/// How a kernel that takes `rows` rows at once is led over a block: along which dimension, and
-/// along which other.
+/// The traversal of a block by a kernel that takes `rows` rows at once: the dimension of those rows
+/// and the other one.
 struct Lead {
   index_t count, stride;
   index_t others, stride_other;
-  index_t tile;  ///< points of x at once
+  index_t tile;  ///< points of x per tile
 };
 
-/// Rows of the other dimension taken before the next block of `jam` rows: the halo rows of a block
-/// are then still in L2 when the next one reads them.
+/// Rows of the other dimension per block of `jam` rows: the halo rows of a block are then still in
+/// L2 when the next one reads them.
 constexpr index_t others_at_once = 32;
 
-/// run<rows>(in, out, from, to) over blocks of `jam` rows, the rest by two and one; tiles of x
-/// outermost.
+/// Calls run<rows>(in, out, from, to) over blocks of `jam` rows and the remainder in blocks of two
+/// and one; tiles of x are the outermost loop.
 template <class T, class Run>
 void by_blocks(const Rows<T>& a, const Lead& over, const Run& run) {
   const auto block = [&]<int rows>(index_t first, index_t other, index_t from, index_t to) {

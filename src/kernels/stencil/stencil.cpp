@@ -1,3 +1,5 @@
+// The stencils known by name, and stencils from dense weights.
+
 #include "kernels/stencil/stencil.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +24,8 @@ bool is_square_box(const Stencil& s) {
                      [&](const Tap& tap) { return tap.weight == s.taps[0].weight; });
 }
 
-/// Dense weights of a cube of edge 2 * radius + 1 in dims dimensions, filled by weight(offset).
+/// Returns the stencil with dense weights of a cube of edge 2 * radius + 1 in dims dimensions,
+/// filled by weight(offset).
 template <class F>
 Stencil from_function(std::string name, int dims, index_t radius, double previous, Rule rule,
                       const F& weight) {
@@ -39,7 +42,7 @@ Stencil from_function(std::string name, int dims, index_t radius, double previou
 
 int axes_used(Index3 p) { return (p[0] != 0) + (p[1] != 0) + (p[2] != 0); }
 
-/// centre on the middle, side on its nearest neighbours along the axes.
+/// Returns a star of radius 1: centre on the middle, side on its nearest neighbours along the axes.
 Stencil cross(std::string name, int dims, double centre, double side, double previous = 0) {
   return from_function(std::move(name), dims, 1, previous, Rule::linear, [=](Index3 p) {
     const int used = axes_used(p);
@@ -58,8 +61,8 @@ Stencil box(std::string name, index_t radius) {
   return from_function(std::move(name), 2, radius, 0, Rule::linear, [=](Index3) { return weight; });
 }
 
-/// First-order upwind with Courant numbers 1/4, 1/8, 1/16 along x, y, z, the flow towards larger
-/// indices.
+/// Returns first-order upwind advection with Courant numbers 1/4, 1/8, 1/16 along x, y, z, flow
+/// towards larger indices.
 Stencil advection(std::string name, int dims) {
   constexpr std::array<double, 3> courant{1.0 / 16, 1.0 / 8, 1.0 / 4};
   return from_function(std::move(name), dims, 1, 0, Rule::linear, [=](Index3 p) {

@@ -1,6 +1,6 @@
-// Plain sweeps at the speed of memory: vector kernels, every point read once and written once a
-// step, past the caches when the field is larger than they are. Nothing is better for a single
-// step, or for a field that fits the second levels.
+// Plain sweeps at memory bandwidth: vector kernels, with every point read once and written once per
+// step, by streaming stores when the field exceeds the caches. Optimal for a single step, or for a
+// field that fits the second-level caches.
 
 #include <algorithm>
 
@@ -11,7 +11,8 @@
 namespace tessera::stencil {
 namespace {
 
-/// Of a step on one thread: what fewer take is less than what two threads wait for each other.
+/// Points of a step below which one thread suffices: they take less time than the synchronisation
+/// of two threads.
 constexpr index_t least_points = 16384;
 
 }  // namespace
@@ -22,7 +23,7 @@ void streaming(const Sweep<T>& sweep, const Tuning& tuning) {
   const int threads = static_cast<int>(
       std::clamp<index_t>(sweep.extent().volume() / least_points, 1, std::max(sweep.threads, 1)));
   machine::parallel(threads,
-                    [&] {  // the boundary too: a single step is too short to wake a team twice
+                    [&] {  // includes the boundary: a single step is too short to wake a team twice
                       const Engine<T> engine(sweep, Loops::vector, stores, tuning.isa);
                       for (index_t step = 0; step < sweep.steps; ++step) {
                         for_pieces(engine.region(step), threads,

@@ -1,3 +1,5 @@
+// Checks of sweeps, names of boundaries, and fields: the layout of levels with ghost layers.
+
 #include "kernels/stencil/sweep.hpp"
 
 #include <fmt/format.h>
@@ -19,15 +21,15 @@ struct Synonym {
   std::string_view theirs, ours;
 };
 
-/// What others call them: scipy.ndimage, OpenCV, numpy.pad, torch; in lower case, without '_', '-',
-/// "border".
+/// Synonyms of other programs: scipy.ndimage, OpenCV, numpy.pad, torch; in lower case, without '_',
+/// '-', "border".
 constexpr Synonym synonyms[] = {
     {"nearest", "clamp"},           {"replicate", "clamp"},    {"edge", "clamp"},
     {"wrap", "periodic"},           {"gridwrap", "periodic"},  {"circular", "periodic"},
     {"reflect101", "mirror"},       {"gridmirror", "reflect"}, {"symmetric", "reflect"},
     {"gridconstant", "constant:0"}, {"zero", "constant:0"},    {"zeros", "constant:0"}};
 
-/// "; it is 'mirror' here", or what is nearest to it.
+/// Returns "; it is 'mirror' here", or the nearest known name.
 std::string advice(std::string_view text, const std::vector<std::string>& names) {
   std::string word;
   for (const char c : text)
@@ -126,8 +128,7 @@ void check_terms(const Stencil& stencil, const TermSet& terms) {
 template <class T>
 typename Field<T>::Shape Field<T>::shape(Index3 extent, const Ghosts& ghosts) {
   constexpr auto line = line_bytes / static_cast<index_t>(sizeof(T));
-  // One line more than the ghosts in front and behind: vector kernels read whole lines around a
-  // row.
+  // One line more than the ghosts before and after: vector kernels read whole lines around a row.
   const index_t before = round_up(ghosts[2][0], line) + line;
   index_t row = before + round_up(extent[2] + ghosts[2][1], line) + line;
   if (row * static_cast<index_t>(sizeof(T)) % page_bytes == 0) row += line;
@@ -148,7 +149,7 @@ Field<T>::Field(int dims, Index3 extent, const Ghosts& ghosts, int levels)
 
 template <class T>
 GridView<T> Field<T>::level(index_t step) {
-  // Half a page between the levels: a row and the row it becomes do not alias.
+  // Half a page between the levels, so that a row and its result do not alias.
   const index_t shift =
       step % 2 == 0 ? 0 : (page_bytes / 2 + line_bytes) / static_cast<index_t>(sizeof(T));
   return {storage_[step % 2].data() + shape_.origin + shift, extent_, shape_.stride, dims_};

@@ -10,19 +10,19 @@
 
 namespace tessera::stencil {
 
-/// A side of the owned box: `outer` is a side of the global field, where the boundary condition
-/// holds at every step; `exchanged` borders another rank's box; `wrapped` belongs to a periodic
-/// dimension that the box spans whole.
+/// The kinds of sides of the owned box: `outer` is a side of the global field, where the boundary
+/// condition holds at every step; `exchanged` borders another rank's box; `wrapped` belongs to a
+/// periodic dimension that the box spans whole.
 enum class Edge { outer, exchanged, wrapped };
 
-/// level[s % 2] holds the owned box after s steps: level[0] before the sweep, level[steps % 2]
-/// after it. Ghost layers: radius * steps points wide on exchanged sides, and filled there in
-/// level[0] by the caller (with two time levels also in level[1], which then holds the step
-/// before); radius points on other sides, where the sweep fills them, except for Boundary::given,
-/// whose values the caller has written into level[0] (along the ghost layers of exchanged sides
-/// too); run() keeps those in both levels, so that the next sweep can begin at either. Both levels
-/// have equal strides, and rows can be read one cache line past either ghost layer: make them with
-/// Field.
+/// A sweep of the owned box. level[s % 2] holds the box after s steps: level[0] before the sweep,
+/// level[steps % 2] after it. Ghost layers: radius * steps points wide on exchanged sides, where
+/// the caller fills them in level[0] (with two time levels also in level[1], which then holds the
+/// previous step); radius points on other sides, where the sweep fills them, except for
+/// Boundary::given, whose values the caller has written into level[0] (along the ghost layers of
+/// exchanged sides too); run() keeps those in both levels, so that the next sweep can begin at
+/// either. Both levels have equal strides, and rows can be read one cache line past either ghost
+/// layer: allocate them as Field.
 template <class T>
 struct Sweep {
   Stencil stencil;
@@ -44,24 +44,23 @@ struct Sweep {
   }
 };
 
-/// Throws Error(usage) for a stencil that a field of `dims` dimensions with such sides cannot have:
-/// of other dimensions, or periodic on one side only.
+/// Throws Error(usage) for a stencil that does not suit a field of `dims` dimensions with such
+/// sides: of other dimensions, or periodic on one side only.
 void check_stencil(const Stencil& stencil, const Sides& sides, int dims);
-/// Throws Error(usage) for a sweep that no variant can do: besides, levels that differ or have no
+/// Throws Error(usage) for an invalid sweep: as above, and for levels that differ or have no
 /// memory, and a box outside of its field.
 template <class T>
 void check(const Sweep<T>& sweep);
-/// Copies what lies beyond given sides from level 0 to level 1, as far as the sweep's ghost layers
-/// go.
+/// Copies the values beyond given sides from level 0 to level 1, within the sweep's ghost layers.
 template <class T>
 void keep_given(const Sweep<T>& sweep);
-/// Throws Error(usage) for terms that the stencil has no use for: life takes a mask only.
+/// Throws Error(usage) for terms that do not apply to the stencil: life takes a mask only.
 void check_terms(const Stencil& stencil, const TermSet& terms);
 
 /// Widths of ghost layers by dimension, low and high.
 using Ghosts = std::array<std::array<index_t, 2>, 3>;
 
-/// Two levels of a box with ghost layers, or one. Rows begin at cache lines and are padded so that
+/// One or two levels of a box with ghost layers. Rows begin at cache lines and are padded so that
 /// strides are no multiple of 4 KiB (equal addresses modulo 4 KiB share a cache set and falsely
 /// alias in the load/store unit).
 template <class T>
@@ -85,19 +84,20 @@ class Field {
   machine::Buffer<T> storage_[2];
 };
 
-/// Ghost widths that a sweep of `steps` at once needs: exchanged sides radius * steps, others
-/// radius.
+/// Returns the ghost widths that a sweep of `steps` at once needs: exchanged sides radius * steps,
+/// others radius.
 [[nodiscard]] Ghosts ghosts_for(const Stencil& stencil, index_t steps,
                                 const std::array<std::array<Edge, 2>, 3>& edges);
 
-/// Ghost widths of terms beside it: what the steps before the last compute of the halo.
+/// Returns the ghost widths of its terms: the part of the halo that the steps before the last
+/// compute.
 [[nodiscard]] Ghosts term_ghosts(const Stencil& stencil, index_t steps,
                                  const std::array<std::array<Edge, 2>, 3>& edges);
 
-/// The field of a single rank: every side a side of the global field.
+/// Returns the field of a single rank, whose sides are all sides of the global field.
 template <class T>
 [[nodiscard]] Field<T> whole_field(const Stencil& stencil, Index3 extent);
-/// The sweep over it.
+/// Returns the sweep over it.
 template <class T>
 [[nodiscard]] Sweep<T> whole_sweep(const Stencil& stencil, const Sides& sides, Field<T>& field,
                                    index_t steps, int threads);

@@ -1,5 +1,5 @@
-// Ends of steps with terms, compiled once for each instruction set: a loop a set of terms, chosen
-// once.
+// The final part of steps with terms, compiled once per instruction set: one loop per set of terms,
+// selected once.
 
 #include "kernels/stencil/term_rows.hpp"
 
@@ -31,7 +31,7 @@ void finish(const TermRow<T>& a) {
   }
 }
 
-/// finish() by the key's members, one after the other.
+/// Selects finish() by the key's members, one after the other.
 template <class T, bool... chosen>
 TermKernel<T> kernel(const TermKey& key) {
   constexpr std::size_t next = sizeof...(chosen);

@@ -1,3 +1,5 @@
+// Dispatch from an instruction set to its kernels of terms.
+
 #include "kernels/stencil/term_rows.hpp"
 
 namespace tessera::stencil {

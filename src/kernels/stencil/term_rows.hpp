@@ -1,6 +1,6 @@
 #pragma once
-// The end of a step with terms (terms.hpp): a row of sums becomes a row of results, compiled for
-// several instruction sets.
+// The final part of a step with terms (terms.hpp): turns a row of sums into a row of results;
+// compiled for several instruction sets.
 
 #include "base/half.hpp"
 #include "kernels/stencil/stencil.hpp"
@@ -12,8 +12,8 @@ template <class T>
 struct TermRow {
   const T* u;             ///< the level before the step
   T* out;                 ///< the sums, then the results
-  const T* past;          ///< one level before u, where out does not hold it any more
-  const T* coefficients;  ///< these four: where the kernel was chosen for them
+  const T* past;          ///< one level before u, if out no longer holds it
+  const T* coefficients;  ///< these four: if the kernel was selected for them
   const T* source;
   const T* mask;
   const T* walls;
@@ -24,7 +24,7 @@ struct TermRow {
 template <class T>
 using TermKernel = void (*)(const TermRow<T>&);
 
-/// What a kernel is chosen by.
+/// The key by which a kernel is selected.
 struct TermKey {
   bool coefficients, past, source, mask, walls;  ///< past: only with coefficients or walls
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Tiles in x and y: the rows that neighbouring output rows share are still in cache when they are
-// read again.
+// Tiles in x and y: the rows shared by adjacent output rows are still in cache when they are read
+// again.
 
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/variants.hpp"

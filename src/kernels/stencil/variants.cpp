@@ -1,4 +1,4 @@
-// The table of stencil kernels. Its first row is the reference that tests compare with.
+// The table of stencil kernels. Its first row is the reference of the tests.
 
 #include "kernels/stencil/variants.hpp"
 
@@ -76,7 +76,7 @@ const Variant* best_device() { return find_variant(variants(), "cuda_temporal");
 
 template <class T>
 const Variant& best(const Sweep<T>& sweep) {
-  // A line is blocked in its first level, too, and its threads meet less often.
+  // In one dimension blocks also fit the first-level cache, and threads synchronise less often.
   const bool plain = sweep.steps <= 1 || (sweep.stencil.dims > 1 && fits_second_levels(sweep));
   return *find_variant(variants(), plain ? "streaming" : "cache_oblivious");
 }

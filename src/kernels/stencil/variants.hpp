@@ -13,7 +13,7 @@ struct CUstream_st;
 
 namespace tessera::stencil {
 
-/// What can be chosen within a variant; 0 is the variant's own choice.
+/// Tuning options of the variants; 0 selects the variant's own default.
 struct Tuning {
   index_t tile_y = 0, tile_x = 0;  ///< tiled, cuda_tiled: points
   index_t column = 0;              ///< column, zigzag (cuda_ too): width in points
@@ -23,20 +23,19 @@ struct Tuning {
   index_t base_long =
       0;  ///< cache_oblivious: edge of a leaf in the slowest dimension, walked in a wave
   index_t base_x = 0;  ///< cache_oblivious: x is cut above this
-  index_t block = 0;   ///< cuda_naive, cuda_column, cuda_zigzag: threads a block
+  index_t block = 0;   ///< cuda_naive, cuda_column, cuda_zigzag: threads per block
   index_t march = 0;   ///< cuda_temporal, cuda_streaming in 3-D: rows or planes that a block walks
-  index_t device_memory =
-      0;  ///< cuda_: bytes that they may take there, in slabs; 0: by what is free
+  index_t device_memory = 0;  ///< cuda_: device memory to use, in bytes, in slabs; 0: what is free
   machine::Isa isa = machine::isa();
 };
 
-using DeviceStream = CUstream_st*;  // cudaStream_t, for those that do not know CUDA
+using DeviceStream = CUstream_st*;  // cudaStream_t, for files without CUDA headers
 template <class T>
 struct DeviceSweep;
 struct Passes;
 
-/// The steps of a sweep whose levels lie on the device: launches them and returns the level that
-/// will hold the field.
+/// A kernel for a sweep whose levels are on the device: run launches the steps and returns the
+/// level that will hold the field.
 template <class T>
 struct DeviceKernel {
   int (*run)(const DeviceSweep<T>& sweep, const Tuning& tuning, DeviceStream stream) = nullptr;
@@ -59,12 +58,13 @@ struct DeviceKernels {
   }
 };
 
-/// on_device: what a device's variants do with fields that lie there already.
+/// A row of the table. on_device: the kernels that a device variant runs on fields in device
+/// memory.
 struct Variant : VariantInfo {
   void (*f32)(const Sweep<float>&, const Tuning&);
   void (*f64)(const Sweep<double>&, const Tuning&);
   DeviceKernels on_device = {};
-  /// Kept in 16 bits, computed in f32 and rounded once a step, without terms.
+  /// Stored in 16 bits, computed in f32 and rounded once per step, without terms.
   void (*f16)(const Sweep<Half>&, const Tuning&) = nullptr;
 
   template <class T>
@@ -80,18 +80,18 @@ struct Variant : VariantInfo {
 };
 
 [[nodiscard]] std::span<const Variant> variants();
-/// The fastest one on a device; nullptr in a build without CUDA.
+/// Returns the fastest variant on a device; nullptr in a build without CUDA.
 [[nodiscard]] const Variant* best_device();
-/// The fastest variant for the sweep on this machine: what `auto` means.
+/// Returns the fastest variant for the sweep on this machine, which `auto` selects.
 template <class T>
 [[nodiscard]] const Variant& best(const Sweep<T>& sweep);
 
-/// Takes level[0] sweep.steps steps on, to level[steps % 2]; values beyond given sides stay in both
-/// levels. Throws Error(usage) for halves with terms.
+/// Advances level[0] by sweep.steps steps, to level[steps % 2]; values beyond given sides stay in
+/// both levels. Throws Error(usage) for halves with terms.
 template <class T>
 void run(const Variant& variant, const Sweep<T>& sweep, const Tuning& tuning = {});
 
-// Each in the file of its name. All give the same bits.
+// Each is in the file of its name. All give the same bits.
 template <class T>
 void naive(const Sweep<T>& sweep, const Tuning& tuning);
 template <class T>

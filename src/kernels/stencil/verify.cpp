@@ -1,3 +1,5 @@
+// Verification of sweeps: recomputed points, conserved sums, and hashes of fields.
+
 #include "kernels/stencil/verify.hpp"
 
 #include <atomic>
@@ -13,8 +15,8 @@ namespace {
 
 Index3 plus(Index3 a, Index3 b) { return {{a[0] + b[0], a[1] + b[1], a[2] + b[2]}}; }
 
-/// The values of one level that a point some steps later depends on: a box, clipped to the field in
-/// dimensions that are not periodic; periodic ones are unrolled.
+/// The values of one level on which a point depends some steps later: a box, clipped to the field
+/// in dimensions that are not periodic; periodic ones are unrolled.
 template <class T>
 class Cone {
  public:
@@ -30,7 +32,7 @@ class Cone {
         ((p[0] - box_.low[0]) * size[1] + p[1] - box_.low[1]) * size[2] + p[2] - box_.low[2])];
   }
 
-  /// The value at p, which may lie outside the field.
+  /// Returns the value at p, which may be outside the field.
   T outside(Index3 p) {
     for (int d = 0; d < 3; ++d) {
       const auto& sides = sides_[static_cast<std::size_t>(d)];
@@ -58,7 +60,7 @@ class Cone {
         static_cast<A>(past), terms));
   }
 
-  /// p with the unrolled dimensions rolled up.
+  /// Returns p with the unrolled dimensions wrapped to the field.
   [[nodiscard]] Index3 wrapped(Index3 p) const {
     for (int d = 0; d < 3; ++d) {
       if (sides_[static_cast<std::size_t>(d)][0].kind == Boundary::periodic) {
@@ -86,7 +88,7 @@ void each_point(const Box3& box, const F& f) {
   }
 }
 
-/// The points that `point` depends on `steps` steps earlier.
+/// Returns the points on which `point` depends `steps` steps earlier.
 Box3 dependencies(const Stencil& stencil, const Sides& sides, Index3 global, Index3 point,
                   index_t steps) {
   Box3 box;
@@ -99,7 +101,7 @@ Box3 dependencies(const Stencil& stencil, const Sides& sides, Index3 global, Ind
   return box;
 }
 
-/// The terms of a box of points, the walls made again of where cells lie outside.
+/// The terms of a box of points; the walls are recomputed from the cells outside the domain.
 template <class T>
 class TermsOf {
   using A = Arithmetic<T>;

@@ -1,3 +1,5 @@
+// The term `walls` of a domain from the flags of its cells.
+
 #include "kernels/stencil/walls.hpp"
 
 #include <algorithm>

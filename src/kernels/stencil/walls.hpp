@@ -1,5 +1,5 @@
 #pragma once
-// The term `walls` (terms.hpp) of a domain: a field of which some cells have no value.
+// The term `walls` (terms.hpp) of a domain: a field in which some cells have no value.
 
 #include <cstdint>
 
@@ -9,22 +9,22 @@
 
 namespace tessera::stencil {
 
-/// The place in the field whose value stands at p in the dimensions that are not periodic, or
-/// nothing beyond a constant or given side.
+/// The position in the field whose value applies at p in the dimensions that are not periodic;
+/// in_field is false beyond a constant or given side.
 struct Place {
   Index3 p;
   bool in_field = true;
 };
 [[nodiscard]] Place place_of(const Sides& sides, Index3 global, Index3 p);
 
-/// A byte a cell: 1 where it is none of the domain. Copies those of the field to what lies beyond
-/// its sides, where values are copied too; 0 beyond constant and given ones, which have values.
-/// `box` is where the view lies, periodic dimensions unrolled.
+/// Extends flags, one byte per cell, 1 outside the domain, beyond the field's sides, where values
+/// are copied too; 0 beyond constant and given sides, which have values. `box` is the box of the
+/// view, periodic dimensions unrolled.
 void complete(const Sides& sides, Index3 global, const Box3& box,
               const GridView<std::uint8_t>& outside);
 
-/// walls[p] = the sum of the weights of p's neighbours that lie outside, NaN where p itself does.
-/// `outside` is read as far around as the stencil reaches.
+/// Computes walls[p] = the sum of the weights of p's neighbours outside the domain, NaN if p itself
+/// is outside. Reads `outside` within the reach of the stencil.
 template <class T>
 void fill_walls(const Stencil& stencil, const GridView<const std::uint8_t>& outside,
                 const GridView<T>& walls, int threads);

@@ -1,15 +1,15 @@
 #pragma once
-// Column-based iteration with every other row walked from right to left: the walk turns where it
-// ends, on lines that it has just touched.
+// Column-based iteration in boustrophedon order: every other row runs from right to left, so the
+// walk turns on lines that it has just accessed.
 
 #include "base/instrument.hpp"
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/variants.hpp"
 
 namespace tessera::stencil {
-/// Plain numbers are taken up to 64 at a time, so that the loop over them can be a vector's: which
-/// of eight neighbouring lines comes first makes no difference to a cache. A trace has every point
-/// in its place.
+/// Sweeps columns in boustrophedon order. Plain numbers are taken in groups of up to 64, so that
+/// the compiler can vectorise the loop over a group: the order of eight adjacent lines makes no
+/// difference to a cache. A trace takes every point separately.
 template <class T>
 void zigzag(const Sweep<T>& sweep, const Tuning& tuning) {
   constexpr index_t default_width = 512;  // points
