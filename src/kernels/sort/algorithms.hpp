@@ -1,7 +1,7 @@
 #pragma once
 // The sort algorithms, one file each, instantiated for u32, u64 and Pair. Each sorts block.data by
-// the mapped bits (pairs by (key, index), given ascending indices), on the threads of the region it
-// is called in.
+// the mapped bits (pairs by (key, index), given ascending indices), on the threads of the enclosing
+// parallel region.
 
 #include "kernels/sort/survey.hpp"
 
@@ -14,7 +14,7 @@ void counting(const Block<Item>& block);
 template <class Item>
 void counting_bucketed(const Block<Item>& block);
 template <class Item>
-void counting_bucketed(const Block<Item>& block, const Survey& seen);  ///< looked at already
+void counting_bucketed(const Block<Item>& block, const Survey& seen);  ///< with its survey
 template <class Item>
 void quicksort(const Block<Item>& block);
 template <class Item>
@@ -26,10 +26,10 @@ void radix(const Block<Item>& block);
 template <class Item>
 void cache_oblivious(const Block<Item>& block);
 
-/// The widest range max - min (of bits) that the counting sorts serve.
+/// The widest range max - min (of bits) that the counting sorts support.
 inline constexpr std::uint64_t counting_range = std::uint64_t{1} << 28;
 
-/// At the end of an algorithm's file.
+/// Instantiates an algorithm, at the end of its file.
 #define TESSERA_SORT_INSTANTIATE(algorithm)             \
   template void algorithm(const Block<std::uint32_t>&); \
   template void algorithm(const Block<std::uint64_t>&); \

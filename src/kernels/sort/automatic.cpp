@@ -1,4 +1,4 @@
-// `auto`: one look at the input, then the best plan for it.
+// `auto`: samples the input, then selects the best plan for it.
 
 #include <array>
 
@@ -15,22 +15,22 @@
 namespace tessera::sort {
 namespace {
 
-constexpr index_t most_runs = 16;          // beyond, merging costs more than distributing
-constexpr index_t least_uneven = 1 << 16;  // below, radix works in the cache alone
-constexpr index_t few_in_cache = 1 << 21;  // keys; no more than a last-level cache has
+constexpr index_t most_runs = 16;          // more runs make merging slower than distributing
+constexpr index_t least_uneven = 1 << 16;  // below, radix works entirely in the cache
+constexpr index_t few_in_cache = 1 << 21;  // keys; at most what a last-level cache holds
 constexpr index_t least_roomy =
-    1 << 12;  // of 64 bits; 32 bits are as fast by radix up to least_uneven
+    1 << 12;  // keys of 64 bits; 32 bits are as fast by radix up to least_uneven
 constexpr double few_distinct = 0.45;  // of a sample
 constexpr double few_once = 0.375;     // of a sample
 constexpr std::uint64_t scattered_range = 1 << 10;
-/// Distinct values of a sample of 4096: 32, or 256.
+/// Fraction of distinct values in a sample of 4096: 32, or 256 values.
 template <class B>
 constexpr double handful = sizeof(B) == 8 ? 1.0 / 128 : 1.0 / 16;
-constexpr index_t alone_bytes =
-    16 << 20;  // are sorted without a team if in order, nearly so, or reversed
+constexpr index_t alone_bytes = 16
+                                << 20;  // sorted without a team if in order, nearly so, or reversed
 constexpr std::uint64_t small_range = 1 << 16;  // counters for it fit any second-level cache
 
-/// The parts that change places stay in the cache for who is told of them.
+/// Reverses the items. The swapped parts stay in the cache for the callback.
 template <class Item>
 void reverse(const Block<Item>& block) {
   constexpr index_t at_once = (index_t{128} << 10) / sizeof(Item);
@@ -51,7 +51,7 @@ bool nearly_sorted(const Glance& glanced) {
   return glanced.descents < std::max<index_t>(1, glanced.keys / displaced_share);
 }
 
-/// What is in order, nearly so, or reversed.
+/// Sorts items that are in order, nearly so, or reversed; returns false for others.
 template <class Item>
 bool sort_ordered(const Block<Item>& block, const Glance& glanced) {
   if (nearly_sorted(glanced) && (in_order(block) || put_back_displaced(block))) return true;
@@ -60,7 +60,8 @@ bool sort_ordered(const Block<Item>& block, const Glance& glanced) {
   return true;
 }
 
-/// On one thread, where the instruction set has what it takes.
+/// Sorts by quicksort on one thread; returns false if the instruction set has none or the team has
+/// several threads.
 template <class B>
 bool quicksort_alone(const Block<B>& block) {
   const auto quicksort = leaf_kernels<B>().quicksort;
@@ -69,45 +70,46 @@ bool quicksort_alone(const Block<B>& block) {
   return true;
 }
 
-/// Whether a last-level cache has them, with room for what others have there. The whole of it, also
-/// where ranks share it: 16 ranks with 33 MB each took 49 to 57 ms by what suits 300 MiB, 68 by
-/// what suits a part.
+/// Returns whether n keys fit a last-level cache together with other data. The whole cache counts,
+/// even if ranks share it: 16 ranks with 33 MB each took 49 to 57 ms by the plan for 300 MiB, 68 by
+/// the plan for a share.
 template <class B>
 bool in_cache(index_t n) {
   return n <= few_in_cache || n * static_cast<index_t>(sizeof(B)) <= machine::caches().whole_l3 / 4;
 }
 
-/// Whether that cache is so large that its first level of division need not be sparing with it:
-/// there quicksort is faster than radix, too, of keys that lie evenly.
+/// Returns whether that cache is so large that the first level of division need not minimise
+/// accesses to it: quicksort is then faster than radix, for evenly distributed keys too.
 template <class B>
 bool in_roomy_cache(index_t n) {
   return machine::caches().whole_l3 / 4 >= 2 * few_in_cache * index_t{sizeof(std::uint64_t)} &&
          in_cache<B>(n) && n >= (sizeof(B) == 8 ? least_roomy : least_uneven);
 }
 
-/// Whether quicksort need not go to the memory for each of its few passes over many equal keys.
+/// Returns whether quicksort avoids memory traffic in each of its few passes over many equal keys.
 template <class B>
 bool fits_quicksort(index_t n) {
   return sizeof(B) == 4 || in_cache<B>(n);
 }
 
-/// A handful of values, by quicksort, which leaves equal keys behind, or else one by one.
+/// Sorts a handful of distinct values by quicksort, which removes equal keys from the recursion,
+/// otherwise by counting each value.
 template <class B>
 bool sort_handful(const Block<B>& block, const Repeats& repeats) {
   if (repeats.distinct >= handful<B>) return false;
   return (fits_quicksort<B>(block.n) && quicksort_alone(block)) || sort_few_values(block);
 }
 
-/// Up to some thousands of values, one by one: not where few keys have to pay for putting those in
-/// order, nor where a table of them is slower than quicksort is with 32 bits.
+/// Sorts up to some thousands of distinct values by counting each: not if few keys must pay for
+/// sorting those values, nor if a table of them is slower than quicksort with 32 bits.
 template <class B>
 bool sort_some_values(const Block<B>& block, const Repeats& repeats) {
   const double most = block.n < 4 * least_uneven ? 0.2 : sizeof(B) == 4 ? few_distinct : 1;
   return repeats.once < few_once && repeats.distinct < most && sort_few_values(block);
 }
 
-/// Where many keys are equal: few values as above, more by quicksort, or counted in buckets if
-/// their range is narrow.
+/// Sorts keys with many duplicates: few values as above, more by quicksort, or by bucketed counting
+/// if their range is narrow.
 template <class B>
 bool sort_repeated(const Block<B>& block, const Glance& glanced) {
   const Repeats repeats = glance_at_repeats(block);
@@ -131,7 +133,8 @@ bool sort_repeated(const Block<B>& block, const Glance& glanced) {
 }
 bool sort_repeated(const Block<Pair>&, const Glance&) { return false; }
 
-/// What lies in a narrow range: counted, but for a handful of values in so many buckets.
+/// Sorts keys of a narrow range by counting, except for a handful of values spread over many
+/// buckets.
 template <class B>
 void sort_narrow(const Block<B>& block, const Survey& seen) {
   if (seen.range() < scattered_range || !sort_handful(block, glance_at_repeats(block)))
@@ -139,8 +142,8 @@ void sort_narrow(const Block<B>& block, const Survey& seen) {
 }
 void sort_narrow(const Block<Pair>& block, const Survey& seen) { counting_bucketed(block, seen); }
 
-/// Where keys lie unevenly, pivots from among them part them better than slices of their range;
-/// inside a cache they are as good wherever slices are not even, and take no scratch memory.
+/// Sorts unevenly distributed keys: sampled pivots partition them better than slices of their
+/// range. Within a cache pivots are as good wherever slices are uneven, and take no scratch memory.
 template <class B>
 bool sort_uneven(const Block<B>& block) {
   if (team() > 1) return false;
@@ -184,7 +187,8 @@ Plan choose(const Survey& seen, index_t n) {
 
 namespace {
 
-/// Whether a survey of all might lead to another plan than radix: of pairs, whatever their range.
+/// Returns whether a full survey might yield another plan than radix; of pairs, whatever their
+/// range.
 bool partly_ordered(const Glance& seen) {
   return seen.descents < seen.keys / 64 || seen.ascents < seen.keys / 64;
 }
@@ -193,8 +197,8 @@ bool promising(const Glance& seen, index_t n) {
          choose({seen.min, seen.max, seen.varying, n / 2, n / 2}, n) != Plan::radix;
 }
 
-/// Whether some of what seems in order, and is not to be counted, tells all: it has too many runs
-/// to be merged.
+/// Returns whether a part of seemingly ordered keys, which would not be counted, already has too
+/// many runs to be merged.
 template <class Item>
 bool has_many_runs(const Block<Item>& block, const Glance& seen) {
   constexpr index_t some = 1 << 18;
@@ -212,7 +216,7 @@ void automatic(const Block<Item>& block) {
   if (sort_ordered(block, glanced)) return;
   Survey seen;
   Plan plan = Plan::radix;
-  // Pairs have to be moved: to count their keys takes 1.5 to 4 times as long as radix.
+  // Pairs must be moved: counting their keys takes 1.5 to 4 times as long as radix.
   constexpr bool counts = !std::is_same_v<Item, Pair>;
   if ((counts ? promising(glanced, block.n) : partly_ordered(glanced)) &&
       !has_many_runs(block, glanced))

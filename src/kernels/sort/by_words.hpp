@@ -1,17 +1,15 @@
 #pragma once
-// Rows sorted by keys of several words. The first bits of every row's first word are sorted with
-// the row's number in one word of 64 bits, where a sample has no two rows alike in what room there
-// is; else the first word is sorted with the number in a pair, or, where a sample has that twice,
-// as many words as 64 bits hold without what no two rows differ in. What is equal goes on by the
-// next word.
+// Sorts rows by keys of several words. If a sample has no two rows with equal leading bits, those
+// bits and the row's number are packed into one 64-bit word and sorted; otherwise the first word is
+// sorted with the number in a pair, or, if a sample has duplicates of it, as many words as fit 64
+// bits without the bits common to all rows. Equal keys are sorted further by the next word.
 //
-// Words says of n rows what they are sorted by, a word's order being that of unsigned numbers. Rows
-// are known by numbers that ascend:
-//   index_t count() const;                     words of a row
-//   void load(word, begin, end, bits) const;   bits[0 : end - begin] = that word of rows [begin,
-//   end) void number(begin, end, to) const;         to[0 : end - begin] = numbers of rows [begin,
-//   end) void load_at(word, rows, n, to) const;     to[i].key = that word of the row with number
-//   rows[i].index
+// Words provides the keys of n rows; the order of a word is that of unsigned numbers. Rows have
+// ascending numbers:
+// - index_t count() const;                     returns the words of a row
+// - void load(word, begin, end, bits) const;   bits[0 : end - begin] = its words of [begin, end)
+// - void number(begin, end, to) const;         to[0 : end - begin] = numbers of rows [begin, end)
+// - void load_at(word, rows, n, to) const;     to[i].key = that word of row number rows[i].index
 
 #include <algorithm>
 #include <atomic>
@@ -28,15 +26,15 @@ namespace tessera::sort {
 
 constexpr index_t rows_of_task = 1 << 14;
 constexpr index_t rows_at_once =
-    1 << 8;  // of which the first-level cache holds keys of a hundred bytes, too
+    1 << 8;  // the first-level cache holds that many keys even of a hundred bytes
 
-/// Neighbours of one key.
+/// A range of adjacent items with equal keys.
 struct EqualRange {
   index_t begin, end;
   [[nodiscard]] index_t size() const { return end - begin; }
 };
 
-/// The stretches of two or more equal keys in `range` that begin in [begin, end), by key(i).
+/// Returns the ranges of two or more equal keys in `range` that begin in [begin, end), by key(i).
 template <class KeyAt>
 [[nodiscard]] std::vector<EqualRange> equal_ones(EqualRange range, index_t begin, index_t end,
                                                  const KeyAt& key) {
@@ -52,7 +50,7 @@ template <class KeyAt>
   return found;
 }
 
-/// Sorts pairs by their keys, which are the word at hand, and the words behind it. By this thread.
+/// Sorts pairs by their keys, the current word, and the following words, on this thread.
 template <class Words>
 void sort_few(const Words& words, Pair* pairs, index_t n, index_t at_hand) {
   if (n <= 16)
@@ -68,8 +66,8 @@ void sort_few(const Words& words, Pair* pairs, index_t n, index_t at_hand) {
   }
 }
 
-/// f(bits, word, first, n): this word, one of the first `count`, of n of the rows [0, rows) from
-/// `first` on, word after word; all rows in parallel.
+/// Calls f(bits, word, first, n) for this word, one of the first `count`, of n of the rows [0,
+/// rows) from `first` on, word after word; all rows in parallel.
 template <class Words, class F>
 void for_words(const Words& words, index_t rows, index_t count, const F& f) {
   machine::parallel_for(0, rows, rows_of_task, [&](index_t begin, index_t end) {
@@ -84,7 +82,7 @@ void for_words(const Words& words, index_t rows, index_t count, const F& f) {
   });
 }
 
-/// First words of some of n > 0 rows, in order.
+/// Returns the sorted first words of a sample of n > 0 rows.
 template <class Words>
 [[nodiscard]] std::vector<std::uint64_t> sorted_sample(const Words& words, index_t rows) {
   constexpr index_t most = 1 << 12;
@@ -98,12 +96,12 @@ template <class Words>
   return sample;
 }
 
-/// Words of 64 bits with the first bits of n > 0 rows' keys, and rows 0, 1, ... as their lowest
+/// 64-bit words of the leading key bits of n > 0 rows, with row numbers 0, 1, ... in the lowest
 /// bits.
 template <class Words>
 class NumberedWords {
  public:
-  /// The words stay.
+  /// Samples the rows; `words` must outlive this object.
   NumberedWords(const Words& words, index_t rows)
       : words_(words), n_(rows), bits_(bit_length(static_cast<std::uint64_t>(rows - 1))) {
     const std::vector<std::uint64_t> sample = sorted_sample(words, n_);
@@ -114,13 +112,13 @@ class NumberedWords {
     serve_ = same_ < 64 && std::adjacent_find(sample.begin(), sample.end(), alike) == sample.end();
   }
 
-  /// Whether a sample has no two that are alike.
+  /// Returns whether a sample has no two equal keys.
   [[nodiscard]] bool serve() const { return serve_; }
   [[nodiscard]] std::uint64_t mask() const { return (std::uint64_t{1} << bits_) - 1; }
 
-  /// to[0:n], by which scratch[0:n] gets lost, in order; the stretches of those that only their
-  /// numbers tell from each other and later bits may too. Nothing where the first bits of all are
-  /// not what the sample says. On the threads of the region it is called in.
+  /// Sorts to[0:n]; overwrites scratch[0:n]. Returns the ranges of words that differ only in their
+  /// numbers but may differ in later key bits; nullopt if some row's leading bits contradict the
+  /// sample. Runs on the threads of the enclosing parallel region.
   [[nodiscard]] std::optional<std::vector<EqualRange>> sort(
       std::span<std::uint64_t> to, std::span<std::uint64_t> scratch) const {
     if (!load(to.data())) return std::nullopt;
@@ -130,7 +128,8 @@ class NumberedWords {
   }
 
  private:
-  /// Not all where some row's first bits are not those that all were to have.
+  /// Loads the words; returns false if the leading bits of some row differ from those of the
+  /// sample.
   [[nodiscard]] bool load(std::uint64_t* to) const {
     std::atomic<std::uint64_t> differing = 0;
     for_words(words_, n_, 1, [&](const std::uint64_t* bits, index_t, index_t begin, index_t n) {
@@ -159,15 +158,15 @@ class NumberedWords {
   index_t n_;
   int bits_;  // of a row's number
   std::uint64_t first_ = 0;
-  int same_ = 0;  // first bits of all, by the sample: those of `first_`
+  int same_ = 0;  // leading bits common to all rows, by the sample: those of `first_`
   bool serve_ = false;
 };
 
 template <class Words>
 class ByWords {
  public:
-  /// pairs and spare have an element a row; both are overwritten. What `kernel` names sorts pairs,
-  /// as sort_pairs() says.
+  /// Constructs the sort; pairs and spare have one element per row, and both are overwritten.
+  /// `kernel` names the variant that sorts pairs, as in sort_pairs().
   ByWords(const Words& words, std::span<Pair> pairs, std::span<Pair> spare, std::string_view kernel,
           const Tuning& tuning = {})
       : words_(words),
@@ -179,13 +178,13 @@ class ByWords {
         kernel_(kernel),
         tuning_(tuning) {}
 
-  /// Afterwards pairs[j].index is the number of the row that belongs at j, stably. On the threads
-  /// of the region it is called in.
+  /// Sorts stably: afterwards pairs[j].index is the number of the row that belongs at j. Runs on
+  /// the threads of the enclosing parallel region.
   void sort() {
     if (n_ == 0 || (kernel_ == "auto" && sort_numbered())) return;
     sort_in_pairs();
   }
-  /// The same, not in one word.
+  /// Sorts likewise, without packing into single words.
   void sort_in_pairs() {
     if (n_ == 0) return;
     const index_t taken = words_.count() > 1 && repeats() ? load_packed() : load_first();
@@ -194,7 +193,7 @@ class ByWords {
   }
 
  private:
-  static constexpr index_t most_few = 1 << 10;  // equal keys that a thread sorts further by itself
+  static constexpr index_t most_few = 1 << 10;  // equal keys that one thread sorts further alone
 
   /// Least and greatest of a word of the keys.
   struct Extent {
@@ -207,7 +206,7 @@ class ByWords {
     [[nodiscard]] int bits() const { return bit_length(most - least); }
   };
 
-  /// In one word, in the spare pairs' memory, where that serves.
+  /// Sorts packed words in the memory of the spare pairs, if the keys suit that.
   [[nodiscard]] bool sort_numbered() {
     const auto n = static_cast<std::size_t>(n_);
     const std::span<std::uint64_t> words(reinterpret_cast<std::uint64_t*>(spare_), n);
@@ -234,7 +233,7 @@ class ByWords {
     return true;
   }
 
-  /// Whether a sample has some first word twice.
+  /// Returns whether a sample contains duplicates of a first word.
   [[nodiscard]] bool repeats() const {
     const std::vector<std::uint64_t> sample = sorted_sample(words_, n_);
     return std::adjacent_find(sample.begin(), sample.end()) != sample.end();
@@ -246,7 +245,7 @@ class ByWords {
     for (index_t j = 0; j < n; ++j) pairs_[first + j].index = numbers[j];
   }
 
-  /// The keys' first words into the pairs. Returns how many words that is.
+  /// Loads the keys' first words into the pairs; returns their number.
   index_t load_first() {
     for_words(words_, n_, 1, [&](const std::uint64_t* bits, index_t, index_t first, index_t n) {
       number(first, n);
@@ -255,11 +254,11 @@ class ByWords {
     return 1;
   }
 
-  /// Instead, the first words as far as 64 bits hold what differs in them. Returns how many are
-  /// held whole.
+  /// Loads the differing bits of the first words, as many as fit 64 bits; returns the number of
+  /// complete words.
   index_t load_packed() {
     const std::vector<Extent> extents = extents_of_words();
-    std::vector<int> shifts;  // to the left
+    std::vector<int> shifts;  // left shifts
     int room = 64;
     for (std::size_t w = 0; w < extents.size() && room > 0; ++w)
       shifts.push_back(room -= extents[w].bits());
@@ -293,7 +292,7 @@ class ByWords {
     return all;
   }
 
-  /// Pairs of these whose keys are equal go on by the words from `next` on.
+  /// Sorts pairs with equal keys further by the words from `next` on.
   void sort_equal_ones(EqualRange range, index_t next) {
     if (next >= words_.count()) return;
     std::vector<EqualRange> few, many;
@@ -301,7 +300,7 @@ class ByWords {
     machine::parallel_for(range.begin, range.end, rows_of_task, [&](index_t begin, index_t end) {
       const std::vector<EqualRange> mine =
           equal_ones(range, begin, end, [&](index_t i) { return pairs_[i].key; });
-      for (const EqualRange& equal : mine)  // all rows first: they are far from each other
+      for (const EqualRange& equal : mine)  // loads all rows first: they are scattered in memory
         words_.load_at(next, pairs_ + equal.begin, equal.size(), spare_ + equal.begin);
       const std::lock_guard lock(mutex);
       for (const EqualRange& equal : mine) (equal.size() <= most_few ? few : many).push_back(equal);

@@ -1,3 +1,5 @@
+// Instantiations of cache_oblivious (lazy funnelsort) for plain items.
+
 #include "kernels/sort/cache_oblivious.hpp"
 
 namespace tessera::sort {

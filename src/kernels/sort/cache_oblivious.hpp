@@ -1,7 +1,8 @@
 #pragma once
-// Lazy funnelsort (Brodal and Fagerberg 2002): n^(1/3) parts, each sorted the same way, merged by a
-// lazy funnel. Optimal in every cache without knowing one. On a team, parts are tasks and the merge
-// is cut exactly. A template, so that it runs on plain and on traced items.
+// Lazy funnelsort (Brodal and Fagerberg 2002): splits into n^(1/3) parts, sorts each recursively
+// and merges them by a lazy funnel. Optimal cache complexity at every level, O((n/L) log_Z n)
+// misses, without cache parameters. On a team, parts are tasks and the merge is cut exactly. A
+// template for plain and traced items.
 
 #include <cmath>
 
@@ -13,7 +14,7 @@
 
 namespace tessera::sort {
 
-inline constexpr index_t funnel_leaf = 512;  // items; below, a funnel has too few inputs to gain
+inline constexpr index_t funnel_leaf = 512;  // items; smaller funnels have too few inputs to gain
 
 template <class Item>
 void merge_cut(std::span<const Run<Item>> runs, Item* to, index_t n) {
@@ -30,7 +31,7 @@ void merge_cut(std::span<const Run<Item>> runs, Item* to, index_t n) {
   });
 }
 
-/// Sorts data[0:n] by way of scratch[0:n].
+/// Sorts data[0:n], using scratch[0:n].
 template <class Item>
 void sort_funnel(Item* data, Item* scratch, index_t n) {
   [[maybe_unused]] const Subproblem<Item> here;

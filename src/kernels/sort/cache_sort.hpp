@@ -1,6 +1,6 @@
 #pragma once
-// The second step of radix on keys: one bucket from its pieces to its place, inside a second-level
-// cache.
+// The second step of radix on keys: sorts one bucket from its pieces into place, within a
+// second-level cache.
 
 #include <algorithm>
 
@@ -9,18 +9,18 @@
 
 namespace tessera::sort {
 
-inline constexpr index_t pad_bytes =
-    64;  // keeps the chunks of neighbours out of each other's cache sets
+inline constexpr index_t pad_bytes = 64;  // separates adjacent chunks by cache sets
 inline constexpr index_t most_parts =
-    1 << 13;  // of a bucket; only buckets of very many equal keys would have more
+    1 << 13;  // per bucket; only buckets of very many equal keys would have more
 
-/// One object a thread.
+/// A sorter of buckets; one object per thread.
 template <class B>
 class CacheSort {
   using Bits = Plain<B>;
 
  public:
-  /// For buckets of at most so many keys; memory[0 : keys_of_memory(most_keys)] is used.
+  /// Constructs a sorter for buckets of at most most_keys keys, which uses memory[0 :
+  /// keys_of_memory(most_keys)].
   CacheSort(index_t most_keys, B* memory)
       : kernels_(leaf_kernels<B>()),
         most_keys_(most_keys),
@@ -32,7 +32,7 @@ class CacheSort {
     return sizes.chunks() * sizes.stride() + most_keys;
   }
 
-  /// to[0:n] = the keys of the pieces, sorted; pieces may lie there.
+  /// Sorts to[0:n] = the keys of the pieces; pieces may overlap it.
   void sort(const std::vector<Piece<B>>& pieces, B* to, index_t n, Bounds<Bits> bounds,
             const KeyMap<Bits>& map, const KeyMap<Bits>& back) {
     plan_.divide_evenly(bounds, std::clamp<index_t>(n / aim(), 1, parts()), map);
@@ -51,8 +51,8 @@ class CacheSort {
  private:
   static constexpr index_t samples = 64;
 
-  /// Keys of a part on average: few enough that a part of evenly spread keys hardly ever exceeds
-  /// `few`.
+  /// Returns the average number of keys per part, such that a part of evenly distributed keys
+  /// hardly ever exceeds `few`.
   [[nodiscard]] index_t aim() const { return kernels_.few - kernels_.few / 4; }
   [[nodiscard]] index_t stride() const {
     return kernels_.few + pad_bytes / static_cast<index_t>(sizeof(B));
@@ -64,7 +64,7 @@ class CacheSort {
     return GrowingStreams<B>::chunks(most_keys_, parts(), kernels_.few);
   }
 
-  /// Whether a sample lies so that even parts would be of very different sizes.
+  /// Returns whether a sample is distributed such that even parts would have very different sizes.
   [[nodiscard]] bool is_uneven(const std::vector<Piece<B>>& pieces) {
     constexpr index_t slots = 8;
     index_t count[slots] = {};

@@ -1,9 +1,9 @@
 #pragma once
-// The second step of radix on pairs, inside a second-level cache.
+// The second step of radix on pairs, within a second-level cache.
 //
-// The keys of a part differ in few bits: below its least key and the place in the part fit one word
-// together. Words are sorted by the leaf kernels of keys, and the pairs follow their places; equal
-// keys keep their order.
+// The keys of a part differ in few bits, so the offset from its least key and the position in the
+// part fit one word together. The leaf kernels of keys sort the words, and the pairs are permuted
+// accordingly; stable.
 
 #include <algorithm>
 
@@ -23,10 +23,10 @@ class CacheSort<Pair> {
         gathered_(memory_ + chunks() * stride) {}
 
   [[nodiscard]] static index_t keys_of_memory(index_t most_pairs) {
-    return chunks(most_pairs) * stride + 2 * most_pairs;  // two words are one pair
+    return chunks(most_pairs) * stride + 2 * most_pairs;  // two words have the size of one pair
   }
 
-  /// to[0:n] = the pairs of the pieces, sorted by key, equal keys in order; pieces may lie there.
+  /// Sorts to[0:n] = the pairs of the pieces, by key, stably; pieces may overlap it.
   void sort(const std::vector<Piece<Pair>>& pieces, Pair* to, index_t n,
             Bounds<std::uint64_t> bounds, const KeyMap<std::uint64_t>&,
             const KeyMap<std::uint64_t>&) {
@@ -68,7 +68,7 @@ class CacheSort<Pair> {
     return end - here;
   }
 
-  /// to[0:n] = from[0:n] sorted; they do not overlap.
+  /// Sorts from[0:n] into to[0:n]; they do not overlap.
   void sort_together(const Pair* from, Pair* to, index_t n, Bounds<std::uint64_t> bounds) {
     const int place_bits = bit_length(static_cast<std::uint64_t>(n));
     if (bit_length(bounds.high - bounds.low) + place_bits > 64) {

@@ -1,7 +1,7 @@
 #pragma once
-// Streams of keys to many buckets without counting them first. Every bucket writes into a chunk of
-// memory; what happens when that is full differs: FlushedStreams copies it out and starts it again,
-// GrowingStreams takes another.
+// Distribution of keys into many buckets without a counting pass. Every bucket writes into a chunk
+// of memory; full chunks are handled differently: FlushedStreams copies them out and reuses them,
+// GrowingStreams allocates new ones.
 
 #include <span>
 #include <vector>
@@ -10,12 +10,14 @@
 
 namespace tessera::sort {
 
-/// Appends items[i] to the stream of bucket[i], in order; full(bucket) is called when its chunk is.
+/// The free part of the current chunk of a stream.
 template <class Item>
 struct StreamEnd {
   Item* next;
   Item* end;
 };
+/// Appends items[i] to the stream of bucket[i], in order; calls full(bucket) when its chunk is
+/// full.
 template <class Item, class Full>
 void put_all(StreamEnd<Item>* stream, const Item* items, const std::uint16_t* bucket, index_t n,
              const Full& full) {
@@ -27,13 +29,13 @@ void put_all(StreamEnd<Item>* stream, const Item* items, const std::uint16_t* bu
   }
 }
 
-/// For the way to memory: one buffer a bucket, all together inside a second-level cache; full ones
-/// are copied to the next place of `out` past the caches.
+/// Streams to memory: one buffer per bucket, together within a second-level cache; full ones are
+/// copied to the next position of `out` by streaming stores.
 template <class Item>
 class FlushedStreams {
  public:
-  /// buffer: buckets * stride items; out: room for n items, and may be where the items are read
-  /// from.
+  /// Starts the streams. buffer: buckets * stride items; out: space for n items, possibly the
+  /// memory from which the items are read.
   void start(index_t buckets, index_t capacity, index_t stride, Item* buffer, Item* out,
              index_t n) {
     capacity_ = capacity;
@@ -51,7 +53,7 @@ class FlushedStreams {
     put_all(stream_.data(), items, bucket, n, [this](std::size_t b) { flush(b); });
   }
 
-  /// To be called when all keys are put: lists the chunks of every bucket.
+  /// Lists the chunks of every bucket; call it after the last item.
   void finish() {
     begin_.assign(stream_.size() + 1, 0);
     for (std::size_t c = 0; c < used_; ++c) ++begin_[owner_[c] + 1u];
@@ -77,7 +79,7 @@ class FlushedStreams {
     const auto i = static_cast<std::size_t>(b);
     if (in_buffer(i) > 0) pieces.push_back({stream_[i].end - capacity_, in_buffer(i)});
   }
-  /// Chunks written in all, and the numbers of those of bucket b.
+  /// Returns the number of chunks written, and the chunks of bucket b.
   [[nodiscard]] std::size_t used() const { return used_; }
   [[nodiscard]] std::span<const std::uint32_t> chunks(index_t b) const {
     const auto i = static_cast<std::size_t>(b);
@@ -107,11 +109,11 @@ class FlushedStreams {
   std::vector<std::uint32_t> begin_;
 };
 
-/// For work inside a cache: chunks of `memory`, of which every bucket has one from the start.
+/// Streams within a cache: linked chunks of `memory`, of which every bucket initially has one.
 template <class Item>
 class GrowingStreams {
  public:
-  /// Chunks that n items in so many buckets may take.
+  /// Returns the maximum number of chunks for n items in `buckets` buckets.
   [[nodiscard]] static index_t chunks(index_t n, index_t buckets, index_t capacity) {
     return n / capacity + buckets + 1;
   }
@@ -170,12 +172,11 @@ class GrowingStreams {
   Item* memory_ = nullptr;
   index_t capacity_ = 0, stride_ = 0, used_ = 0;
   std::vector<StreamEnd<Item>> stream_;
-  std::vector<std::uint32_t>
-      chunk_;  // of a bucket: the one being written; its first is its own number
-  std::vector<std::uint32_t> link_;  // of a chunk: the next of its bucket
+  std::vector<std::uint32_t> chunk_;  // the current chunk of each bucket, initially its own number
+  std::vector<std::uint32_t> link_;   // the next chunk of the same bucket, by chunk
 };
 
-/// The next items to be classified, called into the cache by the way.
+/// Classifies a batch of items and prefetches the next ones.
 template <class Item, class Streams>
 void stream_batch(const Division<KeyBits<Item>>& division, const Item* items, index_t n,
                   const Item* ahead, Streams& streams) {
@@ -194,7 +195,7 @@ void stream_batch(const Division<KeyBits<Item>>& division, const Item* items, in
   }
 }
 
-/// items[0:n] into streams by their division; raw keys become bits.
+/// Distributes items[0:n] to streams by their division; raw keys become bits.
 template <class Item>
 void stream_all(const Division<KeyBits<Item>>& division, const Item* items, index_t n,
                 FlushedStreams<Item>& streams) {
@@ -206,7 +207,7 @@ void stream_all(const Division<KeyBits<Item>>& division, const Item* items, inde
   streams.finish();
 }
 
-/// The pieces, which hold bits or pairs, into streams.
+/// Distributes the pieces, which hold bits or pairs, to streams.
 template <class Item>
 void stream_pieces(const Division<KeyBits<Item>>& division, const std::vector<Piece<Item>>& pieces,
                    GrowingStreams<Item>& streams) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the sort algorithms share: team size, parallel copies, the way to bits and back, the base
-// case.
+// Functions shared by the sort algorithms: team size, parallel copies, conversion to bits and back,
+// the base case.
 
 #include <algorithm>
 #include <bit>
@@ -13,10 +13,10 @@ namespace tessera::sort {
 
 using machine::team;
 
-/// Products and positions of two words.
+/// A type for products and positions of two words.
 __extension__ using Wide = unsigned __int128;
 
-/// Below this many items a task costs more than it gains.
+/// Minimum items for which a task pays off.
 inline constexpr index_t task_grain = 1 << 15;
 
 template <class Item>
@@ -26,7 +26,7 @@ void copy_items(const Item* from, Item* to, index_t n) {
   });
 }
 
-/// data[0:n] = one(data[0:n]), for keys that the map changes.
+/// Applies data[0:n] = one(data[0:n]) if the map changes keys.
 template <class Item, class F>
 void map_items(const Block<Item>& block, const F& one) {
   if (block.map.identity()) return;
@@ -35,7 +35,7 @@ void map_items(const Block<Item>& block, const F& one) {
   });
 }
 
-/// f(data, scratch, n) on data mapped to bits in place; mapped back afterwards.
+/// Calls f(data, scratch, n) on data mapped to bits in place, then maps it back.
 template <class Item, class F>
 void on_bits(const Block<Item>& block, const F& f) {
   if constexpr (std::is_same_v<Plain<Item>, Pair>) {
@@ -48,7 +48,7 @@ void on_bits(const Block<Item>& block, const F& f) {
   }
 }
 
-/// Stable, for a few items.
+/// Sorts a few items stably.
 template <class Item>
 void insertion_sort(Item* data, index_t n) {
   for (index_t i = 1; i < n; ++i) {
@@ -59,8 +59,8 @@ void insertion_sort(Item* data, index_t n) {
   }
 }
 
-/// First position in sorted data[0:n] whose item is not less than x (not_above: greater than x); no
-/// branches.
+/// Returns the first position in sorted data[0:n] whose item is not less than x (not_above: greater
+/// than x); branch-free.
 template <class Item, class Less = std::less<>>
 [[nodiscard]] index_t lower_bound(const Item* data, index_t n, const Item& x,
                                   const Less& less = {}) {

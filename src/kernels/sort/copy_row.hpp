@@ -1,5 +1,5 @@
 #pragma once
-// Rows of any size, copied one at a time.
+// Copies of single rows of any size.
 
 #include <cstddef>
 #include <cstring>
@@ -8,7 +8,8 @@
 
 namespace tessera::sort {
 
-/// to[0:bytes] = from[0:bytes], which are other rows: in pieces of 16, the last of which overlaps.
+/// Copies to[0:bytes] = from[0:bytes], two different rows, in pieces of 16 bytes, the last of which
+/// overlaps.
 [[gnu::always_inline]] inline void copy_row(const std::byte* from, std::byte* to, index_t bytes) {
   if (bytes == 8) {
     std::memcpy(to, from, 8);

@@ -1,7 +1,7 @@
 #pragma once
-// Counting sort as in the textbooks (Seward 1954; Cormen et al. 2009, 8.2): one counter a possible
-// key, prefix sums, stable placement. Sequential. Counters and output are met at random, which is
-// what counting_bucketed mends. A template, so that it runs on plain and on traced keys.
+// Textbook counting sort (Seward 1954; Cormen et al. 2009, 8.2): one counter per possible key,
+// exclusive scan, stable placement. O(n + range), sequential. Counters and output are accessed at
+// random, which counting_bucketed avoids. A template for plain and traced keys.
 
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/common.hpp"

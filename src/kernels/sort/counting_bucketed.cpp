@@ -1,6 +1,6 @@
 // Counting sort whose counters and output stay in cache. A small range is counted in one pass, per
-// thread. A wider one is first distributed to buckets of neighbouring keys; every bucket is counted
-// on its own, and when all are, written. Keys alone need no placement: runs are filled from the
+// thread. A wider one is first distributed to buckets of adjacent keys; each bucket is counted
+// separately, and then all are written. Plain keys need no placement: runs are filled from the
 // counts.
 
 #include <algorithm>
@@ -20,17 +20,16 @@ constexpr std::uint64_t one_pass_range =
     1 << 13;  // u32 counters: 32 KiB, most of a first-level cache
 constexpr index_t most_buckets = 1 << 12;
 constexpr index_t aimed_slots =
-    1 << 15;  // counters of a bucket: 128 KiB, a part of a second-level cache
+    1 << 15;  // counters per bucket: 128 KiB, a part of a second-level cache
 constexpr index_t chunk_bytes = 1 << 10;
 constexpr index_t most_few = 1 << 16;  // keys of a bucket that is counted in 16 bits
 
-/// to[0 : end - to] = the keys low + s, counts[s] times each; padded: four copies of a key are
-/// written whatever its count, and those too many are written over.
+/// Fills to[0 : end - to] with the keys low + s, counts[s] times each; padded: writes four copies
+/// of a key for any count and overwrites the surplus.
 template <bool padded, class B, class Counter>
 void fill_runs(B* to, const B* end, B low, const Counter* counts, index_t slots,
                const KeyMap<B>& map) {
-  constexpr index_t at_once =
-      16;  // where few of the possible keys occur, most such groups are empty
+  constexpr index_t at_once = 16;  // if few of the possible keys occur, most such groups are empty
   constexpr index_t copies = 4;
   for (index_t first = 0; first < slots; first += at_once) {
     const index_t last = std::min(slots, first + at_once);
@@ -49,15 +48,15 @@ void fill_runs(B* to, const B* end, B low, const Counter* counts, index_t slots,
   }
 }
 
-/// Whether most of the possible keys occur, as far as some of them tell: then it is hard to
-/// foretell how often.
+/// Returns whether most of the possible keys occur in a sample of the counters: their counts are
+/// then hard to predict.
 template <class Counter>
 bool most_occur(const Counter* counts, index_t slots) {
   const index_t looked_at = std::min<index_t>(slots, 1024);
   return 2 * (looked_at - std::count(counts, counts + looked_at, Counter{0})) > looked_at;
 }
 
-/// The n keys of counters, in order.
+/// Writes the n keys of the counters, in order.
 template <class B, class Counter>
 void write_counted(B* to, index_t n, B low, const Counter* counts, index_t slots,
                    const KeyMap<B>& map) {
@@ -67,12 +66,11 @@ void write_counted(B* to, index_t n, B low, const Counter* counts, index_t slots
     fill_runs<false>(to, to + n, low, counts, slots, map);
 }
 
-/// Counts the keys of the pieces, which are fewer than a Counter holds, by way of a cache's room
-/// for tables.
+/// Counts the keys of the pieces, fewer than a Counter holds, in tables within a cache.
 template <class B, class Counter>
 void count_pieces(const std::vector<Piece<B>>& pieces, B low, index_t slots,
                   std::vector<Counter>& tables, Counter* counts) {
-  tables.assign(2 * static_cast<std::size_t>(slots), 0);  // by turns, as in count_keys
+  tables.assign(2 * static_cast<std::size_t>(slots), 0);  // alternating, as in count_keys
   Counter *const first = tables.data(), *const second = first + slots;
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     const Piece<B>& after = pieces[std::min(p + 4, pieces.size() - 1)];
@@ -88,7 +86,8 @@ void count_pieces(const std::vector<Piece<B>>& pieces, B low, index_t slots,
   for (index_t s = 0; s < slots; ++s) counts[s] = static_cast<Counter>(first[s] + second[s]);
 }
 
-/// Four tables in turn: equal neighbours do not wait for each other's increment.
+/// Counts in four alternating tables, so that equal adjacent keys do not wait for each other's
+/// increment.
 template <class B>
 void count_keys(const B* data, index_t n, B low, index_t slots, const KeyMap<B>& map,
                 std::uint32_t* counts) {
@@ -127,17 +126,17 @@ void count_in_one_pass(const Block<B>& block, B low, index_t slots) {
   });
 }
 
-/// How often each possible key of a bucket occurs: in 16 bits where it has fewer than most_few
+/// The count of each possible key of a bucket, in 16 bits if the bucket has fewer than most_few
 /// keys.
 struct Counted {
-  std::uint16_t* few = nullptr;  // a counter each
+  std::uint16_t* few = nullptr;  // one counter each
   std::vector<std::uint32_t> many;
 };
 
-/// Keys of a range in buckets, each of which is counted in a cache. Where that takes less memory
-/// than the keys, chunks of them go to where their task has read already, and all are counted
-/// before any is written; keys that lie far apart go to scratch memory, from which one bucket after
-/// the other is counted and written.
+/// Bucketed counting of the keys of a range, each bucket within a cache. If the counts take less
+/// memory than the keys, chunks of keys overwrite memory that their task has already read, and all
+/// buckets are counted before any is written; sparse keys go to scratch memory, from which one
+/// bucket after the other is counted and written.
 template <class B>
 class CountByBuckets {
  public:
@@ -238,9 +237,9 @@ class CountByBuckets {
   const Block<B>& block_;
   Bounds<B> bounds_;
   RadixPlan<B> plan_;
-  std::vector<FlushedStreams<B>> streams_;  // of a task
+  std::vector<FlushedStreams<B>> streams_;  // per task
   machine::Buffer<B> buffers_;              // of the streams
-  std::vector<index_t> place_;              // where a bucket begins in the result
+  std::vector<index_t> place_;              // start of each bucket in the result
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 #pragma once
-// Bucketed counting sort of pairs, as a template: it runs on plain and on traced pairs.
+// Bucketed counting sort of pairs. A template for plain and traced pairs.
 
 #include "kernels/sort/distribute.hpp"
 
 namespace tessera::sort {
 
-/// Pairs keep their order among equal keys, so they are placed, not filled.
+/// Sorts by counting; pairs are placed, not filled, and keep their order among equal keys.
 template <class Item>
 void count_pairs(const Block<Item>& block, std::uint64_t low, std::uint64_t range) {
   const int shift = std::max(bit_length(range) - 12, std::min(bit_length(range), 13));

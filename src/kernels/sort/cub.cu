@@ -1,4 +1,4 @@
-// The vendor's radix sort, for reference.
+// The vendor's radix sort (CUB), for reference.
 
 #include <cub/device/device_radix_sort.cuh>
 #include <string>
@@ -17,7 +17,7 @@ __global__ void write_positions(Value* values, index_t n) {
     values[i] = static_cast<Value>(i);
 }
 
-/// Sorts, or says in `bytes` what it would work in when work == nullptr.
+/// Sorts the block; if work == nullptr, only sets `bytes` to the required work memory.
 template <class Key, class Value>
 void call(const DeviceBlock<Key, Value>& block, void* work, std::size_t& bytes,
           cudaStream_t stream) {
@@ -65,7 +65,8 @@ void cub(const DeviceBlock<Key, Value>& block, DeviceStream stream) {
       check_launch("write_positions");
     }
   }
-  keys_to_bits(block.keys, block.n, block.map, stream);  // its own order takes -0 and +0 for equal
+  keys_to_bits(block.keys, block.n, block.map, stream);  // the vendor's order treats -0 and +0 as
+                                                         // equal
   std::size_t bytes = static_cast<std::size_t>(cub_bytes<Key, Value>(block.n));
   call(block, block.work, bytes, stream);
   keys_to_raw(block.keys, block.n, block.map, stream);
@@ -73,7 +74,7 @@ void cub(const DeviceBlock<Key, Value>& block, DeviceStream stream) {
 
 TESSERA_SORT_INSTANTIATE_DEVICE(cub);
 
-/// What the library launches itself it does not tell.
+/// Appends this file's kernels; the library does not report its own.
 void add_cub_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&](const std::string& of, auto* function) {
     to.push_back(machine::device_function("cub", of, function, threads));

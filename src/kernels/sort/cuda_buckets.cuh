@@ -1,7 +1,7 @@
 #pragma once
-// Keys of 64 bits divided by their leading bits, in two sweeps that keep no order (buckets.hpp).
-// What is decided is decided on the device, or by the host for several: every kernel reads in the
-// plan whether it still has work.
+// Division of 64-bit keys by their leading bits, in two unstable sweeps (buckets.hpp). Decisions
+// are made on the device, or by the host for several devices: every kernel reads from the plan
+// whether it has work.
 
 #include "kernels/sort/buckets.hpp"
 #include "kernels/sort/cuda_device.cuh"
@@ -9,12 +9,12 @@
 namespace tessera::sort::buckets {
 
 inline constexpr int threads = 768,
-                     each = 10;  // two blocks a multiprocessor, of 42 registers a thread
+                     each = 10;  // two blocks per multiprocessor, 42 registers per thread
 inline constexpr int tile = threads * each;
-static_assert(most_buckets == threads);  // a thread each
+static_assert(most_buckets == threads);  // one thread each
 
-/// x's sum over the block's threads before this one; at most 1024 threads, of whole warps.
-/// Synchronises once: the sums of the warps may still be read.
+/// Returns the exclusive scan of x over the block's threads; at most 1024 threads, in whole warps.
+/// Synchronises once: the warps' sums may still be read afterwards.
 template <class T>
 __device__ __forceinline__ T sum_before(T x, T* warp_sums) {
   const T inclusive = warp_prefix_sum(x);
@@ -27,10 +27,10 @@ __device__ __forceinline__ T sum_before(T x, T* warp_sums) {
   return before + inclusive - x;
 }
 
-inline constexpr int sample_threads = 1024, sampled = 16;  // keys of a thread
+inline constexpr int sample_threads = 1024, sampled = 16;  // keys per thread
 
-/// Looks at some keys, a line in many places: in which leading bits they agree, and whether the
-/// next ones spread them well.
+/// Samples keys, one line in many places: determines their common leading bits and whether the next
+/// bits distribute them well.
 __global__ void __launch_bounds__(sample_threads)
     look_at_some(const U64* keys, index_t n, KeyMap<std::uint64_t> map, Plan* plan) {
   __shared__ U64 differ;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(sample_threads)
 
 inline constexpr int count_each = 8;
 
-/// Counts keys by their fine bins; sees whether they are in order already.
+/// Counts keys by their fine bins and checks whether they are in order.
 __global__ void __launch_bounds__(threads)
     count_fine(const U64* keys, index_t n, KeyMap<std::uint64_t> map, Plan* plan) {
   __shared__ unsigned count[fine_bins + 1];
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(threads)
   const bool mapped = !map.identity();
   const auto bits_of = [&](U64 key) -> U64 { return mapped ? map.to_bits(key) : key; };
   bool in_order =
-      true;  // as far as this thread has looked; it looks no further than the first descent
+      true;  // for the keys this thread has checked; it stops at the first descent
   constexpr index_t stretch = threads * count_each;
   for (index_t begin = blockIdx.x * stretch; begin < n; begin += gridDim.x * stretch) {
     const U64* const from = keys + begin + threadIdx.x;
@@ -103,14 +103,13 @@ __global__ void __launch_bounds__(threads)
 
 inline constexpr int plan_threads = fine_bins / 2;
 
-/// Neighbouring fine bins become buckets of about as many keys, one behind the other in `to`; one
-/// block.
+/// Merges adjacent fine bins into buckets of nearly equal size, contiguous in `to`; one block.
 __global__ void __launch_bounds__(plan_threads)
     plan_buckets(index_t n, Division into, U64* to, Plan* plan) {
   __shared__ U64 warp_sums[plan_threads / 32];
   __shared__ index_t begin[fine_bins + 1];
   __shared__ int first[most_buckets],
-      end[most_buckets];  // the fine bins of a bucket that have keys
+      end[most_buckets];  // the non-empty fine bins of a bucket
   const int t = static_cast<int>(threadIdx.x);
   if (plan->going == 0) return;
   const U64 mine[2] = {plan->fine[2 * t], plan->fine[2 * t + 1]};
@@ -148,15 +147,15 @@ __global__ void __launch_bounds__(plan_threads)
   if (falls_short || plan->done != 0) plan->going = 0;
 }
 
-/// What the threads of a block share while they divide a tile.
+/// Shared memory of a block that divides a tile.
 struct TileMemory {
-  U64 key[tile];  ///< by bin
+  U64 key[tile];  ///< grouped by bin
   unsigned count[most_buckets], start[most_buckets];
-  U64* target[most_buckets];  ///< of a bin's keys, less where they start in the tile
+  U64* target[most_buckets];  ///< of a bin's keys, minus their start in the tile
   unsigned warp_sums[threads / 32];
 };
 
-/// A number below 2^16 for each of a thread's keys, two a register.
+/// A number below 2^16 for each of a thread's keys, packed two per register.
 template <int each>
 class Numbers {
  public:
@@ -171,7 +170,7 @@ class Numbers {
   unsigned two_[(each + 1) / 2];
 };
 
-/// Takes this thread's keys, `held` of them, to the addresses that the cursors of their bins say.
+/// Moves this thread's `held` keys to the addresses given by the cursors of their bins.
 template <class BinOf>
 __device__ __forceinline__ void divide(const U64 (&bits)[each], int held, int valid, int bins,
                                        BinOf bin_of, U64* cursors, TileMemory& memory) {
@@ -204,14 +203,15 @@ __device__ __forceinline__ void divide(const U64 (&bits)[each], int held, int va
   }
 }
 
-/// How many keys of `valid` are a thread's, of a block's threads with so many each.
+/// Returns how many of `valid` keys a thread holds, at most `each`, in a block of `threads`
+/// threads.
 template <int threads, int each>
 __device__ __forceinline__ int held_of(int valid) {
   const int left = valid - static_cast<int>(threadIdx.x);
   return left <= 0 ? 0 : min(each, (left + threads - 1) / threads);
 }
 
-/// The keys' bits go to their buckets, by the plan's cursors. A tile a block.
+/// Moves the keys' bits to their buckets, by the plan's cursors. One block per tile.
 __global__ void __launch_bounds__(threads, 2)
     take_to_buckets(const U64* keys, index_t n, KeyMap<std::uint64_t> map, int buckets,
                     Plan* plan) {
@@ -245,7 +245,7 @@ struct Part {
   int valid;
 };
 
-/// The block's tile; valid is 0 beyond the last one.
+/// Returns the block's tile; valid is 0 beyond the last one.
 __device__ __forceinline__ Part part_of_block(const Plan& plan, int buckets) {
   int low = 0, high = buckets;  // first_tile[low] <= block < first_tile[high], if it has a tile
   if (blockIdx.x >= plan.first_tile[buckets]) return {0, 0, 0};
@@ -258,7 +258,7 @@ __device__ __forceinline__ Part part_of_block(const Plan& plan, int buckets) {
   return {low, bucket.begin + at, static_cast<int>(min(bucket.n - at, index_t{tile}))};
 }
 
-/// counts[bucket, sub-bucket] of keys that lie by bucket.
+/// Computes the histogram counts[bucket, sub-bucket] of keys grouped by bucket.
 __global__ void __launch_bounds__(threads)
     count_subs(const U64* keys, Division into, const Plan* plan, unsigned* counts) {
   __shared__ unsigned count[most_buckets];
@@ -280,7 +280,8 @@ __global__ void __launch_bounds__(threads)
   if (t < into.subs && count[t] > 0) atomicAdd(counts + part.bucket * into.subs + t, count[t]);
 }
 
-/// cursors = where each sub-bucket begins in `to`. A bucket a block.
+/// Sets cursors to the start of each sub-bucket in `to`, by an exclusive scan. One block per
+/// bucket.
 __global__ void __launch_bounds__(threads)
     place_subs(const unsigned* counts, Division into, index_t most, U64* to, Plan* plan,
                U64* cursors) {
@@ -294,7 +295,8 @@ __global__ void __launch_bounds__(threads)
   if (mine > most) plan->overflows = 1;
 }
 
-/// Keys that lie by bucket go to their sub-buckets; the cursors end where each ends.
+/// Moves keys grouped by bucket to their sub-buckets; afterwards the cursors are at the ends of
+/// these.
 __global__ void __launch_bounds__(threads, 2)
     take_to_subs(const U64* keys, Division into, const Plan* plan, U64* cursors) {
   extern __shared__ __align__(16) unsigned char subs_memory[];

@@ -1,5 +1,5 @@
-// Counting sort on the device, for keys of a small range: a counter a value, sums of the counters,
-// and every place of the output finds its value.
+// Counting sort on the device, for keys of a small range: a histogram with one counter per value,
+// an inclusive scan of the counters, and a search of the value for every position of the output.
 
 #include <string>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr int threads = 512;
 constexpr int scan_items = 8, scan_tile = threads * scan_items;
 constexpr index_t local_bins =
-    48 * 1024;  // counters of 4 bytes that a block keeps in shared memory
+    48 * 1024;  // counters of 4 bytes in a block's shared memory
 
 struct Range {
   unsigned long long min, max;
@@ -53,7 +53,7 @@ struct Counting {
   KeyMap<Key> map;
   Key min;
   index_t bins;
-  unsigned* counts;  ///< (bins); then how many keys are not greater
+  unsigned* counts;  ///< (bins); then the inclusive scan: how many keys are not greater
 };
 
 template <class Key>
@@ -74,11 +74,11 @@ __global__ void __launch_bounds__(threads) count_in_global(Counting<Key> c) {
     atomicAdd(c.counts + (c.map.to_bits(c.keys[i]) - c.min), 1U);
 }
 
-/// x's sum over this thread and those before it in the block; `sum` becomes that of all.
+/// Returns the inclusive scan of x over the block; sets `sum` to the sum of all.
 __device__ unsigned block_prefix_sum(unsigned x, unsigned& sum) {
   __shared__ unsigned warp_sums[threads / 32];
   const unsigned inclusive = warp_prefix_sum(x);
-  __syncthreads();  // the sums of the call before are read
+  __syncthreads();  // the sums of the previous call have been read
   if (lane_id() == 31) warp_sums[threadIdx.x / 32] = inclusive;
   __syncthreads();
   unsigned before = 0;
@@ -90,7 +90,7 @@ __device__ unsigned block_prefix_sum(unsigned x, unsigned& sum) {
   return before + inclusive;
 }
 
-/// sums[tile] = the sum of the tile's counts.
+/// Computes sums[tile] = the sum of the tile's counts.
 __global__ void __launch_bounds__(threads)
     sum_tiles(const unsigned* counts, index_t bins, unsigned* sums) {
   const index_t begin = static_cast<index_t>(blockIdx.x) * scan_tile + threadIdx.x;
@@ -103,8 +103,8 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-/// counts[b] = base + counts[0] + .. + counts[b] within a tile; base is that of the tile, or 0. One
-/// tile a block, or with one block all of them.
+/// Computes the inclusive scan counts[b] = base + counts[0] + .. + counts[b] within a tile; base is
+/// the sum before the tile, or 0. One block per tile, or a single block for all.
 __global__ void __launch_bounds__(threads)
     add_up(unsigned* counts, index_t n, const unsigned* sums_before) {
   unsigned base = sums_before == nullptr || blockIdx.x == 0 ? 0 : sums_before[blockIdx.x - 1];
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// The first bin in [low, high] with more than `at` keys up to it; high has.
+/// Returns the first bin in [low, high] with more than `at` keys up to it. Precondition: high has.
 __device__ __forceinline__ index_t bin_of(const unsigned* counts, index_t low, index_t high,
                                           index_t at) {
   while (low < high) {
@@ -206,7 +206,7 @@ void count_keys(const DeviceBlock<Key, NoValue>& block, cudaStream_t stream) {
   fill_runs<<<narrow<unsigned>(ceil_div(block.n, threads * 16)), threads, 0, stream>>>(counting);
   check_launch("fill_runs");
   machine::cuda::check(cudaStreamSynchronize(stream),
-                       "cudaStreamSynchronize");  // before the counters go
+                       "cudaStreamSynchronize");  // before the counters are freed
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// What the device sorts share.
+// Functions shared by the device sorts.
 
 #include "kernels/sort/cuda.hpp"
 #include "machine/cuda.hpp"
@@ -25,7 +25,7 @@ __device__ __forceinline__ unsigned lanes_above() {
   return mask;
 }
 
-/// The sum over this lane and those below it.
+/// Returns the inclusive scan of x over the warp's lanes.
 template <class T>
 __device__ __forceinline__ T warp_prefix_sum(T x) {
 #pragma unroll
@@ -40,7 +40,7 @@ inline unsigned multiprocessors() {
   return static_cast<unsigned>(machine::cuda::attribute(cudaDevAttrMultiProcessorCount));
 }
 
-/// Lets the kernel have that much dynamic shared memory.
+/// Raises the kernel's limit of dynamic shared memory.
 template <class Kernel>
 void allow_shared(Kernel* kernel, int bytes) {
   machine::cuda::check(
@@ -48,7 +48,7 @@ void allow_shared(Kernel* kernel, int bytes) {
       "cudaFuncSetAttribute");
 }
 
-/// As many blocks as the device holds at once, but not more than there is work for.
+/// Returns the number of blocks that are resident on the device at once, at most `most`.
 template <class Kernel>
 unsigned resident_blocks(Kernel* kernel, int threads, int shared_bytes, index_t most) {
   int each = 0;
@@ -61,8 +61,7 @@ unsigned resident_blocks(Kernel* kernel, int threads, int shared_bytes, index_t 
 
 inline void check_launch(const char* kernel) { machine::cuda::check(cudaGetLastError(), kernel); }
 
-/// Cuts one piece of work memory into aligned arrays; of nullptr it only adds up how much they
-/// need.
+/// An allocator of aligned arrays in work memory; for nullptr it only adds up their sizes.
 class WorkSpace {
  public:
   explicit WorkSpace(std::byte* memory) : memory_(memory) {}

@@ -1,7 +1,7 @@
-// Keys of 64 bits from the highest digit: divided twice (cuda_buckets.cuh) into parts that a block
-// sorts in shared memory, which reads and writes each key three times and reads it twice more to
-// count: 64 bytes of memory's traffic, 136 of eight digits. What is not spread evenly enough, and
-// what is too few, too many or no key of 64 bits alone, goes by cuda_radix.
+// MSD sort of 64-bit keys: two divisions (cuda_buckets.cuh) into parts that a block sorts in shared
+// memory. Reads and writes each key three times and reads it twice more to count: 64 bytes of
+// memory traffic, against 136 for eight digits. Keys that are not distributed evenly enough, too
+// few, too many, of another type or with values are sorted by cuda_radix.
 
 #include <string>
 
@@ -15,7 +15,8 @@ using buckets::Division;
 using buckets::Plan;
 using buckets::U64;
 
-constexpr int threads = 1024, each = 6;  // 32 registers a thread: two blocks fill a multiprocessor
+constexpr int threads = 1024, each = 6;  // 32 registers per thread: two blocks fill a
+                                         // multiprocessor
 constexpr int most_keys = threads * each, bin_bits = 12, bins = 1 << bin_bits;
 constexpr int bins_each = bins / threads;
 constexpr int short_bin = 24;  // sorted by one thread
@@ -26,11 +27,11 @@ constexpr index_t most_n =
 
 struct SubMemory {
   U64 key[most_keys];
-  unsigned bin[bins + 4];  ///< counts, then where each begins
+  unsigned bin[bins + 4];  ///< counts, then starts
   unsigned warp_sums[threads / 32];
 };
 
-/// The bins' counts become where they begin.
+/// Turns the bins' counts into their starts (exclusive scan).
 __device__ __forceinline__ void add_up_bins(SubMemory& memory) {
   auto* const four = reinterpret_cast<uint4*>(memory.bin) + threadIdx.x * (bins_each / 4);
   uint4 counts[bins_each / 4];
@@ -49,7 +50,7 @@ __device__ __forceinline__ void add_up_bins(SubMemory& memory) {
   if (threadIdx.x + 1 == threads) memory.bin[bins] = before + sum;
 }
 
-/// key[begin:end] by insertion, if they are few; else false.
+/// Sorts key[begin:end] by insertion and returns true if they are few; otherwise returns false.
 __device__ __forceinline__ bool sort_bin(U64* key, unsigned begin, unsigned end) {
   if (end - begin > short_bin) return false;
   for (unsigned i = begin + 1; i < end; ++i) {
@@ -61,7 +62,7 @@ __device__ __forceinline__ bool sort_bin(U64* key, unsigned begin, unsigned end)
   return true;
 }
 
-/// Whether key[0:n] are in order.
+/// Returns whether key[0:n] are in order.
 __device__ __forceinline__ bool in_order(const U64* key, int n) {
   bool ascending = true;
   for (int i = static_cast<int>(threadIdx.x) + 1; i < n; i += threads)
@@ -69,9 +70,9 @@ __device__ __forceinline__ bool in_order(const U64* key, int n) {
   return __syncthreads_and(ascending ? 1 : 0) != 0;
 }
 
-/// key[0:n] by a network, whatever they are (Batcher 1968); as if the greatest keys filled it up to
-/// a power of two: each run is merged with the mirrored next one, so that the lesser key always
-/// goes down.
+/// Sorts arbitrary key[0:n] by a sorting network (Batcher 1968), as if padded with the greatest key
+/// to a power of two: each run is merged with the mirrored next one, so that the lesser key always
+/// moves down.
 __device__ void sort_all(U64* key, int n) {
   const auto exchange = [&](int low, int high) {
     if (high >= n) return;
@@ -93,9 +94,9 @@ __device__ void sort_all(U64* key, int n) {
   }
 }
 
-/// to = the keys of each sub-bucket sorted, where they lie in `keys`, which may be the same: they
-/// go to bins by the next bits of their place in it, a key a bin on average, and every bin is put
-/// in order. A sub-bucket a block; ends: of the sub-buckets.
+/// Sorts the keys of each sub-bucket from `keys` to `to` at the same position; both may be the same
+/// memory. Keys are distributed to bins by the next bits of their position, one key per bin on
+/// average, and every bin is sorted. One block per sub-bucket; ends: of the sub-buckets.
 __global__ void __launch_bounds__(threads, 2)
     sort_subs(const U64* keys, KeyMap<std::uint64_t> map, Division into, Plan* plan,
               const unsigned* counts, const U64* ends, U64* to) {
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(threads, 2)
   for (int i = t; i < n; i += threads) there[i] = map.to_raw(memory.key[i]);
 }
 
-/// What the second division keeps beside the keys.
+/// Work memory of the second division.
 struct SubWork {
   unsigned* counts;  ///< (buckets, subs)
   U64* cursors;      ///< (buckets, subs)
@@ -154,7 +155,7 @@ struct SubWork {
   }
 };
 
-/// What a sort of n keys keeps beside them.
+/// Work memory of a sort of n keys.
 struct Work {
   Plan* plan;
   std::byte* subs;
@@ -262,7 +263,8 @@ void cuda_hybrid(const DeviceBlock<Key, Value>& block, DeviceStream stream) {
 template <class Key, class Value>
 index_t cuda_hybrid_bytes(index_t n) {
   index_t bytes = cuda_radix_bytes<Key, Value>(n);
-  if (sizeof(Key) == 8 && !has_values<Value> && n >= least_n)  // n too many: fewer may come
+  if (sizeof(Key) == 8 && !has_values<Value> && n >= least_n)  // n too many is included, because a
+                                                               // later call may have fewer
     bytes += Work(buckets::division_of(n, 1), nullptr).bytes;
   return bytes;
 }

@@ -1,6 +1,6 @@
-// Merge sort on the device: tiles sorted in shared memory, then runs merged two by two. Every
-// thread merges as many items as every other: a binary search along its diagonal of the merge
-// matrix tells which (Green et al. 2012).
+// Merge sort on the device: tiles sorted in shared memory, then runs merged pairwise. All threads
+// merge equally many items, found by a binary search along their diagonal of the merge matrix
+// (merge path, Green et al. 2012).
 
 #include <string>
 
@@ -13,15 +13,15 @@ namespace {
 constexpr int threads = 256;
 constexpr int partition_threads = 128;
 
-/// Odd numbers of items: a thread's items lie side by side in shared memory, and threads then start
-/// in different banks.
+/// Items per thread, odd numbers: a thread's items are contiguous in shared memory, and threads
+/// then start in different banks.
 template <class Key>
 constexpr int items = sizeof(Key) == 4 ? 15 : 9;
 template <class Key>
 constexpr int tile = threads* items<Key>;
 
-/// How many of the first `diagonal` items of the merge of a[0:a_count] and b[0:b_count] come from
-/// a; equal items of a come first.
+/// Returns how many of the first `diagonal` items of the merge of a[0:a_count] and b[0:b_count]
+/// come from a; equal items of a come first.
 template <class Key, class Index>
 __device__ __forceinline__ Index split(const Key* a, Index a_count, const Key* b, Index b_count,
                                        Index diagonal) {
@@ -37,7 +37,7 @@ __device__ __forceinline__ Index split(const Key* a, Index a_count, const Key* b
   return low;
 }
 
-/// A tile in shared memory; source[i] is where the value of key i was when the tile was read.
+/// A tile in shared memory; source[i] is the position of key i's value when the tile was read.
 template <class Key, class Value>
 struct Shared {
   Key keys[tile<Key>];
@@ -51,7 +51,7 @@ struct Held {
   Key keys[count];
   unsigned source[count];
 
-  /// Neighbours that stand wrong change places, `count` times over; stable.
+  /// Sorts stably by odd-even transposition in `count` rounds.
   __device__ __forceinline__ void sort() {
 #pragma unroll
     for (int round = 0; round < count; ++round) {
@@ -71,8 +71,8 @@ struct Held {
     }
   }
 
-  /// The items of merge(shared[a:a_end], shared[b:b_end]) from (a, b) on; where those end sooner,
-  /// only so many.
+  /// Takes the items of merge(shared[a:a_end], shared[b:b_end]) from (a, b) on, fewer if those end
+  /// sooner.
   template <bool moves_source>
   __device__ __forceinline__ void merge(const Shared<Key, Value>& shared, int a, int a_end, int b,
                                         int b_end) {
@@ -98,7 +98,7 @@ struct Held {
     }
   }
 
-  /// Side by side.
+  /// Stores the items contiguously.
   __device__ __forceinline__ void store(Shared<Key, Value>& shared) const {
 #pragma unroll
     for (int i = 0; i < count; ++i) {
@@ -117,7 +117,7 @@ struct Places {
 
 enum class MapBack { no, yes };
 
-/// to[tile] = from[tile], sorted.
+/// Sorts to[tile] = from[tile].
 template <class Key, class Value>
 __global__ void __launch_bounds__(threads)
     sort_tiles(DeviceBlock<Key, Value> block, Places<Key, Value> places, MapBack map_back) {
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(threads)
   const index_t begin = static_cast<index_t>(blockIdx.x) * tile<Key>;
   const int valid = static_cast<int>(min(block.n - begin, index_t{tile<Key>}));
   for (int at = me; at < tile<Key>;
-       at += threads)  // what is beyond the end stays behind all others
+       at += threads)  // padding beyond the end stays last
     shared.keys[at] =
         at < valid ? block.map.to_bits(places.keys_from[begin + at]) : static_cast<Key>(~Key{0});
   __syncthreads();
@@ -152,8 +152,8 @@ __global__ void __launch_bounds__(threads)
     __syncthreads();
   }
   Value values[has_values<Value> ? count : 1];
-  if constexpr (has_values<Value>) {  // all are read before any is written: the places may be the
-                                      // same
+  if constexpr (has_values<Value>) {  // all are read before any is written: source and destination
+                                      // may be the same
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       const int at = i * threads + me;
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// The two runs that an item of the output comes from.
+/// The two runs from which an item of the output comes.
 struct Runs {
   index_t begin, a_count, b_count;
   __device__ Runs(index_t at, index_t run, index_t n) {
@@ -184,7 +184,7 @@ struct Runs {
   }
 };
 
-/// from_a[t] = how many items of the first run stand before tile t among the merged ones.
+/// Sets from_a[t] to the number of items of the first run before tile t in the merge.
 template <class Key>
 __global__ void __launch_bounds__(partition_threads)
     partition(const Key* keys, index_t n, index_t run, index_t tiles, index_t* from_a) {
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(partition_threads)
   from_a[t] = split(a, runs.a_count, a + runs.a_count, runs.b_count, at - runs.begin);
 }
 
-/// to = the runs of `from`, merged two by two.
+/// Merges the runs of `from` pairwise into `to`.
 template <class Key, class Value>
 __global__ void __launch_bounds__(threads)
     merge_tiles(DeviceBlock<Key, Value> block, Places<Key, Value> places, index_t run,
@@ -211,8 +211,8 @@ __global__ void __launch_bounds__(threads)
   const index_t a = from_a[blockIdx.x],
                 a_end = end == total ? runs.a_count : from_a[blockIdx.x + 1];
   const int a_here = static_cast<int>(a_end - a), here = static_cast<int>(end - diagonal);
-  // Item i of those that this tile takes, of the first run and then of the second, lies at
-  // source(i).
+  // source(i) is the position of item i of this tile's items, those of the first run before those
+  // of the second.
   const auto source = [&](int i) {
     return runs.begin + (i < a_here ? a + i : runs.a_count + (diagonal - a) + (i - a_here));
   };

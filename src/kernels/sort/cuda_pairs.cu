@@ -1,4 +1,4 @@
-// Keys and pairs between the forms that the host and the sorts have them in.
+// Conversions of keys and pairs between the layouts of the host and of the sorts.
 
 #include <string>
 

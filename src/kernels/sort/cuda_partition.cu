@@ -1,4 +1,5 @@
-// Keys counted by digits and taken to parts, each in one sweep over memory.
+// Device kernels of the distributed sort: histograms of key digits, and the partition of keys by
+// splitters, each in one sweep over memory.
 
 #include "kernels/sort/cuda_device.cuh"
 #include "kernels/sort/resident.hpp"
@@ -8,10 +9,11 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 constexpr int each =
-    16;  // keys of a thread at once: enough reads on their way to fill the memory's pipes
+    16;  // keys per thread at once: enough loads in flight to saturate memory bandwidth
 constexpr int tile = threads * each;
 
-/// A thread's keys of a tile, so many threads apart; those beyond the end are left as they are.
+/// Loads a thread's keys of a tile, `threads` apart; elements of `key` beyond the end are
+/// unchanged.
 template <class B>
 __device__ __forceinline__ void load_tile(const B* keys, index_t n, index_t first, B (&key)[each]) {
 #pragma unroll
@@ -21,11 +23,11 @@ __device__ __forceinline__ void load_tile(const B* keys, index_t n, index_t firs
   }
 }
 
-/// The bin of a key in the counts of all prefixes; -1 where it begins as none of them.
+/// Returns the bin of a key in the counts of all prefixes; -1 if it has none of them.
 template <bool first, class B>
 __device__ __forceinline__ int bin_of(const Prefixes<B>& prefixes, B bits) {
   const auto digit = static_cast<int>(digit_of(bits, first ? 0 : prefixes.known));
-  if constexpr (first) return digit;  // no bits are known: there is one prefix, of all keys
+  if constexpr (first) return digit;  // no bits are known: there is a single, empty prefix
   const B prefix = prefix_of(bits, prefixes.known);
   int bin = -1;
 #pragma unroll 1
@@ -34,8 +36,8 @@ __device__ __forceinline__ int bin_of(const Prefixes<B>& prefixes, B bits) {
   return bin;
 }
 
-/// Counts in shared memory, a thread's neighbouring equal ones at once: few values would queue
-/// there.
+/// Counts digits in shared memory and combines a thread's successive equal ones, because few
+/// distinct values would serialise the atomics.
 template <bool first, class B>
 __global__ void __launch_bounds__(threads)
     count_digits(const B* keys, index_t n, KeyMap<B> map, Prefixes<B> prefixes,
@@ -71,7 +73,7 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// Blocks look no further than the first descent, of any of them.
+/// Checks the order of keys; blocks stop at the first descent found by any of them.
 template <class B>
 __global__ void __launch_bounds__(threads)
     look_for_descent(const B* keys, index_t n, KeyMap<B> map, std::uint64_t* descends) {
@@ -91,20 +93,20 @@ __global__ void __launch_bounds__(threads)
   if (!in_order) atomicExch(reinterpret_cast<unsigned long long*>(descends), 1ULL);
 }
 
-/// What the threads of a block share while they take a tile to its parts.
+/// Shared memory of a block that partitions a tile.
 template <class B>
 struct Shared {
-  B key[tile];                            ///< by part
-  unsigned in_warp[warps][most_parts];    ///< keys of a part that a warp has; then where its first
-                                          ///< one lies in key
-  unsigned begin[most_parts + 1];         ///< of a part in key
-  unsigned long long target[most_parts];  ///< of its first key in the part
+  B key[tile];                            ///< grouped by part
+  unsigned in_warp[warps][most_parts];    ///< keys of a part in a warp; then the position of its
+                                          ///< first one in key
+  unsigned begin[most_parts + 1];         ///< start of each part in key
+  unsigned long long target[most_parts];  ///< position of its first key in the part
   unsigned tied[most_bounds];
   unsigned long long first_tie[most_bounds];
 };
 
-/// The part of each key of this thread. Keys on a bound, which are few, are numbered to be cut
-/// among themselves.
+/// Determines the part of each key of this thread. Keys equal to a bound, which are few, are
+/// numbered and divided by their number.
 template <class B>
 __device__ __forceinline__ void find_parts(const B (&key)[each], int held, const KeyMap<B>& map,
                                            const Bounds<B>& bounds, const Parts<B>& parts,
@@ -148,7 +150,7 @@ __device__ __forceinline__ void find_parts(const B (&key)[each], int held, const
   }
 }
 
-/// The place of each key of this thread among those of its warp and part.
+/// Computes the rank of each key of this thread among those of its warp and part.
 __device__ __forceinline__ void rank_in_warp(const int (&part)[each], int held,
                                              unsigned (&in_warp)[most_parts],
                                              unsigned (&place)[each]) {
@@ -157,7 +159,7 @@ __device__ __forceinline__ void rank_in_warp(const int (&part)[each], int held,
 #pragma unroll
   for (int k = 0; k < each; ++k) {
     const int mine =
-        k < held ? part[k] : most_parts;  // keys that are not there have a part of their own
+        k < held ? part[k] : most_parts;  // absent keys have a separate part
     const unsigned same = __match_any_sync(all_lanes, mine);
     if (k < held) place[k] = in_warp[mine] + __popc(same & lanes_below());
     __syncwarp();
@@ -166,8 +168,8 @@ __device__ __forceinline__ void rank_in_warp(const int (&part)[each], int held,
   }
 }
 
-/// Room in every part for the block's keys, by one thread a part; where each warp's go in
-/// shared.key.
+/// Reserves space in every part for the block's keys, with one thread per part, and computes the
+/// position of each warp's keys in shared.key.
 template <class B>
 __device__ __forceinline__ void reserve(int count, const Parts<B>& parts, Shared<B>& shared) {
   const int thread = static_cast<int>(threadIdx.x);
@@ -193,8 +195,8 @@ __device__ __forceinline__ void reserve(int count, const Parts<B>& parts, Shared
   }
 }
 
-/// A tile a block. Runs are written in whole lines wherever they begin: they may go to another
-/// device.
+/// Partitions keys, one block per tile. Runs are written in whole lines at any alignment, because
+/// they may go to another device.
 template <class B>
 __global__ void __launch_bounds__(threads)
     take_to_parts(const B* keys, index_t n, KeyMap<B> map, Bounds<B> bounds, Parts<B> parts) {

@@ -1,3 +1,5 @@
+// The tile shapes of the device radix sort by type, and its entry points.
+
 #include <string>
 
 #include "base/element.hpp"
@@ -6,9 +8,9 @@
 namespace tessera::sort {
 namespace {
 
-/// By bytes of a key and of its value. Tiles of items with values are as large as one block's
-/// shared memory: what a tile has of a bin is then some lines and not one or two, of which both
-/// ends are written in part.
+/// The best tile shape by the bytes of a key and of its value. Tiles of items with values fill one
+/// block's shared memory, so that a bin's share of a tile is several lines instead of one or two
+/// with partial ends.
 template <std::size_t key, std::size_t value>
 struct BestShape;
 template <>

@@ -1,7 +1,7 @@
 #pragma once
-// Radix sort on the device from the lowest digit: one read of the keys for the histograms of all
-// digits, which also sees whether they are in order already; a plan made from that on the device; a
-// sweep for each digit.
+// LSD radix sort on the device (onesweep, Adinets and Merrill 2022): one read of the keys for the
+// histograms of all digits, which also checks whether they are in order; a plan made from that on
+// the device; one sweep per digit.
 
 #include "kernels/sort/cuda_radix_sweep.cuh"
 
@@ -9,9 +9,9 @@ namespace tessera::sort::onesweep {
 
 inline constexpr int histogram_threads = 512, histogram_items = 8, finish_threads = 512;
 
-/// counts[pass][digit] += keys with that digit; *descends becomes 1 if a key is less than the one
-/// before it. Where somebody has put the keys in order (done, if given) it is all 0, and no pass
-/// will be made.
+/// Computes counts[pass][digit] += keys with that digit; sets *descends to 1 if a key is less than
+/// the previous one. If the keys have been sorted elsewhere (done, if given), all is 0, and no pass
+/// will run.
 template <class Key>
 __global__ void __launch_bounds__(histogram_threads)
     count_digits(const Key* keys, index_t n, KeyMap<Key> map, unsigned long long* counts,
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(histogram_threads)
   const bool mapped = !map.identity();
   const auto bits_of = [&](Key key) { return mapped ? map.to_bits(key) : key; };
   bool in_order =
-      true;  // as far as this thread has looked; it looks no further than the first descent
+      true;  // for the keys this thread has checked; it stops at the first descent
   for (index_t begin = blockIdx.x * tile; begin < n; begin += gridDim.x * tile) {
     const Key* const from = keys + begin + threadIdx.x;
     const index_t left = n - begin - threadIdx.x;
@@ -50,8 +50,8 @@ __global__ void __launch_bounds__(histogram_threads)
   }
 }
 
-/// base[pass * pass_stride + digit] = keys with smaller digits; and which passes there are: none
-/// for keys that never descend. A block of `bins` threads.
+/// Computes base[pass * pass_stride + digit] = keys with smaller digits, and which passes to run:
+/// none for keys that never descend. A block of `bins` threads.
 template <int count>
 __global__ void __launch_bounds__(bins)
     plan_passes(const unsigned long long* counts, const unsigned* descends, index_t n,
@@ -82,8 +82,8 @@ __global__ void __launch_bounds__(bins)
   plan->swept = swept;
 }
 
-/// After an odd number of sweeps the items lie in the spare arrays; after none, positions are still
-/// to be written.
+/// Copies items back from the spare arrays after an odd number of sweeps; writes positions if there
+/// was none.
 template <class Key, class Value>
 __global__ void finish(DeviceBlock<Key, Value> block, const Plan* plan) {
   const bool from_spare = plan->swept % 2 == 1;
@@ -100,7 +100,7 @@ __global__ void finish(DeviceBlock<Key, Value> block, const Plan* plan) {
   }
 }
 
-/// What a sort of n keys keeps beside them.
+/// Work memory of a sort of n keys.
 template <class Key, class S>
 struct Work {
   index_t portions, status_words, bytes, cleared_bytes;
@@ -144,7 +144,7 @@ void plan_sweeps(const DeviceBlock<Key, Value>& block, const Work<Key, S>& work,
   check_launch("plan_passes");
 }
 
-/// done: as cuda_radix_unless has it.
+/// Sorts the block; done: as for cuda_radix_unless.
 template <class S, class Key, class Value>
 void sort(const DeviceBlock<Key, Value>& block, cudaStream_t stream,
           const unsigned* done = nullptr) {

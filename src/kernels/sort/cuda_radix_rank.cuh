@@ -1,6 +1,6 @@
 #pragma once
-// The keys of a warp, ranked by a digit: lanes with the same digit find each other and count
-// together.
+// Ranking of a warp's keys by a digit: lanes with the same digit find each other and count together
+// (warp-level multisplit).
 
 #include "kernels/sort/cuda_device.cuh"
 
@@ -11,25 +11,26 @@ inline constexpr int bins = 1 << digit_bits;
 template <class Key>
 inline constexpr int passes = static_cast<int>(sizeof(Key));
 
-/// How lanes with the same digit find each other.
+/// The method by which lanes with the same digit find each other.
 enum class Match {
-  votes,        ///< a vote of the warp for each bit
+  votes,        ///< one warp vote per bit
   instruction,  ///< match.any
 };
 
-/// How a warp counts the keys of its bins.
+/// The method by which a warp counts the keys of its bins.
 enum class Tally {
-  atomics,  ///< one lane of those with the same digit adds, and tells the others
+  atomics,  ///< one of the lanes with the same digit adds and broadcasts the result
   turns,    ///< all of them read the counter, then one writes it
 };
 
-/// What only a measurement can settle.
+/// Tuning parameters, determined by measurement.
 template <int threads_, int items_, int blocks_, unsigned look_back_ = 8,
           Match match_ = Match::votes, Tally tally_ = Tally::turns>
 struct Shape {
-  static constexpr int threads = threads_, items = items_;  // of a block; of a thread
-  static constexpr int blocks = blocks_;  // a multiprocessor must hold, which limits registers
-  static constexpr unsigned look_back = look_back_;  // status words a thread reads at once
+  static constexpr int threads = threads_, items = items_;  // per block; per thread
+  static constexpr int blocks = blocks_;  // resident blocks per multiprocessor, which limits
+                                          // registers
+  static constexpr unsigned look_back = look_back_;  // status words that a thread reads at once
   static constexpr Match match = match_;
   static constexpr Tally tally = tally_;
   static constexpr int warps = threads / 32;
@@ -37,7 +38,7 @@ struct Shape {
   static_assert(threads >= bins && threads % 32 == 0 && tile <= 1 << 16);
 };
 
-/// The byte of a key that starts at bit `shift`, a multiple of 8.
+/// Returns the byte of a key that starts at bit `shift`, a multiple of 8.
 __device__ __forceinline__ unsigned digit_of(std::uint32_t key, int shift) {
   return __byte_perm(key, 0, 0x4440U + static_cast<unsigned>(shift) / digit_bits);
 }
@@ -46,9 +47,9 @@ __device__ __forceinline__ unsigned digit_of(std::uint64_t key, int shift) {
   return digit_of(shift < 32 ? low : high, shift % 32);
 }
 
-/// The lanes that agree with this one in the bits of x below 4. In C++ the same takes seven
-/// instructions a bit and not three; with all eight bits in one piece the compiler runs out of
-/// predicates.
+/// Returns the lanes that agree with this one in the 4 lowest bits of x. In C++ the same takes
+/// seven instructions per bit instead of three; with all eight bits in one piece the compiler runs
+/// out of predicates.
 __device__ __forceinline__ unsigned peers_in_nibble(unsigned x) {
   unsigned peers;
   asm volatile(
@@ -80,7 +81,7 @@ __device__ __forceinline__ unsigned peers_in_nibble(unsigned x) {
   return peers;
 }
 
-/// The lanes whose digit is this lane's.
+/// Returns the lanes with this lane's digit.
 template <Match match>
 __device__ __forceinline__ unsigned peers_of(unsigned digit) {
   if constexpr (match == Match::instruction) {
@@ -90,7 +91,8 @@ __device__ __forceinline__ unsigned peers_of(unsigned digit) {
   }
 }
 
-/// old = *counter, *counter += x, without a branch around it; elsewhere old stays 0.
+/// Computes old = *counter, *counter += x under a predicate, without a branch; returns 0 if it is
+/// false.
 __device__ __forceinline__ unsigned add_where(bool here, unsigned* shared_counter, unsigned x) {
   unsigned old = 0;
   asm volatile(
@@ -123,13 +125,13 @@ __device__ __forceinline__ unsigned highest_lane(unsigned lanes) {
   return lane;
 }
 
-/// Adds the peers to their counter; what it was before, with atomics for the highest of them alone.
-/// below: how many peers are.
+/// Adds the peers to their counter; returns its previous value, with atomics only for the highest
+/// peer. below: number of peers in lower lanes.
 template <Tally tally>
 __device__ __forceinline__ unsigned count_peers(unsigned* counter, unsigned peers, unsigned below) {
   if constexpr (tally == Tally::atomics) {
     const unsigned before = add_where(highest_lane(peers) == lane_id(), counter, below + 1);
-    __syncwarp();  // the next keys count after these
+    __syncwarp();  // the next keys are counted after these
     return before;
   } else {
     const unsigned before = *counter;
@@ -140,8 +142,9 @@ __device__ __forceinline__ unsigned count_peers(unsigned* counter, unsigned peer
   }
 }
 
-/// ranks[u] = how many keys of this warp with the same digit come before; counters[0:bins] = how
-/// many there are. A few keys at a time: their votes and their counting overlap.
+/// Sets ranks[u] to the number of preceding keys of this warp with the same digit, and
+/// counters[0:bins] to their totals. Processes a few keys at a time, so that their votes and counts
+/// overlap.
 template <class S, class Key>
 __device__ __forceinline__ void rank_in_warp(const Key (&keys)[S::items], int shift,
                                              unsigned* counters, unsigned (&ranks)[S::items]) {

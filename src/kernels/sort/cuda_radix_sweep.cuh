@@ -1,22 +1,21 @@
 #pragma once
-// One digit of the radix sort: every tile of keys is read once, sorted by the digit in shared
-// memory and written to its places, which it learns from the tiles before it while those are still
-// at work (decoupled look-back, Merrill and Garland 2016; Adinets and Merrill 2022).
+// One digit of the radix sort: each tile of keys is read once, sorted by the digit in shared memory
+// and written to its destination, which depends on the tiles before it, possibly still in progress
+// (decoupled look-back, Merrill and Garland 2016; Adinets and Merrill 2022).
 //
-// No block waits for one that might not run: a tile's number is drawn when a block starts on it, so
-// that all tiles before it are finished or in the hands of running blocks.
+// No block waits for one that may never run: a tile's number is drawn when a block starts it, so
+// all tiles before it are finished or assigned to running blocks.
 
 #include "kernels/cuda_async.cuh"
 #include "kernels/sort/cuda_radix_rank.cuh"
 
 namespace tessera::sort::onesweep {
 
-/// Keys of one launch: a count of them fits the value of a status word.
+/// Maximum keys per launch, so that counts fit the value of a status word.
 inline constexpr index_t portion = index_t{1} << 28;
 
-/// A status word: what a tile says of one of its bins. It is written and read whole, so that
-/// nothing but the word itself needs an order. The codes of earlier sweeps mean the same as 0,
-/// nothing yet.
+/// A status word: the state of one bin of a tile. It is written and read atomically, so no other
+/// memory needs ordering. The codes of earlier sweeps are equivalent to 0, not yet available.
 inline constexpr int value_bits = 29;
 inline constexpr unsigned value_mask = (1U << value_bits) - 1;
 inline constexpr unsigned sweeps_a_clearing = 3;  // two codes each, in the 3 bits above the value
@@ -35,15 +34,15 @@ __device__ __forceinline__ void post(unsigned* word, unsigned code, unsigned val
                : "memory");
 }
 
-/// What a pass does, as the histograms decide it.
+/// The actions of a pass, decided from the histograms.
 struct Pass {
   int skipped;      ///< all keys agree in the digit
-  int from_spare;   ///< the keys lie in the spare arrays
-  int first, last;  ///< of those that are not skipped: map to bits before, back after
+  int from_spare;   ///< the keys are in the spare arrays
+  int first, last;  ///< of those not skipped: map to bits before, back after
 };
 struct Plan {
   Pass pass[8];
-  int swept;  ///< passes that are not skipped
+  int swept;  ///< passes not skipped
 };
 
 /// One launch: keys [begin, begin + n) by the digit at `shift`.
@@ -54,14 +53,14 @@ struct Sweep {
   unsigned n;
   int shift;
   const Pass* pass;
-  const index_t* base;  ///< where each bin goes on; (bins)
+  const index_t* base;  ///< next position of each bin; (bins)
   index_t* next_base;   ///< the same for the next portion
   unsigned* tiles_drawn;
   unsigned* status;  ///< (tiles, bins)
   Codes codes;
 };
 
-/// Where the tile's share of a bin goes, less where it starts in the tile.
+/// Destination of the tile's share of a bin, minus its start in the tile.
 template <class Key, class Value>
 struct Target {
   Key* keys;
@@ -80,19 +79,19 @@ struct TileMemory {
     Key keys[S::tile];                  // then sorted by digit
   };
   Target<Key, Value> targets[bins];
-  alignas(16) Value values[carried];  // as they were read
-  std::uint16_t source[carried];      // where the value of a sorted key is
+  alignas(16) Value values[carried];  // in the order read
+  std::uint16_t source[carried];      // position of a sorted key's value
   unsigned warp_sums[bins / 32];
   unsigned tile;
 };
 
-/// How many keys of the tiles before this one lie in the bin. Several tiles are asked at once: a
-/// word takes longer to come than a tile takes to be done.
+/// Returns the number of keys in the bin in all tiles before this one. Reads several tiles at once,
+/// because the latency of a word exceeds the time of a tile.
 template <class S>
 __device__ __forceinline__ unsigned keys_before(const unsigned* status, unsigned tile, unsigned bin,
                                                 Codes codes) {
   unsigned sum = 0;
-  for (unsigned next = tile; next > 0;) {  // the tiles before `next` are still to be asked
+  for (unsigned next = tile; next > 0;) {  // the tiles before `next` are still to be read
     unsigned words[S::look_back];
 #pragma unroll
     for (unsigned b = 0; b < S::look_back; ++b) {
@@ -102,7 +101,7 @@ __device__ __forceinline__ unsigned keys_before(const unsigned* status, unsigned
 #pragma unroll
     for (unsigned b = 0; b < S::look_back; ++b) {
       const unsigned code = words[b] >> value_bits;
-      if (code == codes.prefix) return sum + (words[b] & value_mask);  // tile 0 always says so
+      if (code == codes.prefix) return sum + (words[b] & value_mask);  // tile 0 always has a prefix
       if (code != codes.count) break;
       sum += words[b] & value_mask;
       --next;
@@ -124,8 +123,8 @@ class TileOfKeys {
         begin_(sweep.begin + static_cast<index_t>(tile) * S::tile),
         valid_(min(sweep.n - tile * S::tile, S::tile)) {}
 
-  /// Whoever calls sees to it that no thread still reads the memory. full: the tile has all its
-  /// keys.
+  /// Sorts and writes the tile. Precondition: no thread still reads the memory. full: the tile has
+  /// all its keys.
   template <bool full>
   __device__ __forceinline__ void run() {
     const unsigned warp = threadIdx.x / 32;
@@ -142,7 +141,7 @@ class TileOfKeys {
 #pragma unroll
     for (int u = 0; u < S::items; ++u)
       ranks[u] += memory_.counters[warp][digit_of(keys_[u], sweep_.shift)];
-    __syncthreads();  // the keys take the counters' place
+    __syncthreads();  // the keys reuse the counters' memory
 #pragma unroll
     for (int u = 0; u < S::items; ++u) {
       memory_.keys[ranks[u]] = keys_[u];
@@ -156,12 +155,12 @@ class TileOfKeys {
   }
 
  private:
-  /// In the tile, of this thread's key u.
+  /// Returns the position in the tile of this thread's key u.
   __device__ unsigned place(int u) const {
     return threadIdx.x / 32 * (32U * S::items) + static_cast<unsigned>(u) * 32 + lane_id();
   }
 
-  /// Keys beyond the end are the greatest and the last, so that they stay behind all others.
+  /// Loads the keys; those beyond the end are the greatest and the last, so that they sort last.
   template <bool full>
   __device__ __forceinline__ void load() {
     const Key* const from =
@@ -183,7 +182,7 @@ class TileOfKeys {
       }
     }
   }
-  /// 16 bytes at a time where they lie on such a boundary: a copy costs the same for 4 bytes.
+  /// Loads the values, 16 bytes at a time if aligned: a copy costs the same for 4 bytes.
   template <bool full>
   __device__ __forceinline__ void load_values() {
     const Value* const from =
@@ -210,8 +209,8 @@ class TileOfKeys {
     return pass_.first != 0 && sweep_.block.payload == Payload::positions;
   }
 
-  /// Thread b: how many keys bin b has in the tile, and where it starts there; said to the tiles
-  /// that follow. The counters become the places where each warp's keys of a bin start.
+  /// Computes, in thread b, how many keys bin b has in the tile and its start there, and publishes
+  /// the count to the following tiles. The counters become the starts of each warp's keys of a bin.
   __device__ void sum_warps(unsigned& count, unsigned& start) {
     const unsigned bin = threadIdx.x;
     unsigned inclusive = 0;
@@ -296,7 +295,7 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
   if (pass.skipped != 0) return;
   const unsigned tiles = (sweep.n + S::tile - 1) / S::tile;
   while (true) {
-    __syncthreads();  // the tile before is written
+    __syncthreads();  // the previous tile is written
     if (threadIdx.x == 0) memory.tile = atomicAdd(sweep.tiles_drawn, 1U);
     __syncthreads();
     const unsigned tile = memory.tile;

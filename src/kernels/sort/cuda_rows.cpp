@@ -1,3 +1,5 @@
+// The device variants of sort as rows of the table; in runs if the device cannot hold the items.
+
 #include <vector>
 
 #include "kernels/sort/algorithms.hpp"

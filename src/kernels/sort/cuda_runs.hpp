@@ -1,6 +1,6 @@
 #pragma once
-// Items in host memory, sorted on the device: at once where it holds them, else in runs
-// (device_runs.hpp). Included by cuda_rows.cpp alone.
+// Device sort of items in host memory: at once if they fit, otherwise in runs (device_runs.hpp).
+// Included only by cuda_rows.cpp.
 
 #include <memory>
 #include <vector>
@@ -20,7 +20,7 @@ template <class Item>
   return in_bytes(matrix_view(data, 1, n));
 }
 
-/// The verbs of pass_runs. Room: sort(items, n, stream) on the device, with memory of its own for
+/// The operations of pass_runs. Room: sort(items, n, stream) on the device, with work memory for
 /// one run.
 template <class Item, class Room>
 class RunPassage {
@@ -82,8 +82,8 @@ class RunPassage {
   machine::cuda::Laps laps_;
 };
 
-/// Keys on the device: room to sort n of them, which come and go as they are, or go as bits, which
-/// the host merges.
+/// Work memory for sorting n keys on the device, which leave as keys, or as bits for the merge on
+/// the host.
 template <class Key, void (*kernel)(const DeviceBlock<Key, NoValue>&, DeviceStream),
           index_t (*work)(index_t)>
 class KeyRoom {
@@ -105,7 +105,7 @@ class KeyRoom {
   Leaves leaves_;
 };
 
-/// Their indices ascend, so that a stable sort by key is one by (key, index).
+/// Work memory for pairs. Their indices ascend, so a stable sort by key sorts by (key, index).
 template <void (*kernel)(const DeviceBlock<std::uint64_t, std::uint64_t>&, DeviceStream),
           index_t (*work)(index_t)>
 class PairRoom {
@@ -130,8 +130,8 @@ class PairRoom {
   machine::cuda::DeviceBuffer<std::byte> work_;
 };
 
-/// block.data in order; make_room(n, several): room for n items at a time, which are a part of
-/// several runs. The host's part is added to the times.
+/// Sorts block.data; make_room(n, several) allocates work memory for n items at a time, which may
+/// be one of several runs. Adds the host's part to the times.
 template <class Room, class Item, class MakeRoom>
 void sort_through_device(const Block<Item>& block, const MakeRoom& make_room) {
   if (block.n == 0) return;

@@ -1,6 +1,6 @@
 #pragma once
-// A permutation along its cycles, cut by leaders: which these are, and the cycles without one. A
-// permutation says of every row the row that it gets, or of one that is done itself.
+// Cycles of a permutation, cut by leaders: the choice of the leaders, and the cycles without one.
+// source[row] is the row whose content row receives, or row itself once it is done.
 
 #include <atomic>
 
@@ -8,16 +8,16 @@
 
 namespace tessera::sort {
 
-inline constexpr index_t leader_step = 256;  // rows with one that leads
+inline constexpr index_t leader_step = 256;  // rows per leader
 
-/// Any one of the k-th 256 of n rows: what rows have in common that follow each other at a power of
-/// two, permutations have too.
+/// Returns the leader among the k-th 256 of n rows, chosen pseudo-randomly: permutations, too, have
+/// regularities at powers of two.
 [[nodiscard]] inline index_t leader_of(index_t k, index_t n) {
   const std::uint64_t at = (static_cast<std::uint64_t>(k) * 0x9e3779b97f4a7c15u) >> 56;
   return std::min(n - 1, k * leader_step + static_cast<index_t>(at));
 }
 
-/// source[row], while other threads close cycles.
+/// Returns source[row], while other threads close cycles.
 template <class Index>
 [[nodiscard]] index_t source_of(Index* source, index_t row) {
   return static_cast<index_t>(std::atomic_ref(source[row]).load(std::memory_order_relaxed));
@@ -25,10 +25,11 @@ template <class Index>
 
 enum class Begins { none, a_cycle, perhaps_a_long_one };
 
-/// Whether this is the least row of a cycle that nobody has begun, which belongs to one thread.
+/// Returns whether this is the least row of a cycle that no thread has begun; each cycle belongs to
+/// one thread.
 template <class Index>
 [[nodiscard]] Begins begins_cycle(Index* source, index_t first) {
-  constexpr int most_steps = 1 << 13;  // a longer one lacks a leader once in e^32
+  constexpr int most_steps = 1 << 13;  // longer ones lack a leader with probability e^-32
   index_t row = first;
   for (int step = 0; step < most_steps; ++step) {
     const index_t from = source_of(source, row);
@@ -39,8 +40,8 @@ template <class Index>
   return Begins::perhaps_a_long_one;
 }
 
-/// Closes the cycles that no leader was on: close(first), of what closer() returns to a task,
-/// brings all rows of one to their places and says so in source[0:n]; ahead(row) of a row that will
+/// Closes the cycles without a leader: close(first), returned by closer() for each task, moves all
+/// rows of one to their places and marks them in source[0:n]; ahead(row) prefetches a row that will
 /// soon be read.
 template <class Index, class Ahead, class Closer>
 void close_cycles(index_t n, Index* source, index_t grain, const Ahead& ahead,

@@ -1,13 +1,13 @@
 #pragma once
-// Items that a device does not hold, through it in runs: while one is sorted there, the next is on
-// its way there and the one before on its way back. Then the host merges them. Arithmetic and order
-// alone: what it takes to move and to sort is passed in.
+// Out-of-core sort on a device, in runs: while one run is sorted, the next is sent and the previous
+// one brought back (a pipeline of three places). Then the host merges them. Arithmetic and order
+// only: transfers and the sort are parameters.
 //
-// The other way, cutting at splitters first so that every part fits and nothing is merged, moves
-// the same bytes: every item once there and once back, and 64 bytes of the host's memory for one of
-// 8 (into pinned memory and out of it both ways, and a scatter in the place of the merge). Runs
-// need no sample that may be wrong, no room beside the scratch, and equal keys, however many, keep
-// their order by themselves.
+// The alternative, partitioning by splitters first so that every part fits and no merge is needed,
+// moves the same bytes: every item once each way, and 64 bytes of host memory traffic per item of 8
+// bytes (into pinned memory and out of it both ways, and a scatter instead of the merge). Runs need
+// no sample that may be wrong and no memory in addition to the scratch, and equal keys, however
+// many, keep their order without extra work.
 
 #include <algorithm>
 #include <span>
@@ -20,20 +20,20 @@
 
 namespace tessera::sort {
 
-/// Runs that are on a device at a time: one comes, one is sorted, one goes.
+/// Runs on a device at a time: one arrives, one is sorted, one leaves.
 inline constexpr index_t passing_runs = 3;
 
 struct DeviceRuns {
-  index_t n = 0, run = 0;  ///< items of all, and of a run; the last one may be shorter
+  index_t n = 0, run = 0;  ///< items in total, and per run; the last run may be shorter
 
   [[nodiscard]] index_t count() const { return n == 0 ? 0 : ceil_div(n, run); }
   [[nodiscard]] index_t begin(index_t r) const { return r * run; }
   [[nodiscard]] index_t size(index_t r) const { return std::min(run, n - r * run); }
 };
 
-/// As few runs as there may be if bytes(run, places), of runs of that length in so many places, are
-/// no more than `limit`; all about as long. Bytes grow with both. Throws Error(memory) where so
-/// little is allowed that runs would be shorter than 64 Ki items.
+/// Returns the fewest runs, of nearly equal length, for which bytes(run, places), the memory of
+/// runs of that length in that many places, is at most `limit`. bytes must increase with both.
+/// Throws Error(memory) if the limit would make runs shorter than 64 Ki items.
 template <class Bytes>
 [[nodiscard]] DeviceRuns plan_device_runs(index_t n, index_t limit, const Bytes& bytes) {
   for (index_t count = 1; count < passing_runs; ++count) {
@@ -55,10 +55,9 @@ template <class Bytes>
   return {n, ceil_div(n, ceil_div(n, fits))};
 }
 
-/// In turn t run t goes to the device, run t - 1 is sorted and run t - 2 comes back; the two that
-/// travel by stretches of so many items in turn, for one thread feeds both ways. The passage's
-/// verbs return when they have been asked for: what has to wait for what it knows by the place, run
-/// modulo passing_runs.
+/// Runs the pipeline: in turn t run t is sent, run t - 1 is sorted and run t - 2 is brought back;
+/// the two transfers alternate by `stretch` items, because one thread feeds both. The passage's
+/// operations are asynchronous and order themselves by the place, run modulo passing_runs.
 template <class Passage>
 void pass_runs(const DeviceRuns& runs, index_t stretch, Passage& passage) {
   const index_t count = runs.count();
@@ -78,8 +77,8 @@ void pass_runs(const DeviceRuns& runs, index_t stretch, Passage& passage) {
   }
 }
 
-/// to[0:n] = the merge of the runs that lie side by side in from[0:n]. On the threads of the region
-/// it is called in.
+/// Merges the contiguous runs of from[0:n] into to[0:n], on the threads of the enclosing parallel
+/// region.
 template <class Item>
 void merge_device_runs(const DeviceRuns& runs, const Item* from, Item* to) {
   std::vector<Run<Item>> sorted;

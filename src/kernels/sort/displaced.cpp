@@ -1,3 +1,7 @@
+// Nearly sorted inputs: separates the displaced items run by run (after the drop-merge sort of
+// Ernerfeldt 2017), sorts them and moves all items into place. n + O(d log n) steps for d displaced
+// items.
+
 #include "kernels/sort/displaced.hpp"
 
 #include <algorithm>
@@ -11,14 +15,14 @@
 namespace tessera::sort {
 namespace {
 
-/// data[begin:end], sorted; and where it goes.
+/// A sorted range data[begin:end] and its destination.
 struct Stretch {
   index_t begin, end;
   index_t to = 0;
   [[nodiscard]] index_t size() const { return end - begin; }
 };
 
-/// By mapped bits; pairs as they are.
+/// The order by mapped bits; of pairs, their own.
 template <class Item>
 struct Less {
   KeyMap<KeyBits<Item>> map;
@@ -40,7 +44,7 @@ bool in_order(const Pair* data, index_t n, const KeyMap<std::uint64_t>&, Order o
   return TESSERA_OF_ISA(machine::isa(), pairs_in_order)(data, n, order);
 }
 
-/// The i in [begin, end) with data[i] below data[i - 1]; begin > 0.
+/// Returns the i in [begin, end) with data[i] below data[i - 1]; begin > 0.
 template <class Item>
 std::vector<index_t> descents(const Block<Item>& block, index_t begin, index_t end) {
   constexpr index_t at_once = 256;
@@ -48,7 +52,7 @@ std::vector<index_t> descents(const Block<Item>& block, index_t begin, index_t e
   const Less<Item> less{block.map};
   std::vector<index_t> found;
   for (index_t from = begin, to = 0; from < end; from = to) {
-    to = std::min((from / at_once + 1) * at_once, end);  // whole lines of the cache
+    to = std::min((from / at_once + 1) * at_once, end);  // whole cache lines
     if (in_order(data + from - 1, to - from + 1, block.map, Order::ascending)) continue;
     for (index_t i = from; i < to; ++i) {
       if (less(data[i], data[i - 1])) found.push_back(i);
@@ -57,7 +61,7 @@ std::vector<index_t> descents(const Block<Item>& block, index_t begin, index_t e
   return found;
 }
 
-/// The same, on the team.
+/// Returns the same on the team.
 template <class Item>
 std::vector<index_t> all_descents(const Block<Item>& block, index_t begin, index_t end) {
   constexpr index_t grain = 8 * task_grain;
@@ -71,14 +75,15 @@ std::vector<index_t> all_descents(const Block<Item>& block, index_t begin, index
   return found;
 }
 
-/// What stays in its order, and what does not.
+/// A sieve that separates the items that keep their order from the displaced ones.
 template <class Item>
 class Sieve {
  public:
   Sieve(const Block<Item>& block, index_t most)
       : data_(block.data), less_{block.map}, most_(most) {}
 
-  /// Runs come in order; false: more than the most would be out, and this run's are not copied.
+  /// Takes the next run; returns false, without copying this run's displaced items, if more than
+  /// `most` would be displaced.
   bool take(index_t begin, index_t end) {
     if (!kept_.empty()) {
       const index_t first = fewest(begin, std::min(end - begin, most_ + 1));
@@ -95,9 +100,9 @@ class Sieve {
   [[nodiscard]] std::vector<Item>& out() { return out_; }
 
  private:
-  /// How many items at the begin of the run give way, so that together with the kept ones above
-  /// what is left they are fewest; tried are 0 to 4, 8, 16, ... and all that lie below the last
-  /// that is kept.
+  /// Returns how many items at the beginning of the run to displace so that, together with the kept
+  /// ones above its remainder, they are fewest; tries 0 to 4, 8, 16, ... and all below the last
+  /// kept item.
   [[nodiscard]] index_t fewest(index_t begin, index_t n) const {
     const index_t low = lower_bound(data_ + begin, n, data_[kept_.back().end - 1], less_);
     index_t best = low, cost = low;
@@ -108,7 +113,7 @@ class Sieve {
     }
     return best;
   }
-  /// How many kept items are greater than x; of `enough` or more, some number not below it.
+  /// Returns how many kept items are greater than x; a lower bound of at least `enough` suffices.
   [[nodiscard]] index_t above(const Item& x, index_t enough) const {
     index_t count = 0;
     for (auto s = kept_.rbegin(); s != kept_.rend() && count < enough; ++s) {
@@ -143,7 +148,7 @@ class Sieve {
   std::vector<Item> out_;
 };
 
-/// Cuts the kept stretches where sorted items belong between them, and says where all of them go.
+/// Cuts the kept stretches where sorted items belong between them, and computes all destinations.
 template <class Item>
 std::vector<Stretch> places(const Block<Item>& block, const std::vector<Stretch>& kept,
                             const std::vector<Item>& items, std::vector<index_t>& place) {
@@ -167,8 +172,8 @@ std::vector<Stretch> places(const Block<Item>& block, const std::vector<Stretch>
   return moves;
 }
 
-/// In place: what goes down from the first, what goes up from the last, so that nothing is written
-/// over that is still to move.
+/// Moves in place: stretches that move down from the first, those that move up from the last, so
+/// that no move overwrites items yet to be moved.
 template <class Item>
 void move_all(Item* data, const std::vector<Stretch>& moves) {
   const auto move = [&](const Stretch& s) {
@@ -199,7 +204,7 @@ bool put_back_displaced(const Block<Item>& block) {
   const index_t n = block.n;
   if (n < 2) return true;
   const index_t most = n / displaced_share;
-  index_t at_once = index_t{1} << 18;  // the first runs tell most of what is none
+  index_t at_once = index_t{1} << 18;  // the first runs detect most inputs that do not qualify
   Sieve<Item> sieve(block, most);
   index_t begin = 0, runs = 0;
   for (index_t from = 1, to = 0; from < n; from = to) {

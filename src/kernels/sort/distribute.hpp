@@ -1,15 +1,14 @@
 #pragma once
-// The partition step of radix, samplesort and counting_bucketed: count, prefix sums, stable scatter
-// to buckets.
+// The distribution step of radix, samplesort and counting_bucketed: histogram, exclusive scan,
+// stable scatter to buckets.
 
 #include "kernels/sort/common.hpp"
 #include "machine/buffer.hpp"
 
 namespace tessera::sort {
 
-/// to[0:n] = from[0:n] grouped by bucket_of(item) in [0, buckets), stable; begin[0:buckets+1] are
-/// the groups' starts. `as` is applied to every item on its way. Chunks are counted and written in
-/// parallel.
+/// Groups to[0:n] = from[0:n] by bucket_of(item) in [0, buckets), stably; begin[0:buckets+1] are
+/// the groups' starts. `as` is applied to every item. Chunks are counted and written in parallel.
 template <class Item, class BucketOf, class As>
 void distribute(const Item* from, Item* to, index_t n, index_t buckets, Like<Item, index_t>* begin,
                 const BucketOf& bucket_of, const As& as) {

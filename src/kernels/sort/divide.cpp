@@ -1,3 +1,6 @@
+// Division of keys into buckets by a radix plan: a counting pass, an exclusive scan, and a pass
+// that writes full chunks by streaming stores.
+
 #include "kernels/sort/divide.hpp"
 
 #include <algorithm>
@@ -12,9 +15,9 @@ namespace {
 
 constexpr index_t line_bytes = 64;
 constexpr index_t chunk_bytes =
-    1024;  // of a bucket that is on its way: 300 of them lie in a second level
+    1024;  // of a bucket being filled: 300 of them fit a second-level cache
 
-/// f(batch, bits, bucket, count) for the keys in batches of a first-level cache.
+/// Calls f(batch, bits, bucket, count) for the keys in batches that fit a first-level cache.
 template <class B, class F>
 void classify_all(const Division<B>& division, const B* keys, index_t n, const F& f) {
   const auto& kernels = leaf_kernels<B>();
@@ -28,8 +31,9 @@ void classify_all(const Division<B>& division, const B* keys, index_t n, const F
   }
 }
 
-/// Keys on their way to the buckets of one task: a chunk each, copied past the caches when it is
-/// full. Chunks begin as far into a line as their places do, so that whole lines go out.
+/// Keys in transit to the buckets of one task: one chunk each, copied by streaming stores when
+/// full. Chunks have the same offset within a cache line as their destinations, so that whole lines
+/// are written.
 template <class B>
 class Outgoing {
  public:
@@ -65,7 +69,7 @@ class Outgoing {
   }
 
   std::vector<StreamEnd<B>> streams_;
-  std::vector<B*> first_, to_;  // in the chunk, and where that goes
+  std::vector<B*> first_, to_;  // position in the chunk, and its destination
 };
 
 template <class B>

@@ -1,3 +1,6 @@
+// Counting of few distinct values: one hash table per thread, merged and sorted, then runs filled
+// from the counts. Every key is read once and written once.
+
 #include "kernels/sort/few_values.hpp"
 
 #include <algorithm>
@@ -11,21 +14,21 @@ namespace {
 
 constexpr index_t most_values = 1 << 12;
 constexpr int slot_bits =
-    14;  // a quarter of the slots is filled at most; those filled lie in a second-level cache
+    14;  // at most a quarter of the slots is filled; the filled ones fit a second-level cache
 
 template <class B>
 struct Value {
   B key;
-  index_t count;  // 0: no value
+  index_t count;  // 0: empty
 };
 
-/// How often each key was added, by open addressing.
+/// A hash table with open addressing that counts each key.
 template <class B>
 class Tally {
  public:
   Tally() : slots_(std::size_t{1} << slot_bits, Value<B>{0, 0}) {}
 
-  /// false: there are too many values.
+  /// Adds keys; returns false if there are too many distinct values.
   [[nodiscard]] bool add(const B* keys, index_t n) {
     for (index_t i = 0; i < n; ++i)
       if (!add(keys[i], 1)) return false;
@@ -59,8 +62,8 @@ class Tally {
     slots_[at].count += count;
     return true;
   }
-  /// Both halves of a product, which moves bits up in the lower and down in the upper one: integers
-  /// differ in their lower bits, floating-point numbers in their upper ones.
+  /// Hashes by both halves of a product, which mixes bits up in the lower and down in the upper
+  /// half: integers differ in their lower bits, floating-point numbers in their upper ones.
   static std::size_t slot_of(std::uint64_t key) {
     const Wide product = Wide{key} * 0x9e3779b97f4a7c15u;
     return static_cast<std::uint64_t>(product ^ (product >> 64)) >> (64 - slot_bits);
@@ -70,7 +73,7 @@ class Tally {
   index_t values_ = 0;
 };
 
-/// Ascending, each once; empty: too many.
+/// Returns the distinct values, ascending; empty if there are too many.
 template <class B>
 std::vector<Value<B>> values_of(const Block<B>& block) {
   const index_t pieces = team();
@@ -95,7 +98,7 @@ std::vector<Value<B>> values_of(const Block<B>& block) {
 
 template <class B>
 Repeats glance_at_repeats(const Block<B>& block) {
-  constexpr index_t stretches = 128, length = 32;  // as a glance
+  constexpr index_t stretches = 128, length = 32;  // as in a glance
   static_assert(stretches * length <= most_values);
   if (block.n < 16 * stretches * length) return {};
   Tally<B> tally;

@@ -1,22 +1,22 @@
 #pragma once
-// Keys of which each comes many times.
+// Sorting of keys with few distinct values.
 
 #include "kernels/sort/key.hpp"
 
 namespace tessera::sort {
 
-/// Shares of a sample. Where there are too few keys to tell, 1.
+/// Fractions of a sample; 1 for too few keys for an estimate.
 struct Repeats {
-  double once =
-      1;  ///< keys seen once: about the share of those not in the sample at all (Good 1953)
-  double distinct = 1;  ///< values
+  double once = 1;      ///< keys seen once: estimates the fraction of keys whose values the sample
+                        ///< lacks (Good 1953)
+  double distinct = 1;  ///< distinct values
 };
 template <class B>
 [[nodiscard]] Repeats glance_at_repeats(const Block<B>& block);
 
-/// Sorts the keys by counting each distinct one, wherever they lie in the range. false where there
-/// are more than a few thousand; the keys are as they were then. On the threads of the region it is
-/// called in. The scratch memory is not touched.
+/// Sorts the keys by counting each distinct value, in any range. Returns false, with the keys
+/// unchanged, if there are more than a few thousand. Runs on the threads of the enclosing parallel
+/// region. Does not use the scratch memory.
 template <class B>
 [[nodiscard]] bool sort_few_values(const Block<B>& block);
 

@@ -1,7 +1,7 @@
 #pragma once
 // The lazy k-merger (Brodal and Fagerberg 2002): a binary tree of merges with a buffer on every
-// edge, sized so that each subtree of the van Emde Boas layout fits some cache, whatever its size.
-// An empty buffer is refilled on demand.
+// edge, sized so that each subtree of the van Emde Boas layout fits some cache of any size. An
+// empty buffer is refilled on demand.
 
 #include <bit>
 #include <cmath>
@@ -35,7 +35,7 @@ class Funnel {
     for (std::size_t r = 0; r < leaves; ++r) nodes_[leaves + r].exhausted = true;
   }
 
-  /// to[0:count] = all items of the runs, merged; equal items in the order of their runs.
+  /// Merges all items of the runs into to[0:count]; equal items in the order of their runs.
   void merge_to(Item* to, index_t count) {
     nodes_[1].buffer = to;
     nodes_[1].capacity = count;
@@ -44,15 +44,15 @@ class Funnel {
 
  private:
   struct Node {
-    const Item* at = nullptr;  ///< what is not yet taken of the buffer (or of the run, at a leaf)
+    const Item* at = nullptr;  ///< the unconsumed part of the buffer (or of the run, at a leaf)
     const Item* end = nullptr;
     Item* buffer = nullptr;
     index_t capacity = 0;
-    bool exhausted = false;  ///< nothing will follow what the buffer holds
+    bool exhausted = false;  ///< nothing follows the contents of the buffer
   };
 
-  /// Edges at the middle of a subtree of height h (k = 2^h inputs) hold k^(3/2) items; halves
-  /// alike, recursively.
+  /// Sets the buffer sizes: edges at the middle of a subtree of height h (k = 2^h inputs) hold
+  /// k^(3/2) items; both halves recursively.
   static void size_buffers(std::vector<index_t>& capacity, int top, int height) {
     if (height < 2) return;
     const int upper = height / 2;
@@ -62,8 +62,8 @@ class Funnel {
     size_buffers(capacity, top + upper, height - upper);
   }
 
-  /// Buffers of a subtree lie together: first those of its upper half, then each lower one with its
-  /// own.
+  /// Places the buffers of a subtree contiguously: first those of its upper half, then those of
+  /// each lower half.
   void place_buffers(const std::vector<index_t>& capacity, std::size_t root, int depth,
                      int height) {
     if (height < 2) return;
@@ -80,7 +80,7 @@ class Funnel {
     }
   }
 
-  /// Makes sure that the node holds an item; false if there is none any more.
+  /// Refills the node if it is empty; returns false if no items are left.
   bool available(std::size_t i) {
     if (nodes_[i].at == nodes_[i].end && !nodes_[i].exhausted) fill(i);
     return nodes_[i].at != nodes_[i].end;

@@ -1,3 +1,5 @@
+// Quicksort partitions by sampled pivots down to parts that fit the scratch memory.
+
 #include "kernels/sort/in_parts.hpp"
 
 #include <algorithm>
@@ -31,7 +33,7 @@ class Parts {
     while (n > static_cast<index_t>(scratch_.size())) {
       const B pivot = median_of_samples(keys, n);
       const index_t below = partition(keys, n, [pivot](B bits) { return bits < pivot; });
-      // Many equal keys show as a small lower part: those that equal the pivot stand right already.
+      // A small lower part indicates many equal keys: those equal to the pivot are then in place.
       const index_t equal = below <= n / 8 ? partition(keys + below, n - below,
                                                        [pivot](B bits) { return bits == pivot; })
                                            : 0;
@@ -55,8 +57,8 @@ class Parts {
     return sample[samples / 2];
   }
 
-  /// keys[0:result] satisfy `before`, the others do not. Several threads partition a chunk each;
-  /// then what lies on the wrong side of the border changes places.
+  /// Partitions keys such that keys[0:result] satisfy `before` and the others do not. Several
+  /// threads partition a chunk each; then items on the wrong side of the border are swapped.
   template <class Before>
   index_t partition(T* keys, index_t n, const Before& before) const {
     const index_t chunks = team() == 1 ? 1 : std::min<index_t>(4 * team(), n / task_grain);
@@ -71,7 +73,7 @@ class Parts {
     index_t border = 0;
     for (index_t c = 0; c < chunks; ++c)
       border += middles[static_cast<std::size_t>(c)] - chunk.begin(c);
-    std::vector<Stretch> late, early;  // that belong behind the border, and before it
+    std::vector<Stretch> late, early;  // misplaced before and after the border
     for (index_t c = 0; c < chunks; ++c) {
       const index_t middle = middles[static_cast<std::size_t>(c)];
       late.push_back({std::min(middle, border), std::min(chunk.begin(c + 1), border)});
@@ -91,7 +93,7 @@ class Parts {
     index_t begin, end;
   };
 
-  /// The stretches of a and of b are as long together.
+  /// Swaps the stretches of a with those of b, which have the same total length.
   static void swap_all(T* keys, const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
     struct Swap {
       index_t from, to, n;
@@ -114,7 +116,7 @@ class Parts {
     });
   }
 
-  /// Without branches on keys.
+  /// Partitions on one thread, without branches on keys.
   template <class Before>
   static index_t partition_alone(T* keys, index_t n, const Before& before, const KeyMap<B>& map) {
     index_t first = 0;

@@ -1,3 +1,5 @@
+// The table of input distributions and their generators.
+
 #include "kernels/sort/inputs.hpp"
 
 #include <array>
@@ -25,11 +27,11 @@ constexpr double two_to(int exponent) {
 Word random(Word seed, Word stream, Word i) {
   return random_bits(seed, stream, static_cast<index_t>(i));
 }
-/// In (0, 1].
+/// Returns a random number in (0, 1].
 double fraction(Word seed, Word stream, Word i) {
   return static_cast<double>((random(seed, stream, i) >> 11) + 1) * two_to(-53);
 }
-/// i of n as a fraction of 2^64.
+/// Returns i / n as a fraction of 2^64.
 Word ramp(Word i, Word n) { return i * (~Word{0} / n); }
 Word power_mod(Word i, int exponent, Word n) {
   Word result = 1 % n;
@@ -39,7 +41,8 @@ Word power_mod(Word i, int exponent, Word n) {
 
 Word uniform(Word seed, Word i, Word) { return random(seed, 0, i); }
 
-/// Box and Muller (1958), the standard deviation an eighth of the half range, cut where it ends.
+/// Returns a normally distributed key (Box and Muller 1958); the standard deviation is an eighth of
+/// the half range, at whose ends it is clipped.
 Word gaussian(Word seed, Word i, Word) {
   const double g = std::sqrt(-2 * std::log(fraction(seed, 0, i))) *
                    std::cos(2 * std::numbers::pi * fraction(seed, 1, i));
@@ -50,7 +53,7 @@ Word exponential(Word seed, Word i, Word) {
   return static_cast<Word>(-std::log(fraction(seed, 0, i)) * two_to(58));
 }
 
-/// Ranks 1 .. 10^6 with probability proportional to rank^-0.75, by inverting the continuous
+/// Returns ranks 1 .. 10^6 with probability proportional to rank^-0.75, by inverting the continuous
 /// distribution.
 Word zipf(Word seed, Word i, Word) {
   const double root = 1 + fraction(seed, 0, i) * (std::sqrt(1e3) - 1);  // (10^6)^(1/4) = 1000^(1/2)
@@ -63,8 +66,8 @@ Word root_dup(Word, Word i, Word n) {
 Word two_dup(Word, Word i, Word n) { return (power_mod(i, 2, n) + n / 2) % n; }
 Word eight_dup(Word, Word i, Word n) { return (power_mod(i, 8, n) + n / 2) % n; }
 
-/// Sorted, but in each of about sqrt(n) blocks one key has changed places with one of the opposite
-/// block.
+/// Returns a sorted sequence in which one key of each of about sqrt(n) blocks is swapped with one
+/// of the opposite block.
 Word almost_sorted(Word seed, Word i, Word n) {
   const Word length = std::max<Word>(1, static_cast<Word>(std::sqrt(static_cast<double>(n))));
   const Word blocks = n / length, block = i / length;
@@ -77,8 +80,8 @@ Word sorted(Word, Word i, Word n) { return ramp(i, n); }
 Word reverse(Word, Word i, Word n) { return ramp(n - 1 - i, n); }
 Word all_equal(Word, Word, Word) { return 42; }
 
-/// Sixteen blocks, each uniform in a sixteenth of the range that is not its own (Helman, Bader and
-/// JaJa 1998).
+/// Returns sixteen blocks, each uniform in another block's sixteenth of the range (Helman, Bader
+/// and JaJa 1998).
 Word staggered(Word seed, Word i, Word n) {
   constexpr Word blocks = 16;
   const Word block = static_cast<Word>(Wide{i} * blocks / n);
@@ -88,7 +91,8 @@ Word staggered(Word seed, Word i, Word n) {
 
 Word dense(Word seed, Word i, Word n) { return random(seed, 0, i) % (n + 1); }
 
-/// The and of so many random words: less entropy a bit (Thearling and Smith 1992).
+/// Returns the bitwise and of `words` random words, which lowers the entropy per bit (Thearling and
+/// Smith 1992).
 template <int words>
 Word entropy(Word seed, Word i, Word) {
   Word bits = ~Word{0};

@@ -1,6 +1,6 @@
 #pragma once
-// Inputs by name: functions of (seed, global index, n) alone, so that any number of ranks makes the
-// same data.
+// Inputs by name: functions of (seed, global index, n) alone, so that any number of ranks generates
+// the same data.
 
 #include <cstdint>
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace tessera::sort {
 
-/// One distribution. `word` makes key number i of n as 64 bits whose order is the order of the keys
-/// made from it.
+/// A distribution. `word` returns key number i of n as 64 bits in the order of the keys generated
+/// from it.
 struct Input {
   enum class Width {
     narrow,
@@ -25,11 +25,12 @@ struct Input {
 };
 
 [[nodiscard]] std::span<const Input> inputs();
-/// The input of that name; throws Error(usage) naming the nearest.
+/// Returns the input of that name; throws Error(usage) that names the nearest.
 [[nodiscard]] const Input& input(std::string_view name);
 
-/// keys[j] = key number first + j of n in all. Of a wide input 32-bit keys take the upper half of
-/// the word, signed keys lie about zero. In parallel on the threads of the region it is called in.
+/// Generates keys[j] = key number first + j of n in total. For a wide input 32-bit keys take the
+/// upper half of the word, and signed keys are centred at zero. Runs on the threads of the
+/// enclosing parallel region.
 template <class T>
 void generate(const Input& input, std::uint64_t seed, index_t first, index_t n, std::span<T> keys);
 

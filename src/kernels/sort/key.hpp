@@ -1,12 +1,13 @@
 #pragma once
-// Keys as unsigned bits: every key type is mapped order-preservingly to u32 or u64, bits are
-// sorted, and mapped back.
+// Keys as unsigned bits: every key type is mapped to u32 or u64 by an order-preserving bijection,
+// the bits are sorted and mapped back.
 //
 // The order is the total order of the mapped bits:
-//   integers  as numbers;
-//   floats    -inf < ... < -0 < +0 < ... < +inf < NaN, with NaNs of positive sign before those of
+// - integers  as numbers;
+// - floats    -inf < ... < -0 < +0 < ... < +inf < NaN, with NaNs of positive sign before those of
 //             negative sign, each by payload.
-// The map is a bijection, so every NaN keeps its bits.
+//
+// As the map is a bijection, every NaN keeps its bits.
 // Descending order reverses the numbers; NaN stays last.
 
 #include <bit>
@@ -20,7 +21,7 @@
 
 namespace tessera::sort {
 
-/// Bits needed to write x.
+/// Returns the number of bits needed to write x.
 [[nodiscard]] constexpr int bit_length(std::uint64_t x) { return 64 - std::countl_zero(x); }
 
 enum class Order { ascending, descending };
@@ -34,7 +35,7 @@ enum class Order { ascending, descending };
   return false;
 }
 
-/// A key's bits with the position it came from. Sorted by (key, index), so that every sort of pairs
+/// A key's bits with its original position. Sorted by (key, index), so that every sort of pairs
 /// with ascending indices is stable.
 struct Pair {
   std::uint64_t key;
@@ -42,12 +43,12 @@ struct Pair {
 
   friend constexpr bool operator<(const Pair& a, const Pair& b) {
     return (a.key < b.key) |
-           ((a.key == b.key) & (a.index < b.index));  // no branch: the outcome is random
+           ((a.key == b.key) & (a.index < b.index));  // branch-free: the outcome is random
   }
   friend constexpr bool operator==(const Pair&, const Pair&) = default;
 };
 
-/// The unsigned type of a key type's width.
+/// The unsigned type with the width of a key type.
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
@@ -58,15 +59,15 @@ using KeyBits = std::conditional_t<std::is_same_v<Plain<Item>, Pair>, std::uint6
 [[nodiscard]] constexpr std::uint64_t key_of(std::uint64_t item) { return item; }
 [[nodiscard]] constexpr std::uint64_t key_of(const Pair& item) { return item.key; }
 
-/// The map of one key type and order, as run-time numbers: one instantiation a width serves all
-/// types.
-///   bits = (raw ^ flip ^ (raw < 0 ? spread : 0)) - offset;  mirrored: bits <= top becomes top -
-///   bits
+/// The map of one key type and order with run-time parameters: one instantiation per width serves
+/// all types.
+///   bits = (raw ^ flip ^ (raw < 0 ? spread : 0)) - offset
+///   mirrored: bits <= top becomes top - bits
 template <class B>
 struct KeyMap {
-  B spread = 0;  ///< further bits to flip in negative floats, whose magnitude grows downwards
+  B spread = 0;  ///< further bits to flip in negative floats, whose magnitude increases downwards
   B flip = 0;    ///< the sign bit of signed types
-  B offset = 0;  ///< moves negative NaNs below -inf round to the end
+  B offset = 0;  ///< moves negative NaNs, below -inf, to the end
   B top = 0;     ///< the last number's bits
   B mirrored = 0;
 
@@ -107,19 +108,19 @@ template <class T>
   return map;
 }
 
-/// Is told of keys first[0:n] of the result that stay as they are and that a cache holds; by any
-/// thread.
+/// The callback for keys first[0:n] of the result that are final and still cached; any thread may
+/// call it.
 using Done = std::function<void(const void* first, index_t n)>;
 
-/// One problem: data[0:n] is to be sorted by the mapped bits; scratch[0:n] may be overwritten.
+/// A problem: data[0:n] is to be sorted by the mapped bits; scratch[0:n] may be overwritten.
 template <class Item>
 struct Block {
   Item* data = nullptr;
   Item* scratch = nullptr;
   index_t n = 0;
-  KeyMap<KeyBits<Item>> map{};  ///< identity for pairs: their keys are bits already
-  index_t device_memory = 0;    ///< bytes that a kernel of a device may take there; 0: what is free
-  const Done* done = nullptr;   ///< may be told of none, or of some
+  KeyMap<KeyBits<Item>> map{};  ///< identity for pairs, whose keys are bits already
+  index_t device_memory = 0;    ///< device memory that a kernel may use, in bytes; 0: what is free
+  const Done* done = nullptr;   ///< may be called for none or some of the keys
 };
 
 }  // namespace tessera::sort

@@ -1,5 +1,5 @@
-// Quicksort in AVX-512, in place. A vector of keys is parted by one or two permutations and stored
-// whole at both ends; parts of at most sixteen registers are sorted by networks.
+// Quicksort in AVX-512, in place. A vector of keys is partitioned by one or two permutations and
+// stored whole at both ends; parts of at most sixteen registers are sorted by networks.
 
 #include "kernels/sort/leaf.hpp"
 
@@ -18,7 +18,7 @@ V middle(V a, V b, V c) {
 
 constexpr auto as_it_is = [](auto keys) { return keys; };
 
-/// A median of three of medians of nine, from random places; n >= network_keys.
+/// Returns a median of three of medians of nine, from random positions; n >= network_keys.
 template <class B, class As>
 B sampled_pivot(const B* keys, index_t n, std::uint64_t& state, const As& as) {
   const auto places =
@@ -37,14 +37,14 @@ B sampled_pivot(const B* keys, index_t n, std::uint64_t& state, const As& as) {
 
 enum class Pivots { halve_range, sample };
 
-/// Sorts parts of a block that hold bits; raw keys come out.
+/// A sort of parts of a block that hold bits; it writes raw keys.
 template <class B>
 class Quicksort {
  public:
   explicit Quicksort(const KeyMap<B>& map) : key_map_(map), map_(map) {}
 
-  /// All of data[0:n] lie in [low, high]. Pivots halve that range until a part shows that this does
-  /// not halve the keys; from there on they are sampled.
+  /// Sorts data[0:n], all of which are within [low, high]. Pivots halve that range until a part
+  /// shows that this does not halve the keys; from there on they are sampled.
   void sort(B* data, index_t n, B low, B high, Pivots pivots) {
     while (n > network_keys<B>) {
       if (low == high) {
@@ -56,7 +56,7 @@ class Quicksort {
       if (below < n / 3 || n - below < n / 3) {
         pivots = Pivots::sample;
         pivot = sampled_pivot(data, n, state_, as_it_is);
-        if (pivot == low) ++pivot;  // then those equal to the least go their own way
+        if (pivot == low) ++pivot;  // keys equal to the least are then separated
         below = partition(data, n, pivot, as_it_is);
       }
       sort(data, below, low, static_cast<B>(pivot - 1), pivots);
@@ -91,7 +91,7 @@ void sort_many(const Bucket<B>& bucket) {
   quicksort.sort(bucket.to + below, above, pivot, high, pivots);
 }
 
-/// The first partition makes bits of raw keys.
+/// Sorts raw keys; the first partition maps them to bits.
 template <class B>
 void quicksort(B* data, index_t n, const KeyMap<B>& key_map) {
   const Map<B> map(key_map);
@@ -110,7 +110,7 @@ void sort_few(const B* from, B* to, index_t n, Bounds<B> bounds, const KeyMap<B>
   if (n > 0) sort_network(from, to, n, bounds, map, Map<B>(map));
 }
 
-/// A vector of keys: their bits, and each lane's bucket.
+/// The classification of a vector of keys: their bits and the bucket of each lane.
 template <class B>
 class Classifier {
   using V = Keys<B>;
@@ -129,12 +129,12 @@ class Classifier {
     const V above = simd::max(bits, low_) - low_;
     return simd::min(above, range_) >> right_ << left_;
   }
-  /// log_place(bits - low)
+  /// Returns log_place(bits - low).
   [[nodiscard]] V log_place(V bits) const {
     const V above = simd::max(bits, low_) - low_;
     const V zeros = simd::min(simd::leading_zeros(above), all(width - log_least));
     const V to_right = all(width - log_bits - 1) - zeros;
-    // Where nothing is shifted both are the number itself.
+    // If nothing is shifted, both are the number itself.
     const V scaled = simd::shift_right(above, to_right) | simd::shift_left(above, V{} - to_right);
     return ((all(width - log_least) - zeros) << log_bits) + scaled;
   }
@@ -154,8 +154,8 @@ class Classifier {
   int right_, left_;
 };
 
-/// bucket[0:n] from places and the table of a division. Plain loads: the gather instruction takes
-/// longer.
+/// Computes bucket[0:n] from places and the table of a division. Plain loads: the gather
+/// instruction is slower.
 void look_up_buckets(const std::uint32_t* table, const std::uint32_t* place, index_t n,
                      std::uint16_t* bucket) {
   for (index_t i = 0; i < n; ++i) {
@@ -165,7 +165,8 @@ void look_up_buckets(const std::uint32_t* table, const std::uint32_t* place, ind
   }
 }
 
-/// bucket_of_value of eight doubles. The minimum of a NaN and a number is its second operand.
+/// bucket_of_value of eight doubles. The minimum of a NaN and a number is its second
+/// operand.
 class ByValue {
   using Bits = Keys<std::uint64_t>;
   using Doubles = simd::Vector<double>;
@@ -242,7 +243,7 @@ void copy_past_cache(const void* from, void* to, index_t bytes) {
   }
 }
 
-/// The reductions of a survey, a vector of keys at a time.
+/// The reductions of a survey, one vector of keys at a time.
 template <class B>
 struct Look {
   using V = Keys<B>;

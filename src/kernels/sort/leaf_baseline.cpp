@@ -1,3 +1,5 @@
+// Instantiations of the plain leaf kernels for keys.
+
 #include "kernels/sort/leaf_plain.hpp"
 
 namespace tessera::sort::baseline {

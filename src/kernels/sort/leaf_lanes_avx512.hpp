@@ -1,6 +1,6 @@
 #pragma once
-// Keys in AVX-512 registers, for leaf_avx512.cpp alone: everything here is local to its object. The
-// map of keys, and lanes as whatever the networks compare.
+// Keys in AVX-512 registers: the map of keys, and lanes as the type that the networks compare. Only
+// for leaf_avx512.cpp; everything here has internal linkage.
 
 #include <type_traits>
 
@@ -18,11 +18,11 @@ template <class B>
 using Keys = simd::Vector<B>;
 template <class B>
 inline constexpr index_t lanes = simd::lanes_of<Keys<B>>;
-/// As many lanes that are compared as numbers of floating point.
+/// As many lanes, compared as floating-point numbers.
 template <class B>
 using Numbers = simd::Vector<std::conditional_t<sizeof(B) == 4, float, double>>;
 
-/// from[0:n], at most a vector; the greatest of all keys in the other lanes.
+/// Loads from[0:n], at most a vector, with the greatest key in the other lanes.
 template <class B>
 TESSERA_INLINE Keys<B> load_keys(const B* from, index_t n) {
   return simd::load_or(simd::broadcast<Keys<B>>(static_cast<B>(~B{0})),
@@ -64,7 +64,7 @@ class Map {
   }
 
  private:
-  /// All bits of the lanes whose highest bit is set.
+  /// Returns all bits set in the lanes whose highest bit is set.
   static V signs(V raw) {
     return simd::bits_as<B>(simd::bits_as<std::make_signed_t<B>>(raw) >> (8 * sizeof(B) - 1));
   }
@@ -77,12 +77,12 @@ class Map {
   V spread_, flip_, offset_, top_;
 };
 
-/// The way back where it is a line: raw = (x ^ flip) + add for x = bits - from, on bits of one
+/// The inverse map where it is linear: raw = (x ^ flip) + add for x = bits - from, on bits of one
 /// part.
 ///
-/// There x is compared as a floating-point number: a processor may have two units for the least of
-/// those where it has one for integers (Intel's: 0.18 ns a vector of doubles, 0.34 of integers).
-/// From the least normal number on, up to the greatest finite one, positive numbers are in the
+/// There x is compared as a floating-point number: a processor may have two units for
+/// floating-point minima but one for integers (Intel's: 0.18 ns per vector of doubles, 0.34 of
+/// integers). From the least normal to the greatest finite number, positive numbers are in the
 /// order of their bits.
 template <class B>
 struct Line {
@@ -104,7 +104,7 @@ Line<B> line(const KeyMap<B>& map, Bounds<B> bounds) {
     return its;
   }
   if (map.mirrored != 0 && bounds.high > map.top) return {};
-  // Of one sign, and no step between.
+  // All of one sign, without a discontinuity between them.
   const B low =
       static_cast<B>((map.mirrored != 0 ? map.top - bounds.high : bounds.low) + map.offset);
   const B high =
@@ -119,7 +119,7 @@ Line<B> line(const KeyMap<B>& map, Bounds<B> bounds) {
   return its;
 }
 
-/// Keys into registers and back. Those that are not there come last.
+/// Loads and stores of keys through the map. Absent keys come last.
 template <class B>
 class ByMap {
  public:

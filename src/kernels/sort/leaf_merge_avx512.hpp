@@ -1,9 +1,10 @@
 #pragma once
-// Merging in AVX-512 registers, for leaf_avx512.cpp alone: everything here is local to its object.
+// Merging in AVX-512 registers. Only for leaf_avx512.cpp; everything here has internal linkage.
 //
 // A register of the greatest keys so far is merged with the next keys of the run whose head is
-// less, by bitonic steps (Batcher 1968; Chhugani et al. 2008). Every vector waits for the one
-// before, so that a merge is cut by rank into several (Odeh et al. 2012) that go side by side.
+// less, by bitonic steps (Batcher 1968; Chhugani et al. 2008). Every vector depends on the previous
+// one, so a merge is cut by rank into several (Odeh et al. 2012) that are interleaved to hide
+// latency.
 
 #include <cstring>
 #include <utility>
@@ -23,14 +24,14 @@ struct TwoRuns {
   B* to;
   B* to_end;
 
-  /// Vectors that each run can still give.
+  /// Returns the number of vectors that both runs can still supply.
   [[nodiscard]] index_t steps() const {
     const index_t in_a = a_end - a, in_b = b_end - b;
     return (in_a < in_b ? in_a : in_b) / lanes<B>;
   }
 };
 
-/// How many of the `rank` least keys of both lie in a.
+/// Returns how many of the `rank` least keys of both runs are in a.
 template <class B>
 index_t share_of_first(const TwoRuns<B>& runs, index_t rank) {
   const index_t na = runs.a_end - runs.a, nb = runs.b_end - runs.b;
@@ -45,7 +46,7 @@ index_t share_of_first(const TwoRuns<B>& runs, index_t rank) {
   return low;
 }
 
-/// Takes the first `rank` keys of the merge out of `runs`.
+/// Removes the first `rank` keys of the merge from `runs` and returns them.
 template <class B>
 TwoRuns<B> take_first(TwoRuns<B>& runs, index_t rank) {
   const index_t from_a = share_of_first(runs, rank);
@@ -55,8 +56,7 @@ TwoRuns<B> take_first(TwoRuns<B>& runs, index_t rank) {
   return taken;
 }
 
-/// `rest` holds the greatest keys so far, in order, and takes up the next ones; returns the least
-/// of both.
+/// Merges the next keys into `rest`, the greatest keys so far in order; returns the least of both.
 template <class B>
 TESSERA_INLINE Keys<B> exchange_least(Keys<B>& rest, Keys<B> next) {
   Keys<B> v[2]{rest, simd::exchange<lanes<B> - 1>(next)};
@@ -66,7 +66,7 @@ TESSERA_INLINE Keys<B> exchange_least(Keys<B>& rest, Keys<B> next) {
   return v[0];
 }
 
-/// Of runs that both have a vector to give.
+/// Merges one vector. Precondition: both runs have a vector left.
 template <class B>
 TESSERA_INLINE void merge_step(TwoRuns<B>& runs, Keys<B>& rest) {
   const bool from_b = *runs.b < *runs.a;
@@ -77,7 +77,7 @@ TESSERA_INLINE void merge_step(TwoRuns<B>& runs, Keys<B>& rest) {
   runs.to += lanes<B>;
 }
 
-/// The next keys of a run, or all it has: then the greatest of all keys fill the vector up.
+/// Takes the next vector of a run, padded with the greatest key at its end.
 template <class B>
 Keys<B> take_vector(const B*& from, const B* end) {
   const auto keys = load_keys(from, end - from);
@@ -85,7 +85,7 @@ Keys<B> take_vector(const B*& from, const B* end) {
   return keys;
 }
 
-/// Whole vectors first, then what either run still has.
+/// Merges whole vectors first, then the remainders of both runs.
 template <class B>
 void merge_to_the_end(TwoRuns<B> runs, Keys<B> rest) {
   while (runs.steps() > 0) merge_step(runs, rest);
@@ -115,7 +115,8 @@ void merge_alone(TwoRuns<B> runs) {
   merge_to_the_end(runs, rest);
 }
 
-/// Merges are cut into three where the ends of three pay.
+/// Merges two runs, cut into three interleaved merges if those are long enough for the overhead of
+/// their ends.
 template <class B>
 void merge(const B* a, index_t na, const B* b, index_t nb, B* to) {
   constexpr index_t side_by_side = 512;

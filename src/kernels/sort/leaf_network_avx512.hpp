@@ -1,10 +1,10 @@
 #pragma once
-// Sorting networks in AVX-512 registers, for leaf_avx512.cpp alone: everything here is local to its
-// object.
+// Sorting networks in AVX-512 registers. Only for leaf_avx512.cpp; everything here has internal
+// linkage.
 //
-// Rows are registers, columns are lanes. Columns are sorted by comparing rows; then neighbouring
+// Rows are registers, columns are lanes. Columns are sorted by comparing rows; then adjacent
 // columns are merged by bitonic steps (Batcher 1968), lanes first, then rows again, until one
-// sequence runs down the columns; the transpose is stored.
+// sequence runs down the columns; its transpose is stored.
 
 #include <utility>
 
@@ -14,11 +14,11 @@
 namespace tessera::sort::avx512 {
 namespace {
 
-/// The largest part that sixteen registers hold.
+/// The largest part that fits sixteen registers.
 template <class B>
 constexpr index_t network_keys = 16 * lanes<B>;
 
-/// Lanes whose number has the bit.
+/// Returns the mask of lanes whose number has the bit.
 template <class V>
 constexpr auto lanes_with(int bit) {
   unsigned mask = 0;
@@ -43,7 +43,7 @@ struct Network {
   }
 };
 
-/// Odd-even merge sort (Batcher 1968): 63 comparators for 16 rows, 19 for 8.
+/// Returns odd-even merge sort (Batcher 1968): 63 comparators for 16 rows, 19 for 8.
 template <int rows>
 constexpr Network sorting_network() {
   Network network;
@@ -59,7 +59,7 @@ constexpr Network sorting_network() {
   return network;
 }
 
-/// Sorts rows that hold a bitonic sequence.
+/// Returns the network that sorts rows of a bitonic sequence.
 template <int rows>
 constexpr Network bitonic_network() {
   Network network;
@@ -71,7 +71,7 @@ constexpr Network bitonic_network() {
   return network;
 }
 
-// Comparators are unrolled by the type system: only then all rows stay in registers.
+// Comparators are unrolled by the type system: only then do all rows stay in registers.
 template <class V, class N, std::size_t... i>
 TESSERA_INLINE void apply(V* v, N network, std::index_sequence<i...>) {
   (compare_rows(v[network().a[i]], v[network().b[i]]), ...);
@@ -81,7 +81,7 @@ TESSERA_INLINE void apply(V* v, N network) {
   apply(v, network, std::make_index_sequence<static_cast<std::size_t>(network().size)>{});
 }
 
-/// The lane steps of a bitonic merge: distance, distance / 2, ..., 1.
+/// Applies the lane steps of a bitonic merge: distance, distance / 2, ..., 1.
 template <int distance, class V, std::size_t... r>
 TESSERA_INLINE void merge_lanes(V* v, std::index_sequence<r...> rows) {
   if constexpr (distance > 0) {
@@ -94,7 +94,7 @@ TESSERA_INLINE void merge_lanes(V* v, std::index_sequence<r...> rows) {
   }
 }
 
-/// Each key of the lower group of columns meets its mirror image in the upper one.
+/// Compares each key of the lower group of columns with its mirror image in the upper one.
 template <int group, class V>
 TESSERA_INLINE void mirror_rows(V& a, V& b) {
   constexpr auto upper = lanes_with<V>(group);
@@ -104,7 +104,7 @@ TESSERA_INLINE void mirror_rows(V& a, V& b) {
   b = simd::exchange<2 * group - 1>(simd::blend(upper, high, low));
 }
 
-/// Merges groups of `group` columns to groups of twice as many, until all are one.
+/// Merges groups of `group` columns into groups of twice as many, until one remains.
 template <int rows, int group, class V, std::size_t... r>
 TESSERA_INLINE void merge_columns(V* v, std::index_sequence<r...> half) {
   if constexpr (group < simd::lanes_of<V>) {
@@ -115,7 +115,7 @@ TESSERA_INLINE void merge_columns(V* v, std::index_sequence<r...> half) {
   }
 }
 
-/// to[0:n] = from[0:n] sorted, as raw keys; n <= rows * lanes. They may be the same memory.
+/// Sorts to[0:n] = from[0:n], as raw keys; n <= rows * lanes. Both may be the same memory.
 template <int rows, class B, class Way>
 void sort_registers(const B* from, B* to, index_t n, const Way& way) {
   using V = typename Way::V;
@@ -141,7 +141,7 @@ void sort_rows(const B* from, B* to, index_t n, const Way& way) {
   sort_registers<16>(from, to, n, way);
 }
 
-/// The same for any n <= network_keys, all of whose bits lie in the bounds.
+/// Sorts likewise any n <= network_keys, all of whose bits are within bounds.
 template <class B>
 void sort_network(const B* from, B* to, index_t n, Bounds<B> bounds, const KeyMap<B>& key_map,
                   const Map<B>& map) {

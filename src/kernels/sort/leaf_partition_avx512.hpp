@@ -1,13 +1,14 @@
 #pragma once
-// Partition by a pivot in AVX-512 registers, for leaf_avx512.cpp alone: everything here is local to
-// its object. A vector is parted by one or two permutations and stored whole at both ends.
+// Partition by a pivot in AVX-512 registers. Only for leaf_avx512.cpp; everything here has internal
+// linkage. A vector is partitioned by one or two permutations and stored whole at both ends.
 
 #include "kernels/sort/leaf_lanes_avx512.hpp"
 
 namespace tessera::sort::avx512 {
 namespace {
 
-/// Byte j of entry m: the lane that comes to place j when the lanes of mask m come first, in order.
+/// A table of permutations: byte j of entry m is the lane that moves to position j when the lanes
+/// of mask m come first, in order.
 struct PartTable {
   std::uint64_t entry[256];
 };
@@ -26,13 +27,13 @@ constexpr PartTable make_part_table() {
 }
 alignas(64) constexpr PartTable part_table = make_part_table();
 
-/// From [16 - k] on: the lanes that 16 lanes take when they turn up by k.
+/// From [16 - k] on: the permutation that rotates 16 lanes up by k.
 alignas(64) constexpr std::uint32_t turned[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
                                                   11, 12, 13, 14, 15, 0,  1,  2,  3,  4, 5,
                                                   6,  7,  8,  9,  10, 11, 12, 13, 14, 15};
 
-/// v with the lanes of m in front. Eight lanes by the table; sixteen are pushed together on either
-/// side, for which a table would be too long.
+/// Returns v with the lanes of m first. Eight lanes by the table; sixteen by compression on either
+/// side, because a table would be too long.
 TESSERA_INLINE Keys<std::uint64_t> parted(Keys<std::uint64_t> v, __mmask8 m) {
   const auto order =
       _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(part_table.entry[m])));
@@ -47,15 +48,15 @@ TESSERA_INLINE Keys<std::uint32_t> parted(Keys<std::uint32_t> v, __mmask16 m) {
   return low | simd::lookup(above, simd::load<V>(turned + 16 - _mm_popcnt_u32(m)));
 }
 
-/// Where the next keys go: below the pivot to the front, others to the back.
+/// The destinations of the next keys: below the pivot to the front, others to the back.
 template <class B>
 struct Ends {
   B* front;
-  index_t gap;  ///< free places between front and back
+  index_t gap;  ///< free elements between front and back
 
   using Mask = simd::Mask<Keys<B>>;
 
-  /// A vector of keys; right when the gap is a vector or at least two.
+  /// Stores a vector of keys. Precondition: the gap is one vector or at least two.
   void put(Keys<B> v, Mask below) {
     const auto keys = parted(v, below);
     simd::store(front, keys);
@@ -63,7 +64,7 @@ struct Ends {
     front += _mm_popcnt_u32(below);
     gap -= lanes<B>;
   }
-  /// Those of the mask.
+  /// Stores the keys of the mask.
   void put_some(Keys<B> v, Mask valid, Mask below) {
     const auto above = static_cast<Mask>(valid & ~below);
     const index_t up = _mm_popcnt_u32(above), low = _mm_popcnt_u32(below);
@@ -74,15 +75,15 @@ struct Ends {
   }
 };
 
-/// data[0:result] = its keys below the pivot, data[result:n] = the others; n is at least sixteen
-/// vectors. Eight of either end are taken out first; then eight more at a time from that end where
-/// there is less room. `as` is applied to all of them.
+/// Partitions data such that data[0:result] are its keys below the pivot and data[result:n] the
+/// others; n is at least sixteen vectors. First loads eight vectors of either end; then eight more
+/// at a time from the end with less free space. `as` is applied to all of them.
 template <class B, class As>
 index_t partition(B* data, index_t n, B pivot, const As& as) {
   using V = Keys<B>;
   constexpr index_t lanes = avx512::lanes<B>, at_once = 8, step = at_once * lanes;
-  constexpr index_t ahead =
-      8 * step;  // of either end: the hardware alone is slower beyond a second level
+  constexpr index_t ahead = 8 * step;  // from either end: the hardware prefetcher alone is slower
+                                       // beyond a second-level cache
   const V limit = simd::broadcast<V>(pivot);
   const index_t rest = n % lanes;
   const auto valid = simd::first_lanes<V>(rest);
@@ -97,7 +98,7 @@ index_t partition(B* data, index_t n, B pivot, const As& as) {
   while (right - left >= step) {
     const index_t room_left = left - ends.front, room_right = ends.front + ends.gap - right;
     const index_t from_left =
-        room_left <= room_right ? step : 0;  // both ways are as likely: no branch
+        room_left <= room_right ? step : 0;  // both directions are equally likely: branch-free
     right -= step - from_left;
     const auto* const from = from_left != 0 ? left : right;
     left += from_left;
@@ -116,8 +117,8 @@ index_t partition(B* data, index_t n, B pivot, const As& as) {
   return ends.front - data;
 }
 
-/// to[0:result] = the keys of the pieces below the pivot, to[result:n] = the others; the pieces are
-/// not `to`.
+/// Partitions the keys of the pieces, those below the pivot to to[0:result], the others to
+/// to[result:n]; the pieces do not overlap `to`.
 template <class B>
 index_t partition_pieces(const Bucket<B>& bucket, B* to, B pivot) {
   using V = Keys<B>;
@@ -126,7 +127,7 @@ index_t partition_pieces(const Bucket<B>& bucket, B* to, B pivot) {
   Ends<B> ends{to, bucket.n};
   for (index_t p = 0; p < bucket.count; ++p) {
     const auto [from, length] = bucket.pieces[p];
-    // The hardware stops at the ends of pieces.
+    // Hardware prefetchers stop at the ends of pieces.
     const auto* const after =
         bucket.pieces[p + pieces_ahead < bucket.count ? p + pieces_ahead : p].data;
     index_t i = 0;

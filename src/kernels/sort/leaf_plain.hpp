@@ -1,7 +1,7 @@
 #pragma once
-// The inner kernels of radix in plain C++: larger parts by stable passes of eight bits inside the
-// cache, small ones by quicksort without branches on keys and insertions. Templates, so that they
-// run on plain and on traced keys.
+// The inner kernels of radix in portable C++: larger parts by stable LSD passes of eight bits
+// within the cache, small ones by quicksort without branches on keys and by insertion. Templates
+// for plain and traced keys.
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include "kernels/sort/leaf.hpp"
 
 namespace tessera::sort::plain {
-namespace {  // each instruction set its own
+namespace {  // separate for each instruction set
 
 template <class B>
 constexpr index_t few = 1024 / sizeof(B);
@@ -37,8 +37,7 @@ void sort_small(B* keys, index_t n) {
       keys[below] = key;
       below += key < pivot ? 1 : 0;
     }
-    if (below ==
-        0) {  // the pivot is the least: those equal to it are in place after one more round
+    if (below == 0) {  // the pivot is the least: keys equal to it are in place after one more round
       for (index_t i = 0; i < n; ++i) {
         const Plain<B> key = keys[i];
         keys[i] = keys[below];

@@ -1,4 +1,4 @@
-// Processors without AVX-512: the plain kernels alone.
+// Dispatch on processors without AVX-512: always the plain kernels.
 
 #include "kernels/sort/leaf.hpp"
 

@@ -1,4 +1,4 @@
-// The kernels of the best instruction set of this x86-64 processor.
+// Dispatch to the kernels of the best instruction set of this x86-64 processor.
 
 #include "kernels/sort/leaf.hpp"
 #include "machine/isa.hpp"

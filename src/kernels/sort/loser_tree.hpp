@@ -1,5 +1,6 @@
 #pragma once
-// A tournament of k runs that remembers the losers (Knuth 1998, 5.4.1): log2 k comparisons an item.
+// A loser tree, the tournament of k runs that stores the losers (Knuth 1998, 5.4.1): log2 k
+// comparisons per item.
 
 #include <vector>
 
@@ -20,7 +21,7 @@ class LoserTree {
     winner_ = play(1);
   }
 
-  /// The next `count` items, in order; of equal items those of earlier runs first.
+  /// Pops the next `count` items in order; among equal items those of earlier runs first.
   void pop(Item* to, index_t count) {
     for (index_t i = 0; i < count; ++i) {
       to[i] = *heads_[winner_].at++;

@@ -1,12 +1,12 @@
 #pragma once
-// Merging two sorted sequences: sequentially without branches, and in parallel by median split.
+// Merging of two sorted sequences: sequentially without branches, and in parallel by median split.
 
 #include "kernels/sort/common.hpp"
 
 namespace tessera::sort {
 
-/// to[0:na+nb] = merge of a[0:na] and b[0:nb]; of equal items those of a come first. `to` overlaps
-/// neither, except that b may be the end of `to`.
+/// Merges a[0:na] and b[0:nb] into to[0:na+nb]; among equal items those of a come first. `to`
+/// overlaps neither, except that b may be the end of `to`.
 template <class Item>
 void merge_sequential(const Item* a, index_t na, const Item* b, index_t nb, Item* to) {
   const Item* const a_end = a + na;
@@ -21,7 +21,7 @@ void merge_sequential(const Item* a, index_t na, const Item* b, index_t nb, Item
   if (to != b) std::copy(b, b_end, to);
 }
 
-/// The same with forks: the longer side is halved, its middle item searched in the other (span
+/// Merges with forks: halves the longer side and searches its middle item in the other (span
 /// log^2 of the length).
 template <class Item>
 void merge_parallel(const Item* a, index_t na, const Item* b, index_t nb, Item* to) {

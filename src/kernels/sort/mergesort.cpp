@@ -1,3 +1,5 @@
+// Instantiations of mergesort for plain items.
+
 #include "kernels/sort/mergesort.hpp"
 
 namespace tessera::sort {

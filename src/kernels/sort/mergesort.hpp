@@ -1,6 +1,6 @@
 #pragma once
-// Fork-join merge sort with parallel merges (Cormen et al. 2009, 27.3): stable, span O(log^3 n). A
-// template, so that it runs on plain and on traced items.
+// Fork-join merge sort with parallel merges (Cormen et al. 2009, 27.3): stable, work O(n log n),
+// span O(log^3 n). A template for plain and traced items.
 
 #include "base/instrument.hpp"
 #include "kernels/sort/algorithms.hpp"
@@ -12,7 +12,7 @@ inline constexpr index_t mergesort_leaf = 24;  // items; insertion sort is faste
 
 enum class Result { in_data, in_scratch };
 
-/// Sorts data[0:n]; the result lies where asked for.
+/// Sorts data[0:n] into data or scratch, as `result` requests.
 template <class Item>
 void sort_to(Item* data, Item* scratch, index_t n, Result result) {
   [[maybe_unused]] const Subproblem<Item> here;

@@ -1,8 +1,8 @@
-// Every row is read once and written once, along the cycles of the permutation: half the traffic of
-// a copy in order, and no memory that was never touched. A cycle is one long chain of cache misses,
-// so it is cut: of every 256 rows one, a leader, is copied away, and chains begin at these and end
-// before the next one. A thread follows many chains by turns, each row of which was called into the
-// cache a turn before. Short cycles that no leader lies on are left for the end.
+// In-place permutation along cycles, which reads and writes every row once: half the traffic of an
+// ordered copy, and no additional memory. A cycle is a long chain of dependent cache misses, so it
+// is cut: one of every 256 rows, a leader, is saved, and chains begin at leaders and end before the
+// next one. A thread interleaves many chains, whose next rows are prefetched one round ahead. Short
+// cycles without a leader are closed last.
 
 #include "kernels/sort/permute.hpp"
 
@@ -18,16 +18,16 @@
 namespace tessera::sort {
 namespace {
 
-constexpr index_t chains_at_once = 24;  // of a thread
+constexpr index_t chains_at_once = 24;  // per thread
 constexpr int second_level =
-    2;  // of caches: more lines can be on their way to it than to the first
+    2;  // prefetch target: more lines can be in flight to it than to the first level
 constexpr index_t chains_of_task = 128;
-constexpr index_t rows_at_once = 4096;  // that a thread looks at for cycles
+constexpr index_t rows_at_once = 4096;  // that a thread searches for cycles
 
 template <class Index>
 class InPlace {
  public:
-  /// source[0 : rows.n] is overwritten.
+  /// Constructs the permutation; source[0 : rows.n] is overwritten.
   InPlace(const Rows& rows, Index* source)
       : rows_(rows), source_(source), kept_(ceil_div(rows.n, leader_step) * rows.bytes) {}
 
@@ -54,8 +54,7 @@ class InPlace {
     std::atomic_ref(source_[row]).store(static_cast<Index>(row), std::memory_order_relaxed);
   }
 
-  /// Inlined: a function that does nothing but this has no effect for GCC 12, which drops its
-  /// calls.
+  /// Prefetches a row. Inlined, because GCC 12 drops calls of a function that only prefetches.
   [[gnu::always_inline]] void call_ahead(index_t row) const {
     const std::byte* const first = rows_[row];
     for (index_t b = 0; b < std::min<index_t>(rows_.bytes, 256); b += 64)
@@ -64,9 +63,9 @@ class InPlace {
     __builtin_prefetch(source_ + row, 0, second_level);
   }
 
-  /// The chains that begin at the leaders [begin, end).
+  /// Follows the chains that begin at the leaders [begin, end).
   void follow(index_t begin, index_t end) {
-    std::array<index_t, chains_at_once> at;  // of a chain: the row that is written next
+    std::array<index_t, chains_at_once> at;  // of each chain: the next row to write
     std::size_t live = 0;
     index_t next = begin;
     for (; live < at.size() && next < end; ++next) at[live++] = leader(next);
@@ -90,7 +89,7 @@ class InPlace {
     }
   }
 
-  /// The cycle of this row, which no leader lies on; the row is kept at `saved`.
+  /// Closes the cycle of this row, which has no leader; the row is saved at `saved`.
   void close_cycle(index_t first, std::byte* saved) {
     copy_row(rows_[first], saved, rows_.bytes);
     index_t row = first;
@@ -104,8 +103,8 @@ class InPlace {
   }
 
   Rows rows_;
-  Index* source_;  // of a row that is not done: the row it gets; of one that is: itself
-  machine::Buffer<std::byte> kept_;  // the leaders as they were
+  Index* source_;  // of a row: the row whose content it receives; itself once done
+  machine::Buffer<std::byte> kept_;  // the original leaders
 };
 
 bool few_enough(index_t rows) {
@@ -121,8 +120,8 @@ void permute_copied(const Rows& rows, const OrderInWords& order) {
   InPlace<Index>(rows, source.data()).permute();
 }
 
-/// The numbers in words[0:n] as narrow ones, or as words, from the same address on. What a level
-/// reads lies behind what it writes.
+/// Converts the numbers in words[0:n] to narrow ones, or masked words, from the same address on, in
+/// place: a level writes below the words that it reads.
 template <class Index>
 Index* numbers_in_place(std::uint64_t* words, index_t n, std::uint64_t mask) {
   auto* const bytes = reinterpret_cast<std::byte*>(words);

@@ -1,5 +1,5 @@
 #pragma once
-// Rows brought in another order where they lie.
+// In-place permutation of rows.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tessera::sort {
 
-/// Rows of so many bytes each, one behind the other.
+/// Contiguous rows of `bytes` bytes each.
 struct Rows {
   std::byte* data = nullptr;
   index_t bytes = 0;
@@ -18,7 +18,7 @@ struct Rows {
   [[nodiscard]] std::byte* operator[](index_t row) const { return data + row * bytes; }
 };
 
-/// Numbers of rows that lie in part of some words: order[j] = word[j * stride] & mask.
+/// Row numbers in the low bits of strided words: order[j] = word[j * stride] & mask.
 struct OrderInWords {
   const std::uint64_t* word = nullptr;
   index_t stride = 1;
@@ -27,12 +27,13 @@ struct OrderInWords {
   [[nodiscard]] std::uint64_t operator[](index_t j) const { return word[j * stride] & mask; }
 };
 
-/// Row j becomes what was row order[j]; order is a permutation of 0 .. n-1. On the threads of the
-/// region it is called in, with memory for a 256th of the rows and 4 bytes a row (8 from 2^32 rows
-/// on).
+/// Permutes rows such that row j becomes the former row order[j]; order is a permutation of 0 ..
+/// n-1. Runs on the threads of the enclosing parallel region, with memory for a 256th of the rows
+/// and 4 bytes per row (8 from 2^32 rows on).
 void permute_in_place(const Rows& rows, const OrderInWords& order);
 void permute_in_place(const Rows& rows, std::span<const std::uint64_t> order);
-/// The same without those bytes a row: order[j] = words[j] & mask, and the words are overwritten.
+/// Permutes likewise without those bytes per row: order[j] = words[j] & mask, and the words are
+/// overwritten.
 void permute_in_place(const Rows& rows, std::span<std::uint64_t> words, std::uint64_t mask);
 
 }  // namespace tessera::sort

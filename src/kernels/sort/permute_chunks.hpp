@@ -1,7 +1,7 @@
 #pragma once
-// Chunks of some hundred bytes or more brought in another order where they lie, along the cycles of
-// that order. These are cut, so that several threads follow them, and each of them several by turns
-// (as permute.cpp does with rows). A template, so that it runs on plain and on traced items.
+// In-place permutation of chunks of a few hundred bytes or more, along the cycles of the
+// permutation. Cycles are cut, so that several threads follow them, each several interleaved (as
+// permute.cpp does with rows). A template for plain and traced items.
 
 #include <array>
 #include <span>
@@ -16,7 +16,8 @@ namespace tessera::sort {
 template <class Item>
 class ChunkCycles {
  public:
-  /// data holds source.size() chunks of so many items, a multiple of 64 bytes each.
+  /// Constructs the permutation; data holds source.size() chunks of `chunk` items, a multiple of 64
+  /// bytes each.
   ChunkCycles(Item* data, index_t chunk, std::span<std::uint32_t> source)
       : data_(data),
         chunk_(chunk),
@@ -24,7 +25,8 @@ class ChunkCycles {
         leaders_(ceil_div(static_cast<index_t>(source.size()), leader_step)),
         kept_(leaders_ * chunk) {}
 
-  /// Chunk s becomes what was chunk source[s]; source, a permutation, is overwritten.
+  /// Permutes such that chunk s becomes the former chunk source[s]; source, a permutation, is
+  /// overwritten.
   void permute() {
     const index_t grain = std::max<index_t>(chains_at_once, leaders_ / (8 * team()));
     machine::parallel_for(0, leaders_, grain, [&](index_t begin, index_t end) {
@@ -42,8 +44,9 @@ class ChunkCycles {
   }
 
  private:
-  static constexpr index_t chains_at_once = 8;  // of a thread
-  static constexpr int second_level = 2;        // of caches: more lines can be on their way to it
+  static constexpr index_t chains_at_once = 8;  // per thread
+  static constexpr int second_level = 2;        // prefetch target: more lines can be in flight to
+                                                // it
 
   [[nodiscard]] index_t leader(index_t k) const {
     return leader_of(k, static_cast<index_t>(source_.size()));
@@ -53,17 +56,16 @@ class ChunkCycles {
   void copy(const Item* from, Item* to) {
     copy_(from, to, chunk_ * static_cast<index_t>(sizeof(Item)));
   }
-  /// Inlined: a function that does nothing but this has no effect for GCC 12, which drops its
-  /// calls.
+  /// Prefetches a chunk. Inlined, because GCC 12 drops calls of a function that only prefetches.
   [[gnu::always_inline]] void call_ahead(index_t slot) {
     constexpr index_t line = 64 / static_cast<index_t>(sizeof(Item));
     const Item* const first = at(slot);
     for (index_t i = 0; i < chunk_; i += line) __builtin_prefetch(first + i, 0, second_level);
   }
 
-  /// The chains that begin at the leaders [begin, end).
+  /// Follows the chains that begin at the leaders [begin, end).
   void follow(index_t begin, index_t end) {
-    std::array<index_t, chains_at_once> slot;  // of a chain: the one that is written next
+    std::array<index_t, chains_at_once> slot;  // of each chain: the next slot to write
     std::size_t live = 0;
     index_t next = begin;
     for (; live < slot.size() && next < end; ++next) slot[live++] = leader(next);
@@ -83,7 +85,7 @@ class ChunkCycles {
     }
   }
 
-  /// The cycle of this slot, which no leader lies on; its chunk is kept at `saved`.
+  /// Closes the cycle of this slot, which has no leader; its chunk is saved at `saved`.
   void close_cycle(index_t first, Item* saved) {
     copy(at(first), saved);
     index_t slot = first;
@@ -93,7 +95,7 @@ class ChunkCycles {
     }
     copy(saved, at(slot));
   }
-  /// Where its chunk comes from; says that it is there.
+  /// Returns the source of the slot's chunk and marks the slot as done.
   index_t done(index_t slot) {
     const std::atomic_ref its(source_[static_cast<std::size_t>(slot)]);
     const std::uint32_t from = its.load(std::memory_order_relaxed);
@@ -107,7 +109,7 @@ class ChunkCycles {
   index_t chunk_;
   std::span<std::uint32_t> source_;
   index_t leaders_;
-  machine::Buffer<Item> kept_;  // the leaders as they were
+  machine::Buffer<Item> kept_;  // the original leaders
 };
 
 }  // namespace tessera::sort

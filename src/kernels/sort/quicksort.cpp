@@ -1,3 +1,5 @@
+// Instantiations of quicksort for plain items.
+
 #include "kernels/sort/quicksort.hpp"
 
 namespace tessera::sort {

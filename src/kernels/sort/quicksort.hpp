@@ -1,7 +1,7 @@
 #pragma once
-// Fork-join quicksort, in place, without branches on keys (after Edelkamp and Weiss 2016). Large
-// parts are partitioned by the team, chunk by chunk. Keys equal to the pivot leave the recursion. A
-// template, so that it runs on plain and on traced items.
+// Fork-join quicksort, in place, without branches on keys (after Edelkamp and Weiss 2016). The team
+// partitions large parts chunk by chunk. Keys equal to the pivot leave the recursion. Expected O(n
+// log n); heapsort bounds the worst case. A template for plain and traced items.
 
 #include <array>
 #include <vector>
@@ -20,7 +20,7 @@ Item median(const Item& a, const Item& b, const Item& c) {
   return std::max(std::min(a, b), std::min(std::max(a, b), c));
 }
 
-/// The median of three medians of three; of medians of more for long parts.
+/// Returns the median of three medians of three; of medians of more for long parts.
 template <class Item>
 Item choose_pivot(const Item* data, index_t n) {
   if (n < 128) return median(data[0], data[n / 2], data[n - 1]);
@@ -32,8 +32,8 @@ Item choose_pivot(const Item* data, index_t n) {
   return sample[static_cast<std::size_t>(samples / 2)];
 }
 
-/// data[0:result] satisfy `before`, the others do not; every item moves whatever the outcome, so
-/// nothing is guessed.
+/// Partitions such that data[0:result] satisfy `before` and the others do not; every item moves
+/// regardless of the outcome, so there are no branches to mispredict.
 template <class Item, class Before>
 index_t partition(Item* data, index_t n, const Before& before) {
   index_t first = 0;
@@ -46,20 +46,20 @@ index_t partition(Item* data, index_t n, const Before& before) {
   return first;
 }
 
-/// Large parts fork; the partition is one thread's.
+/// Sorts in place with forks for large parts; one thread partitions.
 template <class Item>
 void sort_in_place(Item* data, index_t n, int depth) {
   [[maybe_unused]] const Subproblem<Item> here;
   while (n > quicksort_leaf) {
-    if (depth-- == 0) {  // quadratic otherwise; happens on adversarial inputs only
+    if (depth-- == 0) {  // quadratic otherwise; only for adversarial inputs
       std::make_heap(data, data + n);
       std::sort_heap(data, data + n);
       return;
     }
     const Item pivot = choose_pivot(data, n);
     const index_t below = partition(data, n, [&](const Item& x) { return x < pivot; });
-    // Many equal keys show as a small lower part: then those equal to the pivot are set apart, in
-    // their place.
+    // A small lower part indicates many equal keys: those equal to the pivot are then separated, in
+    // place.
     const index_t equal = below < n / 8 ? partition(data + below, n - below,
                                                     [&](const Item& x) { return !(pivot < x); })
                                         : 0;
@@ -75,8 +75,8 @@ void sort_in_place(Item* data, index_t n, int depth) {
   insertion_sort(data, n);
 }
 
-/// As partition(), by the team: each chunk by itself, then what lies on the wrong side of the
-/// border changes places, about a quarter of random items.
+/// Partitions as partition(), on the team: each chunk separately, then swaps the items on the wrong
+/// side of the border, about a quarter of random items.
 template <class Item, class Before>
 index_t partition_shared(Item* data, index_t n, const Before& before) {
   const index_t chunks = std::min<index_t>(4 * team(), ceil_div(n, task_grain));
@@ -88,7 +88,7 @@ index_t partition_shared(Item* data, index_t n, const Before& before) {
   });
   index_t border = 0;
   for (index_t c = 0; c < chunks; ++c) border += firsts[c];
-  // The misplaced of either side in order, as stretches; both sides have equally many.
+  // The misplaced items of either side in order, as stretches; both sides have equally many.
   std::vector<std::array<index_t, 2>> low, high;
   const auto add = [](auto& stretches, index_t begin, index_t end) {
     if (begin < end) stretches.push_back({begin, end});
@@ -112,8 +112,8 @@ index_t partition_shared(Item* data, index_t n, const Before& before) {
   return border;
 }
 
-/// Parts of more than `shared` items would let the team wait for one thread: all threads partition
-/// them.
+/// Sorts parts of more than `shared` items with partitions by all threads: the team would otherwise
+/// wait for one.
 template <class Item>
 void sort_shared(Item* data, index_t n, index_t shared, int depth) {
   if (n <= shared || depth == 0) return sort_in_place(data, n, depth);

@@ -1,3 +1,5 @@
+// Instantiations of radix for plain items.
+
 #include "kernels/sort/radix.hpp"
 
 namespace tessera::sort {

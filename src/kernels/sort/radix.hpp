@@ -1,14 +1,14 @@
 #pragma once
-// Radix sort for caches: distribute once, finish in cache.
+// MSD radix sort for caches: distributes once, then sorts in cache.
 //
 // Items stream into buckets of about a quarter of a second-level cache, without a counting pass:
-// each thread writes chunks (chunks.hpp) to where it has read already, and these change places
-// until each lies in its bucket's place (permute_chunks.hpp), so that no memory is touched but the
-// data's and what a cache holds. Then every bucket, as a task, streams in the same way into parts
-// of at most a few registers' worth of keys, which the leaf kernel of the instruction set sorts and
-// writes to their place (cache_sort.hpp). Buckets are even slices of the key range or slices of
-// like weight (radix_plan.hpp), so that skewed keys cost little more. A template, so that it runs
-// on plain and on traced keys.
+// each thread writes chunks (chunks.hpp) over memory it has already read, and the chunks are
+// permuted in place to their buckets (permute_chunks.hpp), so no memory is used but the data and
+// cache-sized buffers. Then every bucket, as a task, streams likewise into parts of at most a few
+// registers of keys, which the leaf kernel of the instruction set sorts and writes into place
+// (cache_sort.hpp). Buckets are even slices of the key range or slices of similar weight
+// (radix_plan.hpp), so that skewed keys cost little more. Each key is read and written three
+// times: distribution, permutation of chunks, sort in cache. A template for plain and traced keys.
 
 #include <memory>
 #include <optional>
@@ -30,7 +30,7 @@ class Radix {
   explicit Radix(const Block<Item>& block)
       : data_(block.data), n_(block.n), map_(block.map), done_(block.done) {}
 
-  /// How the keys lie in slices of their range, by a sample.
+  /// Returns the distribution of the keys among slices of their range, from a sample.
   [[nodiscard]] static Spread spread(const Block<Item>& block) {
     const auto plan = std::make_unique<RadixPlan<B>>();
     plan->divide_sampled(block.data, block.n, wanted_buckets(block.n), block.map);
@@ -52,13 +52,13 @@ class Radix {
   }
 
  private:
-  // With its parts inside a second-level cache of 1 MiB.
+  // With its parts within a second-level cache of 1 MiB.
   static constexpr index_t bucket_bytes = index_t{256} << 10;
-  // More streams than this leave the first-level cache too often.
+  // More streams than this miss the first-level cache too often.
   static constexpr index_t most_buckets = index_t{1} << 11;
   static constexpr index_t chunk_bytes =
       index_t{1} << 10;                       // 256 buffers of the first distribution are 256 KiB
-  static constexpr index_t few_buckets = 32;  // of one task, to look at how many they have
+  static constexpr index_t few_buckets = 32;  // per task that counts their chunks
   static constexpr index_t heavy = 8;         // times the aim; such buckets are distributed again
   static constexpr index_t bytes = sizeof(Item);
   static constexpr index_t aim = bucket_bytes / bytes;
@@ -91,13 +91,13 @@ class Radix {
     most_items_ = heavy / 2 * usual_items_;
   }
 
-  /// Items of a task, as whole chunks.
+  /// Returns the items per task, in whole chunks.
   [[nodiscard]] index_t length() const {
     return round_up(ceil_div(n_, static_cast<index_t>(streams_.size())), chunk);
   }
 
-  /// All items of data into the streams, one set of them a task. Of what a task has read as much as
-  /// it has written, or more, so that chunks go there.
+  /// Distributes all items of data to the streams, one set per task. A task has always read at
+  /// least as much as it has written, so chunks overwrite what has been read.
   void distribute() {
     machine::parallel_for(0, static_cast<index_t>(streams_.size()), 1, [&](index_t t, index_t) {
       const index_t begin = std::min(n_, t * length()), end = std::min(n_, begin + length());
@@ -120,22 +120,22 @@ class Radix {
     for (index_t b = 0; b < plan_.buckets(); ++b) place_[b + 1] += place_[b];
   }
 
-  /// Slots are chunks of data; these lie inside the place of bucket b.
+  /// Slots are chunks of data; these return the slots within bucket b.
   [[nodiscard]] index_t first_slot(index_t b) const { return ceil_div(place_[b], chunk); }
   [[nodiscard]] index_t slots_of(index_t b) const {
     return std::max<index_t>(0, place_[b + 1] / chunk - first_slot(b));
   }
-  /// A bucket may have one chunk more than slots.
+  /// Returns the buffer for one chunk more than a bucket has slots.
   [[nodiscard]] Item* aside(index_t b) { return memory_.data() + aside_ + b * stride; }
 
-  /// The slot of data where a task has put one of its chunks.
+  /// Returns the slot of data in which a task has stored one of its chunks.
   [[nodiscard]] std::size_t slot_of(std::size_t task, std::size_t its) const {
     return std::min(static_cast<std::size_t>(n_ / chunk),
                     task * static_cast<std::size_t>(length() / chunk) + its);
   }
 
-  /// The chunks of a bucket as sources of its slots, as far as these go; one too many is set aside.
-  /// Returns the end of those slots.
+  /// Assigns the chunks of a bucket as sources of its slots, as far as these suffice; one surplus
+  /// chunk is set aside. Returns the end of those slots.
   std::size_t fill_slots(index_t b, std::vector<std::uint32_t>& source,
                          std::optional<std::uint32_t>& too_many) {
     auto slot = static_cast<std::size_t>(first_slot(b));
@@ -154,11 +154,11 @@ class Radix {
     return slot;
   }
 
-  /// The chunks of every bucket, in the order of their tasks, to its slots.
+  /// Permutes the chunks of every bucket, in the order of their tasks, to its slots.
   void bring_together() {
     std::vector<std::uint32_t> source(static_cast<std::size_t>(n_ / chunk)), unused;
     std::vector<std::size_t> filled(
-        static_cast<std::size_t>(plan_.buckets()));  // slots of chunks end there
+        static_cast<std::size_t>(plan_.buckets()));  // end of each bucket's filled slots
     std::vector<std::optional<std::uint32_t>> too_many(filled.size());
     machine::parallel_for(0, plan_.buckets(), few_buckets, [&](index_t begin, index_t end) {
       for (index_t b = begin; b < end; ++b) {
@@ -171,7 +171,7 @@ class Radix {
         unused.push_back(static_cast<std::uint32_t>(s));
     for (const auto& from : too_many)
       if (from) unused.push_back(*from);
-    // Slots of no chunk, in buckets and between them, take what is left.
+    // Slots without a chunk, in buckets and between them, receive the unused chunks.
     std::size_t slot = 0;
     const auto fill_to = [&](std::size_t end) {
       for (; slot < std::min(end, source.size()); ++slot) {
@@ -187,7 +187,7 @@ class Radix {
     ChunkCycles<Item>(data_, chunk, source).permute();
   }
 
-  /// In the order they had.
+  /// Appends the pieces of a bucket in their original order.
   void add_pieces(index_t b, std::vector<Piece<Item>>& pieces) {
     index_t slot = first_slot(b), left = slots_of(b);
     for (const auto& streams : streams_) {
@@ -232,7 +232,7 @@ class Radix {
 
   [[nodiscard]] Bounds<B> bounds_of(index_t b, const std::vector<Piece<Item>>& pieces) const {
     if (b > 0 && b + 1 < plan_.buckets()) return plan_.bounds(b);
-    Bounds<B> seen;  // open ones: what is there
+    Bounds<B> seen;  // bounds of open buckets: the keys present
     for (const auto& piece : pieces) {
       const Survey its = survey_of(piece.data, piece.n, {});
       seen = {std::min(seen.low, static_cast<B>(its.min)),
@@ -245,9 +245,9 @@ class Radix {
     return survey(Block<Item>{const_cast<Item*>(items), nullptr, n, map});
   }
 
-  /// A bucket as it is, in the order it has, without the gaps between its pieces. Chunks that lie
-  /// in its place move by a part of it: to the front the first of them first, to the back the last
-  /// first; then there is room for what lies elsewhere.
+  /// Closes the gaps between the pieces of a bucket, which keeps its order. Chunks within its range
+  /// move by a part of it: forward moves from the first, backward moves from the last; then there
+  /// is space for the chunks stored elsewhere.
   void close_up(index_t b, const std::vector<Piece<Item>>& pieces) {
     const Item *const slots = data_ + first_slot(b) * chunk, *const slots_end =
                                                                  slots + slots_of(b) * chunk;
@@ -278,10 +278,10 @@ class Radix {
     if (size(b) < n_ - n_ / 4)
       part.sort();
     else
-      part.sort_alone();  // the sample did not see what differs: few keys do
+      part.sort_alone();  // the sample missed the differing bits: few keys differ
   }
 
-  /// Without a first distribution.
+  /// Sorts without a first distribution.
   void sort_alone() {
     const Survey seen = survey_of(data_, n_, map_);
     if (seen.descents == 0) return;
@@ -296,11 +296,11 @@ class Radix {
   KeyMap<B> map_;
   const Done* done_;
   RadixPlan<B> plan_;
-  std::vector<FlushedStreams<Item>> streams_;  // of a task
-  machine::Buffer<Item> memory_;               // buffers of the streams, chunks aside
+  std::vector<FlushedStreams<Item>> streams_;  // per task
+  machine::Buffer<Item> memory_;               // buffers of the streams, chunks set aside
   index_t usual_items_ = 0, most_items_ = 0;   // of a bucket
-  index_t aside_ = 0;               // where in memory the chunks begin that are set aside
-  machine::Buffer<index_t> place_;  // where in data a bucket begins
+  index_t aside_ = 0;                          // offset in memory of the chunks set aside
+  machine::Buffer<index_t> place_;             // start of each bucket in data
 };
 
 template <class Item>

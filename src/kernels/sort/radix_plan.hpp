@@ -1,8 +1,8 @@
 #pragma once
-// How radix divides keys among buckets: evenly over the range where the keys are spread so, by the
-// weight of slices in a sample where they are not; slices are even themselves or, where one of them
-// would have very many keys, logarithmic. Doubles may lie evenly as numbers: then they are divided
-// as such.
+// The division of keys among radix buckets: evenly over the range if the keys are evenly
+// distributed, otherwise by the weight of slices in a sample; slices are even or, if one of them
+// would have very many keys, logarithmic. Doubles that are evenly distributed as numbers are
+// divided as numbers.
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace tessera::sort {
 
-/// How keys of a sample lie: evenly over the range; about evenly inside each part of it, however
-/// many it has; neither.
+/// The distribution of a sample: even over the range; about even within each slice, whatever its
+/// weight; neither.
 enum class Spread { even, even_in_slices, uneven };
 
 template <class B>
@@ -25,7 +25,7 @@ class RadixPlan {
   RadixPlan(const RadixPlan&) = delete;
   RadixPlan& operator=(const RadixPlan&) = delete;
 
-  /// Even buckets over the bounds, at most `wanted`.
+  /// Divides the bounds into even buckets, at most `wanted`.
   void divide_evenly(Bounds<B> bounds, index_t wanted, const KeyMap<B>& map) {
     const B range = static_cast<B>(bounds.high - bounds.low);
     const int length = std::max(1, bit_length(range));
@@ -43,8 +43,8 @@ class RadixPlan {
                                                   ((places + 0xfff) >> 12));
   }
 
-  /// About `wanted` buckets of like weight, at most 2 wanted + 2, for raw keys (or pairs)
-  /// data[0:n], n > 0, from a sample.
+  /// Divides raw keys (or pairs) data[0:n], n > 0, into about `wanted` buckets of similar weight,
+  /// at most 2 wanted + 2, from a sample.
   template <class Item>
   void divide_sampled(const Item* data, index_t n, index_t wanted, const KeyMap<B>& map) {
     const index_t samples = std::clamp<index_t>(n / 512, 256, most_samples);
@@ -58,7 +58,7 @@ class RadixPlan {
         wanted, map);
   }
 
-  /// The same for a sample of bits, bits_at(s) for s in [0, samples).
+  /// Divides likewise by a sample of bits, bits_at(s) for s in [0, samples).
   template <class BitsAt>
   void divide_by_sample(index_t samples, const BitsAt& bits_at, index_t wanted,
                         const KeyMap<B>& map) {
@@ -88,7 +88,7 @@ class RadixPlan {
   [[nodiscard]] index_t buckets() const { return buckets_; }
   [[nodiscard]] Spread spread() const { return spread_; }
 
-  /// All keys of bucket b lie in these bounds; the outermost are open.
+  /// Returns bounds of all keys of bucket b; the outermost are open.
   [[nodiscard]] Bounds<B> bounds(index_t b) const {
     const B next = b + 1 == buckets_ ? all : first_bits(b + 1);
     return {b == 0 ? B{0} : first_bits(b), next == all ? all : static_cast<B>(next - 1)};
@@ -114,7 +114,8 @@ class RadixPlan {
     return (std::min<std::uint64_t>(above, division_.range) >> division_.right) << division_.left;
   }
 
-  /// The least bits that belong to bucket b > 0 or a later one; the greatest of all if none can.
+  /// Returns the least bits that belong to bucket b > 0 or a later one; the greatest possible if
+  /// none do.
   [[nodiscard]] B first_bits(index_t b) const {
     if (division_.by_value) return first_bits_by_value(static_cast<std::uint64_t>(b));
     const std::uint64_t first = first_place(static_cast<std::uint64_t>(b));
@@ -172,7 +173,7 @@ class RadixPlan {
     return 2 * ceil_div(samples, buckets_) + 8;
   }
 
-  /// No bucket has much more than its share of the sample.
+  /// Returns whether no bucket has much more than its share of the sample.
   [[nodiscard]] bool is_even(const Weights& weight, index_t samples) const {
     index_t share = 0, bucket = 0;
     const index_t most = most_of_even(samples);
@@ -185,7 +186,8 @@ class RadixPlan {
     return true;
   }
 
-  /// Whether the sample is one of doubles that lie evenly as numbers: then they are divided so.
+  /// Divides by value and returns true if the sample consists of doubles that are evenly
+  /// distributed as numbers.
   [[nodiscard]] bool divide_by_value(index_t samples, const KeyMap<B>& map) {
     if (sizeof(B) != sizeof(double) || map.spread == 0) return false;
     double least = std::numeric_limits<double>::infinity(), most = -least;
@@ -210,7 +212,8 @@ class RadixPlan {
     return true;
   }
 
-  /// Light slices share buckets, heavy ones have several, as if keys were even inside a slice.
+  /// Divides by weight: light slices share buckets, heavy ones have several, as if keys were evenly
+  /// distributed within a slice.
   void divide_by_weight(const Weights& weight, index_t samples, index_t wanted) {
     const index_t aim = std::max<index_t>(1, samples / wanted);
     index_t base = 0, filled = 0;
@@ -231,7 +234,8 @@ class RadixPlan {
     division_.table = table_.data();
   }
 
-  /// About as many in the lower half of their part of a slice as in the upper one: 7/12 at most.
+  /// Returns whether about as many keys are in the lower half of their part of a slice as in the
+  /// upper one: 7/12 at most.
   [[nodiscard]] bool lies_evenly_in_slices(index_t samples) const {
     index_t lower = 0;
     for (index_t s = 0; s < samples; ++s) {

@@ -1,5 +1,6 @@
-// Keys of rows are words of eight bytes, sorted in one word of 64 bits with the row's number where
-// that serves, else in pairs (by_words.hpp). Then each row goes to its place, once.
+// Sorting of rows by byte keys. Keys are sequences of eight-byte words, sorted in one 64-bit word
+// together with the row's number if the keys suit that, otherwise in pairs (by_words.hpp). Then
+// each row is moved into place, once.
 
 #include "kernels/sort/records.hpp"
 
@@ -16,7 +17,7 @@ namespace tessera::sort {
 namespace {
 
 constexpr index_t word_bytes = 8;
-/// Keys as words of eight bytes, the last one of what there are.
+/// Keys as words of eight bytes, the last one possibly partial.
 class KeyWords {
  public:
   KeyWords(const std::byte* rows, index_t row_bytes, const RowKey& key)
@@ -49,7 +50,7 @@ class KeyWords {
   }
 
  private:
-  const std::byte* first_;  // of row 0's key
+  const std::byte* first_;  // row 0's key
   index_t row_bytes_, key_bytes_;
   std::uint64_t flip_;
 };
@@ -65,12 +66,12 @@ class ByKey {
     machine::Buffer<Pair> spare(n_);
     ByWords(keys_, pairs_.span(), spare.span(), "auto").sort_in_pairs();
   }
-  /// Of the sorted rows, as long as this lives.
+  /// Returns the order of the sorted rows, valid as long as this object.
   [[nodiscard]] OrderInWords order() const {
     if (words_.size() > 0) return {.word = words_.data(), .mask = mask_};
     return {.word = &pairs_.data()->index, .stride = 2};
   }
-  /// Brings rows into the order, which is lost.
+  /// Permutes rows into the order, which is overwritten.
   void permute(const Rows& rows) {
     if (words_.size() > 0)
       permute_in_place(rows, words_.span(), mask_);
@@ -79,7 +80,8 @@ class ByKey {
   }
 
  private:
-  /// In one word a row, half of the memory that pairs take, where that serves.
+  /// Sorts one word per row, half of the memory of pairs; returns false if the keys do not suit
+  /// that.
   [[nodiscard]] bool sort_words() {
     const NumberedWords numbered(keys_, n_);
     if (!numbered.serve()) return false;
@@ -94,14 +96,15 @@ class ByKey {
     return alike.has_value();
   }
 
-  /// By all of the key.
+  /// Sorts ranges of equal words by the whole key.
   void sort_alike(std::span<const EqualRange> alike) {
     machine::parallel_for(
         0, static_cast<index_t>(alike.size()), rows_of_task / 64, [&](index_t begin, index_t end) {
           const auto mine =
               alike.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
           std::vector<Pair> pairs;
-          for (const EqualRange& equal : mine) {  // all rows first: they are far from each other
+          for (const EqualRange& equal : mine) {  // loads all rows first: they are scattered in
+                                                  // memory
             for (index_t i = equal.begin; i < equal.end; ++i) {
               const std::uint64_t row = words_[i] & mask_;
               pairs.push_back({keys_.at(static_cast<index_t>(row), 0), row});

@@ -1,6 +1,6 @@
 #pragma once
-// What ranks need of their devices to sort keys together that stay there: counts by digits, from
-// which bounds between the ranks are found, the keys taken to the parts between bounds, and the
+// Device operations of ranks that sort keys together which stay on their devices: digit histograms,
+// from which splitters between the ranks are found, the partition of keys by splitters, and the
 // sort of a part.
 
 #include <cstddef>
@@ -18,14 +18,15 @@ inline constexpr index_t digit_values = index_t{1} << digit_bits;
 inline constexpr int most_parts = 16;
 inline constexpr int most_bounds = most_parts - 1;
 
-/// Beginnings of keys, `known` bits each, and no two alike.
+/// Distinct prefixes of keys, `known` bits each.
 template <class B>
 struct Prefixes {
   int count = 1, known = 0;
   B bits[most_bounds] = {};
 };
 
-/// The digit of a key behind its first `known` bits; the last one may be shorter.
+/// Returns the first `known` bits of a key; digit_of returns the digit after them, and the last
+/// digit may be shorter.
 template <class B>
 [[nodiscard]] TESSERA_HD constexpr B prefix_of(B bits, int known) {
   constexpr int width = std::numeric_limits<B>::digits;
@@ -42,8 +43,8 @@ template <class B>
                               static_cast<B>((B{1} << length) - 1));
 }
 
-/// Where a part ends and the next begins: keys with fewer bits lie below, and of this rank's keys
-/// with just these bits so many.
+/// The splitters between parts: keys with fewer bits are below, and of this rank's keys with equal
+/// bits the first `ties`.
 template <class B>
 struct Bounds {
   int count = 0;
@@ -51,15 +52,14 @@ struct Bounds {
   std::uint64_t ties[most_bounds] = {};
 };
 
-/// The bound whose count of ties a key with these bits belongs to: the first one there; -1 for
-/// none.
+/// Returns the first bound with these bits, whose count of ties applies; -1 if none has.
 template <class B>
 [[nodiscard]] TESSERA_HD constexpr int tie_of(const Bounds<B>& bounds, B bits) {
   for (int s = 0; s < bounds.count; ++s)
     if (bounds.at[s] == bits) return s;
   return -1;
 }
-/// The part of a key; `number`: its number among this rank's keys with the same bits.
+/// Returns the part of a key; `number`: its number among this rank's keys with the same bits.
 template <class B>
 [[nodiscard]] TESSERA_HD constexpr int part_of(const Bounds<B>& bounds, B bits,
                                                std::uint64_t number) {
@@ -69,36 +69,36 @@ template <class B>
   return part;
 }
 
-/// Where the parts go; cursors (in the device's memory): first each part's next free place, then,
-/// by bound, how many keys with its bits have been seen.
+/// The destinations of the parts; cursors (in device memory): first each part's next free element,
+/// then, by bound, the number of keys with its bits so far.
 template <class B>
 struct Parts {
   B* data[most_parts] = {};
   std::uint64_t* cursors = nullptr;
 };
 
-/// All on memory that the device reaches, on a stream.
+/// Device kernels for data in memory that the device can access, on a stream.
 template <class B>
 struct ResidentKernels {
-  /// counts[p * digit_values + d] += the keys that begin as prefix p and go on with digit d.
+  /// Computes counts[p * digit_values + d] += the keys with prefix p followed by digit d.
   void (*count)(const B* keys, index_t n, const KeyMap<B>& map, const Prefixes<B>& prefixes,
                 std::uint64_t* counts, CUstream_st* stream) = nullptr;
-  /// *descends = 1 where a key has lesser bits than the one before it.
+  /// Sets *descends to 1 if a key has lesser bits than the previous one.
   void (*find_descent)(const B* keys, index_t n, const KeyMap<B>& map, std::uint64_t* descends,
                        CUstream_st* stream) = nullptr;
-  /// Takes every key to its part, in any order.
+  /// Moves every key to its part, in any order.
   void (*partition)(const B* keys, index_t n, const KeyMap<B>& map, const Bounds<B>& bounds,
                     const Parts<B>& parts, CUstream_st* stream) = nullptr;
-  /// keys[0:n] ascending by mapped bits; spare[0:n] overlaps nothing, work has work_bytes(n).
+  /// Sorts keys[0:n] ascending by mapped bits; spare[0:n] overlaps nothing, work has work_bytes(n).
   void (*sort)(B* keys, B* spare, index_t n, const KeyMap<B>& map, std::byte* work,
                CUstream_st* stream) = nullptr;
   index_t (*work_bytes)(index_t n) = nullptr;
-  /// For keys of 64 bits that ranks divide into the buckets of their sort at once; nullptr for
+  /// Kernels for 64-bit keys that ranks divide directly into the buckets of their sort; nullptr for
   /// others.
   const buckets::Kernels* dividing = nullptr;
 };
 
-/// The best ones; nullptr in a build without CUDA.
+/// Returns the best kernels; nullptr in a build without CUDA.
 [[nodiscard]] const ResidentKernels<std::uint32_t>* resident_kernels(std::uint32_t);
 [[nodiscard]] const ResidentKernels<std::uint64_t>* resident_kernels(std::uint64_t);
 

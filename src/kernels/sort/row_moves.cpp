@@ -1,3 +1,5 @@
+// Gather and grouping of rows with software prefetch of sources and destinations.
+
 #include "kernels/sort/row_moves.hpp"
 
 #include <algorithm>
@@ -10,7 +12,7 @@
 namespace tessera::sort {
 namespace {
 
-/// f(bytes), a number that is known to the compiler for usual rows.
+/// Calls f(bytes) with a compile-time constant for common row sizes.
 template <class F>
 void with_size(index_t bytes, const F& f) {
   switch (bytes) {
@@ -38,12 +40,12 @@ constexpr index_t line = 64;
 
 constexpr index_t longest_short = 48;  // bytes
 
-/// Rows that are asked for ahead: as many as hide a way to the memory.
+/// Returns the prefetch distance in rows, enough to hide the memory latency.
 constexpr index_t read_ahead(index_t bytes) { return bytes > 16 ? 32 : 96; }
-/// All lines of a row: of a short one into the second level, which waits for more of them at a time
-/// than the first. Ns a row of 4, 8, 16, 24, 40 bytes in 0.13 GB, none (24 and 40: first level) and
-/// second: 21, 23, 21, 24, 26 -> 16, 16, 17, 20, 22; of 64 bytes there is no difference, 100 are
-/// slower by a third (Emerald Rapids).
+/// Prefetches all lines of a row, those of a short one into the second level, which can have more
+/// misses in flight than the first. Ns per row of 4, 8, 16, 24, 40 bytes in 0.13 GB, none (24 and
+/// 40: first level) and second: 21, 23, 21, 24, 26 -> 16, 16, 17, 20, 22; of 64 bytes there is no
+/// difference, 100 are slower by a third (Emerald Rapids).
 [[gnu::always_inline]] inline void will_read(const std::byte* row, index_t bytes) {
   if (bytes <= longest_short) {
     __builtin_prefetch(row, 0, 2);
@@ -53,9 +55,9 @@ constexpr index_t read_ahead(index_t bytes) { return bytes > 16 ? 32 : 96; }
   for (index_t b = 0; b < bytes; b += line) __builtin_prefetch(row + b);
   __builtin_prefetch(row + bytes - 1);
 }
-/// Behind the row that comes next, into the second level: else stores wait for each new line of a
-/// bucket. Ns a row by 419 buckets, of 16, 40 and 100 bytes, in 20 MB 5.5, 9.6, 16.3
-/// -> 3.0, 5.0, 9.4, in 0.3 GB 13.8, 25, 44 -> 4.2, 7.8, 17 (Emerald Rapids).
+/// Prefetches the lines after the next row into the second level: otherwise stores wait for each
+/// new line of a bucket. Ns per row by 419 buckets, of 16, 40 and 100 bytes, in 20 MB 5.5, 9.6,
+/// 16.3 -> 3.0, 5.0, 9.4, in 0.3 GB 13.8, 25, 44 -> 4.2, 7.8, 17 (Emerald Rapids).
 template <class Size>
 [[gnu::always_inline]] inline void will_write(const std::byte* row, Size bytes) {
   for (index_t b = 0; b < bytes; b += line) __builtin_prefetch(row + bytes + line + b, 1, 2);

@@ -1,6 +1,5 @@
 #pragma once
-// Rows of any size on their way from one place to another: in the order of a list, or to the end of
-// a group.
+// Gather of rows by a list, and stable grouping of rows by bucket, for rows of any size.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,21 +9,21 @@
 
 namespace tessera::sort {
 
-/// to[j] = row places[j] of rows of so many bytes, for j in [0, places.size()). By this thread.
+/// Gathers to[j] = row places[j] of rows of `bytes` bytes, for j in [0, places.size()), on this
+/// thread.
 void gather_rows(const std::byte* from, index_t bytes, std::span<const std::uint64_t> places,
                  std::byte* to);
-/// A hint that this comes next: the first rows are on their way while something else is done.
+/// Prefetches the first rows of a later gather_rows.
 void will_gather(const std::byte* from, index_t bytes, std::span<const std::uint64_t> places);
 
-/// A column before and after.
+/// A column before and after the move.
 struct MovedColumn {
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
-  index_t bytes = 0;  ///< a row
+  index_t bytes = 0;  ///< per row
 };
-/// Brings the rows of each bucket together, in their order: bucket b lies in [begin[b], begin[b +
-/// 1]) then. group[j] < begin.size() - 1 is the bucket of row j. In parallel on the threads of the
-/// region it is called in.
+/// Groups rows by bucket, stably: bucket b is then [begin[b], begin[b + 1]). group[j] <
+/// begin.size() - 1 is the bucket of row j. Runs on the threads of the enclosing parallel region.
 void group_rows(std::span<const std::uint16_t> group, std::span<const MovedColumn> columns,
                 std::span<index_t> begin);
 

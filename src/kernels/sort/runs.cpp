@@ -1,3 +1,6 @@
+// Ranks of splitters by binary search, and k-way merging of sorted runs, cut into parts by exact
+// selection.
+
 #include "kernels/sort/runs.hpp"
 
 #include "kernels/sort/common.hpp"
@@ -16,7 +19,7 @@ index_t total_of(std::span<const Run<Item>> runs) {
   return total;
 }
 
-/// The leaf kernels of keys; none of pairs.
+/// Returns the leaf kernels of keys if they merge; nullptr for pairs.
 template <class Item>
 const LeafKernels<Item>* vectors() {
   if constexpr (std::is_same_v<Item, Pair>)
@@ -25,14 +28,14 @@ const LeafKernels<Item>* vectors() {
     return leaf_kernels<Item>().merge != nullptr ? &leaf_kernels<Item>() : nullptr;
 }
 
-/// Three runs and more are merged in parts that a cache holds.
+/// Returns whether to merge in cache-sized parts: three or more runs.
 template <class Item>
 bool in_cached_parts(std::size_t runs) {
   return vectors<Item>() != nullptr && runs > 2;
 }
 
-/// The merge of the runs, two at a time, in `to` unless it is one run alone. Both rooms hold all of
-/// it; spare is overwritten.
+/// Merges the runs pairwise; the result is in `to` unless there is a single run. Both buffers hold
+/// all items; spare is overwritten.
 template <class B>
 Run<B> merge_by_halves(const LeafKernels<B>& leaf, std::span<const Run<B>> runs, B* to, B* spare) {
   if (runs.size() == 1) return runs[0];
@@ -43,7 +46,7 @@ Run<B> merge_by_halves(const LeafKernels<B>& leaf, std::span<const Run<B>> runs,
   return {to, left.n + right.n};
 }
 
-/// `spare` holds as many items as `to` where there are vectors and more than two runs.
+/// Merges runs; `spare` holds as many items as `to` for vectorised merges of more than two runs.
 template <class Item>
 void merge_some(std::span<const Run<Item>> runs, Item* to, Item* spare) {
   std::vector<Run<Item>> filled;
@@ -63,8 +66,8 @@ void merge_some(std::span<const Run<Item>> runs, Item* to, Item* spare) {
   }
 }
 
-/// Into how many parts a merge is cut: such as a cache holds, unless cutting many runs took longer;
-/// else enough for the team.
+/// Returns the number of parts of a merge: cache-sized, unless cutting many runs took longer;
+/// otherwise enough for the team.
 template <class Item>
 index_t parts_of(std::size_t runs, index_t total) {
   constexpr index_t in_cache = (index_t{512} << 10) / index_t{sizeof(Item)};
@@ -77,7 +80,7 @@ index_t parts_of(std::size_t runs, index_t total) {
 
 template <class Item>
 void ranks_of(Run<Item> run, std::span<const Item> splitters, std::span<Rank> ranks) {
-  index_t begin = 0;  // splitters ascend, so each search starts where the last one ended
+  index_t begin = 0;  // splitters ascend, so each search starts at the end of the previous one
   for (std::size_t i = 0; i < splitters.size(); ++i) {
     begin += lower_bound(run.data + begin, run.n - begin, splitters[i]);
     ranks[i] = {begin, upper_bound(run.data + begin, run.n - begin, splitters[i])};
@@ -87,7 +90,7 @@ void ranks_of(Run<Item> run, std::span<const Item> splitters, std::span<Rank> ra
 template <class Item>
 void merge_runs(std::span<const Run<Item>> runs, Item* to) {
   const index_t total = total_of(runs), parts = parts_of<Item>(runs.size(), total);
-  const auto first = [=](index_t part) {  // parts * total may be more than an index holds
+  const auto first = [=](index_t part) {  // parts * total may overflow an index
     return total / parts * part + total % parts * part / parts;
   };
   const auto spare_items = static_cast<std::size_t>(
@@ -107,7 +110,7 @@ void merge_runs(std::span<const Run<Item>> runs, Item* to) {
     drop(select_cuts(runs, first(begin)));
     for (index_t part = begin; part < end; ++part) {
       const index_t count = first(part + 1) - first(part);
-      std::vector<Run<Item>> slices;  // no run gives more than all of the part
+      std::vector<Run<Item>> slices;  // no run contributes more than the whole part
       for (const auto& run : left) slices.push_back({run.data, std::min(run.n, count)});
       const std::vector<index_t> cuts = select_cuts<Item>(slices, count);
       for (std::size_t r = 0; r < slices.size(); ++r) slices[r].n = cuts[r];

@@ -1,6 +1,6 @@
 #pragma once
-// Sorted runs: ranks of splitters, exact selection across runs, k-way merging. What the distributed
-// sort and the external sort are made of; for u32, u64 (keys as bits) and Pair.
+// Sorted runs: ranks of splitters, exact multiway selection, k-way merging. Building blocks of the
+// distributed and the external sort; for u32, u64 (keys as bits) and Pair.
 
 #include <span>
 #include <vector>
@@ -16,24 +16,24 @@ struct Run {
   index_t n = 0;
 };
 
-/// How many items of a sorted block lie below a splitter, and how many equal it.
+/// The number of items of a sorted block below a splitter, and of those equal to it.
 struct Rank {
   index_t below = 0;
   index_t equal = 0;
   friend bool operator==(const Rank&, const Rank&) = default;
 };
 
-/// The ranks of sorted splitters in a sorted run; ranks[i] belongs to splitters[i].
+/// Computes the ranks of sorted splitters in a sorted run; ranks[i] belongs to splitters[i].
 template <class Item>
 void ranks_of(Run<Item> run, std::span<const Item> splitters, std::span<Rank> ranks);
 
-/// Cuts sum to `rank`, 0 <= rank <= total: the items before the cuts are the `rank` smallest of all
-/// runs together, equal items taken from earlier runs first.
+/// Returns cuts that sum to `rank`, 0 <= rank <= total: the items before the cuts are the `rank`
+/// smallest of all runs together, equal items taken from earlier runs first.
 template <class Item>
 [[nodiscard]] std::vector<index_t> select_cuts(std::span<const Run<Item>> runs, index_t rank);
 
-/// to[0:total] = the merge of all runs; equal items in the order of their runs. `to` overlaps no
-/// run. In parallel on the threads of the region it is called in.
+/// Merges all runs into to[0:total]; equal items in the order of their runs. `to` overlaps no run.
+/// Runs on the threads of the enclosing parallel region.
 template <class Item>
 void merge_runs(std::span<const Run<Item>> runs, Item* to);
 

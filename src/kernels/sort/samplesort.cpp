@@ -1,3 +1,5 @@
+// Instantiations of samplesort for plain items.
+
 #include "kernels/sort/samplesort.hpp"
 
 namespace tessera::sort {

@@ -1,7 +1,7 @@
 #pragma once
 // Super scalar sample sort (Sanders and Winkel 2004) with equality buckets (Axtmann et al. 2017): a
-// sample gives up to 128 splitters, an implicit tree classifies without branches, buckets are
-// tasks. A template, so that it runs on plain and on traced items.
+// sample yields up to 128 splitters, an implicit tree classifies without branches, buckets are
+// tasks. A template for plain and traced items.
 
 #include <array>
 
@@ -17,7 +17,8 @@ inline constexpr index_t samplesort_leaves = index_t{1} << samplesort_levels;
 inline constexpr index_t samplesort_oversampling = 8;
 inline constexpr index_t samplesort_small = 4096;
 
-/// Buckets 2i: between splitters i-1 and i; 2i+1: equal to splitter i.
+/// A classifier of items by a search tree. Bucket 2i is between splitters i-1 and i; bucket 2i+1
+/// equals splitter i.
 template <class Item>
 struct Classifier {
   std::array<Item, samplesort_leaves> tree;  // tree[1] is the root, children of i are 2i and 2i+1
@@ -65,7 +66,7 @@ Classifier<Item> sample_classifier(const Item* data, index_t n) {
   return classifier;
 }
 
-/// Sorts data[0:n]; the result lies in `home`, which is data or scratch.
+/// Sorts data[0:n]; the result is in `home`, which is data or scratch.
 template <class Item>
 void sort_sampled(Item* data, Item* scratch, Item* home, index_t n) {
   [[maybe_unused]] const Subproblem<Item> here;

@@ -1,5 +1,5 @@
 #pragma once
-// Exact selection across sorted runs, as a template: it runs on plain and on traced items.
+// Exact multiway selection across sorted runs. A template for plain and traced items.
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace tessera::sort {
 
-/// The position in the order of items as one number, to bisect on.
+/// Returns the position in the order of items as one number, for bisection.
 template <class Item>
 Wide position_of(const Item& item) {
   if constexpr (std::is_same_v<Plain<Item>, Pair>) {
@@ -27,8 +27,8 @@ Item item_at(Wide position) {
     return static_cast<Plain<Item>>(position);
 }
 
-/// The least item x of the order such that at least `rank` items of the runs are <= x; rank >= 1.
-/// Bisects on positions, in parts of the runs that shrink with what is left of these.
+/// Returns the least item x such that at least `rank` items of the runs are <= x; rank >= 1.
+/// Bisects on positions, in shrinking parts of the runs.
 template <class Item>
 Item select_item(std::span<const Run<Item>> runs, index_t rank) {
   Wide low = ~Wide{0}, high = 0;
@@ -39,7 +39,7 @@ Item select_item(std::span<const Run<Item>> runs, index_t rank) {
   }
   std::vector<Run<Item>> open(runs.begin(), runs.end());
   std::vector<index_t> not_above(runs.size());
-  index_t before = 0;  // items in front of the open parts: all <= x
+  index_t before = 0;  // items before the open parts: all <= x
   while (low < high) {
     const Wide middle = low + (high - low) / 2;
     index_t all = before;

@@ -1,3 +1,5 @@
+// Instantiations of standard for plain items.
+
 #include "kernels/sort/standard.hpp"
 
 namespace tessera::sort {

@@ -1,6 +1,5 @@
 #pragma once
-// std::sort of the mapped bits: the reference that tests compare with. A template, so that it runs
-// on plain and on traced items.
+// std::sort of the mapped bits: the reference of the tests. A template for plain and traced items.
 
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/common.hpp"

@@ -1,3 +1,5 @@
+// Surveys of all keys in one fused parallel pass, and of a few stretches (glance).
+
 #include "kernels/sort/survey.hpp"
 
 #include <numeric>
@@ -10,7 +12,7 @@ namespace tessera::sort {
 namespace {
 
 Survey join(const Survey& a, const Survey& b) {
-  // Bits in which the parts agree inside may still differ between them.
+  // Bits that are constant within the parts may differ between them.
   return {std::min(a.min, b.min), std::max(a.max, b.max), a.varying | b.varying | (a.min ^ b.min),
           a.descents + b.descents, a.ascents + b.ascents};
 }

@@ -1,5 +1,5 @@
 #pragma once
-// One pass over the keys that tells how to sort them.
+// Surveys: one pass over the keys that collects what the choice of a plan needs.
 
 #include <algorithm>
 
@@ -7,17 +7,17 @@
 
 namespace tessera::sort {
 
-/// What one fused pass sees. Bits are mapped bits; of no keys, all are zero.
+/// The results of one fused pass over mapped bits; all zero without keys.
 struct Survey {
   std::uint64_t min = 0, max = 0;
   std::uint64_t varying = 0;  ///< bits that differ between some two keys
-  index_t descents = 0;       ///< neighbours with key[i] > key[i+1]
-  index_t ascents = 0;        ///< neighbours with key[i] < key[i+1]
+  index_t descents = 0;       ///< adjacent keys with key[i] > key[i+1]
+  index_t ascents = 0;        ///< adjacent keys with key[i] < key[i+1]
 
   [[nodiscard]] std::uint64_t range() const { return max - min; }
 };
 
-/// Of the keys [begin, end), one after the other.
+/// Surveys the keys [begin, end) sequentially.
 template <class Item>
 [[nodiscard]] Survey look_plainly(const Block<Item>& block, index_t begin, index_t end) {
   Survey seen{~std::uint64_t{0}, 0, 0, 0, 0};
@@ -38,12 +38,12 @@ template <class Item>
   return seen;
 }
 
-/// Of all keys, in parallel on the threads of the region it is called in.
+/// Surveys all keys, on the threads of the enclosing parallel region.
 template <class Item>
 [[nodiscard]] Survey survey(const Block<Item>& block);
 
-/// Of some stretches of neighbours, a few thousand keys in all: enough to tell whether the survey
-/// of all can promise anything. `keys` tells how many were seen.
+/// The survey of some stretches of adjacent keys, a few thousand in total: enough to decide whether
+/// a full survey may pay off. `keys`: the number of keys seen.
 struct Glance : Survey {
   index_t keys = 0;
 };

@@ -1,4 +1,4 @@
-// The table of sort kernels. Its first row is the reference that tests compare with.
+// The table of sort kernels. Its first row is the reference of the tests.
 
 #include "kernels/sort/variants.hpp"
 
@@ -84,8 +84,8 @@ const Variant* best_device() { return find_variant(variants(), "cuda_hybrid"); }
 
 namespace {
 
-/// The kernels see the representation only; they are compiled apart from whatever accesses it as a
-/// T.
+/// Returns the keys as their unsigned representation; the kernels are compiled separately from all
+/// accesses as T (strict aliasing).
 template <class T>
 Block<Bits<T>> block_of(std::span<T> keys, Order order) {
   return {.data = reinterpret_cast<Bits<T>*>(keys.data()),

@@ -1,3 +1,5 @@
+// Verification of sorts: multiset hashes and order of keys and rows, in parallel over blocks.
+
 #include "kernels/sort/verify.hpp"
 
 #include <algorithm>
@@ -33,9 +35,9 @@ Looked look(const std::uint64_t* raw, index_t n, std::uint64_t before,
   return TESSERA_OF_ISA(machine::isa(), look_at_keys64)(raw, n, before, map, salt);
 }
 
-// Rows of so many bytes are made short before they are hashed with their indices or words with
-// their places: 100 bytes 17 -> 33 GB/s in a first-level cache (Emerald Rapids). Only where
-// processors multiply without carries.
+// Row sizes that are digested before they are hashed with their indices or words with their places:
+// 100 bytes 17 -> 33 GB/s in a first-level cache (Emerald Rapids). Only on processors with
+// carry-less multiplication.
 #ifdef TESSERA_ONLY_BASELINE
 constexpr index_t least_digested = 64, most_digested = 0;
 #else
@@ -53,18 +55,18 @@ IndexedRows part_of(IndexedRows rows, index_t begin, index_t end) {
   return rows;
 }
 
-/// Short rows for long ones, a few at a time.
+/// Digests of 16 bytes of long rows, a few at a time.
 class Digest {
  public:
   static constexpr index_t most_rows =
-      512;  // the digests lie in a first-level cache beside some of the rows
+      512;  // the digests share a first-level cache with some of the rows
 
   Digest(index_t bytes, std::uint64_t seed) {
     const std::uint64_t of_keys = mix64(mix64(mix64(seed)));
     for (index_t k = 0; k < 2 * ceil_div(bytes, digest_bytes); ++k)
       keys_[static_cast<std::size_t>(k)] = hash_at(of_keys, static_cast<std::uint64_t>(k));
   }
-  /// With the same indices, until the next call.
+  /// Returns the digests with the same indices, valid until the next call.
   [[nodiscard]] IndexedRows of(IndexedRows rows) {
     TESSERA_OF_ISA(machine::isa(), digest_rows)(rows, keys_.data(), digests_.data());
     rows.data = std::as_bytes(std::span(digests_)).data();
@@ -77,7 +79,7 @@ class Digest {
   std::array<std::uint64_t, most_rows * digest_bytes / 8> digests_;
 };
 
-/// By this thread.
+/// Hashes rows by their digests, on this thread.
 std::uint64_t hash_by_digests(const IndexedRows& rows, const Salt& salt, std::uint64_t seed) {
   constexpr index_t at_once = 128;
   Digest digest(rows.bytes, seed);
@@ -146,7 +148,7 @@ bool Watch<T>::finds_order(int threads) {
       }
     });
   };
-  look_through(0, std::min(n, alone));  // for what that takes no team is worth to be waited for
+  look_through(0, std::min(n, alone));  // the time for those is too short to wait for a team
   if (sorted && n > alone) machine::parallel(threads, [&] { look_through(alone, n); });
   if (sorted && n > 0) parts_ = {{0, n, bits[0], bits[n - 1], {{n, sum}, true}}};
   return sorted;
@@ -224,7 +226,7 @@ index_t steps_not_up(const std::uint64_t* words, index_t n, const unsigned char*
 }
 
 std::uint64_t hash_of_rows(std::span<const RowColumn> columns, index_t n, std::uint64_t seed) {
-  constexpr index_t at_once = Digest::most_rows;  // whose sums lie in the first-level cache
+  constexpr index_t at_once = Digest::most_rows;  // whose sums fit the first-level cache
   const Salt of_words = salt_of(seed), of_rows = salt_of(mix64(seed));
   std::vector<Digest> digests;
   for (const RowColumn& column : columns)

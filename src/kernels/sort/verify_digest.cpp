@@ -1,14 +1,13 @@
-// Long rows made short before they are hashed with their indices, compiled once for each
-// instruction set: one product without carries for 16 bytes, summed over a row (NH, Black et al.
-// 1999, over polynomials). Two rows that differ have the same digest for one choice of the keys in
-// 2^64.
+// Digests of long rows, computed before they are hashed with their indices; compiled once per
+// instruction set: one carry-less product per 16 bytes, summed over a row (NH, Black et al. 1999,
+// over polynomials). Two different rows have the same digest for one choice of the keys in 2^64.
 
 #include "kernels/sort/verify_vectors.hpp"
 
 namespace tessera::sort::TESSERA_ISA {
 namespace {
 
-constexpr index_t piece = 16;  // of a row, bytes
+constexpr index_t piece = 16;  // bytes of a row per product
 
 /// Rows, and two random words for every piece of one.
 struct Digested {
@@ -22,7 +21,7 @@ struct Words {
   std::uint64_t low, high;
 };
 
-/// Bit by bit, where the processor has nothing for it.
+/// Multiplies without carries bit by bit, if the processor has no instruction.
 [[gnu::always_inline]] inline Words without_carries(std::uint64_t a, std::uint64_t b) {
   Words product{0, 0};
   for (int i = 0; i < 64; ++i) {
@@ -83,7 +82,7 @@ namespace {
 #if defined(__AVX512F__)
 #define TESSERA_FOUR_PIECES gnu::target("pclmul,vpclmulqdq")
 
-/// Four pieces of each of four rows, each row's sum beside those of its other pieces.
+/// The sums of four pieces of each of four rows.
 struct FourRows {
   __m512i sums[4];
 };
@@ -107,7 +106,7 @@ struct FourRows {
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i)
     add(four, i, _mm512_xor_si512(_mm512_maskz_loadu_epi8(bytes_read, row[i] + at), key));
-  // Masks that take all: the compiler's forms without one set off its warnings (GCC bug 105593).
+  // Full masks, because the compiler's unmasked forms trigger warnings (GCC bug 105593).
   const auto& sums = four.sums;
   const __m512i a = _mm512_xor_si512(_mm512_maskz_shuffle_i64x2(0xff, sums[0], sums[1], 0x44),
                                      _mm512_maskz_shuffle_i64x2(0xff, sums[0], sums[1], 0xee));
@@ -119,7 +118,7 @@ struct FourRows {
 }
 
 [[TESSERA_FOUR_PIECES]] void digest_by_four_pieces(const Digested& d) {
-  const index_t rest = (d.bytes - 1) % vector_bytes + 1;  // that the last vector of a row has
+  const index_t rest = (d.bytes - 1) % vector_bytes + 1;  // bytes of a row's last vector
   const auto bytes_read = static_cast<__mmask64>(~std::uint64_t{0} >> (64 - rest));
   const auto words_there = static_cast<__mmask8>(0xff >> (8 - (rest + piece - 1) / piece * 2));
   const std::byte* row = d.rows;
@@ -129,8 +128,7 @@ struct FourRows {
                 words_there, 0xff, d.digests + 2 * j);
   if (j == d.n) return;
   const auto kept = static_cast<__mmask8>(0xff >> (8 - 2 * (d.n - j)));
-  const std::byte* const last =
-      d.rows + (d.n - 1) * d.bytes;  // in place of rows that are not there
+  const std::byte* const last = d.rows + (d.n - 1) * d.bytes;  // repeated in place of absent rows
   digest_four(d, {row, j + 1 < d.n ? row + d.bytes : last, last, last}, bytes_read, words_there,
               kept, d.digests + 2 * j);
 }

@@ -1,6 +1,5 @@
-// The hash of rows with their indices, compiled once for each instruction set. A word of a row is
-// hashed as a key is, after a multiple of the row's index and one of the word's place in it were
-// added.
+// Hashes of rows with their indices, compiled once per instruction set. A word of a row is hashed
+// as a key is, after adding a multiple of the row's index and one of the word's place in it.
 
 #include "kernels/simd/shuffle.hpp"
 #include "kernels/simd/tail.hpp"
@@ -14,13 +13,13 @@ constexpr index_t words = lanes<std::uint64_t>;
 struct Multiples {
   std::uint64_t of_index, of_place;  // odd
 };
-/// Other multiples than the hash's own factor.
+/// Returns multiples that differ from the hash's own factor.
 [[gnu::always_inline]] inline Multiples multiples_of(const Salt& salt) {
   return {((salt.flip << 32 | salt.flip >> 32) ^ salt.factor) | 1,
           (salt.factor << 32 | salt.factor >> 32 | 1) + (salt.flip << 1)};
 }
 
-/// `bytes` of them from any address on, the others 0.
+/// Reads `bytes` bytes from any address, with zeros in the others.
 template <class Word>
 [[gnu::always_inline]] inline Word read(const std::byte* from, index_t bytes = sizeof(Word)) {
   Word word{};
@@ -32,7 +31,7 @@ template <class Word>
   return rows.indices != nullptr ? rows.indices[j] : rows.first + static_cast<std::uint64_t>(j);
 }
 
-/// Rows of one word, which has `Element` as its lower bits.
+/// Hashes rows of one word, whose lower bits are an `Element`.
 template <class Element>
 std::uint64_t hash_elements(const IndexedRows& rows, const Salt& salt) {
   using Elements = simd::Vector<Element, words * index_t{sizeof(Element)}>;
@@ -55,14 +54,14 @@ std::uint64_t hash_elements(const IndexedRows& rows, const Salt& salt) {
   return hash.sum();
 }
 
-/// The bytes behind the last whole word of a row, those of another word 0.
+/// Returns the bytes after the last whole word of a row, padded with zeros.
 [[gnu::always_inline]] inline std::uint64_t last_word(const std::byte* row, index_t bytes) {
   return bytes < 8 ? read<std::uint64_t>(row, bytes)
                    : read<std::uint64_t>(row + bytes - 8) >> (64 - 8 * (bytes % 8));
 }
 
-/// f(added, words) for words 0, 1, ... of as many rows as a vector has lanes, abreast: `added` is
-/// the multiple of the word's place, from `first` on.
+/// Calls f(added, words) for words 0, 1, ... of as many concurrent rows as a vector has lanes:
+/// `added` is the multiple of the word's place, from `first` on.
 template <class F>
 [[gnu::always_inline]] inline void for_words_abreast(const std::byte* rows, index_t bytes,
                                                      std::uint64_t first, std::uint64_t of_place,
@@ -78,7 +77,7 @@ template <class F>
   for (index_t i = 0; i < words; ++i) word[i] = last_word(rows + i * bytes, bytes);
   f(word, added);
 }
-/// The same of one row, from byte `at` on, that of a whole word.
+/// Calls f likewise for one row, from byte `at` on, at a whole word.
 template <class F>
 [[gnu::always_inline]] inline void for_words(const std::byte* row, index_t bytes, index_t at,
                                              std::uint64_t first, std::uint64_t of_place,
@@ -88,7 +87,7 @@ template <class F>
   if (at < bytes) f(last_word(row, bytes), added);
 }
 
-/// Any rows; the sums are those of hash_long_rows.
+/// Hashes any rows; the sums are those of hash_long_rows.
 std::uint64_t hash_short_rows(const IndexedRows& rows, const Salt& salt) {
   const Multiples multiples = multiples_of(salt);
   Hash<std::uint64_t> hash(salt);
@@ -110,7 +109,7 @@ std::uint64_t hash_short_rows(const IndexedRows& rows, const Salt& salt) {
 }
 
 #if defined(__AVX512F__)
-/// Rows of some whole words, at most `most_words`: eight of them are as many vectors as a row has
+/// Hashes rows of at most `most_words` whole words: eight rows are as many vectors as a row has
 /// words.
 constexpr index_t most_words = 16;
 std::uint64_t hash_rows_of_words(const IndexedRows& rows, const Salt& salt) {
@@ -118,7 +117,7 @@ std::uint64_t hash_rows_of_words(const IndexedRows& rows, const Salt& salt) {
   const index_t width = rows.bytes / 8;
   Hash<std::uint64_t> hash(salt);
   Vector64 row_of[most_words], place_of[most_words];  // of each lane of each vector
-  // In vectors: lane by lane it took a third of what 16 KiB of rows take.
+  // By vectors: lane by lane it took a third of the time of 16 KiB of rows.
   const auto length = static_cast<std::uint64_t>(width),
              inverse = (std::uint64_t{1} << 16) / length + 1;
   Vector64 number = {0, 1, 2, 3, 4, 5, 6, 7};  // of words
@@ -148,7 +147,7 @@ std::uint64_t hash_rows_of_words(const IndexedRows& rows, const Salt& salt) {
   return hash.sum();
 }
 
-/// Rows of at least a vector, the last one of which is read in part.
+/// Hashes rows of at least a vector, the last one of which is read in part.
 std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
   const Multiples multiples = multiples_of(salt);
   const index_t whole = rows.bytes / vector_bytes * vector_bytes, rest = rows.bytes - whole;
@@ -171,8 +170,8 @@ std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
   return hash.sum();
 }
 #else
-/// Rows of at least a vector. What is left of the words is looked at with some that were seen
-/// already, whose hashes are dropped.
+/// Hashes rows of at least a vector. The remaining words are read together with some already seen,
+/// whose hashes are dropped.
 std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
   const Multiples multiples = multiples_of(salt);
   const index_t all = rows.bytes / 8, seen = all / words * words;
@@ -200,7 +199,7 @@ std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
 }
 #endif
 
-/// Rows of one word: many at a time.
+/// Adds the hashes of rows of one word, many at a time.
 template <class Element>
 void add_elements(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums) {
   using Elements = simd::Vector<Element, words * index_t{sizeof(Element)}>;
@@ -217,7 +216,7 @@ void add_elements(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums
     sums[j] += hash(read<Element>(rows.data + j * static_cast<index_t>(sizeof(Element))) + added);
 }
 
-/// Any rows; the sums are those of add_long_rows.
+/// Adds the hashes of any rows; the sums are those of add_long_rows.
 void add_short_rows(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums) {
   const std::uint64_t of_place = multiples_of(salt).of_place;
   const Hash<std::uint64_t> hash(salt);
@@ -235,7 +234,7 @@ void add_short_rows(const IndexedRows& rows, const Salt& salt, std::uint64_t* su
   }
 }
 
-/// Rows of at least a vector.
+/// Adds the hashes of rows of at least a vector.
 void add_long_rows(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums) {
   const std::uint64_t of_place = multiples_of(salt).of_place;
   const Hash<std::uint64_t> hash(salt);

@@ -1,6 +1,6 @@
-// Hash and order of keys in one pass, compiled once for each instruction set: vectors of the
-// compiler's, whose lines are each read once. The map of keys is written out here, as its inline
-// functions must not be emitted from this file.
+// Hash and order of keys in one pass, compiled once per instruction set: compiler vectors, with
+// every line read once. The map of keys is repeated here, because its inline functions must not be
+// emitted from this file.
 
 #include "kernels/simd/shuffle.hpp"
 #include "kernels/sort/verify_vectors.hpp"
@@ -8,11 +8,11 @@
 namespace tessera::sort::TESSERA_ISA {
 namespace {
 
-constexpr index_t block_bytes = 4096;  // looked at together, in one course
+constexpr index_t block_bytes = 4096;  // checked together, in one course
 
 template <class B>
-constexpr index_t line = 64 / static_cast<index_t>(sizeof(B));  // of the cache
-/// Keys so far ahead are called into the cache: the hardware alone is slower from memory.
+constexpr index_t line = 64 / static_cast<index_t>(sizeof(B));  // keys of a cache line
+/// The prefetch distance in keys: the hardware prefetcher alone is slower from memory.
 template <class B>
 constexpr index_t ahead = 8192 / static_cast<index_t>(sizeof(B));
 
@@ -21,14 +21,14 @@ template <class B>
   return simd::load<Vector<B>>(keys);
 }
 
-/// `key` by `distance` lanes further, with the last ones of `before` in front.
+/// Returns `key` shifted up by `distance` lanes, with the last lanes of `before` first.
 template <int distance, class V>
 [[gnu::always_inline]] inline V shifted(const V& before, const V& key) {
   return simd::shift<simd::lanes_of<V> - distance>(before, key);
 }
 
-/// The keys from raw[0] on that are looked at together, at most n: the first ones up to a whole
-/// line of the cache, then as many as a block has.
+/// Returns how many keys from raw[0] on are processed together, at most n: first up to a cache line
+/// boundary, then as many as a block has.
 template <class B>
 [[gnu::always_inline]] inline index_t at_once(const B* raw, index_t n) {
   constexpr index_t most = block_bytes / sizeof(B);
@@ -37,7 +37,7 @@ template <class B>
   return here < n ? here : n;
 }
 
-/// The square of a word mixed in that way.
+/// The sum of the hashes of 32-bit keys: the square of a word mixed likewise.
 template <>
 class Hash<std::uint32_t> {
  public:
@@ -71,8 +71,8 @@ struct NoHash {
   [[nodiscard]] static std::uint64_t sum() { return 0; }
 };
 
-/// The hash of raw[0:n], and whether wrong(key, before) is zero throughout; `before` is the key
-/// before raw[0].
+/// Returns the hash of raw[0:n], and whether wrong(key, before) is zero throughout; `before` is the
+/// key before raw[0].
 template <class B, class Wrong, class Sum>
 [[gnu::always_inline]] inline Looked look_block(const B* raw, index_t n, B before,
                                                 const Wrong& wrong, Sum hash) {
@@ -111,7 +111,7 @@ std::uint64_t hash(const B* raw, index_t n, const Salt& salt) {
   return sum;
 }
 
-/// Not zero where a is below b.
+/// Returns nonzero lanes where a is below b.
 template <class Keys>
 [[gnu::always_inline]] inline Keys below(const Keys& a, const Keys& b) {
   return a ^ (a < b ? b : a);
@@ -119,8 +119,8 @@ template <class Keys>
 
 enum class Course { up, down, mixed };
 
-/// How raw keys must go between these two, all of one sign and none of them a NaN, for their bits
-/// to go up.
+/// Returns the direction in which raw keys between these two, all of one sign and none a NaN, must
+/// run for their bits to ascend.
 template <class B>
 Course course_between(B first, B last, const KeyMap<B>& map) {
   const int sign_bit = 8 * sizeof(B) - 1;
@@ -133,9 +133,9 @@ Course course_between(B first, B last, const KeyMap<B>& map) {
   return turned != (map.mirrored != 0) ? Course::down : Course::up;
 }
 
-/// f(wrong) where wrong(key, before), not zero of a key or of some lane, tells of raw[0:n], n > 0,
-/// whether bits go down (descending: up); raw[-1] is another key. Between keys of one course raw
-/// ones are in order exactly where bits are: none in order lies beyond the ends.
+/// Calls f(wrong), where wrong(key, before) is nonzero for a key or some lane of raw[0:n], n > 0,
+/// if bits descend (descending: ascend); raw[-1] is another key. Between keys of one course, raw
+/// keys are in order exactly if bits are: ordered keys do not exceed the ends.
 template <Order order = Order::ascending, class B, class F>
 [[gnu::always_inline]] inline auto with_order(const B* raw, index_t n, const KeyMap<B>& map,
                                               const F& f) {
@@ -154,7 +154,7 @@ template <Order order = Order::ascending, class B, class F>
   return f([](const auto& key, const auto& before) { return below(before, key); });
 }
 
-/// How many of raw[0:n], in stretches of eight lines, equal `key`: as fast as memory is read.
+/// Returns how many of raw[0:n], in stretches of eight lines, equal `key`, at memory bandwidth.
 template <class B>
 index_t equal_keys(const B* raw, index_t n, B key) {
   constexpr index_t some = 8 * line<B>;
@@ -187,8 +187,8 @@ bool keys_in_order(const B* raw, index_t n, const KeyMap<B>& map, Order order) {
                               : keys_in_order<Order::ascending>(raw, n, map);
 }
 
-/// Of pairs as words, keys and indices by turns: a word of a key is not zero where its pair is
-/// below the one of `before`; words of indices mean nothing.
+/// Compares pairs as alternating words of keys and indices: a word of a key is nonzero if its pair
+/// is below that of `before`; words of indices are undefined.
 [[gnu::always_inline]] inline Vector64 pairs_below(const Vector64& pairs, const Vector64& before) {
   const auto less = reinterpret_cast<Vector64>(pairs < before);
   const auto of_index = simd::exchange<1>(less);
@@ -198,7 +198,7 @@ bool keys_in_order(const B* raw, index_t n, const KeyMap<B>& map, Order order) {
   return (a.key < b.key) | ((a.key == b.key) & (a.index < b.index));
 }
 
-/// pairs[-1] is another one; n of them from the begin of a line on.
+/// Returns whether n pairs from the beginning of a line on are in order; pairs[-1] is another pair.
 template <Order order>
 [[gnu::always_inline]] inline bool lines_in_order(const Pair* pairs, index_t n) {
   constexpr int words = lanes<std::uint64_t>;

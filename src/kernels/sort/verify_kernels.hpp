@@ -1,5 +1,5 @@
 #pragma once
-// The loops of verification, compiled once for each instruction set.
+// The loops of verification, compiled once per instruction set.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace tessera::sort {
 
-/// Of a seed; `factor` is odd. Hashes of keys of 32 bits take the lower halves.
+/// The parameters derived from a seed; `factor` is odd. Hashes of 32-bit keys use the lower halves.
 struct Salt {
   std::uint64_t flip = 0, factor = 1;
 };
 
-/// Row j has `bytes` bytes at data + j * bytes, and is known as indices[j], or as first + j without
-/// indices.
+/// Rows, of which row j has `bytes` bytes at data + j * bytes and the index indices[j], or first +
+/// j without indices.
 struct IndexedRows {
   const std::byte* data = nullptr;
   index_t bytes = 0;
@@ -24,14 +24,14 @@ struct IndexedRows {
   std::uint64_t first = 0;
 };
 
-/// Keys of rows: `step` bytes from one to the next.
+/// Keys of rows, `step` bytes apart.
 struct KeyRows {
   const std::byte* data = nullptr;
   index_t step = 0;
 };
 
-/// Which floating-point keys are equal: those of the same bits, or all that are equal as numbers,
-/// -0 and +0, and all NaNs too.
+/// The equality of floating-point keys: by bits, or as numbers, where -0 equals +0 and all NaNs are
+/// equal.
 enum class Equality { of_bits, of_numbers };
 
 struct Looked {
@@ -39,18 +39,19 @@ struct Looked {
   bool sorted = true;
 };
 
-/// hash: of raw[0:n]. look: that, and whether the bits never go down from `before` (a raw key)
-/// through raw[0:n]. in_order: whether bits never go down (descending: up) through raw[0:n], pairs
-/// by (key, index). hash_indexed: of every word of every row, with the row's index and the word's
-/// place in it. add_row_hashes: sums[j] += those of row j's words with their places, the first of
-/// which is rows.first. digest_rows: two words for every row, whatever its index, by two random
-/// keys for every 16 bytes of a row; plainly: without what processors have for it.
+/// hash: hashes raw[0:n]. look: hashes, and returns whether the bits never descend from `before` (a
+/// raw key) through raw[0:n]. in_order: returns whether bits never descend (descending: ascend)
+/// through raw[0:n], pairs by (key, index). hash_indexed: hashes every word of every row, with the
+/// row's index and the word's place in it. add_row_hashes: sums[j] += the hashes of row j's words
+/// with their places, the first of which is rows.first. digest_rows: computes two words for every
+/// row, independent of its index, by two random keys for every 16 bytes of a row; plainly: without
+/// special instructions.
 ///
-/// Words of keys, unsigned numbers in the order of the rows: words[j], j in [0, n), of numbers as
-/// the map says, but -0 as +0 and every NaN as every other where these are equal; or of the first
-/// `bytes` (at most 8) of a string, each word exclusive-ored with `flip`. steps_down: how many of
-/// words[0:n] are below the one before, words[-1] at first, of rows whose bit in `equal` is set;
-/// which is cleared where the two differ. steps_not_up: how many are not above it.
+/// Words of keys are unsigned numbers in the order of the rows: words[j], j in [0, n), of numbers
+/// by the map, but with -0 as +0 and all NaNs alike if these are equal; or of the first `bytes` (at
+/// most 8) of a string, each word exclusive-ored with `flip`. steps_down: returns how many of
+/// words[0:n] are below the previous one, initially words[-1], among rows whose bit in `equal` is
+/// set; clears the bit if the two differ. steps_not_up: returns how many are not above it.
 #define TESSERA_SORT_VERIFY_KERNELS                                                             \
   std::uint64_t hash_keys32(const std::uint32_t* raw, index_t n, const Salt& salt);             \
   std::uint64_t hash_keys64(const std::uint64_t* raw, index_t n, const Salt& salt);             \

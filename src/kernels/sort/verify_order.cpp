@@ -1,5 +1,5 @@
-// Whether rows are in order, by one word of their keys after the other, compiled once for each
-// instruction set. Eight rows are a byte of flags.
+// Order of rows by successive words of their keys, compiled once per instruction set. A byte of
+// flags covers eight rows.
 
 #include "kernels/sort/verify_vectors.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr index_t rows_of_byte = 8;
 
-/// A bit a row: of eight words, or of some, each beside the one before it.
+/// One bit per row: comparisons of up to eight words with the previous ones.
 struct Steps {
   unsigned less = 0, equal = 0;
 };
@@ -36,7 +36,7 @@ struct Steps {
 #endif
 }
 
-/// f(steps, byte of the flags) of rows [0, n).
+/// Calls f(steps, byte of the flags) for rows [0, n).
 template <class F>
 [[gnu::always_inline]] inline void for_steps(const std::uint64_t* words, index_t n, const F& f) {
   index_t j = 0;
@@ -50,7 +50,7 @@ template <class F>
   return count;
 }
 
-/// f(raw key of row j) for every row, the step known to the compiler where keys lie side by side.
+/// Sets words[j] = f(raw key of row j) for every row, with a compile-time step for contiguous keys.
 template <class B, class F>
 [[gnu::always_inline]] inline void for_keys(const KeyRows& keys, index_t n, std::uint64_t* words,
                                             const F& f) {
@@ -73,7 +73,7 @@ template <class B>
                                                     const KeyMap<B>& of_keys, Equality equality,
                                                     std::uint64_t* words) {
   const KeyMap<B> map = of_keys;
-  if (map.spread == 0 || equality == Equality::of_bits) {  // no floats, or each as it is
+  if (map.spread == 0 || equality == Equality::of_bits) {  // no floats, or compared by bits
     for_keys<B>(keys, n, words, [&](B raw) { return bits_of(raw, map); });
     return;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Keys and the hash of words in vectors; private to the files of the checks. All of it has internal
-// linkage: other files must not find it.
+// Vectors of keys and the hash of words, private to the files of the checks. All of it has internal
+// linkage: other files must not link to it.
 
 #include "kernels/simd/arithmetic.hpp"
 #include "kernels/simd/reduce.hpp"
@@ -16,7 +16,7 @@ using Vector64 = Vector<std::uint64_t>;
 template <class B>
 constexpr index_t lanes = vector_bytes / static_cast<index_t>(sizeof(B));
 
-/// KeyMap::to_bits, of a key or a vector of them.
+/// Returns KeyMap::to_bits of a key or a vector of keys.
 template <class B, class Keys>
 [[gnu::always_inline]] inline Keys bits_of(const Keys& raw, const KeyMap<B>& map) {
   const Keys negative = Keys{} - (raw >> (8 * static_cast<int>(sizeof(B)) - 1));
@@ -41,7 +41,7 @@ class Hash<std::uint64_t> {
   }
   [[gnu::always_inline]] void add(std::uint64_t raw) { one_ += (*this)(raw); }
   [[gnu::always_inline]] void add(const Vector64& raw) { many_ += (*this)(raw); }
-  /// Of the lanes whose bits are set.
+  /// Adds the hashes of the lanes whose bits are set.
   [[gnu::always_inline]] void add(const Vector64& raw, const Vector64& lanes) {
     many_ += (*this)(raw)&lanes;
   }
