@@ -1,6 +1,6 @@
 // Fibonacci numbers by their recursive definition, each call forked (the first benchmark of Cilk:
-// Blumofe et al. 1995). Work grows as the golden ratio to the n, span is linear: almost nothing but
-// the cost of tasks is measured.
+// Blumofe et al. 1995). Work grows as the golden ratio to the n, span is linear: the probe measures
+// almost only the cost of tasks.
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the sorting probes share: random keys, and whether they came out sorted and whole.
+// Functions shared by the sorting probes: random keys, and checks of order and completeness.
 
 #include "base/random.hpp"
 #include "kernels/forkjoin/problem.hpp"
@@ -7,7 +7,7 @@
 
 namespace tessera::forkjoin {
 
-/// Up to here both sorting probes insert, whatever the threshold.
+/// Length below which both sorting probes use insertion sort, whatever the threshold.
 inline constexpr index_t insertion_leaf = 24;
 
 template <class Key>

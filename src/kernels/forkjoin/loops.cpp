@@ -1,7 +1,7 @@
-// Two nested loops over rounds and 4 columns. With the loop over columns inside and parallel every
-// round forks for a handful of additions: parallelism near 3, and far below 1 when forks are paid
-// for. With the loops exchanged it is 4 either way (the example of He, Leiserson and Leiserson
-// 2010).
+// Two nested loops over rounds and 4 columns. With the parallel loop over columns inside, every
+// round forks for a handful of additions: parallelism near 3, and far below 1 once the cost of
+// forks counts. With the loops exchanged it is 4 either way (the example of He, Leiserson and
+// Leiserson 2010).
 
 #include "base/hash.hpp"
 #include "kernels/forkjoin/variants.hpp"
@@ -11,13 +11,13 @@
 namespace tessera::forkjoin {
 namespace {
 
-constexpr index_t apart =
-    8;  // words from column to column: a cache line each, so that no line is shared
+constexpr index_t apart = 8;  // words between columns: one cache line each, against false sharing
 
-// Of one update: some 50 ns, so that the loop around it is small beside it and a task is not.
+// Per update: some 50 ns, so that the loop overhead is small against it and a task is not.
 constexpr int mixes = 16;
 
-/// Depends on the last round's value, so that the compiler cannot skip rounds.
+/// Returns the next value, which depends on the previous one, so that the compiler cannot skip
+/// rounds.
 [[nodiscard]] std::uint64_t next(std::uint64_t value, index_t round) {
   value += static_cast<std::uint64_t>(round);
   for (int m = 0; m < mixes; ++m) value = mix64(value);

@@ -1,5 +1,6 @@
-// The product of two squares, as a recursion and as a parallel loop over rows, with the same serial
-// loops below the threshold: what differs is the order of the work and the number of forks.
+// The product of two square matrices, as a recursion and as a parallel loop over rows, with the
+// same serial loops below the threshold: they differ in the order of the work and the number of
+// forks.
 
 #include <cmath>
 
@@ -26,7 +27,8 @@ class Product : public Problem {
     for (double& value : c_) value = 0;
   }
 
-  /// Rows of c by the vector (1, 2, ..., n) against a (b x): every element of c counts.
+  /// Checks rows of c times the vector (1, 2, ..., n) against a (b x), so that every element of c
+  /// counts.
   [[nodiscard]] index_t mistakes() const final {
     machine::Buffer<double> x(n_);
     for (index_t j = 0; j < n_; ++j) x[j] = random_symmetric<double>(1, 3, j);
@@ -44,7 +46,7 @@ class Product : public Problem {
     index_t i, m, j, n, p, k;
   };
 
-  /// c[i:i+m, j:j+n] += a[i:i+m, p:p+k] * b[p:p+k, j:j+n].
+  /// Computes c[i:i+m, j:j+n] += a[i:i+m, p:p+k] * b[p:p+k, j:j+n].
   void multiply(const Box& box) {
     for (index_t i = box.i; i < box.i + box.m; ++i) {
       for (index_t p = box.p; p < box.p + box.k; ++p) {
@@ -83,7 +85,7 @@ class Recursive final : public Product {
       second -= first;
       begin += first;
     };
-    if (box.k > std::max(box.m, box.n)) {  // both halves add to the same c
+    if (box.k > std::max(box.m, box.n)) {  // in sequence: both halves add to the same c
       cut(high.p, low.k, high.k);
       halve(low);
       return halve(high);

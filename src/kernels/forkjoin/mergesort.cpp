@@ -1,3 +1,5 @@
+// The merge sort probes of the task runtime, with a serial and a forked merge.
+
 #include "kernels/forkjoin/mergesort.hpp"
 
 #include "kernels/forkjoin/variants.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 // Merge sort with a merge on one thread, whose last pass over all keys bounds the parallelism by
-// about lg n, and with a forked one (Cormen et al. 2009, 27.3): span lg^3 n. A template, so that it
-// runs on plain and on traced keys.
+// about lg n, and with a forked one (Cormen et al. 2009, 27.3): span lg^3 n. A template for plain
+// and traced keys.
 
 #include <algorithm>
 
@@ -35,7 +35,7 @@ void merge_serial(Pieces<Key> from, Key* to) {
   std::copy(from.b, b_end, std::copy(from.a, a_end, to));
 }
 
-/// The longer side is halved, its middle key searched in the other.
+/// Merges by halving the longer side and searching its middle key in the other.
 template <class Key>
 void merge_forked(Pieces<Key> from, Key* to, index_t threshold) {
   if (from.na + from.nb <= std::max<index_t>(threshold, 2)) return merge_serial(from, to);

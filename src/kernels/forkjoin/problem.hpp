@@ -1,5 +1,5 @@
 #pragma once
-// What a probe of the task runtime computes, with its data.
+// The interface of a probe of the task runtime with its data.
 
 #include "base/index.hpp"
 
@@ -12,11 +12,11 @@ class Problem {
   Problem& operator=(const Problem&) = delete;
   virtual ~Problem() = default;
 
-  /// The data as before the first run; not part of what is timed.
+  /// Restores the data as before the first run; not timed.
   virtual void prepare() {}
-  /// Forks into the team it is called in.
+  /// Forks into the enclosing team.
   virtual void run() = 0;
-  /// Wrong results of the last run; NaN counts as one.
+  /// Returns the number of wrong results of the last run; NaN counts as one.
   [[nodiscard]] virtual index_t mistakes() const = 0;
 };
 

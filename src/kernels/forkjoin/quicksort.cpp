@@ -1,3 +1,5 @@
+// The quicksort probe of the task runtime.
+
 #include "kernels/forkjoin/quicksort.hpp"
 
 #include "kernels/forkjoin/variants.hpp"

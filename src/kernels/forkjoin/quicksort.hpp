@@ -1,7 +1,6 @@
 #pragma once
-// The textbook's fork-join quicksort: partition on one thread, so that the first pass over all keys
-// alone bounds the parallelism by about lg n. A template, so that it runs on plain and on traced
-// keys.
+// Textbook fork-join quicksort: partition on one thread, so that the first pass over all keys alone
+// bounds the parallelism by about lg n. A template for plain and traced keys.
 
 #include <algorithm>
 
@@ -11,7 +10,8 @@
 
 namespace tessera::forkjoin {
 
-/// data[0:result] <= pivot <= data[result:n], both sides shorter than n (Hoare 1962).
+/// Partitions such that data[0:result] <= pivot <= data[result:n], both sides shorter than n (Hoare
+/// 1962).
 template <class Key>
 index_t partition(Key* data, index_t n) {
   const Key a = data[0], b = data[n / 2], c = data[n - 1];

@@ -1,3 +1,5 @@
+// Measurement of the costs of forks, joins and steals of tasks.
+
 #include "kernels/forkjoin/task_costs.hpp"
 
 #include <algorithm>
@@ -11,18 +13,18 @@ namespace tessera::forkjoin {
 namespace {
 
 constexpr int pairs = 3000;
-constexpr int trees = 100, tree_depth = 8;  // a tree takes some 100 us: short beside a time slice
+constexpr int trees = 100, tree_depth = 8;  // a tree takes some 100 us: short against a time slice
 constexpr int steals = 200;
-constexpr double steals_budget = 1;  // seconds for all of them where the machine is busy
+constexpr double steals_budget = 1;  // seconds for all of them on a busy machine
 
-/// The lower decile, or another part from below: other processes only add.
+/// Returns the lower decile, or another quantile from below: other processes only add time.
 double typical(std::vector<double>& samples, std::size_t part = 10) {
   const auto low = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / part);
   std::nth_element(samples.begin(), low, samples.end());
   return *low;
 }
 
-/// Next to no work, but an effect: the compiler drops tasks without one.
+/// A minimal task with a side effect: the compiler drops tasks without one.
 class Mark {
  public:
   void operator()() { made_.store(true, std::memory_order_relaxed); }
@@ -31,7 +33,7 @@ class Mark {
   std::atomic<bool> made_ = false;
 };
 
-/// Seconds to make a task, and to wait for it: it has next to no work and mostly runs in the wait.
+/// Seconds to create a task and to wait for it; the task is minimal and mostly runs in the wait.
 struct Pair {
   double fork, join;
 };
@@ -59,8 +61,8 @@ void grow(int depth) {
   machine::fork_join([=] { grow(depth - 1); }, [=] { grow(depth - 1); });
 }
 
-/// Seconds of work that a fork and its join cost where all of the team fork at once and get in each
-/// other's way.
+/// Returns the cost of a fork and its join, in seconds of work, when the whole team forks at once
+/// and contends.
 double shared_pair_seconds() {
   std::vector<double> samples;
   for (int t = 0; t < trees; ++t) {
@@ -71,7 +73,7 @@ double shared_pair_seconds() {
   return typical(samples);
 }
 
-/// Seconds from a task's making to its begin on another thread.
+/// Returns the seconds from a task's creation to its start on another thread.
 double steal_seconds() {
   std::vector<double> samples;
   const Timer total;
@@ -86,7 +88,7 @@ double steal_seconds() {
     samples.push_back(seen < 0 ? steal_patience : seen);
 #pragma omp taskwait
   }
-  return typical(samples, 40);  // two threads at once are what a busy machine has least
+  return typical(samples, 40);  // two threads at once are the scarcest resource of a busy machine
 }
 
 }  // namespace

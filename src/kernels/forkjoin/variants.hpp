@@ -1,6 +1,6 @@
 #pragma once
-// The probes of the task runtime: small computations whose parallelism theory knows. Each forks
-// down to `threshold` and runs the plain serial code below it.
+// The probes of the task runtime: small computations of known theoretical parallelism. Each forks
+// down to `threshold` and runs plain serial code below it.
 
 #include <memory>
 #include <span>
@@ -11,11 +11,11 @@
 namespace tessera::forkjoin {
 
 struct Variant : VariantInfo {
-  std::string_view size;       ///< what n counts
-  index_t n;                   ///< where nobody says
-  index_t most;                ///< beyond it numbers overflow or nobody waits
-  std::string_view leaf;       ///< what the threshold counts
-  index_t threshold;           ///< where nobody says
+  std::string_view size;       ///< the meaning of n
+  index_t n;                   ///< default
+  index_t most;                ///< beyond it numbers overflow or runs take too long
+  std::string_view leaf;       ///< the meaning of the threshold
+  index_t threshold;           ///< default
   std::string_view growth;     ///< of the parallelism, in n
   double (*theory)(double n);  ///< the same as a function, up to a factor
   double (*work)(double n);    ///< operations of one run
@@ -25,7 +25,7 @@ struct Variant : VariantInfo {
 
 [[nodiscard]] std::span<const Variant> variants();
 
-// Each in the file of its name. n >= 0, threshold >= 1.
+// Each is in the file of its name. n >= 0, threshold >= 1.
 [[nodiscard]] std::unique_ptr<Problem> fib(index_t n, index_t threshold);
 [[nodiscard]] std::unique_ptr<Problem> quicksort(index_t n, index_t threshold);
 [[nodiscard]] std::unique_ptr<Problem> mergesort_serial_merge(index_t n, index_t threshold);
@@ -35,9 +35,9 @@ struct Variant : VariantInfo {
 [[nodiscard]] std::unique_ptr<Problem> loops_parallel_inside(index_t n, index_t threshold);
 [[nodiscard]] std::unique_ptr<Problem> loops_parallel_outside(index_t n, index_t threshold);
 
-/// The n-th Fibonacci number, n <= 93, by addition.
+/// Returns the n-th Fibonacci number, n <= 93, by addition.
 [[nodiscard]] std::uint64_t fibonacci(index_t n);
-/// Columns of the two loops.
+/// Number of columns of the two loops.
 inline constexpr index_t loop_columns = 4;
 
 }  // namespace tessera::forkjoin

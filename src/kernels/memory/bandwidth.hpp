@@ -1,6 +1,6 @@
 #pragma once
-// What copy and triad share: arrays touched first by the thread that uses them, and the best of a
-// few runs.
+// Functions shared by copy and triad: first-touch allocation by the using threads, and the best of
+// a few runs.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 
 namespace tessera::memory {
 
-/// body(begin, count) on each thread for its part of [0, n); parts are multiples of 8.
+/// Calls body(begin, count) on each thread for its part of [0, n); parts are multiples of 8.
 template <class Body>
 void on_parts(int threads, index_t n, const Body& body) {
   machine::on_each_thread(threads, [&](int thread, int team) {
@@ -20,7 +20,7 @@ void on_parts(int threads, index_t n, const Body& body) {
   });
 }
 
-/// n doubles, each `value`, first touched by the threads that will use them.
+/// Returns n doubles, each `value`, first touched by the threads that will use them.
 [[nodiscard]] inline machine::Buffer<double> touched(int threads, index_t n, double value) {
   machine::Buffer<double> x(n);
   on_parts(threads, n,
@@ -28,7 +28,7 @@ void on_parts(int threads, index_t n, const Body& body) {
   return x;
 }
 
-/// bytes / the least seconds of a few runs of body on all parts.
+/// Returns the bandwidth in bytes per second, from the shortest of a few runs of body on all parts.
 template <class Body>
 [[nodiscard]] double best_rate(int threads, index_t n, double bytes, const Body& body) {
   constexpr int runs = 6;

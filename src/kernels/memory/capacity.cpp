@@ -1,5 +1,5 @@
-// Capacity misses: rounds over more data than a cache holds; every line is gone before it is wanted
-// again. The cure takes a block that fits through all rounds before the next one.
+// Capacity misses: rounds over a working set larger than the cache, which evicts every line before
+// its reuse. The fix is blocking: a block that fits runs through all rounds before the next one.
 
 #include <algorithm>
 

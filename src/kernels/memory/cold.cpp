@@ -1,6 +1,6 @@
-// Cold misses: every line is touched once, in an order that no hardware prefetcher guesses, with
-// arithmetic on what was loaded before the next can begin. The cure asks for the lines some steps
-// ahead.
+// Cold (compulsory) misses: every line is accessed once, in an order that defeats hardware
+// prefetchers, with arithmetic on the loaded word before the next access can begin. The fix
+// prefetches the lines several steps ahead.
 
 #include <numeric>
 
@@ -13,9 +13,9 @@ namespace {
 
 enum class Ahead { no, yes };
 
-constexpr index_t distance =
-    8;  // touches: some 8 x 60 ns of arithmetic, several times the latency of memory
-constexpr int mixes = 24;  // of a touch: more instructions than a core looks ahead
+constexpr index_t distance = 8;  // prefetch distance in touches: some 8 x 60 ns of arithmetic,
+                                 // several times the latency of memory
+constexpr int mixes = 24;        // per touch: more instructions than a core's reorder window
 
 class Cold final : public Probe {
  public:
@@ -28,7 +28,7 @@ class Cold final : public Probe {
     while (std::gcd(step_, places_) != 1) ++step_;
   }
 
-  /// Nothing of the data is left in the caches after a walk through as much other memory.
+  /// Evicts the data from the caches by a walk through as much other memory.
   void prepare() override {
     if (other_.size() == 0)
       other_ = machine::Buffer<Word>(std::max(words_.size(), flush_bytes / word_bytes));
@@ -43,7 +43,7 @@ class Cold final : public Probe {
   [[nodiscard]] index_t touches() const override { return places_; }
 
  private:
-  /// Every place once, far from the one before.
+  /// Visits every place once, far from the previous one.
   template <class Words>
   [[nodiscard]] Word visit(const Words& words) const {
     const index_t apart = walk().stride / word_bytes;
@@ -65,7 +65,7 @@ class Cold final : public Probe {
 
   Ahead ahead_;
   index_t places_;
-  index_t step_ = 100'003;  ///< places; prime to their number
+  index_t step_ = 100'003;  ///< in places; coprime to their number
   machine::Buffer<Word> words_, other_;
   Word result_ = 0;
 };

@@ -1,5 +1,5 @@
-// Conflict misses: rounds down a column of a matrix whose rows are a power of two apart. The few
-// lines would fit, but they all want the same sets of the cache. The cure pads every row by a line.
+// Conflict misses: rounds down a column of a matrix whose row stride is a power of two. The few
+// lines would fit, but map to the same sets of the cache. The fix pads every row by a line.
 
 #include <algorithm>
 

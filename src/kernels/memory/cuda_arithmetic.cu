@@ -1,5 +1,5 @@
-// Arithmetic that never leaves the registers: fused multiply-adds in both precisions, those of the
-// tensor units, and exponentials from exact to fast.
+// Arithmetic throughput in registers: fused multiply-adds in both precisions, those of the tensor
+// cores, and exponentials from exact to fast.
 
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace tessera::memory {
 namespace {
 
 constexpr int threads = 256;
-constexpr index_t samples = 512;  // of the results, that are computed again
+constexpr index_t samples = 512;  // results that are recomputed
 
 template <class T>
 __global__ void __launch_bounds__(threads) fma_chains(T* out, int rounds) {
@@ -48,10 +48,10 @@ __global__ void __launch_bounds__(threads) exponentials(double* out, int rounds)
   }
 }
 
-/// sum (16 x 8) += x (16 x 16) y (16 x 8) of a warp. All of a thread's elements of x are equal, and
-/// all of y: of x those of the rows lane / 4 and lane / 4 + 8 and every fourth column from lane % 4
-/// on, of y those of column lane / 4 and likewise every fourth row. The sum's lie in rows lane / 4
-/// and lane / 4 + 8, columns 2 (lane % 4) and the next.
+/// Operands of sum (16 x 8) += x (16 x 16) y (16 x 8) of a warp. All of a thread's elements of x
+/// are equal, and all of y. Of x they are in rows lane / 4 and lane / 4 + 8 and every fourth column
+/// from lane % 4 on, of y in column lane / 4 and likewise every fourth row. Those of the sum are in
+/// rows lane / 4 and lane / 4 + 8, columns 2 (lane % 4) and 2 (lane % 4) + 1.
 struct Operands {
   double x[8], y[4];
 };
@@ -73,7 +73,7 @@ __device__ __forceinline__ void multiply_add(double (&sum)[4], const Operands& o
 }
 #endif
 constexpr double flops_of_multiply_add = 2.0 * 16 * 8 * 16;
-constexpr int tiles = 4;  // independent sums of a warp: enough to keep its tensor unit busy
+constexpr int tiles = 4;  // independent sums per warp: enough to keep its tensor core busy
 
 __device__ __host__ constexpr double left_of(int lane) { return 1 + lane / 64.0; }
 __device__ __host__ constexpr double right_of(int lane) { return 2 - lane / 128.0; }
@@ -81,7 +81,7 @@ __device__ __host__ constexpr double right_of(int lane) { return 2 - lane / 128.
 __global__ void __launch_bounds__(threads) tensor_chains(double* out, int rounds) {
   const index_t i = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  // Read one by one: of values that it knows to be equal the compiler copies one to its places
+  // Read one by one: if the compiler knew that values are equal, it would copy one to all registers
   // before every use.
   __shared__ volatile double left[32], right[32];
   if (threadIdx.x < 32) {
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(threads) tensor_chains(double* out, int rounds
   out[i] = total;
 }
 
-/// The same by the definition.
+/// Returns the same result computed by the definition.
 double tensor_result(index_t i, index_t rounds) {
   const int row = static_cast<int>(i % 32) / 4, pair = static_cast<int>(i % 32) % 4;
   double total = 0;
@@ -117,7 +117,7 @@ double tensor_result(index_t i, index_t rounds) {
   return 2.0 * tiles * static_cast<double>(rounds) * total;  // two rows of every tile
 }
 
-/// One result a thread, each of `operations` a round.
+/// A probe with one result per thread and `operations` operations per round.
 template <class T>
 class Arithmetic : public LaunchedProbe {
  public:
@@ -132,7 +132,7 @@ class Arithmetic : public LaunchedProbe {
         rounds_(walk.rounds),
         threads_(threads_of(walk, threads)),
         out_(threads_) {}
-  /// The largest relative error of some results.
+  /// Returns the largest relative error of a sample of the results.
   [[nodiscard]] DeviceCheck check() override {
     const auto got = to_host(out_.data(), threads_);
     double worst = 0;
@@ -186,7 +186,7 @@ std::unique_ptr<DeviceProbe> cuda_mma_f64(const DeviceWalk& walk) {
       walk, tensor_chains, tiles * flops_of_multiply_add / 32, 1e-10, tensor_result);
 }
 
-// The iteration halves an error of the step before, so that that of one exponential decides.
+// Each iteration halves the previous error, so that of one exponential dominates.
 template <Exponential kind>
 std::unique_ptr<DeviceProbe> cuda_exp(const DeviceWalk& walk) {
   constexpr double tolerance = kind == Exponential::f64   ? 1e-14

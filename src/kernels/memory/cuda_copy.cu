@@ -1,14 +1,14 @@
-// Copies in device memory: as fast as they get, from an unaligned place, with gaps; and shared
-// memory read with strides.
+// Copy bandwidth in device memory: aligned, unaligned and strided; and shared memory read with
+// strides.
 
 #include "kernels/memory/cuda_probe.cuh"
 
 namespace tessera::memory {
 namespace {
 
-constexpr int threads = 256, unroll = 4;  // loads in flight a thread
+constexpr int threads = 256, unroll = 4;  // loads in flight per thread
 
-/// to[0:vectors] = from[0:vectors]
+/// Copies to[0:vectors] = from[0:vectors].
 __global__ void __launch_bounds__(threads)
     copy_vectors(uint4* to, const uint4* from, index_t vectors) {
   const index_t first = static_cast<index_t>(blockIdx.x) * (threads * unroll) + threadIdx.x;
@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// to[i stride] = from[i stride] for i in [0, count)
+/// Copies to[i stride] = from[i stride] for i in [0, count).
 __global__ void __launch_bounds__(threads)
     copy_words(DeviceWord* to, const DeviceWord* from, index_t count, index_t stride) {
   const index_t first = static_cast<index_t>(blockIdx.x) * (threads * unroll) + threadIdx.x;
@@ -96,9 +96,9 @@ class EngineCopy final : public Copy {
   }
 };
 
-constexpr int shared_words = 2048;  // 31 * 64 + 63 is the last that a lane reads
+constexpr int shared_words = 2048;  // a lane reads at most word 31 * 64 + 63
 
-/// Every thread adds up 16 words a round, those of neighbours `stride` words apart.
+/// Adds up 16 words per round in every thread; words of adjacent threads are `stride` words apart.
 __global__ void __launch_bounds__(threads) shared_stride(DeviceWord* sums, int stride, int rounds) {
   __shared__ DeviceWord words[shared_words];
   for (int i = static_cast<int>(threadIdx.x); i < shared_words; i += threads) words[i] = word_at(i);

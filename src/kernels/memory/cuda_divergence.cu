@@ -1,5 +1,5 @@
-// What it costs when the threads of a warp go different ways, and what a launch costs that does
-// nothing.
+// The cost of divergence, when the threads of a warp take different branches, and of an empty
+// launch.
 
 #include <utility>
 
@@ -8,9 +8,10 @@
 namespace tessera::memory {
 namespace {
 
-constexpr int threads = 256, most_ways = 32, at_once = 8;  // steps between two looks at the counter
+constexpr int threads = 256, most_ways = 32, at_once = 8;  // steps between two checks of the
+                                                           // counter
 
-/// at_once * turns steps of this way: code of its own, with its constants in it.
+/// Computes at_once * turns steps of this branch: separate code with its constants inlined.
 template <int way>
 __device__ __forceinline__ DeviceWord walk_way(DeviceWord x, int turns) {
 #pragma unroll 1

@@ -1,5 +1,5 @@
-// Counts of words in bins: by atomics in the device's memory, and by atomics in bins of the block's
-// own.
+// Histograms of words: by atomics in device memory, and by atomics in a block's private bins in
+// shared memory.
 
 #include "kernels/memory/cuda_probe.cuh"
 

@@ -1,4 +1,4 @@
-// Builds without CUDA: no probes of devices.
+// Builds without CUDA: no device probes.
 
 #include "kernels/memory/device_probes.hpp"
 

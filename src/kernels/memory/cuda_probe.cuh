@@ -1,6 +1,6 @@
 #pragma once
-// What the device probes share: data on the device, launches timed by events, sums over a warp and
-// a block.
+// Functions shared by the device probes: data on the device, launches timed by events, sums over a
+// warp and a block.
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ inline std::size_t byte_count(index_t words) {
   return static_cast<std::size_t>(words) * sizeof(DeviceWord);
 }
 
-/// The device that this rank uses.
+/// Returns the device that this rank uses.
 inline const machine::Gpu& this_gpu() {
   int device = 0;
   cuda::check(cudaGetDevice(&device), "cudaGetDevice");
@@ -30,8 +30,8 @@ inline unsigned blocks_for(index_t items, index_t per_block) {
   return narrow<unsigned>(std::max<index_t>(1, ceil_div(items, per_block)));
 }
 
-/// Threads of a probe in registers: as the size says, else four times what the device holds at
-/// once.
+/// Returns the threads of a probe in registers: as the size says, otherwise four times as many as
+/// are resident on the device.
 inline index_t threads_of(const DeviceWalk& walk, index_t block) {
   if (walk.bytes > 0) return round_up(walk.bytes / static_cast<index_t>(sizeof(DeviceWord)), block);
   const machine::Gpu& gpu = this_gpu();
@@ -44,7 +44,7 @@ static __global__ void fill_kernel(DeviceWord* to, index_t n) {
     to[i] = word_at(i);
 }
 
-/// word_at(0) ... word_at(n - 1) on the device.
+/// Returns word_at(0) ... word_at(n - 1) on the device.
 inline DeviceWords words_on_device(index_t n) {
   DeviceWords words(n);
   fill_kernel<<<blocks_for(n, 1 << 14), 256>>>(words.data(), n);
@@ -62,18 +62,18 @@ machine::Buffer<T> to_host(const T* device, index_t count) {
   return host;
 }
 
-/// Wrong ones in all.
+/// Returns the check of an exact result: the ratio of wrong to all.
 inline DeviceCheck exact(index_t wrong, index_t all) {
   return {"exact", static_cast<double>(wrong) / static_cast<double>(std::max<index_t>(1, all)), 0};
 }
 
-/// A probe whose run is a number of launches in a row.
+/// A probe whose run is a sequence of launches.
 class LaunchedProbe : public DeviceProbe {
  public:
   explicit LaunchedProbe(index_t launches) : launches_(launches) {}
   [[nodiscard]] double run() override {
     prepare();
-    cuda::check(cudaDeviceSynchronize(), "prepare");  // it used another stream
+    cuda::check(cudaDeviceSynchronize(), "prepare");  // prepare() uses another stream
     cuda::Stopwatch watch(stream_);
     for (index_t i = 0; i < launches_; ++i) launch(stream_);
     cuda::check(cudaGetLastError(), "probe kernel");
@@ -90,7 +90,8 @@ class LaunchedProbe : public DeviceProbe {
   index_t launches_;
 };
 
-/// x, of which the compiler knows nothing more: it would take several steps with constants for one.
+/// Returns x, opaque to the compiler, which would otherwise merge several steps with constants into
+/// one.
 __device__ __forceinline__ DeviceWord opaque(DeviceWord x) {
   asm volatile("" : "+r"(x));
   return x;
@@ -102,7 +103,8 @@ __device__ __forceinline__ DeviceWord warp_sum(DeviceWord value) {
   return value;
 }
 
-/// The sum over the block, in its first thread. The block is whole warps; all its threads call.
+/// Returns the sum over the block, in its first thread. The block consists of whole warps; all its
+/// threads must call.
 __device__ __forceinline__ DeviceWord block_sum(DeviceWord value) {
   __shared__ DeviceWord sums[32];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;

@@ -1,5 +1,5 @@
 #pragma once
-// The makers of the device probes, each beside its kernels. The walks are complete.
+// The factories of the device probes, each defined with its kernels. Their walks are complete.
 
 #include "kernels/memory/device_probes.hpp"
 
@@ -13,12 +13,12 @@ using Maker = std::unique_ptr<DeviceProbe> (*)(const DeviceWalk&);
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_copy_stride(const DeviceWalk& walk);
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_shared_stride(const DeviceWalk& walk);
 
-/// The steps of Harris (2007), one behind the other.
+/// The optimisation steps of Harris (2007), in order.
 enum class ReduceStep { interleaved, sequential, first_add, shuffle };
 template <ReduceStep step>
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_reduce_step(const DeviceWalk& walk);
-/// How the streaming reduction and the read are launched: 16-byte loads in flight a thread, threads
-/// a block, blocks a multiprocessor.
+/// Launch parameters of the streaming reduction and the read: 16-byte loads in flight per thread,
+/// threads per block, blocks per multiprocessor.
 struct StreamTuning {
   int loads = 4, threads = 512, blocks = 4;
 };
@@ -45,7 +45,7 @@ enum class Exponential { f64, f32, fast };
 template <Exponential kind>
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_exp(const DeviceWalk& walk);
 
-// The device functions of each file.
+// Append the device functions of each file.
 using Functions = std::vector<machine::DeviceFunction>;
 void add_copy_functions(Functions& to);
 void add_reduce_functions(Functions& to);

@@ -1,4 +1,5 @@
-// The sum of an array in the steps of Harris (2007), and the stream of loads that bounds it.
+// Reduction of an array in the optimisation steps of Harris (2007), and the streaming read whose
+// bandwidth bounds it.
 
 #include "kernels/memory/cuda_probe.cuh"
 
@@ -7,12 +8,12 @@ namespace {
 
 constexpr int threads = 256;
 
-/// That a block adds up.
+/// Words that a block adds up.
 template <ReduceStep step>
 constexpr int words_of =
     step == ReduceStep::first_add || step == ReduceStep::shuffle ? 2 * threads : threads;
 
-/// to[block] = the sum of the block's words of from[0:n]
+/// Computes to[block] = the sum of the block's words of from[0:n].
 template <ReduceStep step>
 __global__ void __launch_bounds__(threads)
     reduce_block(DeviceWord* to, const DeviceWord* from, index_t n) {
@@ -42,7 +43,7 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// Launches a step again on what it left, until one word is left.
+/// A reduction that launches a step repeatedly on its partial sums, until one word is left.
 template <ReduceStep step>
 class StepwiseReduction final : public LaunchedProbe {
  public:
@@ -79,11 +80,11 @@ class StepwiseReduction final : public LaunchedProbe {
 
   index_t n_;
   DeviceWords words_;
-  DeviceWords partial_[2];  // of one launch and the next, in turns
+  DeviceWords partial_[2];  // alternating inputs and outputs of launches
   const DeviceWord* result_ = nullptr;
 };
 
-/// What a thread adds up of all vectors: `loads` of them on their way at a time.
+/// Returns a thread's sum over all vectors, with `loads` loads in flight at a time.
 template <int loads>
 __device__ __forceinline__ DeviceWord sum_of_thread(const uint4* from, index_t vectors) {
   const index_t step = static_cast<index_t>(gridDim.x) * blockDim.x;
@@ -131,7 +132,7 @@ class StreamedSum final : public LaunchedProbe {
         tuning_(tuning),
         sums_of_(sums),
         words_(words_on_device(n_)) {
-    // No more blocks than have something to do.
+    // At most as many blocks as have work.
     const index_t useful = ceil_div(n_ / 4, tuning.threads);
     blocks_ = narrow<unsigned>(std::max<index_t>(
         1, std::min<index_t>(useful, index_t{tuning.blocks} * this_gpu().multiprocessors)));

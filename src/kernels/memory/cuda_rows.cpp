@@ -1,4 +1,4 @@
-// From the names of the device probes to what makes them.
+// Dispatch from the names of the device probes to their factories.
 
 #include <array>
 

@@ -1,5 +1,5 @@
-// Between host and device: from ordinary, pinned and managed memory, and in pieces on several
-// streams.
+// Transfers between host and device: from pageable, pinned and managed memory, and pipelined in
+// pieces on several streams.
 
 #include "base/timer.hpp"
 #include "kernels/memory/cuda_probe.cuh"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int threads = 256;
 
-/// to[i] = step^rounds (from[i])
+/// Computes to[i] = step^rounds (from[i]).
 __global__ void __launch_bounds__(threads)
     steps(DeviceWord* to, const DeviceWord* from, index_t n, int rounds) {
   const index_t stride = static_cast<index_t>(gridDim.x) * threads;
@@ -45,7 +45,7 @@ template <HostMemory memory>
 using Host = std::conditional_t<memory == HostMemory::pinned, cuda::PinnedBuffer<DeviceWord>,
                                 machine::Buffer<DeviceWord>>;
 
-/// One copy of the whole array.
+/// A transfer of the whole array in one copy.
 template <HostMemory memory, Direction direction>
 class Transfer final : public LaunchedProbe {
  public:
@@ -87,8 +87,8 @@ class Transfer final : public LaunchedProbe {
   Host<memory> host_;
 };
 
-/// Pages that move as they are touched: written on one side, then read on the other, which is what
-/// is timed.
+/// Page migration of managed memory: written on one side, then read on the other; the read is
+/// timed.
 template <Direction direction>
 class Managed final : public DeviceProbe {
  public:
@@ -166,7 +166,8 @@ class Event {
 
 constexpr index_t pieces = 16;
 
-/// Every piece goes to the device, through a kernel and back, in the order of its stream.
+/// A pipeline: every piece goes to the device, through a kernel and back, in the order of its
+/// stream.
 class Streams final : public DeviceProbe {
  public:
   explicit Streams(const DeviceWalk& walk)
@@ -226,9 +227,10 @@ class Streams final : public DeviceProbe {
     event(piece, 3).record(stream);
   }
 
-  /// An event tells when what stands before it in its stream is done, not when what follows begins:
-  /// that may wait for an engine. Transfers of one direction take turns, so one begins no sooner
-  /// than the one before it ends; of kernels of several streams nothing more is known.
+  /// Returns the spans of all transfers and kernels. An event records the completion of the
+  /// preceding work in its stream, not the start of the following, which may wait for an engine.
+  /// Transfers of one direction are serialised, so one begins no sooner than the previous one ends;
+  /// for kernels of several streams the start is not known more precisely.
   [[nodiscard]] std::vector<DeviceSpan> stays() const {
     std::vector<DeviceSpan> result;
     double to_free = 0, from_free = 0;

@@ -1,3 +1,5 @@
+// The table of device probes with their parameters and defaults.
+
 #include "kernels/memory/device_probes.hpp"
 
 #include <fmt/format.h>
@@ -11,11 +13,10 @@ namespace {
 constexpr index_t mib = index_t{1} << 20, gib = mib << 10;
 constexpr const char* bandwidth = "GB/s";
 
-// Much more than the second-level caches (60 MB on the largest so far) where memory is what is
-// measured.
+// Much more than the second-level caches (60 MB on the largest so far), for probes of memory.
 constexpr DeviceWalk large{.bytes = 512 * mib, .rounds = 1};
 constexpr DeviceWalk larger{.bytes = gib, .rounds = 1};
-// A thread for every place on the device, and steps enough that a launch takes a millisecond or so.
+// As many threads as fit the device, and enough steps for a launch of about a millisecond.
 constexpr DeviceWalk in_registers{.bytes = 0, .rounds = 4096};
 constexpr DeviceWalk transfer{.bytes = 256 * mib, .rounds = 1};
 constexpr DeviceWalk migration{.bytes = 64 * mib, .rounds = 1};
@@ -227,7 +228,7 @@ constexpr std::array<DeviceParameter, 5> parameters{{
 }};
 
 constexpr index_t most_shared_stride =
-    64;  // in 8 KB of shared memory: enough to come to every conflict twice
+    64;  // in 8 KB of shared memory: enough for every conflict to occur twice
 
 }  // namespace
 

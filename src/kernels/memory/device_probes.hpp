@@ -1,7 +1,6 @@
 #pragma once
-// Probes of a GPU: small kernels that show what one property of it costs, or what it can do at
-// most. Their names stand in every build; they are made and run where CUDA is built and a device is
-// there.
+// Probes of a GPU: small kernels that show the cost of one property or a peak rate. Every build
+// lists their names; they run in builds with CUDA on machines with a device.
 
 #include <memory>
 #include <span>
@@ -15,17 +14,17 @@ namespace tessera::memory {
 
 struct DeviceWalk {
   index_t bytes =
-      0;  ///< of the data; 0: the probe's own, and of those in registers as many threads as fit
-  index_t rounds = 0;  ///< launches a repetition, or steps of every thread; 0: the probe's own
-  // The parameters that only some probes take; -1: the probe's own.
-  index_t offset = -1;       ///< words before the first that is copied
-  index_t lane_stride = -1;  ///< words from what a thread touches to what the next does
+      0;  ///< of the data; 0: the probe's default, for probes in registers as many threads as fit
+  index_t rounds = 0;  ///< launches per repetition, or steps per thread; 0: the probe's default
+  // Parameters of some probes only; -1: the probe's default.
+  index_t offset = -1;       ///< words before the first copied one
+  index_t lane_stride = -1;  ///< words between the accesses of adjacent threads
   index_t bins = -1;         ///< of a histogram
-  index_t ways = -1;         ///< that the threads of a warp go
-  index_t streams = -1;      ///< that share the pieces of a transfer
+  index_t ways = -1;         ///< branches that the threads of a warp take
+  index_t streams = -1;      ///< streams that share the pieces of a transfer
 };
 
-/// One of the parameters that only some probes take.
+/// A parameter of some probes only.
 using DeviceMember = index_t DeviceWalk::*;
 struct DeviceParameter {
   const char* name;  ///< of its option and its column
@@ -35,7 +34,7 @@ struct DeviceParameter {
 };
 [[nodiscard]] std::span<const DeviceParameter> device_parameters();
 
-/// A stay of a transfer or kernel on its engine, in seconds since the first could begin.
+/// The span of a transfer or kernel on its engine, in seconds since the first could begin.
 struct DeviceSpan {
   const char* what;
   index_t piece, stream;
@@ -44,7 +43,7 @@ struct DeviceSpan {
 
 struct DeviceCheck {
   const char* method;
-  double ratio, tolerance;  ///< right where !(ratio <= tolerance) is false
+  double ratio, tolerance;  ///< correct unless !(ratio <= tolerance)
 };
 
 /// A probe with its data on the current device.
@@ -55,36 +54,36 @@ class DeviceProbe {
   DeviceProbe& operator=(const DeviceProbe&) = delete;
   virtual ~DeviceProbe() = default;
 
-  /// Runs once; seconds as the device's events saw them, without what has to be prepared.
+  /// Runs once; returns the seconds between the device's events, without preparation.
   [[nodiscard]] virtual double run() = 0;
-  /// Whether the last run computed what it should.
+  /// Returns the check of the last run's results.
   [[nodiscard]] virtual DeviceCheck check() = 0;
-  [[nodiscard]] virtual double work() const = 0;  ///< of a run, in the row's units
+  [[nodiscard]] virtual double work() const = 0;  ///< per run, in the row's units
   [[nodiscard]] virtual std::vector<DeviceSpan> spans() const { return {}; }  ///< of the last run
 };
 
 struct DeviceProbeVariant : VariantInfo {
   const char* units;       ///< "GB/s" (bytes read plus bytes written), "GFLOP/s", ...
-  const char* ceiling;     ///< the machine's, that it is held against; "" for none
-  int device_arrays;       ///< of the size, that it holds on the device
-  int host_arrays;         ///< likewise on the host, with what a check takes
-  DeviceWalk usual;        ///< the parameters that it takes, and what stands for none
-  index_t most_bytes = 0;  ///< 0: what fits
+  const char* ceiling;     ///< the ceiling of the machine to compare with; "" for none
+  int device_arrays;       ///< arrays of the size on the device
+  int host_arrays;         ///< arrays on the host, including those of a check
+  DeviceWalk usual;        ///< the supported parameters with their defaults
+  index_t most_bytes = 0;  ///< 0: as much as fits
 };
 
 [[nodiscard]] std::span<const DeviceProbeVariant> device_probes();
 [[nodiscard]] bool takes(const DeviceProbeVariant& row, const DeviceParameter& parameter);
-/// With everything set that is left to the probe. Throws Error(usage) on what it does not take.
+/// Returns the walk with all defaults set. Throws Error(usage) for unsupported parameters.
 [[nodiscard]] DeviceWalk completed(const DeviceProbeVariant& row, const DeviceWalk& walk);
 
-/// nullptr in a build without CUDA. The walk is complete; the rank's device is current.
+/// Returns the probe; nullptr in a build without CUDA. Preconditions: the walk is complete; the
+/// rank's device is current.
 [[nodiscard]] std::unique_ptr<DeviceProbe> make_probe(const DeviceProbeVariant& row,
                                                       const DeviceWalk& walk);
-/// Whether make_probe knows it.
+/// Returns whether make_probe supports the row.
 [[nodiscard]] bool can_make(const DeviceProbeVariant& row);
 
-/// The best of a few runs of the probes that are ceilings, on the current device; none without
-/// CUDA.
+/// The best of a few runs of a probe that is a ceiling, on the current device; none without CUDA.
 struct DeviceCeiling {
   std::string name;
   double value;  ///< in units / 1e9
@@ -92,7 +91,7 @@ struct DeviceCeiling {
 };
 [[nodiscard]] std::vector<DeviceCeiling> device_ceilings();
 
-/// For `tessera list --occupancy`; none without CUDA.
+/// Returns the device functions for `tessera list --occupancy`; none without CUDA.
 [[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
 
 }  // namespace tessera::memory

@@ -1,3 +1,5 @@
+// Expected results of the device probes, computed on the host.
+
 #include "kernels/memory/device_words.hpp"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
-// The data of the device probes and what they must make of it: the same functions on the device and
-// on the host, whose checks take the long way round.
+// The data and expected results of the device probes: the same functions on the device and on the
+// host, whose checks compute results independently.
 
 #include <cstdint>
 
@@ -11,30 +11,30 @@ namespace tessera::memory {
 
 using DeviceWord = std::uint32_t;
 
-/// Word i of all data.
+/// Returns word i of all data.
 [[nodiscard]] TESSERA_HD constexpr DeviceWord word_at(index_t i) {
   return static_cast<DeviceWord>(mix64(static_cast<std::uint64_t>(i)) >> 32);
 }
-inline constexpr DeviceWord untouched = 0xa5a5a5a5U;  ///< bytes of 0xa5, as memsets leave them
+inline constexpr DeviceWord untouched = 0xa5a5a5a5U;  ///< bytes of 0xa5, as memset leaves them
 
-/// The bin of a word: equal parts of their range.
+/// Returns the bin of a word: equal parts of the range of words.
 [[nodiscard]] TESSERA_HD constexpr index_t bin_of(DeviceWord word, index_t bins) {
   return static_cast<index_t>((std::uint64_t{word} * static_cast<std::uint64_t>(bins)) >> 32);
 }
 
-/// x -> factor x + summand, modulo 2^32: a step whose n-th power is known at once.
+/// The map x -> factor x + summand, modulo 2^32, whose n-th power has a closed form.
 struct Affine {
   DeviceWord factor = 1, summand = 0;
   [[nodiscard]] TESSERA_HD constexpr DeviceWord operator()(DeviceWord x) const {
     return factor * x + summand;
   }
 };
-/// The step of a way through the code.
+/// Returns the step of a branch.
 [[nodiscard]] TESSERA_HD constexpr Affine step_of(int way) {
   const auto number = static_cast<DeviceWord>(way);
   return {1664525U + 8U * number, 1013904223U + 2U * number};
 }
-/// The step taken n times, by squaring.
+/// Returns the step applied n times, by repeated squaring.
 [[nodiscard]] constexpr Affine power(Affine step, index_t n) {
   Affine result;
   for (; n > 0; n /= 2) {
@@ -44,7 +44,8 @@ struct Affine {
   return result;
 }
 
-/// The sum of x = factor x + summand in eight chains, as the fma probes compute it: the same bits.
+/// The iteration x = factor x + summand in eight chains, as the fma probes compute it, with the
+/// same bits.
 template <class T>
 struct Chains {
   static constexpr int count = 8;
@@ -54,32 +55,34 @@ struct Chains {
   static constexpr T factor = T(0.75), summand = T(0.125);
 };
 
-/// Of the exponential probes: x -> weight exp(-x), which forgets rounding errors as it goes.
+/// Returns the weight of the exponential probes' iteration x -> weight exp(-x), which damps
+/// rounding errors.
 [[nodiscard]] TESSERA_HD constexpr double weight_of(DeviceWord word) {
   return 0.5 + static_cast<double>(word % 4096U) / 8192.0;
 }
 
-// On the host; all threads help.
+// Fills data on the host, with all threads.
 
 void fill_words(DeviceWord* to, index_t n);
-/// Of to[0:n]: those that are not word_at(i) where i is offset + j stride for a j in [0, count), or
-/// not untouched elsewhere.
+/// Returns how many of to[0:n] are not word_at(i) where i is offset + j stride for a j in [0,
+/// count), or not untouched elsewhere.
 [[nodiscard]] index_t wrong_copies(const DeviceWord* to, index_t n, index_t offset, index_t stride,
                                    index_t count);
 [[nodiscard]] DeviceWord sum_of_words(
     index_t n);  ///< of word_at(0) ... word_at(n - 1), modulo 2^32
 [[nodiscard]] DeviceWord sum(const DeviceWord* words, index_t n);
-/// Of counts[0:bins]: those that differ from the histogram of the first n words.
+/// Returns how many of counts[0:bins] differ from the histogram of the first n words.
 [[nodiscard]] index_t wrong_counts(const DeviceWord* counts, index_t bins, index_t n);
-/// Of out[0:n]: those that are not step^rounds (word_at(i)), the step that of way i % ways within
-/// each warp.
+/// Returns how many of out[0:n] are not step^rounds (word_at(i)), with the step of branch i % ways
+/// within each warp.
 [[nodiscard]] index_t wrong_powers(const DeviceWord* out, index_t n, index_t ways, index_t rounds);
-/// What a thread of lane adds up from shared memory, 16 words a round (cuda_shared_stride).
+/// Returns the sum of a thread of `lane` from shared memory, 16 words per round
+/// (cuda_shared_stride).
 [[nodiscard]] DeviceWord shared_sum(index_t lane, index_t stride, index_t rounds);
-/// out[i] of the fma probes.
+/// Returns out[i] of the fma probes.
 template <class T>
 [[nodiscard]] T fma_result(index_t i, index_t rounds);
-/// out[i] of the exponential probes, in double precision.
+/// Returns out[i] of the exponential probes, in double precision.
 [[nodiscard]] double exp_result(index_t i, index_t rounds);
 
 }  // namespace tessera::memory

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int runs = 5;
 constexpr index_t rounds =
-    200'000;  // about a millisecond: long beside the start of a team, short beside a time slice
+    200'000;  // about a millisecond: long against the start of a team, short against a time slice
 
 template <class T>
 index_t one_thread(const ProbeKernels& kernels) {

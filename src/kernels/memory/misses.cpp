@@ -1,3 +1,5 @@
+// The table of the probes of cache misses with their defaults.
+
 #include "kernels/memory/misses.hpp"
 
 #include <algorithm>
@@ -10,7 +12,7 @@ namespace {
 
 constexpr index_t kib = 1024, mib = kib * kib;
 
-// What suffers stands before what cures it.
+// A probe that suffers precedes its fix.
 constexpr std::array<ProbeVariant, 10> table{{
     {{"cold", Space::host, "every line once, in an order that hardware does not guess"},
      Kind::cold,

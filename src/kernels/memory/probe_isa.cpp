@@ -1,5 +1,5 @@
-// Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared
-// between them.
+// The probe loops of one instruction set. Compiled once per instruction set (tessera_isa_source),
+// so the sets must not share symbols.
 
 #include "kernels/memory/probe_leaf.hpp"
 #include "kernels/simd/number.hpp"
@@ -10,8 +10,8 @@ namespace {
 using memory::ProbeKernels;
 using simd::Simd;
 
-/// Independent chains enough to hide the latency of an fma on every machine, few enough for the
-/// registers.
+/// Runs enough independent chains to hide the latency of an fma on every machine, few enough for
+/// the registers.
 template <class T>
 index_t fma_rounds(index_t rounds, T* sink) {
   using S = Simd<T>;

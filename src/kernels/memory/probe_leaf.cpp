@@ -1,4 +1,4 @@
-// From an instruction set to the probes compiled for it.
+// Dispatch from an instruction set to the probes compiled for it.
 
 #include "kernels/memory/probe_leaf.hpp"
 

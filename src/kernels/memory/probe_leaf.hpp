@@ -1,5 +1,5 @@
 #pragma once
-// The inner loops of the probes, compiled once for each instruction set.
+// The inner loops of the probes, compiled once per instruction set.
 
 #include "base/index.hpp"
 #include "machine/isa.hpp"
@@ -7,14 +7,14 @@
 namespace tessera::memory {
 
 struct ProbeKernels {
-  /// `rounds` rounds of fma on all accumulators; returns the operations done. The sum goes to
-  /// *sink.
+  /// Runs `rounds` rounds of fma on all accumulators; returns the number of operations. Stores the
+  /// sum to *sink.
   index_t (*fma_f32)(index_t rounds, float* sink);
   index_t (*fma_f64)(index_t rounds, double* sink);
-  /// to[0:n] = from[0:n], past the caches where the set can; aligned to 64 bytes, n a multiple
-  /// of 8.
+  /// Copies to[0:n] = from[0:n], by streaming stores if the set has them; aligned to 64 bytes, n a
+  /// multiple of 8.
   void (*copy)(double* to, const double* from, index_t n);
-  /// to[0:n] = x[0:n] + s * y[0:n], the same way.
+  /// Computes to[0:n] = x[0:n] + s * y[0:n] likewise.
   void (*triad)(double* to, const double* x, double s, const double* y, index_t n);
 };
 

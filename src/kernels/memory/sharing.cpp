@@ -1,6 +1,7 @@
-// Misses of sharing: threads count. True sharing: all in one word, whose line moves from core to
-// core with every update; the cure counts apart and adds up at the end. False sharing: each in its
-// own word of a common line, which moves all the same; the cure gives every word a line.
+// Coherence misses. True sharing: all threads count in one word, whose line moves between cores
+// with every update; the fix counts per thread and adds up at the end. False sharing: each thread
+// counts in a separate word of a common line, which moves as well; the fix gives every word a
+// separate line.
 
 #include <algorithm>
 #include <numeric>
@@ -12,12 +13,12 @@
 namespace tessera::memory {
 namespace {
 
-// Pairs of lines are fetched together on some machines: two lines apart is far enough everywhere.
+// Some machines fetch pairs of lines together: a distance of two lines suffices everywhere.
 constexpr index_t far_apart = 2 * line_bytes;
 
 class Sharing final : public Probe {
  public:
-  /// Counters lie so many bytes apart; 0: there is one for all.
+  /// Constructs counters that are `apart` bytes apart; 0: a single counter for all threads.
   Sharing(const Walk& walk, index_t apart)
       : Probe(walk),
         apart_(apart / word_bytes),

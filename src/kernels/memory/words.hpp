@@ -1,6 +1,6 @@
 #pragma once
-// Words of memory as the probes see them: plain, or telling every touch. The walks are templates on
-// one of the two, so that what is simulated is what runs.
+// Words of memory as the probes access them: plain, or traced, which reports every touch. The walks
+// are templates on one of the two, so that the simulated code is the code that runs.
 
 #include <atomic>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct PlainWords {
   [[nodiscard]] Word load(index_t i) const { return data[i]; }
   void store(index_t i, Word value) const { data[i] = value; }
   void prefetch(index_t i) const { __builtin_prefetch(data + i); }
-  /// One more, whoever else adds at the same time.
+  /// Increments a word atomically.
   void add(index_t i) const {
     std::atomic_ref<Word>(data[i]).fetch_add(1, std::memory_order_relaxed);
   }
@@ -28,7 +28,7 @@ struct TracedWords {
   Word* data;
   Touches* to;
   int thread;
-  std::uint64_t base;  ///< address that word 0 has in the trace
+  std::uint64_t base;  ///< address of word 0 in the trace
 
   [[nodiscard]] Word load(index_t i) const {
     tell(Touches::What::load, i);
@@ -51,7 +51,7 @@ struct TracedWords {
   }
 };
 
-/// Where the words begin in a trace: at a page, so that sets of caches are those of aligned data.
+/// Address of the words in a trace: at a page, so that cache sets are those of aligned data.
 inline constexpr std::uint64_t traced_base = 1 << 20;
 
 }  // namespace tessera::memory
