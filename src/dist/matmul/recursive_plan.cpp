@@ -19,13 +19,8 @@ constexpr index_t few = 5;             // ranks for which every first group is t
 constexpr index_t most_searched = 32;  // ranks; beyond, groups are halves
 constexpr double as_even = 0.02;       // tolerated load imbalance: cuts of k are often as far off
 
-enum class Cut {
-  none,
-  m,
-  n,
-  k,
-  k_evenly
-};  // k: at a leaf that separates few nodes of the summation tree
+/// Dimension to cut; k: at a leaf that separates few nodes of the summation tree.
+enum class Cut { none, m, n, k, k_evenly };
 
 /// A range of ranks.
 struct RankRange {

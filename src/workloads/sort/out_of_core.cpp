@@ -1,8 +1,7 @@
-// Out-of-core sort: forms runs in files, then gathers, sorts and writes parts of all runs that
-// follow each other in the sorted order. Divides runs by value if a sample of the input allows it
-// (and all rows are wanted), otherwise sorts them. Two reads and two writes; a third read and write
-// for --unique, since the number of distinct rows must be known first. Reuses runs and parts of an
-// earlier attempt.
+// Out-of-core sort: forms runs in files, then gathers, sorts and writes parts of all runs in the
+// sorted order. Divides runs by value if a sample allows it (and all rows are wanted), otherwise
+// sorts them. Two reads and two writes; a third of each for --unique, which must count the distinct
+// rows first. Reuses runs and parts of an earlier attempt.
 
 #include <fmt/format.h>
 

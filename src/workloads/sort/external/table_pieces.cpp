@@ -1,5 +1,5 @@
-// Out-of-core sort of table rows: reads ahead as they are stored, and divides them by the leading
-// words of their keys, or orders them by the argsort of these keys, which are parts of the rows.
+// Out-of-core sort of table rows: reads rows ahead as stored, and divides them by the leading words
+// of their keys, or orders them by an argsort.
 
 #include <algorithm>
 #include <atomic>
@@ -56,8 +56,7 @@ class TablePieces final : public Pieces {
     for (const SortColumn& key : problem_.by) words += key.form.words();
     return static_cast<std::size_t>(words);
   }
-  /// Returns the bytes of a row: three buffers, the sorted pairs with their spare ones, and
-  /// converted keys.
+  /// Returns the bytes of a row: three buffers, the pairs with their spare ones, converted keys.
   [[nodiscard]] index_t row_bytes() const override {
     index_t bytes = index_t{2 * sizeof(Pair)} + keys_->row_bytes();
     for (const PieceColumn& one : columns_) bytes += 3 * one.column.row_bytes();
