@@ -2,6 +2,7 @@
 // The sub-commands.
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ using run::Runs;
   COMMAND(matmul) COMMAND(transpose) COMMAND(stencil) COMMAND(sort) \
   COMMAND(locality) COMMAND(scalability) COMMAND(memory) COMMAND(list) \
   COMMAND(machine) COMMAND(verify) COMMAND(report) COMMAND(compare) \
-  COMMAND(rerun) COMMAND(export) COMMAND(doctor) COMMAND(slurm)
+  COMMAND(rerun) COMMAND(export) COMMAND(doctor) COMMAND(slurm) COMMAND(help)
 // clang-format on
 
 #define TESSERA_DECLARE(name) [[nodiscard]] Command name##_command();
@@ -37,6 +38,8 @@ TESSERA_COMMANDS(TESSERA_DECLARE)
 /// Returns $TESSERA_PYTHON, the python3 of the PATH, or the system's: the first that has the
 /// modules ("h5py numpy"). Throws Error(usage).
 [[nodiscard]] std::string find_python(const std::string& modules);
+/// The table of the sub-commands.
+[[nodiscard]] std::span<const run::CommandRow> command_rows();
 [[nodiscard]] std::string general_help(const std::vector<Command>& commands);
 
 }  // namespace tessera::apps

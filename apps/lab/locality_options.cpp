@@ -36,55 +36,58 @@ run::Option size(const char* name, const char* fallback, const char* help, const
 void add_problem(run::OptionSet& set) {
   set.add({.name = "workload",
            .kind = Kind::choice,
-           .help = "what is computed",
+           .help = "Select the workload to trace",
            .group = "Problem",
            .choices = workloads(),
            .positional = true});
-  set.add(
-      {.name = "kernel",
-       .help =
-           "the variants to trace, or all that can be; names as in tessera list, and cuda_ ones "
-           "(default: the first)",
-       .group = "Problem",
-       .axis = true});
-  set.add(size("n", "256", "columns of a matrix or field, keys of a sort", "Problem"));
-  set.add(size("m", "", "rows (default: n)", "Problem"));
-  set.add(size("k", "", "inner dimension of a product (default: n)", "Problem"));
-  set.add({.name = "type",
-           .kind = Kind::choice,
-           .fallback = "f64",
-           .help = "of the elements (sort: bits of 4 or 8 bytes, or pairs of key and index)",
+  set.add({.name = "kernel",
+           .help = "Select the variants to trace, or all. Names as in tessera list, cuda_ variants "
+                   "included; default: the first.",
            .group = "Problem",
-           .choices = {"f32", "f64", "u32", "u64", "pair"},
+           .value = "NAME",
            .axis = true});
+  set.add(size("n", "256", "Set the columns of a matrix or field, keys of a sort", "Problem"));
+  set.add(size("m", "", "Set the rows (default n)", "Problem"));
+  set.add(size("k", "", "Set the inner dimension of a product (default n)", "Problem"));
   set.add(
-      size("tile", "0",
-           "edge of tiles, of the leaves of recursive, threshold of forkjoin; 0: the kernel's own",
-           "Problem"));
+      {.name = "type",
+       .kind = Kind::choice,
+       .fallback = "f64",
+       .help = "Select the element type. sort: bits of 4 or 8 bytes, or pairs of key and index.",
+       .group = "Problem",
+       .choices = {"f32", "f64", "u32", "u64", "pair"},
+       .axis = true});
+  set.add(size("tile", "0",
+               "Set the edge of tiles and of leaves of recursive. Also the threshold of forkjoin; "
+               "0: the default of the kernel.",
+               "Problem"));
   set.add(size("column-width", "0",
-               "width of the columns of column and zigzag; 0: the kernel's own", "Problem"));
-  set.add(
-      size("range", "0", "sort: different keys; 0: all bits (counting sorts: 65536)", "Problem"));
+               "Set the column width of column and zigzag. 0: the default of the kernel.",
+               "Problem"));
+  set.add(size("range", "0",
+               "Set the number of distinct keys of a sort. 0: all bits (counting sorts: 65536).",
+               "Problem"));
   set.add({.name = "stencil",
            .fallback = "box3x3",
-           .help = "stencil: its name (heat, star1 .. star4, box3x3 .. box9x9, ...)",
+           .help = "Select the stencil (see tessera list)",
            .group = "Problem",
+           .value = "NAME",
            .axis = true});
-  set.add(size("steps", "1", "stencil: time steps", "Problem"));
-  set.add(size("pad", "0", "elements between a row's end and the next row", "Problem"));
+  set.add(size("steps", "1", "Set the time steps of a stencil", "Problem"));
+  set.add(size("pad", "0", "Pad each row by N elements", "Problem"));
 }
 
 void add_caches(run::OptionSet& set) {
   set.add({.name = "cache",
            .fallback = "32KiB:8,1MiB:16",
-           .help = "caches one behind the other, as bytes:ways (8 if not said; full), one geometry "
-                   "a level; "
-                   "or here: this machine's",
-           .group = "Caches"});
+           .help = "Set the levels of the simulated cache. BYTES:WAYS, 8 ways by default, full: "
+                   "fully associative; or here: the caches of this machine.",
+           .group = "Caches",
+           .value = "LEVELS"});
   set.add({.name = "line",
            .kind = Kind::bytes,
            .fallback = "64",
-           .help = "bytes of a line",
+           .help = "Set the bytes of a cache line",
            .group = "Caches",
            .axis = true,
            .low = 1,
@@ -92,33 +95,36 @@ void add_caches(run::OptionSet& set) {
   set.add({.name = "align",
            .kind = Kind::bytes,
            .fallback = "4096",
-           .help = "arrays begin at multiples of this many bytes (4096 or a multiple)",
+           .help = "Align arrays to a multiple of 4096 bytes",
            .group = "Caches",
            .low = 4096,
            .high = 1e9});
   set.add({.name = "sample",
            .kind = Kind::real,
            .fallback = "0",
-           .help = "part of the lines that is followed for the miss curve; 0: all up to 1e9 "
-                   "accesses, then fewer",
+           .help = "Set the share of lines followed for the miss curve. 0: all up to 1e9 accesses, "
+                   "fewer beyond.",
            .group = "Caches",
            .low = 0,
            .high = 1});
   set.add({.name = "ideal-limit",
            .kind = Kind::integer,
            .fallback = "100000000",
-           .help = "most accesses of which the ideal cache is simulated (8 bytes of memory each)",
+           .help = "Limit the accesses simulated on the ideal cache. Each takes 8 bytes of memory.",
            .group = "Caches",
            .low = 0,
            .high = 2e9});
 }
 
 void add_gpu(run::OptionSet& set) {
-  set.add({.name = "gpu",
-           .fallback = "48:32KiB:4MiB:1024",
-           .help = "cuda_ kernels: multiprocessors:L1:L2:resident threads",
-           .group = "GPU"});
-  run::Option block = size("block", "1024", "cuda_ kernels: threads a block", "GPU");
+  set.add(
+      {.name = "gpu",
+       .fallback = "48:32KiB:4MiB:1024",
+       .help =
+           "Describe the simulated GPU. MULTIPROCESSORS:L1:L2:RESIDENT_THREADS; for cuda_ kernels.",
+       .group = "GPU",
+       .value = "GPU"});
+  run::Option block = size("block", "1024", "Set the threads per block of cuda_ kernels", "GPU");
   block.low = 32;
   block.high = 1024;
   set.add(block);
@@ -136,44 +142,42 @@ lab::Geometry cache_of(const std::string& text, index_t line_bytes) {
 
 run::OptionSet declare() {
   run::OptionSet set(
-      "locality", "misses of the very kernels on simulated caches, beside what the theory says",
+      "locality", "Simulate the cache misses of the production kernels",
       {"tessera locality matmul --kernel tiled --n 256 --cache 32KiB --line 64",
-       "tessera locality matmul --kernel all --n 128 --cache 32KiB:8,1MiB:16 --results l.h5",
-       "tessera locality matmul --kernel recursive --n 250,256 --pad 0,8        # conflicts, and "
-       "their cure",
-       "tessera locality matmul --kernel cuda_naive,cuda_column --n 256 --type f32 --column-width "
-       "32,64,128",
-       "tessera locality transpose --kernel recursive --n 256 --diagram 128 --results l.h5",
-       "tessera report l.h5                                                     # miss curves and "
-       "diagrams "
-       "as pictures"});
+       "tessera locality matmul --kernel all --n 128 --results l.h5",
+       "tessera locality matmul --kernel recursive --n 250,256 --pad 0,8   # conflicts",
+       "tessera locality matmul --kernel cuda_column --type f32 --column-width 32,64",
+       "tessera locality transpose --kernel recursive --diagram 128 --results l.h5",
+       "tessera report l.h5                              # miss curves and diagrams"});
   add_problem(set);
   add_caches(set);
   add_gpu(set);
   set.add({.name = "diagram",
            .kind = Kind::integer,
-           .help = "a space-time diagram with a cache of so many lines: up to 20000 accesses one "
-                   "by one, more as a "
-                   "density",
+           .help = "Draw a space-time diagram with a cache of N lines. Up to 20000 accesses one by "
+                   "one, more as a density.",
            .group = "Diagram",
            .axis = true,
            .low = 1,
            .high = 65536});
   set.add({.name = "results",
-           .help = "HDF5 file to append curves, caches and provenance to; points it already holds "
-                   "are skipped",
+           .help = "Append curves, caches and provenance to an HDF5 file. Skips points that it "
+                   "already holds.",
            .group = "Files",
+           .value = "FILE",
            .identity = false});
   set.add({.name = "again",
            .kind = Kind::flag,
-           .help = "trace points again that the results file already holds",
+           .help = "Trace points again that --results already holds",
            .group = "Files",
            .identity = false});
   run::add_title(set);
   set.add({.name = "config",
-           .help = "TOML file with any of these options as keys",
+           .help = "Read options from a TOML file. Its keys are the names of the options.",
            .group = "Files",
+           .value = "FILE",
            .identity = false});
+  set.lead_with({"workload", "kernel", "n", "type", "cache", "diagram", "results"});
   return set;
 }
 

@@ -28,16 +28,15 @@ void add_walk(run::OptionSet& set) {
   set.add({.name = "probe",
            .kind = run::Kind::choice,
            .fallback = join(names, ","),
-           .help = "what is walked, and how",
+           .help = "Select the walks over memory",
            .group = "Walk",
            .choices = names,
            .axis = true});
   set.add({.name = "size",
            .kind = run::Kind::bytes,
            .fallback = "0",
-           .help = "bytes touched (conflict: 64 a row; on a GPU those of an array, 4 a thread "
-                   "where nothing "
-                   "leaves the registers); 0: the probe's own",
+           .help = "Set the bytes that are touched. conflict: 64 a row; on a GPU: those of an "
+                   "array, 4 a thread for probes of registers; 0: the default of the probe.",
            .group = "Walk",
            .axis = true,
            .low = 0,
@@ -45,8 +44,7 @@ void add_walk(run::OptionSet& set) {
   set.add({.name = "stride",
            .kind = run::Kind::bytes,
            .fallback = "0",
-           .help = "bytes from one touch to the next, from row to row, from counter to counter; 0: "
-                   "the probe's own",
+           .help = "Set the stride between touches, rows or counters. 0: the default of the probe.",
            .group = "Walk",
            .axis = true,
            .low = 0,
@@ -54,16 +52,15 @@ void add_walk(run::OptionSet& set) {
   set.add({.name = "rounds",
            .kind = run::Kind::integer,
            .fallback = "0",
-           .help = "times over the data; updates of a thread that shares; on a GPU launches in a "
-                   "row, or steps "
-                   "of a thread; 0: the probe's own",
+           .help = "Set the passes over the data. Updates of a thread that shares a line; on a GPU "
+                   "consecutive launches, or steps of a thread; 0: the default of the probe.",
            .group = "Walk",
            .axis = true,
            .low = 0,
            .high = 1e12});
   set.add({.name = "no-simulation",
            .kind = run::Kind::flag,
-           .help = "only time",
+           .help = "Measure time only, without simulated misses",
            .group = "Walk",
            .identity = false});
 }
@@ -71,14 +68,15 @@ void add_walk(run::OptionSet& set) {
 void add_gpu(run::OptionSet& set) {
   set.add({.name = "kernel",
            .kind = run::Kind::choice,
-           .help = "in place of a walk: what a GPU is asked",
+           .help = "Run a GPU probe instead of a walk",
            .group = "GPU",
            .choices = run::names_of(memory::device_probes()),
            .axis = true});
   for (const memory::DeviceParameter& p : memory::device_parameters()) {
     set.add({.name = p.name,
              .kind = run::Kind::integer,
-             .help = fmt::format("{}; of {}", p.help, takers(p)),
+             .help = fmt::format("Set the {} of a GPU probe. {}: {}. For {}.", p.name, p.name,
+                                 p.help, takers(p)),
              .group = "GPU",
              .axis = true,
              .low = static_cast<double>(p.low),
@@ -87,18 +85,17 @@ void add_gpu(run::OptionSet& set) {
 }
 
 run::OptionSet memory_options() {
-  run::OptionSet set(
-      "memory",
-      "the five kinds of cache miss, timed and simulated, each with its cure; and probes of a GPU",
-      {"tessera memory --probe conflict,conflict_padded",
-       "tessera memory --probe false_sharing --stride 8,16,32,64,128 --threads 2",
-       "tessera memory --probe capacity,capacity_blocked --size 256KiB,1MiB,4MiB,16MiB,64MiB",
-       "tessera memory --config configs/studies/five_misses.toml --results m.h5",
-       "tessera memory --kernel cuda_copy_offset --offset 0:32",
-       "tessera memory --kernel cuda_reduce_interleaved,cuda_reduce,cuda_read"});
+  run::OptionSet set("memory", "Time and simulate the five kinds of cache miss; probe a GPU",
+                     {"tessera memory --probe conflict,conflict_padded",
+                      "tessera memory --probe false_sharing --stride 8,16,32,64,128 --threads 2",
+                      "tessera memory --probe capacity,capacity_blocked --size 256KiB,1MiB,4MiB",
+                      "tessera memory --config configs/studies/five_misses.toml --results m.h5",
+                      "tessera memory --kernel cuda_copy_offset --offset 0:32",
+                      "tessera memory --kernel cuda_reduce_interleaved,cuda_reduce,cuda_read"});
   add_walk(set);
   add_gpu(set);
   run::add_common_options(set);
+  set.lead_with({"probe", "kernel", "size", "stride", "threads", "results"});
   return set;
 }
 

@@ -12,26 +12,26 @@ void add_data(run::OptionSet& set) {
   set.add({.name = "workload",
            .kind = run::Kind::choice,
            .fallback = "forkjoin",
-           .help = "whose kernels",
+           .help = "Select the workload",
            .group = "What",
            .choices = scalability::workloads(),
            .positional = true});
   set.add({.name = "kernel",
-           .help = "names of kernels on the host (tessera list); default: the first that forks",
+           .help = "Select kernels of the host (see tessera list). Default: the first that forks.",
            .group = "What",
+           .value = "NAME",
            .axis = true});
-  set.add(
-      {.name = "n",
-       .kind = run::Kind::integer,
-       .help =
-           "edge of matrices and fields, number of keys, n of a probe (default: the kernel's own)",
-       .group = "What",
-       .axis = true,
-       .low = 0,
-       .high = 1e12});
+  set.add({.name = "n",
+           .kind = run::Kind::integer,
+           .help = "Set the size of the problem. Edge of matrices and fields, number of keys, n of "
+                   "a probe; default: that of the kernel.",
+           .group = "What",
+           .axis = true,
+           .low = 0,
+           .high = 1e12});
   set.add({.name = "threshold",
            .kind = run::Kind::integer,
-           .help = "forkjoin: where it stops to fork (default: the probe's own)",
+           .help = "Set the serial threshold of forkjoin. Default: that of the probe.",
            .group = "What",
            .axis = true,
            .low = 1,
@@ -39,19 +39,20 @@ void add_data(run::OptionSet& set) {
   set.add({.name = "type",
            .kind = run::Kind::choice,
            .fallback = "auto",
-           .help = "element or key (auto: f64; sort: u64)",
+           .help = "Select the element or key type. auto: f64, for sort u64.",
            .group = "What",
            .choices = {"auto", "f32", "f64", "u32", "u64"},
            .axis = true});
   set.add({.name = "stencil",
            .fallback = "heat",
-           .help = "stencil: which, in two dimensions",
+           .help = "Select the two-dimensional stencil",
            .group = "What",
+           .value = "NAME",
            .axis = true});
   set.add({.name = "steps",
            .kind = run::Kind::integer,
            .fallback = "32",
-           .help = "stencil: time steps",
+           .help = "Set the time steps of a stencil",
            .group = "What",
            .axis = true,
            .low = 0,
@@ -59,49 +60,48 @@ void add_data(run::OptionSet& set) {
 }
 
 void add_method(run::OptionSet& set) {
-  set.add(
-      {.name = "processors",
-       .kind = run::Kind::integer,
-       .fallback = "16",
-       .help = "bounds for 2, 4, 8, ... up to so many, and for every number of threads measured",
-       .group = "Bounds",
-       .identity = false,
-       .low = 1,
-       .high = 4096});
-  set.add(
-      {.name = "recordings",
-       .kind = run::Kind::integer,
-       .fallback = "3",
-       .help =
-           "serial runs that record work and span; of each the least counts, for noise only adds",
-       .group = "Bounds",
-       .identity = false,
-       .low = 1,
-       .high = 1000});
-  set.add(
-      {.name = "burden",
-       .kind = run::Kind::real,
-       .help =
-           "microseconds that a stolen fork costs (default: as `tessera machine` measured it here)",
-       .group = "Bounds",
-       .identity = false,
-       .low = 0,
-       .high = 1e6});
+  set.add({.name = "processors",
+           .kind = run::Kind::integer,
+           .fallback = "16",
+           .help = "Compute bounds for up to N processors. For 2, 4, 8, ... and for every number "
+                   "of threads measured.",
+           .group = "Bounds",
+           .identity = false,
+           .low = 1,
+           .high = 4096});
+  set.add({.name = "recordings",
+           .kind = run::Kind::integer,
+           .fallback = "3",
+           .help = "Set the serial runs that record work and span. The minimum of each counts, "
+                   "because noise only adds.",
+           .group = "Bounds",
+           .identity = false,
+           .low = 1,
+           .high = 1000});
+  set.add({.name = "burden",
+           .kind = run::Kind::real,
+           .help = "Set the microseconds that a stolen fork costs. Default: as measured by tessera "
+                   "machine.",
+           .group = "Bounds",
+           .identity = false,
+           .low = 0,
+           .high = 1e6});
 }
 
 }  // namespace
 
 run::OptionSet scalability_options() {
   run::OptionSet set(
-      "scalability", "work, span and speed-up bounds of task kernels, beside measured times",
+      "scalability", "Measure work, span and speed-up of task kernels",
       {"tessera scalability sort --kernel mergesort --n 1e7",
        "tessera scalability matmul --n 512,1024,2048 --processors 64",
        "tessera scalability forkjoin --kernel fib --n 36 --threshold 1,8,16,24",
-       "tessera scalability forkjoin --kernel loops_parallel_inside,loops_parallel_outside",
-       "tessera scalability sort --n 1e7 --results s.h5      # then: tessera report s.h5"});
+       "tessera scalability forkjoin --kernel loops_parallel_inside",
+       "tessera scalability sort --n 1e7 --results s.h5  # then: tessera report s.h5"});
   add_data(set);
   add_method(set);
   run::add_common_options(set);
+  set.lead_with({"workload", "kernel", "n", "processors", "threads", "results"});
   return set;
 }
 

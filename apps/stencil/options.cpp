@@ -16,48 +16,48 @@ using run::OptionSet;
 
 void add_data(OptionSet& set) {
   set.add({.name = "in",
-           .help = "the field before the first step, file.h5:/path or a part of it, "
-                   "file.h5:/path[:100,3,-50:] (else generated); several fields of one shape that "
-                   "go the same way, "
-                   "file.h5:/u,/v, for which --past, --out, --snapshots name as many",
-           .group = "Data"});
-  set.add(
-      {.name = "past",
-       .help =
-           "the field one step before that, for stencils of two time levels (else the same field)",
-       .group = "Data"});
-  set.add({.name = "out",
-           .help = "where the field after the last step goes, file.h5:/path (else it is dropped)",
+           .help =
+               "Read the field before the first step. FILE:/PATH or a part of it, "
+               "FILE:/PATH[:100,3,-50:]. FILE:/u,/v: several fields of one shape that are advanced "
+               "together; --past, --out and --snapshots then name as many. Generated when absent.",
            .group = "Data",
+           .value = "DATASET"});
+  set.add({.name = "past",
+           .help = "Read the field one step earlier. For stencils of two time levels; default: the "
+                   "same field.",
+           .group = "Data",
+           .value = "DATASET"});
+  set.add({.name = "out",
+           .help = "Write the field after the last step. Discarded when absent.",
+           .group = "Data",
+           .value = "DATASET",
            .identity = false});
   set.add({.name = "shape",
            .fallback = "1024x1024",
-           .help = "of a generated field: 1000, 512x512 or 64x64x64 (along z, y, x)",
+           .help = "Set the shape of a generated field. 1000, 512x512 or 64x64x64 (z, y, x).",
            .group = "Data",
+           .value = "SHAPE",
            .axis = true});
   set.add({.name = "init",
            .kind = Kind::choice,
            .fallback = "random",
-           .help = "what is generated",
+           .help = "Select the generated field",
            .group = "Data",
            .choices = {"random", "gaussian", "impulse", "cosine", "ramp", "zero"},
            .axis = true});
   set.add({.name = "type",
            .kind = Kind::choice,
            .fallback = "auto",
-           .help = "what is computed in (auto: f32 for files of f32 or smaller, else f64); f16: "
-                   "kept in 16 bits, "
-                   "computed in f32, rounded once a step",
+           .help = "Select the type to compute in. auto: f32 for files of f32 or smaller, else "
+                   "f64. f16: stored in 16 bits, computed in f32, rounded once a step.",
            .group = "Data",
            .choices = {"auto", "f16", "f32", "f64"},
            .axis = true});
-  run::add_values_options(
-      set,
-      ", or mask: they are no part of the domain (a weight that reaches one is taken of the point "
-      "itself, so that nothing passes the edge) and are written as NaN, with _FillValue; for f32 "
-      "and "
-      "f64 on the CPU");
-  run::add_seed(set, "of generated fields and of the check");
+  run::add_values_options(set,
+                          " mask excludes them from the domain: a weight that reaches one is "
+                          "applied to the point itself, so that nothing passes the edge, and they "
+                          "are written as NaN with _FillValue; for f32 and f64 on the CPU.");
+  run::add_seed(set, "fields");
 }
 
 void add_operation(OptionSet& set) {
@@ -66,121 +66,117 @@ void add_operation(OptionSet& set) {
   set.add({.name = "stencil",
            .kind = Kind::choice,
            .fallback = "heat",
-           .help = "what a step computes (tessera list explains them)",
+           .help = "Select the stencil. tessera list explains them.",
            .group = "Operation",
            .choices = names,
            .axis = true});
-  set.add(
-      {.name = "weights",
-       .help =
-           "instead: the weights, \"0 1 0; 1 -4 1; 0 1 0\" (rows end with ;, planes with /), "
-           "nested "
-           "lists in TOML, or a dataset file.h5:/path; centred as scipy.ndimage.correlate; fewer "
-           "dimensions than the field count as 1 in front",
-       .group = "Operation",
-       .nested = true});
+  set.add({.name = "weights",
+           .help = "Use these weights instead of --stencil. \"0 1 0; 1 -4 1; 0 1 0\" (a row ends "
+                   "with ;, a plane with /), nested lists in TOML, or a dataset. Centred as in "
+                   "scipy.ndimage.correlate; missing leading dimensions have extent 1.",
+           .group = "Operation",
+           .value = "WEIGHTS",
+           .nested = true});
   set.add({.name = "previous",
            .kind = Kind::real,
            .fallback = "0",
-           .help = "with --weights: factor of the point's own value one step before",
+           .help = "Add X times the point's value one step earlier. Requires --weights.",
            .group = "Operation"});
   set.add({.name = "steps",
            .kind = Kind::integer,
            .fallback = "100",
-           .help = "time steps",
+           .help = "Set the number of time steps",
            .group = "Operation",
            .axis = true,
            .low = 0,
            .high = 1e12});
   set.add({.name = "boundary",
            .fallback = "clamp",
-           .help = "beyond the sides: clamp (a a|a b c), mirror (c b|a b c), reflect (b a|a b c), "
-                   "periodic, "
-                   "constant:1.5, given; by side x=periodic,y-=constant:1,y+=mirror",
-           .group = "Operation"});
+           .help = "Select the values beyond the sides. clamp (a a|a b c), mirror (c b|a b c), "
+                   "reflect (b a|a b c), periodic, constant:1.5 or given; by side: "
+                   "x=periodic,y-=constant:1,y+=mirror.",
+           .group = "Operation",
+           .value = "NAME"});
   set.add({.name = "given",
-           .help = "dataset for boundary given: the field with a frame as wide as the stencil "
-                   "reaches (none along "
-                   "periodic dimensions), of which the parts beyond given sides are taken; one for "
-                   "all fields, or "
-                   "one each",
-           .group = "Operation"});
+           .help = "Read the frame of the boundary given. The dataset is the field with a frame as "
+                   "wide as the stencil (none along periodic dimensions), of which the parts "
+                   "beyond given sides are used. One for all fields, or one each.",
+           .group = "Operation",
+           .value = "DATASET"});
 }
 
 void add_terms(OptionSet& set) {
   set.add({.name = "coefficients",
-           .help = "dataset of the field's shape: k in u' = W u + k (S u - W u), where S u is the "
-                   "weighted sum and "
-                   "W the sum of the weights. k scales what the neighbours change: a diffusivity "
-                   "for heat, a squared "
-                   "speed for wave",
-           .group = "Operation"});
-  set.add(
-      {.name = "source",
-       .help = "dataset of the field's shape: after that every step adds --source-factor times it",
-       .group = "Operation"});
+           .help = "Scale the change of every point by a dataset. k in u' = W u + k (S u - W u), "
+                   "where S u is the weighted sum and W the sum of the weights: a diffusivity for "
+                   "heat, a squared speed for wave. It has the shape of the field.",
+           .group = "Operation",
+           .value = "DATASET"});
+  set.add({.name = "source",
+           .help = "Add --source-factor times a dataset every step. It has the shape of the field.",
+           .group = "Operation",
+           .value = "DATASET"});
   set.add({.name = "source-factor",
            .kind = Kind::real,
            .fallback = "1",
-           .help = "factor of the source, the length of a time step for example",
+           .help = "Scale the source, for example by the time step",
            .group = "Operation"});
   set.add({.name = "mask",
-           .help = "dataset of the field's shape: points where it is 0 keep their value",
-           .group = "Operation"});
+           .help = "Keep points fixed where this dataset is 0. It has the shape of the field.",
+           .group = "Operation",
+           .value = "DATASET"});
 }
 
 void add_outputs(OptionSet& set) {
   set.add({.name = "snapshots",
-           .help = "where the field after every so many steps goes, file.h5:/path (time first), "
-                   "with an XDMF "
-                   "file beside it",
+           .help = "Write the field after every --every steps. Time is the first dimension; an "
+                   "XDMF file next to it describes the series.",
            .group = "Between steps",
-           .identity = false});
-  set.add({.name = "every",
-           .kind = Kind::integer,
-           .fallback = "100",
-           .help = "steps between two snapshots; the first and the last step are always there",
-           .group = "Between steps",
-           .identity = false,
-           .low = 1,
-           .high = 1e12});
-  set.add({.name = "xdmf",
-           .kind = Kind::flag,
-           .help = "describe also --out in an XDMF file beside it (VTK 9.1 reads 3-D files as they "
-                   "are, 2-D "
-                   "ones it does not, and none of which a dimension before the last is 1)",
-           .group = "Between steps",
+           .value = "DATASET",
            .identity = false});
   set.add(
-      {.name = "probe",
+      {.name = "every",
+       .kind = Kind::integer,
+       .fallback = "100",
        .help =
-           "points whose values go to the results, x,y or x,y,z from 0 on, several separated by ;",
+           "Set the steps between two snapshots. The first and the last step are always written.",
        .group = "Between steps",
-       .identity = false});
+       .identity = false,
+       .low = 1,
+       .high = 1e12});
+  set.add({.name = "xdmf",
+           .kind = Kind::flag,
+           .help = "Describe --out in an XDMF file. VTK 9.1 reads 3-D outputs directly, but "
+                   "neither 2-D outputs nor any with extent 1 before the last dimension.",
+           .group = "Between steps",
+           .identity = false});
+  set.add({.name = "probe",
+           .help = "Record the values of points in --results. x,y or x,y,z from 0, separated by ;",
+           .group = "Between steps",
+           .value = "POINTS",
+           .identity = false});
   set.add({.name = "norms",
            .kind = Kind::flag,
-           .help = "also least and greatest value, sum and Euclidean norm",
+           .help = "Record minimum, maximum, sum and Euclidean norm",
            .group = "Between steps",
            .identity = false});
   set.add({.name = "probe-every",
            .kind = Kind::integer,
            .fallback = "10",
-           .help = "steps between two probes; few steps cost speed",
+           .help = "Set the steps between two probes. Small numbers reduce the throughput.",
            .group = "Between steps",
            .identity = false,
            .low = 1,
            .high = 1e12});
-  set.add(
-      {.name = "checkpoint",
-       .help =
-           "file to keep the newest checkpoint in (the one before: .previous); SIGUSR1 and SIGTERM "
-           "write one and end "
-           "with exit code 85",
-       .group = "Between steps",
-       .identity = false});
+  set.add({.name = "checkpoint",
+           .help = "Keep the newest checkpoint in a file. The one before is FILE.previous. SIGUSR1 "
+                   "and SIGTERM write a checkpoint and end with exit code 85.",
+           .group = "Between steps",
+           .value = "FILE",
+           .identity = false});
   set.add({.name = "checkpoint-every",
            .fallback = "600s",
-           .help = "seconds (600s) or steps (1000) between two checkpoints",
+           .help = "Set the interval of checkpoints. Seconds (600s) or steps (1000).",
            .group = "Between steps",
            .identity = false});
 }
@@ -197,30 +193,33 @@ void add_tuning(OptionSet& set) {
              .high = 1e9,
              .users = {"kernel", std::move(kernels)}});
   };
-  add("tile-x", "tiled, cuda_tiled: points along x of a tile; 0: its own choice",
+  add("tile-x", "Set the points of a tile along x. For tiled and cuda_tiled; 0: automatic.",
       {"tiled", "cuda_tiled"});
-  add("tile-y", "tiled, cuda_tiled: points along y of a tile; 0: its own choice",
+  add("tile-y", "Set the points of a tile along y. For tiled and cuda_tiled; 0: automatic.",
       {"tiled", "cuda_tiled"});
   add("column-width",
-      "column, zigzag and their cuda_ forms: points along x of a column; 0: their own choice",
+      "Set the points of a column along x. For column, zigzag and their cuda_ forms; 0: automatic.",
       {"column", "zigzag", "cuda_column", "cuda_zigzag"});
   add("base-steps",
-      "cache_oblivious: time steps of a leaf; cuda_temporal: of a pass; 0: its own choice",
+      "Set the time steps of a leaf or of a pass. A leaf of cache_oblivious, a pass of "
+      "cuda_temporal; 0: automatic.",
       {"auto", "cache_oblivious", "cuda_temporal"});
-  add("block", "cuda_naive, cuda_column, cuda_zigzag: threads a block; 0: their own choice",
+  add("block",
+      "Set the threads per block. For cuda_naive, cuda_column and cuda_zigzag; 0: automatic.",
       {"cuda_naive", "cuda_column", "cuda_zigzag"});
   add("march",
-      "cuda_temporal, cuda_streaming in 3-D: rows or planes that a block walks; 0: its own choice",
+      "Set the rows or planes that a block marches over. For cuda_temporal, and cuda_streaming in "
+      "3-D; 0: automatic.",
       {"auto", "cuda_temporal", "cuda_streaming"});
 }
 
 void add_method(OptionSet& set) {
   run::add_kernel(set, run::names_of(tessera::stencil::variants()));
-  run::add_device(set, "the CPU, or the GPU where it is asked for");
+  run::add_device(set, "the CPU");
   set.add({.name = "halo-steps",
            .kind = Kind::integer,
            .fallback = "0",
-           .help = "most steps between two exchanges; 0: what the plan finds fastest",
+           .help = "Limit the steps between two halo exchanges. 0: chosen by the plan.",
            .group = "Method",
            .axis = true,
            .low = 0,
@@ -228,9 +227,9 @@ void add_method(OptionSet& set) {
   set.add({.name = "overlap",
            .kind = Kind::choice,
            .fallback = "auto",
-           .help = "compute the interior of each box while the halo travels; same bits (auto: for "
-                   "fields that "
-                   "stay on GPUs, where it costs nothing; on the CPU it copies the edges)",
+           .help = "Overlap computation with the halo exchange. The interior of each box is "
+                   "computed while the halo is sent; the result has the same bits. auto: for "
+                   "fields that stay on GPUs; on the CPU it costs a copy of the edges.",
            .group = "Method",
            .choices = {"auto", "no", "yes"},
            .axis = true});
@@ -240,43 +239,38 @@ void add_method(OptionSet& set) {
   set.add({.name = "exchange",
            .kind = Kind::choice,
            .fallback = "auto",
-           .help = "how halos travel within a node: in messages, or read by the neighbours in a "
-                   "shared window (auto: "
-                   "shared where the node has the room); between nodes always in messages",
+           .help = "Select the transport of halos within a node. messages, or shared: neighbours "
+                   "read a shared window. auto: shared where the node has room for it. Between "
+                   "nodes halos are sent in messages.",
            .group = "Method",
            .choices = {"auto", "messages", "shared"},
            .axis = true});
-  set.add({.name = "grid",
-           .help = "ranks along each dimension, 2x3 (else the grid with the least halo)",
-           .group = "Method",
-           .axis = true});
+  set.add(
+      {.name = "grid",
+       .help = "Set the ranks along each dimension, 2x3. Default: the grid with the smallest halo.",
+       .group = "Method",
+       .value = "GRID",
+       .axis = true});
   add_tuning(set);
   run::add_plan_ranks(set);
-  run::add_job_options(
-      set,
-      "auto: go on where a run that was stopped ended: after the points that --results holds, from "
-      "the "
-      "newest whole checkpoint, on any number of ranks; or the file of a checkpoint");
+  run::add_job_options(set,
+                       "auto: after the points that --results holds and from the newest complete "
+                       "checkpoint, on any number of ranks. Or name the file of a checkpoint.");
 }
 
 }  // namespace
 
 OptionSet declare() {
-  OptionSet set(
-      "stencil",
-      "many time steps of a stencil over a field of 1 to 3 dimensions, from HDF5 to HDF5",
-      {"mpirun -n 4 tessera stencil --in u0.h5:/u --out u.h5:/u --steps 1000 --stencil heat",
-       "tessera stencil --shape 4096x4096 --stencil box5x5 --steps 10 --boundary mirror",
-       "tessera stencil --in u0.h5:/u --weights \"0 1 0; 1 -4 1; 0 1 0\" --steps 1 --out l.h5:/l",
-       "tessera stencil --in u0.h5:/u --weights w.h5:/w --boundary x=periodic,y-=constant:1 --out "
-       "u.h5:/u",
-       "tessera stencil --in u0.h5:/u --coefficients k.h5:/k --source q.h5:/q --mask m.h5:/m --out "
-       "u.h5:/u",
-       "tessera stencil --in u0.h5:/u --steps 1000 --snapshots s.h5:/u --every 100 --out u.h5:/u",
-       "mpirun -n 4 tessera stencil --in u0.h5:/u --steps 1e6 --checkpoint ck.h5 --resume auto "
-       "--out u.h5:/u",
-       "mpirun -n 7 tessera stencil --shape 512x512x512 --steps 1000 --plan    # what would happen",
-       "tessera stencil --shape 2048x2048 --kernel naive,tiled,cache_oblivious --results r.h5"});
+  OptionSet set("stencil", "Advance a stencil over fields of 1 to 3 dimensions",
+                {"mpirun -n 4 tessera stencil --in u.h5:/u --steps 1000 --out v.h5:/u",
+                 "tessera stencil --shape 4096x4096 --stencil box5x5 --boundary mirror",
+                 "tessera stencil --in u.h5:/u --weights \"0 1 0; 1 -4 1; 0 1 0\" --out l.h5:/l",
+                 "tessera stencil --in u.h5:/u --boundary x=periodic,y-=constant:1 --out v.h5:/u",
+                 "tessera stencil --in u.h5:/u --source q.h5:/q --mask m.h5:/m --out v.h5:/u",
+                 "tessera stencil --in u.h5:/u --snapshots s.h5:/u --every 10 --out v.h5:/u",
+                 "tessera stencil --in u.h5:/u --checkpoint ck.h5 --resume auto --out v.h5:/u",
+                 "mpirun -n 7 tessera stencil --shape 512x512x512 --plan  # dry run",
+                 "tessera stencil --shape 2048x2048 --kernel naive,tiled --results r.h5"});
   add_data(set);
   add_operation(set);
   add_terms(set);

@@ -44,34 +44,35 @@ using doctor::Level;
 using doctor::Surroundings;
 
 run::OptionSet declare() {
-  run::OptionSet set(
-      "doctor", "what here will hurt a job, and the cure",
-      {"tessera doctor",
-       "tessera doctor --ranks 4 --threads 2 --at /scratch/me   # of a job that is meant",
-       "mpirun -n 4 tessera doctor               # as the ranks of a job see it"});
+  run::OptionSet set("doctor", "Diagnose the environment of a job and suggest fixes",
+                     {"tessera doctor",
+                      "tessera doctor --ranks 4 --threads 2 --at /scratch/me   # for a planned job",
+                      "mpirun -n 4 tessera doctor                              # inside a job"});
   set.add({.name = "ranks",
            .kind = run::Kind::integer,
            .fallback = "0",
-           .help = "ranks on this node of the job that is meant; 0: none is",
+           .help = "Plan for N ranks on this node. 0: no planned job.",
            .group = "Job",
            .low = 0,
            .high = 65536});
   set.add({.name = "threads",
            .kind = run::Kind::integer,
            .fallback = "0",
-           .help = "its threads a rank; 0: OMP_NUM_THREADS",
+           .help = "Plan for N threads a rank. 0: OMP_NUM_THREADS.",
            .group = "Job",
            .low = 0,
            .high = 4096});
   set.add({.name = "at",
            .fallback = ".",
-           .help = "the folder where data and results go",
-           .group = "Job"});
+           .help = "Examine the folder of data and results",
+           .group = "Job",
+           .value = "DIR"});
   set.add({.name = "root",
-           .help = "look at the /proc, /sys and /dev below this folder instead of this machine's",
-           .group = "Output"});
+           .help = "Read /proc, /sys and /dev below this folder",
+           .group = "Output",
+           .value = "DIR"});
   set.add(
-      {.name = "quiet", .kind = run::Kind::flag, .help = "only what will hurt", .group = "Output"});
+      {.name = "quiet", .kind = run::Kind::flag, .help = "Print problems only", .group = "Output"});
   return set;
 }
 

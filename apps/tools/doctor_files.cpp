@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +19,7 @@
 #include "doctor.hpp"
 #include "io/h5.hpp"
 #include "machine/gpu.hpp"
+#include "reference/facts.hpp"
 #include "run/ceilings.hpp"
 #include "run/provenance.hpp"
 
@@ -82,10 +82,8 @@ void look_at_ownership(Findings& found) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string word(*entry);
     const std::string name = word.substr(0, word.find('='));
-    constexpr std::array others{"TESSERA_PYTHON",       "TESSERA_MACHINE_FILE", "TESSERA_LAUNCHER",
-                                "TESSERA_SHOW_COMMAND", "TESSERA_REQUEUES",     "TESSERA_ISA",
-                                "TESSERA_NCCL"};
-    const bool known = std::find(others.begin(), others.end(), name) != others.end();
+    const bool known = std::ranges::any_of(
+        variables(), [&](const Variable& variable) { return variable.name == name; });
     if (name.starts_with("TESSERA_") && !known) set.push_back(word);
   }
   std::sort(set.begin(), set.end());

@@ -64,13 +64,12 @@ Body list(const run::Parsed& parsed, const Arguments&, ExitCode&) {
 
 Command list_command() {
   run::OptionSet set(
-      "list", "all variants by workload and space",
-      {"tessera list", "tessera list --occupancy     # what the kernels of the GPU take of it"});
+      "list", "List all kernels, algorithms and stencils",
+      {"tessera list", "tessera list --occupancy     # resources of the GPU kernels"});
   set.add({.name = "occupancy",
            .kind = run::Kind::flag,
-           .help = "registers, shared and local memory, blocks and warps a multiprocessor of the "
-                   "GPU's kernels, and "
-                   "what limits them",
+           .help = "Print the resources that GPU kernels occupy. Registers, shared and local "
+                   "memory, blocks and warps per multiprocessor, and the limiting resource.",
            .group = "GPU"});
   return {set, list, Runs::on_one};
 }

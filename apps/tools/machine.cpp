@@ -16,18 +16,20 @@ namespace {
 
 run::OptionSet declare() {
   run::OptionSet set(
-      "machine", "what this machine is, and what it can do at most",
-      {"tessera machine", "mpirun -n 2 tessera machine          # with what messages cost",
-       "tessera machine --show               # what earlier runs measured"});
+      "machine", "Measure and print the peak rates of this machine",
+      {"tessera machine", "mpirun -n 2 tessera machine  # latency and bandwidth of messages too",
+       "tessera machine --show       # stored peak rates"});
   set.add({.name = "seconds",
            .kind = run::Kind::real,
            .fallback = "0.3",
-           .help = "about how long each message probe runs",
+           .help = "Set the duration of each message probe",
            .group = "Measuring",
            .low = 0.01,
            .high = 60});
-  set.add(
-      {.name = "show", .kind = run::Kind::flag, .help = "measure nothing", .group = "Measuring"});
+  set.add({.name = "show",
+           .kind = run::Kind::flag,
+           .help = "Print stored peak rates, measure nothing",
+           .group = "Measuring"});
   return set;
 }
 

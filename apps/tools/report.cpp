@@ -78,22 +78,27 @@ Command script_command(run::OptionSet set, const Script& script) {
 }
 
 void add_files(run::OptionSet& set, const char* help) {
-  set.add({.name = "files", .help = help, .group = "Data", .positional = true, .many = true});
+  set.add({.name = "files",
+           .help = help,
+           .group = "Data",
+           .value = "FILE",
+           .positional = true,
+           .many = true});
 }
 
 void add_tolerance(run::OptionSet& set) {
   set.add({.name = "tolerance",
            .kind = run::Kind::real,
            .fallback = "0.05",
-           .help = "SAME: the 95 % interval of the ratio of medians (Zou and Donner 2008) lies "
-                   "within 1 / (1 "
-                   "+ X) .. 1 + X; FASTER, SLOWER: outside",
+           .help =
+               "Tolerate a relative difference X of medians. SAME: the 95 % interval of their "
+               "ratio (Zou and Donner 2008) lies within 1/(1+X) .. 1+X; FASTER, SLOWER: outside.",
            .group = "Verdict",
            .low = 0,
            .high = 10});
   set.add({.name = "text",
            .kind = run::Kind::flag,
-           .help = "also the ratios as a plot in characters",
+           .help = "Print the ratios as a text plot too",
            .group = "Output"});
 }
 
@@ -119,92 +124,102 @@ std::string find_python(const std::string& modules) {
 }
 
 Command report_command() {
-  run::OptionSet set("report",
-                     "results as a page, pictures and tables (Python with h5py, numpy, matplotlib)",
-                     {"tessera report results.h5", "tessera report a.h5 b.h5 --html both.html",
-                      "tessera report results.h5 --text          # in the terminal, no files",
-                      "tessera report s.h5:/u                    # snapshots, a picture a frame"});
-  add_files(set, "results files, and datasets of numbers: file.h5:/path");
+  run::OptionSet set(
+      "report", "Show results as a page, pictures and tables",
+      {"tessera report results.h5", "tessera report a.h5 b.h5 --html both.html",
+       "tessera report results.h5 --text          # tables in the terminal only",
+       "tessera report s.h5:/u                    # snapshots, one picture per frame"});
+  add_files(set,
+            "Read results files, or datasets. FILE or FILE:/PATH; needs Python with "
+            "h5py, numpy and matplotlib.");
   set.add({.name = "html",
-           .help = "the page (default: beside the first file, .html)",
-           .group = "Output"});
+           .help = "Write the page to a file. Default: next to the first results file, .html.",
+           .group = "Output",
+           .value = "FILE"});
   set.add({.name = "png",
-           .help = "folder for the pictures (default: beside the page, its name and _png)",
-           .group = "Output"});
-  set.add({.name = "title", .help = "of the page", .group = "Output"});
+           .help = "Write the pictures to a folder. Default: next to the page, NAME_png.",
+           .group = "Output",
+           .value = "DIR"});
+  set.add({.name = "title", .help = "Set the title of the page", .group = "Output"});
   set.add({.name = "text",
            .kind = run::Kind::flag,
-           .help = "tables and plots in characters; no files",
+           .help = "Print tables and plots as text, write no files",
            .group = "Output"});
   return script_command(std::move(set), {"report.py", "h5py numpy", 1, true});
 }
 
 Command compare_command() {
-  run::OptionSet set("compare",
-                     "is the second as fast as the first? point by point (Python with h5py, numpy)",
-                     {"tessera compare before.h5 after.h5           # 0: no regression, 1: "
-                      "regression, 2: ambiguous",
+  run::OptionSet set("compare", "Compare the times of two results files point by point",
+                     {"tessera compare before.h5 after.h5",
                       "tessera compare r.h5#matmul_0001 r.h5#matmul_0002 --tolerance 0.02"});
-  add_files(set, "two results files, or runs of them: file.h5#run");
+  add_files(set,
+            "Read two results files, or runs of them. FILE or FILE#RUN; needs Python with h5py and "
+            "numpy.");
   add_tolerance(set);
   return script_command(std::move(set), {"compare.py", "h5py numpy", 2});
 }
 
 Command rerun_command() {
-  run::OptionSet set("rerun",
-                     "a stored run once more, and how it compares (Python with h5py, numpy)",
-                     {"tessera rerun results.h5                     # the last run in it",
+  run::OptionSet set("rerun", "Rerun a stored run and compare the times",
+                     {"tessera rerun results.h5                  # its last run",
                       "tessera rerun results.h5#matmul_0001 --results again.h5"});
-  add_files(set, "file.h5#run");
+  add_files(
+      set,
+      "Read a results file, or a run of it. FILE or FILE#RUN; needs Python with h5py and numpy.");
   set.add({.name = "results",
-           .help = "keep the new results in this file (default: dropped)",
-           .group = "Data"});
+           .help = "Keep the new results in a file. Discarded when absent.",
+           .group = "Data",
+           .value = "FILE"});
   set.add({.name = "repetitions",
            .kind = run::Kind::integer,
-           .help = "other than those of the stored run",
+           .help = "Set the repetitions (default: those of the run)",
            .group = "Run",
            .low = 1,
            .high = 1e6});
   set.add({.name = "launcher",
-           .help = "how to start several ranks, {ranks} and {threads} filled in (default: mpirun, "
-                   "bound as it fits)",
-           .group = "Run"});
+           .help = "Set the command that starts several ranks. {ranks} and {threads} are replaced; "
+                   "default: mpirun with a suitable binding.",
+           .group = "Run",
+           .value = "COMMAND"});
   set.add({.name = "dry-run",
            .kind = run::Kind::flag,
-           .help = "print the command and stop",
+           .help = "Print the command and stop (dry run)",
            .group = "Run"});
   add_tolerance(set);
   return script_command(std::move(set), {"rerun.py", "h5py numpy"});
 }
 
 Command export_command() {
-  run::OptionSet set(
-      "export", "results for other tools: CSV, JSON, Extra-P (Python with h5py, numpy)",
-      {"tessera export results.h5 --csv               # results_samples.csv, results_summary.csv",
-       "tessera export results.h5 --json --out -      # on the terminal",
-       "tessera export strong.h5 --extra-p            # JSON lines for Extra-P"});
-  add_files(set, "results files, or runs of them: file.h5#run");
-  set.add({.name = "csv", .kind = run::Kind::flag, .help = "a table a file", .group = "Format"});
+  run::OptionSet set("export", "Export results as CSV, JSON or for Extra-P",
+                     {"tessera export results.h5 --csv           # results_samples.csv, ...",
+                      "tessera export results.h5 --json --out -  # to the terminal",
+                      "tessera export strong.h5 --extra-p"});
+  add_files(
+      set,
+      "Read results files, or runs of them. FILE or FILE#RUN; needs Python with h5py and numpy.");
+  set.add({.name = "csv",
+           .kind = run::Kind::flag,
+           .help = "Write one CSV file per table",
+           .group = "Format"});
   set.add({.name = "json",
            .kind = run::Kind::flag,
-           .help = "runs with their provenance and tables",
+           .help = "Write the runs with provenance and tables as JSON",
            .group = "Format"});
   set.add({.name = "extra-p",
            .kind = run::Kind::flag,
-           .help =
-               "every sample as a line: params, callpath, metric, value; a file each for what was "
-               "measured at other "
-               "points",
+           .help = "Write every sample as a JSON line for Extra-P. Fields params, callpath, metric "
+                   "and value; one file per set of parameters.",
            .group = "Format"});
   set.add({.name = "tables",
            .fallback = "samples,summary",
-           .help = "which, by name, or all (phases, ranks, machine, ...)",
-           .group = "Output"});
+           .help = "Select tables by name, or all. phases, ranks, machine, ...",
+           .group = "Output",
+           .value = "NAMES"});
   set.add({.name = "out",
-           .help = "beginning of the names of the files (default: that of the first results file); "
-                   "- for the "
-                   "terminal",
-           .group = "Output"});
+           .help = "Set the prefix of the files, or - for the terminal. Default: the name of the "
+                   "first results file.",
+           .group = "Output",
+           .value = "PREFIX"});
   return script_command(std::move(set), {"export.py", "h5py numpy"});
 }
 

@@ -52,17 +52,14 @@ void check_arguments(const Job& job) {
 }  // namespace
 
 run::OptionSet declare() {
-  run::OptionSet set(
-      "slurm",
-      "a batch script for a workload, from its plan; and the results of many jobs in one file",
-      {"tessera slurm matmul --config configs/matmul/strong.toml --nodes 4 --gpus 4 > job.sbatch",
-       "tessera slurm stencil --shape 4096x4096x4096 --steps 1e5 --checkpoint ck.h5 --out u.h5:/u "
-       "--nodes 16 --time 8:00:00 --submit",
-       "tessera slurm sort --config configs/sort/variants.toml --array 8 --submit",
-       "tessera slurm collect tessera-sort-8/*.h5 --results sort.h5"});
+  run::OptionSet set("slurm", "Write a batch script for a workload; merge results of jobs",
+                     {"tessera slurm matmul --n 65536 --nodes 4 --gpus 4 > job.sbatch",
+                      "tessera slurm stencil --steps 1e5 --checkpoint ck.h5 --nodes 16 --submit",
+                      "tessera slurm sort --config configs/sort/variants.toml --array 8 --submit",
+                      "tessera slurm collect tessera-sort-8/*.h5 --results sort.h5"});
   set.add({.name = "job",
            .kind = Kind::choice,
-           .help = "a workload, its options after it; or collect, and results files after it",
+           .help = "Name a workload and its options, or collect. collect takes results files.",
            .group = "Job",
            .choices = {"matmul", "transpose", "stencil", "sort", "collect"},
            .positional = true});
@@ -74,41 +71,47 @@ run::OptionSet declare() {
              .low = low,
              .high = 1e6});
   };
-  count("nodes", "nodes (default 1)", 1);
+  count("nodes", "Request N nodes (default 1)", 1);
   count("gpus",
-        "GPUs a node, for matmul: kernel cuda_tensor unless --kernel or TESSERA_KERNEL says "
-        "another (default "
-        "0)",
+        "Request N GPUs per node (default 0). For matmul: kernel cuda_tensor unless --kernel or "
+        "TESSERA_KERNEL names another.",
         0);
-  count("tasks-per-node", "ranks a node (default: one a GPU, else one a NUMA node of this machine)",
-        1);
+  count("tasks-per-node",
+        "Start N ranks per node. Default: one per GPU, else one per NUMA node of this machine.", 1);
   count("cpus-per-task",
-        "cores, and threads, a rank (default: its share of the cores of this machine)", 1);
-  count("array",
-        "share the points of a sweep out to so many tasks of a job array; sbatch --array=3,5 "
-        "SCRIPT runs "
-        "those two again",
+        "Request N cores per rank, a thread each. Default: its share of the cores of this machine.",
         1);
+  count(
+      "array",
+      "Share a sweep among N tasks of a job array. sbatch --array=3,5 SCRIPT repeats two of them.",
+      1);
   set.add({.name = "mem",
            .kind = Kind::bytes,
-           .help = "memory of a node (default: from the plan)",
+           .help = "Request this memory per node (default: the plan)",
            .group = "Resources",
            .low = 1});
   set.add({.name = "time",
-           .help = "limit, as Slurm writes it (default: from the plan)",
-           .group = "Resources"});
+           .help = "Limit the time, in the notation of Slurm. Default: from the plan.",
+           .group = "Resources",
+           .value = "TIME"});
   for (const char* name : {"partition", "account", "qos", "constraint"})
-    set.add({.name = name, .help = "as for sbatch", .group = "Resources"});
-  set.add({.name = "job-name", .help = "default tessera-WORKLOAD", .group = "Script"});
+    set.add({.name = name, .help = fmt::format("Pass --{} to sbatch", name), .group = "Resources"});
+  set.add(
+      {.name = "job-name", .help = "Name the job (default tessera-WORKLOAD)", .group = "Script"});
   set.add({.name = "script",
-           .help = "file for the script (default: it is printed)",
-           .group = "Script"});
+           .help = "Write the script to a file (default: print it)",
+           .group = "Script",
+           .value = "FILE"});
   set.add({.name = "submit",
            .kind = Kind::flag,
-           .help = "hand the script to sbatch",
+           .help = "Submit the script with sbatch",
            .group = "Script"});
-  set.add({.name = "results", .help = "of collect: where the runs go", .group = "Script"});
+  set.add({.name = "results",
+           .help = "Write the runs that collect merges to this file",
+           .group = "Script",
+           .value = "FILE"});
   set.pass_on_rest();
+  set.lead_with({"job", "nodes", "gpus", "tasks-per-node", "time", "array", "submit"});
   return set;
 }
 

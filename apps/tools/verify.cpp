@@ -9,9 +9,13 @@ namespace tessera::apps {
 namespace {
 
 run::OptionSet declare() {
-  run::OptionSet set("verify", "whether a file is one of ours, complete, and matches its checksums",
+  run::OptionSet set("verify", "Compare an output of Tessera with its stored checksums",
                      {"tessera verify c.h5"});
-  set.add({.name = "file", .help = "an output of tessera", .group = "Data", .positional = true});
+  set.add({.name = "file",
+           .help = "Verify this output of Tessera",
+           .group = "Data",
+           .value = "FILE",
+           .positional = true});
   return set;
 }
 

@@ -18,19 +18,23 @@ using run::Kind;
 using run::OptionSet;
 
 void add_data(OptionSet& set) {
-  set.add(
-      {.name = "in",
-       .help =
-           "the input, file.h5:/path or a part of it, file.h5:/path[:100,3,-50:] (else generated)",
-       .group = "Data"});
-  set.add({.name = "c", .help = "what beta multiplies (else generated)", .group = "Data"});
-  set.add({.name = "out",
-           .help = "where the result goes, file.h5:/path (else it is dropped)",
+  set.add({.name = "in",
+           .help = "Read A from a dataset or a part of it. FILE:/PATH or, in the notation of "
+                   "numpy, FILE:/PATH[:100,3,-50:]; generated when absent.",
            .group = "Data",
+           .value = "DATASET"});
+  set.add({.name = "c",
+           .help = "Read C, the matrix that --beta scales. Generated when absent.",
+           .group = "Data",
+           .value = "DATASET"});
+  set.add({.name = "out",
+           .help = "Write the result to a dataset. Discarded when absent.",
+           .group = "Data",
+           .value = "DATASET",
            .identity = false});
   set.add({.name = "m",
            .kind = Kind::integer,
-           .help = "rows of a generated input (default: n)",
+           .help = "Set the rows of a generated input (default n)",
            .group = "Data",
            .axis = true,
            .low = 0,
@@ -38,53 +42,60 @@ void add_data(OptionSet& set) {
   set.add({.name = "n",
            .kind = Kind::integer,
            .fallback = "4096",
-           .help = "its columns",
+           .help = "Set the columns of a generated input",
            .group = "Data",
            .axis = true,
            .low = 0,
            .high = run::most_size});
-  set.add(
-      {.name = "shape", .help = "of a generated input for --axes: 300,200,100", .group = "Data"});
-  set.add({.name = "type",
-           .kind = Kind::choice,
-           .fallback = "auto",
-           .help = "element type (auto: that of the file, kept bit by bit; f64 when generated)",
+  set.add({.name = "shape",
+           .help = "Set the shape of a generated input, 300,200,100. Requires --axes.",
            .group = "Data",
-           .choices = {"auto", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64",
-                       "c64", "c128"},
-           .axis = true});
-  run::add_seed(set, "of generated inputs and of the check");
+           .value = "SHAPE"});
+  set.add(
+      {.name = "type",
+       .kind = Kind::choice,
+       .fallback = "auto",
+       .help =
+           "Select the element type. auto: that of the file, kept bit by bit; f64 when generated.",
+       .group = "Data",
+       .choices = {"auto", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64",
+                   "c64", "c128"},
+       .axis = true});
+  run::add_seed(set, "inputs");
 }
 
 void add_operation(OptionSet& set) {
-  set.add({.name = "op",
-           .kind = Kind::choice,
-           .fallback = "T",
-           .help = "transpose, none, or Hermitian (conjugate) transpose",
-           .group = "Operation",
-           .choices = {"T", "N", "H"},
-           .axis = true});
+  set.add(
+      {.name = "op",
+       .kind = Kind::choice,
+       .fallback = "T",
+       .help = "Select the operation. T: transpose; N: none; H: Hermitian (conjugate) transpose.",
+       .group = "Operation",
+       .choices = {"T", "N", "H"},
+       .axis = true});
   set.add({.name = "axes",
-           .help = fmt::format("permutation of up to {} axes: 2,0,1 makes the last the first",
+           .help = fmt::format("Permute up to {} axes. 2,0,1 makes the last axis the first.",
                                tessera::transpose::max_rank),
-           .group = "Operation"});
+           .group = "Operation",
+           .value = "AXES"});
   set.add({.name = "alpha",
            .kind = Kind::real,
            .fallback = "1",
-           .help = "factor of op(A), real; for f32, f64, c64 and c128",
+           .help = "Scale op(A) by alpha, a real number. For f32, f64, c64 and c128.",
            .group = "Operation"});
   set.add({.name = "beta",
            .kind = Kind::real,
            .fallback = "0",
-           .help = "factor of C, which is added",
+           .help = "Add C, scaled by beta",
            .group = "Operation"});
   set.add({.name = "raw",
            .kind = Kind::flag,
-           .help = "have --alpha and --beta take packed numbers as they are stored",
+           .help = "Apply --alpha and --beta to packed numbers as stored",
            .group = "Operation"});
   set.add({.name = "in-place",
            .kind = Kind::flag,
-           .help = "without a second matrix: any matrix on one rank, squares on several",
+           .help = "Transpose in place, without a second matrix. Any matrix on one rank; square "
+                   "matrices on several.",
            .group = "Operation"});
 }
 
@@ -92,24 +103,21 @@ void add_method(OptionSet& set) {
   std::vector<std::string> algorithms = run::names_of(dist::transpose::algorithms());
   algorithms.insert(algorithms.begin(), "auto");
   run::add_kernel(set, run::names_of(tessera::transpose::variants()));
-  run::add_device(
-      set,
-      "the CPU, or the GPU where it is asked for: the bus to it is slower than the host's memory");
+  run::add_device(set, "the CPU, because the bus to a GPU is slower than the memory of the host");
   run::add_gpu_exchange(set);
   run::add_shares(set);
-  set.add(
-      {.name = "algorithm",
-       .kind = Kind::choice,
-       .fallback = "auto",
-       .help =
-           "how the ranks exchange (auto: shared where ranks share a node and /dev/shm has room)",
-       .group = "Method",
-       .choices = algorithms,
-       .axis = true});
+  set.add({.name = "algorithm",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help = "Select how the ranks exchange data. auto: shared where ranks share a node and "
+                   "/dev/shm has room.",
+           .group = "Method",
+           .choices = algorithms,
+           .axis = true});
   set.add({.name = "tile",
            .kind = Kind::integer,
            .fallback = "64",
-           .help = "edge of the tiles of tiled, of the leaves of recursive",
+           .help = "Set the edge of tiles and of leaves of recursive",
            .group = "Method",
            .axis = true,
            .low = 1,
@@ -118,7 +126,7 @@ void add_method(OptionSet& set) {
   set.add({.name = "tile-order",
            .kind = Kind::choice,
            .fallback = "rows",
-           .help = "walk of tiled over its tiles",
+           .help = "Select the order in which tiled visits its tiles",
            .group = "Method",
            .choices = {"rows", "zigzag", "diagonal"},
            .axis = true,
@@ -126,7 +134,7 @@ void add_method(OptionSet& set) {
   set.add({.name = "column-width",
            .kind = Kind::integer,
            .fallback = "16",
-           .help = "width of the strips of column",
+           .help = "Set the width of the strips of column",
            .group = "Method",
            .axis = true,
            .low = 1,
@@ -135,7 +143,7 @@ void add_method(OptionSet& set) {
   set.add({.name = "piece",
            .kind = Kind::bytes,
            .fallback = "4MiB",
-           .help = "size of the messages of pairwise",
+           .help = "Set the message size of pairwise",
            .group = "Method",
            .axis = true,
            .low = 64,
@@ -145,28 +153,26 @@ void add_method(OptionSet& set) {
   set.add({.name = "out-of-core",
            .kind = Kind::choice,
            .fallback = "auto",
-           .help = "from file to file in tiles, each read and written once (auto: where memory "
-                   "does not suffice)",
+           .help = "Transpose out of core, tile by tile. Each tile is read and written once. auto: "
+                   "where memory does not suffice.",
            .group = "Machine",
            .choices = {"auto", "always", "never"}});
   run::add_plan_ranks(set);
   run::add_job_options(
       set,
-      "auto: go on where a run that was stopped ended: after the points that --results "
-      "holds, or after the tiles of the output that it had written");
+      "auto: after the points that --results holds, or after the last tile written to the output.");
 }
 
 }  // namespace
 
 OptionSet declare() {
-  OptionSet set(
-      "transpose", "B = alpha op(A) + beta C, or the axes of an array permuted, from HDF5 to HDF5",
-      {"mpirun -n 4 tessera transpose --in a.h5:/A --out t.h5:/A",
-       "tessera transpose --in field.h5:/u --axes 2,0,1 --out u.h5:/u      # up to 6 axes",
-       "tessera transpose --m 20000 --n 300 --type i16 --in-place",
-       "tessera transpose --in huge.h5:/A --out t.h5:/A --memory 2GiB     # out of core",
-       "mpirun -n 7 tessera transpose --n 30000 --plan                     # what would happen",
-       "tessera transpose --config configs/studies/transpose_naive_vs_cache_oblivious.toml"});
+  OptionSet set("transpose", "Compute B = alpha op(A) + beta C, or permute axes",
+                {"mpirun -n 4 tessera transpose --in a.h5:/A --out t.h5:/A",
+                 "tessera transpose --in field.h5:/u --axes 2,0,1 --out u.h5:/u",
+                 "tessera transpose --m 20000 --n 300 --type i16 --in-place",
+                 "tessera transpose --in huge.h5:/A --out t.h5:/A --memory 2GiB",
+                 "mpirun -n 7 tessera transpose --n 30000 --plan         # dry run",
+                 "tessera transpose --config configs/transpose/variants.toml --results r.h5"});
   add_data(set);
   add_operation(set);
   add_method(set);

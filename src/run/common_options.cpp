@@ -9,41 +9,40 @@ namespace tessera::run {
 namespace {
 
 void add_machine_options(OptionSet& options) {
-  options.add(
-      {.name = "threads",
-       .kind = Kind::integer,
-       .fallback = "0",
-       .help = "OpenMP threads a rank; 0: OMP_NUM_THREADS, or this rank's share of the cores",
-       .group = "Machine",
-       .axis = true,
-       .differs = true,
-       .low = 0,
-       .high = most_threads});
+  options.add({.name = "threads",
+               .kind = Kind::integer,
+               .fallback = "0",
+               .help = "Set the OpenMP threads of a rank. 0: OMP_NUM_THREADS, or the rank's share "
+                       "of the cores.",
+               .group = "Machine",
+               .axis = true,
+               .differs = true,
+               .low = 0,
+               .high = most_threads});
   options.add({.name = "memory",
                .kind = Kind::bytes,
-               .help = "most memory that a rank may have resident, the program and its libraries "
-                       "with it (512MiB, 1.5G); "
-                       "default: 90 % of what the node has free",
+               .help =
+                   "Limit the resident memory of a rank. 512MiB, 1.5G; counts the program and its "
+                   "libraries. Default: 90 % of the free memory of the node, shared by its ranks.",
                .group = "Machine",
                .identity = false,
                .differs = true,
                .low = 0});
-  options.add(
-      {.name = "stall-limit",
-       .kind = Kind::real,
-       .fallback = "600",
-       .help = "seconds without progress after which the job ends with exit code 75; 0: never",
-       .group = "Machine",
-       .identity = false,
-       .differs = true,
-       .low = 0});
+  options.add({.name = "stall-limit",
+               .kind = Kind::real,
+               .fallback = "600",
+               .help = "End the job after X seconds without progress. Exit code 75; 0: never.",
+               .group = "Machine",
+               .identity = false,
+               .differs = true,
+               .low = 0});
 }
 
 void add_measuring_options(OptionSet& options, const CommonDefaults& defaults) {
   options.add({.name = "repetitions",
                .kind = Kind::integer,
                .fallback = defaults.repetitions,
-               .help = "timed repetitions, all kept",
+               .help = "Set the number of timed repetitions. All are kept.",
                .group = "Measuring",
                .identity = false,
                .low = 1,
@@ -51,7 +50,7 @@ void add_measuring_options(OptionSet& options, const CommonDefaults& defaults) {
   options.add({.name = "warmups",
                .kind = Kind::integer,
                .fallback = defaults.warmups,
-               .help = "untimed repetitions before them",
+               .help = "Set the number of untimed repetitions before them",
                .group = "Measuring",
                .identity = false,
                .low = 0,
@@ -60,18 +59,19 @@ void add_measuring_options(OptionSet& options, const CommonDefaults& defaults) {
       {.name = "counters",
        .kind = Kind::flag,
        .help =
-           "count cycles, instructions, cache misses and vector instructions of the timed part; "
-           "where the machine does not let us, misses are simulated",
+           "Count cycles, instructions and cache misses. Of the timed part, vector instructions "
+           "included; misses are simulated where the machine denies access to its counters.",
        .group = "Measuring",
        .identity = false});
   options.add(
       {.name = "results",
-       .help = "HDF5 file to append timings and provenance to; points it already holds are skipped",
+       .help = "Append timings and provenance to an HDF5 file. Skips points that it already holds.",
        .group = "Measuring",
+       .value = "FILE",
        .identity = false});
   options.add({.name = "again",
                .kind = Kind::flag,
-               .help = "measure points again that the results file already holds",
+               .help = "Measure points again that --results already holds",
                .group = "Measuring",
                .identity = false});
 }
@@ -84,18 +84,19 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
   add_title(options);
   options.add({.name = "no-verify",
                .kind = Kind::flag,
-               .help = "skip the check of the result",
+               .help = "Skip the check of the result",
                .group = "Checking",
                .identity = false});
   options.add({.name = "config",
-               .help = "TOML file with any of these options as keys",
+               .help = "Read options from a TOML file. Its keys are the names of the options.",
                .group = "Files",
+               .value = "FILE",
                .identity = false,
                .differs = true});
   options.add({.name = "plan",
                .kind = Kind::flag,
-               .help = "print what a run would take, and stop: memory, and of workloads messages, "
-                       "bytes and time",
+               .help = "Print the plan and stop (dry run). Memory; for workloads also messages, "
+                       "bytes and predicted time.",
                .group = "Files",
                .identity = false});
 }
@@ -104,15 +105,15 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
 void add_title(OptionSet& options) {
   options.add(
       {.name = "title",
-       .help = "the study that the results belong to: `tessera report` collects them under it",
+       .help = "Name the study that the results belong to. tessera report groups results by it.",
        .group = "Measuring"});
 }
 
-void add_seed(OptionSet& options, const std::string& of_what) {
+void add_seed(OptionSet& options, const std::string& what) {
   options.add({.name = "seed",
                .kind = Kind::integer,
                .fallback = "1",
-               .help = of_what,
+               .help = "Seed the generated " + what + " and the check",
                .group = "Data",
                .low = 0,
                .high = most_size});
@@ -123,7 +124,7 @@ void add_kernel(OptionSet& options, std::vector<std::string> names) {
   options.add({.name = "kernel",
                .kind = Kind::choice,
                .fallback = "auto",
-               .help = "what each rank runs",
+               .help = "Select the kernel that each rank runs",
                .group = "Method",
                .choices = std::move(names),
                .axis = true});
@@ -132,7 +133,7 @@ void add_kernel(OptionSet& options, std::vector<std::string> names) {
 void add_plan_ranks(OptionSet& options) {
   options.add({.name = "ranks",
                .kind = Kind::integer,
-               .help = "with --plan: plan for so many ranks instead of those that run",
+               .help = "Plan for N ranks instead of those that run. Requires --plan.",
                .group = "Machine",
                .identity = false,
                .low = 1,
@@ -140,49 +141,55 @@ void add_plan_ranks(OptionSet& options) {
 }
 
 void add_values_options(OptionSet& options, const std::string& others) {
-  options.add({.name = "fill",
-               .help = "what cells without a value are (those of _FillValue, missing_value or "
-                       "beyond valid_range): "
-                       "nan, or a number" +
-                       others + "; without it they end with exit code 65",
-               .group = "Data"});
-  options.add({.name = "raw",
-               .kind = Kind::flag,
-               .help = "take the numbers as they are stored, whatever scale_factor, add_offset and "
-                       "_FillValue say",
-               .group = "Data"});
+  options.add(
+      {.name = "fill",
+       .help =
+           "Replace cells without a value by nan or a number. Such cells are marked by _FillValue, "
+           "missing_value or valid_range; without --fill they end the run with exit code 65." +
+           others,
+       .group = "Data",
+       .value = "X"});
+  options.add(
+      {.name = "raw",
+       .kind = Kind::flag,
+       .help = "Take packed numbers as stored. Ignores scale_factor, add_offset and _FillValue.",
+       .group = "Data"});
 }
 
 void add_output_options(OptionSet& options) {
-  options.add(
-      {.name = "overwrite",
-       .kind = Kind::flag,
-       .help =
-           "replace an output of ours that exists, the whole file; in a file of others the dataset "
-           "of that name alone",
-       .group = "Files",
-       .identity = false});
+  options.add({.name = "overwrite",
+               .kind = Kind::flag,
+               .help = "Replace an existing output. An output of Tessera is replaced as a whole; "
+                       "in another file only the dataset of that name.",
+               .group = "Files",
+               .identity = false});
   options.add({.name = "verify-output",
                .kind = Kind::choice,
                .fallback = "auto",
-               .help = "how much of the written file is read back and compared",
+               .help = "Select how much of the output is read back",
                .group = "Checking",
                .choices = {"auto", "all", "sample", "off"},
                .identity = false});
 }
 
-void add_job_options(OptionSet& options, const std::string& resume_help) {
+void add_job_options(OptionSet& options, const std::string& how) {
   options.add({.name = "timeline",
                .kind = Kind::flag,
-               .help = "keep when every rank began and ended each phase of the last repetition",
+               .help = "Record begin and end of every phase of each rank. For the last repetition; "
+                       "stored in --results.",
                .group = "Measuring",
                .identity = false});
-  options.add({.name = "resume", .help = resume_help, .group = "Files", .identity = false});
-  options.add(
-      {.name = "part",
-       .help = "I/N: every N-th point of the sweep from the I-th on, for the tasks of a job array",
-       .group = "Measuring",
-       .identity = false});
+  options.add({.name = "resume",
+               .help = "Resume a stopped run. " + how,
+               .group = "Files",
+               .value = "auto",
+               .identity = false});
+  options.add({.name = "part",
+               .help = "Run part I of N of the sweep. Every N-th point from the I-th on, for the "
+                       "tasks of a job array.",
+               .group = "Measuring",
+               .value = "I/N",
+               .identity = false});
 }
 
 SweepPart parse_part(const std::string& text) {

@@ -21,14 +21,14 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults = {})
 /// Adds --title, the study that results belong to.
 void add_title(OptionSet& options);
 
-/// Adds --seed "of ...", --kernel (auto or one of the names), or --ranks of a plan: common to all
-/// distributed workloads, each of which declares them where its help lists them.
-void add_seed(OptionSet& options, const std::string& of_what);
+/// Adds --seed of the generated `what`, --kernel (auto or one of the names), or --ranks of a plan:
+/// common to all distributed workloads, each of which declares them where its help lists them.
+void add_seed(OptionSet& options, const std::string& what);
 void add_kernel(OptionSet& options, std::vector<std::string> names);
 void add_plan_ranks(OptionSet& options);
 
-/// Adds --fill and --raw, for commands that compute with values. others: further choices of --fill,
-/// as ", or ...".
+/// Adds --fill and --raw, for commands that compute with values. others: sentences about
+/// further values of --fill.
 void add_values_options(OptionSet& options, const std::string& others = "");
 
 /// Adds --overwrite and --verify-output, for commands with --out.
@@ -36,7 +36,7 @@ void add_output_options(OptionSet& options);
 
 /// Adds --resume and --part, for jobs that are interrupted or share a sweep, and --timeline of the
 /// ranks' phases.
-void add_job_options(OptionSet& options, const std::string& resume_help);
+void add_job_options(OptionSet& options, const std::string& how);
 
 /// Value of --part I/N.
 struct SweepPart {

@@ -27,8 +27,8 @@ void add_device(OptionSet& options, const std::string& automatic) {
   options.add({.name = "device",
                .kind = Kind::choice,
                .fallback = "auto",
-               .help = "what --kernel auto may take: the CPU, the GPU, or (auto) " + automatic +
-                       "; a kernel that is named decides for itself",
+               .help = "Select the device of --kernel auto. auto: " + automatic +
+                       ". A named kernel determines the device itself.",
                .group = "Method",
                .choices = {"auto", "cpu", "gpu"},
                .axis = true});
@@ -38,8 +38,8 @@ void add_device_memory(OptionSet& options, const std::string& problems) {
   options.add({.name = "device-memory",
                .kind = Kind::bytes,
                .fallback = "0",
-               .help = "device kernels: memory that a rank may take there; larger " + problems +
-                       " go through it in pieces (0: what is free)",
+               .help = "Limit the GPU memory of a rank. Larger " + problems +
+                       " are streamed through it in pieces; 0: the free memory.",
                .group = "Machine",
                .axis = true,
                .differs = true,

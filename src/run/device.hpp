@@ -15,8 +15,8 @@ namespace tessera::run {
 
 /// Adds --device auto, cpu or gpu, which restricts --kernel auto; a named kernel implies its
 /// device.
-void add_device(OptionSet& options, const std::string& automatic =
-                                        "the GPU where there is one with room for the problem");
+void add_device(OptionSet& options,
+                const std::string& automatic = "the GPU where the problem fits");
 
 /// Adds --device-memory, for workloads that stream larger `problems` ("products") through the
 /// device in pieces.

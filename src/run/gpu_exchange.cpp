@@ -13,17 +13,15 @@ namespace tessera::run {
 void add_gpu_exchange(OptionSet& options) {
   auto ways = mpi::device_way_names();
   ways.emplace_back("host");
-  options.add(
-      {.name = "gpu-exchange",
-       .kind = Kind::choice,
-       .fallback = "auto",
-       .help =
-           "how data that stays on the GPUs goes from rank to rank: into each other's memory, by "
-           "NCCL, by an MPI library that takes GPU memory, or staged through the host; host: it "
-           "does not stay there (auto: the first that can be had, for several ranks)",
-       .group = "Method",
-       .choices = ways,
-       .axis = true});
+  options.add({.name = "gpu-exchange",
+               .kind = Kind::choice,
+               .fallback = "auto",
+               .help = "Select the transport between GPUs. ipc: peer memory within a node; nccl: "
+                       "NCCL; mpi: GPU-aware MPI; staged: through the host; host: data does not "
+                       "stay on the GPUs. auto: the first available, for several ranks.",
+               .group = "Method",
+               .choices = ways,
+               .axis = true});
 }
 
 const mpi::DeviceExchange& GpuExchanges::find(const mpi::Communicator& comm,

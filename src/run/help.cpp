@@ -1,22 +1,65 @@
-// Help text of a command's options.
+#include "run/help.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "run/options.hpp"
 
 namespace tessera::run {
 namespace {
 
-/// Wraps the text at 110 columns and indents all lines after the first.
-std::string wrapped(const std::string& text, std::size_t indent) {
-  constexpr std::size_t width = 110;
+constexpr std::size_t width = 80;
+constexpr std::size_t text_column = 27;
+
+/// Upper case, for the name of a positional option.
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+const char* name_of(Kind kind) {
+  switch (kind) {
+    case Kind::flag:
+      return "";
+    case Kind::integer:
+      return "N";
+    case Kind::real:
+      return "X";
+    case Kind::complex:
+      return "Z";
+    case Kind::bytes:
+      return "BYTES";
+    case Kind::choice:
+      return "NAME";
+    case Kind::text:
+      return "TEXT";
+  }
+  throw Error(ExitCode::internal, "an option of no kind");
+}
+
+/// Where the first sentence ends; npos: it is the whole help.
+std::size_t end_of_first_sentence(const Option& option) { return option.help.find(". "); }
+
+std::string line_of(const Option& option, const std::string& text) {
+  return fmt::format("  {:<{}} {}\n", spelled(option), text_column - 3,
+                     wrapped(text, text_column, width));
+}
+
+bool same_word(const std::string& a, const std::string& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x == '-' ? ' ' : x) == std::tolower(y == '-' ? ' ' : y);
+  });
+}
+
+}  // namespace
+
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t columns) {
   std::string out;
   std::size_t column = indent;
   for (const std::string& word : split(text, ' ')) {
-    if (column > indent && column + 1 + word.size() > width) {
+    if (column > indent && column + 1 + word.size() > columns) {
       out += "\n" + std::string(indent, ' ');
       column = indent;
     } else if (column > indent) {
@@ -29,62 +72,30 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   return out;
 }
 
-const char* value_of(Kind kind) {
-  switch (kind) {
-    case Kind::flag:
-      return "";
-    case Kind::integer:
-      return " N";
-    case Kind::real:
-      return " X";
-    case Kind::complex:
-      return " Z";
-    case Kind::bytes:
-      return " BYTES";
-    case Kind::choice:
-      return " NAME";
-    case Kind::text:
-      return " TEXT";
-  }
-  throw Error(ExitCode::internal, "an option of no kind");
+std::string value_name(const Option& option) {
+  if (!option.value.empty()) return option.value;
+  return option.positional ? upper(option.name) : name_of(option.kind);
 }
 
-std::string line_of(const Option& option, const std::string& text) {
-  return fmt::format("  {:<24} {}\n",
-                     (option.positional ? option.name : "--" + option.name) + value_of(option.kind),
-                     wrapped(text, 27));
+std::string spelled(const Option& option) {
+  const std::string value = value_name(option);
+  if (option.positional) return value + (option.many ? "..." : "");
+  return "--" + option.name + (value.empty() ? "" : " " + value);
 }
 
-/// Returns the full help of an option.
-std::string whole_line(const Option& option) {
-  std::string text = option.help;
+std::string first_sentence(const Option& option) {
+  return option.help.substr(0, end_of_first_sentence(option));
+}
+
+std::string description(const Option& option) {
+  std::string text = first_sentence(option);
   if (!option.choices.empty()) text += ": " + join(option.choices, ", ");
   if (option.axis) text += " [list]";
   const bool all = option.choices.size() > 1 && option.fallback == join(option.choices, ",");
   if (!option.fallback.empty()) text += fmt::format(" (default {})", all ? "all" : option.fallback);
-  return line_of(option, text);
+  const std::size_t end = end_of_first_sentence(option);
+  return end == std::string::npos ? text : text + option.help.substr(end);
 }
-
-/// Returns the first clause of the help, limited to a line of 80 columns.
-std::string brief_line(const Option& option) {
-  constexpr std::size_t room = 80 - 27;
-  std::size_t end = option.help.size();
-  for (const char* mark : {"; ", " (", ": ", ", "}) {
-    if (end > room) end = std::min(end, option.help.find(mark));
-  }
-  std::string text = option.help.substr(0, end);
-  const std::string fallback = fmt::format(" (default {})", option.fallback);
-  if (!option.fallback.empty() && text.size() + fallback.size() <= room) text += fallback;
-  return line_of(option, text);
-}
-
-bool same_word(const std::string& a, const std::string& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x == '-' ? ' ' : x) == std::tolower(y == '-' ? ' ' : y);
-  });
-}
-
-}  // namespace
 
 std::vector<std::string> OptionSet::groups() const {
   std::vector<std::string> groups;
@@ -93,6 +104,51 @@ std::vector<std::string> OptionSet::groups() const {
       groups.push_back(option.group);
   }
   return groups;
+}
+
+std::vector<Section> OptionSet::sections() const {
+  std::vector<Section> sections;
+  if (!leading_.empty()) {
+    sections.push_back({"Most used", {}});
+    for (const std::string& name : leading_) sections.back().options.push_back(find(name));
+  }
+  for (const std::string& group : groups()) {
+    Section section{group, {}};
+    for (const Option& option : options_) {
+      if (option.group == group &&
+          std::find(leading_.begin(), leading_.end(), option.name) == leading_.end())
+        section.options.push_back(&option);
+    }
+    if (!section.options.empty()) sections.push_back(std::move(section));
+  }
+  return sections;
+}
+
+std::string OptionSet::synopsis() const {
+  std::string text = "tessera " + command_;
+  for (const Option& option : options_) {
+    if (!option.positional) continue;
+    text += option.fallback.empty() ? " " + spelled(option) : " [" + spelled(option) + "]";
+  }
+  return text + " [OPTION]...";
+}
+
+std::vector<std::string> OptionSet::notes() const {
+  std::vector<std::string> notes;
+  if (std::any_of(options_.begin(), options_.end(),
+                  [](const Option& option) { return option.axis; })) {
+    notes.emplace_back(
+        "[list]: also a,b,c or begin:end:step or begin:end:xFACTOR. Every combination of the lists "
+        "is one point of the sweep.");
+  }
+  if (std::any_of(options_.begin(), options_.end(),
+                  [](const Option& option) { return !option.positional; })) {
+    notes.push_back(
+        fmt::format("Every option is also an environment variable (TESSERA_<NAME>){}.",
+                    find("config") != nullptr ? " and a key of the TOML file of --config" : ""));
+    notes.emplace_back("Of an option given twice the last value applies.");
+  }
+  return notes;
 }
 
 std::string OptionSet::help_asked(const std::vector<std::string>& arguments) const {
@@ -107,7 +163,7 @@ std::string OptionSet::help_asked(const std::vector<std::string>& arguments) con
     });
     if (group != known.end()) return *group;
     require(topic == "all", ExitCode::usage,
-            fmt::format("--help knows no '{}'; write --help all, or one of {}", topic,
+            fmt::format("unknown group '{}' of options; try --help all, or one of {}", topic,
                         join(known, ", ")));
     return "all";
   }
@@ -115,43 +171,34 @@ std::string OptionSet::help_asked(const std::vector<std::string>& arguments) con
 }
 
 std::string OptionSet::help(const std::string& what) const {
-  std::string out = fmt::format("tessera {}: {}\n\nExamples:\n", command_, summary_);
-  for (const std::string& example : examples_) out += "  " + example + "\n";
-  const std::vector<std::string> known = groups();
+  std::string out = fmt::format("tessera {}: {}\n\nUsage: {}\n", command_, summary_, synopsis());
   const bool brief = what == "brief" && !leading_.empty();
-  if (what == "brief" || what == "all") {
-    if (!leading_.empty()) out += "\nMost used:\n";
-    for (const std::string& name : leading_)
-      out += brief ? brief_line(*find(name)) : whole_line(*find(name));
-  }
-  for (const std::string& group : known) {
-    if (brief || (what != "brief" && what != "all" && what != group)) continue;
-    std::string lines;
-    for (const Option& option : options_) {
-      const bool shown = what != group &&
-                         std::find(leading_.begin(), leading_.end(), option.name) != leading_.end();
-      if (option.group == group && !shown) lines += whole_line(option);
+  if (what != "brief" && what != "all") {
+    out += "\n" + what + ":\n";
+    for (const Option& option : options_)
+      if (option.group == what) out += line_of(option, description(option));
+  } else {
+    for (const Section& section : sections()) {
+      out += "\n" + section.title + ":\n";
+      for (const Option* option : section.options)
+        out += line_of(*option, brief ? first_sentence(*option) : description(*option));
+      if (brief) break;
     }
-    if (!lines.empty()) out += "\n" + group + ":\n" + lines;
   }
   if (brief) {
-    return out +
-           fmt::format(
-               "\n`tessera {} --help` lists all {} options, `--help GROUP` those of one of\n{}.\n",
-               command_, options_.size(), join(known, ", "));
+    out += "\n" +
+           wrapped(fmt::format("`tessera {} --help` lists all {} options, `--help GROUP` those of "
+                               "one group: {}.",
+                               command_, options_.size(), join(groups(), ", ")),
+                   0, width) +
+           "\n";
+  } else {
+    if (!notes().empty()) out += '\n';
+    for (const std::string& note : notes()) out += wrapped(note, 0, width) + "\n";
   }
-  out += '\n';
-  if (std::any_of(options_.begin(), options_.end(),
-                  [](const Option& option) { return option.axis; })) {
-    out +=
-        "[list]: also a,b,c or begin:end:step or begin:end:xFACTOR, an axis of a sweep over all "
-        "combinations.\n";
-  }
-  return out +
-         fmt::format(
-             "Every option is also an environment variable (TESSERA_<NAME>){}.\nOf an option given "
-             "twice the last holds.\n",
-             find("config") != nullptr ? " and a key of the TOML file given with --config" : "");
+  out += "\nExamples:\n";
+  for (const std::string& example : examples_) out += "  " + example + "\n";
+  return out;
 }
 
 }  // namespace tessera::run

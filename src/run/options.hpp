@@ -25,8 +25,10 @@ struct Option {
   std::string name = {};  ///< long flag and TOML key
   Kind kind = Kind::text;
   std::string fallback = {};  ///< default value as text; "" = not set
+  /// Sentences; the first, the summary, fits in 53 columns. No full stop after a summary alone.
   std::string help = {};
   std::string group = {};                 ///< heading in the help
+  std::string value = {};                 ///< its name in the help, "FILE"; "" = by the kind
   std::vector<std::string> choices = {};  ///< for Kind::choice
   bool axis = false;                      ///< may be a list or range: an axis of a sweep
   bool identity =
@@ -69,6 +71,12 @@ struct Parsed {
   [[nodiscard]] Complex<double> complex(const std::string& name) const;
 };
 
+/// Options under one heading of the help.
+struct Section {
+  std::string title;
+  std::vector<const Option*> options;
+};
+
 /// Options of one sub-command.
 class OptionSet {
  public:
@@ -84,7 +92,14 @@ class OptionSet {
   void pass_on_rest() { passes_on_rest_ = true; }
   [[nodiscard]] const std::string& command() const { return command_; }
   [[nodiscard]] const std::string& summary() const { return summary_; }
+  [[nodiscard]] const std::vector<std::string>& examples() const { return examples_; }
   [[nodiscard]] const std::vector<Option>& options() const { return options_; }
+  /// Returns every option once: the leading ones, then the others by group.
+  [[nodiscard]] std::vector<Section> sections() const;
+  /// Returns the synopsis, "tessera locality WORKLOAD [OPTION]...".
+  [[nodiscard]] std::string synopsis() const;
+  /// Returns notes that hold for all options of the command, a sentence each.
+  [[nodiscard]] std::vector<std::string> notes() const;
 
   /// Parses arguments (after the sub-command), environment and, with --config, the TOML file.
   /// Throws Error(usage, missing_input) naming the option, the nearest known one, and
@@ -100,8 +115,8 @@ class OptionSet {
   /// Returns the identity of a point, "m=1024 n=1024 type=f64 ...", equal in every run.
   [[nodiscard]] std::string key(const Values& point) const;
 
-  /// Returns the help: examples, then for "brief" the leading options, one line each; for "all"
-  /// those and the others by group, with defaults; or the options of one group.
+  /// Returns the help in 80 columns: usage, options, examples. "brief" has the leading options, one
+  /// line each; "all" these and the others by group with choices and defaults; or name a group.
   [[nodiscard]] std::string help(const std::string& what) const;
 
  private:

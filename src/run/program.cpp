@@ -165,21 +165,13 @@ void understand_command(const Command& command, const Arguments& arguments, char
   if (task.runs == Runs::on_all) task.body = task.prepare(none);
 }
 
-/// Leading words of the command line.
+/// Command and arguments of the command line.
 struct CommandLine {
   CommandLine(int argc, char** argv)
-      : first(argc > 1 ? argv[1] : "--help"),
-        asks(first == "help" && argc > 2),
-        name(asks ? argv[2] : first),
-        rest(asks ? Arguments{"--help", argc > 3 ? argv[3] : "all"}
-                  : Arguments(argv + std::min(argc, 2), argv + argc)) {}
-  std::string first;
-  bool asks;  ///< "help matmul"
+      : name(argc > 1 ? argv[1] : "--help"), rest(argv + std::min(argc, 2), argv + argc) {}
   std::string name;
   Arguments rest;  ///< arguments of the named command
-  [[nodiscard]] bool ask_generally() const {
-    return first == "--help" || first == "-h" || (first == "help" && !asks);
-  }
+  [[nodiscard]] bool ask_generally() const { return name == "--help" || name == "-h"; }
 };
 
 void understand(const Program& program, const CommandLine& words,

@@ -14,23 +14,20 @@ void add_shares(OptionSet& options) {
   options.add({.name = "gpu-ranks",
                .kind = Kind::integer,
                .fallback = "0",
-               .help = "of every node so many ranks drive its GPUs where a kernel for them is "
-                       "taken, the others "
-                       "compute on the CPU (0: all drive them)",
+               .help = "Set the ranks of a node that drive its GPUs. The others compute on the "
+                       "CPU; 0: all drive them.",
                .group = "Method",
                .axis = true,
                .low = 0,
                .high = 1e6});
-  options.add(
-      {.name = "shares",
-       .kind = Kind::choice,
-       .fallback = "auto",
-       .help =
-           "of the ranks: equal, or by the speed that is measured at the start (auto: that, where "
-           "some ranks drive GPUs and others do not)",
-       .group = "Method",
-       .choices = {"auto", "equal", "measured"},
-       .axis = true});
+  options.add({.name = "shares",
+               .kind = Kind::choice,
+               .fallback = "auto",
+               .help = "Select the work distribution of the ranks. measured: by the speed measured "
+                       "at the start. auto: measured where only some ranks drive GPUs, else equal.",
+               .group = "Method",
+               .choices = {"auto", "equal", "measured"},
+               .axis = true});
 }
 
 index_t drivers_of_node(const Values& point, index_t node_ranks) {

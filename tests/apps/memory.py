@@ -58,7 +58,7 @@ class Memory(tessera.Case):
         for name in (*PAIRS, *PAIRS.values()):
             self.assertIn(f" {name} ", out)
         out = self.succeed("memory", "--help").out
-        for line in out.split("\n\n")[1].splitlines()[1:]:
+        for line in out.split("\nExamples:\n")[1].splitlines():
             if "--config" not in line:
                 words = (*line.split("#")[0].split()[1:], "--plan")
                 if "cuda" in line and tessera.DEVICE != "gpu":

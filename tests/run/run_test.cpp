@@ -253,9 +253,9 @@ TEST(Options, KeyHoldsTheIdentityOnly) {
   EXPECT_EQ(set.key(point), "demo n=5 kernel=naive alpha=1 seed=1");
 }
 
-TEST(Options, HelpShowsExamplesFirst) {
+TEST(Options, HelpShowsExamplesLast) {
   const std::string help = make().help("all");
-  EXPECT_LT(help.find("Examples:"), help.find("--n"));
+  EXPECT_GT(help.find("Examples:"), help.find("--n"));
   EXPECT_NE(help.find("(default 8)"), std::string::npos);
   EXPECT_EQ(make().parse({"--help"}).help, "all");
   EXPECT_EQ(make().parse({"-h"}).help, "brief");
@@ -265,9 +265,13 @@ TEST(Options, HelpFitsATerminal) {
   OptionSet set("demo", "for tests", {"tessera demo"});
   set.add({.name = "kernel",
            .kind = Kind::choice,
-           .help = "what each rank runs",
+           .help = "Select the kernel. The details follow the choices.",
            .choices = std::vector<std::string>(40, "a_long_name")});
-  for (const std::string& line : split(set.help("all"), '\n')) EXPECT_LE(line.size(), 110u) << line;
+  set.lead_with({"kernel"});
+  for (const std::string& line : split(set.help("all"), '\n')) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_EQ(set.help("all").find(". The details"), set.help("all").rfind("a_long_name") + 11);
+  EXPECT_NE(set.help("brief").find("  --kernel NAME            Select the kernel\n"),
+            std::string::npos);
 }
 
 TEST(CommonOptions, AreDeclaredOnce) {

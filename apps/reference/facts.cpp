@@ -1,0 +1,68 @@
+#include "facts.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "run/provenance.hpp"
+
+namespace tessera::apps {
+namespace {
+
+constexpr std::array codes{
+    ExitText{0, "Success: the result is right."},
+    ExitText{1, "compare, rerun: a regression. doctor: a problem was found."},
+    ExitText{2, "compare, rerun: the measurements are ambiguous."},
+    ExitText{64, "Usage: an option or a combination of options is wrong."},
+    ExitText{65, "Bad input data: a file is damaged, or a number does not fit the type."},
+    ExitText{66, "Missing input: a file or dataset does not exist."},
+    ExitText{70, "Internal error: report it with the message."},
+    ExitText{71, "Insufficient memory, planned or met."},
+    ExitText{73, "Cannot create an output, or no space is left."},
+    ExitText{74, "I/O error, or a file changed during the run."},
+    ExitText{75, "Stalled: no progress for --stall-limit seconds."},
+    ExitText{76, "Verification failed: the result or the file is wrong."},
+    ExitText{85, "Stopped early with a checkpoint: rerun with --resume auto."},
+};
+
+constexpr std::array names{
+    Variable{"OMP_NUM_THREADS", "Threads of a rank where --threads is 0."},
+    Variable{"TESSERA_ISA", "Limit the instruction set: baseline, avx2 or avx512."},
+    Variable{"TESSERA_LAUNCHER", "Launcher of jobs/env.sh: mpirun or srun."},
+    Variable{"TESSERA_MACHINE_FILE",
+             "File of the measured peak rates (default ~/.cache/tessera/HOST.toml)."},
+    Variable{"TESSERA_NCCL", "NCCL library to load (default libnccl.so.2)."},
+    Variable{"TESSERA_PYTHON", "Python with h5py for report, compare, rerun and export."},
+    Variable{"TESSERA_REQUEUES", "Most times that a batch script requeues its job (default 100)."},
+    Variable{"TESSERA_SHOW_COMMAND", "Print the launch commands of jobs/env.sh."},
+};
+
+struct Page {
+  std::string_view command;
+  const char* page;
+};
+constexpr std::array pages{
+    Page{"matmul", "matmul.md"},       Page{"transpose", "transpose.md"},
+    Page{"stencil", "stencil.md"},     Page{"sort", "sort.md"},
+    Page{"locality", "laboratory.md"}, Page{"scalability", "laboratory.md"},
+    Page{"memory", "laboratory.md"},   Page{"machine", "performance.md"},
+    Page{"verify", "files.md"},        Page{"report", "results.md"},
+    Page{"compare", "results.md"},     Page{"rerun", "results.md"},
+    Page{"export", "results.md"},      Page{"doctor", "troubleshooting.md"},
+    Page{"slurm", "clusters.md"},
+};
+
+}  // namespace
+
+std::span<const ExitText> exit_texts() { return codes; }
+std::span<const Variable> variables() { return names; }
+
+std::string page_of(std::string_view command) {
+  for (const Page& page : pages)
+    if (page.command == command) return page.page;
+  return "getting_started.md";
+}
+
+std::string program_title() { return "tessera " + run::version(); }
+
+}  // namespace tessera::apps
