@@ -19,6 +19,16 @@ install(DIRECTORY apps/report configs DESTINATION ${CMAKE_INSTALL_DATADIR}/tesse
 # In the folders of the tree, so that the links of the pages hold.
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY apps/manual DESTINATION ${CMAKE_INSTALL_DOCDIR}/apps)
+if(TARGET tessera_reference)
+  set(reference ${PROJECT_BINARY_DIR}/apps/reference)
+  install(DIRECTORY ${reference}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+  install(DIRECTORY ${reference}/reference DESTINATION ${CMAKE_INSTALL_DOCDIR}/apps/manual)
+  install(FILES ${reference}/bash/tessera
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${reference}/zsh/_tessera DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${reference}/fish/tessera.fish
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
 install(FILES src/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
 install(DIRECTORY src/decisions DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
 install(FILES jobs/env.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/jobs)

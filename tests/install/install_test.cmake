@@ -30,6 +30,9 @@ foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.t
   include/tessera/tessera.hpp
         share/doc/tessera/README.md share/doc/tessera/apps/manual/index.md
         share/doc/tessera/apps/manual/matmul_variants.png
+        share/doc/tessera/apps/manual/reference/tessera-sort.md share/man/man1/tessera.1
+        share/man/man1/tessera-sort.1 share/bash-completion/completions/tessera
+        share/zsh/site-functions/_tessera share/fish/vendor_completions.d/tessera.fish
         share/doc/tessera/src/README.md share/doc/tessera/src/decisions/io.md)
   if(NOT EXISTS ${prefix}/${file})
     message(FATAL_ERROR "${file} was not installed")
