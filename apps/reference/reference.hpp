@@ -21,7 +21,7 @@ namespace tessera::apps {
 [[nodiscard]] std::string zsh_completion(std::span<const run::Command> commands);
 [[nodiscard]] std::string fish_completion(std::span<const run::Command> commands);
 
-/// What can stand in the place of an option's value, as far as a shell completes it.
+/// Kind of an option's value, as far as a shell completes it.
 enum class Completes { nothing, choices, files, folders };
 [[nodiscard]] inline Completes completes(const run::Option& option) {
   if (!option.choices.empty()) return Completes::choices;
