@@ -11,8 +11,7 @@
 namespace tessera::matmul {
 namespace {
 
-constexpr int step_bytes =
-    32;  // depth of one instruction along k: 16 elements, or 8 of tf32
+constexpr int step_bytes = 32;  // depth of one instruction along k: 16 elements, or 8 of tf32
 
 /// Computes sum (16 x 8) += x (16 x step) y (step x 8), distributed over the warp as the
 /// instruction requires: thread 4 g + t holds rows g and g + 8 of x, at 4 t bytes in either half of

@@ -76,8 +76,7 @@ __global__ void __launch_bounds__(threads)
   const U64 prefix = plan->prefix;
   const bool mapped = !map.identity();
   const auto bits_of = [&](U64 key) -> U64 { return mapped ? map.to_bits(key) : key; };
-  bool in_order =
-      true;  // for the keys this thread has checked; it stops at the first descent
+  bool in_order = true;  // for the keys this thread has checked; it stops at the first descent
   constexpr index_t stretch = threads * count_each;
   for (index_t begin = blockIdx.x * stretch; begin < n; begin += gridDim.x * stretch) {
     const U64* const from = keys + begin + threadIdx.x;

@@ -12,8 +12,7 @@ namespace {
 
 constexpr int threads = 512;
 constexpr int scan_items = 8, scan_tile = threads * scan_items;
-constexpr index_t local_bins =
-    48 * 1024;  // counters of 4 bytes in a block's shared memory
+constexpr index_t local_bins = 48 * 1024;  // counters of 4 bytes in a block's shared memory
 
 struct Range {
   unsigned long long min, max;

@@ -126,8 +126,7 @@ __global__ void __launch_bounds__(threads)
   const int me = static_cast<int>(threadIdx.x);
   const index_t begin = static_cast<index_t>(blockIdx.x) * tile<Key>;
   const int valid = static_cast<int>(min(block.n - begin, index_t{tile<Key>}));
-  for (int at = me; at < tile<Key>;
-       at += threads)  // padding beyond the end stays last
+  for (int at = me; at < tile<Key>; at += threads)  // padding beyond the end stays last
     shared.keys[at] =
         at < valid ? block.map.to_bits(places.keys_from[begin + at]) : static_cast<Key>(~Key{0});
   __syncthreads();

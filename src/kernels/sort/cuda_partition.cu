@@ -158,8 +158,7 @@ __device__ __forceinline__ void rank_in_warp(const int (&part)[each], int held,
   __syncwarp();
 #pragma unroll
   for (int k = 0; k < each; ++k) {
-    const int mine =
-        k < held ? part[k] : most_parts;  // absent keys have a separate part
+    const int mine = k < held ? part[k] : most_parts;  // absent keys have a separate part
     const unsigned same = __match_any_sync(all_lanes, mine);
     if (k < held) place[k] = in_warp[mine] + __popc(same & lanes_below());
     __syncwarp();

@@ -23,8 +23,7 @@ __global__ void __launch_bounds__(histogram_threads)
   constexpr index_t tile = histogram_threads * histogram_items;
   const bool mapped = !map.identity();
   const auto bits_of = [&](Key key) { return mapped ? map.to_bits(key) : key; };
-  bool in_order =
-      true;  // for the keys this thread has checked; it stops at the first descent
+  bool in_order = true;  // for the keys this thread has checked; it stops at the first descent
   for (index_t begin = blockIdx.x * tile; begin < n; begin += gridDim.x * tile) {
     const Key* const from = keys + begin + threadIdx.x;
     const index_t left = n - begin - threadIdx.x;

@@ -9,8 +9,7 @@ namespace tessera::stencil {
 namespace {
 
 constexpr unsigned threads = 256;
-constexpr unsigned most_blocks =
-    512;  // per piece: further points are taken in a grid-stride loop
+constexpr unsigned most_blocks = 512;  // per piece: further points are taken in a grid-stride loop
 
 enum class Way { pack, unpack };
 

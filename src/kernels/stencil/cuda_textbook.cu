@@ -172,8 +172,7 @@ template <class T>
 int cuda_tiled(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream) {
   const Index3 tile = tile_of(s, tuning);
   const index_t bytes = tile_bytes(s, tile);
-  if (bytes > most_tile_bytes)
-    return cuda_naive(s, tuning, stream);  // no tile holds the halo
+  if (bytes > most_tile_bytes) return cuda_naive(s, tuning, stream);  // no tile holds the halo
   const dim3 block(static_cast<unsigned>(tile[2]), static_cast<unsigned>(tile[1]),
                    static_cast<unsigned>(tile[0]));
   return step_by_step(s, [&](auto shape, const T* in, T* out, const Region& region) {

@@ -13,7 +13,7 @@ namespace tessera::stencil {
 struct Around {
   int low, high;
   int below[largest_square], above[largest_square];  ///< positions of low - 1 - k and high + k
-  bool fixed[2];  ///< that side has independent ghosts
+  bool fixed[2];                                     ///< that side has independent ghosts
 
   /// Returns the position of index i; an arbitrary one beyond the reach of the stencil.
   [[nodiscard]] __device__ __forceinline__ int place(int i) const {
