@@ -66,6 +66,22 @@ class Chunks(Storage):
                 self.refuse_input(BAD_DATA, "v.h5:/V", words)
 
 
+    def test_compressed_chunks_that_claim_more_than_deflate_can_hold(self):
+        """A damaged extent of the chunks: the decoded ones would be read beyond their end."""
+        with h5py.File(self.path("c.h5"), "w", libver="earliest") as file:
+            file.create_dataset("A", data=VALUES, chunks=(7, 6), compression="gzip", shuffle=True)
+            file.create_dataset("Z", data=numpy.zeros((4096, 512)), chunks=(4096, 512),
+                                compression="gzip", compression_opts=9)  # the largest ratio
+        with open(self.path("c.h5"), "rb") as file:
+            data = file.read()
+        extents = b"".join(n.to_bytes(4, "little") for n in (7, 6, 8))
+        self.assertEqual(data.count(extents), 1)
+        self.succeed("transpose", "--in", "c.h5:/Z")
+        with open(self.path("d.h5"), "wb") as file:
+            file.write(data.replace(extents, b"\x07\0\0\x01" + extents[4:]))
+        self.refuse_input(BAD_DATA, "d.h5:/A", ("d.h5:/A", "20 chunks", "damaged"), SOME)
+
+
 class Virtual(Storage):
     def virtual(self, name, source, shape=(30, 20), path="A", **how):
         """Writes a dataset of 30 x 20 whose first rows are those of the source; returns its name.

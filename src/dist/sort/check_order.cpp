@@ -19,7 +19,7 @@ constexpr index_t rows_of_byte = 8;
                      [](unsigned char bits) { return bits != 0; });
 }
 
-/// Marks all rows as equal to their predecessors, except the very first row.
+/// Marks all rows as equal to their predecessors, except the first row of all ranks.
 void set_flags(layout::Range rows, bool has_row_before, unsigned char* equal) {
   const auto first = equal + rows.begin / rows_of_byte;
   std::fill(first, first + ceil_div(rows.size(), rows_of_byte), 0xff);
