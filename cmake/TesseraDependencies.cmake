@@ -26,6 +26,7 @@ pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 option(TESSERA_HDF5_PARALLEL "Prefer the parallel flavour of HDF5" ON)
 set(HDF5_PREFER_PARALLEL ${TESSERA_HDF5_PARALLEL})
 find_package(HDF5 REQUIRED COMPONENTS C HL)
+find_package(ZLIB REQUIRED)
 
 set(TESSERA_HAVE_CUDA OFF)
 if(TESSERA_CUDA)

@@ -288,10 +288,27 @@ void require_possible_size(hid_t dataset, H5D_layout_t layout, const DatasetInfo
   }
   const hsize_t stored =
       layout == H5D_CONTIGUOUS ? H5Dget_storage_size(dataset) : 0;  // 0: never written
-  require(fits && (stored == 0 || empty || static_cast<hsize_t>(bytes) <= stored),
-          ExitCode::bad_data,
-          fmt::format("{} says that it is {} of {}, which its file does not hold; make it again",
-                      name.text(), info.shape_text(), info.type_text()));
+  require(
+      fits && (stored == 0 || empty || static_cast<hsize_t>(bytes) == stored), ExitCode::bad_data,
+      fmt::format("{} is damaged: {} of {} are not the {} bytes in its file; make the file again",
+                  name.text(), info.shape_text(), info.type_text(), stored));
+}
+
+/// Returns whether the bits of a number, or the members of a compound type, lie inside its size.
+bool has_possible_type(hid_t type) {
+  const std::size_t bytes = H5Tget_size(type);
+  const H5T_class_t kind = H5Tget_class(type);
+  if (kind == H5T_INTEGER || kind == H5T_FLOAT)
+    return static_cast<std::size_t>(std::max(0, H5Tget_offset(type))) + H5Tget_precision(type) <=
+           8 * bytes;
+  for (int m = 0; kind == H5T_COMPOUND && m < H5Tget_nmembers(type); ++m) {
+    const auto member = static_cast<unsigned>(m);
+    const Handle inner(H5Tget_member_type(type, member), H5Tclose);
+    if (H5Tget_member_offset(type, member) + H5Tget_size(inner) > bytes ||
+        !has_possible_type(inner))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -302,6 +319,10 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   require(
       H5Sget_simple_extent_type(space) != H5S_NULL, ExitCode::bad_data,
       name.text() + " has a null dataspace, no elements at all; give a dataset that holds some");
+  require(has_possible_type(type), ExitCode::bad_data,
+          name.text() +
+              " is damaged: its type has bits or members beyond its size; make the file "
+              "again");
   const int rank = H5Sget_simple_extent_ndims(space);
   require(rank >= 0 && rank <= H5S_MAX_RANK, ExitCode::bad_data,
           name.text() + " has no simple shape");

@@ -18,6 +18,7 @@
 
 #include "base/text.hpp"
 #include "io/attributes.hpp"
+#include "io/chunks.hpp"
 #include "io/columns.hpp"
 #include "io/results.hpp"
 #include "io/schema.hpp"
@@ -141,10 +142,10 @@ Handle transfer_of_two() {
 /// library decodes a chunk that contains both twice.
 void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name, hid_t transfer,
                  Guard& guard) {
-  if (!info.reads_as_number() || info.shape.empty()) return;
-  if (std::find(info.shape.begin(), info.shape.end(), 0) != info.shape.end()) return;
   if (!info.chunk.empty())
     require_whole_chunks(dataset, Handle(H5Dget_create_plist(dataset), H5Pclose), name);
+  if (!info.reads_as_number() || info.shape.empty()) return;
+  if (std::find(info.shape.begin(), info.shape.end(), 0) != info.shape.end()) return;
   const std::vector<hsize_t> first(info.shape.size(), 0), one(info.shape.size(), 1);
   std::vector<hsize_t> last;
   for (const index_t extent : info.shape) last.push_back(static_cast<hsize_t>(extent - 1));

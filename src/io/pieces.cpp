@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "io/chunks.hpp"
 #include "io/conversion.hpp"
 #include "mpi/watchdog.hpp"
 
@@ -80,6 +81,7 @@ std::vector<index_t> first_refused(Ranges box, const std::function<bool(const Ra
 void read_pieces(hid_t dataset, const std::string& name, const Ranges& box, const HeldArray& to,
                  index_t most_bytes) {
   const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name), H5Sclose);
+  require_honest_masks(dataset, name, box);
   const Transfer transfer;
   each_piece(box, std::max<index_t>(1, most_bytes / to.element_bytes), [&](const Ranges& part) {
     if (!transfer.refused(read_piece(dataset, space, name, box, part, to, transfer), name)) return;

@@ -99,47 +99,4 @@ void require_readable(hid_t dataset, hid_t creation, const DatasetName& name, in
   if (H5Pget_layout(creation) == H5D_VIRTUAL) require_sources(dataset, creation, name, depth);
 }
 
-namespace {
-
-/// Returns whether the dataset's filters are one deflate, with or without shuffle and Fletcher32.
-bool is_deflated(hid_t creation) {
-  int deflates = 0;
-  for (int f = 0; f < H5Pget_nfilters(creation); ++f) {
-    unsigned flags = 0;
-    std::size_t values = 0;
-    const H5Z_filter_t id = H5Pget_filter2(creation, static_cast<unsigned>(f), &flags, &values,
-                                           nullptr, 0, nullptr, nullptr);
-    if (id == H5Z_FILTER_DEFLATE) {
-      ++deflates;
-    } else if (id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32) {
-      return false;
-    }
-  }
-  return deflates == 1;
-}
-
-}  // namespace
-
-void require_whole_chunks(hid_t dataset, hid_t creation, const DatasetName& name) {
-  if (H5Pget_layout(creation) != H5D_CHUNKED) return;
-  const bool is_plain = H5Pget_nfilters(creation) == 0;
-  if (!is_plain && !is_deflated(creation)) return;
-  constexpr double most_of_a_byte = 1032;  // a byte of a deflate stream expands to at most these
-  const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
-  const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
-  std::array<hsize_t, H5S_MAX_RANK> chunk{};
-  const int rank = H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
-  hsize_t bytes = H5Tget_size(type), count = 0;
-  for (int d = 0; d < rank; ++d) bytes *= chunk[static_cast<std::size_t>(d)];
-  h5_check_rc(H5Dget_num_chunks(dataset, space, &count), ExitCode::bad_data, name.text());
-  const hsize_t stored = H5Dget_storage_size(dataset);
-  const double whole = static_cast<double>(count) * static_cast<double>(bytes);
-  require(
-      is_plain ? stored == count * bytes : whole <= most_of_a_byte * static_cast<double>(stored),
-      ExitCode::bad_data,
-      fmt::format("{} has {} chunks of {} bytes, but {} bytes in its file, which is damaged; "
-                  "make it again",
-                  name.text(), count, bytes, stored));
-}
-
 }  // namespace tessera::io

@@ -80,6 +80,81 @@ class Chunks(Storage):
         with open(self.path("d.h5"), "wb") as file:
             file.write(data.replace(extents, b"\x07\0\0\x01" + extents[4:]))
         self.refuse_input(BAD_DATA, "d.h5:/A", ("d.h5:/A", "20 chunks", "damaged"), SOME)
+        with open(self.path("d.h5"), "wb") as file:  # twice the rows: within the largest ratio
+            file.write(data.replace(extents, b"\x0e\0\0\0" + extents[4:]))
+        self.refuse_input(BAD_DATA, "d.h5:/A", ("d.h5:/A", "decodes to", "damaged"), SOME)
+
+    def test_masks_that_leave_deflate_out(self):
+        """HDF5 1.10 would take the deflated bytes as numbers and read on behind them."""
+        for libver, sums in (("earliest", False), ("earliest", True), ("latest", False)):
+            with h5py.File(self.path("c.h5"), "w", libver=libver) as file:
+                dataset = file.create_dataset("A", data=VALUES, chunks=(7, 6), shuffle=True,
+                                              compression="gzip", fletcher32=sums)
+                info = dataset.id.get_chunk_info(7)
+            with open(self.path("c.h5"), "rb") as file:
+                data = file.read()
+            self.transposed("c.h5:/A", VALUES)
+            os.unlink(self.path("t.h5"))
+            if libver == "latest":  # its index has a checksum: the library writes the mask
+                with h5py.File(self.path("c.h5")) as file, \
+                        h5py.File(self.path("d.h5"), "w", libver=libver) as damaged:
+                    chunks = file["A"].id
+                    to = damaged.create_dataset("A", VALUES.shape, "f8", chunks=(7, 6),
+                                                shuffle=True, compression="gzip")
+                    for i in range(chunks.get_num_chunks()):
+                        place = chunks.get_chunk_info(i).chunk_offset
+                        to.id.write_direct_chunk(place, chunks.read_direct_chunk(place)[1],
+                                                 2 if place == info.chunk_offset else 0)
+            else:
+                entry = info.size.to_bytes(4, "little") + bytes(4)
+                at = data.rfind(entry, 0, data.index(info.byte_offset.to_bytes(8, "little")))
+                with open(self.path("d.h5"), "wb") as file:
+                    file.write(data[:at + 4] + b"\2" + data[at + 5:])
+            with h5py.File(self.path("v.h5"), "w") as file:
+                layout = h5py.VirtualLayout(VALUES.shape, "f8")
+                layout[...] = h5py.VirtualSource("d.h5", "A", VALUES.shape)
+                file.create_virtual_dataset("V", layout)
+            with self.subTest(libver=libver, sums=sums):
+                self.refuse_input(BAD_DATA, "d.h5:/A", ("d.h5:/A", "damaged", "decodes to"), SOME)
+                self.refuse_input(BAD_DATA, "v.h5:/V", ("d.h5:/A", "damaged", "decodes to"))
+
+    def test_chunks_that_deflate_does_not_shrink(self):
+        """The library stores these as they are, with the mask that says so."""
+        noise = numpy.random.default_rng(1).integers(0, 2**63, VALUES.shape).view("f8")
+        for sums in (False, True):
+            with h5py.File(self.path("c.h5"), "w") as file:
+                file.create_dataset("A", data=noise, chunks=(7, 6), compression="gzip",
+                                    fletcher32=sums)
+                file.create_dataset("S", data=VALUES, chunks=(7, 6), shuffle=True,
+                                    fletcher32=sums)
+            for name, values in (("A", noise), ("S", VALUES)):
+                with self.subTest(name=name, sums=sums):
+                    self.transposed(f"c.h5:/{name}", values)
+                    os.unlink(self.path("t.h5"))
+
+    def test_types_whose_size_is_damaged(self):
+        numbers = VALUES + 1j * VALUES
+        for how in ({}, {"chunks": (7, 6)}, {"chunks": (7, 6), "compression": "gzip"}):
+            with h5py.File(self.path("c.h5"), "w", libver="earliest") as file:
+                file.create_dataset("A", data=numbers, **how)
+            with open(self.path("c.h5"), "rb") as file:
+                data = file.read()
+            self.transposed("c.h5:/A", numbers)
+            os.unlink(self.path("t.h5"))
+            # a compound's message: version and class, number of members, size
+            places = [at for at in range(len(data) - 8)
+                      if data[at] & 15 == 6 and data[at + 1:at + 4] == b"\2\0\0"
+                      and data[at + 4:at + 8] == b"\x10\0\0\0"]
+            self.assertEqual(len(places), 1)
+            for size in (8, 12, 15, 17, 20, 24, 32, 255):
+                damaged = bytearray(data)
+                damaged[places[0] + 4] = size
+                with open(self.path("d.h5"), "wb") as file:
+                    file.write(damaged)
+                with self.subTest(size=size, how=how):
+                    if os.path.exists(self.path("t.h5")):
+                        os.unlink(self.path("t.h5"))
+                    self.refuse_input(BAD_DATA, "d.h5:/A", ("d.h5",), SOME)
 
 
 class Virtual(Storage):
