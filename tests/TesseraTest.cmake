@@ -1,28 +1,28 @@
-# tessera_test(<path> [RANKS <n>...] [LINK <target>...] [LABELS <label>...] [TIMEOUT <s>]
-#              [SOURCES <file>...])
+# The seconds after which a test counts as hanging. The longest takes a minute on two free cores;
+# with eight busy processes on each core it takes ten times as long.
+set(TEST_LIMIT_S 1800)
+if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
+  set(TEST_LIMIT_S 5400)
+endif()
+
+# tessera_test(<path> [RANKS <n>...] [LINK <target>...] [LABELS <label>...] [SOURCES <file>...])
 #
 # The name is the path below tests/ with _ for /. Builds <path>.cpp (plus SOURCES) into one
 # GoogleTest program and adds one CTest test for it, or one for each rank count, run by mpirun (the
 # program then links tessera_mpi's own main). Without RANKS the label is unit, else mpi.
 function(tessera_test path)
-  cmake_parse_arguments(T "" "TIMEOUT" "RANKS;LINK;LABELS;SOURCES" ${ARGN})
+  cmake_parse_arguments(T "" "" "RANKS;LINK;LABELS;SOURCES" ${ARGN})
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests
     OUTPUT_VARIABLE folder)
   string(REGEX REPLACE "[/.]+" "_" name "${folder}/${path}")
   string(REGEX REPLACE "^_" "" name "${name}")
-  if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 600) # for hanging tests: the longest takes a minute on two free cores
-  endif()
-  if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
-    math(EXPR T_TIMEOUT "3 * ${T_TIMEOUT}")
-  endif()
   add_executable(${name} ${path}.cpp ${T_SOURCES})
   target_link_libraries(${name} PRIVATE tessera_flags ${T_LINK} GTest::gtest)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   if(NOT T_RANKS)
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-    set_tests_properties(${name} PROPERTIES LABELS "unit;${T_LABELS}" TIMEOUT ${T_TIMEOUT}
+    set_tests_properties(${name} PROPERTIES LABELS "unit;${T_LABELS}" TIMEOUT ${TEST_LIMIT_S}
                          ENVIRONMENT "OMP_NUM_THREADS=4")
     return()
   endif()
@@ -31,7 +31,8 @@ function(tessera_test path)
   foreach(ranks IN LISTS T_RANKS)
     add_test(NAME ${name}_${ranks} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
              ${MPIEXEC_PREFLAGS} $<TARGET_FILE:${name}> --gtest_brief=1 ${MPIEXEC_POSTFLAGS})
-    set_tests_properties(${name}_${ranks} PROPERTIES LABELS "mpi;${T_LABELS}" TIMEOUT ${T_TIMEOUT}
+    set_tests_properties(${name}_${ranks} PROPERTIES LABELS "mpi;${T_LABELS}"
+      TIMEOUT ${TEST_LIMIT_S}
       PROCESSORS 2
                          ENVIRONMENT "${TESSERA_MPI_ENVIRONMENT};OMP_NUM_THREADS=2")
   endforeach()
@@ -52,7 +53,7 @@ if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
   list(APPEND TESSERA_MPI_ENVIRONMENT ${TESSERA_SANITIZER_ENVIRONMENT})
 endif()
 
-# tessera_script(<name> <file> [ARGUMENTS <test>...] [LABELS <label>...] [TIMEOUT <s>]
+# tessera_script(<name> <file> [ARGUMENTS <test>...] [LABELS <label>...]
 #                [ENVIRONMENT <name=value>...] [SLOW <s>] [PROCESSORS <n>])
 #
 # Adds a test of the program from the outside: a unittest script for Python with h5py, run on
@@ -61,7 +62,7 @@ endif()
 # lets another test run at the same time: for tests whose jobs mostly wait and that neither measure
 # nor kill.
 function(tessera_script name file)
-  cmake_parse_arguments(T "" "TIMEOUT;SLOW;PROCESSORS" "ARGUMENTS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(T "" "SLOW;PROCESSORS" "ARGUMENTS;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT T_PROCESSORS)
     set(T_PROCESSORS 2)
   endif()
@@ -69,7 +70,7 @@ function(tessera_script name file)
     "TESSERA_BIN=$<TARGET_FILE:tessera>;PYTHONDONTWRITEBYTECODE=1;${TESSERA_SANITIZER_ENVIRONMENT};${T_ENVIRONMENT}")
   add_test(NAME ${name} COMMAND ${TESSERA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${file}
     ${T_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT}
+  set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${TEST_LIMIT_S}
                        PROCESSORS ${T_PROCESSORS} SKIP_RETURN_CODE 77 ENVIRONMENT
                        "${environment};TESSERA_TEST_SEED=1")
   if(T_SLOW)

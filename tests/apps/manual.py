@@ -54,7 +54,7 @@ def surroundings(folder):
     env = {
         name: value
         for name, value in os.environ.items()
-        if not re.match("TESSERA_|OMPI_|PMI|SLURM_|OMP_|HDF5_|MPLBACKEND", name)
+        if not re.match("TESSERA_|OMPI_(?!MCA_plm)|PMI|SLURM_|OMP_|HDF5_|MPLBACKEND", name)
     }
     env.update(tessera.MPI_ENVIRONMENT)
     env.update(
