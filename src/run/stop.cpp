@@ -25,6 +25,15 @@ const char* name_of(int number) {
   return number == SIGINT ? "Ctrl-C" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
 }
 
+/// Handles a signal also where the parent process had blocked it, which exec passes on.
+void handle(int number, void (*handler)(int)) {
+  std::signal(number, handler);
+  sigset_t itself;
+  sigemptyset(&itself);
+  sigaddset(&itself, number);
+  pthread_sigmask(SIG_UNBLOCK, &itself, nullptr);
+}
+
 /// Ends the process by the signal's default action, so that a parent shell sees it and leaves its
 /// loop.
 void end_by(int number) {
@@ -39,11 +48,7 @@ void end_by(int number) {
     say(name_of(number));
     say(removed ? "; what was not written to its end is removed\n" : "\n");
   }
-  std::signal(number, SIG_DFL);
-  sigset_t itself;
-  sigemptyset(&itself);
-  sigaddset(&itself, number);
-  pthread_sigmask(SIG_UNBLOCK, &itself, nullptr);
+  handle(number, SIG_DFL);
   raise(number);
 }
 
@@ -59,18 +64,18 @@ void end_cleanly_on_signals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
     if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL)
-      std::signal(number, end_by);
+      handle(number, end_by);
   }
 }
 
 void end_with_us(int child) { waited_for = child; }
 
 void take_stop_signals(CtrlC how) {
-  std::signal(SIGUSR1, ask);
-  std::signal(SIGTERM, ask);
+  handle(SIGUSR1, ask);
+  handle(SIGTERM, ask);
   struct sigaction action {};
   const bool ignored = sigaction(SIGINT, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-  if (how == CtrlC::asks && !ignored) std::signal(SIGINT, ask);
+  if (how == CtrlC::asks && !ignored) handle(SIGINT, ask);
   taken = true;
 }
 

@@ -44,9 +44,10 @@ class Peak(tessera.Case):
         self.assertIn("of them the program itself", out)
         return float(found[0][0]) * UNITS[found[0][1]]
 
-    def check(self, what, words, ranks=0, least=0.93, most=1.0, limit=None):
+    def check(self, what, words, ranks=0, least=0.9, most=1.0, limit=None):
         """Compares plan and peak. limit: --memory, which every rank must respect. Messages account
-        for 5 % of the smallest of these plans."""
+        for 5 % of the smallest of these plans; how much of that MPI uses depends on the machine, so
+        that only the upper bound is strict."""
         words = [*words, *(("--memory", limit) if limit else ())]
         told = self.planned(words, ranks)
         results = self.path("results.h5")
@@ -87,13 +88,13 @@ class Peak(tessera.Case):
                                    "--argsort", "out.h5:/X", "--overwrite", *ONCE), ranks)
             self.check("sort of a table", ("sort", "--in", "in.h5:/T", "--by", "small,key",
                                            "--kernel", "mergesort", *out), ranks,
-                       least=0.93 if ranks == 0 else 0.7)
+                       least=0.9 if ranks == 0 else 0.7)
             self.check("stencil", ("stencil", "--shape", f"{n}x{n}", "--steps", 8, *ONCE, *out),
                        ranks)
 
     def test_in_rounds(self):
         self.check("product in rounds", ("matmul", "--n", 3600, *ONCE), 3, limit=190 * MIB)
-        self.check("sort in rounds", ("sort", "--n", 30000000, *ONCE), 3, least=0.85,
+        self.check("sort in rounds", ("sort", "--n", 30000000, *ONCE), 3, least=0.8,
                    limit=130 * MIB)
 
     def test_out_of_core(self):
@@ -101,16 +102,16 @@ class Peak(tessera.Case):
         write_inputs(self.path("in.h5"), 200 * MIB)
         for ranks, limit in ((0, 200 * MIB), (3, 120 * MIB)):
             out = ("--out", "out.h5:/X", "--overwrite", "--out-of-core", "always")
-            self.check("product out of core", ("matmul", "--n", 3600, *out), ranks, least=0.85,
+            self.check("product out of core", ("matmul", "--n", 3600, *out), ranks, least=0.8,
                        limit=limit)
             self.check("product of files", ("matmul", "--a", "in.h5:/A", "--b", "in.h5:/A", *out),
-                       ranks, least=0.85, limit=limit)
+                       ranks, least=0.8, limit=limit)
             self.check("transpose of a file", ("transpose", "--in", "in.h5:/A", *out), ranks,
-                       least=0.85, limit=limit)
-            self.check("sort of a file", ("sort", "--in", "in.h5:/K", *out), ranks, least=0.85,
+                       least=0.8, limit=limit)
+            self.check("sort of a file", ("sort", "--in", "in.h5:/K", *out), ranks, least=0.8,
                        limit=limit)
             self.check("sort of a table", ("sort", "--in", "in.h5:/T", "--by", "key", *out), ranks,
-                       least=0.85, limit=limit)
+                       least=0.8, limit=limit)
 
     def test_the_program_counts(self):
         """A limit below the program's own memory fails for any problem; the message states that
