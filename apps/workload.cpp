@@ -8,6 +8,7 @@ Command workload_command(const workloads::Workload& workload,
   const auto prepare = [workload, look](run::Parsed parsed, const Arguments& arguments,
                                         ExitCode&) -> Body {
     check_request(workload, parsed);
+    workloads::compute_once(workload, parsed);
     require(parsed.lists.at("timeline").front() != "true" || workloads::names(parsed, "results"),
             ExitCode::usage,
             "--timeline goes to the results file; name it with --results");  // a batch script names
@@ -20,6 +21,7 @@ Command workload_command(const workloads::Workload& workload,
   };
   const auto plan = [workload, look](run::Parsed parsed, index_t ranks_per_node) -> Planner {
     check_request(workload, parsed);
+    workloads::compute_once(workload, parsed);
     const workloads::Resolve resolve = look(parsed);
     return [workload, parsed, resolve, ranks_per_node](const mpi::Communicator& comm) {
       return needs_of({comm, workload, parsed, {}}, resolve, ranks_per_node);

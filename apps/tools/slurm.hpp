@@ -21,6 +21,7 @@ struct Job {
   std::vector<std::string> lines = {};  ///< further sbatch options: "--partition=gpu"
   std::string told = {};                ///< comments: the command line, and the plan's output
   std::string plan = {};
+  bool computes_once = false;  ///< as planned without a results file; see compute_once
 
   [[nodiscard]] index_t ranks() const { return nodes * tasks_per_node; }
 };

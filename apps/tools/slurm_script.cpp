@@ -61,7 +61,9 @@ void complete(Job& job, const run::Parsed& request, const std::vector<workloads:
   index_t memory = 0;
   double seconds = 0;
   bool known = true;
+  job.computes_once = !gives(job, "--repetitions") && !gives(job, "--warmups");
   for (const workloads::Need& need : needs) {
+    job.computes_once = job.computes_once && need.repetitions == 1;
     memory = std::max(memory, need.memory);
     known = known && need.seconds >= 0;
     seconds += need.seconds * static_cast<double>(need.repetitions);
@@ -123,6 +125,7 @@ std::string script_of(const Job& job) {
     text += job.array > 0
                 ? fmt::format(" --results \"{}-{}/$SLURM_ARRAY_TASK_ID.h5\"", job.name, job.array)
                 : fmt::format(" --results {}.h5", job.name);
+    if (job.computes_once) text += " --repetitions 1 --warmups 0";
   }
   if (!gives(job, "--resume")) text += " --resume auto";
   return text + "\n";

@@ -42,7 +42,9 @@ void add_measuring_options(OptionSet& options, const CommonDefaults& defaults) {
   options.add({.name = "repetitions",
                .kind = Kind::integer,
                .fallback = defaults.repetitions,
-               .help = "Set the number of timed repetitions. All are kept.",
+               .help =
+                   "Set the number of timed repetitions. All are kept. One, without warm-up, for a "
+                   "single point with an output and no results file.",
                .group = "Measuring",
                .identity = false,
                .low = 1,

@@ -20,4 +20,13 @@ std::vector<NamedOutput> named_outputs(const Workload& workload, const run::Pars
   return named;
 }
 
+void compute_once(const Workload& workload, run::Parsed& parsed) {
+  if (named_outputs(workload, parsed).empty() || names(parsed, "results")) return;
+  if (workload.options->points(parsed).size() != 1) return;
+  for (const char* option : {"repetitions", "warmups"})
+    if (parsed.sources.at(option) != "default") return;
+  parsed.lists.at("repetitions") = {"1"};
+  parsed.lists.at("warmups") = {"0"};
+}
+
 }  // namespace tessera::workloads

@@ -152,4 +152,8 @@ struct NamedOutput {
 [[nodiscard]] std::vector<NamedOutput> named_outputs(const Workload& workload,
                                                      const run::Parsed& parsed);
 
+/// Sets one repetition without warm-up for a request that wants an output rather than a
+/// measurement: one point with an output, no results file, and neither number set by the user.
+void compute_once(const Workload& workload, run::Parsed& parsed);
+
 }  // namespace tessera::workloads

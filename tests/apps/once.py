@@ -1,0 +1,81 @@
+"""A request with an output computes once; a measurement repeats. Result tables fit the terminal."""
+
+import h5py
+import numpy
+
+import tessera
+
+JOBS = {
+    "matmul": (("matmul", "--a", "in.h5:/A", "--b", "in.h5:/A", "--out", "o.h5:/X"),
+               ("matmul", "--n", 40, "--out", "o.h5:/X")),
+    "transpose": (("transpose", "--in", "in.h5:/A", "--out", "o.h5:/X"),
+                  ("transpose", "--n", 40, "--out", "o.h5:/X")),
+    "stencil": (("stencil", "--in", "in.h5:/A", "--steps", 3, "--out", "o.h5:/X"),),
+    "sort": (("sort", "--in", "in.h5:/k", "--out", "o.h5:/X"),
+             ("sort", "--n", 400, "--out", "o.h5:/X"),
+             ("sort", "--n", 400, "--argsort", "o.h5:/X")),
+}
+REPEATED = "95 % interval"
+
+
+class Once(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        rng = numpy.random.default_rng(1)
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["A"], file["k"] = rng.random((40, 40)), rng.integers(0, 99, 300)
+
+    def test_with_an_output(self):
+        for jobs in JOBS.values():
+            for words in jobs:
+                for ranks in (0, 2):
+                    with self.subTest(words=words, ranks=ranks):
+                        out = self.succeed(*words, "--overwrite", ranks=ranks).out
+                        self.assertIn("median", out)
+                        self.assertNotIn(REPEATED, out)
+                        self.assertNotIn("tessera machine", out)
+
+    def test_repetitions_that_are_asked_for(self):
+        for words in (jobs[-1] for jobs in JOBS.values()):
+            for more in (("--repetitions", 3), ("--repetitions", 2, "--warmups", 1)):
+                with self.subTest(words=words, more=more):
+                    self.assertIn(REPEATED, self.succeed(*words, "--overwrite", *more).out)
+
+    def test_measurements(self):
+        for words in (("matmul", "--n", 40), ("transpose", "--n", 40), ("sort", "--n", 400),
+                      ("matmul", "--n", "20,40"),
+                      ("matmul", "--n", 40, "--out", "o.h5:/X", "--results", "r.h5"),
+                      ("transpose", "--n", 40, "--out", "t.h5:/X", "--results", "r.h5")):
+            with self.subTest(words=words):
+                self.assertIn(REPEATED, self.succeed(*words).out)
+        with h5py.File(self.path("r.h5")) as file:
+            for run in file.values():
+                self.assertEqual(run["summary/repetitions"][:].tolist(), [5])
+
+
+class Screen(tessera.Case):
+    WORDS = (("matmul", "--n", 64, "--kernel", "naive,tiled", "--tile", "8,16"),
+             ("transpose", "--n", 64), ("sort", "--n", "100,1000"),
+             ("stencil", "--shape", "64x64", "--steps", "3,6", "--kernel", "auto,naive"),
+             ("stencil", "--shape", "64x64", "--steps", 3))
+
+    def test_tables_fit_eighty_columns(self):
+        for words in self.WORDS:
+            with self.subTest(words=words):
+                out = self.succeed(*words, environment={"COLUMNS": None}).out
+                self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
+
+    def test_nothing_is_lost(self):
+        """A narrow screen shows every setting of the wide one, above the table or in it."""
+        for words in self.WORDS:
+            with self.subTest(words=words):
+                wide = self.succeed(*words, "--seed", 1, environment={"COLUMNS": "500"}).out
+                narrow = self.succeed(*words, "--seed", 1, environment={"COLUMNS": "40"}).out
+                head = next(line for line in wide.splitlines() if "median" in line)
+                settings = head[:head.index("median")].split()
+                for name in settings:
+                    self.assertRegex(narrow, rf"\b{name}\b")
+
+
+if __name__ == "__main__":
+    tessera.main()
