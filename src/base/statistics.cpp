@@ -57,8 +57,11 @@ Summary summarize(std::vector<double> samples) {
 
 std::string interval_text(const Summary& seconds) {
   if (seconds.count < 2) return "-";
-  std::string text =
-      fmt::format("{} .. {}", human_seconds(seconds.ci_low), human_seconds(seconds.ci_high));
+  std::string low = human_seconds(seconds.ci_low), high = human_seconds(seconds.ci_high);
+  const std::string unit = low.substr(low.find(' '));
+  if (high.ends_with(unit) && high.find(' ') == high.size() - unit.size())
+    low.resize(low.size() - unit.size());
+  std::string text = low + " .. " + high;
   if (seconds.count < 5)
     text += fmt::format(" ({:.0f} %)", 100 - 100 * std::pow(0.5, seconds.count - 1));
   return text;

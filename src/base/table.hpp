@@ -14,11 +14,26 @@ class Table {
   void add(std::vector<std::string> cells);
   /// Returns a heading line, a ruler and one line per row; every line ends with '\n'.
   [[nodiscard]] std::string text() const;
+  /// Returns the table for a terminal of this many columns. The first `settings` columns are
+  /// settings, the others measurements. Settings of one value for all rows are listed above where
+  /// the table is wider; measurements without any value ("-") are left out, a common unit of a
+  /// column goes to its heading, and numbers are aligned at the decimal point. Where that is not
+  /// enough, the last column (the verdict) loses its parentheses.
+  [[nodiscard]] std::string fitted(std::size_t settings, std::size_t columns) const;
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 
  private:
+  [[nodiscard]] bool is_constant(std::size_t column) const;
+  [[nodiscard]] std::size_t width() const;
+  void remove(std::size_t column);
+  void move_unit(std::size_t column);
+  void align_points(std::size_t column);
+
   std::vector<std::string> headings_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+/// Returns the columns of the terminal at standard output; otherwise those of COLUMNS, or 80.
+[[nodiscard]] std::size_t terminal_columns();
 
 }  // namespace tessera

@@ -66,6 +66,24 @@ std::string join(const std::vector<std::string>& words, std::string_view separat
   return fmt::format("{}", fmt::join(words, separator));
 }
 
+std::string wrapped(const std::vector<std::string>& words, std::size_t columns) {
+  std::string text;
+  std::size_t used = 0;
+  for (const std::string& word : words) {
+    if (text.empty()) {
+      text = word;
+    } else if (used + word.size() + 3 > columns) {  // with the comma after it
+      text += ",\n" + word;
+      used = 0;
+    } else {
+      text += ", " + word;
+      used += 2;
+    }
+    used += word.size();
+  }
+  return text;
+}
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   std::size_t begin = 0;

@@ -29,6 +29,8 @@ template <std::integral I>
 [[nodiscard]] std::string printable(std::string_view text);
 
 [[nodiscard]] std::string join(const std::vector<std::string>& words, std::string_view separator);
+/// Returns the words separated by commas, in lines of at most `columns` where the words allow.
+[[nodiscard]] std::string wrapped(const std::vector<std::string>& words, std::size_t columns);
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 [[nodiscard]] std::string_view trim(std::string_view text);
 

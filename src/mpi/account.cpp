@@ -72,7 +72,8 @@ Account& account() {
   return one;
 }
 
-std::string account_text(const std::vector<std::pair<std::string, double>>& seconds) {
+std::string account_text(const std::vector<std::pair<std::string, double>>& seconds,
+                         std::size_t columns) {
   constexpr double least = 1e-3;
   double all = 0;
   std::vector<std::string> parts;
@@ -80,7 +81,8 @@ std::string account_text(const std::vector<std::pair<std::string, double>>& seco
     all += each;
     if (each >= least) parts.push_back(fmt::format("{} {}", phase, human_seconds(each)));
   }
-  return fmt::format("{}: {}", human_seconds(all), fmt::join(parts, ", "));
+  if (!parts.empty()) parts.front() = human_seconds(all) + ": " + parts.front();
+  return parts.empty() ? human_seconds(all) : wrapped(parts, columns);
 }
 
 }  // namespace tessera::mpi

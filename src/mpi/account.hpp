@@ -40,9 +40,10 @@ class Account {
 /// Returns the account of this process, constructed by the first call, in main.
 [[nodiscard]] Account& account();
 
-/// Formats the total and the phases of at least a millisecond: "1.25 s: start 80.1 ms, read 1.17
-/// s".
-[[nodiscard]] std::string account_text(const std::vector<std::pair<std::string, double>>& seconds);
+/// Formats the total and the phases of at least a millisecond, in lines of at most `columns`:
+/// "1.25 s: start 80.1 ms, read 1.17 s".
+[[nodiscard]] std::string account_text(const std::vector<std::pair<std::string, double>>& seconds,
+                                       std::size_t columns);
 
 /// Scope guard: enters a phase, and restores the enclosing one.
 class AccountScope {

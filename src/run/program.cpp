@@ -16,6 +16,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/table.hpp"
 #include "base/text.hpp"
 #include "io/h5.hpp"
 #include "machine/fork_join.hpp"
@@ -215,7 +216,7 @@ ExitCode run_body(const Invocation& task, const Body& body, const mpi::Communica
 
 void tell_time(const Invocation& task, int code) {
   if (task.tells_time && code == 0)
-    fmt::print("time: {}\n", mpi::account_text(mpi::account().seconds()));
+    fmt::print("time: {}\n", mpi::account_text(mpi::account().seconds(), terminal_columns() - 6));
 }
 
 /// Runs the task on this process alone, which is an MPI rank already or becomes one if necessary.

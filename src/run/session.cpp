@@ -259,8 +259,9 @@ void Session::show(const Values& point, const Measured& measured, const Summary&
   if (!table_) {
     std::vector<std::string> headings;
     for (const io::Cell& cell : measured.columns) headings.push_back(cell.column);
-    for (const char* heading : {"ranks", "threads", "median", "95 % interval"})
-      headings.emplace_back(heading);
+    for (const char* heading : {"ranks", "threads"}) headings.emplace_back(heading);
+    settings_ = headings.size();
+    for (const char* heading : {"median", "95 % interval"}) headings.emplace_back(heading);
     headings.push_back(measured.rate_units);
     headings.emplace_back("of ceiling");
     if (device) headings.insert(headings.end(), {"kernels", measured.rate_units + " in them"});
@@ -292,6 +293,7 @@ void Session::record(const Values& point, Measured measured) {
   measured.columns.insert(measured.columns.end(), swept.begin(), swept.end());
   measured.kernels = kernel_seconds(comm_, measured);
   const Summary summary = summarize(measured.seconds);
+  repeats_ = repeats_ || summary.count > 1;
   ran_once_ = ran_once_ || summary.count < static_cast<std::size_t>(point.integer("repetitions"));
   const auto top =
       measured.ceiling.empty() ? std::nullopt : ceiling(measured.ceiling, threads_of(point));
@@ -354,7 +356,7 @@ void Session::finish() {
   if (!results_.empty() && comm_.max(index_t{run_.empty() ? 0 : 1}) != 0)
     record_tables({{io::schema::wall, wall_rows()}});
   if (!comm_.is_root()) return;
-  if (table_) fmt::print("{}", table_->text());
+  if (table_) fmt::print("{}", table_->fitted(settings_, terminal_columns()));
   if (!no_counters_.empty() && counters_) {
     fmt::print("\nno counters here ({}): simulated instead, one thread on {}\n", no_counters_,
                simulated_caches());
@@ -373,7 +375,7 @@ void Session::finish() {
     fmt::print("{} already in {}: skipped (--again measures them once more)\n",
                counted(skipped_, "point"), results_);
   }
-  if (table_ && ceilings_.all.empty())
+  if (table_ && ceilings_.all.empty() && repeats_)
     fmt::print("share of the ceiling unknown here: run `tessera machine` once\n");
   if (table_ && !results_.empty()) fmt::print("results: {} (group {})\n", results_, run_);
 }

@@ -218,13 +218,15 @@ class Session {
   std::map<std::string, io::Value> provenance_;  ///< empty before the first write
   Ceilings ceilings_;
   std::optional<Table> table_;
+  std::size_t settings_ = 0;  ///< its columns before the measurements
   std::optional<Table> counters_;
   std::string no_counters_;  ///< why hardware counts are missing
   int skipped_ = 0;
   index_t planned_ = 0;
   bool wrote_ranks_ = false;
-  bool asks_repetitions_ = false,
-       ran_once_ = false;  ///< --repetitions is a flag; some point has no repetitions
+  bool asks_repetitions_ = false;  ///< --repetitions is a flag
+  bool ran_once_ = false;          ///< some point has fewer repetitions than the option sets
+  bool repeats_ = false;           ///< some point has more than one
 };
 
 }  // namespace tessera::run

@@ -101,8 +101,8 @@ class Job:
         os.chmod(self.session, 0o777)  # some jobs run as another user
         env.update(OMPI_MCA_orte_tmpdir_base=self.session,
                    OMPI_MCA_btl_vader_backing_directory=self.session)
-        env.update(OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE=os.path.join(self.session,
-                                                                                   "tessera.toml"))
+        env.update(COLUMNS="1000", OMP_NUM_THREADS=str(threads),
+                   TESSERA_MACHINE_FILE=os.path.join(self.session, "tessera.toml"))
         # Plans count buffers only, so that small inputs go out of core; tests of memory count the
         # program.
         env.update(TESSERA_PROGRAM_MEMORY="0")

@@ -115,7 +115,7 @@ TEST(Summarize, FewSamplesSayHowFarTheirIntervalGoes) {
     samples.front() = 1;
     texts += interval_text(summarize(samples)) + "; ";
   }
-  EXPECT_EQ(texts, "-; 1 s .. 2 s (50 %); 1 s .. 2 s (75 %); 1 s .. 2 s (88 %); 1 s .. 2 s; ");
+  EXPECT_EQ(texts, "-; 1 .. 2 s (50 %); 1 .. 2 s (75 %); 1 .. 2 s (88 %); 1 .. 2 s; ");
 }
 
 TEST(Summarize, EmptyIsZero) { EXPECT_EQ(summarize({}).count, 0u); }
@@ -168,6 +168,23 @@ TEST(Table, AlignsNumbersRightAndWordsLeft) {
             "-------  -------\n"
             "naive        1.5\n"
             "tiled      12.25\n");
+}
+
+TEST(Table, FitsTheTerminal) {
+  Table t({"kernel", "n", "median", "interval", "rate", "check"});
+  t.add({"naive", "8", "1.5 ms", "363 us .. 2 ms", "2.25", "-"});
+  t.add({"naive", "16", "12 ms", "1.25 .. 2 ms", "12", "-"});
+  EXPECT_EQ(t.fitted(2, 80),
+            "kernel   n  median, ms        interval   rate\n"
+            "------  --  ----------  --------------  -----\n"
+            "naive    8         1.5  363 us .. 2 ms   2.25\n"
+            "naive   16        12      1.25 .. 2 ms  12\n");
+  EXPECT_EQ(t.fitted(2, 40),
+            "kernel naive\n"
+            " n  median, ms        interval   rate\n"
+            "--  ----------  --------------  -----\n"
+            " 8         1.5  363 us .. 2 ms   2.25\n"
+            "16        12      1.25 .. 2 ms  12\n");
 }
 
 TEST(Element, DispatchGivesTheType) {
