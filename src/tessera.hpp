@@ -22,7 +22,6 @@
 #include "io/output_file.hpp"
 #include "io/verify_file.hpp"
 #include "layout/matrix_layout.hpp"
-#include "layout/relabel.hpp"
 #include "machine/buffer.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"

@@ -98,8 +98,4 @@ std::vector<PeerBlock> incoming(const MatrixLayout& home, const MatrixLayout& ne
   return overlaps(need.of(rank), home.boxes);
 }
 
-index_t received_elements(const MatrixLayout& home, const MatrixLayout& need, index_t rank) {
-  return need.of(rank).area() - intersect(need.of(rank), home.of(rank)).area();
-}
-
 }  // namespace tessera::layout

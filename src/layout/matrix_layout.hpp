@@ -87,8 +87,4 @@ struct PeerBlock {
 [[nodiscard]] std::vector<PeerBlock> incoming(const MatrixLayout& home, const MatrixLayout& need,
                                               index_t rank);
 
-/// Returns the number of elements that `rank` receives from others.
-[[nodiscard]] index_t received_elements(const MatrixLayout& home, const MatrixLayout& need,
-                                        index_t rank);
-
 }  // namespace tessera::layout

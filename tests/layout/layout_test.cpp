@@ -76,7 +76,7 @@ TEST(MatrixLayout, OutgoingMirrorsIncoming) {
       EXPECT_EQ(std::count(there.begin(), there.end(), PeerBlock{rank, piece.box}), 1);
       out += piece.peer == rank ? 0 : piece.box.area();
     }
-    in += received_elements(home, need, rank);
+    in += need.of(rank).area() - intersect(need.of(rank), home.of(rank)).area();
   }
   EXPECT_EQ(out, in);
 }
