@@ -10,6 +10,7 @@
 
 #include "base/table.hpp"
 #include "kernels/sort/inputs.hpp"
+#include "kernels/sort/permute.hpp"
 #include "kernels/sort/records.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/buffer.hpp"
@@ -67,12 +68,16 @@ void sort_ours(const std::string& variant, std::span<KeyValue> data, int threads
   sort::sort_pairs(variant, {reinterpret_cast<sort::Pair*>(data.data()), data.size()}, threads);
 }
 
-/// Sorts records with the automatic kernel.
+/// Sorts records as the program does: their order, then the rows in place.
 template <>
 void sort_ours(const std::string&, std::span<Record> data, int threads) {
-  sort::sort_records({reinterpret_cast<std::byte*>(data.data()),
-                      static_cast<index_t>(sizeof(Record)), static_cast<index_t>(data.size())},
-                     {.bytes = 10}, threads);
+  auto* const rows = reinterpret_cast<std::byte*>(data.data());
+  constexpr auto bytes = static_cast<index_t>(sizeof(Record));
+  machine::Buffer<std::uint64_t> order(static_cast<index_t>(data.size()));
+  sort::argsort_records(rows, bytes, {.bytes = 10}, order.span(), threads);
+  machine::parallel(threads, [&] {
+    sort::permute_in_place({rows, bytes, order.size()}, order.span());
+  });
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {

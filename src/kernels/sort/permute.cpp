@@ -112,7 +112,7 @@ bool few_enough(index_t rows) {
 }
 
 template <class Index>
-void permute_copied(const Rows& rows, const OrderInWords& order) {
+void permute_copied(const Rows& rows, const std::uint64_t* order) {
   machine::Buffer<Index> source(rows.n);
   machine::parallel_for(0, rows.n, task_grain, [&](index_t begin, index_t end) {
     for (index_t j = begin; j < end; ++j) source[j] = static_cast<Index>(order[j]);
@@ -120,48 +120,15 @@ void permute_copied(const Rows& rows, const OrderInWords& order) {
   InPlace<Index>(rows, source.data()).permute();
 }
 
-/// Converts the numbers in words[0:n] to narrow ones, or masked words, from the same address on, in
-/// place: a level writes below the words that it reads.
-template <class Index>
-Index* numbers_in_place(std::uint64_t* words, index_t n, std::uint64_t mask) {
-  auto* const bytes = reinterpret_cast<std::byte*>(words);
-  constexpr index_t from = sizeof(std::uint64_t), to = sizeof(Index);
-  for (index_t level = 0; level < n; level = std::max<index_t>(1, 2 * level)) {
-    const index_t next = std::min(n, std::max<index_t>(1, 2 * level));
-    machine::parallel_for(level, next, task_grain, [=](index_t begin, index_t end) {
-      for (index_t j = begin; j < end; ++j) {
-        std::uint64_t word;
-        std::memcpy(&word, bytes + j * from, sizeof word);
-        const auto number = static_cast<Index>(word & mask);
-        std::memcpy(bytes + j * to, &number, sizeof number);
-      }
-    });
-  }
-  return reinterpret_cast<Index*>(bytes);
-}
-
 }  // namespace
 
-void permute_in_place(const Rows& rows, const OrderInWords& order) {
-  if (rows.n < 2 || rows.bytes == 0) return;
-  if (few_enough(rows.n))
-    permute_copied<std::uint32_t>(rows, order);
-  else
-    permute_copied<std::uint64_t>(rows, order);
-}
 void permute_in_place(const Rows& rows, std::span<const std::uint64_t> order) {
   TESSERA_EXPECTS(static_cast<index_t>(order.size()) == rows.n);
-  permute_in_place(rows, OrderInWords{order.data()});
-}
-void permute_in_place(const Rows& rows, std::span<std::uint64_t> words, std::uint64_t mask) {
-  TESSERA_EXPECTS(static_cast<index_t>(words.size()) == rows.n);
   if (rows.n < 2 || rows.bytes == 0) return;
   if (few_enough(rows.n))
-    InPlace<std::uint32_t>(rows, numbers_in_place<std::uint32_t>(words.data(), rows.n, mask))
-        .permute();
+    permute_copied<std::uint32_t>(rows, order.data());
   else
-    InPlace<std::uint64_t>(rows, numbers_in_place<std::uint64_t>(words.data(), rows.n, mask))
-        .permute();
+    permute_copied<std::uint64_t>(rows, order.data());
 }
 
 }  // namespace tessera::sort

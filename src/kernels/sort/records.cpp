@@ -1,6 +1,5 @@
-// Sorting of rows by byte keys. Keys are sequences of eight-byte words, sorted in one 64-bit word
-// together with the row's number if the keys suit that, otherwise in pairs (by_words.hpp). Then
-// each row is moved into place, once.
+// The order of rows by byte keys. Keys are sequences of eight-byte words, sorted in one 64-bit word
+// together with the row's number if the keys suit that, otherwise in pairs (by_words.hpp).
 
 #include "kernels/sort/records.hpp"
 
@@ -9,7 +8,6 @@
 
 #include "kernels/sort/by_words.hpp"
 #include "kernels/sort/common.hpp"
-#include "kernels/sort/permute.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/buffer.hpp"
 
@@ -66,17 +64,9 @@ class ByKey {
     machine::Buffer<Pair> spare(n_);
     ByWords(keys_, pairs_.span(), spare.span(), "auto").sort_in_pairs();
   }
-  /// Returns the order of the sorted rows, valid as long as this object.
-  [[nodiscard]] OrderInWords order() const {
-    if (words_.size() > 0) return {.word = words_.data(), .mask = mask_};
-    return {.word = &pairs_.data()->index, .stride = 2};
-  }
-  /// Permutes rows into the order, which is overwritten.
-  void permute(const Rows& rows) {
-    if (words_.size() > 0)
-      permute_in_place(rows, words_.span(), mask_);
-    else
-      permute_in_place(rows, order());
+  /// Returns the number of the row that belongs at j.
+  [[nodiscard]] std::uint64_t row_at(index_t j) const {
+    return words_.size() > 0 ? words_[j] & mask_ : pairs_[j].index;
   }
 
  private:
@@ -135,22 +125,11 @@ void argsort_records(const std::byte* rows, index_t row_bytes, const RowKey& key
   machine::parallel(threads, [&] {
     ByKey by_key(rows, row_bytes, static_cast<index_t>(order.size()), key);
     by_key.sort();
-    const OrderInWords found = by_key.order();
     machine::parallel_for(0, static_cast<index_t>(order.size()), rows_of_task,
                           [&](index_t begin, index_t end) {
                             for (index_t j = begin; j < end; ++j)
-                              order[static_cast<std::size_t>(j)] = found[j];
+                              order[static_cast<std::size_t>(j)] = by_key.row_at(j);
                           });
-  });
-}
-
-void sort_records(const Rows& rows, const RowKey& key, int threads) {
-  TESSERA_EXPECTS(key.begin >= 0 && key.begin + key.bytes <= rows.bytes);
-  if (rows.n < 2 || key.bytes == 0) return;
-  machine::parallel(threads, [&] {
-    ByKey by_key(rows.data, rows.bytes, rows.n, key);
-    by_key.sort();
-    by_key.permute(rows);
   });
 }
 

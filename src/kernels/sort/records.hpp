@@ -1,8 +1,12 @@
 #pragma once
-// In-place sorting of rows by some of their bytes.
+// The order of rows by some of their bytes.
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/index.hpp"
 #include "kernels/sort/key.hpp"
-#include "kernels/sort/permute.hpp"
 
 namespace tessera::sort {
 
@@ -17,9 +21,5 @@ struct RowKey {
 /// threads, outside of any parallel region. Needs 32 bytes per row.
 void argsort_records(const std::byte* rows, index_t row_bytes, const RowKey& key,
                      std::span<std::uint64_t> order, int threads);
-
-/// Sorts rows by key, stably, on up to `threads` threads, outside of any parallel region. Needs 32
-/// bytes per row and the memory of permute_in_place.
-void sort_records(const Rows& rows, const RowKey& key, int threads);
 
 }  // namespace tessera::sort
