@@ -31,32 +31,6 @@ void for_each_index(index_t n, int threads, const F& f) {
   });
 }
 
-/// The pairs of a pass, and equally many spare pairs for the sort.
-struct PassPairs {
-  machine::Buffer<Pair> sorted, spare;
-};
-
-PassPairs pairs_for(const mpi::Communicator& comm, index_t n) {
-  PassPairs pairs;
-  mpi::together(comm, "allocate", [&] {
-    pairs = {machine::Buffer<Pair>(n), machine::Buffer<Pair>(n)};
-  });
-  return pairs;
-}
-
-/// Writes the stable permutation that sorts values[0 : share] to places[0 : share]; values may be
-/// in the spare pairs.
-void argsort_once(const mpi::Communicator& comm, layout::Range mine, const Method& method,
-                  PassPairs& pairs, const Index* values, Index* places, mpi::Phases& phases) {
-  for_each_index(mine.size(), method.threads, [&](index_t j) {
-    pairs.sorted[j] = {values[j], static_cast<Index>(mine.begin + j)};
-  });
-  const index_t n = sort_pairs(
-      comm, Room<Pair>{pairs.sorted.data(), pairs.spare.data(), mine.size()}, method, phases);
-  TESSERA_EXPECTS(n == mine.size());
-  for_each_index(n, method.threads, [&](index_t j) { places[j] = pairs.sorted[j].index; });
-}
-
 /// Estimates the number of other rows that equal a row in the values, from equal pairs in a sample
 /// of every rank, windows of the values.
 double alike_rows(const mpi::Communicator& comm, std::span<const Index> values) {
@@ -78,6 +52,132 @@ double alike_rows(const mpi::Communicator& comm, std::span<const Index> values) 
   return comm.sum(alike) / std::max(1.0, all) * comm.sum(static_cast<double>(values.size()));
 }
 
+/// The sort of this rank's rows by their digits.
+class DigitSort {
+ public:
+  /// Packs the digits and allocates pairs. Collective.
+  DigitSort(const mpi::Communicator& comm, const layout::BlockMap& map,
+            const std::vector<KeyColumn>& columns, const Method& method, mpi::Phases& phases)
+      : comm_(comm),
+        map_(map),
+        columns_(columns),
+        method_(method),
+        phases_(phases),
+        mine_(map.range(comm.rank())) {
+    {
+      const mpi::PhaseScope scope(phases, "sort");
+      digits_ = pack_keys(comm, columns, mine_.size(), method.threads);
+    }
+    mpi::together(comm, "allocate", [&] {
+      sorted_ = machine::Buffer<Pair>(mine_.size());
+      spare_ = machine::Buffer<Pair>(mine_.size());
+    });
+  }
+
+  /// Writes the order, and the digits to `kept` if one digit decides. Collective.
+  void sort(std::span<Index> order, SortedDigits* kept) {
+    if (digits_.empty()) {
+      std::iota(order.begin(), order.end(), static_cast<Index>(mine_.begin));
+    } else if (digits_.size() == 1) {
+      auto* const values = reinterpret_cast<Index*>(spare_.data());
+      digit_of_rows(0, values, values + mine_.size());
+      sort_once(values, order.data());
+      if (kept != nullptr) *kept = {true, digits_[0], std::move(sorted_)};
+    } else {
+      mpi::together(comm_, "allocate", [&] {
+        places_ = machine::Buffer<Index>(mine_.size());
+        values_ = machine::Buffer<Index>(mine_.size());
+      });
+      if (!sort_by_first_digit(order)) sort_by_every_digit(order);
+    }
+  }
+
+ private:
+  void digit_of_rows(std::size_t d, Index* to, Index* scratch) {
+    const mpi::PhaseScope scope(phases_, "sort");
+    key_digit(columns_, digits_[d], mine_.size(), to, scratch, method_.threads);
+  }
+
+  /// Writes the stable permutation that sorts values[0 : share] to places[0 : share]; values may be
+  /// in the spare pairs.
+  void sort_once(const Index* values, Index* places) {
+    for_each_index(mine_.size(), method_.threads, [&](index_t j) {
+      sorted_[j] = {values[j], static_cast<Index>(mine_.begin + j)};
+    });
+    const index_t n = sort_pairs(comm_, Room<Pair>{sorted_.data(), spare_.data(), mine_.size()},
+                                 method_, phases_);
+    TESSERA_EXPECTS(n == mine_.size());
+    for_each_index(n, method_.threads, [&](index_t j) { places[j] = sorted_[j].index; });
+  }
+
+  /// Sorts by the first digit and breaks ties; returns false if many rows are tied.
+  [[nodiscard]] bool sort_by_first_digit(std::span<Index> order) {
+    constexpr double few_alike = 2;  // with more, a pass is faster than breaking ties
+    digit_of_rows(0, values_.data(), places_.data());
+    if (alike_rows(comm_, values_.span()) > few_alike) return false;
+    sort_once(values_.data(), places_.data());
+    spare_ = {};
+    const TieBreak how{.comm = comm_,
+                       .map = map_,
+                       .digits = digits_.size(),
+                       .digit_of_rows = [this](std::size_t d, Index* to,
+                                               Index* scratch) { digit_of_rows(d, to, scratch); },
+                       .of_rows = values_.span(),
+                       .of_ties = places_.span(),
+                       .threads = method_.threads};
+    if (break_ties(how, sorted_.span(), phases_)) {
+      std::transform(sorted_.begin(), sorted_.end(), order.begin(),
+                     [](const Pair& pair) { return pair.index; });
+      return true;
+    }
+    mpi::together(comm_, "allocate", [&] { spare_ = machine::Buffer<Pair>(mine_.size()); });
+    return false;
+  }
+
+  /// Sorts in stable passes, from the last digit to the first.
+  void sort_by_every_digit(std::span<Index> order) {
+    const std::size_t last = digits_.size() - 1;
+    digit_of_rows(last, values_.data(), places_.data());
+    sort_once(values_.data(), order.data());
+    for (std::size_t d = last; d-- > 0;) {
+      digit_of_rows(d, places_.data(), values_.data());
+      take(places_.data(), order, values_.data());
+      sort_once(values_.data(), places_.data());
+      take(order.data(), places_.span(), values_.data());  // the places refer to the last order
+      std::copy_n(values_.data(), mine_.size(), order.data());
+    }
+  }
+
+  /// Sets to[j] to element places[j] of `from`.
+  void take(const Index* from, std::span<const Index> places, Index* to) {
+    const mpi::PhaseScope scope(phases_, "permute");
+    gather<Index>(comm_, map_, from, places, to, method_.threads);
+  }
+
+  const mpi::Communicator& comm_;
+  const layout::BlockMap& map_;
+  const std::vector<KeyColumn>& columns_;
+  const Method& method_;
+  mpi::Phases& phases_;
+  layout::Range mine_;
+  std::vector<KeyDigit> digits_;
+  machine::Buffer<Pair> sorted_, spare_;  // of a pass, and equally many for the sort
+  machine::Buffer<Index> places_, values_;
+};
+
+/// Checks what a caller passes.
+void require_columns(const std::vector<KeyColumn>& columns, index_t n) {
+  require(!columns.empty(), ExitCode::usage, "columns: there is none to sort by");
+  for (const KeyColumn& column : columns) {
+    require(
+        column.form.bytes >= 1 && (column.row_bytes == 0 || column.row_bytes >= column.form.bytes),
+        ExitCode::usage,
+        fmt::format("columns: a key of {} bytes in rows of {}", column.form.bytes,
+                    column.row_bytes));
+    require(n == 0 || column.data != nullptr, ExitCode::usage, "columns: one has no data");
+  }
+}
+
 }  // namespace
 
 void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
@@ -92,15 +192,7 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
   if (kept != nullptr) *kept = {};
   const layout::Range mine = map.range(comm.rank());
   const index_t n = mine.size();
-  require(!columns.empty(), ExitCode::usage, "columns: there is none to sort by");
-  for (const KeyColumn& column : columns) {
-    require(
-        column.form.bytes >= 1 && (column.row_bytes == 0 || column.row_bytes >= column.form.bytes),
-        ExitCode::usage,
-        fmt::format("columns: a key of {} bytes in rows of {}", column.form.bytes,
-                    column.row_bytes));
-    require(n == 0 || column.data != nullptr, ExitCode::usage, "columns: one has no data");
-  }
+  require_columns(columns, n);
   require(n == 0 || permutation != nullptr, ExitCode::usage,
           "permutation: there is no memory for it");
   const std::span<Index> result(permutation, static_cast<std::size_t>(n));
@@ -114,66 +206,7 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
     });
     return;
   }
-  std::vector<KeyDigit> digits;
-  {
-    const mpi::PhaseScope scope(phases, "sort");
-    digits = pack_keys(comm, columns, n, method.threads);
-  }
-  PassPairs pairs = pairs_for(comm, n);
-  const auto digit_of_rows = [&](std::size_t d, Index* to, Index* scratch) {
-    const mpi::PhaseScope scope(phases, "sort");
-    key_digit(columns, digits[d], n, to, scratch, method.threads);
-  };
-  if (digits.size() == 1) {
-    auto* const values = reinterpret_cast<Index*>(pairs.spare.data());
-    digit_of_rows(0, values, values + n);
-    argsort_once(comm, mine, method, pairs, values, permutation, phases);
-    if (kept != nullptr) *kept = {true, digits[0], std::move(pairs.sorted)};
-    return;
-  }
-  if (digits.empty()) {
-    std::iota(result.begin(), result.end(), static_cast<Index>(mine.begin));
-    return;
-  }
-  machine::Buffer<Index> places, values;
-  mpi::together(comm, "allocate", [&] {
-    places = machine::Buffer<Index>(n);
-    values = machine::Buffer<Index>(n);
-  });
-  {
-    constexpr double few_alike = 2;  // with more, a pass is faster than breaking ties
-    digit_of_rows(0, values.data(), places.data());
-    if (alike_rows(comm, {values.data(), static_cast<std::size_t>(n)}) <= few_alike) {
-      argsort_once(comm, mine, method, pairs, values.data(), places.data(), phases);
-      pairs.spare = {};
-      const TieBreak how{comm,          map,           digits.size(), digit_of_rows,
-                         values.span(), places.span(), method.threads};
-      const std::span<Pair> tied(pairs.sorted.data(), static_cast<std::size_t>(n));
-      if (break_ties(how, tied, phases)) {
-        std::transform(tied.begin(), tied.end(), permutation,
-                       [](const Pair& pair) { return pair.index; });
-        return;
-      }
-      mpi::together(comm, "allocate", [&] { pairs.spare = machine::Buffer<Pair>(n); });
-    }
-  }
-  for (std::size_t d = digits.size(); d-- > 0;) {
-    if (d + 1 == digits.size()) {
-      digit_of_rows(d, values.data(), places.data());
-      argsort_once(comm, mine, method, pairs, values.data(), permutation, phases);
-      continue;
-    }
-    digit_of_rows(d, places.data(), values.data());
-    {
-      const mpi::PhaseScope scope(phases, "permute");
-      gather<Index>(comm, map, places.data(), result, values.data(), method.threads);
-    }
-    argsort_once(comm, mine, method, pairs, values.data(), places.data(), phases);
-    const mpi::PhaseScope scope(
-        phases, "permute");  // places refer to the last order: maps them to the input rows
-    gather<Index>(comm, map, permutation, places.span(), values.data(), method.threads);
-    std::copy_n(values.data(), n, permutation);
-  }
+  DigitSort(comm, map, columns, method, phases).sort(result, kept);
 }
 
 }  // namespace tessera::dist::sort
