@@ -49,20 +49,7 @@ void check_arguments(const Job& job) {
   }
 }
 
-}  // namespace
-
-run::OptionSet declare() {
-  run::OptionSet set("slurm", "Write a batch script for a workload; merge results of jobs",
-                     {"tessera slurm matmul --n 65536 --nodes 4 --gpus 4 > job.sbatch",
-                      "tessera slurm stencil --steps 1e5 --checkpoint ck.h5 --nodes 16 --submit",
-                      "tessera slurm sort --config configs/sort/variants.toml --array 8 --submit",
-                      "tessera slurm collect tessera-sort-8/*.h5 --results sort.h5"});
-  set.add({.name = "job",
-           .kind = Kind::choice,
-           .help = "Name a workload and its options, or collect. collect takes results files.",
-           .group = "Job",
-           .choices = {"matmul", "transpose", "stencil", "sort", "collect"},
-           .positional = true});
+void add_resources(run::OptionSet& set) {
   const auto count = [&](const char* name, const char* help, double low) {
     set.add({.name = name,
              .kind = Kind::integer,
@@ -96,6 +83,23 @@ run::OptionSet declare() {
            .value = "TIME"});
   for (const char* name : {"partition", "account", "qos", "constraint"})
     set.add({.name = name, .help = fmt::format("Pass --{} to sbatch", name), .group = "Resources"});
+}
+
+}  // namespace
+
+run::OptionSet declare() {
+  run::OptionSet set("slurm", "Write a batch script for a workload; merge results of jobs",
+                     {"tessera slurm matmul --n 65536 --nodes 4 --gpus 4 > job.sbatch",
+                      "tessera slurm stencil --steps 1e5 --checkpoint ck.h5 --nodes 16 --submit",
+                      "tessera slurm sort --config configs/sort/variants.toml --array 8 --submit",
+                      "tessera slurm collect tessera-sort-8/*.h5 --results sort.h5"});
+  set.add({.name = "job",
+           .kind = Kind::choice,
+           .help = "Name a workload and its options, or collect. collect takes results files.",
+           .group = "Job",
+           .choices = {"matmul", "transpose", "stencil", "sort", "collect"},
+           .positional = true});
+  add_resources(set);
   set.add(
       {.name = "job-name", .help = "Name the job (default tessera-WORKLOAD)", .group = "Script"});
   set.add({.name = "script",

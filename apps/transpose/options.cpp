@@ -99,21 +99,7 @@ void add_operation(OptionSet& set) {
            .group = "Operation"});
 }
 
-void add_method(OptionSet& set) {
-  std::vector<std::string> algorithms = run::names_of(dist::transpose::algorithms());
-  algorithms.insert(algorithms.begin(), "auto");
-  run::add_kernel(set, run::names_of(tessera::transpose::variants()));
-  run::add_device(set, "the CPU, because the bus to a GPU is slower than the memory of the host");
-  run::add_gpu_exchange(set);
-  run::add_shares(set);
-  set.add({.name = "algorithm",
-           .kind = Kind::choice,
-           .fallback = "auto",
-           .help = "Select how the ranks exchange data. auto: shared where ranks share a node and "
-                   "/dev/shm has room.",
-           .group = "Method",
-           .choices = algorithms,
-           .axis = true});
+void add_tiling(OptionSet& set) {
   set.add({.name = "tile",
            .kind = Kind::integer,
            .fallback = "64",
@@ -140,6 +126,24 @@ void add_method(OptionSet& set) {
            .low = 1,
            .high = 1e9,
            .users = {"kernel", {"column"}}});
+}
+
+void add_method(OptionSet& set) {
+  std::vector<std::string> algorithms = run::names_of(dist::transpose::algorithms());
+  algorithms.insert(algorithms.begin(), "auto");
+  run::add_kernel(set, run::names_of(tessera::transpose::variants()));
+  run::add_device(set, "the CPU, because the bus to a GPU is slower than the memory of the host");
+  run::add_gpu_exchange(set);
+  run::add_shares(set);
+  set.add({.name = "algorithm",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help = "Select how the ranks exchange data. auto: shared where ranks share a node and "
+                   "/dev/shm has room.",
+           .group = "Method",
+           .choices = algorithms,
+           .axis = true});
+  add_tiling(set);
   set.add({.name = "piece",
            .kind = Kind::bytes,
            .fallback = "4MiB",
