@@ -153,43 +153,34 @@ TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at,
   }
 }
 
-/// Computes c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: prefetches k
-/// / 4 vectors from `soon` on, or k / 32 lines of R rows each, and from `later` on. Unpacked b may
-/// end with the last column, so nothing is loaded beyond it.
+/// The sums of a micro-tile and the positions in its operands.
 template <class T, int R, int V, Lie lie>
-TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const T* b, index_t j,
-                          const T* soon, const T* later, Soon<T>& more) {
+struct MicroSums {
   using S = Simd<T>;
-  constexpr bool packed = lie == Lie::packed, rows_of_a = lie == Lie::packed_b,
-                 packed_b = is_packed_b(lie);
-  const index_t row = packed ? 1 : t.a_row;
-  const index_t a_step = packed ? Shape<T>::mr : rows_of_a ? 1 : t.a_step;
-  const index_t b_step = packed_b ? Shape<T>::nr : t.b_step;
-  const T* c = t.c + j;
-  const bool c_comes = !packed_b || t.store == Store::cached,
-             row_by_row = packed_b && t.k >= 32 * R;
-  if (c_comes && !row_by_row) {
+  static constexpr bool packed = lie == Lie::packed;
+
+  TESSERA_INLINE MicroSums(const MicroRow<T>& t, const T* panel)
+      : row(packed ? 1 : t.a_row),
+        a_step(packed                 ? Shape<T>::mr
+               : lie == Lie::packed_b ? 1
+                                      : t.a_step),
+        b_step(is_packed_b(lie) ? Shape<T>::nr : t.b_step),
+        tail(t.tail),
+        a{t.a, t.a + smaller(3, R - 1) * row, t.a + smaller(6, R - 1) * row},
+        b(panel) {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) __builtin_prefetch(c + v * S::lanes, 1);
-      c += t.ldc;
-      if (opaque<T>) asm("" : "+r"(c));
+      for (int v = 0; v < V; ++v) sum[r][v] = S::zero();
     }
   }
-  typename S::vec sum[R][V];
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) sum[r][v] = S::zero();
-  }
-  const T* a[] = {t.a, t.a + smaller(3, R - 1) * row, t.a + smaller(6, R - 1) * row};
-  const auto step = [&]() __attribute__((always_inline)) {
+
+  TESSERA_INLINE void step() {
     typename S::vec bp[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V - 1; ++v) bp[v] = S::load(b + v * S::lanes);
     bp[V - 1] =
-        is_cut(lie) ? S::load(b + (V - 1) * S::lanes, t.tail) : S::load(b + (V - 1) * S::lanes);
+        is_cut(lie) ? S::load(b + (V - 1) * S::lanes, tail) : S::load(b + (V - 1) * S::lanes);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const auto ar = S::broadcast(packed ? a[0] + r : a[r / 3] + r % 3 * row);
@@ -204,30 +195,67 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
       a[2] += a_step;
       asm("" : "+r"(a[0]), "+r"(a[1]), "+r"(a[2]));
     }
+  }
+  TESSERA_INLINE void four_steps() {
+    step();
+    step();
+    step();
+    step();
+  }
+
+  index_t row, a_step, b_step, tail;
+  const T* a[3];
+  const T* b;
+  typename S::vec sum[R][V];
+};
+
+/// Prefetches a line of a and one of b, in memory order.
+template <class T>
+TESSERA_INLINE void fetch_next(Soon<T>& more) {
+  __builtin_prefetch(more.a, 0, 2);
+  __builtin_prefetch(more.b, 0, 2);
+  more.a += line<T>;
+  more.b += line<T>;
+  if (more.a >= more.a_end) {
+    more.a_end += more.row;
+    more.a = more.a_end - more.run;
+  }
+}
+
+/// Computes c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: prefetches k
+/// / 4 vectors from `soon` on, or k / 32 lines of R rows each, and from `later` on. Unpacked b may
+/// end with the last column, so nothing is loaded beyond it.
+template <class T, int R, int V, Lie lie>
+TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const T* b, index_t j,
+                          const T* soon, const T* later, Soon<T>& more) {
+  using S = Simd<T>;
+  constexpr bool packed_b = is_packed_b(lie);
+  const T* c = t.c + j;
+  const bool c_comes = !packed_b || t.store == Store::cached,
+             row_by_row = packed_b && t.k >= 32 * R;
+  const auto fetch_row_of_c = [&]() __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) __builtin_prefetch(c + v * S::lanes, 1);
+    c += t.ldc;
   };
-  const auto four_steps = [&]() __attribute__((always_inline)) {
-    step();
-    step();
-    step();
-    step();
-  };
+  if (c_comes && !row_by_row) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      fetch_row_of_c();
+      if (opaque<T>) asm("" : "+r"(c));
+    }
+  }
+  MicroSums<T, R, V, lie> sums(t, b);
   index_t p = t.k;
   if (fetches(lie)) {
     for (; p >= 4 && more.left > 0; p -= 4, --more.left) {
-      __builtin_prefetch(more.a, 0, 2);
-      __builtin_prefetch(more.b, 0, 2);
-      more.a += line<T>;
-      more.b += line<T>;
-      if (more.a >= more.a_end) {
-        more.a_end += more.row;
-        more.a = more.a_end - more.run;
-      }
-      four_steps();
+      fetch_next(more);
+      sums.four_steps();
     }
   }
   int c_rows = c_comes && row_by_row ? R : 0;
   for (; p >= 4; p -= 4) {
-    if (packed) {
+    if (lie == Lie::packed) {
       __builtin_prefetch(soon, 0, 2);
       soon += S::lanes;
     }
@@ -235,22 +263,20 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
       __builtin_prefetch(later, 0, 2);
       later += t.later_step;
     }
-    if (rows_of_a && p % 32 < 4) {
+    if (lie == Lie::packed_b && p % 32 < 4) {
 #pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) __builtin_prefetch(soon + r * row, 0, 2);
+      for (int r = 0; r < R; ++r) __builtin_prefetch(soon + r * sums.row, 0, 2);
       soon += line<T>;
     }
     if (packed_b && c_rows > 0 && p % 32 < 4) {
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) __builtin_prefetch(c + v * S::lanes, 1);
-      c += t.ldc;
+      fetch_row_of_c();
       --c_rows;
     }
-    four_steps();
+    sums.four_steps();
   }
-  for (; p > 0; --p) step();
+  for (; p > 0; --p) sums.step();
   put<T, R, V, lie>(&first, {t.c + j, t.ldc, t.onto == nullptr ? nullptr : t.onto + j, t.ldonto},
-                    sum);
+                    sums.sum);
 }
 
 /// Computes `slivers` slivers of R rows below each other; only one if b is packed. `soon`:

@@ -46,16 +46,45 @@ TESSERA_INLINE index_t columns_of(index_t n, index_t q) {
   return here < Quarter<T>::lanes ? here : Quarter<T>::lanes;
 }
 
+/// Returns four rows of a quarter of columns, ld apart, or the first n columns of each.
+template <class T, class... N>
+TESSERA_INLINE typename Simd<T>::vec four_rows(const T* x, index_t ld, N... n) {
+  using Q = Quarter<T>;
+  return Q::join(Q::load(x, n...), Q::load(x + ld, n...), Q::load(x + 2 * ld, n...),
+                 Q::load(x + 3 * ld, n...));
+}
+
+/// Stores the sums of rows [i, i + 4 groups) to c or adds them to `onto`.
+template <class T, int quarters, int groups>
+TESSERA_INLINE void put_narrow(const LeafTile<T>& t, index_t i,
+                               const typename Simd<T>::vec (&sum)[groups][quarters]) {
+  using Q = Quarter<T>;
+  using S = Simd<T>;
+  for (int q = 0; q < quarters; ++q) {
+    const index_t n = columns_of<T>(t.n, q);
+    for (int g = 0; g < groups; ++g) {
+      const T* const c = t.c + (i + 4 * g) * t.ldc + q * Q::lanes;
+      auto value = S::broadcast(&t.alpha);
+      value = t.beta == T{0}
+                  ? value * sum[g][q]
+                  : S::mul_add(value, sum[g][q], S::broadcast(&t.beta) * four_rows(c, t.ldc, n));
+      const index_t ld = t.onto == nullptr ? t.ldc : t.ldonto;
+      T* const to = (t.onto == nullptr ? t.c : t.onto) + (i + 4 * g) * ld + q * Q::lanes;
+      if (t.onto != nullptr) value = four_rows(to, ld, n) + value;
+      Q::store(to, simd::block<0>(value), n);
+      Q::store(to + ld, simd::block<1>(value), n);
+      Q::store(to + 2 * ld, simd::block<2>(value), n);
+      Q::store(to + 3 * ld, simd::block<3>(value), n);
+    }
+  }
+}
+
 /// Multiplies rows [i, i + 4 groups) of t by one or two quarters of columns, in rows of `b` that
 /// are b_step apart; both quarters share each broadcast of a.
 template <class T, int quarters, int groups>
 void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
   using Q = Quarter<T>;
   using S = Simd<T>;
-  const auto four = [](const T* x, index_t ld, auto... n) __attribute__((always_inline)) {
-    return Q::join(Q::load(x, n...), Q::load(x + ld, n...), Q::load(x + 2 * ld, n...),
-                   Q::load(x + 3 * ld, n...));
-  };
   typename S::vec sum[groups][quarters];
 #pragma GCC unroll 8
   for (auto& rows : sum) {
@@ -78,7 +107,7 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
       asm(""
           : "+r"(rows));  // one pointer, opaque to the compiler, which would otherwise keep one
                           // per row
-      const auto value = four(rows, t.a_row);
+      const auto value = four_rows(rows, t.a_row);
       const auto add = [&]<int step>() __attribute__((always_inline)) {
         const auto spread = simd::spread_in_blocks<step>(value);
 #pragma GCC unroll 2
@@ -96,27 +125,11 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
     for (int q = 0; q < quarters; ++q) {
       const auto by = simd::repeat_block<typename S::vec>(b + q * Q::lanes);
       for (int g = 0; g < groups; ++g)
-        sum[g][q] = S::mul_add(simd::spread_in_blocks<0>(four(a + 4 * g * t.a_row, t.a_row, 1)), by,
-                               sum[g][q]);
+        sum[g][q] = S::mul_add(
+            simd::spread_in_blocks<0>(four_rows(a + 4 * g * t.a_row, t.a_row, 1)), by, sum[g][q]);
     }
   }
-  for (int q = 0; q < quarters; ++q) {
-    const index_t n = columns_of<T>(t.n, q);
-    for (int g = 0; g < groups; ++g) {
-      const T* const c = t.c + (i + 4 * g) * t.ldc + q * Q::lanes;
-      auto value = S::broadcast(&t.alpha);
-      value = t.beta == T{0}
-                  ? value * sum[g][q]
-                  : S::mul_add(value, sum[g][q], S::broadcast(&t.beta) * four(c, t.ldc, n));
-      const index_t ld = t.onto == nullptr ? t.ldc : t.ldonto;
-      T* const to = (t.onto == nullptr ? t.c : t.onto) + (i + 4 * g) * ld + q * Q::lanes;
-      if (t.onto != nullptr) value = four(to, ld, n) + value;
-      Q::store(to, simd::block<0>(value), n);
-      Q::store(to + ld, simd::block<1>(value), n);
-      Q::store(to + 2 * ld, simd::block<2>(value), n);
-      Q::store(to + 3 * ld, simd::block<3>(value), n);
-    }
-  }
+  put_narrow<T, quarters, groups>(t, i, sum);
 }
 
 constexpr index_t longest_narrow =
