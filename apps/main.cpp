@@ -1,4 +1,4 @@
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "lab/locality/stand_in.hpp"
 #include "run/counting.hpp"
 

@@ -1,6 +1,6 @@
 #include "locality.hpp"
 
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "lab/locality/points.hpp"
 
 namespace tessera::apps {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "kernels/memory/device_probes.hpp"
 #include "kernels/memory/misses.hpp"
 #include "lab/memory/memory.hpp"

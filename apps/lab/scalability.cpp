@@ -1,5 +1,5 @@
 #include "lab/scalability/scalability.hpp"
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "scalability_options.hpp"
 
 namespace tessera::apps {

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "base/text.hpp"
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "machine/topology.hpp"
 
 namespace tessera::apps {

@@ -15,7 +15,7 @@
 #include <map>
 
 #include "base/text.hpp"
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "doctor.hpp"
 #include "io/h5.hpp"
 #include "machine/gpu.hpp"

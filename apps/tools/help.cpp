@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "reference/facts.hpp"
 #include "reference/reference.hpp"
 

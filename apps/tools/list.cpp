@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/table.hpp"
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "kernels/forkjoin/variants.hpp"
 #include "kernels/matmul/variants.hpp"
 #include "kernels/memory/device_probes.hpp"

@@ -2,7 +2,7 @@
 
 #include "base/table.hpp"
 #include "base/text.hpp"
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "machine/gpu.hpp"
 #include "machine/isa.hpp"
 #include "machine/topology.hpp"

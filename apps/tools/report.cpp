@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "base/text.hpp"
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "io/dataset.hpp"
 #include "io/raw_file.hpp"
 #include "spawn.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "command.hpp"
+#include "commands/command.hpp"
 
 namespace tessera::apps::slurm {
 

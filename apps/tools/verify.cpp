@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "io/probe.hpp"
 #include "io/schema.hpp"
 

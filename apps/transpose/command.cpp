@@ -1,4 +1,4 @@
-#include "command.hpp"
+#include "commands/command.hpp"
 
 #include "transpose/options.hpp"
 #include "workloads/transpose/workload.hpp"

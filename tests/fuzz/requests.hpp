@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "command.hpp"
+#include "commands/command.hpp"
 
 namespace tessera::fuzz {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "io/dataset.hpp"
 #include "io/output_file.hpp"
 #include "layout/block_map.hpp"

@@ -1,4 +1,4 @@
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "workloads/frame/points.hpp"
 
 namespace tessera::apps {

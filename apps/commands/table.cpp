@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/text.hpp"
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "reference/facts.hpp"
 #include "run/help.hpp"
 
