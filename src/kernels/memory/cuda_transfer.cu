@@ -142,28 +142,6 @@ class Managed final : public DeviceProbe {
   DeviceWord found_ = 0;
 };
 
-class Event {
- public:
-  Event() { cuda::check(cudaEventCreate(&event_), "cudaEventCreate"); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  void record(cudaStream_t stream) const {
-    cuda::check(cudaEventRecord(event_, stream), "cudaEventRecord");
-  }
-  void let_wait(cudaStream_t stream) const {
-    cuda::check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent");
-  }
-  [[nodiscard]] double since(const Event& begin) const {
-    float milliseconds = 0;
-    cuda::check(cudaEventElapsedTime(&milliseconds, begin.event_, event_), "cudaEventElapsedTime");
-    return 1e-3 * static_cast<double>(milliseconds);
-  }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
 constexpr index_t pieces = 16;
 
 /// A pipeline: every piece goes to the device, through a kernel and back, in the order of its
@@ -186,7 +164,7 @@ class Streams final : public DeviceProbe {
     cuda::check(cudaMemset(device_to_.data(), 0xa5, byte_count(n_)), "cudaMemset");
     cuda::check(cudaDeviceSynchronize(), "prepare");
     begin_.record(streams_.front());
-    for (std::size_t s = 1; s < streams_.size(); ++s) begin_.let_wait(streams_[s]);
+    for (std::size_t s = 1; s < streams_.size(); ++s) begin_.before_next(streams_[s]);
     for (index_t piece = 0; piece < pieces; ++piece) issue(piece);
     for (const cuda::Stream& stream : streams_) stream.wait();
     spans_ = stays();
@@ -204,7 +182,7 @@ class Streams final : public DeviceProbe {
   [[nodiscard]] index_t stream_of(index_t piece) const {
     return piece % static_cast<index_t>(streams_.size());
   }
-  [[nodiscard]] const Event& event(index_t piece, int number) const {
+  [[nodiscard]] cuda::Event& event(index_t piece, int number) {
     return events_[static_cast<std::size_t>(4 * piece + number)];
   }
 
@@ -231,12 +209,12 @@ class Streams final : public DeviceProbe {
   /// preceding work in its stream, not the start of the following, which may wait for an engine.
   /// Transfers of one direction are serialised, so one begins no sooner than the previous one ends;
   /// for kernels of several streams the start is not known more precisely.
-  [[nodiscard]] std::vector<DeviceSpan> stays() const {
+  [[nodiscard]] std::vector<DeviceSpan> stays() {
     std::vector<DeviceSpan> result;
     double to_free = 0, from_free = 0;
     for (index_t piece = 0; piece < pieces; ++piece) {
       double at[4];
-      for (int e = 0; e < 4; ++e) at[e] = event(piece, e).since(begin_);
+      for (int e = 0; e < 4; ++e) at[e] = event(piece, e).seconds_since(begin_);
       const index_t stream = stream_of(piece);
       result.push_back(
           {"to device", piece, stream, std::min(std::max(at[0], to_free), at[1]), at[1]});
@@ -253,8 +231,8 @@ class Streams final : public DeviceProbe {
   cuda::PinnedBuffer<DeviceWord> from_, to_;
   DeviceWords device_from_, device_to_;
   std::vector<cuda::Stream> streams_;
-  std::vector<Event> events_;
-  Event begin_;
+  std::vector<cuda::Event> events_;
+  cuda::Event begin_;
   std::vector<DeviceSpan> spans_;
 };
 
