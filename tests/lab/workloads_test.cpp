@@ -320,7 +320,7 @@ TEST(GpuOrder, NaiveHitsOnBroadcastsAlone) {
   Problem p = problem("matmul", "cuda_naive", 256, 256);
   p.k = 256;
   p.element_bytes = 4;
-  Gpu gpu;
+  SimulatedGpu gpu;
   gpu.multiprocessors = 8;
   gpu.l1_bytes = 4 << 10;
   gpu.threads = 256;
@@ -335,7 +335,7 @@ TEST(GpuOrder, ColumnsHitFarMoreThanRows) {
     p.k = 64;
     p.element_bytes = 4;
     p.column_width = width;
-    Gpu gpu;
+    SimulatedGpu gpu;
     gpu.multiprocessors = 8;
     gpu.threads = 512;  // one block: two would share their rows of B
     const double column = simulate(gpu, p, 512).all.l1_rate();

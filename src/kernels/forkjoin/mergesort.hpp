@@ -15,7 +15,7 @@ enum class Merge { serial, forked };
 
 /// Two sorted sequences.
 template <class Key>
-struct Pieces {
+struct MergeInput {
   const Key* a;
   index_t na;
   const Key* b;
@@ -23,7 +23,7 @@ struct Pieces {
 };
 
 template <class Key>
-void merge_serial(Pieces<Key> from, Key* to) {
+void merge_serial(MergeInput<Key> from, Key* to) {
   const Key* const a_end = from.a + from.na;
   const Key* const b_end = from.b + from.nb;
   while (from.a != a_end && from.b != b_end) {
@@ -37,7 +37,7 @@ void merge_serial(Pieces<Key> from, Key* to) {
 
 /// Merges by halving the longer side and searching its middle key in the other.
 template <class Key>
-void merge_forked(Pieces<Key> from, Key* to, index_t threshold) {
+void merge_forked(MergeInput<Key> from, Key* to, index_t threshold) {
   if (from.na + from.nb <= std::max<index_t>(threshold, 2)) return merge_serial(from, to);
   const bool halve_a = from.na >= from.nb;
   const index_t a = halve_a
@@ -46,8 +46,8 @@ void merge_forked(Pieces<Key> from, Key* to, index_t threshold) {
   const index_t b = halve_a
                         ? std::lower_bound(from.b, from.b + from.nb, from.a[from.na / 2]) - from.b
                         : from.nb / 2;
-  const Pieces<Key> low{from.a, a, from.b, b};
-  const Pieces<Key> high{from.a + a, from.na - a, from.b + b, from.nb - b};
+  const MergeInput<Key> low{from.a, a, from.b, b};
+  const MergeInput<Key> high{from.a + a, from.na - a, from.b + b, from.nb - b};
   machine::fork_join([=] { merge_forked(low, to, threshold); },
                      [=] { merge_forked(high, to + a + b, threshold); });
 }
@@ -80,7 +80,7 @@ void mergesort_forked(Key* data, Key* scratch, index_t n, Key* result, index_t t
                        mergesort_forked(data + half, scratch + half, n - half, parts + half,
                                         threshold, merge);
                      });
-  const Pieces<Key> pieces{parts, half, parts + half, n - half};
+  const MergeInput<Key> pieces{parts, half, parts + half, n - half};
   if (merge == Merge::serial) {
     merge_serial(pieces, result);
   } else {

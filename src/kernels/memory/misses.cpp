@@ -15,54 +15,54 @@ constexpr index_t kib = 1024, mib = kib * kib;
 // A probe that suffers precedes its fix.
 constexpr std::array<ProbeVariant, 10> table{{
     {{"cold", Space::host, "every line once, in an order that hardware does not guess"},
-     Kind::cold,
+     MissKind::cold,
      "",
      {64 * mib, 64, 1, 1, 0},
      cold},
     {{"cold_prefetched", Space::host, "the same, each line asked for 8 touches ahead"},
-     Kind::cold,
+     MissKind::cold,
      "cold",
      {64 * mib, 64, 1, 1, 0},
      cold_prefetched},
     {{"capacity", Space::host, "rounds over more than the caches hold"},
-     Kind::capacity,
+     MissKind::capacity,
      "",
      {64 * mib, 64, 8, 1, 0},
      capacity},
     {{"capacity_blocked", Space::host,
       "the same by blocks that fit: all rounds of one, then the next"},
-     Kind::capacity,
+     MissKind::capacity,
      "capacity",
      {64 * mib, 64, 8, 1, 0},
      capacity_blocked},
     {{"conflict", Space::host,
       "rounds down a column of rows a power of two apart: all in a few sets"},
-     Kind::conflict,
+     MissKind::conflict,
      "",
      {16 * kib, 64 * kib, 20'000, 1, 0},
      conflict},
     {{"conflict_padded", Space::host, "the same with rows a line longer"},
-     Kind::conflict,
+     MissKind::conflict,
      "conflict",
      {16 * kib, 64 * kib, 20'000, 1, 0},
      conflict_padded},
     {{"true_sharing", Space::host, "threads count in one word"},
-     Kind::true_sharing,
+     MissKind::true_sharing,
      "",
      {8, 8, 5'000'000, 0, 0},
      true_sharing},
     {{"true_sharing_private", Space::host, "each counts in a word of its own; added up at the end"},
-     Kind::true_sharing,
+     MissKind::true_sharing,
      "true_sharing",
      {8, 8, 5'000'000, 0, 0},
      true_sharing_private},
     {{"false_sharing", Space::host, "each in its own word, all in one line"},
-     Kind::false_sharing,
+     MissKind::false_sharing,
      "",
      {8, 8, 5'000'000, 0, 0},
      false_sharing},
     {{"false_sharing_padded", Space::host, "the words lines apart"},
-     Kind::false_sharing,
+     MissKind::false_sharing,
      "false_sharing",
      {8, 8, 5'000'000, 0, 0},
      false_sharing_padded},
@@ -77,7 +77,7 @@ index_t second_level() {
 
 }  // namespace
 
-std::string_view name(Kind kind) {
+std::string_view name(MissKind kind) {
   constexpr std::array<std::string_view, 5> names{"cold", "capacity", "conflict", "true sharing",
                                                   "false sharing"};
   return names[static_cast<std::size_t>(kind)];
@@ -100,14 +100,14 @@ Walk completed(const ProbeVariant& probe, const Walk& walk) {
 index_t planned_bytes(const ProbeVariant& probe, const Walk& walk) {
   const index_t rows = std::max<index_t>(1, walk.bytes / 64);
   switch (probe.kind) {
-    case Kind::cold:
+    case MissKind::cold:
       return walk.bytes + std::max(walk.bytes, flush_bytes);
-    case Kind::conflict:
+    case MissKind::conflict:
       return checked_mul(rows, walk.stride + 64, "a column of so many rows");
-    case Kind::capacity:
+    case MissKind::capacity:
       return std::max(walk.bytes, walk.stride);
-    case Kind::true_sharing:
-    case Kind::false_sharing:
+    case MissKind::true_sharing:
+    case MissKind::false_sharing:
       break;
   }
   return checked_mul(walk.threads, walk.stride + 128, "the counters");

@@ -12,8 +12,8 @@
 
 namespace tessera::memory {
 
-enum class Kind { cold, capacity, conflict, true_sharing, false_sharing };
-[[nodiscard]] std::string_view name(Kind kind);
+enum class MissKind { cold, capacity, conflict, true_sharing, false_sharing };
+[[nodiscard]] std::string_view name(MissKind kind);
 
 struct Walk {
   index_t bytes = 0;   ///< of the data; 0: the probe's default
@@ -59,7 +59,7 @@ class Probe {
 };
 
 struct ProbeVariant : VariantInfo {
-  Kind kind;
+  MissKind kind;
   std::string_view cures;  ///< the row whose misses it avoids; "" for a probe that suffers
   Walk usual;              ///< the defaults, except for cache
   std::unique_ptr<Probe> (*make)(const Walk& walk);

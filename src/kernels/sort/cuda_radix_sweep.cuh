@@ -47,7 +47,7 @@ struct Plan {
 
 /// One launch: keys [begin, begin + n) by the digit at `shift`.
 template <class Key, class Value>
-struct Sweep {
+struct SweepLaunch {
   DeviceBlock<Key, Value> block;
   index_t begin;
   unsigned n;
@@ -114,7 +114,7 @@ template <class Key, class Value, class S>
 class TileOfKeys {
  public:
   using Memory = TileMemory<Key, Value, S>;
-  __device__ TileOfKeys(const Sweep<Key, Value>& sweep, const Pass& pass, Memory& memory,
+  __device__ TileOfKeys(const SweepLaunch<Key, Value>& sweep, const Pass& pass, Memory& memory,
                         unsigned tile)
       : sweep_(sweep),
         pass_(pass),
@@ -277,7 +277,7 @@ class TileOfKeys {
     return sweep_.status + (static_cast<std::size_t>(tile_) * bins + bin);
   }
 
-  const Sweep<Key, Value>& sweep_;
+  const SweepLaunch<Key, Value>& sweep_;
   const Pass& pass_;
   Memory& memory_;
   unsigned tile_;
@@ -288,7 +288,7 @@ class TileOfKeys {
 
 template <class Key, class Value, class S>
 __global__ void __launch_bounds__(S::threads, S::blocks)
-    sweep_digit(const __grid_constant__ Sweep<Key, Value> sweep) {
+    sweep_digit(const __grid_constant__ SweepLaunch<Key, Value> sweep) {
   extern __shared__ __align__(16) unsigned char onesweep_memory[];
   auto& memory = *reinterpret_cast<TileMemory<Key, Value, S>*>(onesweep_memory);
   const Pass pass = *sweep.pass;

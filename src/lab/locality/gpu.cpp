@@ -138,7 +138,7 @@ struct Multiprocessor {
 
 class Machine {
  public:
-  Machine(const Gpu& gpu, const WarpProgram& program)
+  Machine(const SimulatedGpu& gpu, const WarpProgram& program)
       : gpu_(gpu),
         program_(program),
         l2_({.bytes = gpu.l2_bytes, .ways = 16, .line_bytes = gpu.sector_bytes}) {
@@ -226,7 +226,7 @@ class Machine {
     }
   }
 
-  Gpu gpu_;
+  SimulatedGpu gpu_;
   const WarpProgram& program_;
   Cache l2_;
   std::vector<index_t> bases_;
@@ -256,13 +256,13 @@ WarpProgram program_of(const Problem& p, index_t block, double line) {
 
 }  // namespace
 
-Gpu parse_gpu(std::string_view text) {
+SimulatedGpu parse_gpu(std::string_view text) {
   const std::vector<std::string> parts = split(text, ':');
   require(
       parts.size() == 4, ExitCode::usage,
       fmt::format("'{}' is no GPU; write multiprocessors:L1:L2:threads, e.g. 48:32KiB:4MiB:1024",
                   text));
-  Gpu gpu;
+  SimulatedGpu gpu;
   gpu.multiprocessors = parse_bytes(parts[0]);
   gpu.l1_bytes = round_up(parse_bytes(parts[1]), 8 * gpu.sector_bytes);
   gpu.l2_bytes = round_up(parse_bytes(parts[2]), 16 * gpu.sector_bytes);
@@ -279,7 +279,7 @@ std::vector<std::string> gpu_kernels(std::string_view workload) {
   return {};
 }
 
-void check(const Gpu& gpu, const Problem& p, index_t block) {
+void check(const SimulatedGpu& gpu, const Problem& p, index_t block) {
   const std::vector<std::string> names = gpu_kernels(p.workload);
   require(std::find(names.begin(), names.end(), p.kernel) != names.end(), ExitCode::usage,
           fmt::format("{} has no kernel '{}' whose order is known", p.workload, p.kernel));
@@ -294,7 +294,7 @@ void check(const Gpu& gpu, const Problem& p, index_t block) {
   require_memory({{.bytes = gpu.l2_bytes, .line_bytes = gpu.sector_bytes}}, 1);
 }
 
-GpuReport simulate(const Gpu& gpu, const Problem& problem, index_t block) {
+GpuReport simulate(const SimulatedGpu& gpu, const Problem& problem, index_t block) {
   const Timer timer;
   check(gpu, problem, block);
   GpuReport report;

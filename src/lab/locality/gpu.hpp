@@ -10,7 +10,7 @@
 
 namespace tessera::locality {
 
-struct Gpu {
+struct SimulatedGpu {
   index_t multiprocessors = 48;
   index_t l1_bytes = index_t{32} << 10;  ///< per multiprocessor
   index_t l2_bytes = index_t{4} << 20;   ///< shared by all
@@ -21,7 +21,7 @@ struct Gpu {
 
 /// Parses "48:32KiB:4MiB:1024": multiprocessors, first level, second level, resident threads.
 /// Throws Error(usage).
-[[nodiscard]] Gpu parse_gpu(std::string_view text);
+[[nodiscard]] SimulatedGpu parse_gpu(std::string_view text);
 
 /// Sectors requested by loads, of one array or of all.
 struct GpuCounts {
@@ -52,10 +52,10 @@ struct GpuReport {
 [[nodiscard]] std::vector<std::string> gpu_kernels(std::string_view workload);
 
 /// Throws Error(usage) for kernels, stencils and blocks that simulate() does not support.
-void check(const Gpu& gpu, const Problem& problem, index_t block);
+void check(const SimulatedGpu& gpu, const Problem& problem, index_t block);
 
 /// Runs a kernel of gpu_kernels() on the problem (matmul: m, n, k; stencil: n wide, m high) with
 /// `block` threads per block.
-[[nodiscard]] GpuReport simulate(const Gpu& gpu, const Problem& problem, index_t block);
+[[nodiscard]] GpuReport simulate(const SimulatedGpu& gpu, const Problem& problem, index_t block);
 
 }  // namespace tessera::locality

@@ -28,7 +28,7 @@ std::byte* reserve(std::uint64_t bytes) {
 
 }  // namespace
 
-constinit Recorder recorder;
+constinit AccessRecorder recorder;
 
 void flush_recorder() { current->flush(); }
 

@@ -17,13 +17,13 @@ template <class T>
 class Traced;
 
 /// State of the tracer that every access uses.
-struct Recorder {
+struct AccessRecorder {
   std::uintptr_t base = 0;
   std::uintptr_t bytes = 0;  ///< 0: recording is off
   Access* next = nullptr;
   Access* end = nullptr;
 };
-extern constinit Recorder recorder;
+extern constinit AccessRecorder recorder;
 /// Passes the recorded accesses to the sinks.
 void flush_recorder();
 

@@ -73,7 +73,7 @@ Simulated simulate_sharing(const memory::ProbeVariant& row, memory::Walk walk) {
 
 Simulated simulate(const memory::ProbeVariant& row, memory::Walk walk) {
   const bool shares =
-      row.kind == memory::Kind::true_sharing || row.kind == memory::Kind::false_sharing;
+      row.kind == memory::MissKind::true_sharing || row.kind == memory::MissKind::false_sharing;
   if (shares) return simulate_sharing(row, walk);
   const auto levels = locality::machine_caches();
   locality::Hierarchy caches(levels);

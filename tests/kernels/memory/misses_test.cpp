@@ -42,7 +42,7 @@ Walk small(const ProbeVariant& probe, index_t bytes, index_t stride, int threads
 }
 
 TEST(Misses, EveryKindStandsBeforeItsCure) {
-  std::map<Kind, int> rows;
+  std::map<MissKind, int> rows;
   for (const ProbeVariant& probe : probes()) {
     ++rows[probe.kind];
     if (probe.cures.empty()) continue;
