@@ -15,7 +15,7 @@ using run::Arguments;
 using run::Body;
 using run::Command;
 using run::Planner;
-using run::Runs;
+using run::RankScope;
 
 /// Returns the command of a workload. `look` runs before MPI is initialised: it throws on invalid
 /// requests and inspects inputs.

@@ -27,7 +27,7 @@ Command workload_command(const workloads::Workload& workload,
       return needs_of({comm, workload, parsed, {}}, resolve, ranks_per_node);
     };
   };
-  return {*workload.options, prepare, Runs::on_all, plan};
+  return {*workload.options, prepare, RankScope::on_all, plan};
 }
 
 }  // namespace tessera::apps

@@ -129,6 +129,6 @@ Body examine(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
 
 }  // namespace
 
-Command doctor_command() { return {declare(), examine, Runs::without_mpi}; }
+Command doctor_command() { return {declare(), examine, RankScope::without_mpi}; }
 
 }  // namespace tessera::apps

@@ -123,7 +123,7 @@ Command help_command() {
            .help = "Write the files of --format all to DIR",
            .group = "Output",
            .value = "DIR"});
-  return {set, print_help, Runs::without_mpi};
+  return {set, print_help, RankScope::without_mpi};
 }
 
 }  // namespace tessera::apps

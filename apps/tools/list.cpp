@@ -71,7 +71,7 @@ Command list_command() {
            .help = "Print the resources that GPU kernels occupy. Registers, shared and local "
                    "memory, blocks and warps per multiprocessor, and the limiting resource.",
            .group = "GPU"});
-  return {set, list, Runs::on_one};
+  return {set, list, RankScope::on_one};
 }
 
 }  // namespace tessera::apps

@@ -74,7 +74,7 @@ Command script_command(run::OptionSet set, const Script& script) {
             code = static_cast<ExitCode>(run_program(std::move(words)));
             return {};
           },
-          Runs::on_one};
+          RankScope::on_one};
 }
 
 void add_files(run::OptionSet& set, const char* help) {

@@ -102,6 +102,6 @@ Body prepare(const run::Parsed& parsed, const Arguments& arguments, ExitCode& co
 
 }  // namespace slurm
 
-Command slurm_command() { return {slurm::declare(), slurm::prepare, Runs::on_one}; }
+Command slurm_command() { return {slurm::declare(), slurm::prepare, RankScope::on_one}; }
 
 }  // namespace tessera::apps

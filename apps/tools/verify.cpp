@@ -38,6 +38,6 @@ Body verify(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
 
 }  // namespace
 
-Command verify_command() { return {declare(), verify, Runs::on_one}; }
+Command verify_command() { return {declare(), verify, RankScope::on_one}; }
 
 }  // namespace tessera::apps

@@ -156,7 +156,7 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
   if (sync_ == Sync::on) (void)raw.sync();
 }
 
-void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Runs& runs,
+void OutputFile::write_runs(const RawFile& raw, std::size_t which, const StridedRuns& runs,
                             std::span<const std::byte> data, const Onlooker& onlooker) {
   Dataset& dataset = datasets_[which];
   const index_t bytes = dataset.element_bytes;
@@ -234,7 +234,7 @@ void OutputFile::write_slab(std::size_t which, std::span<const layout::Range> sl
   require_slab(dataset, slab, data.size());
   if (data.empty()) return;
   const RawFile raw(partial_, RawFile::Mode::read_write);
-  for_each_runs(dataset.shape, slab, [&](const Runs& runs) {
+  for_each_runs(dataset.shape, slab, [&](const StridedRuns& runs) {
     const auto bytes = static_cast<std::size_t>(runs.length * runs.count * dataset.element_bytes);
     write_runs(raw, which, runs, data.first(bytes));
     data = data.subspan(bytes);
@@ -247,7 +247,7 @@ void OutputFile::read_slab(std::size_t which, std::span<const layout::Range> sla
   require_slab(dataset, slab, data.size());
   if (data.empty()) return;
   const RawFile raw(partial_, RawFile::Mode::read);
-  for_each_runs(dataset.shape, slab, [&](const Runs& runs) {
+  for_each_runs(dataset.shape, slab, [&](const StridedRuns& runs) {
     for (index_t r = 0; r < runs.count; ++r) {
       const auto bytes = static_cast<std::size_t>(runs.length * dataset.element_bytes);
       raw.read_at(dataset.offset + (runs.first + r * runs.distance) * dataset.element_bytes,
@@ -261,7 +261,7 @@ void OutputFile::read_slab(std::size_t which, std::span<const layout::Range> sla
 std::uint64_t OutputFile::sum_in_file(const RawFile& raw, const Written& written,
                                       std::vector<std::byte>& buffer) const {
   const Dataset& dataset = datasets_[written.dataset];
-  const Runs& runs = written.runs;
+  const StridedRuns& runs = written.runs;
   std::uint64_t sum = 0;
   for (index_t r = 0; r < runs.count; ++r) {
     const index_t first = runs.first + r * runs.distance;

@@ -105,13 +105,13 @@ class OutputFile {
   };
   struct Written {
     std::size_t dataset;
-    Runs runs;
+    StridedRuns runs;
     std::uint64_t sum = 0;
   };
   [[nodiscard]] const Dataset& dataset_of(std::size_t which) const;
   static void require_slab(const Dataset& dataset, std::span<const layout::Range> slab,
                            std::size_t bytes);
-  void write_runs(const RawFile& raw, std::size_t dataset, const Runs& runs,
+  void write_runs(const RawFile& raw, std::size_t dataset, const StridedRuns& runs,
                   std::span<const std::byte> data, const Onlooker& onlooker = {});
   [[nodiscard]] std::uint64_t sum_in_file(const RawFile& raw, const Written& written,
                                           std::vector<std::byte>& buffer) const;

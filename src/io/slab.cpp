@@ -86,7 +86,7 @@ void will_read(const DatasetName& name, std::span<const layout::Range> slab) {
   const DatasetInfo info = inspect(dataset, name);
   const auto part = in_dataset(name, info.shape, slab);
   const RawFile raw(std::filesystem::canonical(name.file), RawFile::Mode::read);
-  for_each_runs(info.shape, part, [&](const Runs& runs) {
+  for_each_runs(info.shape, part, [&](const StridedRuns& runs) {
     if (runs.length * info.element_bytes < page)
       return;  // more calls than the device would have requests
     for (index_t r = 0; r < runs.count; ++r) {

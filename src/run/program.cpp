@@ -131,9 +131,9 @@ struct Invocation {
   std::vector<Fact> told;
   std::optional<Error> error;
   std::string text;  ///< complete output: help, the version
-  Runs runs = Runs::on_one;
+  RankScope runs = RankScope::on_one;
   std::function<Body(ExitCode&)> prepare;
-  Body body;  ///< prepared, for Runs::on_all
+  Body body;  ///< prepared, for RankScope::on_all
   double stall_limit = 600;
   int most_threads = 0;     ///< threads asked for
   bool tells_time = false;  ///< prints the time by phase at the end
@@ -147,7 +147,7 @@ void understand_command(const Command& command, const Arguments& arguments, char
                          &command.options, parsed);
   if (!parsed.help.empty()) {
     task.text = command.options.help(parsed.help);
-    task.runs = Runs::on_one;
+    task.runs = RankScope::on_one;
     return;
   }
   if (parsed.lists.contains("stall-limit")) task.stall_limit = parsed.real("stall-limit");
@@ -163,7 +163,7 @@ void understand_command(const Command& command, const Arguments& arguments, char
     return body;
   };
   ExitCode none = ExitCode::ok;
-  if (task.runs == Runs::on_all) task.body = task.prepare(none);
+  if (task.runs == RankScope::on_all) task.body = task.prepare(none);
 }
 
 /// Command and arguments of the command line.
@@ -189,7 +189,7 @@ void understand(const Program& program, const CommandLine& words,
   if (named) return understand_command(*named, words.rest, argv, task);
   std::vector<std::string> names;
   for (const CommandRow& row : program.commands) names.emplace_back(row.name);
-  task.runs = Runs::on_all;
+  task.runs = RankScope::on_all;
   throw Error(ExitCode::usage, fmt::format("unknown command '{}'{}; see tessera --help", words.name,
                                            suggestion(words.name, names)));
 }
@@ -206,7 +206,7 @@ ExitCode run_body(const Invocation& task, const Body& body, const mpi::Communica
   set_thread_default(neighbours);
   require_teams(comm, std::max(task.most_threads, machine::default_threads()));
   ExitCode end = ExitCode::ok;
-  if (task.runs == Runs::on_all)
+  if (task.runs == RankScope::on_all)
     end = body(comm);
   else
     mpi::together(comm, "command", [&] { end = body(comm); });
@@ -228,7 +228,7 @@ int do_alone(const Invocation& task, int argc, char** argv, bool is_rank) {
       return 0;
     }
     ExitCode code = ExitCode::ok;
-    const Body body = task.runs == Runs::on_all ? task.body : task.prepare(code);
+    const Body body = task.runs == RankScope::on_all ? task.body : task.prepare(code);
     if (!body) return static_cast<int>(code);
     if (is_rank) return static_cast<int>(run_body(task, body, mpi::Communicator::self(), {}));
     const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
@@ -271,11 +271,11 @@ int do_on_ranks(const Invocation& task, int argc, char** argv) {
   const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
     is_root = comm.is_root();
     const Neighbours neighbours = agree(comm, task);
-    if (task.runs == Runs::on_all) return run_body(task, task.body, comm, neighbours);
+    if (task.runs == RankScope::on_all) return run_body(task, task.body, comm, neighbours);
     // The other ranks wait in MPI_Finalize.
     return is_root ? static_cast<ExitCode>(do_alone(task, argc, argv, true)) : ExitCode::ok;
   });
-  if (is_root && task.runs == Runs::on_all) tell_time(task, result);
+  if (is_root && task.runs == RankScope::on_all) tell_time(task, result);
   return result;
 }
 
@@ -295,14 +295,14 @@ int main_of(const Program& program, int argc, char** argv) {
     task.error = mpi::error_of(error);
   }
   const mpi::Launcher started = mpi::launcher();
-  if (task.runs == Runs::without_mpi && started.direct && started.rank != 0) return 0;
+  if (task.runs == RankScope::without_mpi && started.direct && started.rank != 0) return 0;
   // A script run by a launcher may start a one-rank command on one of its ranks only: there are no
   // others to agree with.
-  if (task.runs == Runs::without_mpi || (task.runs == Runs::on_one && !started.direct))
+  if (task.runs == RankScope::without_mpi || (task.runs == RankScope::on_one && !started.direct))
     mpi::leave_launcher();
   if (mpi::launcher().there) return do_on_ranks(task, argc, argv);
   if (const int tasks = mpi::tasks_without_mpi();
-      tasks > 1 && task.runs == Runs::on_all && !task.error)
+      tasks > 1 && task.runs == RankScope::on_all && !task.error)
     fmt::print(
         stderr,
         "srun started {} tasks without MPI, and each is a job of its own: srun --mpi=pmix has them "

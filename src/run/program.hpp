@@ -28,7 +28,7 @@ using Body = std::function<ExitCode(const mpi::Communicator&)>;
 using Planner = std::function<std::vector<Need>(const mpi::Communicator&)>;
 
 /// Ranks that do a command's work if a launcher started several.
-enum class Runs {
+enum class RankScope {
   on_all,      ///< all ranks share it
   on_one,      ///< rank 0, after all ranks agreed on the request
   without_mpi  ///< rank 0, even if MPI cannot start here
@@ -40,7 +40,7 @@ struct Command {
   /// for commands that run on one of several ranks. An empty body means that the command is done
   /// with exit code `code`.
   std::function<Body(const Parsed&, const Arguments&, ExitCode& code)> prepare;
-  Runs runs = Runs::on_all;
+  RankScope runs = RankScope::on_all;
   /// Workloads only: prepares the plan for the --ranks of the request, ranks_per_node per node.
   /// Runs before MPI is initialised, too.
   std::function<Planner(const Parsed&, index_t ranks_per_node)> plan = {};

@@ -69,20 +69,20 @@ bool overwrites(const run::Parsed& parsed) {
 }
 
 /// Returns whether all outputs of the request exist and are not to be made anew. Local.
-bool leaves_what_is_there(const Sweep& sweep) {
+bool leaves_what_is_there(const SweepRequest& sweep) {
   const auto outputs = named_outputs(sweep.workload, sweep.parsed);
   const bool made_anew = overwrites(sweep.parsed) && !names(sweep.parsed, "resume");
   return outputs.empty() || (!made_anew && std::all_of(outputs.begin(), outputs.end(), is_there));
 }
 
 /// Returns whether the results file holds the point and its outputs exist. Collective.
-bool is_done(const Sweep& sweep, const run::Values& point, const run::Session& session) {
+bool is_done(const SweepRequest& sweep, const run::Values& point, const run::Session& session) {
   if (!session.has(point)) return false;
   const bool lacks = sweep.comm.is_root() && !leaves_what_is_there(sweep);
   return sweep.comm.max(index_t{lacks ? 1 : 0}) == 0;
 }
 
-bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& session,
+bool run_or_skip(const SweepRequest& sweep, const run::Values& point, run::Session& session,
                  const PointActions& actions) {
   if (is_done(sweep, point, session)) {
     session.skip(point);
@@ -97,7 +97,7 @@ bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& ses
 
 /// Returns each distinct point once: drops values that an axis repeats, and --threads 0 if another
 /// value equals its default. Collective.
-std::vector<run::Values> each_once(const Sweep& sweep, const run::Session& session,
+std::vector<run::Values> each_once(const SweepRequest& sweep, const run::Session& session,
                                    const std::vector<run::Values>& points) {
   if (points.size() == 1) return points;
   std::string first;
@@ -155,7 +155,7 @@ void check_resume(const Workload& workload, const run::Parsed& parsed) {
 }
 
 /// Throws unless the outputs can be created, by the same checks as the run. Collective.
-void require_places(const Sweep& sweep) {
+void require_places(const SweepRequest& sweep) {
   const auto existing = overwrites(sweep.parsed) ? io::OutputFile::Existing::replace
                                                  : io::OutputFile::Existing::refuse;
   mpi::on_root(sweep.comm, "plan", [&] {
@@ -168,8 +168,8 @@ void require_places(const Sweep& sweep) {
 }
 
 /// Prints the plans of all points; throws the error of the first one that cannot run. Collective.
-void plan_points(const Sweep& sweep, const std::vector<run::Values>& points, run::Session& session,
-                 const PointActions& actions) {
+void plan_points(const SweepRequest& sweep, const std::vector<run::Values>& points,
+                 run::Session& session, const PointActions& actions) {
   std::optional<mpi::AgreedError> first;
   const bool elsewhere = names(sweep.parsed, "ranks");
   for (const run::Values& point : points) {
@@ -215,7 +215,7 @@ void take_stop_signals(const Workload& workload, const run::Parsed& parsed) {
   run::take_stop_signals(keeps_the_point(workload, parsed) ? run::CtrlC::asks : run::CtrlC::ends);
 }
 
-ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
+ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
   mpi::account().enter("open results");
   const run::OptionSet& options = *sweep.workload.options;
   run::Session session(sweep.comm, options, sweep.parsed, sweep.arguments);

@@ -8,7 +8,7 @@
 
 namespace tessera::workloads {
 
-struct Sweep {
+struct SweepRequest {
   const mpi::Communicator& comm;
   const Workload& workload;
   const run::Parsed& parsed;
@@ -29,13 +29,13 @@ void take_stop_signals(const Workload& workload, const run::Parsed& parsed);
 
 /// Plans every point (--plan), or runs the points that the results file lacks and prints the table.
 /// Collective.
-[[nodiscard]] ExitCode run_points(const Sweep& sweep, const PointActions& actions);
+[[nodiscard]] ExitCode run_points(const SweepRequest& sweep, const PointActions& actions);
 
 /// As above, for a workload's points.
-[[nodiscard]] ExitCode run_points(const Sweep& sweep, const Resolve& resolve);
+[[nodiscard]] ExitCode run_points(const SweepRequest& sweep, const Resolve& resolve);
 
 /// Returns the needs of every point for that number of ranks per node. Collective.
-[[nodiscard]] std::vector<Need> needs_of(const Sweep& sweep, const Resolve& resolve,
+[[nodiscard]] std::vector<Need> needs_of(const SweepRequest& sweep, const Resolve& resolve,
                                          index_t ranks_per_node);
 
 }  // namespace tessera::workloads

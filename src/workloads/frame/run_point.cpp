@@ -41,7 +41,7 @@ bool run_point(const mpi::Communicator& comm, const run::Values& values, const P
 
 }  // namespace
 
-ExitCode run_points(const Sweep& sweep, const Resolve& resolve) {
+ExitCode run_points(const SweepRequest& sweep, const Resolve& resolve) {
   const mpi::Communicator& comm = sweep.comm;
   const auto plan = [&](const run::Values& values, run::Session& session) {
     plan_point(comm, values, *resolve(comm, values, session.ceilings()), session.ceilings());
@@ -52,7 +52,8 @@ ExitCode run_points(const Sweep& sweep, const Resolve& resolve) {
   return run_points(sweep, PointActions{plan, run});
 }
 
-std::vector<Need> needs_of(const Sweep& sweep, const Resolve& resolve, index_t ranks_per_node) {
+std::vector<Need> needs_of(const SweepRequest& sweep, const Resolve& resolve,
+                           index_t ranks_per_node) {
   const run::Ceilings ceilings = run::load_ceilings(run::ceilings_file());
   std::vector<Need> result;
   for (const run::Values& values : points_of(*sweep.workload.options, sweep.parsed)) {

@@ -183,7 +183,7 @@ class External {
   }
   void make_run(index_t run, mpi::Phases& phases) {
     const Slice input{"", plan_.run(run), {}};
-    faults_ += files_->make(files_->run(run), [&](const Pieces::Sink& sink) {
+    faults_ += files_->make(files_->run(run), [&](const RowPieces::Sink& sink) {
       if (divided_) return pieces_->divide(input, sink, phases);
       const index_t most = std::min(plan_.run(run).size(), problem_.rows_out());
       return pieces_->sort({&input, 1}, most, plan_.step, sink, phases);
@@ -261,7 +261,7 @@ class External {
   }
 
   void make_part(index_t part, const std::vector<Slice>& slices, mpi::Phases& phases) {
-    faults_ += files_->make(files_->part(part), [&](const Pieces::Sink& sink) {
+    faults_ += files_->make(files_->part(part), [&](const RowPieces::Sink& sink) {
       return pieces_->sort(slices, plan_.rows, std::max<index_t>(1, plan_.rows), sink, phases);
     });
   }
@@ -365,7 +365,7 @@ class External {
   const Problem& problem_;
   bool verify_;
   io::FileQueue queue_;
-  std::unique_ptr<Pieces> pieces_;
+  std::unique_ptr<RowPieces> pieces_;
   RunPlan plan_;
   std::string folder_;
   bool divided_ = false;  // runs are divided, otherwise sorted

@@ -12,7 +12,7 @@ namespace tessera::workloads::sort {
 namespace {
 
 template <class T>
-class KeyPieces final : public Pieces {
+class KeyPieces final : public RowPieces {
  public:
   KeyPieces(const Inputs& inputs, const Problem& problem, bool verify, io::FileQueue& queue)
       : inputs_(inputs),
@@ -241,10 +241,10 @@ class KeyPieces final : public Pieces {
 
 }  // namespace
 
-std::unique_ptr<Pieces> make_key_pieces(const Inputs& inputs, const Problem& problem, bool verify,
-                                        io::FileQueue& queue) {
+std::unique_ptr<RowPieces> make_key_pieces(const Inputs& inputs, const Problem& problem,
+                                           bool verify, io::FileQueue& queue) {
   return dispatch_element(*problem.by.front().form.number,
-                          [&]<class T>(Type<T>) -> std::unique_ptr<Pieces> {
+                          [&]<class T>(Type<T>) -> std::unique_ptr<RowPieces> {
                             return std::make_unique<KeyPieces<T>>(inputs, problem, verify, queue);
                           });
 }

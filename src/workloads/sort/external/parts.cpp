@@ -8,7 +8,7 @@ using dist::sort::PartBorder;
 using dist::sort::RunSamples;
 
 RunParts::RunParts(const dist::sort::RunPlan& plan, std::vector<RunSamples> runs,
-                   dist::sort::EqualRows equal, const Pieces& pieces, const SortedFiles& files)
+                   dist::sort::EqualRows equal, const RowPieces& pieces, const SortedFiles& files)
     : runs_(std::move(runs)) {
   auto borders = part_borders(plan, runs_, pieces.words(), equal);
   count_ = static_cast<index_t>(borders.size()) + 1;

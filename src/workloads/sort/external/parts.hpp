@@ -14,7 +14,7 @@ class RunParts {
  public:
   /// Parts of sorted runs, from their samples: searches exact cuts in the files.
   RunParts(const dist::sort::RunPlan& plan, std::vector<dist::sort::RunSamples> runs,
-           dist::sort::EqualRows equal, const Pieces& pieces, const SortedFiles& files);
+           dist::sort::EqualRows equal, const RowPieces& pieces, const SortedFiles& files);
   /// Returns parts of divided runs: adjacent buckets. Empty if a bucket does not fit into memory.
   [[nodiscard]] static std::optional<RunParts> of_buckets(const dist::sort::RunPlan& plan,
                                                           std::vector<dist::sort::RunSamples> runs);

@@ -25,8 +25,8 @@ std::vector<RoomRows> buckets_of(std::span<const Slice> slices) {
   return buckets;
 }
 
-std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Problem& problem, bool verify,
-                                    bool with_index, io::FileQueue& queue) {
+std::unique_ptr<RowPieces> make_pieces(const Inputs& inputs, const Problem& problem, bool verify,
+                                       bool with_index, io::FileQueue& queue) {
   if (problem.task == Task::permutation)
     return make_table_pieces(inputs, problem, verify, with_index, queue);
   return make_key_pieces(inputs, problem, verify, queue);

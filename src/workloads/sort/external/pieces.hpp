@@ -41,7 +41,7 @@ struct Sorted {
   index_t faults = 0;                       ///< out of order, or not the rows read
 };
 
-class Pieces {
+class RowPieces {
  public:
   /// Receives a column's bytes of the sorted rows, and their owner: a deferred writer holds a
   /// reference. Memory without an owner stays valid until the queue has completed the work
@@ -50,7 +50,7 @@ class Pieces {
       std::function<void(const Sorted& rows, std::size_t column, std::span<const std::byte> data,
                          std::shared_ptr<const void> memory)>;
 
-  virtual ~Pieces() = default;
+  virtual ~RowPieces() = default;
   /// Returns the columns that runs contain.
   [[nodiscard]] virtual const std::vector<PieceColumn>& columns() const = 0;
   [[nodiscard]] virtual io::Handle stored_type(const PieceColumn& column) const = 0;
@@ -88,14 +88,15 @@ class Pieces {
 
 /// Makes the pieces of a problem. Reading ahead waits for the queue's writes of the same memory;
 /// the queue must end first.
-[[nodiscard]] std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Problem& problem,
-                                                  bool verify, bool with_index,
-                                                  io::FileQueue& queue);
-[[nodiscard]] std::unique_ptr<Pieces> make_key_pieces(const Inputs& inputs, const Problem& problem,
-                                                      bool verify, io::FileQueue& queue);
-[[nodiscard]] std::unique_ptr<Pieces> make_table_pieces(const Inputs& inputs,
-                                                        const Problem& problem, bool verify,
-                                                        bool with_index, io::FileQueue& queue);
+[[nodiscard]] std::unique_ptr<RowPieces> make_pieces(const Inputs& inputs, const Problem& problem,
+                                                     bool verify, bool with_index,
+                                                     io::FileQueue& queue);
+[[nodiscard]] std::unique_ptr<RowPieces> make_key_pieces(const Inputs& inputs,
+                                                         const Problem& problem, bool verify,
+                                                         io::FileQueue& queue);
+[[nodiscard]] std::unique_ptr<RowPieces> make_table_pieces(const Inputs& inputs,
+                                                           const Problem& problem, bool verify,
+                                                           bool with_index, io::FileQueue& queue);
 
 /// Paths in runs of data that are not datasets of the input.
 inline constexpr const char* keys_path = "/tessera_keys";

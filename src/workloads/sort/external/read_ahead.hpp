@@ -39,7 +39,7 @@ class ReadAhead {
   ReadAhead& operator=(const ReadAhead&) = delete;
 
   void prepare(index_t rows);
-  /// As Pieces::expect.
+  /// As RowPieces::expect.
   void expect(std::span<const Slice> slices);
 
   struct Taken {

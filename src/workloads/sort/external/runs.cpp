@@ -55,7 +55,7 @@ bool is_of_others(const std::string& file) {
 }  // namespace
 
 std::string identity_of(const Inputs& inputs, const Problem& problem,
-                        const dist::sort::RunPlan& plan, const Pieces& pieces) {
+                        const dist::sort::RunPlan& plan, const RowPieces& pieces) {
   std::string text =
       problem.generated() ? fmt::format("{} of {}", problem.input, problem.n) : std::string();
   if (inputs.data) {

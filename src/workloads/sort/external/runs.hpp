@@ -13,7 +13,7 @@ namespace tessera::workloads::sort {
 /// Returns the identity of the sort that a file belongs to: another attempt may use the file if it
 /// is equal.
 [[nodiscard]] std::string identity_of(const Inputs& inputs, const Problem& problem,
-                                      const dist::sort::RunPlan& plan, const Pieces& pieces);
+                                      const dist::sort::RunPlan& plan, const RowPieces& pieces);
 
 /// Returns the folder of a sort's runs: in --scratch, or next to its output.
 [[nodiscard]] std::string folder_of_runs(const run::Values& values);
@@ -45,8 +45,8 @@ class SortedFiles {
   /// The action on a signal that ends this process: keep the files for a later attempt, or remove
   /// them.
   enum class OnSignal { keep, remove };
-  SortedFiles(std::string folder, std::string identity, const Pieces& pieces, io::FileQueue& queue,
-              OnSignal on_signal)
+  SortedFiles(std::string folder, std::string identity, const RowPieces& pieces,
+              io::FileQueue& queue, OnSignal on_signal)
       : folder_(std::move(folder)),
         identity_(std::move(identity)),
         on_signal_(on_signal),
@@ -74,7 +74,7 @@ class SortedFiles {
   [[nodiscard]] bool has(const std::string& file) const;
   /// Writes the rows that `rows` makes and passes on to a file. The file gets its name when the
   /// next one is made, or in finish(). Returns its faults.
-  using Rows = std::function<Sorted(const Pieces::Sink&)>;
+  using Rows = std::function<Sorted(const RowPieces::Sink&)>;
   index_t make(const std::string& file, const Rows& rows);
   void finish();
   [[nodiscard]] SortedFile load(const std::string& file) const;
@@ -91,7 +91,7 @@ class SortedFiles {
   OnSignal on_signal_;
   std::vector<std::string> noted_;  // for a signal
   FolderLock lock_;
-  const Pieces& pieces_;
+  const RowPieces& pieces_;
   std::unique_ptr<io::OutputFile> file_;  // being written
   Sorted rows_;                           // its contents
   io::FileQueue& queue_;

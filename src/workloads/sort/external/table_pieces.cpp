@@ -28,7 +28,7 @@ using tessera::sort::Pair;
 constexpr index_t grain = 1 << 14;    // rows of one task
 constexpr index_t at_once = 1 << 10;  // rows: their working set fits a second-level cache
 
-class TablePieces final : public Pieces {
+class TablePieces final : public RowPieces {
  public:
   TablePieces(const Inputs& inputs, const Problem& problem, bool verify, bool with_index,
               io::FileQueue& queue)
@@ -392,8 +392,8 @@ class TablePieces final : public Pieces {
 
 }  // namespace
 
-std::unique_ptr<Pieces> make_table_pieces(const Inputs& inputs, const Problem& problem, bool verify,
-                                          bool with_index, io::FileQueue& queue) {
+std::unique_ptr<RowPieces> make_table_pieces(const Inputs& inputs, const Problem& problem,
+                                             bool verify, bool with_index, io::FileQueue& queue) {
   return std::make_unique<TablePieces>(inputs, problem, verify, with_index, queue);
 }
 
