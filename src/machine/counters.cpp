@@ -42,7 +42,7 @@ Processor processor() {
 }
 
 /// Returns the descriptor, or -1 with errno set.
-int open_event(const Event& event, int thread) {
+int open_event(const CounterEvent& event, int thread) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
   attributes.type = event.type;
@@ -74,21 +74,22 @@ double value_of(int descriptor) {
 
 }  // namespace
 
-std::vector<Event> processor_events() {
+std::vector<CounterEvent> processor_events() {
   const Processor cpu = processor();
   return processor_events(cpu.maker, cpu.family, cpu.wide);
 }
 
 // Event codes and unit masks are from the vendors' manuals.
-std::vector<Event> processor_events(const std::string& maker, int family, bool wide) {
-  std::vector<Event> events{
+std::vector<CounterEvent> processor_events(const std::string& maker, int family, bool wide) {
+  std::vector<CounterEvent> events{
       {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
       {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
       {"l1_misses", PERF_TYPE_HW_CACHE, load_misses(PERF_COUNT_HW_CACHE_L1D)}};
   const auto raw = [&](const char* name, std::uint64_t config) {
     events.push_back({name, PERF_TYPE_RAW, config});
   };
-  const Event last_level{"llc_misses", PERF_TYPE_HW_CACHE, load_misses(PERF_COUNT_HW_CACHE_LL)};
+  const CounterEvent last_level{"llc_misses", PERF_TYPE_HW_CACHE,
+                                load_misses(PERF_COUNT_HW_CACHE_LL)};
   if (maker == "AuthenticAMD") {
     constexpr int zen = 0x17,
                   zen4 = 0x19;  // zen4 is the family of Zen 3 and 4; only Zen 4 has wide vectors
@@ -109,9 +110,9 @@ std::vector<Event> processor_events(const std::string& maker, int family, bool w
   return events;
 }
 
-Counters::Counters(const std::vector<Event>& events) {
+Counters::Counters(const std::vector<CounterEvent>& events) {
   const std::vector<int> threads = living_threads();
-  for (const Event& event : events) {
+  for (const CounterEvent& event : events) {
     Source source{event.name, {}};
     for (const int thread : threads) {
       const int descriptor = open_event(event, thread);

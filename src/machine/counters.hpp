@@ -9,7 +9,7 @@
 namespace tessera::machine {
 
 /// A countable event: its name in output and files, and its Linux encoding.
-struct Event {
+struct CounterEvent {
   std::string name;
   std::uint32_t type = 0;    ///< perf_event_attr::type
   std::uint64_t config = 0;  ///< perf_event_attr::config
@@ -17,15 +17,16 @@ struct Event {
 
 /// Returns this processor's events for cycles, instructions, l1_misses, l2_misses, llc_misses (of
 /// loads) and vector_instructions; without those that are unknown for it.
-[[nodiscard]] std::vector<Event> processor_events();
+[[nodiscard]] std::vector<CounterEvent> processor_events();
 /// Returns the events for a vendor, a family and whether vectors have 64 bytes, as in
 /// /proc/cpuinfo.
-[[nodiscard]] std::vector<Event> processor_events(const std::string& maker, int family, bool wide);
+[[nodiscard]] std::vector<CounterEvent> processor_events(const std::string& maker, int family,
+                                                         bool wide);
 
 /// Counts in user mode over all threads that exist at construction and all their descendants.
 class Counters {
  public:
-  explicit Counters(const std::vector<Event>& events);
+  explicit Counters(const std::vector<CounterEvent>& events);
   ~Counters();
   Counters(const Counters&) = delete;
   Counters& operator=(const Counters&) = delete;

@@ -23,7 +23,7 @@ bool is_pinned(const MatrixView<const std::byte>& x) {
 }
 
 /// The part of a matrix in one chunk: rows with the device's pitch, or a part of one long row.
-struct Block {
+struct ChunkPart {
   index_t i, j, rows, cols;
   index_t pitch,
       bytes;  // in the chunk; contiguous on the device, padding included
@@ -35,14 +35,14 @@ void for_blocks(const MatrixView<const std::byte>& device, index_t chunk_bytes, 
     const index_t most = chunk_bytes / device.ld;
     for (index_t i = 0; i < device.rows; i += most) {
       const index_t rows = std::min(most, device.rows - i);
-      f(Block{i, 0, rows, device.cols, device.ld, rows * device.ld});
+      f(ChunkPart{i, 0, rows, device.cols, device.ld, rows * device.ld});
     }
     return;
   }
   for (index_t i = 0; i < device.rows; ++i) {
     for (index_t j = 0; j < device.cols; j += chunk_bytes) {
       const index_t cols = std::min(chunk_bytes, device.cols - j);
-      f(Block{i, j, 1, cols, cols, cols});
+      f(ChunkPart{i, j, 1, cols, cols, cols});
     }
   }
 }
@@ -100,7 +100,7 @@ void Staging::send(MatrixView<const std::byte> host, MatrixView<std::byte> devic
   if (goes_straight(host, device))
     copy_straight(host, device, cudaMemcpyHostToDevice, sending_);
   else
-    for_blocks(device, plan_.chunk_bytes, [&](const Block& x) {
+    for_blocks(device, plan_.chunk_bytes, [&](const ChunkPart& x) {
       Chunk& chunk = take(to_device_, plan_.chunks_there, sent_++);
       reclaim(chunk);
       const MatrixView<std::byte> packed{chunk.memory.data(), x.rows, x.cols, x.pitch};
@@ -129,7 +129,7 @@ void Staging::bring(MatrixView<std::byte> device, MatrixView<std::byte> host, Be
     return copy_straight(device, host, cudaMemcpyDeviceToHost, bringing_);
   }
   if (between == Between::zeros) zero_padding(device, bringing_);
-  for_blocks(device, plan_.chunk_bytes, [&](const Block& x) {
+  for_blocks(device, plan_.chunk_bytes, [&](const ChunkPart& x) {
     Chunk& chunk = take(from_device_, plan_.chunks_back, brought_++);
     while (chunk.travels) {  // the oldest chunk
       chunk.end.wait();

@@ -60,13 +60,13 @@ enum class Home {
 };
 
 /// Uninitialised bytes; move only. Throws Error(memory).
-class Block {
+class Allocation {
  public:
-  Block() = default;
-  Block(index_t bytes, Home home);
-  Block(Block&& other) noexcept;
-  Block& operator=(Block&& other) noexcept;
-  ~Block();
+  Allocation() = default;
+  Allocation(index_t bytes, Home home);
+  Allocation(Allocation&& other) noexcept;
+  Allocation& operator=(Allocation&& other) noexcept;
+  ~Allocation();
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] index_t size() const { return size_; }
@@ -80,7 +80,7 @@ class Block {
 /// An inter-process handle of a device block, valid on the same node.
 using Handle = std::array<std::byte, 64>;
 /// Returns the handle of a block. Throws Error(internal) if blocks cannot be exported.
-[[nodiscard]] Handle handle_of(const Block& block);
+[[nodiscard]] Handle handle_of(const Allocation& block);
 
 /// A mapping of another process's block, on any device of the node; move only. The block must
 /// outlive it.

@@ -50,7 +50,7 @@ double Event::seconds_since(const Event& begin) const {
   return 1e-3 * static_cast<double>(milliseconds);
 }
 
-Block::Block(index_t bytes, Home home) : size_(bytes), home_(home) {
+Allocation::Allocation(index_t bytes, Home home) : size_(bytes), home_(home) {
   if (bytes == 0) return;
   void* data = nullptr;
   const auto allocate = [&] {
@@ -68,17 +68,17 @@ Block::Block(index_t bytes, Home home) : size_(bytes), home_(home) {
   check(rc, home == Home::device ? "cudaMalloc" : "cudaHostAlloc");
   data_ = static_cast<std::byte*>(data);
 }
-Block::Block(Block&& other) noexcept
+Allocation::Allocation(Allocation&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       home_(other.home_) {}
-Block& Block::operator=(Block&& other) noexcept {
+Allocation& Allocation::operator=(Allocation&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(home_, other.home_);
   return *this;
 }
-Block::~Block() {
+Allocation::~Allocation() {
   if (data_ == nullptr) return;
   if (home_ == Home::device)
     cudaFree(data_);
@@ -86,7 +86,7 @@ Block::~Block() {
     cudaFreeHost(data_);
 }
 
-Handle handle_of(const Block& block) {
+Handle handle_of(const Allocation& block) {
   cudaIpcMemHandle_t native{};
   check(cudaIpcGetMemHandle(&native, block.data()), "cudaIpcGetMemHandle");
   Handle handle{};

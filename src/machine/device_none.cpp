@@ -19,21 +19,21 @@ void Event::before_next(StreamHandle) const {}
 void Event::wait() const {}
 double Event::seconds_since(const Event&) const { return 0; }
 
-Block::Block(index_t bytes, Home home)
+Allocation::Allocation(index_t bytes, Home home)
     : data_(static_cast<std::byte*>(allocate(bytes))), size_(bytes), home_(home) {}
-Block::Block(Block&& other) noexcept
+Allocation::Allocation(Allocation&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       home_(other.home_) {}
-Block& Block::operator=(Block&& other) noexcept {
+Allocation& Allocation::operator=(Allocation&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(home_, other.home_);
   return *this;
 }
-Block::~Block() { release(data_); }
+Allocation::~Allocation() { release(data_); }
 
-Handle handle_of(const Block&) { throw Error(ExitCode::internal, "this build has no CUDA"); }
+Handle handle_of(const Allocation&) { throw Error(ExitCode::internal, "this build has no CUDA"); }
 
 Mapped::Mapped(const Handle&) { throw Error(ExitCode::internal, "this build has no CUDA"); }
 Mapped::Mapped(Mapped&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}

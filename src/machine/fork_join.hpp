@@ -172,9 +172,9 @@ void leave(Left left, const Right& right) {
 namespace detail {
 
 /// The partition of [begin, end) into pieces of at most `grain` indices and nearly equal length.
-class Pieces {
+class Partition {
  public:
-  Pieces(index_t begin, index_t end, index_t grain)
+  Partition(index_t begin, index_t end, index_t grain)
       : begin_(begin), length_(end - begin), count_(ceil_div(length_, grain)) {}
   [[nodiscard]] index_t count() const { return count_; }
   [[nodiscard]] index_t first_of(index_t p) const {
@@ -231,7 +231,7 @@ void share_pieces(Crew& crew, index_t pieces, const Piece& piece) {
 template <class Body>
 void fork_for(index_t begin, index_t end, index_t grain, const Body& body) {
   if (end <= begin) return;
-  const detail::Pieces pieces(begin, end, grain);
+  const detail::Partition pieces(begin, end, grain);
   detail::fork_pieces(0, pieces.count(),
                       [&](index_t p) { body(pieces.first_of(p), pieces.first_of(p + 1)); });
 }
@@ -240,7 +240,7 @@ template <class Body>
 void parallel_for(index_t begin, index_t end, index_t grain, const Body& body) {
   Crew* const crew = end - begin > grain ? detail::free_crew() : nullptr;
   if (crew == nullptr) return fork_for(begin, end, grain, body);
-  const detail::Pieces pieces(begin, end, grain);
+  const detail::Partition pieces(begin, end, grain);
   detail::share_pieces(*crew, pieces.count(),
                        [&](index_t p) { body(pieces.first_of(p), pieces.first_of(p + 1)); });
 }

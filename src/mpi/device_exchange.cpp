@@ -49,11 +49,11 @@ std::string ipc_obstacle(const Communicator& comm) {
   const auto ranks = static_cast<std::size_t>(comm.size());
   using Number = index_t;
   constexpr auto width = static_cast<index_t>(sizeof(Number));
-  device::Block own, host;
+  device::Allocation own, host;
   device::Handle handle{};
   std::string why = first_obstacle(comm, [&] {
-    own = device::Block(width * comm.size(), device::Home::device);
-    host = device::Block(width * comm.size(), device::Home::pinned);
+    own = device::Allocation(width * comm.size(), device::Home::device);
+    host = device::Allocation(width * comm.size(), device::Home::pinned);
     handle = device::handle_of(own);
   });
   if (!why.empty()) return why;
@@ -197,7 +197,7 @@ PeerMemory::PeerMemory(const DeviceExchange& exchange, index_t bytes) : comm_(ex
   const bool shares = exchange.reaches() && ranks > 1;
   device::Handle handle{};
   together(comm_, "allocate", [&] {
-    own_ = device::Block(bytes, device::Home::device);
+    own_ = device::Allocation(bytes, device::Home::device);
     if (shares && bytes > 0) handle = device::handle_of(own_);
   });
   all_.assign(ranks, nullptr);

@@ -62,7 +62,7 @@ class PeerMemory {
 
  private:
   Communicator comm_ = Communicator::self();
-  machine::device::Block own_;
+  machine::device::Allocation own_;
   std::vector<machine::device::Mapped> mapped_;
   std::vector<std::byte*> all_;
 };

@@ -48,7 +48,7 @@ DeviceMessages::DeviceMessages(const Communicator& comm, DeviceWay way, machine:
 
 void DeviceMessages::make_room(std::array<Slots, 2>& slots, index_t bytes) {
   for (Slots& one : slots)
-    if (one.memory.size() < bytes) one.memory = device::Block(bytes, home_);
+    if (one.memory.size() < bytes) one.memory = device::Allocation(bytes, home_);
 }
 
 void DeviceMessages::exchange(std::span<const DeviceOut> out, std::span<const DeviceIn> in,

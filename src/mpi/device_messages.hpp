@@ -27,7 +27,7 @@ class DeviceMessages {
   /// The buffer of strips in transit of every second round; contiguous device strips bypass it if
   /// the transport takes device memory.
   struct Slots {
-    machine::device::Block memory;
+    machine::device::Allocation memory;
     machine::device::Event moved;  ///< packed or unpacked
   };
 

@@ -14,24 +14,24 @@ bool others_may_call() {
 
 }  // namespace
 
-Progress::Progress(Request& request) {
+ProgressThread::ProgressThread(Request& request) {
   if (!request.test() && others_may_call())
     thread_ = std::thread([this, &request] { ask(request); });
 }
 
-Progress::~Progress() { end(); }
+ProgressThread::~ProgressThread() { end(); }
 
-void Progress::end() {
+void ProgressThread::end() {
   stop_ = true;
   if (thread_.joinable()) thread_.join();
 }
 
-void Progress::stop() {
+void ProgressThread::stop() {
   end();
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-void Progress::ask(Request& request) {
+void ProgressThread::ask(Request& request) {
   // A test takes a few microseconds; during the pause a link of 10 GB/s delivers a megabyte, which
   // fits into buffers.
   constexpr auto pause = std::chrono::microseconds(100);

@@ -13,12 +13,12 @@ namespace tessera::mpi {
 /// inside calls, and a computing rank makes none. This rank must not call MPI otherwise until
 /// stop(). No thread is started if the library forbids calls from other threads (below
 /// MPI_THREAD_SERIALIZED) or the request is complete.
-class Progress {
+class ProgressThread {
  public:
-  explicit Progress(Request& request);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  explicit ProgressThread(Request& request);
+  ~ProgressThread();
+  ProgressThread(const ProgressThread&) = delete;
+  ProgressThread& operator=(const ProgressThread&) = delete;
   /// Stops testing; rethrows the error of a failed message.
   void stop();
 

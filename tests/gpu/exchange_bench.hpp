@@ -117,7 +117,7 @@ class AllToAll {
   const DeviceExchange& exchange_;
   int ranks_, rank_;
   index_t part_;
-  device::Block from_;
+  device::Allocation from_;
   mpi::PeerMemory to_;
   std::vector<std::unique_ptr<device::Stream>> streams_;
 };

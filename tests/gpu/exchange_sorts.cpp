@@ -58,7 +58,7 @@ Timed timed(const DeviceExchange& exchange, Input input, index_t total, int repe
                             tessera::sort::key_map<Key>(tessera::sort::Order::ascending),
                             *tessera::sort::resident_kernels(Key{}));
   const index_t bytes = mine.size() * index_t{sizeof(Key)};
-  const device::Block original(bytes, device::Home::device);
+  const device::Allocation original(bytes, device::Home::device);
   const auto as_bytes = [&](Key* data) {
     return matrix_view(reinterpret_cast<std::byte*>(data), 1, bytes);
   };

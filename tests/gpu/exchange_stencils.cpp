@@ -51,7 +51,7 @@ double exchange_alone(const DeviceExchange& exchange, ds::DistributedField<T>& u
   ds::DeviceHalo<T> halo(exchange, u.scheme(), u.grid(), u.halo_steps(), 1, *kernels);
   const auto sweep = tessera::stencil::device_sweep(u.sweep(u.halo_steps(), 1));
   const auto shape = tessera::stencil::device_shape(sweep.line, index_t{sizeof(T)});
-  const device::Block memory(shape.count * index_t{sizeof(T)}, device::Home::device);
+  const device::Allocation memory(shape.count * index_t{sizeof(T)}, device::Home::device);
   T* const level[1] = {reinterpret_cast<T*>(memory.data()) + shape.origin};
   const device::Stream stream;
   return median_seconds(exchange.comm(), repetitions, [&] {

@@ -15,7 +15,8 @@ namespace {
 constexpr index_t page = 4096;
 
 /// Software event, available in virtual machines too.
-const std::vector<Event> page_faults{{"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS}};
+const std::vector<CounterEvent> page_faults{
+    {"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS}};
 
 TEST(Counters, CountWhatThisThreadAndItsTeamDo) {
   const Counters counters(page_faults);
@@ -57,7 +58,7 @@ TEST(Counters, OfTheProcessorHaveNamesOfTheirOwn) {
 TEST(Counters, KnowEveryCountOfTheUsualProcessors) {
   const auto config = [](const char* maker, int family, bool wide, const std::string& name) {
     std::uint64_t found = 0;
-    for (const Event& event : processor_events(maker, family, wide))
+    for (const CounterEvent& event : processor_events(maker, family, wide))
       found = event.name == name ? event.config : found;
     return found;
   };

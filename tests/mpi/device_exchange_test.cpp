@@ -85,7 +85,8 @@ void check(const DeviceExchange& exchange, index_t strip_bytes) {
       for (index_t j = 0; j < view.cols; ++j)
         view(i, j) = code(comm.rank(), out.peers[n], number(out, n), i, j);
   }
-  const device::Block from(out.bytes, device::Home::device), to(in.bytes, device::Home::device);
+  const device::Allocation from(out.bytes, device::Home::device),
+      to(in.bytes, device::Home::device);
   device::upload(matrix_view<const std::byte>(host_out.data(), 1, out.bytes),
                  matrix_view(from.data(), 1, out.bytes), 1);
   device::upload(matrix_view<const std::byte>(host_in.data(), 1, in.bytes),
@@ -131,7 +132,7 @@ TEST_F(DeviceExchanges, ReachTheMemoryOfAllWhereTheySaySo) {
       const auto ranks = static_cast<index_t>(comm.size());
       const index_t width = 8, own = comm.rank() % 3 == 1 ? 0 : ranks * width;
       const PeerMemory memory(exchange, own);
-      const device::Block host(ranks * width, device::Home::pinned);
+      const device::Allocation host(ranks * width, device::Home::pinned);
       const device::Stream stream;
       std::memset(host.data(), comm.rank() + 1 + repetition,
                   static_cast<std::size_t>(ranks * width));

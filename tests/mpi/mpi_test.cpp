@@ -402,7 +402,7 @@ TEST(SharedMemory, RefusesMoreThanThereIs) {
   }
 }
 
-TEST(Progress, MessagesTravelWhileNobodyElseCallsMpi) {
+TEST(ProgressThread, MessagesTravelWhileNobodyElseCallsMpi) {
   const Communicator comm = Communicator::world();
   const int next = (comm.rank() + 1) % comm.size(),
             last = (comm.rank() + comm.size() - 1) % comm.size();
@@ -411,7 +411,7 @@ TEST(Progress, MessagesTravelWhileNobodyElseCallsMpi) {
   Request request = comm.receive(std::as_writable_bytes(std::span(in)), last, 7);
   request.join(comm.send(std::as_bytes(std::span(out)), next, 7));
   for (double pause = 0.25; !request.parts().empty() && pause < 16; pause *= 2) {
-    Progress progress(request);
+    ProgressThread progress(request);
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));
     progress.stop();
   }

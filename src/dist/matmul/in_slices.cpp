@@ -153,7 +153,7 @@ std::vector<NodeValue<T>> compute_in_slices(const mpi::Communicator& comm,
     }
     const mpi::PhaseScope scope(phases, "compute");
     const mpi::InFlight flight(phases, comm.size());
-    mpi::Progress progress(request);
+    mpi::ProgressThread progress(request);
     growth.add(a_slice, b_slice, slices[slice][rank], phases);
     progress.stop();
   }

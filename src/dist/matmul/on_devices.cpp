@@ -118,12 +118,13 @@ DeviceProduct<T>::DeviceProduct(const mpi::DeviceExchange& exchange, const Formu
       a_(exchange, bytes_of<T>(a_rows_.size(rank_), cols_of_a<T>(formula))),
       b_(exchange, bytes_of<T>(b_rows_.size(rank_), cols_of_b<T>(formula))) {
   mpi::together(exchange.comm(), "allocate", [&] {
-    c_ = device::Block(bytes_of<T>(m_.size(rank_), formula.n), device::Home::device);
+    c_ = device::Allocation(bytes_of<T>(m_.size(rank_), formula.n), device::Home::device);
     if (formula.op_a == Op::transpose)
-      gathered_a_ = device::Block(bytes_of<T>(formula.k, m_.size(rank_)), device::Home::device);
+      gathered_a_ =
+          device::Allocation(bytes_of<T>(formula.k, m_.size(rank_)), device::Home::device);
     if (m_.parts() == 1) return;
     for (PanelBuffer& place : places_)
-      place.memory = device::Block(
+      place.memory = device::Allocation(
           bytes_of<T>(std::min(panel_rows_, most_rows(b_rows_)), cols_of_b<T>(formula)),
           device::Home::device);
   });

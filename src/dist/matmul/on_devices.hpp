@@ -57,7 +57,7 @@ class DeviceProduct {
 
  private:
   struct PanelBuffer {
-    machine::device::Block memory;
+    machine::device::Allocation memory;
     machine::device::Event arrived, used;
   };
 
@@ -83,7 +83,7 @@ class DeviceProduct {
   index_t rank_ = 0, panel_rows_ = 0;
   std::vector<DevicePanel> panels_;
   mpi::PeerMemory a_, b_;
-  machine::device::Block c_,
+  machine::device::Allocation c_,
       gathered_a_;  ///< for a transposed A: the columns that are this rank's rows
   PanelBuffer places_[2];
   machine::device::Stream computing_, fetching_;

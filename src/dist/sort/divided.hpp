@@ -68,7 +68,7 @@ class DividedSort {
   tessera::sort::KeyMap<Key> map_;
   buckets::Kernels kernels_;
   buckets::Division into_;
-  machine::device::Block plans_, work_, host_;
+  machine::device::Allocation plans_, work_, host_;
   machine::device::Stream stream_, later_;
   std::array<machine::device::Event, exchange_rounds> sent_;
   KeyDivision division_;

@@ -81,14 +81,14 @@ DeviceSort<B>::DeviceSort(const mpi::DeviceExchange& exchange, index_t total, co
     require(ranks_ <= most_parts, ExitCode::usage,
             "keys that stay on GPUs are sorted by at most 16 ranks; take --gpu-exchange host");
     const index_t room = room_of(total, ranks_);
-    input_ =
-        device::Block(shares_.size(rank_) * static_cast<index_t>(sizeof(B)), device::Home::device);
-    spare_ = device::Block(room * static_cast<index_t>(sizeof(B)), device::Home::device);
-    work_ = device::Block(kernels.work_bytes(room), device::Home::device);
-    digits_ = device::Block(digits_bytes, device::Home::device);
-    cursors_ = device::Block(cursors_bytes, device::Home::device);
-    host_ = device::Block(digits_bytes, device::Home::pinned);
-    zeros_ = device::Block(digits_bytes, device::Home::pinned);
+    input_ = device::Allocation(shares_.size(rank_) * static_cast<index_t>(sizeof(B)),
+                                device::Home::device);
+    spare_ = device::Allocation(room * static_cast<index_t>(sizeof(B)), device::Home::device);
+    work_ = device::Allocation(kernels.work_bytes(room), device::Home::device);
+    digits_ = device::Allocation(digits_bytes, device::Home::device);
+    cursors_ = device::Allocation(cursors_bytes, device::Home::device);
+    host_ = device::Allocation(digits_bytes, device::Home::pinned);
+    zeros_ = device::Allocation(digits_bytes, device::Home::pinned);
     std::fill_n(zeros_.data(), zeros_.size(), std::byte{0});
     if constexpr (std::is_same_v<B, DividedSort::Key>)
       if (DividedSort::serves(total, ranks_, kernels.dividing))
@@ -109,7 +109,7 @@ void DeviceSort<B>::get(B* keys, int threads) const {
 }
 
 template <class B>
-void DeviceSort<B>::zero(device::Block& block, index_t bytes) {
+void DeviceSort<B>::zero(device::Allocation& block, index_t bytes) {
   device::copy({zeros_.data(), 1, bytes, bytes}, {block.data(), 1, bytes, bytes}, stream_);
 }
 

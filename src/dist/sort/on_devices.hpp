@@ -70,7 +70,7 @@ class DeviceSort {
   void send_packed();
   void send_later_rounds();
   void move_borders();
-  void zero(machine::device::Block& block, index_t bytes);
+  void zero(machine::device::Allocation& block, index_t bytes);
 
   mpi::DeviceExchange exchange_;
   index_t total_, ranks_, rank_, rounds_;
@@ -79,7 +79,7 @@ class DeviceSort {
   layout::BlockMap shares_;
   index_t tolerance_,
       head_;  ///< maximal error of a share when bounds are found, in keys, and the space for it
-  machine::device::Block input_, spare_, work_, digits_, cursors_, host_, zeros_;
+  machine::device::Allocation input_, spare_, work_, digits_, cursors_, host_, zeros_;
   mpi::PeerMemory keys_;
   machine::device::Stream stream_, later_;
   typename Search::FoundBounds found_;

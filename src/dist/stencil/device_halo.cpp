@@ -87,7 +87,7 @@ DeviceHalo<T>::DeviceHalo(const mpi::DeviceExchange& exchange, const Scheme& sch
   arriving_ = mpi::PeerMemory(exchange, 2 * elements_[0] * size_of<T>);
   mpi::together(exchange.comm(), "allocate", [&] {
     if (!exchange.reaches())
-      leaving_ = device::Block(elements_[1] * size_of<T>, device::Home::device);
+      leaving_ = device::Allocation(elements_[1] * size_of<T>, device::Home::device);
   });
 }
 

@@ -84,10 +84,10 @@ class DeviceHalo {
   layout::GridLayout grid_;
   index_t levels_ = 1;
   ResidentKernels<T> kernels_{};
-  index_t elements_[2] = {0, 0};    ///< of a half of the receive memory, of the send memory
-  std::vector<index_t> half_of_;    ///< elements of a half, by rank
-  mpi::PeerMemory arriving_;        ///< two halves
-  machine::device::Block leaving_;  ///< if the ranks cannot access each other's memory
+  index_t elements_[2] = {0, 0};         ///< of a half of the receive memory, of the send memory
+  std::vector<index_t> half_of_;         ///< elements of a half, by rank
+  mpi::PeerMemory arriving_;             ///< two halves
+  machine::device::Allocation leaving_;  ///< if the ranks cannot access each other's memory
   std::map<index_t, PackPattern> patterns_;  ///< by steps
   PackPattern* pattern_ = nullptr;           ///< of the current exchange
   index_t half_ = 0;

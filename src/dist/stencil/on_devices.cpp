@@ -42,9 +42,9 @@ DeviceKernel<T> kernel_of(const Method& method) {
 
 /// Returns a copy of the list in device memory.
 template <class Item>
-device::Block on_device(const std::vector<Item>& list) {
+device::Allocation on_device(const std::vector<Item>& list) {
   const auto bytes = static_cast<index_t>(list.size() * sizeof(Item));
-  device::Block block(bytes, device::Home::device);
+  device::Allocation block(bytes, device::Home::device);
   device::upload(matrix_view(reinterpret_cast<const std::byte*>(list.data()), 1, bytes),
                  matrix_view(block.data(), 1, bytes), 1);
   return block;
@@ -127,8 +127,8 @@ DeviceStencil<T>::DeviceStencil(const mpi::DeviceExchange& exchange, const Distr
     const DeviceShape shape = device_shape(sweep_.line, size_of<T>);
     origin_ = shape.origin;
     for (auto& field : levels_) {
-      for (device::Block& level : field)
-        level = device::Block(shape.count * size_of<T>, device::Home::device);
+      for (device::Allocation& level : field)
+        level = device::Allocation(shape.count * size_of<T>, device::Home::device);
     }
     std::vector<Arithmetic<T>> weights;
     std::vector<Index3> places;
@@ -148,7 +148,7 @@ auto DeviceStencil<T>::sweep_of(index_t field, index_t steps) const -> Sweep {
   Sweep sweep = sweep_;
   sweep.steps = steps;
   for (index_t level = 0; level < 2; ++level) {
-    const device::Block& memory =
+    const device::Allocation& memory =
         levels_[static_cast<std::size_t>(field)][static_cast<std::size_t>((turned_ + level) % 2)];
     sweep.level[level] = reinterpret_cast<T*>(memory.data()) + origin_;
   }
@@ -172,7 +172,8 @@ void DeviceStencil<T>::put(const DistributedField<T>& u) {
   turned_ = 0;
   if (box_.empty()) return;
   for (auto& field : levels_) {
-    for (const device::Block& level : field) device::zero(level.data(), level.size(), edge_stream_);
+    for (const device::Allocation& level : field)
+      device::zero(level.data(), level.size(), edge_stream_);
   }
   edge_stream_.wait();
   std::vector<device::Upload> uploads;

@@ -103,10 +103,10 @@ class DeviceStencil {
   tessera::stencil::Tuning tuning_;
   tessera::stencil::DeviceKernel<T> kernel_;
   ResidentKernels<T> kernels_;
-  Sweep sweep_;                                                ///< without levels
-  std::vector<std::array<machine::device::Block, 2>> levels_;  ///< by field
+  Sweep sweep_;                                                     ///< without levels
+  std::vector<std::array<machine::device::Allocation, 2>> levels_;  ///< by field
   index_t origin_ = 0;  ///< of the point (0, 0, 0) in a level
-  machine::device::Block weights_, places_;
+  machine::device::Allocation weights_, places_;
   DeviceHalo<T> halo_;
   std::map<index_t, Stretch> stretches_;  ///< by steps
   index_t turned_ = 0;                    ///< level 1 is now

@@ -73,8 +73,9 @@ DeviceTranspose::DeviceTranspose(const mpi::DeviceExchange& exchange, DeviceTask
       own_stream_(turn_of(own)) {
   const index_t rank = exchange.comm().rank();
   mpi::together(exchange.comm(), "allocate", [&] {
-    a_ = device::Block(block_bytes(task_.a.of(rank), task_.bytes), device::Home::device);
-    packed_ = device::Block(packed_bytes(task_, rank, exchange.reaches()), device::Home::device);
+    a_ = device::Allocation(block_bytes(task_.a.of(rank), task_.bytes), device::Home::device);
+    packed_ =
+        device::Allocation(packed_bytes(task_, rank, exchange.reaches()), device::Home::device);
   });
 }
 

@@ -55,7 +55,7 @@ class DeviceTranspose {
   Variant kernel_;
   Tuning tuning_;
   OwnPart own_;
-  machine::device::Block a_, packed_;
+  machine::device::Allocation a_, packed_;
   mpi::PeerMemory b_;
   machine::device::Stream own_stream_;
   machine::device::Stream
