@@ -83,7 +83,7 @@ class Attribute {
   }
 
   /// Returns whether the attribute has the same meaning in another file.
-  [[nodiscard]] bool can_go() const { return stored_ >= 0; }
+  [[nodiscard]] bool is_portable() const { return stored_ >= 0; }
   [[nodiscard]] hid_t type() const { return stored_; }
 
   void write(hid_t object) const {
@@ -102,13 +102,13 @@ class Attribute {
 };
 
 /// Calls body(attribute, name) for the attributes that may be copied. Errors name the attribute.
-void for_each_that_goes(hid_t object, const std::string& name, const auto& body) {
+void for_each_portable(hid_t object, const std::string& name, const auto& body) {
   const bool scale = H5Iget_type(object) == H5I_DATASET && H5DSis_scale(object) > 0;
   for (const std::string& one : names_of(object)) {
     if (is_among(of_its_file, one) || (scale && is_among(of_scales, one))) continue;
     try {
       const Attribute attribute(object, one);
-      if (attribute.can_go()) body(attribute, one);
+      if (attribute.is_portable()) body(attribute, one);
     } catch (const Error& error) {
       throw Error(
           error.code(),
@@ -124,16 +124,16 @@ void for_each_that_goes(hid_t object, const std::string& name, const auto& body)
 void copy_attributes(hid_t from, hid_t to, const std::string& name, PackingAttributes packing) {
   const bool data = H5Iget_type(to) == H5I_DATASET;
   const Handle type(data ? H5Dget_type(to) : hid_t{-1}, H5Tclose);
-  for_each_that_goes(from, name, [&](const Attribute& attribute, const std::string& one) {
+  for_each_portable(from, name, [&](const Attribute& attribute, const std::string& one) {
     const bool wrong_type = one == "_FillValue" && data && H5Tequal(attribute.type(), type) <= 0;
     const bool other_rows = one == "NROWS" && rows_of(from) != rows_of(to);  // specific to PyTables
-    const bool left_out = packing == PackingAttributes::are_left_out && is_among(of_packing, one);
+    const bool left_out = packing == PackingAttributes::omitted && is_among(of_packing, one);
     if (!wrong_type && !other_rows && !left_out && !has_attribute(to, one)) attribute.write(to);
   });
 }
 
 void read_attributes(hid_t from, const std::string& name) {
-  for_each_that_goes(from, name, [](const Attribute&, const std::string&) {});
+  for_each_portable(from, name, [](const Attribute&, const std::string&) {});
 }
 
 }  // namespace tessera::io

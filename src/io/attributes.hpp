@@ -9,7 +9,7 @@ namespace tessera::io {
 
 /// Treatment of the attributes of packed or missing numbers: copied if they apply to the output,
 /// left out if the output holds unpacked values.
-enum class PackingAttributes { go_along, are_left_out };
+enum class PackingAttributes { copied, omitted };
 
 /// Copies the attributes of an input's object, which `name` names in errors, to an output's. Skips
 /// those that `to` already has, and those specific to the input's file or form: references,

@@ -65,11 +65,11 @@ std::vector<std::string> split_names(const std::string& text) {
     const std::size_t colon = end_of_file_name(name);
     const std::string next = text.substr(i + 1, text.find(',', i + 1) - i - 1);
     const bool elsewhere = next.find(":/") != std::string::npos,
-               beside = !elsewhere && next.starts_with('/');
-    if (colon == std::string::npos || (!beside && !elsewhere)) {
+               same_file = !elsewhere && next.starts_with('/');
+    if (colon == std::string::npos || (!same_file && !elsewhere)) {
       name += text[i];
     } else {
-      names.push_back(beside ? name.substr(0, colon + 1) : "");
+      names.push_back(same_file ? name.substr(0, colon + 1) : "");
     }
   }
   return names;
@@ -145,16 +145,16 @@ namespace {
 [[noreturn]] void throw_not_opened(const std::string& file, const std::string& words) {
   require(h5_code(ExitCode::io) != ExitCode::memory, ExitCode::memory,
           fmt::format("cannot open '{}' ({}); see ulimit -n and ulimit -v", file, words));
-  const auto tells = [&](const char* part) { return words.find(part) != std::string::npos; };
-  require(!tells("lock file") || tells(std::strerror(EAGAIN)), ExitCode::io,
+  const auto mentions = [&](const char* part) { return words.find(part) != std::string::npos; };
+  require(!mentions("lock file") || mentions(std::strerror(EAGAIN)), ExitCode::io,
           fmt::format("'{}' cannot be locked ({}); where nobody writes to it, export "
                       "HDF5_USE_FILE_LOCKING=FALSE",
                       file, words));
   require(
-      !tells("lock file"), ExitCode::io,
+      !mentions("lock file"), ExitCode::io,
       fmt::format("'{}' is open in a program that writes to it ({}); try again when it is closed",
                   file, words));
-  require(!tells("open for write"), ExitCode::bad_data,
+  require(!mentions("open for write"), ExitCode::bad_data,
           fmt::format(
               "'{}' is open in a program that writes to it, or was when that ended ({}); try again "
               "when it is closed",

@@ -20,9 +20,9 @@
 #include "io/attributes.hpp"
 #include "io/chunks.hpp"
 #include "io/columns.hpp"
+#include "io/occupant.hpp"
 #include "io/results.hpp"
 #include "io/schema.hpp"
-#include "io/standing.hpp"
 #include "io/storage.hpp"
 #include "io/verify_file.hpp"
 
@@ -122,9 +122,9 @@ class Guard {
 /// its sources.
 index_t bytes_to_read_two(hid_t dataset, const DatasetInfo& info) {
   constexpr index_t largest_chunk = index_t{4} << 30;  // in HDF5 1.x
-  const bool lies_elsewhere = info.chunk.empty() && H5Dget_offset(dataset) == HADDR_UNDEF;
-  const Handle creation(lies_elsewhere ? H5Dget_create_plist(dataset) : hid_t{-1}, H5Pclose);
-  if (lies_elsewhere && H5Pget_layout(creation) == H5D_VIRTUAL) return 2 * largest_chunk;
+  const bool is_external = info.chunk.empty() && H5Dget_offset(dataset) == HADDR_UNDEF;
+  const Handle creation(is_external ? H5Dget_create_plist(dataset) : hid_t{-1}, H5Pclose);
+  if (is_external && H5Pget_layout(creation) == H5D_VIRTUAL) return 2 * largest_chunk;
   return bytes_to_read(dataset, info, 2, 2 * info.element_bytes);
 }
 
@@ -196,7 +196,7 @@ std::string answer(const std::string& how, const DatasetName& name, Guard& guard
   if (how == as_checksums)
     return to_text(check_file(name.file, [&](index_t bytes) { guard.begin_step(bytes); }));
   if (how == as_results) (void)text_column(name.file, schema::summary, "point");
-  if (how == as_output) (void)standing_of(name.file);
+  if (how == as_output) (void)occupant_of(name.file);
   return "";
 }
 
@@ -212,7 +212,7 @@ Error error_of_memory(const DatasetName& name, const std::string& words, const G
               name.file, human_bytes(static_cast<double>(space.rlim_cur)), words)};
 }
 
-int tell(const Error& error) {
+int report(const Error& error) {
   fmt::print("{}", error.what());
   return static_cast<int>(error.code());
 }
@@ -236,14 +236,14 @@ int examine_main(int argc, char** argv) {
     fmt::print("{}", answer(argv[1], name, guard));
     return 0;
   } catch (const Error& error) {
-    return tell(error.code() == ExitCode::memory ? error_of_memory(name, error.what(), guard)
-                                                 : error);
+    return report(error.code() == ExitCode::memory ? error_of_memory(name, error.what(), guard)
+                                                   : error);
   } catch (const std::bad_alloc&) {
-    return tell(error_of_memory(name, "out of memory", guard));
+    return report(error_of_memory(name, "out of memory", guard));
   } catch (const std::length_error&) {
-    return tell(error_of_memory(name, "it asks for more than any memory", guard));
+    return report(error_of_memory(name, "it asks for more than any memory", guard));
   } catch (const std::exception& error) {
-    return tell({ExitCode::bad_data, error.what()});
+    return report({ExitCode::bad_data, error.what()});
   }
 }
 

@@ -148,7 +148,7 @@ Guest::Guest(std::string file, std::string name, std::span<const DatasetSpec> sp
     : file_(std::move(file)), name_(std::move(name)) {
   require_writable();
   take_lock();
-  keep_writers_away();
+  lock_out_writers();
   const Handle in = open_file(file_);
   if (H5Lexists(in, schema::group, H5P_DEFAULT) > 0) {
     const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), failed, name_), H5Gclose);
@@ -166,8 +166,8 @@ Guest::Guest(std::string file, std::string name, std::span<const DatasetSpec> sp
 
 Guest::FileLock::~FileLock() {
   if (descriptor < 0) return;
-  if (!beside.empty())
-    discard_partial(beside);  // a run that obtains it afterwards checks that the file still exists
+  if (!sibling.empty())
+    discard_partial(sibling);  // a run that obtains it afterwards checks that the file still exists
   close(descriptor);
 }
 
@@ -208,7 +208,7 @@ void Guest::take_lock() {
            mine.st_ino == there.st_ino;
     if (held) {
       runs_.descriptor = descriptor;
-      runs_.beside = lock;
+      runs_.sibling = lock;
       note_partial(lock);
     } else {
       close(descriptor);
@@ -218,7 +218,7 @@ void Guest::take_lock() {
   }
 }
 
-void Guest::keep_writers_away() {
+void Guest::lock_out_writers() {
   writers_.descriptor = open(file_.c_str(), O_RDONLY | O_CLOEXEC);
   require(writers_.descriptor >= 0, failed,
           fmt::format("cannot open '{}': {}", name_, std::strerror(errno)));

@@ -49,10 +49,10 @@ class Guest {
     FileLock& operator=(const FileLock&) = delete;
     ~FileLock();
     int descriptor = -1;
-    std::string beside;
+    std::string sibling;
   };
   void take_lock();
-  void keep_writers_away();
+  void lock_out_writers();
   void require_writable() const;
 
   std::string file_, name_;  // with links resolved, and as given

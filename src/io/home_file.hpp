@@ -16,7 +16,7 @@ namespace tessera::io {
 }
 
 /// Returns whether the dataset's bytes are in that file, so that its offset applies to it.
-[[nodiscard]] inline bool lies_in(hid_t dataset, hid_t file) {
+[[nodiscard]] inline bool is_in_file(hid_t dataset, hid_t file) {
   const std::string home = home_of(dataset);
   return !home.empty() && home == home_of(file);
 }

@@ -115,7 +115,7 @@ std::string xdmf_frame(const std::string& file, const DatasetSpec& spec, std::si
 }
 
 /// Adds a field to the existing image, if both or neither are series in time.
-void link_beside(hid_t file, const DatasetSpec& spec, const std::string& name) {
+void link_sibling(hid_t file, const DatasetSpec& spec, const std::string& name) {
   const Handle group(h5_check(H5Gopen2(file, group_name, H5P_DEFAULT), failed, group_name),
                      H5Gclose);
   const std::string link = "PointData/" + name;
@@ -160,7 +160,7 @@ bool is_vtk_image(const DatasetSpec& spec) {
 
 void link_image(hid_t file, const DatasetSpec& spec, const std::string& name) {
   if (!is_vtk_image(spec)) return;
-  if (H5Lexists(file, group_name, H5P_DEFAULT) > 0) return link_beside(file, spec, name);
+  if (H5Lexists(file, group_name, H5P_DEFAULT) > 0) return link_sibling(file, spec, name);
   const Handle group = make_group(file, group_name);
   const std::array<index_t, 2> version{spec.time.empty() ? 1 : 2, 0};
   const auto n = space_extents(spec);

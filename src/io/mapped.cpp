@@ -53,7 +53,7 @@ std::unique_ptr<MappedMatrix> MappedMatrix::open(const DatasetName& name, Elemen
   const auto is_index = [](const auto& pick) { return pick.is_index; };
   if (info.shape.size() != 2 ||
       std::any_of(name.selection.begin(), name.selection.end(), is_index) || !info.chunk.empty() ||
-      name.packing || !is_stored_as(name, element) || !lies_in(dataset, file))
+      name.packing || !is_stored_as(name, element) || !is_in_file(dataset, file))
     return nullptr;
   const haddr_t offset = H5Dget_offset(dataset);
   if (offset == HADDR_UNDEF || static_cast<index_t>(offset) % info.element_bytes != 0)

@@ -133,7 +133,7 @@ void take_attributes(hid_t object, const DatasetName& from) {
       h5_check(H5Oopen(input, from.path.c_str(), H5P_DEFAULT), ExitCode::bad_data, from.text()),
       H5Oclose);
   copy_attributes(source, object, from.text(),
-                  from.packing ? PackingAttributes::are_left_out : PackingAttributes::go_along);
+                  from.packing ? PackingAttributes::omitted : PackingAttributes::copied);
   if (from.packing && std::isnan(from.packing->filled)) write_fill_value(object);
 }
 

@@ -11,16 +11,16 @@
 #include <future>
 #include <numeric>
 
-#include "base/beside.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "io/checksum.hpp"
 #include "io/image.hpp"
+#include "io/occupant.hpp"
 #include "io/output_dataset.hpp"
 #include "io/partials.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
-#include "io/standing.hpp"
 #include "io/summed.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
@@ -66,16 +66,16 @@ void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing,
     datasets_.push_back(
         {spec.path, spec.shape, static_cast<index_t>(H5Tget_size(spec.type)), -1, 0});
   }
-  bool copies = false, goes_on = false;
+  bool copies = false, resumes = false;
   mpi::on_root(comm_, "create output", [&] {
-    goes_on = begin(specs, problem);
-    copies = !goes_on && is_guest();
+    resumes = begin(specs, problem);
+    copies = !resumes && is_guest();
   });
   while (comm_.max(index_t{copies ? 1 : 0}) >
          0)  // all ranks, because those that wait for long appear to be stuck
     mpi::on_root(comm_, "copy output", [&] { copies = guest_->step(); });
   mpi::on_root(comm_, "create output", [&] {
-    if (!goes_on) create(specs);
+    if (!resumes) create(specs);
   });
   partial_ = comm_.broadcast(partial_, 0);
   kept_ = comm_.broadcast(kept_, 0);
@@ -84,14 +84,14 @@ void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing,
 
 bool OutputFile::begin(const std::vector<DatasetSpec>& specs, const std::string& problem) {
   require_file_or_nothing(file_, "output");
-  const Standing standing = existing_ == Existing::known ? Standing::nothing : standing_of(target_);
+  const Occupant occupant = existing_ == Existing::known ? Occupant::nothing : occupant_of(target_);
   require(
-      standing != Standing::ours || existing_ == Existing::replace, failed,
+      occupant != Occupant::ours || existing_ == Existing::replace, failed,
       fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name",
                   file_));
   require_free_paths(file_, specs);
   found_ = Guest::state_of(target_);
-  if (standing == Standing::others)
+  if (occupant == Occupant::others)
     guest_ = std::make_unique<Guest>(
         target_, file_, specs,
         existing_ == Existing::replace ? Guest::Existing::replace : Guest::Existing::refuse);
@@ -288,7 +288,7 @@ void OutputFile::check_written(ReadBack amount, int threads) {
   const index_t some = amount == ReadBack::off || total == 0 ? 0 : ceil_div(ssize(written_), step);
   const RawFile raw(partial_, RawFile::Mode::read);
   std::vector<std::vector<std::byte>> buffers(static_cast<std::size_t>(threads));
-  for_each_beside(threads, some, [&](index_t i, int thread) {
+  for_each_on_threads(threads, some, [&](index_t i, int thread) {
     const Written& written = written_[static_cast<std::size_t>(i * step)];
     const Dataset& dataset = datasets_[written.dataset];
     require(sum_in_file(raw, written, buffers[static_cast<std::size_t>(thread)]) == written.sum,
@@ -355,7 +355,7 @@ void OutputFile::take_name() const {
   if (existing_ == Existing::refuse) return publish_new_file(partial_, target_);
   if (existing_ == Existing::replace && Guest::state_of(target_) != found_)
     require(
-        standing_of(target_) != Standing::others, failed,
+        occupant_of(target_) != Occupant::others, failed,
         fmt::format("'{}' was made by somebody else meanwhile and stays as it is; run this again",
                     file_));
   sync_ == Sync::on ? publish_file(partial_, target_) : rename_file(partial_, target_);

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/beside.hpp"
+#include "base/threads.hpp"
+#include "io/occupant.hpp"
 #include "io/output_file.hpp"
 #include "io/partials.hpp"
 #include "io/raw_file.hpp"
-#include "io/standing.hpp"
 
 namespace tessera::io {
 namespace {
@@ -31,12 +31,12 @@ void require_place_for_output(const DatasetName& output, OutputFile::Existing ex
           fmt::format("cannot create '{}': '{}': {}; write elsewhere", file, directory,
                       std::strerror(errno)));
   const bool replaces = existing == OutputFile::Existing::replace;
-  const Standing standing = standing_of(target);
+  const Occupant occupant = occupant_of(target);
   require(
-      standing != Standing::ours || replaces, failed,
+      occupant != Occupant::ours || replaces, failed,
       fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name",
                   file));
-  if (standing != Standing::others) return;
+  if (occupant != Occupant::others) return;
   const DatasetSpec spec{.path = output.path, .shape = {}, .type = -1, .dimensions = {}};
   (void)Guest(target, file, std::span(&spec, 1),
               replaces ? Guest::Existing::replace : Guest::Existing::refuse);

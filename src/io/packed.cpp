@@ -288,7 +288,7 @@ hid_t stored_bits_type(const Packing& packing) {
                                                                : H5T_NATIVE_INT64;
 }
 
-void tell_missing(std::span<const std::uint64_t> bits, const Packing& packing,
+void mark_missing(std::span<const std::uint64_t> bits, const Packing& packing,
                   std::span<std::uint32_t> to) {
   for (std::size_t i = 0; i < bits.size(); ++i) {
     const std::uint64_t one = with_sign(bits[i], packing);
@@ -302,7 +302,7 @@ void read_missing(const DatasetName& name, std::span<const layout::Range> slab,
                   std::span<std::uint32_t> to) {
   each_piece(
       name, {slab.begin(), slab.end()}, 0, [&](std::span<const std::uint64_t> bits, index_t first) {
-        tell_missing(bits, *name.packing, to.subspan(static_cast<std::size_t>(first), bits.size()));
+        mark_missing(bits, *name.packing, to.subspan(static_cast<std::size_t>(first), bits.size()));
       });
 }
 
@@ -312,7 +312,7 @@ Missing missing_in(const DatasetName& name, std::span<const layout::Range> slab)
   each_piece(name, {slab.begin(), slab.end()}, 0,
              [&](std::span<const std::uint64_t> bits, index_t first) {
                missing.resize(bits.size());
-               tell_missing(bits, *name.packing, missing);
+               mark_missing(bits, *name.packing, missing);
                for (std::size_t i = 0; i < missing.size(); ++i)
                  if (missing[i] != 0 && found.count++ == 0)
                    found.first = first + static_cast<index_t>(i);

@@ -46,7 +46,7 @@ struct Packing {
 void read_missing(const DatasetName& name, std::span<const layout::Range> slab,
                   std::span<std::uint32_t> to);
 /// As read_missing, for numbers read as stored_bits_type().
-void tell_missing(std::span<const std::uint64_t> bits, const Packing& packing,
+void mark_missing(std::span<const std::uint64_t> bits, const Packing& packing,
                   std::span<std::uint32_t> to);
 [[nodiscard]] hid_t stored_bits_type(const Packing& packing);
 

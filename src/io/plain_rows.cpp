@@ -21,7 +21,7 @@ std::optional<PlainRows> PlainRows::stored(const std::string& file,
   for (const Column& column : columns) {
     const Handle dataset = open_dataset(in, {file, column.path});
     const haddr_t offset = H5Dget_offset(dataset);
-    if (offset == HADDR_UNDEF || !lies_in(dataset, in)) return std::nullopt;
+    if (offset == HADDR_UNDEF || !is_in_file(dataset, in)) return std::nullopt;
     rows.places_.push_back({static_cast<index_t>(offset), column.row_bytes()});
   }
   rows.file_ = std::filesystem::canonical(file).string();

@@ -39,8 +39,8 @@ constexpr double patience_seconds =
 std::string examiner() {
   std::error_code ignored;
   const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const auto beside = own.parent_path() / examiner_name;
-  return access(beside.c_str(), X_OK) == 0 ? beside.string() : examiner_name;
+  const auto sibling = own.parent_path() / examiner_name;
+  return access(sibling.c_str(), X_OK) == 0 ? sibling.string() : examiner_name;
 }
 
 /// Returns the exit code of a call that failed with errno `reason`: `memory` if the limits of the
@@ -123,9 +123,9 @@ Child run_child(const DatasetName& name, const char* how) {
   std::array<char, 4096> chunk{};
   pollfd ready{pipe_ends[0], POLLIN, 0};
   while (true) {
-    const bool said = poll(&ready, 1, tick) > 0;
+    const bool answered = poll(&ready, 1, tick) > 0;
     const double seconds = std::min(since_look.restart(), 2e-3 * tick);
-    if (said) {
+    if (answered) {
       const auto count = read(pipe_ends[0], chunk.data(), chunk.size());
       if (count <= 0) break;
       child.output.append(chunk.data(), static_cast<std::size_t>(count));
@@ -172,7 +172,7 @@ Error error_of_signal(const DatasetName& name, int signal) {
 }
 
 /// Returns the child's answer; throws its error, or the error that its termination implies.
-std::string ask_child(const DatasetName& name, const char* how) {
+std::string query_child(const DatasetName& name, const char* how) {
   const Child child = run_child(name, how);
   require(!child.timed_out, ExitCode::io,
           fmt::format("'{}' could not be examined within {:.0f} s (the file system is too busy); "
@@ -191,17 +191,17 @@ std::string ask_child(const DatasetName& name, const char* how) {
 
 }  // namespace
 
-void probe_results(const std::string& file) { (void)ask_child({file, "/"}, as_results); }
+void probe_results(const std::string& file) { (void)query_child({file, "/"}, as_results); }
 
-void probe_output(const std::string& file) { (void)ask_child({file, "/"}, as_output); }
+void probe_output(const std::string& file) { (void)query_child({file, "/"}, as_output); }
 
 FileCheck check_file_apart(const std::string& file) {
-  return parse_check(ask_child({file, "/"}, as_checksums));
+  return parse_check(query_child({file, "/"}, as_checksums));
 }
 
-TableInfo probe_table(const DatasetName& name) { return parse_table(ask_child(name, as_table)); }
+TableInfo probe_table(const DatasetName& name) { return parse_table(query_child(name, as_table)); }
 
-DatasetInfo probe(DatasetName& name) { return parse_dataset(ask_child(name, as_dataset), name); }
+DatasetInfo probe(DatasetName& name) { return parse_dataset(query_child(name, as_dataset), name); }
 
 DatasetInfo parse_dataset(const std::string& answer, DatasetName& name) {
   const auto blank = std::min(answer.find(' '), answer.size());

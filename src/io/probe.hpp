@@ -34,7 +34,7 @@ inline constexpr const char* examiner_name = "tessera-examine";
 /// Throws as probe() unless the results, to which rows will be appended, can be read.
 void probe_results(const std::string& file);
 
-/// Throws as probe() unless an existing file at an output's path can be examined (io/standing.hpp).
+/// Throws as probe() unless an existing file at an output's path can be examined (io/occupant.hpp).
 void probe_output(const std::string& file);
 
 }  // namespace tessera::io

@@ -56,16 +56,16 @@ bool is_running(long pid) {
 }
 
 /// Returns whether fsync failed because the file system does not support it.
-bool knows_no_sync(int error) {
+bool cannot_sync(int error) {
   return error == EINVAL || error == ENOSYS || error == EROFS || error == EOPNOTSUPP;
 }
 
 /// Prints a note, once per directory, that fsync has no effect there.
-void tell_not_synced(const std::string& directory, int error) {
+void warn_not_synced(const std::string& directory, int error) {
   static std::mutex mutex;
-  static std::set<std::string> told;
+  static std::set<std::string> warned;
   const std::lock_guard lock(mutex);
-  if (!told.insert(directory).second) return;
+  if (!warned.insert(directory).second) return;
   fmt::print(stderr,
              "note: what is written to '{}' cannot be brought to the medium there (fsync: {}): it "
              "may be lost "
@@ -137,20 +137,20 @@ void RawFile::will_sync(index_t offset, index_t bytes) const {
 
 bool RawFile::sync() const {
   if (fsync(descriptor_) == 0) return true;
-  if (!knows_no_sync(errno)) fail(errno, "cannot sync '" + path_ + "'");
+  if (!cannot_sync(errno)) fail(errno, "cannot sync '" + path_ + "'");
   return false;
 }
 
 void sync_file(const std::string& path) {
   const RawFile file(path, RawFile::Mode::read_write);
-  if (!file.sync()) tell_not_synced(directory_of(path), errno);
+  if (!file.sync()) warn_not_synced(directory_of(path), errno);
 }
 
 void sync_directory(const std::string& path) {
   const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const int error = directory >= 0 && fsync(directory) == 0 ? 0 : errno;
   if (directory >= 0) close(directory);
-  if (error == EACCES || knows_no_sync(error)) return tell_not_synced(path, error);
+  if (error == EACCES || cannot_sync(error)) return warn_not_synced(path, error);
   if (error != 0)
     fail(error,
          fmt::format("cannot sync the folder '{}', so what has got its name there may lose it",

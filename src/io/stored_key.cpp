@@ -66,10 +66,10 @@ void StoredKey::convert(const std::byte* rows, index_t n, std::byte* to) const {
                    wanted_, "the key column");
     if (missing_) {
       std::vector<std::uint64_t> bits(static_cast<std::size_t>(some));
-      std::vector<std::uint32_t> told(bits.size());
+      std::vector<std::uint32_t> marks(bits.size());
       std::memcpy(bits.data(), elements.data(), bits.size() * sizeof(std::uint64_t));
-      tell_missing(bits, *missing_, told);
-      std::memcpy(to, told.data(), told.size() * sizeof(std::uint32_t));
+      mark_missing(bits, *missing_, marks);
+      std::memcpy(to, marks.data(), marks.size() * sizeof(std::uint32_t));
       to += some * bytes_.size();
       continue;
     }

@@ -40,9 +40,9 @@ Failure attempt(const std::function<void()>& work) {
 /// if it is 0. Collective.
 void throw_worst(const Communicator& comm, const Failure& mine, index_t worst) {
   if (worst == 0) return;
-  const bool speaks = static_cast<index_t>(mine.code) == worst;
+  const bool reports = static_cast<index_t>(mine.code) == worst;
   const auto speaker = static_cast<int>(
-      -comm.max(speaks ? -static_cast<index_t>(comm.rank()) : -static_cast<index_t>(comm.size())));
+      -comm.max(reports ? -static_cast<index_t>(comm.rank()) : -static_cast<index_t>(comm.size())));
   throw AgreedError(static_cast<ExitCode>(worst), comm.broadcast(mine.message, speaker));
 }
 

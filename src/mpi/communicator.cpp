@@ -190,7 +190,7 @@ void Communicator::broadcast_along_chain(std::span<std::byte> data, int root) co
 
 void Communicator::broadcast(std::span<std::byte> data, int root) const {
   require_rank(root, "root");
-  if (goes_along_a_chain(static_cast<index_t>(data.size()), size_))
+  if (uses_chain(static_cast<index_t>(data.size()), size_))
     return broadcast_along_chain(data, root);
   in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
     check(MPI_Bcast(data.data() + offset, count, MPI_BYTE, root, handle()), "MPI_Bcast");

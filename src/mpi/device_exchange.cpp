@@ -90,19 +90,19 @@ std::string ipc_obstacle(const Communicator& comm) {
 
 /// Returns a message if two ranks share a device, otherwise "". Collective.
 std::string shared_device(const Communicator& comm) {
-  std::string mine, told;
+  std::string mine, obstacle;
   const std::string why =
       first_obstacle(comm, [&] { mine = host_name() + ' ' + device::identity(); });
   if (!why.empty()) return why;
   const auto all = comm.gather(mine, 0);
-  for (std::size_t r = 0; r < all.size() && told.empty(); ++r) {
+  for (std::size_t r = 0; r < all.size() && obstacle.empty(); ++r) {
     const auto first = std::find(all.begin(), all.end(), all[r]);
     const auto other = static_cast<std::size_t>(first - all.begin());
     if (other < r)
-      told = "ranks " + std::to_string(other) + " and " + std::to_string(r) +
-             " share a GPU, which it cannot";
+      obstacle = "ranks " + std::to_string(other) + " and " + std::to_string(r) +
+                 " share a GPU, which it cannot";
   }
-  return comm.broadcast(told, 0);
+  return comm.broadcast(obstacle, 0);
 }
 
 std::string nccl_obstacle(const Communicator& comm, std::unique_ptr<machine::Nccl>& nccl) {
@@ -134,17 +134,17 @@ std::string mpi_obstacle(const Communicator& comm) {
   });
 }
 
-std::string obstacle_of(DeviceWay way, const Communicator& comm,
+std::string obstacle_of(DeviceTransport transport, const Communicator& comm,
                         std::unique_ptr<machine::Nccl>& nccl) {
   if (comm.size() == 1) return {};  // no transfers
-  switch (way) {
-    case DeviceWay::ipc:
+  switch (transport) {
+    case DeviceTransport::ipc:
       return ipc_obstacle(comm);
-    case DeviceWay::nccl:
+    case DeviceTransport::nccl:
       return nccl_obstacle(comm, nccl);
-    case DeviceWay::mpi:
+    case DeviceTransport::mpi:
       return mpi_obstacle(comm);
-    case DeviceWay::staged:
+    case DeviceTransport::staged:
       break;
   }
   return {};
@@ -154,7 +154,7 @@ std::string obstacle_of(DeviceWay way, const Communicator& comm,
 
 struct DeviceExchange::State {
   Communicator comm;
-  DeviceWayChoice choice;
+  DeviceTransportChoice choice;
   std::unique_ptr<machine::Nccl> nccl;
   std::unique_ptr<DeviceMessages> messages;  ///< created on first use
   index_t strip_bytes = 0;
@@ -162,17 +162,18 @@ struct DeviceExchange::State {
 
 DeviceExchange::DeviceExchange(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-DeviceExchange::DeviceExchange(const Communicator& comm, DeviceWay way)
+DeviceExchange::DeviceExchange(const Communicator& comm, DeviceTransport transport)
     : state_(std::make_shared<State>(
-          State{comm, {way, std::string(name(way))}, nullptr, nullptr, 0})) {}
+          State{comm, {transport, std::string(name(transport))}, nullptr, nullptr, 0})) {}
 
 DeviceExchange DeviceExchange::choose(const Communicator& comm, const std::string& wanted) {
   auto state = std::make_shared<State>(State{comm, {}, nullptr, nullptr, 0});
-  DeviceWayChoice choice;
+  DeviceTransportChoice choice;
   std::string refusal;
   try {
-    choice = choose_device_way(wanted,
-                               [&](DeviceWay way) { return obstacle_of(way, comm, state->nccl); });
+    choice = choose_device_transport(wanted, [&](DeviceTransport transport) {
+      return obstacle_of(transport, comm, state->nccl);
+    });
   } catch (const Error& error) {  // the same error on every rank, as obstacles are
     refusal = error.what();
   }
@@ -182,13 +183,14 @@ DeviceExchange DeviceExchange::choose(const Communicator& comm, const std::strin
 }
 
 const Communicator& DeviceExchange::comm() const { return state_->comm; }
-DeviceWay DeviceExchange::way() const { return state_->choice.way; }
+DeviceTransport DeviceExchange::transport() const { return state_->choice.transport; }
 const std::string& DeviceExchange::text() const { return state_->choice.text; }
 void DeviceExchange::set_strip_bytes(index_t bytes) const { state_->strip_bytes = bytes; }
 
 void DeviceExchange::exchange(std::span<const DeviceOut> out, std::span<const DeviceIn> in) const {
   if (!state_->messages)
-    state_->messages = std::make_unique<DeviceMessages>(state_->comm, way(), state_->nccl.get());
+    state_->messages =
+        std::make_unique<DeviceMessages>(state_->comm, transport(), state_->nccl.get());
   state_->messages->exchange(out, in, state_->strip_bytes);
 }
 

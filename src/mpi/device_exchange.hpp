@@ -5,7 +5,7 @@
 
 #include "machine/device.hpp"
 #include "mpi/communicator.hpp"
-#include "mpi/device_way.hpp"
+#include "mpi/device_transport.hpp"
 
 namespace tessera::mpi {
 
@@ -17,14 +17,16 @@ class DeviceExchange {
   /// on all of them. Throws Error(usage) on every rank if a named one is not available. Collective.
   [[nodiscard]] static DeviceExchange choose(const Communicator& comm, const std::string& wanted);
   /// Uses a transport that the caller knows to be available; not nccl, which needs choose().
-  DeviceExchange(const Communicator& comm, DeviceWay way);
+  DeviceExchange(const Communicator& comm, DeviceTransport transport);
 
   [[nodiscard]] const Communicator& comm() const;
-  [[nodiscard]] DeviceWay way() const;
+  [[nodiscard]] DeviceTransport transport() const;
   /// Returns the name of the transport, and why preferred ones were rejected.
   [[nodiscard]] const std::string& text() const;
   /// Returns whether every rank can access the memory of the others (PeerMemory::of).
-  [[nodiscard]] bool reaches() const { return way() == DeviceWay::ipc || comm().size() == 1; }
+  [[nodiscard]] bool reaches() const {
+    return transport() == DeviceTransport::ipc || comm().size() == 1;
+  }
 
   /// Receives into `in` what the peers send from their `out`. The pieces of a pair of ranks match
   /// in order and shape; no piece is addressed to the rank itself. `out` must be complete before

@@ -29,13 +29,13 @@ std::span<Byte> whole(Byte* at, index_t bytes) {
 namespace {
 
 /// Returns the memory that holds strips in transit.
-device::Home home_of(DeviceWay way) {
-  switch (way) {
-    case DeviceWay::nccl:
-    case DeviceWay::mpi:
+device::Home home_of(DeviceTransport transport) {
+  switch (transport) {
+    case DeviceTransport::nccl:
+    case DeviceTransport::mpi:
       return device::Home::device;
-    case DeviceWay::ipc:
-    case DeviceWay::staged:
+    case DeviceTransport::ipc:
+    case DeviceTransport::staged:
       break;
   }
   return device::Home::pinned;
@@ -43,8 +43,11 @@ device::Home home_of(DeviceWay way) {
 
 }  // namespace
 
-DeviceMessages::DeviceMessages(const Communicator& comm, DeviceWay way, machine::Nccl* nccl)
-    : comm_(comm), nccl_(way == DeviceWay::nccl ? nccl : nullptr), home_(home_of(way)) {}
+DeviceMessages::DeviceMessages(const Communicator& comm, DeviceTransport transport,
+                               machine::Nccl* nccl)
+    : comm_(comm),
+      nccl_(transport == DeviceTransport::nccl ? nccl : nullptr),
+      home_(home_of(transport)) {}
 
 void DeviceMessages::make_room(std::array<Slots, 2>& slots, index_t bytes) {
   for (Slots& one : slots)

@@ -8,14 +8,14 @@
 #include "machine/device.hpp"
 #include "machine/nccl.hpp"
 #include "mpi/communicator.hpp"
-#include "mpi/device_way.hpp"
+#include "mpi/device_transport.hpp"
 
 namespace tessera::mpi {
 
 class DeviceMessages {
  public:
   /// Requires nccl for the transport nccl only. ipc has no messages: strips are staged.
-  DeviceMessages(const Communicator& comm, DeviceWay way, machine::Nccl* nccl);
+  DeviceMessages(const Communicator& comm, DeviceTransport transport, machine::Nccl* nccl);
 
   /// Exchanges pieces in strips of at most strip_bytes; 0: by the transport. See DeviceExchange.
   void exchange(std::span<const DeviceOut> out, std::span<const DeviceIn> in, index_t strip_bytes);

@@ -108,9 +108,7 @@ double among_neighbours(const Network& network, std::span<const Sent> messages) 
                  std::max({own, further, before}) / static_cast<double>(bytes));
 }
 
-bool goes_along_a_chain(index_t bytes, index_t ranks) {
-  return ranks >= 4 && bytes >= shortest_chained;
-}
+bool uses_chain(index_t bytes, index_t ranks) { return ranks >= 4 && bytes >= shortest_chained; }
 
 index_t chain_segment(index_t bytes, index_t ranks) {
   return std::clamp(round_up(ceil_div(bytes, 4 * ranks), 64), shortest_segment, longest_segment);
@@ -118,7 +116,7 @@ index_t chain_segment(index_t bytes, index_t ranks) {
 
 double chain_filling(const Network& network, double bytes, Line line) {
   const auto size = static_cast<index_t>(bytes);
-  if (!goes_along_a_chain(size, line.ranks)) return 0;
+  if (!uses_chain(size, line.ranks)) return 0;
   return network.latency +
          static_cast<double>(chain_segment(size, line.ranks)) * line_seconds(network, bytes, line);
 }
@@ -126,7 +124,7 @@ double chain_filling(const Network& network, double bytes, Line line) {
 double broadcast(const Network& network, double bytes, Line line) {
   if (line.ranks <= 1) return 0;
   const auto size = static_cast<index_t>(bytes);
-  if (!goes_along_a_chain(size, line.ranks)) {
+  if (!uses_chain(size, line.ranks)) {
     // A tree to the half of the line, its quarters, ...: at distance `reach`, one in `reach` ranks
     // sends.
     double seconds = 0;

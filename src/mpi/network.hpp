@@ -34,7 +34,7 @@ struct Network {
 /// each segment is forwarded while the next one arrives (van de Geijn and Watts 1997). Libraries'
 /// algorithms for few ranks send the whole message in each of log2(ranks) rounds. If false, the
 /// library selects the algorithm.
-[[nodiscard]] bool goes_along_a_chain(index_t bytes, index_t ranks);
+[[nodiscard]] bool uses_chain(index_t bytes, index_t ranks);
 [[nodiscard]] index_t chain_segment(index_t bytes, index_t ranks);
 
 /// The messages of a rank in one exchange: all posted, then all awaited.

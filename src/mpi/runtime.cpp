@@ -54,7 +54,7 @@ void write_text(const char* text) {
 
 /// Reports a crash in one line by async-signal-safe writes, then re-raises the signal; exits with
 /// ExitCode::io if a mapped file has lost its pages.
-void tell_crash(int number, siginfo_t* about, void*) {
+void report_crash(int number, siginfo_t* about, void*) {
   const bool cut = number == SIGBUS && about->si_code == BUS_ADRERR;
   const char* const name = number == SIGSEGV  ? "segmentation fault"
                            : number == SIGBUS ? "bus error"
@@ -84,7 +84,7 @@ std::vector<int> uncared_crashes() {
 }
 
 /// Installs the handler on an alternate stack, because the regular one may have overflowed.
-void tell_crashes(const std::vector<int>& numbers) {
+void report_crashes(const std::vector<int>& numbers) {
   static std::array<char, 1 << 15> stack;
   const std::string where = whereabouts();
   const std::string place = " (" + where.substr(0, where.size() - std::strlen(current_phase()));
@@ -94,7 +94,7 @@ void tell_crashes(const std::vector<int>& numbers) {
   other.ss_size = stack.size();
   sigaltstack(&other, nullptr);
   struct sigaction action {};
-  action.sa_sigaction = tell_crash;
+  action.sa_sigaction = report_crash;
   action.sa_flags = SA_ONSTACK | SA_SIGINFO;
   for (const int number : numbers) sigaction(number, &action, nullptr);
 }
@@ -172,7 +172,7 @@ Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()
   require(
       provided >= MPI_THREAD_FUNNELED, ExitCode::internal,
       "the MPI library offers no thread support (funneled is needed); use a build with threads");
-  tell_crashes(uncared);
+  report_crashes(uncared);
   int ranks = 1;  // Slurm also reports its tasks to a program that runs alone in their allocation
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   machine::share_last_caches(std::min(ranks, launcher_node_ranks()));

@@ -11,8 +11,8 @@
 namespace tessera::run {
 
 void add_gpu_exchange(OptionSet& options) {
-  auto ways = mpi::device_way_names();
-  ways.emplace_back("host");
+  auto transports = mpi::device_transport_names();
+  transports.emplace_back("host");
   options.add({.name = "gpu-exchange",
                .kind = Kind::choice,
                .fallback = "auto",
@@ -20,7 +20,7 @@ void add_gpu_exchange(OptionSet& options) {
                        "NCCL; mpi: GPU-aware MPI; staged: through the host; host: data does not "
                        "stay on the GPUs. auto: the first available, for several ranks.",
                .group = "Method",
-               .choices = ways,
+               .choices = transports,
                .axis = true});
 }
 

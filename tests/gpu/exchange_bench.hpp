@@ -21,7 +21,7 @@ namespace tessera::exchange_bench {
 namespace device = machine::device;
 using mpi::Communicator;
 using mpi::DeviceExchange;
-using mpi::DeviceWay;
+using mpi::DeviceTransport;
 
 /// Returns the median over repetitions of the slowest rank's seconds; prepare() is untimed.
 template <class Prepare, class F>
@@ -126,11 +126,11 @@ class AllToAll {
 struct Bench {
   Communicator comm;
   bool quick = false;
-  std::vector<DeviceExchange> ways = {};
+  std::vector<DeviceExchange> transports = {};
   bool right = true;
 
   [[nodiscard]] int repetitions(const DeviceExchange& exchange) const {
-    return quick || exchange.way() == DeviceWay::staged ? 3 : 9;
+    return quick || exchange.transport() == DeviceTransport::staged ? 3 : 9;
   }
   /// Returns the number of ranks per GPU.
   [[nodiscard]] int sharing() const {

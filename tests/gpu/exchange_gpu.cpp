@@ -15,35 +15,35 @@ namespace tessera::exchange_bench {
 namespace {
 
 std::vector<DeviceExchange> find_ways(const Communicator& comm) {
-  std::vector<DeviceExchange> ways;
-  for (const DeviceWay way : mpi::device_ways) {
+  std::vector<DeviceExchange> transports;
+  for (const DeviceTransport transport : mpi::device_transports) {
     try {
       const Timer timer;
-      ways.push_back(DeviceExchange::choose(comm, std::string(name(way))));
+      transports.push_back(DeviceExchange::choose(comm, std::string(name(transport))));
       if (comm.is_root())
-        fmt::print("{}: found in {}\n", name(way), human_seconds(timer.seconds()));
+        fmt::print("{}: found in {}\n", name(transport), human_seconds(timer.seconds()));
     } catch (const Error& error) {
-      if (comm.is_root()) fmt::print("{}: {}\n", name(way), error.what());
+      if (comm.is_root()) fmt::print("{}: {}\n", name(transport), error.what());
     }
   }
   const DeviceExchange chosen = DeviceExchange::choose(comm, "auto");
   if (comm.is_root()) fmt::print("auto: {}\n\n", chosen.text());
-  return ways;
+  return transports;
 }
 
 void links(Bench& bench) {
   Table table(
       {"all-to-all by", "a rank", "median", "GB/s a rank", "GB/s a GPU and direction", "checked"});
-  for (const DeviceExchange& exchange : bench.ways) {
+  for (const DeviceExchange& exchange : bench.transports) {
     for (const index_t mib :
          bench.quick ? std::vector<index_t>{64} : std::vector<index_t>{16, 256, 1024, 4096}) {
-      if (mib > 1024 && exchange.way() == DeviceWay::staged) continue;
+      if (mib > 1024 && exchange.transport() == DeviceTransport::staged) continue;
       AllToAll all(exchange, mib << 20);
       const double seconds =
           median_seconds(bench.comm, bench.repetitions(exchange), [&] { all.run(); });
       const double travels =
           all.bytes() * (bench.comm.size() - 1) / bench.comm.size() * bench.sharing();
-      table.add({std::string(name(exchange.way())), human_bytes(all.bytes()),
+      table.add({std::string(name(exchange.transport())), human_bytes(all.bytes()),
                  human_seconds(seconds), gb_per_s(all.bytes(), seconds), gb_per_s(travels, seconds),
                  bench.verdict(all.right())});
     }
@@ -81,13 +81,13 @@ void transposes(Bench& bench) {
     const layout::MatrixLayout rows = layout::row_blocks(n, n, bench.comm.size());
     const double bytes = 8.0 * static_cast<double>(n) * static_cast<double>(n) / bench.comm.size();
     double best = 0;
-    for (const DeviceExchange& exchange : bench.ways) {
+    for (const DeviceExchange& exchange : bench.transports) {
       AllToAll all(exchange, static_cast<index_t>(bytes));
       const double seconds =
           median_seconds(bench.comm, bench.repetitions(exchange), [&] { all.run(); });
       if (best == 0 || seconds < best) best = seconds;
     }
-    for (const DeviceExchange& exchange : bench.ways) {
+    for (const DeviceExchange& exchange : bench.transports) {
       for (const auto& [own, called] : {std::pair{dt::OwnPart::last, "last"},
                                         {dt::OwnPart::first, "first"},
                                         {dt::OwnPart::ahead, "ahead"}}) {
@@ -97,7 +97,7 @@ void transposes(Bench& bench) {
         mpi::Phases phases;
         const double seconds =
             median_seconds(bench.comm, bench.repetitions(exchange), [&] { there.run(phases); });
-        table.add({std::string(name(exchange.way())), std::to_string(n), called,
+        table.add({std::string(name(exchange.transport())), std::to_string(n), called,
                    human_seconds(seconds), gb_per_s(bytes, seconds),
                    fmt::format("{:.3f}", best / seconds),
                    bench.verdict(is_transpose(bench.comm, there, n, rows.of(bench.comm.rank())))});

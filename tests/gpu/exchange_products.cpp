@@ -68,7 +68,7 @@ double alone(Bench& bench, Table& table, index_t n) {
   bool right = true;
   if (bench.comm.is_root())
     std::tie(seconds, right) =
-        timed(bench, DeviceExchange(Communicator::self(), DeviceWay::ipc), n, 0);
+        timed(bench, DeviceExchange(Communicator::self(), DeviceTransport::ipc), n, 0);
   seconds = bench.comm.max(seconds);
   table.add({"-", std::to_string(n), "1", "-", human_seconds(seconds), tflops(n, seconds), "1",
              bench.verdict(bench.comm.sum(index_t{right ? 0 : 1}) == 0)});
@@ -78,7 +78,7 @@ void product(Bench& bench, Table& table, const DeviceExchange& exchange, index_t
              double one) {
   const auto [seconds, right] = timed(bench, exchange, n, panel);
   const int gpus = bench.comm.size() / bench.sharing();
-  table.add({std::string(name(exchange.way())), std::to_string(n), std::to_string(gpus),
+  table.add({std::string(name(exchange.transport())), std::to_string(n), std::to_string(gpus),
              human_bytes(static_cast<double>(panel)), human_seconds(seconds), tflops(n, seconds),
              fmt::format("{:.3f}", one / seconds), bench.verdict(right)});
 }
@@ -90,7 +90,7 @@ void products(Bench& bench) {
       {"product f64 by", "n", "GPUs", "panels", "median", "TFLOP/s", "times one", "checked"});
   const index_t n = bench.quick ? 4096 : 32768;
   const double one = alone(bench, table, n);
-  for (const DeviceExchange& exchange : bench.ways) {
+  for (const DeviceExchange& exchange : bench.transports) {
     for (const index_t panel : {index_t{512} << 20, index_t{2} << 30})
       product(bench, table, exchange, n, panel, one);
   }

@@ -104,12 +104,12 @@ void sorts(Bench& bench) {
   for (const auto& [input, called] : inputs) {
     Timed one;
     if (bench.comm.is_root())
-      one = timed(DeviceExchange(Communicator::self(), DeviceWay::ipc), input, total, 3);
+      one = timed(DeviceExchange(Communicator::self(), DeviceTransport::ipc), input, total, 3);
     one.seconds = bench.comm.max(one.seconds);
     table.add({"-", keys, called, "1", "-", human_seconds(one.seconds),
                keys_per_s(total, one.seconds), "1", "-", "-",
                bench.verdict(bench.comm.sum(index_t{one.right ? 0 : 1}) == 0)});
-    for (const DeviceExchange& exchange : bench.ways) {
+    for (const DeviceExchange& exchange : bench.transports) {
       if (input != Input::uniform && !exchange.reaches()) continue;
       double all_to_all = 0;
       {
@@ -117,7 +117,7 @@ void sorts(Bench& bench) {
         all_to_all = median_seconds(bench.comm, bench.repetitions(exchange), [&] { all.run(); });
       }
       const Timed many = timed(exchange, input, total, bench.repetitions(exchange));
-      table.add({std::string(name(exchange.way())), keys, called, std::to_string(gpus),
+      table.add({std::string(name(exchange.transport())), keys, called, std::to_string(gpus),
                  many.divided ? "buckets" : "bounds", human_seconds(many.seconds),
                  keys_per_s(total, many.seconds), fmt::format("{:.3f}", one.seconds / many.seconds),
                  human_seconds(many.exchange), fmt::format("{:.3f}", all_to_all / many.exchange),

@@ -132,7 +132,7 @@ void rows_of(Bench& bench, const Weak& weak, Table& table) {
   };
   Timed one;
   if (bench.comm.is_root()) {
-    const DeviceExchange alone(Communicator::self(), DeviceWay::ipc);
+    const DeviceExchange alone(Communicator::self(), DeviceTransport::ipc);
     auto u = field_of<T>(alone.comm(), weak);
     one = timed(alone, weak, u, Overlap::no, 5);
   }
@@ -141,12 +141,12 @@ void rows_of(Bench& bench, const Weak& weak, Table& table) {
   one.right = bench.comm.sum(index_t{one.right ? 0 : 1}) == 0;
   add("one GPU", "-", 1, one, one);
   auto u = field_of<T>(bench.comm, weak);
-  for (const DeviceExchange& exchange : bench.ways) {
-    const bool first = &exchange == &bench.ways.front();
+  for (const DeviceExchange& exchange : bench.transports) {
+    const bool first = &exchange == &bench.transports.front();
     for (const Overlap overlap : {Overlap::yes, Overlap::no}) {
       if (overlap == Overlap::no && !first) continue;
       const Timed many = timed(exchange, weak, u, overlap, bench.quick ? 3 : 5);
-      add(std::string(name(exchange.way())), overlap == Overlap::yes ? "yes" : "no",
+      add(std::string(name(exchange.transport())), overlap == Overlap::yes ? "yes" : "no",
           bench.comm.size(), one, many);
     }
   }

@@ -4,7 +4,7 @@
 
 #include "base/hash.hpp"
 #include "machine/buffer.hpp"
-#include "mpi/device_ways.hpp"
+#include "mpi/device_transports.hpp"
 
 namespace tessera::mpi {
 namespace {
@@ -113,21 +113,21 @@ void check(const DeviceExchange& exchange, index_t strip_bytes) {
                    1);
   index_t wrong = 0;
   for (index_t b = 0; b < in.bytes; ++b) wrong += host_in[b] == want[b] ? 0 : 1;
-  EXPECT_EQ(wrong, 0) << name(exchange.way()) << ", strips of " << strip_bytes;
+  EXPECT_EQ(wrong, 0) << name(exchange.transport()) << ", strips of " << strip_bytes;
 }
 
 TEST_F(DeviceExchanges, BringEveryPieceToItsPlaceAndTouchNothingElse) {
-  for (const DeviceExchange& exchange : ways_here())
+  for (const DeviceExchange& exchange : transports_here())
     for (const index_t strip_bytes : {7, 64, 1000, 0}) check(exchange, strip_bytes);
 }
 
 TEST_F(DeviceExchanges, RepeatedOnesDoNotRace) {
-  for (const DeviceExchange& exchange : ways_here())
+  for (const DeviceExchange& exchange : transports_here())
     for (int repetition = 0; repetition < 10; ++repetition) check(exchange, 200);
 }
 
 TEST_F(DeviceExchanges, ReachTheMemoryOfAllWhereTheySaySo) {
-  for (const DeviceExchange& exchange : ways_here()) {
+  for (const DeviceExchange& exchange : transports_here()) {
     for (int repetition = 0; repetition < 3; ++repetition) {  // released memory is reused
       const auto ranks = static_cast<index_t>(comm.size());
       const index_t width = 8, own = comm.rank() % 3 == 1 ? 0 : ranks * width;
@@ -137,7 +137,7 @@ TEST_F(DeviceExchanges, ReachTheMemoryOfAllWhereTheySaySo) {
       std::memset(host.data(), comm.rank() + 1 + repetition,
                   static_cast<std::size_t>(ranks * width));
       for (int peer = 0; peer < comm.size(); ++peer) {
-        const bool reached = peer == comm.rank() || exchange.way() == DeviceWay::ipc;
+        const bool reached = peer == comm.rank() || exchange.transport() == DeviceTransport::ipc;
         if (peer % 3 == 1 || !reached) {
           EXPECT_EQ(memory.of(peer), nullptr);
           continue;
@@ -152,7 +152,7 @@ TEST_F(DeviceExchanges, ReachTheMemoryOfAllWhereTheySaySo) {
         machine::Buffer<std::byte> got(own);
         device::download(matrix_view(memory.data(), 1, own), matrix_view(got.data(), 1, own), 1);
         for (int peer = 0; peer < comm.size(); ++peer) {
-          const bool wrote = peer == comm.rank() || exchange.way() == DeviceWay::ipc;
+          const bool wrote = peer == comm.rank() || exchange.transport() == DeviceTransport::ipc;
           const auto want =
               wrote ? static_cast<std::byte>(peer + 1 + repetition) : got[peer * width];
           EXPECT_EQ(got[peer * width], want);
@@ -167,8 +167,8 @@ TEST_F(DeviceExchanges, AreChosenAlikeOnEveryRank) {
   if (!machine::gpus().built) GTEST_SKIP() << "without CUDA there is nothing to choose from";
   machine::use_gpu(comm.node().rank());
   const DeviceExchange chosen = DeviceExchange::choose(comm, "auto");
-  const auto way = static_cast<index_t>(chosen.way());
-  EXPECT_EQ(comm.sum(way), way * comm.size());
+  const auto transport = static_cast<index_t>(chosen.transport());
+  EXPECT_EQ(comm.sum(transport), transport * comm.size());
   EXPECT_FALSE(chosen.text().empty());
   if (comm.is_root()) std::printf("auto: %s\n", chosen.text().c_str());
 }

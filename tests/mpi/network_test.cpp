@@ -8,9 +8,9 @@ namespace tessera::mpi {
 namespace {
 
 TEST(Network, AChainIsFilledWithSegments) {
-  EXPECT_FALSE(goes_along_a_chain(1 << 20, 3)) << "a library's two rounds are no slower";
-  EXPECT_FALSE(goes_along_a_chain(1000, 64));
-  ASSERT_TRUE(goes_along_a_chain(1 << 20, 64));
+  EXPECT_FALSE(uses_chain(1 << 20, 3)) << "a library's two rounds are no slower";
+  EXPECT_FALSE(uses_chain(1000, 64));
+  ASSERT_TRUE(uses_chain(1 << 20, 64));
   const Network network{.latency = 2e-6,
                         .message = 0,
                         .bandwidth = 1e10,

@@ -141,7 +141,7 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
         problem.element == Element::f32 ? bytes(Type<float>{}) : bytes(Type<double>{});
   problem.gpus = inputs.gpus->at(comm, point, residence);
   if (problem.gpus != nullptr)
-    problem.algorithm = fmt::format("gpu_{}", mpi::name(problem.gpus->way()));
+    problem.algorithm = fmt::format("gpu_{}", mpi::name(problem.gpus->transport()));
 }
 
 void require_factors(const Values& point, const Problem& problem) {

@@ -128,7 +128,7 @@ void choose_exchange(const mpi::Communicator& comm, const run::Values& point, co
         dist::sort::DeviceSort<std::uint64_t>::device_bytes(problem.n, comm.size(), *there);
   problem.gpus = inputs.gpus->at(comm, point, residence);
   if (problem.gpus != nullptr)
-    problem.algorithm = fmt::format("gpu_{}", mpi::name(problem.gpus->way()));
+    problem.algorithm = fmt::format("gpu_{}", mpi::name(problem.gpus->transport()));
 }
 
 /// Chooses this rank's kernel and number of threads. Returns whether it drives a GPU.

@@ -18,10 +18,10 @@ using run::Values;
 
 /// Returns default rates of GPUs before one is measured: the memory bandwidth of any, some launches
 /// an exchange, and a link between two of them.
-dist::stencil::Rates gpu_rates(mpi::DeviceWay way) {
+dist::stencil::Rates gpu_rates(mpi::DeviceTransport transport) {
   const auto& devices = machine::gpus().devices;
   const double memory = devices.empty() ? 2e12 : 0.85 * devices.front().bus_bandwidth();
-  const double link = way == mpi::DeviceWay::staged ? 5e9 : 100e9;
+  const double link = transport == mpi::DeviceTransport::staged ? 5e9 : 100e9;
   return {memory,
           {.latency = 40e-6, .message = 5e-6, .bandwidth = link, .crowd_bandwidth = link},
           true};
@@ -43,20 +43,20 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
       .ranks = problem.shape.ranks, .limit = point.bytes("device-memory"), .saves_one_rank = true};
   residence.possible = place.row != nullptr && place.all && !problem.scheme().terms.any();
   auto shape = problem.shape;
-  const auto plan = [&](mpi::DeviceWay way) {
-    shape.rates = gpu_rates(way);
+  const auto plan = [&](mpi::DeviceTransport transport) {
+    shape.rates = gpu_rates(transport);
     return make_plan(shape);
   };
   if (residence.possible && shape.ranks == comm.size()) {
     shape.pass_steps =
         dist::stencil::steps_of_a_pass<T>(problem.scheme(), problem.plan.grid, problem.method);
     residence.device_bytes = dist::stencil::DeviceStencil<T>::device_bytes(
-        problem.scheme(), problem.plan.grid, comm.rank(), plan(mpi::DeviceWay::ipc).halo_steps,
-        shape.fields);
+        problem.scheme(), problem.plan.grid, comm.rank(),
+        plan(mpi::DeviceTransport::ipc).halo_steps, shape.fields);
   }
   problem.gpus = inputs.gpus->at(comm, point, residence);
   if (problem.gpus == nullptr) return;
-  problem.plan = plan(problem.gpus->way());
+  problem.plan = plan(problem.gpus->transport());
   problem.shape = shape;
   if (point.text("overlap") == "auto") problem.method.overlap = dist::stencil::Overlap::yes;
 }

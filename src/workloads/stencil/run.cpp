@@ -66,8 +66,9 @@ void describe(const Point& point, const std::string& hashes, index_t messages,
       {"grid", layout::parts_text(problem.plan.grid.parts, problem.dims())},
       {"halo_steps", problem.plan.halo_steps},
       {"messages", point.comm.sum(messages)},
-      {"exchange",
-       problem.gpus == nullptr ? halos : fmt::format("gpu_{}", mpi::name(problem.gpus->way()))},
+      {"exchange", problem.gpus == nullptr
+                       ? halos
+                       : fmt::format("gpu_{}", mpi::name(problem.gpus->transport()))},
       {"slabs", problem.slabs ? problem.slabs->slabs : 0},
       {"slab_steps", problem.slabs ? problem.slabs->longest() : 0},
       {"hash", hashes}};

@@ -292,7 +292,7 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
   }
   problem.gpus = inputs.gpus->at(comm, point, residence);
   if (problem.gpus == nullptr) return;
-  problem.algorithm = fmt::format("gpu_{}", mpi::name(problem.gpus->way()));
+  problem.algorithm = fmt::format("gpu_{}", mpi::name(problem.gpus->transport()));
   problem.method.algorithm = Algorithm::pairwise;  // the host's matrices need no shared memory
 }
 

@@ -5,7 +5,7 @@
 #include "base/random.hpp"
 #include "dist/matmul/freivalds.hpp"
 #include "kernels/matmul/textbook.hpp"
-#include "mpi/device_ways.hpp"
+#include "mpi/device_transports.hpp"
 
 namespace tessera::dist::matmul {
 namespace {
@@ -90,15 +90,15 @@ struct ProductOnDevices : ::testing::Test {
 };
 
 TEST_F(ProductOnDevices, IsRightForEveryWayShapeAndOp) {
-  for (const auto& exchange : mpi::ways_here()) {
+  for (const auto& exchange : mpi::transports_here()) {
     for (const auto& kernel : kernels()) {
       for (const Case& x : cases) {
         EXPECT_LE(ratio<double>(exchange, x, kernel, 1000), Freivalds<double>::tolerance)
-            << name(exchange.way()) << ' ' << kernel.name << ' ' << x.m << " x " << x.n << " x "
-            << x.k;
+            << name(exchange.transport()) << ' ' << kernel.name << ' ' << x.m << " x " << x.n
+            << " x " << x.k;
         EXPECT_LE(ratio<float>(exchange, x, kernel, 0), Freivalds<float>::tolerance)
-            << name(exchange.way()) << ' ' << kernel.name << ' ' << x.m << " x " << x.n << " x "
-            << x.k;
+            << name(exchange.transport()) << ' ' << kernel.name << ' ' << x.m << " x " << x.n
+            << " x " << x.k;
       }
     }
   }
@@ -106,10 +106,10 @@ TEST_F(ProductOnDevices, IsRightForEveryWayShapeAndOp) {
 
 TEST_F(ProductOnDevices, RepeatedRunsDoNotRace) {
   const auto all = kernels();
-  for (const auto& exchange : mpi::ways_here())
+  for (const auto& exchange : mpi::transports_here())
     EXPECT_LE(ratio<double>(exchange, {300, 280, 310}, all.back(), 20000, 10),
               Freivalds<double>::tolerance)
-        << name(exchange.way());
+        << name(exchange.transport());
 }
 
 /// Sums of small integers are exact in any order.
@@ -131,7 +131,7 @@ TEST_F(ProductOnDevices, HasTheBitsOfTheHostOnWholeNumbers) {
       {1.0, matrix_view(a.data(), mine.size(), k), Op::none, matrix_view(whole_b.data(), k, n),
        Op::none, 0.0, matrix_view(want.data(), mine.size(), n)},
       {});
-  for (const auto& exchange : mpi::ways_here()) {
+  for (const auto& exchange : mpi::transports_here()) {
     for (const auto& kernel : kernels()) {
       DeviceProduct<double> there(exchange, {.m = m, .n = n, .k = k},
                                   {.kernel = &kernel, .threads = 1}, 8000);
@@ -143,7 +143,7 @@ TEST_F(ProductOnDevices, HasTheBitsOfTheHostOnWholeNumbers) {
       there.get_c(matrix_view(got.data(), mine.size(), n));
       index_t wrong = 0;
       for (index_t i = 0; i < got.size(); ++i) wrong += got[i] == want[i] ? 0 : 1;
-      EXPECT_EQ(wrong, 0) << name(exchange.way()) << ' ' << kernel.name;
+      EXPECT_EQ(wrong, 0) << name(exchange.transport()) << ' ' << kernel.name;
     }
   }
 }

@@ -8,7 +8,7 @@
 #include "kernels_here.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
-#include "mpi/device_ways.hpp"
+#include "mpi/device_transports.hpp"
 
 namespace tessera::dist::sort {
 namespace {
@@ -95,24 +95,24 @@ struct SortOnDevices : ::testing::Test {
 };
 
 TEST_F(SortOnDevices, GivesEveryRankItsShareToTheKeyForAnyInput) {
-  for (const auto& exchange : mpi::ways_here()) {
+  for (const auto& exchange : mpi::transports_here()) {
     for (const char* const input : inputs) {
       for (const index_t total : {0, 1, 3, 64, 1000, 30011}) {
         EXPECT_EQ(
             wrong<std::uint64_t>(exchange, input, total, key_map<std::uint64_t>(Order::ascending)),
             0)
-            << name(exchange.way()) << ' ' << input << ' ' << total;
+            << name(exchange.transport()) << ' ' << input << ' ' << total;
       }
       EXPECT_EQ(
           wrong<std::uint32_t>(exchange, input, 20011, key_map<std::uint32_t>(Order::descending)),
           0)
-          << name(exchange.way()) << ' ' << input;
+          << name(exchange.transport()) << ' ' << input;
     }
   }
 }
 
 TEST_F(SortOnDevices, OrdersByTheMapOfTheType) {
-  for (const auto& exchange : mpi::ways_here()) {
+  for (const auto& exchange : mpi::transports_here()) {
     EXPECT_EQ(wrong<std::uint64_t>(exchange, "random", 5000, key_map<double>(Order::ascending)), 0);
     EXPECT_EQ(wrong<std::uint32_t>(exchange, "random", 5000, key_map<float>(Order::descending)), 0);
     EXPECT_EQ(
@@ -122,7 +122,7 @@ TEST_F(SortOnDevices, OrdersByTheMapOfTheType) {
 }
 
 TEST_F(SortOnDevices, RepeatedRunsDoNotRace) {
-  for (const auto& exchange : mpi::ways_here()) {
+  for (const auto& exchange : mpi::transports_here()) {
     EXPECT_EQ(wrong<std::uint64_t>(exchange, "random", 300007,
                                    key_map<std::uint64_t>(Order::ascending), 4),
               0);
@@ -136,10 +136,10 @@ TEST_F(SortOnDevices, DividesManyKeysThatLieEvenly) {
   const index_t least = std::max(kernels<std::uint64_t>().dividing->least_keys, index_t{60000});
   const index_t total = least * comm.size() + 4321;
   const auto ascending = key_map<std::uint64_t>(Order::ascending);
-  for (const auto& exchange : mpi::ways_here()) {
+  for (const auto& exchange : mpi::transports_here()) {
     const auto divides = [&](const char* input, const KeyMap<std::uint64_t>& map, int runs = 1) {
       EXPECT_EQ(wrong<std::uint64_t>(exchange, input, total, map, runs), 0)
-          << name(exchange.way()) << ' ' << input;
+          << name(exchange.transport()) << ' ' << input;
       return divided;
     };
     const bool several = comm.size() > 1;

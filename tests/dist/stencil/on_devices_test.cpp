@@ -8,7 +8,7 @@
 #include "dist/stencil/plan.hpp"
 #include "fields.hpp"
 #include "kernels/stencil/standing_in.hpp"
-#include "mpi/device_ways.hpp"
+#include "mpi/device_transports.hpp"
 
 namespace tessera::dist::stencil {
 namespace {
@@ -66,7 +66,7 @@ struct StencilOnDevices : ::testing::Test {
       for (index_t s = 0; s < steps; ++s) want.back().step();
     }
     const std::vector<Variant> rows = device_variants<T>();
-    for (const auto& exchange : mpi::ways_here()) {
+    for (const auto& exchange : mpi::transports_here()) {
       for (std::size_t v = 0; v < std::min(how.variants, rows.size()); ++v) {
         for (const Overlap overlap : {Overlap::yes, Overlap::no}) {
           DistributedField<T> u(scheme, plan.grid, comm.rank(), plan.halo_steps, how.fields);
@@ -82,7 +82,7 @@ struct StencilOnDevices : ::testing::Test {
                 << stencil.name << " " << global[0] << "x" << global[1] << "x" << global[2]
                 << " grid " << layout::parts_text(plan.grid.parts, 3) << " T " << plan.halo_steps
                 << " " << name(sides[2][0].kind) << " kernel " << rows[v].name << " by "
-                << name(exchange.way()) << (overlap == Overlap::yes ? " overlapped" : "")
+                << name(exchange.transport()) << (overlap == Overlap::yes ? " overlapped" : "")
                 << " field " << field;
         }
       }
@@ -227,7 +227,7 @@ TEST_F(StencilOnDevices, BringsBackPartsAndNothingElse) {
   DistributedField<double> u(scheme, plan.grid, comm.rank(), plan.halo_steps);
   fill(u);
   const auto rows = device_variants<double>();
-  DeviceStencil<double> there(mpi::ways_here().back(), u, {.kernel = &rows.front()},
+  DeviceStencil<double> there(mpi::transports_here().back(), u, {.kernel = &rows.front()},
                               resident<double>());
   there.put(u);
   const Index3 size = u.box().size();
@@ -251,12 +251,13 @@ TEST_F(StencilOnDevices, NeedsAKernelForThemAndNoTerms) {
   const Plan plan = make_plan({scheme, 8, 4, comm.size(), 1, 2});
   const DistributedField<double> u(scheme, plan.grid, comm.rank(), plan.halo_steps);
   const Method host{.kernel = find_variant(kernels::variants(), "naive")};
-  EXPECT_THROW(DeviceStencil<double>(mpi::ways_here().back(), u, host, resident<double>()), Error);
+  EXPECT_THROW(DeviceStencil<double>(mpi::transports_here().back(), u, host, resident<double>()),
+               Error);
   Scheme with_terms = scheme;
   with_terms.terms = oracle::terms_of(1);
   const DistributedField<double> v(with_terms, plan.grid, comm.rank(), plan.halo_steps);
   const auto rows = device_variants<double>();
-  EXPECT_THROW(DeviceStencil<double>(mpi::ways_here().back(), v, {.kernel = &rows.front()},
+  EXPECT_THROW(DeviceStencil<double>(mpi::transports_here().back(), v, {.kernel = &rows.front()},
                                      resident<double>()),
                Error);
 }

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/hash.hpp"
-#include "mpi/device_ways.hpp"
+#include "mpi/device_transports.hpp"
 
 namespace tessera::dist::transpose {
 namespace {
@@ -79,7 +79,7 @@ struct TransposeOnDevices : ::testing::Test {
 
 TEST_F(TransposeOnDevices, MovesEveryByteForEveryWayShapeAndOp) {
   const auto all = kernels();
-  for (const auto& exchange : mpi::ways_here()) {
+  for (const auto& exchange : mpi::transports_here()) {
     for (const auto& [rows, cols] : std::vector<std::pair<index_t, index_t>>{{0, 0},
                                                                              {0, 5},
                                                                              {5, 0},
@@ -94,17 +94,17 @@ TEST_F(TransposeOnDevices, MovesEveryByteForEveryWayShapeAndOp) {
                                                                              {257, 255}}) {
       for (const Op op : {Op::transpose, Op::none})
         EXPECT_EQ(wrong(exchange, rows_of(rows, cols, op, 8), all.back()), 0)
-            << name(exchange.way()) << ' ' << rows << " x " << cols;
+            << name(exchange.transport()) << ' ' << rows << " x " << cols;
     }
   }
 }
 
 TEST_F(TransposeOnDevices, MovesRecordsOfAnySizeWithEveryKernel) {
-  for (const auto& exchange : mpi::ways_here())
+  for (const auto& exchange : mpi::transports_here())
     for (const Variant& kernel : kernels())
       for (const index_t bytes : {1, 2, 3, 4, 8, 12, 16, 24, 37, 64})
         EXPECT_EQ(wrong(exchange, rows_of(83, 61, Op::transpose, bytes), kernel), 0)
-            << name(exchange.way()) << ' ' << kernel.name << ' ' << bytes;
+            << name(exchange.transport()) << ' ' << kernel.name << ' ' << bytes;
 }
 
 TEST_F(TransposeOnDevices, OverlaysAnyTwoLayouts) {
@@ -119,30 +119,31 @@ TEST_F(TransposeOnDevices, OverlaysAnyTwoLayouts) {
         on_last};
   };
   const auto all = kernels();
-  for (const auto& exchange : mpi::ways_here())
+  for (const auto& exchange : mpi::transports_here())
     for (const Op op : {Op::transpose, Op::none})
       for (const MatrixLayout& from : layouts(53, 38))
         for (const MatrixLayout& to : op == Op::transpose ? layouts(38, 53) : layouts(53, 38))
-          EXPECT_EQ(wrong(exchange, {from, op, to, 4}, all.back()), 0) << name(exchange.way());
+          EXPECT_EQ(wrong(exchange, {from, op, to, 4}, all.back()), 0)
+              << name(exchange.transport());
 }
 
 TEST_F(TransposeOnDevices, RepeatedRunsDoNotRaceWheneverTheOwnPartIsMoved) {
   const auto all = kernels();
-  for (const auto& exchange : mpi::ways_here()) {
+  for (const auto& exchange : mpi::transports_here()) {
     for (const OwnPart own : {OwnPart::last, OwnPart::first, OwnPart::ahead}) {
       const DeviceTask task = rows_of(190, 270, Op::transpose, 8);
       DeviceTranspose there(exchange, task, {.kernel = &all.back(), .tuning = {.threads = 2}}, own);
       for (index_t repetition = 0; repetition < 5; ++repetition)
-        ASSERT_EQ(wrong(there, task, repetition % 3), 0) << name(exchange.way());
+        ASSERT_EQ(wrong(there, task, repetition % 3), 0) << name(exchange.transport());
     }
   }
 }
 
 TEST_F(TransposeOnDevices, NeedsAKernelForThem) {
   const Variant* const host = find_variant(tessera::transpose::variants(), "naive");
-  EXPECT_THROW(
-      DeviceTranspose(mpi::ways_here().back(), rows_of(4, 4, Op::transpose, 8), {.kernel = host}),
-      Error);
+  EXPECT_THROW(DeviceTranspose(mpi::transports_here().back(), rows_of(4, 4, Op::transpose, 8),
+                               {.kernel = host}),
+               Error);
 }
 
 }  // namespace

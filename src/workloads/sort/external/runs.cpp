@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/beside.hpp"
+#include "base/threads.hpp"
 #include "io/checksum.hpp"
 #include "io/notes.hpp"
+#include "io/occupant.hpp"
 #include "io/partials.hpp"
 #include "io/raw_file.hpp"
-#include "io/standing.hpp"
 #include "io/verify_file.hpp"
 #include "mpi/watchdog.hpp"
 
@@ -46,7 +46,7 @@ bool is_of_runs(std::string_view name) {
 /// remainder of a sort.
 bool is_of_others(const std::string& file) {
   try {
-    return io::standing_of(file) == io::Standing::others;
+    return io::occupant_of(file) == io::Occupant::others;
   } catch (const Error&) {
     return false;
   }
@@ -152,11 +152,11 @@ void SortedFiles::remove_folder() const {
   std::vector<fs::path> ours;
   for (fs::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored))
     if (is_of_runs(entry->path().filename().string())) ours.push_back(entry->path());
-  for_each_beside(2, ssize(ours),
-                  [&](index_t i, int) {  // each removal waits until its pages are freed
-                    std::error_code one;
-                    fs::remove(ours[static_cast<std::size_t>(i)], one);
-                  });
+  for_each_on_threads(2, ssize(ours),
+                      [&](index_t i, int) {  // each removal waits until its pages are freed
+                        std::error_code one;
+                        fs::remove(ours[static_cast<std::size_t>(i)], one);
+                      });
   fs::remove(folder_, ignored);  // fails if the folder has other files
 }
 

@@ -1,4 +1,4 @@
-#include "io/standing.hpp"
+#include "io/occupant.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -24,15 +24,15 @@ struct Contents {
   bool others = false;
 };
 
-bool lies_below(std::string_view path, std::string_view group) {
+bool is_below(std::string_view path, std::string_view group) {
   return path.starts_with(group) && (path.size() == group.size() || path[group.size()] == '/');
 }
 
 /// Returns whether a run wrote the dataset: as its output, a scale of it, or part of its image.
 bool is_of_run(hid_t dataset, const std::string& path, const Contents& contents) {
   const bool summed = has_attribute(dataset, schema::checksum);
-  if (lies_below(path, "/VTKHDF/Steps")) return true;
-  if (lies_below(path, "/VTKHDF/PointData")) return summed;
+  if (is_below(path, "/VTKHDF/Steps")) return true;
+  if (is_below(path, "/VTKHDF/PointData")) return summed;
   if (summed) return contents.written.empty() || contents.written.contains(path);
   return is_own_scale(dataset, path);
 }
@@ -40,7 +40,7 @@ bool is_of_run(hid_t dataset, const std::string& path, const Contents& contents)
 herr_t look_at(hid_t file, const char* name, const H5L_info_t* info, void* data) {
   Contents& contents = *static_cast<Contents*>(data);
   const std::string path = std::string("/") + name;
-  if (lies_below(path, std::string("/") + schema::group)) return 0;
+  if (is_below(path, std::string("/") + schema::group)) return 0;
   contents.others = contents.others || info->type != H5L_TYPE_HARD;
   if (contents.others) return 0;
   const Handle object(H5Oopen(file, name, H5P_DEFAULT), H5Oclose);
@@ -71,17 +71,17 @@ bool holds_others(hid_t file, const std::string& name) {
               ExitCode::cannot_create, fmt::format("cannot walk through '{}'", name));
   return contents.others ||
          !std::all_of(contents.groups.begin(), contents.groups.end(), [&](const auto& one) {
-           return lies_below(one, "/VTKHDF") || contents.with_content.contains(one);
+           return is_below(one, "/VTKHDF") || contents.with_content.contains(one);
          });
 }
 
 }  // namespace
 
-Standing standing_of(const std::string& file) {
+Occupant occupant_of(const std::string& file) {
   quiet_errors();
   struct stat status {};
-  if (stat(file.c_str(), &status) != 0) return Standing::nothing;
-  if (status.st_size == 0) return Standing::ours;
+  if (stat(file.c_str(), &status) != 0) return Occupant::nothing;
+  if (status.st_size == 0) return Occupant::ours;
   require(H5Fis_hdf5(file.c_str()) != 0, ExitCode::cannot_create,
           fmt::format("output '{}' exists and is no HDF5 file, so it stays as it is, whatever the "
                       "options; name "
@@ -93,8 +93,8 @@ Standing standing_of(const std::string& file) {
             fmt::format(
                 "'{}' holds results of Tessera, beside which no dataset goes; name another file",
                 file));
-    if (H5Lexists(in, schema::group, H5P_DEFAULT) <= 0) return Standing::others;
-    return holds_others(in, file) ? Standing::others : Standing::ours;
+    if (H5Lexists(in, schema::group, H5P_DEFAULT) <= 0) return Occupant::others;
+    return holds_others(in, file) ? Occupant::others : Occupant::ours;
   } catch (const Error& error) {
     if (error.code() == ExitCode::io || error.code() == ExitCode::cannot_create) throw;
     throw Error(

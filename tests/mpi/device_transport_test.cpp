@@ -1,4 +1,4 @@
-#include "mpi/device_way.hpp"
+#include "mpi/device_transport.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,44 +9,45 @@
 namespace tessera::mpi {
 namespace {
 
-using Obstacles = std::map<DeviceWay, std::string>;
+using Obstacles = std::map<DeviceTransport, std::string>;
 
-DeviceWayChoice choose(const std::string& wanted, const Obstacles& obstacles,
-                       int* asked = nullptr) {
-  return choose_device_way(wanted, [&](DeviceWay way) {
+DeviceTransportChoice choose(const std::string& wanted, const Obstacles& obstacles,
+                             int* asked = nullptr) {
+  return choose_device_transport(wanted, [&](DeviceTransport transport) {
     if (asked != nullptr) ++*asked;
-    const auto found = obstacles.find(way);
+    const auto found = obstacles.find(transport);
     return found == obstacles.end() ? std::string() : found->second;
   });
 }
 
 TEST(DeviceWays, AutoTakesTheFirstThatCanBeHadAndAsksNoFurther) {
   int asked = 0;
-  EXPECT_EQ(choose("auto", {}, &asked).way, DeviceWay::ipc);
+  EXPECT_EQ(choose("auto", {}, &asked).transport, DeviceTransport::ipc);
   EXPECT_EQ(asked, 1);
   asked = 0;
-  const auto nccl = choose("auto", {{DeviceWay::ipc, "several nodes"}}, &asked);
-  EXPECT_EQ(nccl.way, DeviceWay::nccl);
+  const auto nccl = choose("auto", {{DeviceTransport::ipc, "several nodes"}}, &asked);
+  EXPECT_EQ(nccl.transport, DeviceTransport::nccl);
   EXPECT_EQ(nccl.text, "nccl (ipc: several nodes)");
   EXPECT_EQ(asked, 2);
 }
 
 TEST(DeviceWays, StagedIsLeftWithTheReasonsAgainstTheOthers) {
-  const auto staged =
-      choose("auto", {{DeviceWay::ipc, "a"}, {DeviceWay::nccl, "b"}, {DeviceWay::mpi, "c"}});
-  EXPECT_EQ(staged.way, DeviceWay::staged);
+  const auto staged = choose(
+      "auto",
+      {{DeviceTransport::ipc, "a"}, {DeviceTransport::nccl, "b"}, {DeviceTransport::mpi, "c"}});
+  EXPECT_EQ(staged.transport, DeviceTransport::staged);
   EXPECT_EQ(staged.text, "staged (ipc: a; nccl: b; mpi: c)");
 }
 
 TEST(DeviceWays, ANamedOneIsTakenOrRefusedWithTheReason) {
-  for (const DeviceWay way : device_ways) {
+  for (const DeviceTransport transport : device_transports) {
     int asked = 0;
-    EXPECT_EQ(choose(std::string(name(way)), {}, &asked).way, way);
+    EXPECT_EQ(choose(std::string(name(transport)), {}, &asked).transport, transport);
     EXPECT_EQ(asked, 1);
-    EXPECT_EQ(choose(std::string(name(way)), {}).text, name(way));
+    EXPECT_EQ(choose(std::string(name(transport)), {}).text, name(transport));
     try {
-      (void)choose(std::string(name(way)), {{way, "because of it"}});
-      FAIL() << name(way);
+      (void)choose(std::string(name(transport)), {{transport, "because of it"}});
+      FAIL() << name(transport);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::usage);
       EXPECT_NE(std::string(error.what()).find("because of it"), std::string::npos);

@@ -12,28 +12,28 @@
 
 namespace tessera::mpi {
 
-enum class DeviceWay {
+enum class DeviceTransport {
   ipc,     ///< kernels and copies access the memory of other ranks' devices directly; one node only
   nccl,    ///< messages by NCCL; every rank needs a separate device
   mpi,     ///< messages by an MPI library that accepts device memory
   staged,  ///< messages by any MPI library through pinned host memory, in overlapped strips
 };
-inline constexpr DeviceWay device_ways[] = {DeviceWay::ipc, DeviceWay::nccl, DeviceWay::mpi,
-                                            DeviceWay::staged};
-[[nodiscard]] std::string_view name(DeviceWay way);
+inline constexpr DeviceTransport device_transports[] = {
+    DeviceTransport::ipc, DeviceTransport::nccl, DeviceTransport::mpi, DeviceTransport::staged};
+[[nodiscard]] std::string_view name(DeviceTransport transport);
 /// Returns the values of the option: "auto" and the names.
-[[nodiscard]] std::vector<std::string> device_way_names();
+[[nodiscard]] std::vector<std::string> device_transport_names();
 
-struct DeviceWayChoice {
-  DeviceWay way = DeviceWay::staged;
+struct DeviceTransportChoice {
+  DeviceTransport transport = DeviceTransport::staged;
   std::string text;  ///< name of the transport, and why preferred ones were rejected
 };
 
 /// Returns the transport named by `wanted`, or for "auto" the first of the list that is available:
-/// `obstacle(way)` returns why it is not, or "", and is called in the order of the list until one
+/// `obstacle(transport)` returns why it is not, or "", and is called in the order of the list until one
 /// is. Throws Error(usage) if the wanted one is not available.
-[[nodiscard]] DeviceWayChoice choose_device_way(
-    const std::string& wanted, const std::function<std::string(DeviceWay)>& obstacle);
+[[nodiscard]] DeviceTransportChoice choose_device_transport(
+    const std::string& wanted, const std::function<std::string(DeviceTransport)>& obstacle);
 
 /// Bytes sent to or received from a peer.
 template <class Byte>

@@ -19,24 +19,25 @@ inline bool devices_to_try() {
 }
 
 /// Returns the available transports, determined once; prints the reason for the others.
-inline const std::vector<DeviceExchange>& ways_here() {
+inline const std::vector<DeviceExchange>& transports_here() {
   static const auto* const found = [] {
     const Communicator comm = Communicator::world();
-    auto* const ways = new std::vector<DeviceExchange>;  // never destroyed: MPI may be finalised
-                                                         // before the program ends
+    auto* const transports = new std::vector<DeviceExchange>;  // never destroyed: MPI may be
+                                                               // finalised before the program ends
     if (!machine::gpus().built) {
-      for (const DeviceWay way : {DeviceWay::mpi, DeviceWay::staged}) ways->emplace_back(comm, way);
-      return ways;
+      for (const DeviceTransport transport : {DeviceTransport::mpi, DeviceTransport::staged})
+        transports->emplace_back(comm, transport);
+      return transports;
     }
     machine::use_gpu(comm.node().rank());
-    for (const DeviceWay way : device_ways) {
+    for (const DeviceTransport transport : device_transports) {
       try {
-        ways->push_back(DeviceExchange::choose(comm, std::string(name(way))));
+        transports->push_back(DeviceExchange::choose(comm, std::string(name(transport))));
       } catch (const Error& error) {
         if (comm.is_root()) std::printf("not tried: %s\n", error.what());
       }
     }
-    return ways;
+    return transports;
   }();
   return *found;
 }

@@ -14,7 +14,7 @@ namespace tessera {
 /// Calls f(i, thread) once for each i in [0, n) on at most `threads` threads; the caller is thread
 /// 0. Rethrows an exception of f after all threads have ended.
 template <class F>
-void for_each_beside(int threads, index_t n, const F& f) {
+void for_each_on_threads(int threads, index_t n, const F& f) {
   std::atomic<index_t> next = 0;
   const auto work = [&](int thread) {
     for (index_t i = next++; i < n; i = next++) f(i, thread);

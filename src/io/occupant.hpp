@@ -5,7 +5,7 @@
 
 namespace tessera::io {
 
-enum class Standing {
+enum class Occupant {
   nothing,
   ours,    ///< an output of Tessera and nothing else, or an empty file
   others,  ///< an HDF5 file with foreign content
@@ -14,6 +14,6 @@ enum class Standing {
 /// Classifies a file by all of its content, following symbolic links. Throws Error(cannot_create)
 /// if it is not an HDF5 file, cannot be read, or holds results, Error(io) if another program writes
 /// to it. A damaged file can crash the HDF5 library; probe_output() (probe.hpp) survives that.
-[[nodiscard]] Standing standing_of(const std::string& file);
+[[nodiscard]] Occupant occupant_of(const std::string& file);
 
 }  // namespace tessera::io

@@ -1,4 +1,4 @@
-#include "mpi/device_way.hpp"
+#include "mpi/device_transport.hpp"
 
 #include <algorithm>
 #include <map>
@@ -7,41 +7,41 @@
 
 namespace tessera::mpi {
 
-std::string_view name(DeviceWay way) {
-  switch (way) {
-    case DeviceWay::ipc:
+std::string_view name(DeviceTransport transport) {
+  switch (transport) {
+    case DeviceTransport::ipc:
       return "ipc";
-    case DeviceWay::nccl:
+    case DeviceTransport::nccl:
       return "nccl";
-    case DeviceWay::mpi:
+    case DeviceTransport::mpi:
       return "mpi";
-    case DeviceWay::staged:
+    case DeviceTransport::staged:
       break;
   }
   return "staged";
 }
 
-std::vector<std::string> device_way_names() {
+std::vector<std::string> device_transport_names() {
   std::vector<std::string> names{"auto"};
-  for (const DeviceWay way : device_ways) names.emplace_back(name(way));
+  for (const DeviceTransport transport : device_transports) names.emplace_back(name(transport));
   return names;
 }
 
-DeviceWayChoice choose_device_way(const std::string& wanted,
-                                  const std::function<std::string(DeviceWay)>& obstacle) {
-  std::string told;
-  for (const DeviceWay way : device_ways) {
-    const std::string called(name(way));
+DeviceTransportChoice choose_device_transport(
+    const std::string& wanted, const std::function<std::string(DeviceTransport)>& obstacle) {
+  std::string tried;
+  for (const DeviceTransport transport : device_transports) {
+    const std::string called(name(transport));
     if (wanted != "auto" && wanted != called) continue;
-    const std::string why = obstacle(way);
-    if (why.empty()) return {way, called + (told.empty() ? "" : " (" + told + ")")};
+    const std::string why = obstacle(transport);
+    if (why.empty()) return {transport, called + (tried.empty() ? "" : " (" + tried + ")")};
     require(
         wanted == "auto", ExitCode::usage,
         "--gpu-exchange " + called + " cannot be had here (" + why + "); leave the choice to auto");
-    told += (told.empty() ? "" : "; ") + called + ": " + why;
+    tried += (tried.empty() ? "" : "; ") + called + ": " + why;
   }
   throw Error(ExitCode::usage,
-              "there is no way '" + wanted + "' for GPUs to exchange data (" + told + ")");
+              "there is no way '" + wanted + "' for GPUs to exchange data (" + tried + ")");
 }
 
 template <class Byte>
