@@ -1,5 +1,5 @@
 #include "commands/command.hpp"
-#include "lab/locality/stand_in.hpp"
+#include "lab/locality/simulated_counters.hpp"
 #include "run/counting.hpp"
 
 int main(int argc, char** argv) {

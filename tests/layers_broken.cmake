@@ -35,7 +35,7 @@ expect_failure(src/kernels/matmul/a.cpp "#include \"mpi/communicator.hpp\"\n"
   "kernels/ may not include mpi/")
 expect_failure(src/run/a.cpp "#include \"workloads/frame/workload.hpp\"\n"
   "run/ may not include workloads/")
-expect_failure(src/workloads/sort/a.cpp "#include \"lab/locality/stand_in.hpp\"\n"
+expect_failure(src/workloads/sort/a.cpp "#include \"lab/locality/simulated_counters.hpp\"\n"
   "workloads/ may not include lab/")
 expect_failure(src/odd/a.cpp "int x = 0;\n" "src/odd/ is no layer")
 expect_failure(src/dist/a.cpp "#pragma omp parallel\n" "OpenMP belongs in")

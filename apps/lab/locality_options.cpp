@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "base/text.hpp"
-#include "lab/locality/stand_in.hpp"
+#include "lab/locality/simulated_counters.hpp"
 #include "locality.hpp"
 #include "run/common_options.hpp"
 

@@ -74,7 +74,7 @@ void check(const run::Values& point) {
 /// Replaces `all` by its kernels; returns a message about the others.
 std::string expand_all(const run::OptionSet& set, run::Parsed& parsed) {
   std::vector<std::string> taken;
-  std::string said;
+  std::string refusals;
   std::optional<Error> first;
   for (const std::string& kernel : lab::traced_kernels(parsed.lists.at("workload").front())) {
     parsed.lists.at("kernel") = {kernel};
@@ -83,12 +83,12 @@ std::string expand_all(const run::OptionSet& set, run::Parsed& parsed) {
       taken.push_back(kernel);
     } catch (const Error& error) {
       if (!first) first = error;
-      said += fmt::format("all but {}: {}\n", kernel, error.what());
+      refusals += fmt::format("all but {}: {}\n", kernel, error.what());
     }
   }
   if (taken.empty()) throw *first;
   parsed.lists.at("kernel") = taken;
-  return said;
+  return refusals;
 }
 
 void require_names(const std::string& workload, const std::vector<std::string>& kernels) {

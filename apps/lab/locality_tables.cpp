@@ -6,7 +6,7 @@
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "io/schema.hpp"
-#include "lab/locality/stand_in.hpp"
+#include "lab/locality/simulated_counters.hpp"
 #include "locality.hpp"
 
 namespace tessera::apps::locality {

@@ -19,7 +19,7 @@ struct Job {
   index_t mebibytes = 0;                ///< per node
   std::string time;                     ///< in Slurm's format
   std::vector<std::string> lines = {};  ///< further sbatch options: "--partition=gpu"
-  std::string told = {};                ///< comments: the command line, and the plan's output
+  std::string command_line = {};        ///< comments: the command line, and the plan's output
   std::string plan = {};
   bool computes_once = false;  ///< as planned without a results file; see compute_once
 

@@ -123,8 +123,9 @@ Job read_job(const run::Parsed& parsed, const Arguments& arguments) {
   Job job;
   job.workload = value(parsed, "job");
   job.arguments = parsed.rest;
-  job.told = "tessera slurm " + join(arguments, " ");
-  std::replace(job.told.begin(), job.told.end(), '\n', ' ');  // it becomes one comment line
+  job.command_line = "tessera slurm " + join(arguments, " ");
+  std::replace(job.command_line.begin(), job.command_line.end(), '\n',
+               ' ');  // it becomes one comment line
   job.nodes = number(parsed, "nodes", 1);
   job.gpus = number(parsed, "gpus", 0);
   job.array = number(parsed, "array", 0);

@@ -96,7 +96,7 @@ void complete(Job& job, const run::Parsed& request, const std::vector<workloads:
 }
 
 std::string script_of(const Job& job) {
-  std::string text = fmt::format("#!/bin/bash\n# {}\n# {}\n", job.told, job.plan);
+  std::string text = fmt::format("#!/bin/bash\n# {}\n# {}\n", job.command_line, job.plan);
   const auto ask = [&](const std::string& line) { text += "#SBATCH " + line + "\n"; };
   ask("--job-name=" + job.name);
   if (job.array > 0) ask(fmt::format("--array=1-{}", job.array));

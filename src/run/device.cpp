@@ -15,9 +15,9 @@ namespace tessera::run {
 namespace {
 
 /// Prints a note once per run: the points of a sweep repeat it.
-void say_once(const mpi::Communicator& comm, const std::string& note) {
-  static std::set<std::string> said;
-  if (note.empty() || !comm.is_root() || !said.insert(note).second) return;
+void print_once(const mpi::Communicator& comm, const std::string& note) {
+  static std::set<std::string> printed;
+  if (note.empty() || !comm.is_root() || !printed.insert(note).second) return;
   fmt::print(stderr, "{}\n", note);
 }
 
@@ -108,7 +108,7 @@ bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::st
   const bool everywhere = all.value(without) == 0;
   if (!everywhere && choice.space == Space::device)
     choice.note = "device: cpu (not every node has a GPU)";
-  say_once(comm, choice.note);
+  print_once(comm, choice.note);
   return everywhere;
 }
 

@@ -44,8 +44,8 @@ struct ProgramMemory {
 /// adaptive threshold keeps later large blocks, whose gaps are reused only in part.
 ProgramMemory program_here(const mpi::Communicator& comm, const Values& point) {
   if (point.bytes("memory") > 0) machine::give_back_at_once();
-  const char* const told = std::getenv("TESSERA_PROGRAM_MEMORY");
-  if (told != nullptr && *told != '\0') return {parse_bytes(told), 0};
+  const char* const stated = std::getenv("TESSERA_PROGRAM_MEMORY");
+  if (stated != nullptr && *stated != '\0') return {parse_bytes(stated), 0};
   const index_t messages = comm.size() > 1 ? later_of_messages : 0;
   return {machine::resident(), later_bytes + messages + threads_of(point) * later_of_thread};
 }
@@ -100,7 +100,7 @@ Allowance::Allowance(const mpi::Communicator& comm, const Values& point) {
   *this = facts.settled();
 }
 
-index_t Allowance::beside_program() const {
+index_t Allowance::net_of_program() const {
   if (limit == 0) return free;
   const index_t left = left_of(limit, program);
   mpi::alike("plan", [&] {

@@ -36,7 +36,7 @@ struct Allowance {
   /// --memory leaves and of `free`. Rounds the program's size up so that runs of the same command,
   /// which resume each other's files, agree. Throws AgreedError(memory) if --memory leaves nothing.
   /// Local: the same on every rank.
-  [[nodiscard]] index_t beside_program() const;
+  [[nodiscard]] index_t net_of_program() const;
 };
 
 /// Allowance computed from facts that settle together with others of an agreement.

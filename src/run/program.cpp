@@ -128,23 +128,23 @@ void name_misspelt_variables(const Program& program, const std::optional<Command
 
 /// Request of this process from words, environment and files, or its error.
 struct Invocation {
-  std::vector<Fact> told;
+  std::vector<Fact> facts;
   std::optional<Error> error;
   std::string text;  ///< complete output: help, the version
   RankScope runs = RankScope::on_one;
   std::function<Body(ExitCode&)> prepare;
   Body body;  ///< prepared, for RankScope::on_all
   double stall_limit = 600;
-  int most_threads = 0;     ///< threads asked for
-  bool tells_time = false;  ///< prints the time by phase at the end
+  int most_threads = 0;      ///< threads asked for
+  bool prints_time = false;  ///< prints the time by phase at the end
 };
 
 void understand_command(const Command& command, const Arguments& arguments, char** argv,
                         Invocation& task) {
   task.runs = command.runs;
   const Parsed parsed = command.options.parse(arguments);
-  task.told = understood(command.options.command() + (parsed.help.empty() ? "" : " --help"),
-                         &command.options, parsed);
+  task.facts = understood(command.options.command() + (parsed.help.empty() ? "" : " --help"),
+                          &command.options, parsed);
   if (!parsed.help.empty()) {
     task.text = command.options.help(parsed.help);
     task.runs = RankScope::on_one;
@@ -154,7 +154,7 @@ void understand_command(const Command& command, const Arguments& arguments, char
   task.most_threads = most_threads(parsed);
   require_threads(task.most_threads);
   sleep_while_waiting_when_crowded(argv, task.most_threads);
-  task.tells_time = command.plan && parsed.lists.at("plan").front() != "true";
+  task.prints_time = command.plan && parsed.lists.at("plan").front() != "true";
   task.prepare = [&command, parsed, arguments](ExitCode& code) {
     const mpi::AccountScope account("look at inputs");
     Body body = command.prepare(parsed, arguments, code);
@@ -172,13 +172,13 @@ struct CommandLine {
       : name(argc > 1 ? argv[1] : "--help"), rest(argv + std::min(argc, 2), argv + argc) {}
   std::string name;
   Arguments rest;  ///< arguments of the named command
-  [[nodiscard]] bool ask_generally() const { return name == "--help" || name == "-h"; }
+  [[nodiscard]] bool is_general_help() const { return name == "--help" || name == "-h"; }
 };
 
 void understand(const Program& program, const CommandLine& words,
                 const std::optional<Command>& named, char** argv, Invocation& task) {
-  task.told = understood(words.name, nullptr, {});
-  if (words.ask_generally()) {
+  task.facts = understood(words.name, nullptr, {});
+  if (words.is_general_help()) {
     task.text = program.help(all_commands(program));
     return;
   }
@@ -214,8 +214,8 @@ ExitCode run_body(const Invocation& task, const Body& body, const mpi::Communica
   return end;
 }
 
-void tell_time(const Invocation& task, int code) {
-  if (task.tells_time && code == 0)
+void print_time(const Invocation& task, int code) {
+  if (task.prints_time && code == 0)
     fmt::print("time: {}\n", mpi::account_text(mpi::account().seconds(), terminal_columns() - 6));
 }
 
@@ -234,7 +234,7 @@ int do_alone(const Invocation& task, int argc, char** argv, bool is_rank) {
     const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
       return run_body(task, body, comm, {});
     });
-    tell_time(task, result);
+    print_time(task, result);
     return result;
   } catch (const Error& error) {
     return fail(error);
@@ -244,7 +244,7 @@ int do_alone(const Invocation& task, int argc, char** argv, bool is_rank) {
 /// Ends all ranks with one message if any has an error or their requests differ. Collective.
 Neighbours agree(const mpi::Communicator& comm, const Invocation& task) {
   const mpi::Watchdog watchdog(task.stall_limit);
-  const RollCall all(comm, task.error ? task.error->code() : ExitCode::ok, task.told);
+  const RollCall all(comm, task.error ? task.error->code() : ExitCode::ok, task.facts);
   if (!all.all_well()) {
     mpi::together(comm, "options", [&] {
       if (task.error && !all.all_failed())
@@ -253,7 +253,7 @@ Neighbours agree(const mpi::Communicator& comm, const Invocation& task) {
       if (task.error) throw Error(*task.error);
     });
   }
-  if (!all.told_alike()) require_same_told(comm, task.told);
+  if (!all.same_facts()) require_same_facts(comm, task.facts);
   return all.neighbours();
 }
 
@@ -275,7 +275,7 @@ int do_on_ranks(const Invocation& task, int argc, char** argv) {
     // The other ranks wait in MPI_Finalize.
     return is_root ? static_cast<ExitCode>(do_alone(task, argc, argv, true)) : ExitCode::ok;
   });
-  if (is_root && task.runs == RankScope::on_all) tell_time(task, result);
+  if (is_root && task.runs == RankScope::on_all) print_time(task, result);
   return result;
 }
 

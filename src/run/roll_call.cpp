@@ -17,8 +17,8 @@ index_t hash(const std::string& text) {
 
 }  // namespace
 
-RollCall::RollCall(const mpi::Communicator& comm, ExitCode failed, const std::vector<Fact>& told)
-    : mine_{static_cast<index_t>(failed), hash_of(told), hash(mpi::host_name()),
+RollCall::RollCall(const mpi::Communicator& comm, ExitCode failed, const std::vector<Fact>& facts)
+    : mine_{static_cast<index_t>(failed), hash_of(facts), hash(mpi::host_name()),
             hash(machine::topology().cpu_list)} {
   all_ = comm.all_gather(std::span<const Answer>(&mine_, 1));
 }
@@ -31,9 +31,9 @@ bool RollCall::all_failed() const {
   return std::all_of(all_.begin(), all_.end(), [](const Answer& one) { return one.code != 0; });
 }
 
-bool RollCall::told_alike() const {
+bool RollCall::same_facts() const {
   return std::all_of(all_.begin(), all_.end(),
-                     [&](const Answer& one) { return one.told == mine_.told; });
+                     [&](const Answer& one) { return one.facts == mine_.facts; });
 }
 
 Neighbours RollCall::neighbours() const {

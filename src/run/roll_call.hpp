@@ -20,16 +20,16 @@ struct Neighbours {
 class RollCall {
  public:
   /// Exchanges the answers. failed: this rank's error, or ok. Collective.
-  RollCall(const mpi::Communicator& comm, ExitCode failed, const std::vector<Fact>& told);
+  RollCall(const mpi::Communicator& comm, ExitCode failed, const std::vector<Fact>& facts);
 
   [[nodiscard]] bool all_well() const;
   [[nodiscard]] bool all_failed() const;
-  [[nodiscard]] bool told_alike() const;
+  [[nodiscard]] bool same_facts() const;
   [[nodiscard]] Neighbours neighbours() const;
 
  private:
   struct Answer {
-    index_t code, told, host, cores;  // hashes, except code
+    index_t code, facts, host, cores;  // hashes, except code
   };
   std::vector<Answer> all_;  // by rank
   Answer mine_;

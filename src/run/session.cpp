@@ -202,9 +202,9 @@ void Session::count(const Values& point, const Measured& measured,
   const bool real = !counted.repetitions.empty();
   if (!real) {
     no_counters_ = counted.reason;
-    if (!measured.stand_in) return;
+    if (!measured.simulated_counts) return;
     const mpi::Computing computing;
-    counted = measured.stand_in();
+    counted = measured.simulated_counts();
   }
   io::TableRows table{io::schema::counters, {}};
   for (std::size_t r = 0; r < counted.repetitions.size(); ++r) {

@@ -47,7 +47,7 @@ struct Measured {
   double per_ceiling = 1;  ///< ceiling units consumed per unit of work
   std::optional<Verdict> verdict;
   std::optional<Counted> counted;  ///< with --counters
-  std::function<Counted()> stand_in =
+  std::function<Counted()> simulated_counts =
       {};  ///< called on rank 0 if hardware counters are missing; returns simulated counts
   std::vector<io::TableRows> tables =
       {};  ///< rank 0's rows for further tables; the point is prepended to each
@@ -68,17 +68,17 @@ class Clock {
       const mpi::PhaseScope scope(phases_, "waiting");
       comm_.barrier();
     }
-    const Timer beside;
+    const Timer untimed;
     work();
     comm_.barrier();
-    beside_ += beside.seconds();
+    untimed_ += untimed.seconds();
   }
-  [[nodiscard]] double seconds() const { return timer_.seconds() - beside_; }
+  [[nodiscard]] double seconds() const { return timer_.seconds() - untimed_; }
 
  private:
   const mpi::Communicator& comm_;
   mpi::Phases& phases_;
-  double beside_ = 0;
+  double untimed_ = 0;
   Timer timer_;
 };
 
@@ -95,7 +95,7 @@ template <class Prepare, class F>
   Progress progress("repetitions", static_cast<double>(warmups + point.integer("repetitions")),
                     comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
   for (index_t r = -warmups; r < point.integer("repetitions"); ++r) {
-    if (r > -warmups && stop_asked(comm)) throw Stopped();
+    if (r > -warmups && stop_requested(comm)) throw Stopped();
     mpi::Phases phases;
     {
       const mpi::AccountScope account("prepare");

@@ -41,7 +41,7 @@ bool drives_gpu(const mpi::Communicator& comm, const Values& point) {
   return node.rank() < drivers_of_node(point, node.size());
 }
 
-bool goes_by_speed(const mpi::Communicator& comm, const Values& point, bool on_gpu) {
+bool splits_by_speed(const mpi::Communicator& comm, const Values& point, bool on_gpu) {
   const std::string& wanted = point.text("shares");
   if (comm.size() == 1 || wanted == "equal") return false;
   if (wanted == "auto" && !machine::built_with_cuda())

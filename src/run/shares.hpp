@@ -32,13 +32,13 @@ template <class Speed>
 [[nodiscard]] std::string text_of_weights(const std::vector<double>& weights, double unit = 1);
 
 /// Helpers of weights_of. Collective.
-[[nodiscard]] bool goes_by_speed(const mpi::Communicator& comm, const Values& point, bool on_gpu);
+[[nodiscard]] bool splits_by_speed(const mpi::Communicator& comm, const Values& point, bool on_gpu);
 [[nodiscard]] std::vector<double> gather_speeds(const mpi::Communicator& comm, double mine);
 
 template <class Speed>
 std::vector<double> weights_of(const mpi::Communicator& comm, const Values& point, bool on_gpu,
                                const Speed& mine) {
-  if (!goes_by_speed(comm, point, on_gpu)) return {};
+  if (!splits_by_speed(comm, point, on_gpu)) return {};
   return gather_speeds(comm, mine());
 }
 

@@ -17,7 +17,7 @@ std::atomic<bool> taken{false}, asked{false}, ending{false}, speaks{true};
 std::atomic<int> waited_for{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
-void say(const char* text) {
+void print(const char* text) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
@@ -44,9 +44,9 @@ void end_by(int number) {
   if (const int child = waited_for; child > 0 && !all_got_it) kill(child, number);
   const bool removed = io::remove_partials();
   if (speaks) {
-    say("tessera: error: stopped by ");
-    say(name_of(number));
-    say(removed ? "; what was not written to its end is removed\n" : "\n");
+    print("tessera: error: stopped by ");
+    print(name_of(number));
+    print(removed ? "; what was not written to its end is removed\n" : "\n");
   }
   handle(number, SIG_DFL);
   raise(number);
@@ -79,10 +79,10 @@ void take_stop_signals(CtrlC how) {
   taken = true;
 }
 
-bool stop_asked(const mpi::Communicator& comm) {
+bool stop_requested(const mpi::Communicator& comm) {
   return taken && comm.max(index_t{asked ? 1 : 0}) != 0;
 }
 
-bool stop_asked_here() { return asked; }
+bool stop_requested_here() { return asked; }
 
 }  // namespace tessera::run

@@ -21,9 +21,9 @@ enum class CtrlC { ends, asks };
 void take_stop_signals(CtrlC how);
 
 /// Returns whether some rank was asked to stop. Collective after take_stop_signals(), else local.
-[[nodiscard]] bool stop_asked(const mpi::Communicator& comm);
+[[nodiscard]] bool stop_requested(const mpi::Communicator& comm);
 /// Returns whether this rank was asked to stop. Local.
-[[nodiscard]] bool stop_asked_here();
+[[nodiscard]] bool stop_requested_here();
 
 /// Thrown on every rank by unfinished work that was asked to stop; run_points() ends the run.
 class Stopped : public mpi::AgreedError {

@@ -67,7 +67,7 @@ std::optional<Difference> first_difference(const mpi::Communicator& comm, const 
   return Difference{there, fact_of(comm.broadcast(text_of(here), rank)), rank};
 }
 
-std::string told(const Fact& fact) {
+std::string described(const Fact& fact) {
   const bool elsewhere = !fact.source.empty() && fact.source != "flag" && fact.source != "default";
   return (fact.value.empty() ? "no " + fact.name : fact.name + " " + fact.value) +
          (elsewhere ? fmt::format(" ({})", fact.source) : "");
@@ -128,9 +128,9 @@ std::vector<Fact> understood(const std::string& command, const OptionSet* option
   return facts;
 }
 
-void require_same_told(const mpi::Communicator& comm, const std::vector<Fact>& told_here) {
+void require_same_facts(const mpi::Communicator& comm, const std::vector<Fact>& facts) {
   mpi::Agreement agreement(comm, "options");
-  const Alike alike(agreement, told_here);
+  const Alike alike(agreement, facts);
   agreement.settle();
   const auto difference = first_difference(comm, alike);
   if (!difference) return;
@@ -138,7 +138,7 @@ void require_same_told(const mpi::Communicator& comm, const std::vector<Fact>& t
       ExitCode::usage,
       fmt::format("the ranks of this job were told different things: rank 0 {}, rank {} {}; "
                   "tell all of them the same",
-                  told(difference->root), difference->rank, told(difference->other)));
+                  described(difference->root), difference->rank, described(difference->other)));
 }
 
 void require_same_file(const mpi::Communicator& comm, const Alike& seen) {

@@ -37,7 +37,7 @@ class Alike {
 
 /// Throws AgreedError(usage) with the first differing fact of two ranks, both values and ranks.
 /// Collective.
-void require_same_told(const mpi::Communicator& comm, const std::vector<Fact>& told);
+void require_same_facts(const mpi::Communicator& comm, const std::vector<Fact>& facts);
 
 /// Returns 63 bits of a hash of the facts, excluding their sources.
 [[nodiscard]] index_t hash_of(const std::vector<Fact>& facts);

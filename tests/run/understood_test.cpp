@@ -25,7 +25,7 @@ OptionSet demo() {
 
 /// Returns the comparison's message on this rank; "" if all ranks agree.
 template <class Compare>
-std::string said(ExitCode code, const Compare& compare) {
+std::string message_of(ExitCode code, const Compare& compare) {
   try {
     compare();
     return "";
@@ -45,7 +45,7 @@ void compare_files(const mpi::Communicator& world, const std::string& file) {
 std::string said_of(const mpi::Communicator& world, const std::vector<std::string>& arguments) {
   const OptionSet set = demo();
   const auto facts = understood("demo", &set, set.parse(arguments));
-  return said(ExitCode::usage, [&] { require_same_told(world, facts); });
+  return message_of(ExitCode::usage, [&] { require_same_facts(world, facts); });
 }
 
 TEST(Understood, NamesTheFirstThatDiffersOnEveryRank) {
@@ -77,9 +77,10 @@ TEST(Understood, ComparesCommandsBeforeTheirOptions) {
   const OptionSet set = demo();
   const auto facts = world.rank() == 1 ? understood("--help", nullptr, {})
                                        : understood("demo", &set, set.parse({}));
-  const std::string told = said(ExitCode::usage, [&] { require_same_told(world, facts); });
-  EXPECT_NE(told.find("rank 0 the command demo, rank 1 the command --help"), std::string::npos)
-      << told;
+  const std::string message =
+      message_of(ExitCode::usage, [&] { require_same_facts(world, facts); });
+  EXPECT_NE(message.find("rank 0 the command demo, rank 1 the command --help"), std::string::npos)
+      << message;
 }
 
 TEST(RollCall, TellsOfFailuresTasksAndNeighbours) {
@@ -88,14 +89,14 @@ TEST(RollCall, TellsOfFailuresTasksAndNeighbours) {
   const RollCall well(world, ExitCode::ok, {{"n", "5", "flag"}});
   EXPECT_TRUE(well.all_well());
   EXPECT_FALSE(well.all_failed());
-  EXPECT_TRUE(well.told_alike());
+  EXPECT_TRUE(well.same_facts());
   EXPECT_EQ(well.neighbours().on_host, world.node().size());
   EXPECT_GE(well.neighbours().on_cores, 1);
   const RollCall ill(world, last ? ExitCode::usage : ExitCode::ok,
                      {{"n", last ? "6" : "5", "flag"}});
   EXPECT_FALSE(ill.all_well());
   EXPECT_EQ(ill.all_failed(), world.size() == 1);
-  EXPECT_EQ(ill.told_alike(), world.size() == 1);
+  EXPECT_EQ(ill.same_facts(), world.size() == 1);
 }
 
 TEST(SameFile, IsOneThatAllSee) {
@@ -105,10 +106,11 @@ TEST(SameFile, IsOneThatAllSee) {
   const std::string file = mine + "-" + std::to_string(world.rank());
   std::ofstream(file) << std::string(static_cast<std::size_t>(100 + world.rank()), 'a');
   world.barrier();
-  EXPECT_EQ(said(ExitCode::missing_input, [&] { compare_files(world, mine + "-0"); }), "");
+  EXPECT_EQ(message_of(ExitCode::missing_input, [&] { compare_files(world, mine + "-0"); }), "");
   if (world.size() > 1) {
-    const std::string told = said(ExitCode::missing_input, [&] { compare_files(world, file); });
-    EXPECT_NE(told.find("it has 100 bytes, on rank 1"), std::string::npos) << told;
+    const std::string message =
+        message_of(ExitCode::missing_input, [&] { compare_files(world, file); });
+    EXPECT_NE(message.find("it has 100 bytes, on rank 1"), std::string::npos) << message;
   }
   world.barrier();
   std::filesystem::remove(file);

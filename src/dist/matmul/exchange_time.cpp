@@ -63,7 +63,7 @@ ExchangeTime round_time(const ForecastRequest& q, const Method& method, const Pl
       *part += move_seconds(homes.a, a_layout(plan, q.op_a, k), q.element_bytes, network);
     if (b_moves)
       *part += move_seconds(homes.b, b_layout(plan, q.op_b, k), q.element_bytes, network);
-    part = &time.beside_arithmetic;
+    part = &time.overlapped;
   }
   if (grows_in_c(plan, homes)) return time;
   if (q.reads_c)
@@ -78,7 +78,7 @@ ExchangeTime recursive_time(const ForecastRequest& q, const Method& method,
   for (const Plan& plan : planned.plans) {
     const ExchangeTime round = round_time(q, method, plan, planned.homes, network);
     all.alone += round.alone;
-    all.beside_arithmetic += round.beside_arithmetic;
+    all.overlapped += round.overlapped;
   }
   return all;
 }
@@ -209,7 +209,7 @@ index_t slices_that_pay(const ForecastRequest& request, const Method& method,
   const auto seconds = [&](index_t count) {
     Method sliced = method;
     sliced.slices = count;
-    return arithmetic + exchange_time(request, sliced, {}, planned).beside(arithmetic);
+    return arithmetic + exchange_time(request, sliced, {}, planned).beyond(arithmetic);
   };
   return seconds(slices) < seconds(1) ? slices : 1;
 }

@@ -137,7 +137,7 @@ index_t waiting_of(const Plan& plan, const Slices& slices, index_t rank) {
 
 /// Returns the number of right halves of the summation tree that are summed outside c at once,
 /// given the number of values per element.
-index_t halves_beside(index_t values) {
+index_t partial_sums(index_t values) {
   return values < 2
              ? 0
              : static_cast<index_t>(std::bit_width(static_cast<std::uint64_t>(values - 1))) - 1;
@@ -206,7 +206,7 @@ Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& 
     f.received_bytes += in * element;
     f.sent_bytes += out * element;
     const index_t layers = made > 0 ? ceil_div(in + own, made) : 1;
-    combining = (in + std::max(out, halves_beside(layers) * made)) * element;
+    combining = (in + std::max(out, partial_sums(layers) * made)) * element;
   }
   f.work_bytes =
       kernel_of(q, method, plan, homes, slices, rank) + values + std::max(fetched, combining);
@@ -340,7 +340,7 @@ Seen what_to_share(const ForecastRequest& request, const Method& method) {
   });
   if (much) return all_seen;
   const Homes& homes = planned.homes;
-  const auto comes = [&](const MatrixLayout& home, const MatrixLayout& need) {
+  const auto needs_transfer = [&](const MatrixLayout& home, const MatrixLayout& need) {
     for (index_t rank = 0; rank < request.ranks; ++rank) {
       const index_t here = intersect(home.of(rank), need.of(rank)).area();
       if (need.of(rank).area() - here > 0 && need.of(rank).area() >= 2 * here) return true;
@@ -349,8 +349,8 @@ Seen what_to_share(const ForecastRequest& request, const Method& method) {
   };
   Seen seen;
   for (const Plan& plan : planned.plans) {
-    seen.a = seen.a || comes(homes.a, a_layout(plan, apart.op_a));
-    seen.b = seen.b || comes(homes.b, b_layout(plan, apart.op_b));
+    seen.a = seen.a || needs_transfer(homes.a, a_layout(plan, apart.op_a));
+    seen.b = seen.b || needs_transfer(homes.b, b_layout(plan, apart.op_b));
   }
   return seen;
 }

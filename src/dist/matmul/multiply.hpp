@@ -126,13 +126,13 @@ struct ProductPlan {
 
 /// Seconds of messages, summed over the slowest rank of every exchange.
 struct ExchangeTime {
-  double alone = 0;              ///< not overlapped with arithmetic
-  double beside_arithmetic = 0;  ///< of slices received during the product of the previous slice
+  double alone = 0;       ///< not overlapped with arithmetic
+  double overlapped = 0;  ///< of slices received during the product of the previous slice
   /// Returns the seconds that messages add to `arithmetic` seconds.
-  [[nodiscard]] double beside(double arithmetic) const {
-    return alone + std::max(0.0, beside_arithmetic - arithmetic);
+  [[nodiscard]] double beyond(double arithmetic) const {
+    return alone + std::max(0.0, overlapped - arithmetic);
   }
-  [[nodiscard]] double all() const { return alone + beside_arithmetic; }
+  [[nodiscard]] double all() const { return alone + overlapped; }
 };
 [[nodiscard]] ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
                                          const mpi::Network& network);

@@ -52,7 +52,7 @@ index_t rank_bytes(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
   };
   const index_t panels = (s.maps_a ? 0 : s.m * s.k) + (s.maps_b ? 0 : s.k * s.n);
   return (2 + most_waiting(s.leaves())) * s.m * s.n * element + 2 * panels * element + packed(s.m) +
-         packed(s.n) + request.beside_bytes;
+         packed(s.n) + request.other_bytes;
 }
 
 /// Returns a tile's edge: a multiple of the operand's chunk length, or of micro-tiles if that is
@@ -319,8 +319,8 @@ class Streaming {
   /// Multiplies a step and concurrently runs beside(), which occupies a thread of the team until it
   /// is done: one thread more than there are cores would delay the thread whose core it takes. If
   /// the product has no team, the files have a separate thread.
-  template <class Beside>
-  void multiply(const PanelStep& step, MatrixView<T> sum, T beta, const Beside& beside) {
+  template <class Concurrent>
+  void multiply(const PanelStep& step, MatrixView<T> sum, T beta, const Concurrent& concurrent) {
     const tessera::matmul::Gemm<T> gemm{factors_.alpha,
                                         a_panels_[place(step)],
                                         stream_.shape.op_a,
@@ -335,12 +335,12 @@ class Streaming {
       waited.restart();
     };
     if (method_.threads > 1 && method_.kernel->name == "cache_oblivious") {
-      std::packaged_task<void()> other(beside);
+      std::packaged_task<void()> other(concurrent);
       of_team = other.get_future();
       compute(gemm, method_, phases_,
               [&] { machine::fork_join(other, [&] { product([&] { chain(gemm); }); }); });
     } else {
-      Begun<T> other(files_, std::cref(beside));
+      Begun<T> other(files_, std::cref(concurrent));
       product([&] { compute(gemm, method_, phases_, [&] { chain(gemm); }); });
       other.end();
     }

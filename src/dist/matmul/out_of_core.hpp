@@ -14,7 +14,7 @@ struct OutOfCoreRequest {
   ForecastRequest shape;
   std::vector<index_t> a_chunk = {}, b_chunk = {};  ///< as stored; empty if contiguous
   int threads = 1;
-  index_t beside_bytes = 0;             ///< other bytes that a rank holds
+  index_t other_bytes = 0;              ///< other bytes that a rank holds
   bool maps_a = false, maps_b = false;  ///< mapped from the file cache, not copied
   /// A GPU multiplies: every panel is sent to it, and C with each panel to it and back, so panels
   /// are as long as possible. Sums follow no summation tree.

@@ -65,7 +65,7 @@ std::size_t BoundSearch<B>::number_of(const Prefixes<B>& prefixes, B prefix) con
 }
 
 template <class B>
-void BoundSearch<B>::tell(std::span<const index_t> all, std::span<const index_t> mine) {
+void BoundSearch<B>::refine(std::span<const index_t> all, std::span<const index_t> mine) {
   const Prefixes<B> prefixes = wanted();
   const int length = digit_length(width<B>, known_);
   for (Bound& bound : bounds_) {

@@ -34,7 +34,7 @@ class BoundSearch {
   [[nodiscard]] Prefixes<B> wanted() const;
   /// Narrows the bounds by the counts of wanted(), by prefix and digit: of all ranks, and of this
   /// one.
-  void tell(std::span<const index_t> all, std::span<const index_t> mine);
+  void refine(std::span<const index_t> all, std::span<const index_t> mine);
 
   /// The bounds, and this rank's number of keys below each; equal keys at a bound are assigned to
   /// the ranks in order, by an exclusive scan. finish() returns them; n: this rank's keys.

@@ -18,7 +18,7 @@ int compare(const std::uint64_t* a, const std::uint64_t* b, std::size_t words) {
   return 0;
 }
 
-bool comes_before(const std::uint64_t* row, index_t run, index_t place, const PartBorder& border) {
+bool precedes(const std::uint64_t* row, index_t run, index_t place, const PartBorder& border) {
   const int order = compare(row, border.words.data(), border.words.size());
   if (order != 0) return order < 0;
   return run != border.run ? run < border.run : place < border.place;
@@ -115,8 +115,8 @@ layout::Range bracket(const RunPlan& plan, const RunSamples& samples, index_t ru
   const std::size_t words = border.words.size();
   const index_t count = static_cast<index_t>(samples.words.size() / words);
   const index_t before = count_before(count, [&](index_t i) {
-    return comes_before(samples.words.data() + static_cast<std::size_t>(i) * words, run,
-                        i * plan.step, border);
+    return precedes(samples.words.data() + static_cast<std::size_t>(i) * words, run, i * plan.step,
+                    border);
   });
   if (before == 0) return {0, 0};
   // The border is after the last sample before it and not after the next one.
@@ -127,7 +127,7 @@ index_t rows_before(std::span<const std::uint64_t> words, index_t run, index_t f
                     const PartBorder& border) {
   const std::size_t width = border.words.size();
   return count_before(static_cast<index_t>(words.size() / width), [&](index_t j) {
-    return comes_before(words.data() + static_cast<std::size_t>(j) * width, run, first + j, border);
+    return precedes(words.data() + static_cast<std::size_t>(j) * width, run, first + j, border);
   });
 }
 

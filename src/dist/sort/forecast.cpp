@@ -98,12 +98,13 @@ double everything_seconds(const ForecastRequest& q, double share_bytes,
 std::vector<Forecast> forecast(const ForecastRequest& request) {
   const layout::BlockMap shares(request.n, request.ranks);
   const bool weighted = static_cast<index_t>(request.weights.size()) == request.ranks;
-  const std::vector<index_t> comes =
+  const std::vector<index_t> received =
       weighted ? layout::weighted_offsets(request.n, request.weights) : shares.offsets();
   std::vector<Forecast> result;
   for (index_t r = 0; r < request.ranks; ++r) {
     const auto at = static_cast<std::size_t>(r);
-    const index_t share = std::max(shares.size(r), comes[at + 1] - comes[at]);  // before or after
+    const index_t share =
+        std::max(shares.size(r), received[at + 1] - received[at]);  // before or after
     if (r > 0 && share == result.back().items)
       result.push_back(result.back());
     else

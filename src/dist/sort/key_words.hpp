@@ -33,7 +33,7 @@ struct KeyForm {
   [[nodiscard]] static KeyForm string(index_t bytes) { return {std::nullopt, bytes}; }
   [[nodiscard]] KeyForm by_number() const { return {number, bytes, Equality::of_numbers}; }
   /// Returns whether equal numbers always have equal words.
-  [[nodiscard]] bool goes_by_number() const {
+  [[nodiscard]] bool sorts_by_number() const {
     return equality == Equality::of_numbers || (number != Element::f32 && number != Element::f64);
   }
   [[nodiscard]] index_t words() const { return number ? 1 : ceil_div(bytes, index_t{8}); }

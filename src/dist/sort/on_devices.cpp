@@ -126,7 +126,7 @@ void DeviceSort<B>::count(const Prefixes<B>& prefixes, std::span<index_t> counts
 }
 
 template <class B>
-bool DeviceSort<B>::lies_in_order() {
+bool DeviceSort<B>::is_in_order() {
   constexpr auto word = static_cast<index_t>(sizeof(std::uint64_t));
   const index_t n = shares_.size(rank_);
   std::byte* const found = host_.data();
@@ -163,7 +163,7 @@ void DeviceSort<B>::find_bounds() {
     count(wanted, mine);
     std::vector<index_t> all = mine;
     comm.sum(std::span(all));
-    search.tell(all, mine);
+    search.refine(all, mine);
   }
   const index_t n = shares_.size(rank_);
   found_ = search.finish(comm, n);
@@ -281,16 +281,17 @@ void DeviceSort<B>::move_borders() {
   exchange_.comm().barrier();  // all ranks have sorted
   for (index_t peer = 0; peer < ranks_; ++peer) {
     if (peer == rank_) continue;
-    const Range comes = intersect(held_by(peer), shares_.range(rank_));
+    const Range incoming = intersect(held_by(peer), shares_.range(rank_));
     const Range goes = intersect(held_by(rank_), shares_.range(peer));
     if (exchange_.reaches()) {
-      if (!comes.empty())
-        device::copy(at(keys_.of(static_cast<int>(peer)), peer, comes),
-                     at(keys_.data(), rank_, comes), stream_);
+      if (!incoming.empty())
+        device::copy(at(keys_.of(static_cast<int>(peer)), peer, incoming),
+                     at(keys_.data(), rank_, incoming), stream_);
       continue;
     }
     if (!goes.empty()) out.push_back({static_cast<int>(peer), at(keys_.data(), rank_, goes)});
-    if (!comes.empty()) in.push_back({static_cast<int>(peer), at(keys_.data(), rank_, comes)});
+    if (!incoming.empty())
+      in.push_back({static_cast<int>(peer), at(keys_.data(), rank_, incoming)});
   }
   if (!exchange_.reaches()) exchange_.exchange(out, in);
   stream_.wait();
@@ -360,7 +361,7 @@ void DeviceSort<B>::run(mpi::Phases& phases) {
   {
     const mpi::PhaseScope scope(phases, "split");
     result_ = input();
-    if (lies_in_order()) return;
+    if (is_in_order()) return;
   }
   divided_ = divide_and_sort(phases);
   if (!divided_) sort_by_bounds(phases);

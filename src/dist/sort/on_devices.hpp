@@ -63,7 +63,7 @@ class DeviceSort {
   void sort_by_bounds(mpi::Phases& phases);
   void sort(B* keys, B* spare, index_t n, mpi::Phases& phases);
   /// Returns whether the keys are already in order, for example all equal. Collective.
-  [[nodiscard]] bool lies_in_order();
+  [[nodiscard]] bool is_in_order();
   void find_bounds();
   void count(const Prefixes<B>& prefixes, std::span<index_t> counts);
   void take_to_ranks();

@@ -153,12 +153,12 @@ template <class T>
 void DeviceHalo<T>::travel() {
   const mpi::Communicator& comm = exchange_.comm();
   if (exchange_.reaches()) {
-    std::vector<mpi::Request> told;
+    std::vector<mpi::Request> notices;
     for (PeerGroup& group : pattern_->in)
-      told.push_back(comm.receive({&group.told, 1}, group.peer, tag));
+      notices.push_back(comm.receive({&group.notice, 1}, group.peer, tag));
     for (PeerGroup& group : pattern_->out)
-      told.push_back(comm.send({&group.told, 1}, group.peer, tag));
-    mpi::wait_all(told);
+      notices.push_back(comm.send({&group.notice, 1}, group.peer, tag));
+    mpi::wait_all(notices);
     return;
   }
   std::vector<mpi::DeviceOut> out;

@@ -56,11 +56,11 @@ class DeviceHalo {
   /// then those of the next level.
   struct PeerGroup {
     int peer = 0;
-    index_t base = 0;              ///< elements before it
-    index_t elements = 0;          ///< of a level
-    std::vector<Box3> pieces;      ///< local boxes
-    index_t there = 0;             ///< of a send: elements before it in the peer's half
-    std::byte told = std::byte{};  ///< buffer of the completion signal
+    index_t base = 0;                ///< elements before it
+    index_t elements = 0;            ///< of a level
+    std::vector<Box3> pieces;        ///< local boxes
+    index_t there = 0;               ///< of a send: elements before it in the peer's half
+    std::byte notice = std::byte{};  ///< buffer of the completion signal
   };
   struct PackPattern {
     std::vector<PeerGroup> out, in;

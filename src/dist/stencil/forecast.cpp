@@ -72,10 +72,10 @@ double streamed_seconds(const PlanRequest& request, const Box3& box, index_t ste
 /// 0.55, 0.41, 0.32, 0.27 and 0.25 ns a point.
 double seconds_per_update(const PlanRequest& request, const Box3& box, index_t steps) {
   const Stencil& stencil = request.scheme.stencil;
-  const index_t beside = request.scheme.terms.count();
-  const double levels = (stencil.two_levels() ? 3 : 2) + static_cast<double>(beside);
+  const index_t terms = request.scheme.terms.count();
+  const double levels = (stencil.two_levels() ? 3 : 2) + static_cast<double>(terms);
   const auto bytes = static_cast<double>(request.element_bytes);
-  const bool in_cache = (2 + beside) * box.volume() * request.element_bytes <= request.cache_bytes;
+  const bool in_cache = (2 + terms) * box.volume() * request.element_bytes <= request.cache_bytes;
   // Assumes that a cache has four times the bandwidth of memory.
   const double moved = levels * bytes / request.rates.memory * (in_cache ? 0.25 : 1);
   // In cache the vector kernels take 0.06 ns a term and core in f64 (Zen 4); a box sums by

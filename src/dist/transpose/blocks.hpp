@@ -52,9 +52,9 @@ void shared(const mpi::Communicator& comm, const Task& task, const Method& metho
             mpi::Phases& phases);
 
 /// Runs the pairwise exchange with all ranks except those whose block of b this rank reaches; calls
-/// `meanwhile` while the first pieces are in flight.
+/// `overlapped` while the first pieces are in flight.
 void pairwise_beyond_reach(const mpi::Communicator& comm, const Task& task, const Method& method,
                            const std::function<bool(index_t)>& reaches,
-                           const std::function<void()>& meanwhile, mpi::Phases& phases);
+                           const std::function<void()>& overlapped, mpi::Phases& phases);
 
 }  // namespace tessera::dist::transpose

@@ -21,7 +21,7 @@ void own_part(const mpi::Communicator& comm, const Task& task, const layout::Mat
 
 void pairwise_beyond_reach(const mpi::Communicator& comm, const Task& task, const Method& method,
                            const std::function<bool(index_t)>& reaches,
-                           const std::function<void()>& meanwhile, mpi::Phases& phases) {
+                           const std::function<void()>& overlapped, mpi::Phases& phases) {
   const index_t bytes = task.a.bytes();
   const layout::MatrixLayout source = source_layout(task.a, task.op);
   const auto steps =
@@ -32,7 +32,7 @@ void pairwise_beyond_reach(const mpi::Communicator& comm, const Task& task, cons
   const auto unpack = [&](const layout::Box& box, const ConstRecords& from) {
     update_block(method, task.scale, Op::none, from, part(task.b.view(), task.b.box(), box));
   };
-  Pipeline(comm, steps, bytes, pack, unpack, phases).run(meanwhile);
+  Pipeline(comm, steps, bytes, pack, unpack, phases).run(overlapped);
 }
 
 void pairwise(const mpi::Communicator& comm, const Task& task, const Method& method,

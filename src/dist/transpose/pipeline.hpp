@@ -34,18 +34,18 @@ class Pipeline {
     for (Slot& slot : in_) slot.memory = machine::Buffer<std::byte>(most_in);
   }
 
-  /// Calls `meanwhile` once, when the first pieces are in flight.
-  template <class Meanwhile>
-  void run(const Meanwhile& meanwhile) {
+  /// Calls `overlapped` once, when the first pieces are in flight.
+  template <class Overlapped>
+  void run(const Overlapped& overlapped) {
     for (std::size_t k = 0; k < in_.size(); ++k) post_receive();
     bool idle = true;
     for (const Step& step : steps_) {
       if (step.send) send(*step.send);
-      if (idle) meanwhile();
+      if (idle) overlapped();
       idle = false;
       if (step.receive) receive();
     }
-    if (idle) meanwhile();
+    if (idle) overlapped();
     const mpi::PhaseScope scope(phases_, "exchange");
     for (Slot& slot : out_) arrive(slot);
   }

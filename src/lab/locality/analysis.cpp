@@ -6,7 +6,7 @@
 
 #include "base/timer.hpp"
 #include "lab/locality/optimal.hpp"
-#include "lab/locality/stand_in.hpp"
+#include "lab/locality/simulated_counters.hpp"
 
 namespace tessera::locality {
 namespace {

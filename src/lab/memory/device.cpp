@@ -73,7 +73,7 @@ void measure(const mpi::Communicator& comm, const Values& point, memory::DeviceP
              run::Measured& measured) {
   const mpi::Computing computing;
   for (index_t r = -point.integer("warmups"); r < point.integer("repetitions"); ++r) {
-    if (r > -point.integer("warmups") && run::stop_asked(comm)) throw run::Stopped();
+    if (r > -point.integer("warmups") && run::stop_requested(comm)) throw run::Stopped();
     const double seconds = probe.run();
     if (r < 0) continue;
     mpi::Phases phases;

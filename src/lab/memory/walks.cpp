@@ -43,7 +43,7 @@ run::Verdict check(const ProbeVariant& row, const Walk& walk, memory::Probe& pro
 
 /// Returns the simulated counts of a run of `touches` touches, for machines without hardware
 /// counters.
-run::Counted stand_in(const Simulated& s, double touches) {
+run::Counted simulated_counts(const Simulated& s, double touches) {
   run::Counts counts = run::unknown_counts;
   counts.l1_misses = s.l1_misses * touches;
   counts.l2_misses = s.l2_misses * touches;
@@ -81,7 +81,7 @@ class Probes {
       if (!found) found = simulate(row, walk);
       return *found;
     };
-    measured.stand_in = [&] { return stand_in(simulated(), measured.work); };
+    measured.simulated_counts = [&] { return simulated_counts(simulated(), measured.work); };
     const double median = summarize(measured.seconds).median;
     session.record(point, measured);
     if (!point.flag("no-simulation"))

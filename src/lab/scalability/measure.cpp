@@ -166,7 +166,7 @@ bool measure_group(const mpi::Communicator& comm, const ThreadSeries& group, con
     measured.work = program.work;
     measured.rate_units = program.rate_units;
     measured.ceiling = program.ceiling;
-    measured.stand_in = [&point] { return stand_in(point); };
+    measured.simulated_counts = [&point] { return simulated_counts(point); };
     if (!point.flag("no-verify")) {
       const mpi::PhaseScope scope(measured.once, "verify");
       measured.verdict = program.check();

@@ -282,7 +282,7 @@ Program make_program(const Values& point) {
   return single ? sort_program<float>(point) : sort_program<double>(point);
 }
 
-run::Counted stand_in(const Values& point) {
+run::Counted simulated_counts(const Values& point) {
   const std::string& workload = point.text("workload");
   const index_t n = point.integer("n");
   const bool counts = point.text("kernel").starts_with("counting");

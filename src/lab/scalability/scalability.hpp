@@ -48,7 +48,7 @@ struct Program {
 [[nodiscard]] double bytes_of(const run::Values& point);
 
 /// Returns simulated counts, for machines without hardware counters.
-[[nodiscard]] run::Counted stand_in(const run::Values& point);
+[[nodiscard]] run::Counted simulated_counts(const run::Values& point);
 
 /// Measured speed-up against one thread: ratio of the medians, and the range of their 95 %
 /// intervals.

@@ -241,7 +241,7 @@ ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
   std::size_t done = 0;
   try {
     for (; done < points.size(); ++done) {
-      if (run::stop_asked(sweep.comm)) throw run::Stopped();
+      if (run::stop_requested(sweep.comm)) throw run::Stopped();
       right = run_or_skip(sweep, points[done], session, actions) && right;
       progress.update(static_cast<double>(done + 1));
     }

@@ -44,7 +44,7 @@ std::vector<io::Cell> columns_of(const Problem& problem) {
 }
 
 /// Returns counts by simulation, without hardware counters.
-run::Counted stand_in(const Problem& problem) {
+run::Counted simulated_counts(const Problem& problem) {
   const auto& q = problem.shape;
   if (q.op_a != Op::none || q.op_b != Op::none)
     return run::not_simulated("transposed operands are not traced");
@@ -259,7 +259,7 @@ bool run_point(const Point& point) {
   run::Measured measured = measure_product(point, product, old_c, once);
   measured.once = once;
   describe(problem, measured);
-  measured.stand_in = [&] { return stand_in(problem); };
+  measured.simulated_counts = [&] { return simulated_counts(problem); };
   if (problem.verify) {
     const mpi::PhaseScope scope(measured.once, "verify");
     measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(problem)};

@@ -231,7 +231,7 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
     mpi::together(comm, "stream", [&] {
       done = multiply_out_of_core<T>(stream, share,
                                      {factor<T>(problem.alpha), factor<T>(problem.beta)},
-                                     problem.method, files, run::stop_asked_here, phases);
+                                     problem.method, files, run::stop_requested_here, phases);
     });
   });
   if (comm.sum(done) < stream.tiles()) throw run::Stopped();
@@ -272,7 +272,7 @@ std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm
             "host)");
   });
   if (wanted == "auto" && problem.fits) return std::nullopt;
-  const index_t allowance = problem.allowance.beside_program();
+  const index_t allowance = problem.allowance.net_of_program();
   std::optional<OutOfCorePlan> stream;
   // The kernel keeps a mapped file resident until memory is short, whereas --memory limits the
   // resident memory: so mapping is used only without --memory.

@@ -22,7 +22,7 @@ double predicted_seconds(const Problem& problem, std::size_t rank, const run::Ce
                          index_t ranks_per_node, const dist::matmul::ExchangeTime& exchange) {
   const Forecast& f = problem.planned.forecasts[rank];
   const auto with_messages = [&](double arithmetic) {
-    return arithmetic + exchange.beside(arithmetic);
+    return arithmetic + exchange.beyond(arithmetic);
   };
   if (const auto& speeds = problem.method.weights; !speeds.empty())
     return with_messages(f.flops / speeds[rank]);

@@ -35,7 +35,7 @@ class BlockwiseApply {
     for (const io::Column& column : problem_.carried) widest = std::max(widest, column.row_bytes());
     // Bytes of a row of a block: its source index, two (source, place) pairs, a column's element
     // and hash. A quarter of the memory is for elements of the input, with their hashes.
-    const index_t allowance = problem_.allowance.beside_program();
+    const index_t allowance = problem_.allowance.net_of_program();
     row_bytes_ = 8 + 2 * 16 + 8 + widest;
     piece_row_bytes_ = 8 + widest;
     block_rows_ = allowance / 4 * 3 / row_bytes_;

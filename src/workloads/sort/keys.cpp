@@ -68,7 +68,7 @@ class KeySort {
       open(point, outputs, comm_.sum(static_cast<index_t>(result_.size())));
     }
     measured.columns = cells_of(problem_);
-    measured.stand_in = [this] { return stand_in(problem_); };
+    measured.simulated_counts = [this] { return simulated_counts(problem_); };
     measured.work = static_cast<double>(problem_.n);
     measured.rate_units = "Mkeys/s";
     measured.once = once_;

@@ -37,7 +37,7 @@ class External {
         pieces_(make_pieces(inputs_, problem_, verify_, !problem_.argsort.empty(), queue_)),
         order_(problem_.unique ? OrderOfParts::RepeatedRows::wrong
                                : OrderOfParts::RepeatedRows::allowed) {
-    const index_t allowance = problem_.allowance.beside_program();
+    const index_t allowance = problem_.allowance.net_of_program();
     mpi::alike("plan", [&] {
       plan_ = dist::sort::plan_runs(problem_.n, pieces_->row_bytes(), allowance, comm_.size());
     });

@@ -260,7 +260,7 @@ std::vector<io::Cell> cells_of(const Problem& problem, Mode mode) {
           {"n", problem.n}};
 }
 
-run::Counted stand_in(const Problem& problem) {
+run::Counted simulated_counts(const Problem& problem) {
   const std::string& kernel = problem.method.kernel;
   const bool keys = problem.task == Task::keys, sorts = keys || problem.task == Task::permutation;
   if (!sorts || problem.unique || problem.takes_first())

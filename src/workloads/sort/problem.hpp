@@ -135,7 +135,7 @@ void require_whole(const mpi::Communicator& comm, const run::TableInput& permuta
 
 /// Returns counts by simulation, without hardware counters: random keys, or pairs if rows are
 /// permuted.
-[[nodiscard]] run::Counted stand_in(const Problem& problem);
+[[nodiscard]] run::Counted simulated_counts(const Problem& problem);
 /// Adds a column of the input with `rows` rows and its attributes to the output that `out` names.
 /// Returns its number.
 [[nodiscard]] std::size_t add_column(run::Outputs& outputs, const io::DatasetName& out,

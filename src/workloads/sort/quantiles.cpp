@@ -134,7 +134,7 @@ index_t quantiles_memory(const Problem& problem, index_t allowance) {
 
 void print_quantiles_plan(const Asked& asked) {
   const Problem& problem = asked.problem;
-  const index_t allowance = problem.allowance.beside_program();
+  const index_t allowance = problem.allowance.net_of_program();
   const auto [held, bytes] =
       key_memory(problem.by.front(), ceil_div(problem.n, problem.ranks), allowance);
   const index_t program = problem.allowance.program;
@@ -157,7 +157,7 @@ bool run_quantiles(const Point& point) {
     outputs.add(io::parse_dataset_name(problem.out, "out"), {count}, Element::f64);
   outputs.open(comm, values);
   mpi::Phases once;
-  const index_t allowance = problem.allowance.beside_program();
+  const index_t allowance = problem.allowance.net_of_program();
   point.session.plan_memory(quantiles_memory(problem, allowance) + problem.allowance.program);
   std::optional<QuantileKeys> keys;
   mpi::together(comm, "read", [&] {

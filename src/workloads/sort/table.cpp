@@ -43,7 +43,7 @@ class TableSort {
     if (problem_.unique) {
       const mpi::PhaseScope scope(once_, "distinct");
       permutation_ =
-          sorted_.there && problem_.by.back().form.goes_by_number()
+          sorted_.there && problem_.by.back().form.sorts_by_number()
               ? dist::sort::first_of_each(comm_, sorted_.pairs.span())
               : first_of_each(comm_, map_, key_columns(), permutation_, problem_.method.threads);
     }
@@ -65,7 +65,7 @@ class TableSort {
       measured.verdict =
           run::Verdict{"order_and_hash", static_cast<double>(faults + carried.faults), 0};
     measured.columns = cells_of(problem_);
-    measured.stand_in = [this] { return stand_in(problem_); };
+    measured.simulated_counts = [this] { return simulated_counts(problem_); };
     measured.work = static_cast<double>(problem_.n);
     measured.rate_units = "Mkeys/s";
     measured.once = once_;

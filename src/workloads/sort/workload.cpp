@@ -34,7 +34,7 @@ bool goes_out_of_core(const Values& point, const Problem& problem) {
   });
   if (wanted == "never" || !can) return false;
   return wanted == "always" ||
-         most_memory(problem, problem.ranks) > problem.allowance.beside_program();
+         most_memory(problem, problem.ranks) > problem.allowance.net_of_program();
 }
 
 /// Returns the resolved point; uses the algorithm rounds if memory is insufficient for a full copy.
@@ -44,7 +44,7 @@ Problem resolve_to_fit(const mpi::Communicator& comm, const Values& point, const
   const bool may =
       problem.task == Task::keys && problem.algorithm == "exact" && !point.has("ranks");
   if (!may) return problem;
-  const index_t allowance = problem.allowance.beside_program();
+  const index_t allowance = problem.allowance.net_of_program();
   if (most_memory(problem, problem.ranks) <= allowance) return problem;
   Problem frugal = problem;
   frugal.algorithm = "rounds";

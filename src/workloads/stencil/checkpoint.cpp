@@ -219,7 +219,7 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
 
 template <class T>
 void Checkpoints<T>::at(index_t step) {
-  std::vector<double> state{run::stop_asked_here() ? 1.0 : 0.0, since_written_.seconds(),
+  std::vector<double> state{run::stop_requested_here() ? 1.0 : 0.0, since_written_.seconds(),
                             since_looked_.seconds()};
   point_.comm.max(std::span(state));
   const bool stop = state[0] > 0, moved = step > written_;

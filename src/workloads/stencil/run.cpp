@@ -35,7 +35,7 @@ std::string hashes_of(const Point& point, const DistributedField<T>& u) {
 
 /// Returns counts by simulation, without hardware counters. `auto` blocks time as cache_oblivious
 /// does.
-run::Counted stand_in(const Problem& problem) {
+run::Counted simulated_counts(const Problem& problem) {
   if (problem.scheme().terms.any())
     return run::not_simulated("coefficients, sources and masks are not traced");
   if (problem.element == Element::f16) return run::not_simulated("fields in f16 are not traced");
@@ -56,7 +56,7 @@ run::Counted stand_in(const Problem& problem) {
 void describe(const Point& point, const std::string& hashes, index_t messages,
               const std::string& halos, run::Measured& measured) {
   const Problem& problem = point.problem;
-  measured.stand_in = [&problem] { return stand_in(problem); };
+  measured.simulated_counts = [&problem] { return simulated_counts(problem); };
   measured.columns = {
       {"stencil", problem.scheme().stencil.name},
       {"shape", fmt::format("{}", fmt::join(problem.extents(), "x"))},

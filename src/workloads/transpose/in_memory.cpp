@@ -117,7 +117,7 @@ bool run_in_place(const Point& point) {
 }
 
 /// Returns counts by simulation, without hardware counters.
-run::Counted stand_in(const Problem& problem) {
+run::Counted simulated_counts(const Problem& problem) {
   const auto& q = problem.shape;
   if (problem.permutes() || !q.scale.plain())
     return run::not_simulated("only plain transposes are traced");
@@ -135,7 +135,7 @@ run::Counted stand_in(const Problem& problem) {
 
 void describe(const Problem& problem, run::Measured& measured) {
   measured.columns = columns_of(problem);
-  measured.stand_in = [&problem] { return stand_in(problem); };
+  measured.simulated_counts = [&problem] { return simulated_counts(problem); };
   measured.work = problem.moved_bytes();
   measured.rate_units = "GB/s";
   measured.ceiling = "copy";

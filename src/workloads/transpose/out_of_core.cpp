@@ -130,7 +130,7 @@ class TilePass {
     io::FileQueue::Ticket writing;
     begin_to_read(mine, 0);
     std::size_t t = 0;
-    for (; t < mine.size() && !run::stop_asked_here(); ++t) {
+    for (; t < mine.size() && !run::stop_requested_here(); ++t) {
       const Slab from = tiles_.of(mine[t], point_.problem.extents), to = permuted(from, axes_);
       const std::byte* const in = buffer(in_, t).data();
       auto& out = buffer(out_, t);
@@ -265,7 +265,7 @@ bool may_go_out_of_core(const Problem& problem) {
 Tiles tiles_of(const Problem& problem) {
   return plan_tiles(
       Permutation{problem.extents, axes_of(problem), problem.shape.element_bytes, problem.chunk},
-      std::min(largest_tile, problem.allowance.beside_program() / tiles_held));
+      std::min(largest_tile, problem.allowance.net_of_program() / tiles_held));
 }
 
 namespace {

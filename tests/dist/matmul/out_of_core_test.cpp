@@ -93,7 +93,7 @@ TEST(OutOfCorePlan, GivesEveryRankWork) {
 
 TEST(OutOfCorePlan, RefusesTooLittleMemory) {
   try {
-    (void)plan_out_of_core({.shape = shape(5000, 5000, 5000), .beside_bytes = 1000}, 100'000);
+    (void)plan_out_of_core({.shape = shape(5000, 5000, 5000), .other_bytes = 1000}, 100'000);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::memory);

@@ -311,8 +311,8 @@ TEST(Slices, MoveTheSameInMoreMessagesAndLessMemory) {
   const mpi::Network network;
   const auto all = exchange_time(request, {}, network),
              parts = exchange_time(request, {.slices = 8}, network);
-  EXPECT_EQ(all.beside_arithmetic, 0);
-  EXPECT_LT(parts.beside(10), 0.5 * all.beside(10));
+  EXPECT_EQ(all.overlapped, 0);
+  EXPECT_LT(parts.beyond(10), 0.5 * all.beyond(10));
   EXPECT_EQ(slices_that_pay(request, {}), 8);
   EXPECT_EQ(slices_that_pay({.m = 100, .n = 100, .k = 1000000, .ranks = 4}, {}),
             1);  // threads share k

@@ -169,7 +169,7 @@ std::vector<index_t> found_below(const std::vector<std::uint32_t>& keys,
     count_here<std::uint32_t>(keys.data(), total, key_map<std::uint32_t>(Order::ascending), wanted,
                               counts.data(), nullptr);
     const std::vector<index_t> told(counts.begin(), counts.end());
-    search.tell(told, told);
+    search.refine(told, told);
   }
   const auto found = search.finish(mpi::Communicator::self(), total);
   bounds = found.bounds;

@@ -1,4 +1,4 @@
-#include "lab/locality/stand_in.hpp"
+#include "lab/locality/simulated_counters.hpp"
 
 #include <fmt/format.h>
 
