@@ -21,8 +21,8 @@ class Laps {
   /// Returns a lap to record. With most_under_way laps in use it waits for the oldest and reuses
   /// it.
   [[nodiscard]] Lap& next() {
-    if (laps_.size() < most_under_way) return *laps_.emplace_back(std::make_unique<Lap>());
-    Lap& oldest = *laps_[taken_over_++ % most_under_way];
+    if (laps_.size() < most_in_flight) return *laps_.emplace_back(std::make_unique<Lap>());
+    Lap& oldest = *laps_[taken_over_++ % most_in_flight];
     oldest.end.wait();
     seconds_ += oldest.seconds();
     return oldest;
@@ -38,7 +38,7 @@ class Laps {
   }
 
  private:
-  static constexpr std::size_t most_under_way = 64;
+  static constexpr std::size_t most_in_flight = 64;
   std::vector<std::unique_ptr<Lap>> laps_;  // the most recent ones
   std::size_t taken_over_ = 0;              // number of reuses
   double seconds_ = 0;                      // of reused laps

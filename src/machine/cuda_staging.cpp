@@ -69,9 +69,10 @@ Staging::Staging(const StagingPlan& plan) : plan_(plan) {
   plan_.chunk_bytes = chunk_bytes_of(plan);
 }
 
-bool Staging::goes_straight(const MatrixView<const std::byte>& host,
-                            const MatrixView<const std::byte>& device) const {
-  if (plan_.way != StagingPlan::Way::automatic) return plan_.way == StagingPlan::Way::straight;
+bool Staging::is_direct(const MatrixView<const std::byte>& host,
+                        const MatrixView<const std::byte>& device) const {
+  if (plan_.route != StagingPlan::Route::automatic)
+    return plan_.route == StagingPlan::Route::straight;
   const bool one_run = host.ld == host.cols && device.ld == device.cols;
   const bool long_rows = host.cols >= 1024 && host.ld < (index_t{1} << 31);
   return (one_run || long_rows) && is_pinned(host);
@@ -97,7 +98,7 @@ void Staging::copy_straight(const MatrixView<const std::byte>& from,
 
 void Staging::send(MatrixView<const std::byte> host, MatrixView<std::byte> device) {
   if (host.empty()) return;
-  if (goes_straight(host, device))
+  if (is_direct(host, device))
     copy_straight(host, device, cudaMemcpyHostToDevice, sending_);
   else
     for_blocks(device, plan_.chunk_bytes, [&](const ChunkPart& x) {
@@ -124,7 +125,7 @@ void Staging::reclaim(Chunk& chunk) {
 
 void Staging::bring(MatrixView<std::byte> device, MatrixView<std::byte> host, Between between) {
   if (host.empty()) return;
-  if (goes_straight(host, device)) {
+  if (is_direct(host, device)) {
     brought_straight_ = true;
     return copy_straight(device, host, cudaMemcpyDeviceToHost, bringing_);
   }

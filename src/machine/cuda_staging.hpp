@@ -65,8 +65,8 @@ class Staging {
   };
   using Ring = std::vector<std::unique_ptr<Chunk>>;
 
-  [[nodiscard]] bool goes_straight(const MatrixView<const std::byte>& host,
-                                   const MatrixView<const std::byte>& device) const;
+  [[nodiscard]] bool is_direct(const MatrixView<const std::byte>& host,
+                               const MatrixView<const std::byte>& device) const;
   Chunk& take(Ring& ring, index_t most, std::size_t number);
   /// Waits until a sent chunk has arrived; unpacks brought ones during the wait.
   void reclaim(Chunk& chunk);

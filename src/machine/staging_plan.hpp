@@ -10,12 +10,12 @@
 namespace tessera::machine {
 
 struct StagingPlan {
-  enum class Way {
+  enum class Route {
     automatic,  ///< straight if host memory is pinned and its rows are not many and short
     chunks,
     straight,
   };
-  Way way = Way::automatic;
+  Route route = Route::automatic;
   index_t job_bytes = 0;    ///< bytes per direction, which determine the size of chunks; 0: many
   index_t chunk_bytes = 0;  ///< 0: derived from job_bytes
   index_t chunks_there = 4,

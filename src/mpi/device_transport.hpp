@@ -30,8 +30,8 @@ struct DeviceTransportChoice {
 };
 
 /// Returns the transport named by `wanted`, or for "auto" the first of the list that is available:
-/// `obstacle(transport)` returns why it is not, or "", and is called in the order of the list until one
-/// is. Throws Error(usage) if the wanted one is not available.
+/// `obstacle(transport)` returns why it is not, or "", and is called in the order of the list until
+/// one is. Throws Error(usage) if the wanted one is not available.
 [[nodiscard]] DeviceTransportChoice choose_device_transport(
     const std::string& wanted, const std::function<std::string(DeviceTransport)>& obstacle);
 

@@ -124,10 +124,10 @@ class FromHost {
   }
 
   void run() {
-    using Way = machine::StagingPlan::Way;
-    add("chunks", {.way = Way::chunks});
-    add("chunks, one step at a time", {.way = Way::chunks}, Passage::Overlap::no);
-    add("straight from pageable", {.way = Way::straight});
+    using Route = machine::StagingPlan::Route;
+    add("chunks", {.route = Route::chunks});
+    add("chunks, one step at a time", {.route = Route::chunks}, Passage::Overlap::no);
+    add("straight from pageable", {.route = Route::straight});
     const Locked a(a_), b(b_), c(c_);
     add(fmt::format("straight, locked before in {}",
                     human_seconds(a.seconds + b.seconds + c.seconds)),

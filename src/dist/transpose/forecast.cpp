@@ -85,7 +85,7 @@ void add_in_place(Forecast& f, const ForecastRequest& q, index_t mine, int threa
   f.work_bytes = 16 * longer * q.element_bytes * threads;
   if (shorter == longer || shorter == 0) return;
   const auto plan = tessera::transpose::chunk_plan(shorter, longer, q.element_bytes);
-  if (!tessera::transpose::goes_by_chunks(plan, q.element_bytes, threads)) return;
+  if (!tessera::transpose::uses_chunks(plan, q.element_bytes, threads)) return;
   f.touched_bytes = (plan.rest > 0 ? 6 : 4) * mine;
   f.work_bytes = tessera::transpose::chunks_scratch_bytes(plan, q.element_bytes, threads);
 }

@@ -88,10 +88,10 @@ void multiply_free(const LeafTile<T>& t, Following<T> next) {
     first += width;
     if (first == vectors) row.tail = t.n - (vectors - 1) * lanes;
     const bool cut = row.tail < lanes;
-    const auto& micro_of = cut ? micros<T, Lie::free_cut>.of : micros<T, Lie::free>.of;
+    const auto& micro_of = cut ? micros<T, Form::free_cut>.of : micros<T, Form::free>.of;
     const index_t slivers = t.m / mr, rest = t.m % mr;
     if (fetches && soon.left > 0) {
-      const auto& fetching = cut ? micros<T, Lie::fetching_cut>.of : micros<T, Lie::fetching>.of;
+      const auto& fetching = cut ? micros<T, Form::fetching_cut>.of : micros<T, Form::fetching>.of;
       fetching[mr - 1][width - 1](row, slivers, &soon);
     } else {
       micro_of[mr - 1][width - 1](row, slivers, nullptr);
@@ -120,11 +120,11 @@ void multiply(const LeafTile<T>& t, Following<T> next, Store store) {
   const index_t vectors = (t.n + lanes - 1) / lanes;
   const index_t panels = t.n / nr, rest = vectors - panels * most,
                 tail = t.n - (vectors - 1) * lanes;
-  const auto& whole = packed_b && t.a_row == 1 && t.a_step == mr ? micros<T, Lie::packed>.of
-                      : packed_b && t.a_step == 1                ? micros<T, Lie::packed_b>.of
-                                                                 : micros<T, Lie::free>.of;
+  const auto& whole = packed_b && t.a_row == 1 && t.a_step == mr ? micros<T, Form::packed>.of
+                      : packed_b && t.a_step == 1                ? micros<T, Form::packed_b>.of
+                                                                 : micros<T, Form::free>.of;
   const auto& edge =
-      &whole == &micros<T, Lie::free>.of && tail < lanes ? micros<T, Lie::free_cut>.of : whole;
+      &whole == &micros<T, Form::free>.of && tail < lanes ? micros<T, Form::free_cut>.of : whole;
   for (index_t i = 0; i < t.m; i += mr) {
     const index_t rows = smaller(mr, t.m - i);
     MicroRow<T> row = micro_row(t);
@@ -145,7 +145,7 @@ void multiply(const LeafTile<T>& t, Following<T> next, Store store) {
     row.c += panels * nr;
     row.onto = row.onto == nullptr ? nullptr : row.onto + panels * nr;
     row.below +=
-        panels * (&whole == &micros<T, Lie::packed_b>.of ? t.k / 32 * line<T> : t.k / 4 * lanes);
+        panels * (&whole == &micros<T, Form::packed_b>.of ? t.k / 32 * line<T> : t.k / 4 * lanes);
     row.later += panels * (t.k / 4 * row.later_step);
     row.panels = 1;
     row.tail = tail;

@@ -44,10 +44,10 @@ struct alignas(64) MicroRow {
 /// both unpacked (free), with or without further prefetches, and `cut` if the last vector of b is
 /// partial. On Intel's cores a masked load occupies an fma slot: half a cycle of the 8 or 12 of a
 /// step.
-enum class Lie { packed, packed_b, free, free_cut, fetching, fetching_cut };
-constexpr bool is_packed_b(Lie lie) { return lie == Lie::packed || lie == Lie::packed_b; }
-constexpr bool is_cut(Lie lie) { return lie == Lie::free_cut || lie == Lie::fetching_cut; }
-constexpr bool fetches(Lie lie) { return lie == Lie::fetching || lie == Lie::fetching_cut; }
+enum class Form { packed, packed_b, free, free_cut, fetching, fetching_cut };
+constexpr bool is_packed_b(Form form) { return form == Form::packed || form == Form::packed_b; }
+constexpr bool is_cut(Form form) { return form == Form::free_cut || form == Form::fetching_cut; }
+constexpr bool fetches(Form form) { return form == Form::fetching || form == Form::fetching_cut; }
 
 /// The update of C by the sum of a chunk. Each has separate code, selected once per micro-tile.
 enum class Into {
@@ -130,16 +130,16 @@ TESSERA_INLINE void put_tile(const MicroRow<T>& t, Place<T> at,
 
 /// Stores the micro-tile to c or adds it to `onto`. Loads alpha and beta only here: earlier loads
 /// would spill a sum.
-template <class T, int R, int V, Lie lie>
+template <class T, int R, int V, Form form>
 TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at,
                         const typename Simd<T>::vec (&sum)[R][V]) {
   if (opaque<T>) asm("" : "+r"(row));
   const MicroRow<T>& t = *row;
-  const bool full = is_packed_b(lie) ? t.tail == Simd<T>::lanes : !is_cut(lie);
+  const bool full = is_packed_b(form) ? t.tail == Simd<T>::lanes : !is_cut(form);
   if (at.onto != nullptr) {
     full ? put_tile<T, R, V, Into::sibling, true>(t, at, sum)
          : put_tile<T, R, V, Into::sibling, false>(t, at, sum);
-  } else if (is_packed_b(lie) && t.store == Store::past_caches && full) {
+  } else if (is_packed_b(form) && t.store == Store::past_caches && full) {
     put_tile<T, R, V, Into::past, true>(t, at, sum);
   } else if (t.beta == T{0} && t.alpha == T{1}) {
     full ? put_tile<T, R, V, Into::sum, true>(t, at, sum)
@@ -154,17 +154,17 @@ TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at,
 }
 
 /// The sums of a micro-tile and the positions in its operands.
-template <class T, int R, int V, Lie lie>
+template <class T, int R, int V, Form form>
 struct MicroSums {
   using S = Simd<T>;
-  static constexpr bool packed = lie == Lie::packed;
+  static constexpr bool packed = form == Form::packed;
 
   TESSERA_INLINE MicroSums(const MicroRow<T>& t, const T* panel)
       : row(packed ? 1 : t.a_row),
-        a_step(packed                 ? Shape<T>::mr
-               : lie == Lie::packed_b ? 1
-                                      : t.a_step),
-        b_step(is_packed_b(lie) ? Shape<T>::nr : t.b_step),
+        a_step(packed                   ? Shape<T>::mr
+               : form == Form::packed_b ? 1
+                                        : t.a_step),
+        b_step(is_packed_b(form) ? Shape<T>::nr : t.b_step),
         tail(t.tail),
         a{t.a, t.a + smaller(3, R - 1) * row, t.a + smaller(6, R - 1) * row},
         b(panel) {
@@ -180,7 +180,7 @@ struct MicroSums {
 #pragma GCC unroll 4
     for (int v = 0; v < V - 1; ++v) bp[v] = S::load(b + v * S::lanes);
     bp[V - 1] =
-        is_cut(lie) ? S::load(b + (V - 1) * S::lanes, tail) : S::load(b + (V - 1) * S::lanes);
+        is_cut(form) ? S::load(b + (V - 1) * S::lanes, tail) : S::load(b + (V - 1) * S::lanes);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const auto ar = S::broadcast(packed ? a[0] + r : a[r / 3] + r % 3 * row);
@@ -225,37 +225,37 @@ TESSERA_INLINE void fetch_next(Soon<T>& more) {
 /// Computes c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: prefetches k
 /// / 4 vectors from `soon` on, or k / 32 lines of R rows each, and from `later` on. Unpacked b may
 /// end with the last column, so nothing is loaded beyond it.
-template <class T, int R, int V, Lie lie>
+template <class T, int R, int V, Form form>
 TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const T* b, index_t j,
                           const T* soon, const T* later, Soon<T>& more) {
   using S = Simd<T>;
-  constexpr bool packed_b = is_packed_b(lie);
+  constexpr bool packed_b = is_packed_b(form);
   const T* c = t.c + j;
-  const bool c_comes = !packed_b || t.store == Store::cached,
+  const bool fetches_c = !packed_b || t.store == Store::cached,
              row_by_row = packed_b && t.k >= 32 * R;
   const auto fetch_row_of_c = [&]() __attribute__((always_inline)) {
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) __builtin_prefetch(c + v * S::lanes, 1);
     c += t.ldc;
   };
-  if (c_comes && !row_by_row) {
+  if (fetches_c && !row_by_row) {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       fetch_row_of_c();
       if (opaque<T>) asm("" : "+r"(c));
     }
   }
-  MicroSums<T, R, V, lie> sums(t, b);
+  MicroSums<T, R, V, form> sums(t, b);
   index_t p = t.k;
-  if (fetches(lie)) {
+  if (fetches(form)) {
     for (; p >= 4 && more.left > 0; p -= 4, --more.left) {
       fetch_next(more);
       sums.four_steps();
     }
   }
-  int c_rows = c_comes && row_by_row ? R : 0;
+  int c_rows = fetches_c && row_by_row ? R : 0;
   for (; p >= 4; p -= 4) {
-    if (lie == Lie::packed) {
+    if (form == Form::packed) {
       __builtin_prefetch(soon, 0, 2);
       soon += S::lanes;
     }
@@ -263,7 +263,7 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
       __builtin_prefetch(later, 0, 2);
       later += t.later_step;
     }
-    if (lie == Lie::packed_b && p % 32 < 4) {
+    if (form == Form::packed_b && p % 32 < 4) {
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) __builtin_prefetch(soon + r * sums.row, 0, 2);
       soon += line<T>;
@@ -275,31 +275,32 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
     sums.four_steps();
   }
   for (; p > 0; --p) sums.step();
-  put<T, R, V, lie>(&first, {t.c + j, t.ldc, t.onto == nullptr ? nullptr : t.onto + j, t.ldonto},
-                    sums.sum);
+  put<T, R, V, form>(&first, {t.c + j, t.ldc, t.onto == nullptr ? nullptr : t.onto + j, t.ldonto},
+                     sums.sum);
 }
 
 /// Computes `slivers` slivers of R rows below each other; only one if b is packed. `soon`:
 /// prefetches, if there are any.
-template <class T, int R, int V, Lie lie>
+template <class T, int R, int V, Form form>
 void micro_rows(const MicroRow<T>& rows, index_t slivers, Soon<T>* soon) {
   MicroRow<T> t = rows;  // a copy that no store to c can alias, so its fields stay in registers
   Soon<T> more;
-  if constexpr (fetches(lie)) more = *soon;
+  if constexpr (fetches(form)) more = *soon;
   for (index_t s = 0; s < slivers; ++s) {
     const T* below = t.below;
     const T* later = t.later;
     for (index_t j = 0; j < t.panels; ++j) {
-      micro<T, R, V, lie>(t, rows, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below, later, more);
-      below += lie == Lie::packed_b ? t.k / 32 * line<T> : t.k / 4 * Simd<T>::lanes;
+      micro<T, R, V, form>(t, rows, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below, later,
+                           more);
+      below += form == Form::packed_b ? t.k / 32 * line<T> : t.k / 4 * Simd<T>::lanes;
       later += t.k / 4 * t.later_step;
     }
-    if (is_packed_b(lie)) return;
+    if (is_packed_b(form)) return;
     t.a += R * t.a_row;
     t.c += R * t.ldc;
     if (t.onto != nullptr) t.onto += R * t.ldonto;
   }
-  if constexpr (fetches(lie)) *soon = more;
+  if constexpr (fetches(form)) *soon = more;
 }
 
 template <class T>
@@ -314,28 +315,28 @@ constexpr index_t few_steps = 96;  // steps of four lines each: 24 KiB
 
 /// of[R - 1][V - 1]: edges use the kernel of their size. Four vectors only where both operands are
 /// unpacked.
-template <class T, Lie lie, int R, int V>
+template <class T, Form form, int R, int V>
 constexpr Micro<T> pick() {
   constexpr bool wide =
-      !is_packed_b(lie) && Simd<T>::registers == 32 && V == 4 && R <= rows_of_many;
+      !is_packed_b(form) && Simd<T>::registers == 32 && V == 4 && R <= rows_of_many;
   if constexpr (R <= Shape<T>::mr && (V <= Shape<T>::vectors || wide))
-    return micro_rows<T, R, V, lie>;
+    return micro_rows<T, R, V, form>;
   return nullptr;
 }
-template <class T, Lie lie>
+template <class T, Form form>
 struct Micros {
   Micro<T> of[8][4] = {
-      {pick<T, lie, 1, 1>(), pick<T, lie, 1, 2>(), pick<T, lie, 1, 3>(), pick<T, lie, 1, 4>()},
-      {pick<T, lie, 2, 1>(), pick<T, lie, 2, 2>(), pick<T, lie, 2, 3>(), pick<T, lie, 2, 4>()},
-      {pick<T, lie, 3, 1>(), pick<T, lie, 3, 2>(), pick<T, lie, 3, 3>(), pick<T, lie, 3, 4>()},
-      {pick<T, lie, 4, 1>(), pick<T, lie, 4, 2>(), pick<T, lie, 4, 3>(), pick<T, lie, 4, 4>()},
-      {pick<T, lie, 5, 1>(), pick<T, lie, 5, 2>(), pick<T, lie, 5, 3>(), pick<T, lie, 5, 4>()},
-      {pick<T, lie, 6, 1>(), pick<T, lie, 6, 2>(), pick<T, lie, 6, 3>(), pick<T, lie, 6, 4>()},
-      {pick<T, lie, 7, 1>(), pick<T, lie, 7, 2>(), pick<T, lie, 7, 3>(), pick<T, lie, 7, 4>()},
-      {pick<T, lie, 8, 1>(), pick<T, lie, 8, 2>(), pick<T, lie, 8, 3>(), pick<T, lie, 8, 4>()}};
+      {pick<T, form, 1, 1>(), pick<T, form, 1, 2>(), pick<T, form, 1, 3>(), pick<T, form, 1, 4>()},
+      {pick<T, form, 2, 1>(), pick<T, form, 2, 2>(), pick<T, form, 2, 3>(), pick<T, form, 2, 4>()},
+      {pick<T, form, 3, 1>(), pick<T, form, 3, 2>(), pick<T, form, 3, 3>(), pick<T, form, 3, 4>()},
+      {pick<T, form, 4, 1>(), pick<T, form, 4, 2>(), pick<T, form, 4, 3>(), pick<T, form, 4, 4>()},
+      {pick<T, form, 5, 1>(), pick<T, form, 5, 2>(), pick<T, form, 5, 3>(), pick<T, form, 5, 4>()},
+      {pick<T, form, 6, 1>(), pick<T, form, 6, 2>(), pick<T, form, 6, 3>(), pick<T, form, 6, 4>()},
+      {pick<T, form, 7, 1>(), pick<T, form, 7, 2>(), pick<T, form, 7, 3>(), pick<T, form, 7, 4>()},
+      {pick<T, form, 8, 1>(), pick<T, form, 8, 2>(), pick<T, form, 8, 3>(), pick<T, form, 8, 4>()}};
 };
-template <class T, Lie lie>
-constexpr Micros<T, lie> micros{};
+template <class T, Form form>
+constexpr Micros<T, form> micros{};
 
 }  // namespace
 }  // namespace tessera::TESSERA_ISA

@@ -13,7 +13,7 @@ constexpr int threads = 256, most_ways = 32, at_once = 8;  // steps between two 
 
 /// Computes at_once * turns steps of this branch: separate code with its constants inlined.
 template <int way>
-__device__ __forceinline__ DeviceWord walk_way(DeviceWord x, int turns) {
+__device__ __forceinline__ DeviceWord walk_branch(DeviceWord x, int turns) {
 #pragma unroll 1
   for (int turn = 0; turn < turns; ++turn) {
 #pragma unroll
@@ -25,7 +25,7 @@ __device__ __forceinline__ DeviceWord walk_way(DeviceWord x, int turns) {
 template <int... ways>
 __device__ __forceinline__ DeviceWord walk(int mine, DeviceWord x, int turns,
                                            std::integer_sequence<int, ways...>) {
-  ((x = mine == ways ? walk_way<ways>(x, turns) : x), ...);
+  ((x = mine == ways ? walk_branch<ways>(x, turns) : x), ...);
   return x;
 }
 

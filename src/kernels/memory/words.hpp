@@ -31,22 +31,22 @@ struct TracedWords {
   std::uint64_t base;  ///< address of word 0 in the trace
 
   [[nodiscard]] Word load(index_t i) const {
-    tell(Touches::What::load, i);
+    report(Touches::What::load, i);
     return data[i];
   }
   void store(index_t i, Word value) const {
-    tell(Touches::What::store, i);
+    report(Touches::What::store, i);
     data[i] = value;
   }
-  void prefetch(index_t i) const { tell(Touches::What::prefetch, i); }
+  void prefetch(index_t i) const { report(Touches::What::prefetch, i); }
   void add(index_t i) const {
-    tell(Touches::What::load, i);
-    tell(Touches::What::store, i);
+    report(Touches::What::load, i);
+    report(Touches::What::store, i);
     ++data[i];
   }
 
  private:
-  void tell(Touches::What what, index_t i) const {
+  void report(Touches::What what, index_t i) const {
     to->touch(thread, what, base + static_cast<std::uint64_t>(i) * word_bytes, word_bytes);
   }
 };

@@ -32,18 +32,18 @@ __global__ void __launch_bounds__(threads)
     pairs[i] = {keys[i], values[i]};
 }
 
-enum class Way { to_bits, to_raw };
+enum class Mapping { to_bits, to_raw };
 
-template <Way way, class Key>
+template <Mapping mapping, class Key>
 __global__ void __launch_bounds__(threads) map_keys(Key* keys, index_t n, KeyMap<Key> map) {
   const index_t step = static_cast<index_t>(gridDim.x) * threads;
   for (index_t i = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x; i < n; i += step)
-    keys[i] = way == Way::to_bits ? map.to_bits(keys[i]) : map.to_raw(keys[i]);
+    keys[i] = mapping == Mapping::to_bits ? map.to_bits(keys[i]) : map.to_raw(keys[i]);
 }
-template <Way way, class Key>
+template <Mapping mapping, class Key>
 void map_all(Key* keys, index_t n, const KeyMap<Key>& map, cudaStream_t stream) {
   if (map.identity()) return;
-  map_keys<way><<<multiprocessors() * 4, threads, 0, stream>>>(keys, n, map);
+  map_keys<mapping><<<multiprocessors() * 4, threads, 0, stream>>>(keys, n, map);
   check_launch("map_keys");
 }
 
@@ -51,11 +51,11 @@ void map_all(Key* keys, index_t n, const KeyMap<Key>& map, cudaStream_t stream) 
 
 template <class Key>
 void keys_to_bits(Key* keys, index_t n, const KeyMap<Key>& map, DeviceStream stream) {
-  map_all<Way::to_bits>(keys, n, map, stream);
+  map_all<Mapping::to_bits>(keys, n, map, stream);
 }
 template <class Key>
 void keys_to_raw(Key* keys, index_t n, const KeyMap<Key>& map, DeviceStream stream) {
-  map_all<Way::to_raw>(keys, n, map, stream);
+  map_all<Mapping::to_raw>(keys, n, map, stream);
 }
 template void keys_to_bits(std::uint32_t*, index_t, const KeyMap<std::uint32_t>&, DeviceStream);
 template void keys_to_bits(std::uint64_t*, index_t, const KeyMap<std::uint64_t>&, DeviceStream);
@@ -80,10 +80,10 @@ void add_pairs_functions(std::vector<machine::DeviceFunction>& to) {
   to.push_back(machine::device_function("cuda_radix", "pairs to keys and values", split, threads));
   to.push_back(machine::device_function("cuda_radix", "keys and values to pairs", join, threads));
   const auto of_keys = [&]<class Key>(const std::string& of, Type<Key>) {
-    to.push_back(
-        machine::device_function("cub", of + ", to bits", map_keys<Way::to_bits, Key>, threads));
-    to.push_back(
-        machine::device_function("cub", of + ", from bits", map_keys<Way::to_raw, Key>, threads));
+    to.push_back(machine::device_function("cub", of + ", to bits", map_keys<Mapping::to_bits, Key>,
+                                          threads));
+    to.push_back(machine::device_function("cub", of + ", from bits", map_keys<Mapping::to_raw, Key>,
+                                          threads));
   };
   of_keys("keys of 4 bytes", Type<std::uint32_t>{});
   of_keys("keys of 8 bytes", Type<std::uint64_t>{});

@@ -116,38 +116,38 @@ TESSERA_INLINE void merge_columns(V* v, std::index_sequence<r...> half) {
 }
 
 /// Sorts to[0:n] = from[0:n], as raw keys; n <= rows * lanes. Both may be the same memory.
-template <int rows, class B, class Way>
-void sort_registers(const B* from, B* to, index_t n, const Way& way) {
-  using V = typename Way::V;
+template <int rows, class B, class Mapping>
+void sort_registers(const B* from, B* to, index_t n, const Mapping& mapping) {
+  using V = typename Mapping::V;
   V v[rows];
   for (int r = 0; r < rows; ++r)
-    v[r] = way.load(from + r * lanes<B>, simd::first_lanes<V>(n - r * lanes<B>));
+    v[r] = mapping.load(from + r * lanes<B>, simd::first_lanes<V>(n - r * lanes<B>));
   apply(v, [] { return sorting_network<rows>(); });
   merge_columns<rows, 1>(v, std::make_index_sequence<rows / 2>{});
   for (int square = 0; square < rows; square += lanes<B>) simd::transpose_square<B>(v + square);
   for (int column = 0; column < lanes<B>; ++column) {
     for (int part = 0; part < rows; part += lanes<B>) {
       const index_t at = column * rows + part;
-      simd::store_lanes(to + at, simd::first_lanes<V>(n - at), way.to_raw(v[part + column]));
+      simd::store_lanes(to + at, simd::first_lanes<V>(n - at), mapping.to_raw(v[part + column]));
     }
   }
 }
 
-template <class B, class Way>
-void sort_rows(const B* from, B* to, index_t n, const Way& way) {
+template <class B, class Mapping>
+void sort_rows(const B* from, B* to, index_t n, const Mapping& mapping) {
   if constexpr (lanes<B> == 8) {
-    if (n <= 8 * lanes<B>) return sort_registers<8>(from, to, n, way);
+    if (n <= 8 * lanes<B>) return sort_registers<8>(from, to, n, mapping);
   }
-  sort_registers<16>(from, to, n, way);
+  sort_registers<16>(from, to, n, mapping);
 }
 
 /// Sorts likewise any n <= network_keys, all of whose bits are within bounds.
 template <class B>
 void sort_network(const B* from, B* to, index_t n, Bounds<B> bounds, const KeyMap<B>& key_map,
                   const Map<B>& map) {
-  const Line<B> way = line(key_map, bounds);
-  if (way.exists)
-    sort_rows(from, to, n, ByLine<B>(way));
+  const Line<B> mapping = line(key_map, bounds);
+  if (mapping.exists)
+    sort_rows(from, to, n, ByLine<B>(mapping));
   else
     sort_rows(from, to, n, ByMap<B>(map));
 }

@@ -81,7 +81,7 @@ class RadixPlan {
       if (division_.logarithmic) weights = logarithmic;
     }
     divide_by_weight(weights, samples, wanted);
-    spread_ = lies_evenly_in_slices(samples) ? Spread::even_in_slices : Spread::uneven;
+    spread_ = is_even_in_slices(samples) ? Spread::even_in_slices : Spread::uneven;
   }
 
   [[nodiscard]] const Division<B>& division() const { return division_; }
@@ -236,7 +236,7 @@ class RadixPlan {
 
   /// Returns whether about as many keys are in the lower half of their part of a slice as in the
   /// upper one: 7/12 at most.
-  [[nodiscard]] bool lies_evenly_in_slices(index_t samples) const {
+  [[nodiscard]] bool is_even_in_slices(index_t samples) const {
     index_t lower = 0;
     for (index_t s = 0; s < samples; ++s) {
       const std::uint64_t at = place(sample_[static_cast<std::size_t>(s)]);

@@ -70,12 +70,12 @@ __global__ void __launch_bounds__(lanes* warps)
 #pragma unroll
   for (int j = 0; j < rows; ++j) next[j] = load(plane(z0 + radius), radius + j);
   for (int z = z0; z < z1; ++z) {
-    V beside[2 * radius];
+    V adjacent[2 * radius];
     const T* const here = plane(z);
 #pragma unroll
     for (int k = 0; k < radius; ++k) {
-      beside[k] = load(here, k);
-      beside[radius + k] = load(here, radius + rows + k);
+      adjacent[k] = load(here, k);
+      adjacent[radius + k] = load(here, radius + rows + k);
     }
 #pragma unroll
     for (int j = 0; j < rows; ++j) of[2 * radius][j] = next[j];
@@ -87,8 +87,8 @@ __global__ void __launch_bounds__(lanes* warps)
       T wide[length + 2 * radius];
       widen<radius>(of[radius][j], wide);
       const auto row = [&](int k, int e) {  // the vector k rows away
-        return j + k < 0       ? beside[radius + j + k].at[e]
-               : j + k >= rows ? beside[radius + j + k - rows].at[e]
+        return j + k < 0       ? adjacent[radius + j + k].at[e]
+               : j + k >= rows ? adjacent[radius + j + k - rows].at[e]
                                : of[radius][j + k].at[e];
       };
       V sum;

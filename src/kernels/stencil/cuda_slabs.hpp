@@ -18,8 +18,8 @@ class CudaSlabs {
   CudaSlabs(const Stencil& stencil, const SlabPlan& plan, const DeviceKernel<T>& kernel,
             const Tuning& tuning);
 
-  void mark(Way way, Event& event) { event.record(stream(way)); }
-  void after(Way way, const Event& event) { event.before_next(stream(way)); }
+  void mark(Queue queue, Event& event) { event.record(stream(queue)); }
+  void after(Queue queue, const Event& event) { event.before_next(stream(queue)); }
   [[nodiscard]] T* level(std::size_t place, int level) const {
     return memory_[2 * place + (level == 0 ? 0 : 1)].data();
   }
@@ -38,10 +38,10 @@ class CudaSlabs {
   [[nodiscard]] machine::DeviceTimes finish();
 
  private:
-  [[nodiscard]] cudaStream_t stream(Way way) const {
-    return way == Way::send    ? staging_.sending()
-           : way == Way::bring ? staging_.bringing()
-                               : computing_;
+  [[nodiscard]] cudaStream_t stream(Queue queue) const {
+    return queue == Queue::send    ? staging_.sending()
+           : queue == Queue::bring ? staging_.bringing()
+                                   : computing_;
   }
 
   DeviceKernel<T> kernel_;

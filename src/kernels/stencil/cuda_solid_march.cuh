@@ -133,7 +133,7 @@ struct SolidMarch {
   }
   /// Copies a plane to a slot of the loaded ones.
   __device__ __forceinline__ void fetch(int to_slot, int plane_read) const {
-    if (edges && !marks.reads_beside()) return fetch_apart(to_slot, plane_read);
+    if (edges && !marks.reads_adjacent()) return fetch_apart(to_slot, plane_read);
     const T* from = row_at(plane_read, y0) + x;
 #pragma unroll
     for (int j = 0; j < rows; ++j) fetch_row(to_slot, j, from + j * p.stride[1]);

@@ -19,7 +19,7 @@ class Marks {
     element = 12,
     first_row = 20,
     first_element,
-    beside,
+    adjacent,
     vectors,
     last_row = 24,
     last_element = 28
@@ -46,7 +46,7 @@ class Marks {
     bits |= unsigned{along.edge[0] && x == along.begin} << first_element;
     const bool whole = along.wrapped && along.begin % length == 0 && along.end % length == 0;
     const bool within = x >= along.begin && x + length <= along.end;
-    bits |= unsigned{y >= across.begin && y + rows <= across.end && within} << beside;
+    bits |= unsigned{y >= across.begin && y + rows <= across.end && within} << adjacent;
     bits |= unsigned{!along.wrapped || whole || within} << vectors;
     bits |= last_of(across, y, rows) << last_row | last_of(along, x, length) << last_element;
   }
@@ -60,7 +60,7 @@ class Marks {
   __device__ __forceinline__ bool begins_rows() const { return bits >> first_row & 1U; }
   __device__ __forceinline__ bool begins_row() const { return bits >> first_element & 1U; }
   /// Returns whether all rows and elements are read contiguously.
-  __device__ __forceinline__ bool reads_beside() const { return bits >> beside & 1U; }
+  __device__ __forceinline__ bool reads_adjacent() const { return bits >> adjacent & 1U; }
   /// Returns whether the elements of a row are contiguous, or never used (vector_to_read).
   __device__ __forceinline__ bool reads_vectors() const { return bits >> vectors & 1U; }
   /// Returns which row, or element, is the last of the field; their number if none is.

@@ -11,7 +11,7 @@
 namespace tessera::stencil {
 
 /// The queues of a device, which run concurrently, each in order.
-enum class Way { send, compute, bring };
+enum class Queue { send, compute, bring };
 
 /// The pipeline of a sweep: while one slab is sent, the previous one is computed and the one
 /// before that is brought back, alternating strip by strip. Results overwrite the field in place:
@@ -20,8 +20,8 @@ enum class Way { send, compute, bring };
 ///
 /// Device provides
 /// - Event                            a point of a queue; unmarked, nothing waits for it
-/// - mark(Way, Event&)                records the event after the work queued so far
-/// - after(Way, Event&)               makes the next work of the queue wait for the event
+/// - mark(Queue, Event&)              records the event after the work queued so far
+/// - after(Queue, Event&)             makes the next work of the queue wait for the event
 /// - Asked, asked(), arrived(asked)   the retrievals requested so far; waits for their completion
 /// - level(place, 0 or 1)             memory for plan.elements
 /// - send(host, device)               copies rows as bytes; may read the host's later
@@ -91,7 +91,7 @@ class SlabMarch {
     const std::vector<Sent> sends = strips_there(tasks_[task], place);
     const bool brings = task >= 2 && brought_ == task - 2;
     const std::vector<Brought> returns = brings ? begin_to_bring(task - 2) : std::vector<Brought>{};
-    device_.after(Way::send, place.brought);
+    device_.after(Queue::send, place.brought);
     for (std::size_t sent = 0, back = 0; sent < sends.size() || back < returns.size();) {
       if (back == returns.size() ||
           (sent < sends.size() && sent * returns.size() <= back * sends.size())) {
@@ -102,15 +102,15 @@ class SlabMarch {
         ++back;
       }
     }
-    device_.mark(Way::send, place.filled);
+    device_.mark(Queue::send, place.filled);
     if (brings) end_to_bring(task - 2);
   }
 
   void compute(std::size_t task) {
     Place& place = place_of(task);
-    device_.after(Way::compute, place.filled);
+    device_.after(Queue::compute, place.filled);
     place.turned = device_.compute(place.there);
-    device_.mark(Way::compute, place.computed);
+    device_.mark(Queue::compute, place.computed);
   }
 
   void bring_all(std::size_t task) {
@@ -118,13 +118,13 @@ class SlabMarch {
     end_to_bring(task);
   }
   [[nodiscard]] std::vector<Brought> begin_to_bring(std::size_t task) {
-    device_.after(Way::bring, place_of(task).computed);
+    device_.after(Queue::bring, place_of(task).computed);
     // The next slab reads the memory that this one overwrites.
-    if (task + 1 < begun_) device_.after(Way::bring, place_of(task + 1).filled);
+    if (task + 1 < begun_) device_.after(Queue::bring, place_of(task + 1).filled);
     return strips_back(tasks_[task], place_of(task));
   }
   void end_to_bring(std::size_t task) {
-    device_.mark(Way::bring, place_of(task).brought);
+    device_.mark(Queue::bring, place_of(task).brought);
     asked_.push_back(device_.asked());
     ++brought_;
   }

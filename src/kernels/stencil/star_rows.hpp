@@ -39,9 +39,9 @@ template <class T, int rows>
 /// Returns the vector k elements to the right of p (left for k < 0), from its neighbours' registers
 /// or from memory.
 template <class T, int k>
-TESSERA_INLINE typename Simd<T>::vec beside(const T* p, typename Simd<T>::vec before,
-                                            typename Simd<T>::vec here,
-                                            typename Simd<T>::vec after) {
+TESSERA_INLINE typename Simd<T>::vec shifted(const T* p, typename Simd<T>::vec before,
+                                             typename Simd<T>::vec here,
+                                             typename Simd<T>::vec after) {
   constexpr int lanes = static_cast<int>(Simd<T>::lanes);
   if constexpr (k == 0) {
     return here;
@@ -75,7 +75,7 @@ struct Star {
     if constexpr (k > r) {
       return sum;
     } else {
-      const Type u = beside<T, k>(p, before, here, after);
+      const Type u = shifted<T, k>(p, before, here, after);
       sum = dims == 1 && k == -r ? w[0] * u : V::fma(w[first_x + r + k], u, sum);
       return along_x<k + 1>(w, sum, p, before, here, after);
     }
@@ -109,8 +109,9 @@ struct Star {
   }
 
   /// Prefetches, from memory, the planes' lines a row ahead.
-  [[gnu::always_inline]] static void ask_ahead(const T* in, index_t stride, index_t stride_middle,
-                                               index_t x, index_t n, bool far) {
+  [[gnu::always_inline]] static void prefetch_ahead(const T* in, index_t stride,
+                                                    index_t stride_middle, index_t x, index_t n,
+                                                    bool far) {
     if constexpr (dims == 2) ask_for_rows<T, rows>(in + halo * stride, stride, x, n, far);
     if constexpr (dims == 3) {
       ask_for<rows + 2 * halo>(in + x + (middle + 1) * stride_middle - halo * stride, stride, far);
@@ -168,7 +169,7 @@ struct Star {
     }
     const index_t whole = to < n ? to : n - V::lanes + 1;
     for (; x < whole; x += V::lanes) {
-      if constexpr (through) ask_ahead(in, stride, stride_middle, x, n, taps.far);
+      if constexpr (through) prefetch_ahead(in, stride, stride_middle, x, n, taps.far);
       step<false>(w, past, in + x, out + x, away, u, x, n);
     }
     if (x < to) step<true>(w, past, in + x, out + x, away, u, x, n);

@@ -113,14 +113,14 @@ class TermsOf {
     if (!terms) return;
     each_point(box, [&](Index3 p) {
       PointTerms<A> here = terms(cone.wrapped(p));
-      const auto lies_outside = [&](Index3 neighbour) {
+      const auto is_outside = [&](Index3 neighbour) {
         const auto [place, in_field] = place_of(sides, global, neighbour);
         return in_field && std::isnan(*terms(cone.wrapped(place)).walls);
       };
       if (here.walls && !std::isnan(*here.walls)) {
         double weights = 0;
         for (const Tap& tap : stencil.taps)
-          weights += lies_outside(plus(p, tap.offset)) ? tap.weight : 0.0;
+          weights += is_outside(plus(p, tap.offset)) ? tap.weight : 0.0;
         here.walls = static_cast<A>(weights);
       }
       all_.push_back(here);
@@ -164,13 +164,13 @@ T recompute(const Stencil& stencil, const Sides& sides, Index3 global, Index3 po
     if (stencil.two_levels()) level[1][p] = past(level[0].wrapped(p));
   });
   if (steps == 0) return level[0][point];
-  const TermsOf<T> beside(level[0], stencil, sides, global,
-                          dependencies(stencil, sides, global, point, steps - 1), terms);
+  const TermsOf<T> term_sums(level[0], stencil, sides, global,
+                             dependencies(stencil, sides, global, point, steps - 1), terms);
   for (index_t step = 0; step < steps; ++step) {
     Cone<T>& now = level[step % 2];
     Cone<T>& next = level[(step + 1) % 2];
     each_point(dependencies(stencil, sides, global, point, steps - step - 1),
-               [&](Index3 p) { next[p] = now.value_after_step(p, next[p], beside[p]); });
+               [&](Index3 p) { next[p] = now.value_after_step(p, next[p], term_sums[p]); });
   }
   return level[steps % 2][point];
 }

@@ -29,17 +29,18 @@ index_t leaf_side(index_t bytes) {
 /// 8.9. Prefetches into the second level do not evict: Zen 4, one core, the choice by the rules
 /// below and both far, f64 4096 18, 24, 8000 23, 36, 8192 16, 21, f32 4000 23, 38, 8000 21, 36,
 /// 8192 19, 22.
-Asks asks_of(const Records& m) {
-  if (machine::has_small_first_level()) return Asks::both_far;
-  if (rows_share_sets(m.stride())) return Asks::nothing;
+Prefetches prefetches_of(const Records& m) {
+  if (machine::has_small_first_level()) return Prefetches::both_far;
+  if (rows_share_sets(m.stride())) return Prefetches::nothing;
   const bool cached = stays_in_cache(m.rows * m.cols * m.bytes, m.rows * m.stride());
-  return cached || has_large_second_level() ? Asks::lower : Asks::both;
+  return cached || has_large_second_level() ? Prefetches::lower : Prefetches::both;
 }
 
 /// The swap of all blocks across the diagonal.
 class Swapper {
  public:
-  explicit Swapper(const Records& m) : m_(m), leaf_(leaf_side(m.bytes)), asks_(asks_of(m)) {}
+  explicit Swapper(const Records& m)
+      : m_(m), leaf_(leaf_side(m.bytes)), prefetches_(prefetches_of(m)) {}
 
   void swap_all() const {
     std::vector<Block> blocks;
@@ -85,7 +86,7 @@ class Swapper {
     const index_t side = line_bytes / m_.bytes;
     const index_t down = rows / side * side, right = cols / side * side;
     leaf_set(machine::isa())
-        .swap({m_.at(i, j), m_.at(j, i), m_.stride(), down, right, m_.bytes, asks_});
+        .swap({m_.at(i, j), m_.at(j, i), m_.stride(), down, right, m_.bytes, prefetches_});
     swap_by_scratch(i, j + right, down, cols - right);
     swap_by_scratch(i + down, i == j ? j + right : j, rows - down, i == j ? cols - right : cols);
   }
@@ -106,7 +107,7 @@ class Swapper {
 
   Records m_;
   index_t leaf_;
-  Asks asks_;
+  Prefetches prefetches_;
 };
 
 }  // namespace
@@ -142,7 +143,7 @@ void in_place(std::byte* data, index_t rows, index_t cols, index_t bytes, const 
     in_place_square({data, rows, cols, cols, bytes}, tuning);
   } else if (rows > 1 && cols > 1) {  // a single row and a single column are the same bytes
     const ChunkPlan plan = chunk_plan(std::min(rows, cols), std::max(rows, cols), bytes);
-    goes_by_chunks(plan, bytes, threads_of(tuning))
+    uses_chunks(plan, bytes, threads_of(tuning))
         ? in_place_chunks(data, rows, cols, bytes, tuning)
         : in_place_rectangle(data, rows, cols, bytes, tuning);
   }

@@ -32,7 +32,7 @@ struct ChunkPlan {
 /// Returns the scratch memory of in_place_chunks, in bytes.
 [[nodiscard]] index_t chunks_scratch_bytes(const ChunkPlan& plan, index_t bytes, int threads);
 /// Returns whether that scratch is small enough; larger rectangles use the three passes.
-[[nodiscard]] bool goes_by_chunks(const ChunkPlan& plan, index_t bytes, int threads);
+[[nodiscard]] bool uses_chunks(const ChunkPlan& plan, index_t bytes, int threads);
 
 /// Transposes the contiguous rows x cols matrix at data into the contiguous cols x rows matrix.
 /// Every element moves twice, and once more if there is a rest. Scratch: one chunk per thread, and

@@ -202,7 +202,7 @@ index_t chunks_scratch_bytes(const ChunkPlan& plan, index_t bytes, int threads) 
   return plan.m * (plan.b * threads + plan.rest) * bytes + plan.m * plan.k / 8;
 }
 
-bool goes_by_chunks(const ChunkPlan& plan, index_t bytes, int threads) {
+bool uses_chunks(const ChunkPlan& plan, index_t bytes, int threads) {
   return chunks_scratch_bytes(plan, bytes, threads) <= index_t{48} << 20;
 }
 

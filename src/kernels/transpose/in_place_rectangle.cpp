@@ -30,7 +30,7 @@ struct Maps {
   [[nodiscard]] index_t shuffle_start(index_t i) const { return (i * n - i / a) % m; }
 };
 
-enum class Way { gather, scatter };
+enum class Access { gather, scatter };
 
 template <class Copy>
 class ThreePass {
@@ -42,14 +42,14 @@ class ThreePass {
   }
 
   void c2r() const {
-    if (maps_.rotates()) rotate(Way::gather);
-    rows(Way::scatter);
-    shuffle(Way::gather);
+    if (maps_.rotates()) rotate(Access::gather);
+    rows(Access::scatter);
+    shuffle(Access::gather);
   }
   void r2c() const {
-    shuffle(Way::scatter);
-    rows(Way::gather);
-    if (maps_.rotates()) rotate(Way::scatter);
+    shuffle(Access::scatter);
+    rows(Access::gather);
+    if (maps_.rotates()) rotate(Access::scatter);
   }
 
  private:
@@ -57,17 +57,17 @@ class ThreePass {
     return data_ + (i * maps_.n + j) * bytes_;
   }
 
-  void rotate(Way way) const {
-    columns(way, maps_.b, [](index_t i) { return i; });
+  void rotate(Access access) const {
+    columns(access, maps_.b, [](index_t i) { return i; });
   }
-  void shuffle(Way way) const {
-    columns(way, 1, [this](index_t i) { return maps_.shuffle_start(i); });
+  void shuffle(Access access) const {
+    columns(access, 1, [this](index_t i) { return maps_.shuffle_start(i); });
   }
 
   /// Permutes within every column j: element i comes from (gather) or goes to (scatter) row
   /// (start(i) + j / step) % m. Processes strips of columns, with counters in place of divisions.
   template <class Start>
-  void columns(Way way, index_t step, const Start& start) const {
+  void columns(Access access, index_t step, const Start& start) const {
     on_pieces(ceil_div(maps_.n, strip_), maps_.m * strip_, [&](index_t strip, std::byte* scratch) {
       const index_t left = strip * strip_;
       const index_t wide = std::min(strip_, maps_.n - left);
@@ -78,8 +78,8 @@ class ThreePass {
         index_t other = (start(i) + left / step) % maps_.m;
         index_t until_next = step - left % step;
         for (index_t j = 0; j < wide; ++j) {
-          const index_t from = way == Way::gather ? other : i;
-          const index_t to = way == Way::gather ? i : other;
+          const index_t from = access == Access::gather ? other : i;
+          const index_t to = access == Access::gather ? i : other;
           copy_(at(to, left + j), scratch + (from * wide + j) * bytes_);
           if (--until_next > 0) continue;
           until_next = step;
@@ -91,7 +91,7 @@ class ThreePass {
 
   /// Permutes within every row: element j goes to (scatter) or comes from (gather) ((i + j / b) % m
   /// + j * m) % n, with running sums in place of divisions.
-  void rows(Way way) const {
+  void rows(Access access) const {
     const index_t step = maps_.m % maps_.n;
     on_pieces(maps_.m, maps_.n, [&](index_t i, std::byte* scratch) {
       std::memcpy(scratch, at(i, 0), static_cast<std::size_t>(maps_.n * bytes_));
@@ -101,8 +101,8 @@ class ThreePass {
         for (const index_t stop = j + maps_.b; j < stop; ++j) {
           index_t other = rotation + product;
           if (other >= maps_.n) other -= maps_.n;
-          way == Way::scatter ? copy_(at(i, other), scratch + j * bytes_)
-                              : copy_(at(i, j), scratch + other * bytes_);
+          access == Access::scatter ? copy_(at(i, other), scratch + j * bytes_)
+                                    : copy_(at(i, j), scratch + other * bytes_);
           product += step;
           if (product >= maps_.n) product -= maps_.n;
         }

@@ -56,14 +56,14 @@ template <int Bytes, int Squares, Ahead To>
                                                  std::byte* stage, index_t pitch) {
   constexpr index_t side = line_bytes / Bytes;
   constexpr int keep_near = To == Ahead::first_level ? 3 : 2;
-  const bool asks = next != nullptr;
+  const bool prefetches = next != nullptr;
   const index_t beyond = (j - cols) * Bytes + prefetch_bytes;
   const std::byte* const ahead = beyond < 0 ? a + j * Bytes + prefetch_bytes : next + beyond;
 #pragma GCC unroll 4
   for (int q = 0; q < Squares; ++q) {
     line_square<Bytes, Put::stage>(a + q * side * a_stride + at * Bytes, a_stride,
                                    stage + q * line_bytes, pitch);
-    for (index_t r = q * side; asks && r < (q + 1) * side; ++r)
+    for (index_t r = q * side; prefetches && r < (q + 1) * side; ++r)
       __builtin_prefetch(ahead + r * a_stride, 0, keep_near);
   }
 }

@@ -54,7 +54,7 @@ inline constexpr index_t most_joined_rows = 128;
 }
 
 /// The blocks whose lines are prefetched; far: further ahead, into the second level.
-enum class Asks { nothing, lower, both, both_far };
+enum class Prefetches { nothing, lower, both, both_far };
 
 /// Arguments of a swap: upper[0:rows, 0:cols] and lower[0:cols, 0:rows] of one matrix; rows and
 /// cols are multiples of line_bytes / bytes. upper == lower: a block on the diagonal.
@@ -64,7 +64,7 @@ struct Mirrored {
   index_t stride;  ///< bytes
   index_t rows, cols;
   index_t bytes;  ///< as in Leaf
-  Asks asks = Asks::nothing;
+  Prefetches prefetches = Prefetches::nothing;
 };
 
 /// A function that copies count bytes, whole lines of `to` by streaming stores. No overlap.

@@ -9,15 +9,12 @@ namespace {
 /// Swaps square by square: a stage of whole lines holds the upper one while the lower one is stored
 /// in its place, so every line is read once and written soon after. On the diagonal each pair is
 /// swapped once. (m is passed by value: byte stores could alias an object visible elsewhere.)
-template <int Bytes, Asks What>
+template <int Bytes, Prefetches What>
 void swap_squares(const Mirrored m) {
   constexpr index_t side = line_bytes / Bytes;
-  constexpr index_t ahead = What == Asks::both_far ? 4
-                            : What == Asks::both   ? 3
-                                                   : 2;  // prefetch
-                                                       // distance in
-                                                       // squares
-  constexpr int keep_near = What == Asks::both_far ? 2 : 3;
+  // Prefetch distance in squares.
+  constexpr index_t ahead = What == Prefetches::both_far ? 4 : What == Prefetches::both ? 3 : 2;
+  constexpr int keep_near = What == Prefetches::both_far ? 2 : 3;
   alignas(line_bytes) std::byte stage[side * line_bytes];
   const bool diagonal = m.upper == m.lower;
   for (index_t i = 0; i < m.rows; i += side) {
@@ -29,9 +26,9 @@ void swap_squares(const Mirrored m) {
       for (index_t r = 0; r < side; ++r) {
         for (index_t k = 0; k < line_bytes; k += vector_bytes)
           store<block_count>(lower + r * m.stride + k, stage_vector(stage + r * line_bytes + k));
-        if (What == Asks::both || What == Asks::both_far)
+        if (What == Prefetches::both || What == Prefetches::both_far)
           __builtin_prefetch(upper + r * m.stride + ahead * line_bytes, 0, keep_near);
-        if (What != Asks::nothing)
+        if (What != Prefetches::nothing)
           __builtin_prefetch(lower + (ahead * side + r) * m.stride, 0, keep_near);
       }
     }
@@ -40,15 +37,15 @@ void swap_squares(const Mirrored m) {
 
 template <int Bytes>
 void swap_mirrored(const Mirrored& m) {
-  switch (m.asks) {
-    case Asks::nothing:
-      return swap_squares<Bytes, Asks::nothing>(m);
-    case Asks::lower:
-      return swap_squares<Bytes, Asks::lower>(m);
-    case Asks::both:
-      return swap_squares<Bytes, Asks::both>(m);
-    case Asks::both_far:
-      return swap_squares<Bytes, Asks::both_far>(m);
+  switch (m.prefetches) {
+    case Prefetches::nothing:
+      return swap_squares<Bytes, Prefetches::nothing>(m);
+    case Prefetches::lower:
+      return swap_squares<Bytes, Prefetches::lower>(m);
+    case Prefetches::both:
+      return swap_squares<Bytes, Prefetches::both>(m);
+    case Prefetches::both_far:
+      return swap_squares<Bytes, Prefetches::both_far>(m);
   }
 }
 

@@ -42,7 +42,7 @@ bool Diagram::touch(std::uint64_t line, unsigned array) {
   if (missed && cache_.size() == room_) {
     const Resident& oldest = cache_.back();
     if (now_ < most_marks_)
-      gone_.push_back({static_cast<index_t>(oldest.line), oldest.array, oldest.from, now_});
+      evicted_.push_back({static_cast<index_t>(oldest.line), oldest.array, oldest.from, now_});
     cache_.pop_back();
   }
   if (missed) {
@@ -81,7 +81,7 @@ void Diagram::coarsen_time() {
 }
 
 std::vector<Stay> Diagram::stays() const {
-  std::vector<Stay> all = gone_;
+  std::vector<Stay> all = evicted_;
   for (const Resident& r : cache_)
     all.push_back({static_cast<index_t>(r.line), r.array, r.from, std::min(now_, most_marks_)});
   return all;

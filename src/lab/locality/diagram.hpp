@@ -64,7 +64,7 @@ class Diagram final : public Sink {
   index_t most_marks_, now_ = 0;
   std::vector<Resident> cache_;  ///< most recent first
   std::vector<Mark> marks_;
-  std::vector<Stay> gone_;
+  std::vector<Stay> evicted_;
   // Counts by time bin and line; when the bins run out, their time step doubles.
   struct Bin {
     index_t touches = 0, fetched = 0;

@@ -34,12 +34,12 @@ bool keeps_the_point(const Workload& workload, const run::Parsed& parsed) {
 /// Returns whether a stopped run keeps partial results from which a later one can resume. Excludes
 /// runs of a sort: it checks for signals between points only, and if it keeps only runs it can end
 /// at once without loss.
-bool keeps_on_the_way(const Workload& workload, const run::Parsed& parsed) {
+bool keeps_partial_results(const Workload& workload, const run::Parsed& parsed) {
   return names(parsed, "results") || keeps_the_point(workload, parsed);
 }
 
 /// Returns whether there may be partial results to resume from.
-bool can_go_on(const Workload& workload, const run::Parsed& parsed) {
+bool can_resume(const Workload& workload, const run::Parsed& parsed) {
   return names(parsed, "results") || names(parsed, "checkpoint") ||
          leaves(workload, parsed) != Leftovers::nothing;
 }
@@ -69,7 +69,7 @@ bool overwrites(const run::Parsed& parsed) {
 }
 
 /// Returns whether all outputs of the request exist and are not to be made anew. Local.
-bool leaves_what_is_there(const SweepRequest& sweep) {
+bool keeps_existing_outputs(const SweepRequest& sweep) {
   const auto outputs = named_outputs(sweep.workload, sweep.parsed);
   const bool made_anew = overwrites(sweep.parsed) && !names(sweep.parsed, "resume");
   return outputs.empty() || (!made_anew && std::all_of(outputs.begin(), outputs.end(), is_there));
@@ -78,7 +78,7 @@ bool leaves_what_is_there(const SweepRequest& sweep) {
 /// Returns whether the results file holds the point and its outputs exist. Collective.
 bool is_done(const SweepRequest& sweep, const run::Values& point, const run::Session& session) {
   if (!session.has(point)) return false;
-  const bool lacks = sweep.comm.is_root() && !leaves_what_is_there(sweep);
+  const bool lacks = sweep.comm.is_root() && !keeps_existing_outputs(sweep);
   return sweep.comm.max(index_t{lacks ? 1 : 0}) == 0;
 }
 
@@ -145,7 +145,7 @@ void check_resume(const Workload& workload, const run::Parsed& parsed) {
   require(resume == "auto" || has_checkpoints, ExitCode::usage,
           fmt::format("--resume '{}' is not known to {}; write --resume auto", resume,
                       workload.options->command()));
-  require(resume != "auto" || can_go_on(workload, parsed), ExitCode::usage,
+  require(resume != "auto" || can_resume(workload, parsed), ExitCode::usage,
           fmt::format("--resume auto finds nothing to go on from; name the file of --results{}",
                       has_checkpoints   ? " or --checkpoint"
                       : workload.leaves ? ", or what goes from file to file (--out)"
@@ -211,7 +211,7 @@ void check_request(const Workload& workload, const run::Parsed& parsed) {
 }
 
 void take_stop_signals(const Workload& workload, const run::Parsed& parsed) {
-  if (!keeps_on_the_way(workload, parsed)) return;
+  if (!keeps_partial_results(workload, parsed)) return;
   run::take_stop_signals(keeps_the_point(workload, parsed) ? run::CtrlC::asks : run::CtrlC::ends);
 }
 

@@ -17,8 +17,8 @@ namespace {
 
 using machine::Buffer;
 
-constexpr index_t read_bytes = index_t{64} << 10;   // at once, for a second-level cache
-constexpr index_t beside_bytes = index_t{4} << 20;  // for another thread, which must be woken
+constexpr index_t read_bytes = index_t{64} << 10;  // at once, for a second-level cache
+constexpr index_t least_bytes = index_t{4} << 20;  // for another thread, which must be woken
 constexpr index_t gathered_bytes = index_t{16}
                                    << 10;  // that fit, with their sources, into a first-level cache
 constexpr index_t eight = 8;               // rows of a byte of flags
@@ -147,7 +147,7 @@ void Carrier::read(Column& column) {
     if (plain) {
       seconds = with_looks(hashes_ ? column.threads : 1, [&](const auto& later) {
         layout::Range came{mine_.begin, mine_.begin};  // and not yet hashed
-        const index_t enough = column.threads > 1 ? beside_bytes : 1;
+        const index_t enough = column.threads > 1 ? least_bytes : 1;
         plain->read(mine_, {&to, 1}, std::max<index_t>(1, read_bytes / column.bytes),
                     [&](layout::Range rows) {
                       came.end = rows.end;
@@ -178,11 +178,11 @@ void Carrier::write(Column& column, run::Outputs& outputs, std::size_t place) {
     const std::byte* const here = rows + some.begin * column.bytes;
     look(column, here, here - (some.begin > 0 ? column.bytes : 0), some);
   };
-  const bool beside = column.looks_as_written && column.threads > 1;
-  const double seconds = with_looks(beside ? column.threads : 1, [&](const auto& later) {
+  const bool on_threads = column.looks_as_written && column.threads > 1;
+  const double seconds = with_looks(on_threads ? column.threads : 1, [&](const auto& later) {
     const index_t blocks = ceil_div(rows_here(), rows_at_once(column.bytes)),
                   parts = column.threads - 1;
-    for (index_t p = 0; beside && p < parts; ++p) {
+    for (index_t p = 0; on_threads && p < parts; ++p) {
       later([=, this, &column] {
         for (index_t block = blocks * p / parts; block < blocks * (p + 1) / parts; ++block)
           look_at(rows_at_once(column.bytes, block, rows_here()));
@@ -190,7 +190,7 @@ void Carrier::write(Column& column, run::Outputs& outputs, std::size_t place) {
     }
     io::Onlooker onlooker;
     index_t begin = 0;
-    if (column.looks_as_written && !beside) {
+    if (column.looks_as_written && !on_threads) {
       onlooker = {eight * row, [&](std::span<const std::byte> some) {
                     const layout::Range here{
                         begin, begin + static_cast<index_t>(some.size()) / column.bytes};

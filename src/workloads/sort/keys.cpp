@@ -25,18 +25,18 @@ class KeySort {
         share_(layout::BlockMap(problem.n, comm.size()).size(comm.rank())) {
     const std::vector<index_t> offsets = input_offsets(problem, comm.size());
     const auto rank = static_cast<std::size_t>(comm.rank());
-    comes_ = {offsets[rank], offsets[rank + 1]};
+    read_rows_ = {offsets[rank], offsets[rank + 1]};
     mpi::together(comm, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
-      const index_t room = std::max(comes_.size(), share_);
+      const index_t room = std::max(read_rows_.size(), share_);
       items_ = machine::Buffer<T>(room);
       if (!problem.takes_first()) spare_ = machine::Buffer<T>(room);
-      if (keeps_input()) kept_ = machine::Buffer<T>(comes_.size());
-      machine::Buffer<T>& came = keeps_input() ? kept_ : items_;
+      if (keeps_input()) kept_ = machine::Buffer<T>(read_rows_.size());
+      machine::Buffer<T>& read_keys = keeps_input() ? kept_ : items_;
       if (hashes_input())
-        content_ = load_and_hash(inputs, problem, comes_, came.data());
+        content_ = load_and_hash(inputs, problem, read_rows_, read_keys.data());
       else
-        read_into(came);
+        read_into(read_keys);
       fresh_ = !keeps_input();
     });
     if (problem.gpus != nullptr)
@@ -112,11 +112,14 @@ class KeySort {
   }
 
   void read_into(machine::Buffer<T>& to) {
-    load(inputs_, problem_, problem_.by.front(), comes_, reinterpret_cast<std::byte*>(to.data()));
+    load(inputs_, problem_, problem_.by.front(), read_rows_,
+         reinterpret_cast<std::byte*>(to.data()));
   }
   /// Return the keys before the sort, and after it.
-  [[nodiscard]] std::span<const T> came() const {
-    return (keeps_input() ? kept_ : items_).span().first(static_cast<std::size_t>(comes_.size()));
+  [[nodiscard]] std::span<const T> read_keys() const {
+    return (keeps_input() ? kept_ : items_)
+        .span()
+        .first(static_cast<std::size_t>(read_rows_.size()));
   }
   [[nodiscard]] std::span<const T> sorted() const {
     return items_.span().first(static_cast<std::size_t>(share_));
@@ -145,14 +148,15 @@ class KeySort {
     }
     const dist::sort::Order order = problem_.by.front().order;
     if (problem_.takes_first()) {
-      spare_ = dist::sort::sort_first(comm_, came(), *problem_.top, order, problem_.method, phases);
+      spare_ =
+          dist::sort::sort_first(comm_, read_keys(), *problem_.top, order, problem_.method, phases);
       result_ = spare_.span();
       return;
     }
     watch_.emplace(sorted(), order, problem_.seed);
     if (!finds_order(phases)) {
       const index_t n = dist::sort::sort_keys(
-          comm_, dist::sort::Room<T>{items_.data(), spare_.data(), comes_.size()}, order,
+          comm_, dist::sort::Room<T>{items_.data(), spare_.data(), read_rows_.size()}, order,
           problem_.method, phases);
       TESSERA_EXPECTS(n == share_);
     }
@@ -175,7 +179,7 @@ class KeySort {
     const dist::sort::Order order = problem_.by.front().order;
     const int threads = problem_.method.threads;
     if (problem_.takes_first())
-      return dist::sort::faults_of_first(comm_, came(), *problem_.top, result_, order,
+      return dist::sort::faults_of_first(comm_, read_keys(), *problem_.top, result_, order,
                                          problem_.seed, threads);
     if (!watch_) watch_.emplace(sorted(), order, problem_.seed);
     tessera::sort::Inspection seen;
@@ -189,8 +193,8 @@ class KeySort {
   mpi::Communicator comm_;
   const Inputs& inputs_;
   const Problem& problem_;
-  layout::Range comes_;  ///< this rank's keys before the sort, in proportion to its speed
-  index_t share_;        ///< number of its keys after the sort, equal shares
+  layout::Range read_rows_;  ///< this rank's keys before the sort, in proportion to its speed
+  index_t share_;            ///< number of its keys after the sort, equal shares
   mpi::Phases once_;
   machine::Buffer<T> items_, spare_, kept_;
   std::span<const T> result_;

@@ -175,7 +175,7 @@ class External {
       const mpi::PhaseScope scope(phases, "write");
       files_->finish();
     });
-    tell_found(found, plan_.runs, "runs");
+    print_found(found, plan_.runs, "runs");
   }
   void expect_input(index_t run) {
     const Slice input{"", plan_.run(run), {}};
@@ -194,7 +194,7 @@ class External {
     return comm_.is_root() ? Progress::Shown::yes : Progress::Shown::no;
   }
   /// Reports the reused files. Collective.
-  void tell_found(index_t found, index_t all, const char* what) const {
+  void print_found(index_t found, index_t all, const char* what) const {
     found = comm_.sum(found);
     if (found > 0 && comm_.is_root())
       fmt::print("resumed: {} of {} {} were there already\n", found, all, what);
@@ -257,7 +257,7 @@ class External {
       queue_.wait(written_);
       files_->finish();
     });
-    tell_found(found, parts.count(), "parts");
+    print_found(found, parts.count(), "parts");
   }
 
   void make_part(index_t part, const std::vector<Slice>& slices, mpi::Phases& phases) {

@@ -143,7 +143,7 @@ class TableSort {
   /// Returns whether the columns are gathered on this rank: the hash of the rows with their
   /// indices, of a key's column at least, then verifies that each occurs once. Permuting in place
   /// relies on it.
-  [[nodiscard]] bool hashes_say_all() const {
+  [[nodiscard]] bool hashes_suffice() const {
     const auto in_place = [&](index_t bytes) {
       return dist::sort::permuted_in_place(comm_.size(), bytes);
     };
@@ -159,7 +159,7 @@ class TableSort {
       mpi::together(comm_, "verify", [&] {
         order_.emplace(comm_, permutation_, problem_.by.size(), problem_.method.threads);
       });
-      if (hashes_say_all()) return 0;
+      if (hashes_suffice()) return 0;
       return dist::sort::is_permutation(comm_, map_, permutation_, problem_.seed,
                                         problem_.method.threads)
                  ? 0

@@ -25,7 +25,7 @@ bool may_go_out_of_core(const Problem& problem) {
 
 /// Returns whether it is computed out of core: requested, or larger than the ranks' memory, the
 /// same on all ranks.
-bool goes_out_of_core(const Values& point, const Problem& problem) {
+bool runs_out_of_core(const Values& point, const Problem& problem) {
   const std::string& wanted = point.text("out-of-core");
   const bool can = may_go_out_of_core(problem);
   mpi::alike("plan", [&] {
@@ -69,7 +69,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
       : PlannedOf(comm, values, inputs, resolve_to_fit(comm, values, inputs)),
         // Quantiles keep no rows: they are read again if they do not fit.
         out_of_core_(problem_.task == Task::quantiles ||
-                     (!values.has("ranks") && goes_out_of_core(values, problem_))) {}
+                     (!values.has("ranks") && runs_out_of_core(values, problem_))) {}
 
   [[nodiscard]] Mode mode() const override {
     return out_of_core_ ? Mode::out_of_core : Mode::in_memory;

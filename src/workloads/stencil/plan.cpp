@@ -24,7 +24,7 @@ index_t domain_bytes(const Problem& problem, index_t rank) {
 }
 
 /// Returns the bytes of the check and the files, in addition to the field.
-index_t beside(const Problem& problem, index_t rank) {
+index_t other_bytes(const Problem& problem, index_t rank) {
   constexpr index_t samples = 16,
                     longest_sample = 200000;  // values; one step of weights may need more
   const auto& stencil = problem.scheme().stencil;
@@ -48,7 +48,7 @@ void forecast_all(Problem& problem) {
 }
 
 index_t memory_of(const Problem& problem, index_t rank) {
-  return problem.forecasts[static_cast<std::size_t>(rank)].memory() + beside(problem, rank);
+  return problem.forecasts[static_cast<std::size_t>(rank)].memory() + other_bytes(problem, rank);
 }
 
 index_t most_memory(const Problem& problem, index_t ranks) {
@@ -58,7 +58,8 @@ index_t most_memory(const Problem& problem, index_t ranks) {
   other.plan = make_plan(other.shape);
   index_t most = 0;
   for (const index_t rank : {index_t{0}, other.plan.grid.active() / 2})
-    most = std::max(most, forecast(other.shape, other.plan, rank).memory() + beside(other, rank));
+    most =
+        std::max(most, forecast(other.shape, other.plan, rank).memory() + other_bytes(other, rank));
   return most;
 }
 
@@ -137,13 +138,13 @@ void print_plan(const Problem& problem) {
     slowest = std::max(slowest, f.seconds);
     all += f.updates;
     words = std::max(words, f.received_bytes);
-    most = std::max(most, f.memory() + beside(problem, rank));
+    most = std::max(most, f.memory() + other_bytes(problem, rank));
     if (rank >= most_rows) continue;
     std::vector<index_t> box;
     for (int d = 3 - dims; d < 3; ++d) box.push_back(grid.of(rank).size()[d]);
     table.add({std::to_string(rank), fmt::format("{}", fmt::join(box, " x ")),
                human_number(f.updates), human_bytes(f.received_bytes), std::to_string(f.messages),
-               human_bytes(f.field_bytes), human_bytes(f.buffer_bytes + beside(problem, rank)),
+               human_bytes(f.field_bytes), human_bytes(f.buffer_bytes + other_bytes(problem, rank)),
                human_seconds(f.seconds)});
   }
   fmt::print("{}", table.text());

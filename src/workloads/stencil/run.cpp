@@ -258,7 +258,7 @@ class StencilRun {
       stops.snapshots.emplace(point_, u_, outputs_, datasets_.snapshots, frames_, phases);
     if (!problem.probes.empty() || problem.norms) {
       stops.series.emplace(point_, u_, phases);
-      if (!begin_.checkpoint.empty()) stops.series->go_on_with(begin_.checkpoint, begin_.step);
+      if (!begin_.checkpoint.empty()) stops.series->resume_from(begin_.checkpoint, begin_.step);
     }
     const auto leave = [&stops](index_t step) {
       if (stops.snapshots) stops.snapshots->leave(step);

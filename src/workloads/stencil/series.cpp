@@ -179,7 +179,7 @@ std::string Series<T>::identity() const {
 }
 
 template <class T>
-void Series<T>::go_on_with(const std::string& checkpoint, index_t step) {
+void Series<T>::resume_from(const std::string& checkpoint, index_t step) {
   mpi::on_root(point_.comm, "resume", [&] {
     const io::Notes notes(checkpoint);
     if (!notes.has("checkpoint_series") || notes.text("checkpoint_series") != identity()) return;

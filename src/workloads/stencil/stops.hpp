@@ -98,7 +98,7 @@ class Series : public Stop {
   [[nodiscard]] std::string identity() const;
   /// Restores the records of the same quantities from a checkpoint after this step, if it has any.
   /// Collective.
-  void go_on_with(const std::string& checkpoint, index_t step);
+  void resume_from(const std::string& checkpoint, index_t step);
 
  private:
   void look(index_t field);

@@ -103,7 +103,7 @@ std::string problem_text(const Point& point, const Tiles& tiles) {
 /// wide as the cores spins while it waits for the member whose core they take (6144 x 6144 f64 from
 /// file to file on two cores of Emerald Rapids with a quarter of it as memory, cold, alternating:
 /// 1.00 -> 0.70 s).
-Method beside_files(Method method) {
+Method less_io_threads(Method method) {
   method.tuning.threads = std::max(1, method.tuning.threads - 2);
   return method;
 }
@@ -115,7 +115,7 @@ class TilePass {
       : point_(point),
         tiles_(tiles),
         outputs_(outputs),
-        method_(beside_files(point.problem.method)),
+        method_(less_io_threads(point.problem.method)),
         axes_(axes_of(point.problem)),
         verify_(point.problem.verify) {
     for (std::size_t a = 0; a < axes_.size(); ++a) own_axes_.push_back(static_cast<int>(a));
@@ -203,12 +203,13 @@ class TilePass {
   /// Prefetches the tiles up to the next few after the t-th; adjacent tiles as one slab, whose runs
   /// are longer (1.0 instead of 1.5 s a GB with runs of 22 KiB).
   void read_ahead(const run::Input& input, std::span<const index_t> mine, std::size_t t) {
-    const index_t beside = tiles_.count.back();
-    const auto at_once = static_cast<std::size_t>(std::min(beside, tiles_held));
+    const index_t tiles_at_once = tiles_.count.back();
+    const auto at_once = static_cast<std::size_t>(std::min(tiles_at_once, tiles_held));
     while (asked_ < mine.size() && asked_ <= t + at_once) {
       const std::size_t end = std::min(mine.size(), asked_ + at_once);
       Slab slab = tiles_.of(mine[asked_], point_.problem.extents);
-      while (++asked_ < end && mine[asked_] == mine[asked_ - 1] + 1 && mine[asked_] % beside != 0)
+      while (++asked_ < end && mine[asked_] == mine[asked_ - 1] + 1 &&
+             mine[asked_] % tiles_at_once != 0)
         slab.back().end = tiles_.of(mine[asked_], point_.problem.extents).back().end;
       io::will_read(input.name(), slab);
     }

@@ -219,13 +219,16 @@ void expect_pieces_equal(Shape3 s, index_t limit, double beta, const Passage& pa
 }
 
 TEST_F(DeviceKernels, GiveTheSameBitsInPiecesHoweverTheyTravel) {
-  using Way = machine::StagingPlan::Way;
-  for (const Way way : {Way::automatic, Way::chunks, Way::straight}) {
+  using Route = machine::StagingPlan::Route;
+  for (const Route route : {Route::automatic, Route::chunks, Route::straight}) {
     for (const auto overlap : {Passage::Overlap::yes, Passage::Overlap::no}) {
       for (const index_t chunk : {1000, 100'000}) {
-        const Passage passage{
-            {.way = way, .chunk_bytes = chunk, .chunks_there = 3, .chunks_back = 2, .threads = 2},
-            overlap};
+        const Passage passage{{.route = route,
+                               .chunk_bytes = chunk,
+                               .chunks_there = 3,
+                               .chunks_back = 2,
+                               .threads = 2},
+                              overlap};
         for (const double beta : {0.0, -3.0}) {
           expect_pieces_equal({97, 101, 103}, 60'000, beta, passage);
           expect_pieces_equal({130, 71, 300}, 200'000, beta, passage);

@@ -25,7 +25,7 @@ class PretendedDevice {
  public:
   /// Completed work of a stream at the time of the mark.
   struct Event {
-    Way way = Way::send;
+    Queue queue = Queue::send;
     std::size_t done = 0;
   };
   using Asked = std::size_t;
@@ -42,11 +42,11 @@ class PretendedDevice {
                            std::numeric_limits<T>::quiet_NaN());
   }
 
-  void mark(Way way, Event& event) { event = {way, begun_[index(way)]}; }
-  void after(Way way, const Event& event) {
+  void mark(Queue queue, Event& event) { event = {queue, begun_[index(queue)]}; }
+  void after(Queue queue, const Event& event) {
     const Event until = event;  // the event may be marked again
     add(
-        way, [] {}, [this, until] { return done_[index(until.way)] >= until.done; });
+        queue, [] {}, [this, until] { return done_[index(until.queue)] >= until.done; });
   }
   [[nodiscard]] T* level(std::size_t place, int level) {
     return memory_[2 * place + static_cast<std::size_t>(level)].data();
@@ -54,9 +54,9 @@ class PretendedDevice {
   void send(const MatrixView<const std::byte>& host, const MatrixView<std::byte>& there) {
     ++sent_strips;
     expect_inside(there);
-    if (temper_.straight) return add(Way::send, [=] { copy(host, there); });
+    if (temper_.straight) return add(Queue::send, [=] { copy(host, there); });
     const auto chunk = read(host);
-    add(Way::send, [=] {
+    add(Queue::send, [=] {
       copy(view(*chunk, host.cols), there);
       for (index_t i = 0; i < there.rows; ++i)  // as chunks do
         std::fill(&there(i, 0) + there.cols, &there(i, 0) + there.ld, std::byte{});
@@ -65,7 +65,7 @@ class PretendedDevice {
   void bring(const MatrixView<std::byte>& there, const MatrixView<std::byte>& host) {
     ++asked_;
     expect_inside(there);
-    add(Way::bring, [this, there, host] {
+    add(Queue::bring, [this, there, host] {
       const auto chunk = read(there);
       unpacked_.push_back([=] { copy(view(*chunk, there.cols), host); });
       if (temper_.straight) unpack();
@@ -75,7 +75,7 @@ class PretendedDevice {
     sweep.tap_weight = weights_.data();
     sweep.tap_place = places_.data();
     const auto level = static_cast<int>(kernel_.passes(sweep, {}).count % 2);
-    add(Way::compute, [this, sweep, level] {
+    add(Queue::compute, [this, sweep, level] {
       standing_in::fill_ghosts(sweep, 0, nullptr);
       standing_in::fill_ghosts(sweep, 1, nullptr);
       if (kernel_.run(sweep, {}, nullptr) != level) throw std::logic_error("the other level");
@@ -95,8 +95,8 @@ class PretendedDevice {
     arrived(asked_);
     while (go_on()) {
     }
-    for (const auto& way : queue_)
-      if (!way.empty()) throw std::logic_error("they wait for each other");
+    for (const auto& queue : queue_)
+      if (!queue.empty()) throw std::logic_error("they wait for each other");
   }
 
   index_t sent_strips = 0;
@@ -119,7 +119,7 @@ class PretendedDevice {
     }
     throw std::logic_error("rows that reach beyond the device's memory");
   }
-  static std::size_t index(Way way) { return static_cast<std::size_t>(way); }
+  static std::size_t index(Queue queue) { return static_cast<std::size_t>(queue); }
   static Chunk read(const MatrixView<const std::byte>& x) {
     const auto chunk = std::make_shared<std::vector<std::byte>>();
     for (index_t i = 0; i < x.rows; ++i) chunk->insert(chunk->end(), &x(i, 0), &x(i, 0) + x.cols);
@@ -133,9 +133,9 @@ class PretendedDevice {
   }
 
   void add(
-      Way way, std::function<void()> work, std::function<bool()> ready = [] { return true; }) {
-    queue_[index(way)].push_back({std::move(work), std::move(ready)});
-    ++begun_[index(way)];
+      Queue queue, std::function<void()> work, std::function<bool()> ready = [] { return true; }) {
+    queue_[index(queue)].push_back({std::move(work), std::move(ready)});
+    ++begun_[index(queue)];
     if (temper_.pace == Temper::Pace::at_once) {
       while (go_on()) unpack();
     }
@@ -150,12 +150,12 @@ class PretendedDevice {
   bool go_on() {
     const std::size_t first = random() % 3;
     for (std::size_t i = 0; i < 3; ++i) {
-      const std::size_t way = (first + i) % 3;
-      if (queue_[way].empty() || !queue_[way].front().ready()) continue;
-      const Work next = std::move(queue_[way].front());
-      queue_[way].pop_front();
+      const std::size_t queue = (first + i) % 3;
+      if (queue_[queue].empty() || !queue_[queue].front().ready()) continue;
+      const Work next = std::move(queue_[queue].front());
+      queue_[queue].pop_front();
       next.work();
-      ++done_[way];
+      ++done_[queue];
       return true;
     }
     return false;

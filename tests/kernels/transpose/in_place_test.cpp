@@ -96,8 +96,8 @@ TEST(InPlace, ChunksHaveNoRestWhereADivisorAllowsIt) {
   EXPECT_EQ(even.rest, 0);
   EXPECT_GE(even.b * 8, ChunkSizes{}.run);
   EXPECT_LE(100 * even.b * 8, ChunkSizes{}.chunk);
-  EXPECT_TRUE(goes_by_chunks(even, 8, 64));
-  EXPECT_FALSE(goes_by_chunks(chunk_plan(200000, 300000, 8), 8, 1));
+  EXPECT_TRUE(uses_chunks(even, 8, 64));
+  EXPECT_FALSE(uses_chunks(chunk_plan(200000, 300000, 8), 8, 1));
   const ChunkPlan prime = chunk_plan(100, 99991, 8);
   EXPECT_EQ(prime.k * prime.b + prime.rest, 99991);
   EXPECT_LT(prime.rest, prime.b);

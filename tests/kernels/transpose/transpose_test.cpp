@@ -192,7 +192,8 @@ TEST(Leaf, IsRightOnEveryInstructionSetHere) {
 
 /// Expects correct swaps of blocks of down x right squares in a larger matrix, on both sides of the
 /// diagonal or on it.
-void expect_swap_right(index_t bytes, index_t down, index_t right, bool diagonal, Asks asks) {
+void expect_swap_right(index_t bytes, index_t down, index_t right, bool diagonal,
+                       Prefetches prefetches) {
   const index_t side = line_bytes / bytes, n = (down + right + 1) * side, rows = down * side;
   for (int which = 0; which <= static_cast<int>(machine::isa()); ++which) {
     SCOPED_TRACE(std::to_string(bytes) + " on " + std::to_string(which));
@@ -202,7 +203,7 @@ void expect_swap_right(index_t bytes, index_t down, index_t right, bool diagonal
     const Records a = before.view(), b = after.view();
     const index_t j = diagonal ? 0 : rows, cols = diagonal ? rows : right * side;
     leaf_set(static_cast<machine::Isa>(which))
-        .swap({b.at(0, j), b.at(j, 0), b.stride(), rows, cols, bytes, asks});
+        .swap({b.at(0, j), b.at(j, 0), b.stride(), rows, cols, bytes, prefetches});
     for (index_t row = 0; row < n; ++row) {
       for (index_t col = 0; col < n; ++col) {
         const bool upper = row < rows && col >= j && col < j + cols,
@@ -218,10 +219,11 @@ void expect_swap_right(index_t bytes, index_t down, index_t right, bool diagonal
 
 TEST(Leaf, SwapsSquaresOnEveryInstructionSetHere) {
   for (const index_t bytes : {1, 2, 4, 8, 16}) {
-    for (const Asks asks : {Asks::nothing, Asks::lower, Asks::both, Asks::both_far}) {
-      expect_swap_right(bytes, 1, 2, false, asks);
-      expect_swap_right(bytes, 3, 1, false, asks);
-      expect_swap_right(bytes, 2, 0, true, asks);
+    for (const Prefetches prefetches :
+         {Prefetches::nothing, Prefetches::lower, Prefetches::both, Prefetches::both_far}) {
+      expect_swap_right(bytes, 1, 2, false, prefetches);
+      expect_swap_right(bytes, 3, 1, false, prefetches);
+      expect_swap_right(bytes, 2, 0, true, prefetches);
     }
   }
 }

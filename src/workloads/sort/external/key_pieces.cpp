@@ -47,14 +47,14 @@ class KeyPieces final : public RowPieces {
   [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step,
                             const Sink& sink, mpi::Phases& phases) override {
     const ReadAhead::Taken now = taken(slices, phases);
-    Sorted result{.came = rows_of(slices), .hash_before = now.look};
-    const std::span<T> items = keys_of(now.room, result.came);
+    Sorted result{.rows_read = rows_of(slices), .hash_before = now.look};
+    const std::span<T> items = keys_of(now.room, result.rows_read);
     sort_all(items, result, phases);
     const bool from_input = slices.empty() || slices.front().file.empty();
     const std::span<const T> keys = kept(items, most, result, phases);
     if (from_input && result.hash_before != result.hash_after) ++result.faults;
     result.hash_before = result.hash_after;  // runs are not hashed as they are read
-    if (verify_ && result.rows < result.came) result.hash_after = hash(keys, phases);
+    if (verify_ && result.rows < result.rows_read) result.hash_after = hash(keys, phases);
     if (!keys.empty()) {
       result.first = {word(keys.front())};
       result.last = {word(keys.back())};
@@ -112,7 +112,8 @@ class KeyPieces final : public RowPieces {
 
   [[nodiscard]] Sorted divide(const Slice& slice, const Sink& sink, mpi::Phases& phases) override {
     ReadAhead::Taken now = taken({&slice, 1}, phases);
-    Sorted result{.came = slice.rows.size(), .rows = slice.rows.size(), .hash_before = now.look};
+    Sorted result{
+        .rows_read = slice.rows.size(), .rows = slice.rows.size(), .hash_before = now.look};
     result.hash_after = now.look;  // verified later, from the parts
     const std::span<T> keys = keys_of(now.room, result.rows), grouped = spare_keys(result.rows);
     std::vector<index_t> begin(static_cast<std::size_t>(divider_->buckets()) + 1);

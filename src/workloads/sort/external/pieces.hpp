@@ -32,7 +32,7 @@ using RoomRows = std::vector<layout::Range>;
 
 /// Results for sorted or divided rows.
 struct Sorted {
-  index_t came = 0;                                  ///< rows that were read
+  index_t rows_read = 0;                             ///< rows that were read
   index_t rows = 0;                                  ///< rows that were passed on
   std::vector<std::uint64_t> first = {}, last = {};  ///< words of the first and the last row
   std::vector<std::uint64_t> samples = {};  ///< words of rows 0, step, 2 step, ...; or of buckets

@@ -75,25 +75,26 @@ class TablePieces final : public RowPieces {
   [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step,
                             const Sink& sink, mpi::Phases& phases) override {
     ReadAhead::Taken now = taken(slices, phases);
-    Sorted result{.came = rows_of(slices), .hash_before = now.look};
-    const std::vector<KeyColumn> keys = keys_->of_rows(rows_->columns_of(now.room), result.came);
-    auto places = sorted_places(keys, buckets_of(slices), result.came, phases);
-    if (takes_some()) places = chosen(keys, places, most, result, phases);
+    Sorted result{.rows_read = rows_of(slices), .hash_before = now.look};
+    const std::vector<KeyColumn> keys =
+        keys_->of_rows(rows_->columns_of(now.room), result.rows_read);
+    auto places = sorted_places(keys, buckets_of(slices), result.rows_read, phases);
+    if (selects_rows()) places = chosen(keys, places, most, result, phases);
     result.rows = static_cast<index_t>(places.size());
     move(keys, places, now.room, result, phases);
     const bool from_input = slices.empty() || slices.front().file.empty();
-    if (!takes_some()) {
+    if (!selects_rows()) {
       if (from_input && verify_ && result.hash_before != result.hash_after) ++result.faults;
       result.hash_before = result.hash_after;  // runs are not hashed as they are read
     }
     std::vector<std::uint64_t> some;
     for (auto j = std::size_t{0}; j < places.size(); j += static_cast<std::size_t>(step))
       some.push_back(places[j]);
-    const std::vector<KeyColumn> told = as_told(keys);
-    result.samples = row_words(told, some, words());
+    const std::vector<KeyColumn> requested = by_request(keys);
+    result.samples = row_words(requested, some, words());
     if (result.rows > 0) {
-      result.first = row_words(told, places.first(1), words());
-      result.last = row_words(told, places.last(1), words());
+      result.first = row_words(requested, places.first(1), words());
+      result.last = row_words(requested, places.last(1), words());
     }
     rows_->swap_spare(now.room);
     hand_on(result, now.room, sink, phases);
@@ -108,13 +109,13 @@ class TablePieces final : public RowPieces {
       read_key(slice.file, key, slice.rows, data.back().data());
       columns.push_back({key.form, data.back().data(), key.order});
     }
-    return row_words(as_told(columns), {0, slice.rows.size()}, words());
+    return row_words(by_request(columns), {0, slice.rows.size()}, words());
   }
 
   /// Returns the leading words of a few rows of pages spread over the table.
   [[nodiscard]] std::string sample() const override {
     constexpr index_t pages = 256, in_page = RowDivider::most_samples / pages;
-    if (takes_some() || problem_.n < pages * in_page) return {};
+    if (selects_rows() || problem_.n < pages * in_page) return {};
     const auto words = keys_->sample(problem_.n, pages, in_page, leading_words());
     return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(std::uint64_t)};
   }
@@ -133,7 +134,7 @@ class TablePieces final : public RowPieces {
   [[nodiscard]] Sorted divide(const Slice& slice, const Sink& sink, mpi::Phases& phases) override {
     ReadAhead::Taken now = taken({&slice, 1}, phases);
     const index_t n = slice.rows.size();
-    Sorted result{.came = n, .rows = n, .hash_before = now.look, .hash_after = now.look};
+    Sorted result{.rows_read = n, .rows = n, .hash_before = now.look, .hash_after = now.look};
     const std::vector<KeyColumn> keys = keys_->of_rows(rows_->columns_of(now.room), n);
     std::vector<index_t> begin(static_cast<std::size_t>(divider_->buckets()) + 1);
     {
@@ -156,7 +157,7 @@ class TablePieces final : public RowPieces {
 
  private:
   /// Returns the keys whose words are compared: rows equal to --unique have equal words.
-  [[nodiscard]] std::vector<KeyColumn> as_told(const std::vector<KeyColumn>& keys) const {
+  [[nodiscard]] std::vector<KeyColumn> by_request(const std::vector<KeyColumn>& keys) const {
     return problem_.unique ? dist::sort::by_number(keys) : keys;
   }
 
@@ -185,7 +186,7 @@ class TablePieces final : public RowPieces {
   }
 
   /// Returns whether some rows are dropped.
-  [[nodiscard]] bool takes_some() const { return problem_.unique || problem_.takes_first(); }
+  [[nodiscard]] bool selects_rows() const { return problem_.unique || problem_.takes_first(); }
   [[nodiscard]] int threads() const { return problem_.method.threads; }
   [[nodiscard]] std::size_t leading_words() const {
     return std::min(words(), RowDivider::most_words);
@@ -207,7 +208,7 @@ class TablePieces final : public RowPieces {
       auto* const index = reinterpret_cast<index_t*>(at.back());
       std::iota(index, index + rows.size(), rows.begin);
     }
-    return verify_ && (from_input || takes_some()) ? hash(at, rows.size()) : 0;
+    return verify_ && (from_input || selects_rows()) ? hash(at, rows.size()) : 0;
   }
   [[nodiscard]] std::uint64_t hash(const ReadAhead::Pointers& at, index_t n) const {
     std::vector<tessera::sort::RowColumn> columns;
@@ -319,14 +320,14 @@ class TablePieces final : public RowPieces {
     const mpi::PhaseScope scope(phases, "distinct");
     std::atomic<index_t> wrong = 0;
     machine::parallel(threads(), [&] {
-      for_blocks(result.came, [&](index_t begin, index_t end) {
+      for_blocks(result.rows_read, [&](index_t begin, index_t end) {
         wrong += look_at_rows(keys, places, {begin, end}, flags());
-        if (problem_.unique) (void)look_at_rows(as_told(keys), places, {begin, end}, flags());
+        if (problem_.unique) (void)look_at_rows(by_request(keys), places, {begin, end}, flags());
       });
     });
     if (verify_) {
       const bool whole = dist::sort::is_permutation(
-          mpi::Communicator::self(), layout::BlockMap(result.came, 1), places, problem_.seed);
+          mpi::Communicator::self(), layout::BlockMap(result.rows_read, 1), places, problem_.seed);
       result.faults += wrong + (whole ? 0 : 1);
     }
     auto* const kept = reinterpret_cast<std::uint64_t*>(spare_.data());
@@ -352,13 +353,13 @@ class TablePieces final : public RowPieces {
       for_blocks(result.rows, [&](index_t begin, index_t end) {
         const auto some =
             places.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-        if (verify_ && !takes_some()) wrong += look_at_rows(keys, places, {begin, end}, flags());
+        if (verify_ && !selects_rows()) wrong += look_at_rows(keys, places, {begin, end}, flags());
         for (const auto& column : columns)
           tessera::sort::gather_rows(column.from, column.bytes, some,
                                      column.to + begin * column.bytes);
         if (!verify_) return;
         sum += hash(from(to, begin), end - begin);
-        if (takes_some()) wrong += differ(columns, some, begin);
+        if (selects_rows()) wrong += differ(columns, some, begin);
       });
     });
     result.hash_after = sum;
