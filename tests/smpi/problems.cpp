@@ -121,7 +121,7 @@ Run prepare_sort(const Communicator& comm, const Network& network,
   state->spare.resize(state->keys.size());
   tessera::sort::generate(tessera::sort::input("uniform"), seed, shares.begin(comm.rank()), n,
                           std::span(state->keys));
-  state->input = content(comm, std::span<const std::uint64_t>(state->keys), seed, 1);
+  state->input = content(comm, std::span<const std::uint64_t>(state->keys), {seed, 1});
   const auto work = [=] {
     state->held =
         sort_keys(comm, Room<std::uint64_t>{state->keys.data(), state->spare.data(), mine},
@@ -133,7 +133,7 @@ Run prepare_sort(const Communicator& comm, const Network& network,
     std::uint64_t digest = 0;
     auto place = static_cast<std::uint64_t>(shares.begin(comm.rank()));
     for (const std::uint64_t key : keys) digest += hash_at(key, place++);
-    return Outcome{faults(comm, keys, Order::ascending, state->input, seed, 1) == 0,
+    return Outcome{faults(comm, keys, Order::ascending, state->input, {seed, 1}) == 0,
                    comm.sum(digest)};
   };
   return {work, check, [=] {

@@ -56,19 +56,15 @@ std::uint64_t hash_bytes(const std::byte* data, index_t bytes) {
   return hash;
 }
 
-std::uint64_t hash_indexed(ColumnView column, index_t n, const std::uint64_t* indices,
-                           index_t first, std::uint64_t seed, int threads) {
+std::uint64_t hash_indexed(const tessera::sort::IndexedRows& column, Hashing hashing) {
   std::uint64_t hash = 0;
-  machine::parallel(machine::team_for(n * column.element_bytes, threads), [&] {
-    hash = tessera::sort::hash_indexed(
-        {column.data, column.element_bytes, n, indices, static_cast<std::uint64_t>(first)}, seed);
-  });
+  machine::parallel(machine::team_for(column.n * column.bytes, hashing.threads),
+                    [&] { hash = tessera::sort::hash_indexed(column, hashing.seed); });
   return hash;
 }
 
 /// Returns the hash of the rows at `indices`, relative to `first`.
-std::uint64_t hash_of_some(ColumnView column, index_t first, Indices indices, std::uint64_t seed,
-                           int threads) {
+std::uint64_t hash_of_some(ColumnView column, index_t first, Indices indices, Hashing hashing) {
   constexpr std::size_t at_once = 4096;
   const index_t bytes = column.element_bytes;
   machine::Buffer<std::byte> rows(static_cast<index_t>(at_once) * bytes);
@@ -80,8 +76,8 @@ std::uint64_t hash_of_some(ColumnView column, index_t first, Indices indices, st
       std::copy_n(column.data + (static_cast<index_t>(index) - first) * bytes, bytes, to);
       to += bytes;
     }
-    hash += hash_indexed({rows.data(), bytes}, static_cast<index_t>(some.size()), some.data(), 0,
-                         seed, threads);
+    hash += hash_indexed({rows.data(), bytes, static_cast<index_t>(some.size()), some.data(), 0},
+                         hashing);
   }
   return hash;
 }
@@ -106,8 +102,9 @@ std::pair<index_t, std::uint64_t> look_at_pairs(std::span<const Pair> pairs, Ind
     digits[j] = pair.key;
     rows[j] = pair.index;
   }
-  const ColumnView column{reinterpret_cast<const std::byte*>(digits.data()), sizeof(std::uint64_t)};
-  return {wrong, hash_indexed(column, static_cast<index_t>(count), rows.data(), 0, seed, 1)};
+  return {wrong, hash_indexed({reinterpret_cast<const std::byte*>(digits.data()),
+                               sizeof(std::uint64_t), static_cast<index_t>(count), rows.data(), 0},
+                              {seed, 1})};
 }
 
 /// Returns the same hash of equally many rows of this rank in input order.
@@ -117,8 +114,9 @@ std::uint64_t hash_of_digits(const std::vector<KeyColumn>& columns, const KeyDig
   const layout::Range rows{piece * digits_at_once,
                            std::min(mine.size(), (piece + 1) * digits_at_once)};
   key_digit(columns, digit, rows, digits.data(), scratch.data());
-  const ColumnView column{reinterpret_cast<const std::byte*>(digits.data()), sizeof(std::uint64_t)};
-  return hash_indexed(column, rows.size(), nullptr, mine.begin + rows.begin, seed, 1);
+  return hash_indexed({reinterpret_cast<const std::byte*>(digits.data()), sizeof(std::uint64_t),
+                       rows.size(), nullptr, static_cast<std::uint64_t>(mine.begin + rows.begin)},
+                      {seed, 1});
 }
 
 /// Returns the sum of the hashes of the numbers of a range.
@@ -137,18 +135,18 @@ std::uint64_t hash_of_range(layout::Range range, std::uint64_t seed) {
 }  // namespace
 
 template <class T>
-Content content(const mpi::Communicator& comm, std::span<const T> keys, std::uint64_t seed,
-                int threads) {
+Content content(const mpi::Communicator& comm, std::span<const T> keys, Hashing hashing) {
   Content mine;
-  machine::parallel(threads, [&] { mine = tessera::sort::content(keys, seed); });
+  machine::parallel(hashing.threads, [&] { mine = tessera::sort::content(keys, hashing.seed); });
   return {comm.sum(mine.count), comm.sum(mine.hash)};
 }
 
 template <class T>
 index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order,
-               const Content& input, std::uint64_t seed, int threads) {
+               const Content& input, Hashing hashing) {
   Inspection seen;
-  machine::parallel(threads, [&] { seen = tessera::sort::inspect(keys, order, seed); });
+  machine::parallel(hashing.threads,
+                    [&] { seen = tessera::sort::inspect(keys, order, hashing.seed); });
   return faults(comm, keys, order, input, seen);
 }
 
@@ -168,20 +166,19 @@ index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order ord
 }
 
 index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
-               const std::vector<KeyColumn>& columns, Indices permutation, std::uint64_t seed,
-               int threads) {
-  if (!is_permutation(comm, map, permutation, seed, threads)) return 1;
+               const std::vector<KeyColumn>& columns, Indices permutation, Hashing hashing) {
+  if (!is_permutation(comm, map, permutation, hashing)) return 1;
   if (comm.size() == 1) {
-    OrderOfRows order(comm, permutation, columns.size(), threads);
+    OrderOfRows order(comm, permutation, columns.size(), hashing.threads);
     for (const KeyColumn& column : columns) order.look_up(column);
     return order.faults();
   }
-  return out_of_order(comm, compare_neighbours(comm, map, columns, permutation, threads));
+  return out_of_order(comm, compare_neighbours(comm, map, columns, permutation, hashing.threads));
 }
 
 index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
-               const std::vector<KeyColumn>& columns, const SortedDigits& sorted,
-               Indices permutation, std::uint64_t seed, int threads) {
+               const std::vector<KeyColumn>& columns, const DigitOrder& order, Hashing hashing) {
+  const auto& [sorted, permutation] = order;
   TESSERA_EXPECTS(sorted.pairs.size() == static_cast<index_t>(permutation.size()));
   TESSERA_EXPECTS(sorted.pairs.size() == map.size(comm.rank()));
   const layout::Range mine = map.range(comm.rank());
@@ -189,39 +186,41 @@ index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
   const std::optional<Pair> before = pair_before(comm, pairs);
   std::atomic<index_t> wrong = before && !pairs.empty() && !(*before < pairs.front()) ? 1 : 0;
   std::atomic<std::uint64_t> hash = 0;
-  machine::parallel(threads, [&] {
+  machine::parallel(hashing.threads, [&] {
     machine::parallel_for(0, ceil_div(mine.size(), digits_at_once), 1, [&](index_t piece, index_t) {
-      const auto [out_of_order, of_pairs] = look_at_pairs(pairs, permutation, piece, seed);
+      const auto [out_of_order, of_pairs] =
+          look_at_pairs(pairs, order.permutation, piece, hashing.seed);
       wrong += out_of_order;
-      hash += of_pairs - hash_of_digits(columns, sorted.digit, mine, piece, seed);
+      hash += of_pairs - hash_of_digits(columns, order.sorted.digit, mine, piece, hashing.seed);
     });
   });
   return comm.sum(wrong.load()) + (comm.sum(hash.load()) == 0 ? 0 : 1);
 }
 
 bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, Indices indices,
-                    std::uint64_t seed, int threads) {
+                    Hashing hashing) {
   const layout::Range mine = map.range(comm.rank());
   std::atomic<std::uint64_t> difference = 0;
-  machine::parallel(threads, [&] {
-    difference += tessera::sort::content(indices, seed).hash;
+  machine::parallel(hashing.threads, [&] {
+    difference += tessera::sort::content(indices, hashing.seed).hash;
     machine::parallel_for(mine.begin, mine.end, grain, [&](index_t begin, index_t end) {
-      difference -= hash_of_range({begin, end}, seed);
+      difference -= hash_of_range({begin, end}, hashing.seed);
     });
   });
   const index_t count = comm.sum(static_cast<index_t>(indices.size()));
   return comm.sum(difference.load()) == 0 && count == map.extent();
 }
 
-std::uint64_t hash_of_places(ColumnView column, index_t first, index_t n, std::uint64_t seed,
-                             int threads) {
-  return hash_indexed(column, n, nullptr, first, seed, threads);
+std::uint64_t hash_of_places(ColumnView column, layout::Range places, Hashing hashing) {
+  return hash_indexed({column.data, column.element_bytes, places.size(), nullptr,
+                       static_cast<std::uint64_t>(places.begin)},
+                      hashing);
 }
 
-std::uint64_t hash_of_sources(ColumnView column, Indices permutation, std::uint64_t seed,
-                              int threads) {
-  return hash_indexed(column, static_cast<index_t>(permutation.size()), permutation.data(), 0, seed,
-                      threads);
+std::uint64_t hash_of_sources(ColumnView column, Indices permutation, Hashing hashing) {
+  return hash_indexed({column.data, column.element_bytes, static_cast<index_t>(permutation.size()),
+                       permutation.data(), 0},
+                      hashing);
 }
 
 std::vector<std::uint64_t> named_here(const mpi::Communicator& comm, const layout::BlockMap& map,
@@ -243,11 +242,10 @@ std::vector<std::uint64_t> named_here(const mpi::Communicator& comm, const layou
   return named;
 }
 
-bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map, ColumnView before,
-                   ColumnView after, Indices permutation, Indices named, std::uint64_t seed,
-                   int threads) {
-  return comm.sum(hash_of_sources(after, permutation, seed, threads) -
-                  hash_of_some(before, map.begin(comm.rank()), named, seed, threads)) == 0;
+bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map,
+                   const CarriedColumn& column, Hashing hashing) {
+  return comm.sum(hash_of_sources(column.after, column.permutation, hashing) -
+                  hash_of_some(column.before, map.begin(comm.rank()), column.named, hashing)) == 0;
 }
 
 void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads) {
@@ -264,9 +262,9 @@ void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads) 
 }
 
 #define INSTANTIATE(T)                                                                         \
-  template Content content(const mpi::Communicator&, std::span<const T>, std::uint64_t, int);  \
+  template Content content(const mpi::Communicator&, std::span<const T>, Hashing);             \
   template index_t faults(const mpi::Communicator&, std::span<const T>, Order, const Content&, \
-                          std::uint64_t, int);                                                 \
+                          Hashing);                                                            \
   template index_t faults(const mpi::Communicator&, std::span<const T>, Order, const Content&, \
                           const Inspection&)
 TESSERA_FOR_KEY_TYPES(INSTANTIATE)

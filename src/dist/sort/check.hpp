@@ -15,17 +15,23 @@
 
 namespace tessera::dist::sort {
 
+/// The seed of the hashes, and the threads that compute them.
+struct Hashing {
+  std::uint64_t seed = 0;
+  int threads = 1;
+};
+
 /// Returns the content of all ranks' keys. Collective.
 template <class T>
 [[nodiscard]] tessera::sort::Content content(const mpi::Communicator& comm, std::span<const T> keys,
-                                             std::uint64_t seed, int threads);
+                                             Hashing hashing);
 
 /// Returns the number of faults of sorted keys, the same on every rank: ranks with keys out of
 /// order, borders between ranks out of order, shares of another size than BlockMap's, and one if
 /// the content differs from the input's. Collective.
 template <class T>
 [[nodiscard]] index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order,
-                             const tessera::sort::Content& input, std::uint64_t seed, int threads);
+                             const tessera::sort::Content& input, Hashing hashing);
 
 /// As above, for keys that this rank has inspected. Collective.
 template <class T>
@@ -37,19 +43,24 @@ template <class T>
 /// index), and one if the indices are not those of all elements. Collective.
 [[nodiscard]] index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
                              const std::vector<KeyColumn>& columns, Indices permutation,
-                             std::uint64_t seed, int threads);
+                             Hashing hashing);
 
+/// A permutation of rows by one digit.
+struct DigitOrder {
+  const SortedDigits& sorted;
+  Indices permutation;
+};
 /// As above, for rows ordered by one digit: pairs out of order or of another row than the
 /// permutation's, and one if they are not all rows, each with its digit computed from the columns.
 /// Collective.
 [[nodiscard]] index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
-                             const std::vector<KeyColumn>& columns, const SortedDigits& sorted,
-                             Indices permutation, std::uint64_t seed, int threads);
+                             const std::vector<KeyColumn>& columns, const DigitOrder& order,
+                             Hashing hashing);
 
 /// Returns whether the indices of all ranks are 0 .. n-1, each once (a false positive for about one
 /// seed in 2^62). Collective.
 [[nodiscard]] bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map,
-                                  Indices indices, std::uint64_t seed, int threads = 1);
+                                  Indices indices, Hashing hashing);
 
 /// A key within rows.
 struct KeyInRow {
@@ -115,18 +126,21 @@ class OrderOfRows {
                                                     const layout::BlockMap& map, Indices indices,
                                                     int threads);
 
-/// Returns whether after[j] is element permutation[j] of the column whose part on this rank is
-/// `before`: compares sums over all ranks of a hash of every permuted element with its index;
-/// `named` is the result of named_here. Collective.
+/// A permuted column: this rank's parts of it, and named_here() of the permutation.
+struct CarriedColumn {
+  ColumnView before, after;
+  Indices permutation, named;
+};
+/// Returns whether after[j] is element permutation[j] of the column before: compares sums over all
+/// ranks of a hash of every permuted element with its index. Collective.
 [[nodiscard]] bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map,
-                                 ColumnView before, ColumnView after, Indices permutation,
-                                 Indices named, std::uint64_t seed, int threads);
+                                 const CarriedColumn& column, Hashing hashing);
 
 /// Return the two sums separately, for a column that is permuted in place: one before, one after.
-[[nodiscard]] std::uint64_t hash_of_places(ColumnView column, index_t first, index_t n,
-                                           std::uint64_t seed, int threads);
+[[nodiscard]] std::uint64_t hash_of_places(ColumnView column, layout::Range places,
+                                           Hashing hashing);
 [[nodiscard]] std::uint64_t hash_of_sources(ColumnView column, Indices permutation,
-                                            std::uint64_t seed, int threads);
+                                            Hashing hashing);
 
 /// Combines hashes[j] with a hash of element j: over all columns, a hash of whole rows. Local.
 void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads);

@@ -36,15 +36,15 @@ Bins add_up(std::span<const index_t> fine, index_t ranks) {
   return bins;
 }
 
-/// Assigns the fine bins [first, end) to the buckets of a rank. Returns whether they are even.
-bool fill_rank(const buckets::State& state, const Bins& bins, index_t first, index_t end,
-               index_t rank, KeyDivision& division) {
+/// Assigns these fine bins to the buckets of a rank. Returns whether they are even.
+bool fill_rank(const buckets::State& state, const Bins& bins, layout::Range mine, index_t rank,
+               KeyDivision& division) {
   const int count = division.into.buckets;
-  const index_t begin = bins.at(first), n = bins.at(end) - begin;
+  const index_t begin = bins.at(mine.begin), n = bins.at(mine.end) - begin;
   if (n == 0) return false;
   std::vector<layout::Range> of(static_cast<std::size_t>(count),
                                 layout::Range{fine_bins, 0});  // bins with keys
-  for (index_t bin = first; bin < end; ++bin) {
+  for (index_t bin = mine.begin; bin < mine.end; ++bin) {
     const int here = buckets::bucket_at(bins.at(bin) - begin, bins.at(bin + 1) - begin, n, count);
     division.bucket_of[static_cast<std::size_t>(bin)] =
         static_cast<std::uint16_t>(rank * count + here);
@@ -102,7 +102,7 @@ KeyDivision divide_evenly(const buckets::State& state, std::span<const index_t> 
     const index_t wanted = shares.begin(r + 1),
                   end = r + 1 == ranks ? fine_bins : bins.nearest(wanted);
     const index_t off = std::abs(bins.at(end) - wanted);
-    if (end <= first || off > tolerance || !fill_rank(state, bins, first, end, r, division))
+    if (end <= first || off > tolerance || !fill_rank(state, bins, {first, end}, r, division))
       return {};
     first = end;
   }

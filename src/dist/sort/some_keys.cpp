@@ -68,9 +68,10 @@ BitsPass bits_pass(std::span<const T> keys, Order order) {
 }
 
 template <class T>
-machine::Buffer<T> sort_first(const mpi::Communicator& comm, std::span<const T> keys, index_t count,
-                              Order order, const Method& method, mpi::Phases& phases) {
-  count = std::min(count, comm.sum(static_cast<index_t>(keys.size())));
+machine::Buffer<T> sort_first(const mpi::Communicator& comm, const FirstKeys<T>& task,
+                              const Method& method, mpi::Phases& phases) {
+  const auto& [keys, most, order] = task;
+  const index_t count = std::min(most, comm.sum(static_cast<index_t>(keys.size())));
   machine::Buffer<T> items, spare;
   index_t taken = 0;
   if (count > 0) {
@@ -107,19 +108,22 @@ machine::Buffer<T> sort_first(const mpi::Communicator& comm, std::span<const T> 
 }
 
 template <class T>
-index_t faults_of_first(const mpi::Communicator& comm, std::span<const T> keys, index_t count,
-                        std::span<const T> first, Order order, std::uint64_t seed, int threads) {
-  count = std::min(count, comm.sum(static_cast<index_t>(keys.size())));
-  const Content held = content(comm, first, seed, threads);
-  const index_t wrong =
-      faults(comm, first, order, held, seed, threads) + (held.count == count ? 0 : 1);
+index_t faults_of_first(const mpi::Communicator& comm, const FirstKeys<T>& task,
+                        std::span<const T> first, Hashing hashing) {
+  const auto& [keys, most, order] = task;
+  const index_t count = std::min(most, comm.sum(static_cast<index_t>(keys.size())));
+  const Content held = content(comm, first, hashing);
+  const index_t wrong = faults(comm, first, order, held, hashing) + (held.count == count ? 0 : 1);
   if (held.count == 0 || wrong > 0) return wrong;
   // The keys are balanced and in order, so the greatest of the last keys is the last.
   const auto bits = bits_in<T>(order);
   const std::uint64_t mine[] = {first.empty() ? 0 : bits(first.back())};
   const auto lasts = comm.all_gather(std::span<const std::uint64_t>(mine));
   const std::uint64_t last = *std::max_element(lasts.begin(), lasts.end());
-  return below(comm, keys, last, order, seed) == below(comm, first, last, order, seed) ? 0 : 1;
+  return below(comm, keys, last, order, hashing.seed) ==
+                 below(comm, first, last, order, hashing.seed)
+             ? 0
+             : 1;
 }
 
 template <class T>
@@ -156,14 +160,14 @@ index_t faults_of_distinct(const mpi::Communicator& comm, std::span<const T> sor
   return comm.sum(index_t{right && used == distinct.size() ? 0 : 1});
 }
 
-#define INSTANTIATE(T)                                                                          \
-  template BitsPass bits_pass(std::span<const T>, Order);                                       \
-  template machine::Buffer<T> sort_first(const mpi::Communicator&, std::span<const T>, index_t, \
-                                         Order, const Method&, mpi::Phases&);                   \
-  template index_t faults_of_first(const mpi::Communicator&, std::span<const T>, index_t,       \
-                                   std::span<const T>, Order, std::uint64_t, int);              \
-  template index_t keep_distinct(const mpi::Communicator&, std::span<const T>, Order, T*);      \
-  template index_t faults_of_distinct(const mpi::Communicator&, std::span<const T>,             \
+#define INSTANTIATE(T)                                                                     \
+  template BitsPass bits_pass(std::span<const T>, Order);                                  \
+  template machine::Buffer<T> sort_first(const mpi::Communicator&, const FirstKeys<T>&,    \
+                                         const Method&, mpi::Phases&);                     \
+  template index_t faults_of_first(const mpi::Communicator&, const FirstKeys<T>&,          \
+                                   std::span<const T>, Hashing);                           \
+  template index_t keep_distinct(const mpi::Communicator&, std::span<const T>, Order, T*); \
+  template index_t faults_of_distinct(const mpi::Communicator&, std::span<const T>,        \
                                       std::span<const T>, Order)
 TESSERA_FOR_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE

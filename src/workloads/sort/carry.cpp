@@ -109,10 +109,12 @@ void Carrier::carry(std::size_t c, std::span<const SortColumn* const> keys, run:
   permute(column);
   if (table_.verify && !hashes_) {
     const mpi::PhaseScope scope(phases_, "verify");
-    const bool whole =
-        dist::sort::carried_whole(comm_, table_.map, {column.before.data(), column.bytes},
-                                  {column.after.data(), column.bytes}, table_.permutation, named_,
-                                  problem.seed, column.threads);
+    const bool whole = dist::sort::carried_whole(comm_, table_.map,
+                                                 {{column.before.data(), column.bytes},
+                                                  {column.after.data(), column.bytes},
+                                                  table_.permutation,
+                                                  named_},
+                                                 {problem.seed, column.threads});
     faults_ += whole ? 0 : 1;
   }
   if (!keys.empty() && column.looks_as_written) {
@@ -135,8 +137,8 @@ void Carrier::read(Column& column) {
     const auto hash = [this, &column](layout::Range rows, int threads) {
       if (!hashes_) return;
       column.hash_before += dist::sort::hash_of_places(
-          {column.before.data() + (rows.begin - mine_.begin) * column.bytes, column.bytes},
-          rows.begin, rows.size(), table_.problem.seed, threads);
+          {column.before.data() + (rows.begin - mine_.begin) * column.bytes, column.bytes}, rows,
+          {table_.problem.seed, threads});
     };
     const std::string file = column.stored != nullptr ? table_.inputs.data->name().file : "";
     std::byte* const to = column.before.data();
@@ -270,7 +272,7 @@ void Carrier::look(Column& column, const std::byte* rows, const std::byte* row_b
         {rows, column.bytes},
         table_.permutation.subspan(static_cast<std::size_t>(range.begin),
                                    static_cast<std::size_t>(range.size())),
-        table_.problem.seed, 1);
+        {table_.problem.seed, 1});
   }
   if (!column.keys.empty()) table_.order->look_at(rows, row_before, range);
 }

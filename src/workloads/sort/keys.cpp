@@ -148,8 +148,8 @@ class KeySort {
     }
     const dist::sort::Order order = problem_.by.front().order;
     if (problem_.takes_first()) {
-      spare_ =
-          dist::sort::sort_first(comm_, read_keys(), *problem_.top, order, problem_.method, phases);
+      spare_ = dist::sort::sort_first<T>(comm_, {read_keys(), *problem_.top, order},
+                                         problem_.method, phases);
       result_ = spare_.span();
       return;
     }
@@ -179,8 +179,8 @@ class KeySort {
     const dist::sort::Order order = problem_.by.front().order;
     const int threads = problem_.method.threads;
     if (problem_.takes_first())
-      return dist::sort::faults_of_first(comm_, read_keys(), *problem_.top, result_, order,
-                                         problem_.seed, threads);
+      return dist::sort::faults_of_first<T>(comm_, {read_keys(), *problem_.top, order}, result_,
+                                            {problem_.seed, threads});
     if (!watch_) watch_.emplace(sorted(), order, problem_.seed);
     tessera::sort::Inspection seen;
     machine::parallel(threads, [&] { seen = watch_->conclude(); });

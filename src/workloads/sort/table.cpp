@@ -155,23 +155,19 @@ class TableSort {
   /// Returns the faults of the permutation, and of the order of its rows unless that is verified
   /// later.
   [[nodiscard]] index_t faults_of_permutation() {
+    const dist::sort::Hashing hashing{problem_.seed, problem_.method.threads};
     if (!sequence_.empty()) {
       mpi::together(comm_, "verify", [&] {
         order_.emplace(comm_, permutation_, problem_.by.size(), problem_.method.threads);
       });
       if (hashes_suffice()) return 0;
-      return dist::sort::is_permutation(comm_, map_, permutation_, problem_.seed,
-                                        problem_.method.threads)
-                 ? 0
-                 : 1;
+      return dist::sort::is_permutation(comm_, map_, permutation_, hashing) ? 0 : 1;
     }
     if (sorted_.there)
-      return dist::sort::faults(comm_, map_, key_columns(), sorted_, permutation_, problem_.seed,
-                                problem_.method.threads);
+      return dist::sort::faults(comm_, map_, key_columns(), {sorted_, permutation_}, hashing);
     return problem_.takes_first()
-               ? faults_of_first(comm_, map_, key_columns(), permutation_, problem_.method.threads)
-               : dist::sort::faults(comm_, map_, key_columns(), permutation_, problem_.seed,
-                                    problem_.method.threads);
+               ? faults_of_first(comm_, map_, key_columns(), permutation_, hashing.threads)
+               : dist::sort::faults(comm_, map_, key_columns(), permutation_, hashing);
   }
 
   /// Returns whether the sort must keep the digits, since carried columns do not verify the order.
@@ -206,7 +202,7 @@ class TableSort {
       permutation_ = read_indices(*inputs_.permutation, problem_, mine_);
     });
     require_whole(comm_, *inputs_.permutation,
-                  dist::sort::is_permutation(comm_, map_, permutation_, problem_.seed));
+                  dist::sort::is_permutation(comm_, map_, permutation_, {problem_.seed, 1}));
     run::Measured measured;
     measured.phases.resize(1);
     return measured;

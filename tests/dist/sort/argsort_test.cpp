@@ -29,7 +29,7 @@ TEST(Argsort, IsStableAndTheSameOnAnyNumberOfRanks) {
               permutation.data(), phases);
       EXPECT_EQ(permutation.back(), 99999U);
       permutation.pop_back();
-      EXPECT_EQ(faults(comm, map, columns, permutation, 5, 2), 0);
+      EXPECT_EQ(faults(comm, map, columns, permutation, {5, 2}), 0);
       EXPECT_EQ(everywhere<std::uint64_t>(comm, permutation), table.expected());
     }
   }
@@ -48,7 +48,7 @@ TEST(Argsort, OrdersZerosAndNansAsASortOfTheKeysDoes) {
     std::vector<std::uint64_t> permutation(keys.size()), want, got;
     mpi::Phases phases;
     argsort(comm, map, columns, {.threads = 2}, permutation.data(), phases);
-    EXPECT_EQ(faults(comm, map, columns, permutation, 5, 2), 0);
+    EXPECT_EQ(faults(comm, map, columns, permutation, {5, 2}), 0);
     const auto all = everywhere<std::uint64_t>(comm, permutation);
     for (std::size_t j = 0; j < all.size(); ++j) {
       got.push_back(std::bit_cast<std::uint64_t>(table.a[all[j]]));
@@ -71,7 +71,7 @@ TEST(Argsort, IsStableOfMoreRowsThanATaskTakes) {
   mpi::Phases phases;
   argsort(comm, map, table.columns(0), {.threads = 2}, permutation.data(), phases);
   EXPECT_EQ(permutation, table.expected());
-  EXPECT_EQ(faults(comm, map, table.columns(0), permutation, 5, 2), 0);
+  EXPECT_EQ(faults(comm, map, table.columns(0), permutation, {5, 2}), 0);
 }
 
 /// Texts that differ in their first words except for one pair, if any, whose last byte contradicts
@@ -128,7 +128,7 @@ TEST(Argsort, TakesPassesWhereTiesAreTooLong) {
       {KeyForm::of(Element::u64), Table::part(high, 0), Order::ascending},
       {KeyForm::of(Element::u64), Table::part(low, 0), Order::ascending}};
   argsort(comm, map, columns, {.threads = 2}, permutation.data(), phases);
-  EXPECT_EQ(faults(comm, map, columns, permutation, 5, 2), 0);
+  EXPECT_EQ(faults(comm, map, columns, permutation, {5, 2}), 0);
 }
 
 TEST(PackKeys, LeavesOutWhatNeverDiffersAndSharesDigits) {

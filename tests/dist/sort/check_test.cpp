@@ -27,14 +27,14 @@ TEST(Faults, FindAPermutationThatIsNone) {
   for (int guilty = 0; guilty < comm.size(); ++guilty) {
     const bool here = comm.rank() == guilty;
     if (here) std::swap(permutation[0], permutation[1]);
-    EXPECT_GT(faults(comm, map, columns, permutation, 1, 1), 0);
+    EXPECT_GT(faults(comm, map, columns, permutation, {1, 1}), 0);
     if (here) std::swap(permutation[0], permutation[1]);
     const auto kept = permutation[0];
     if (here) permutation[0] = permutation[1];
-    EXPECT_FALSE(is_permutation(comm, map, permutation, 1));
+    EXPECT_FALSE(is_permutation(comm, map, permutation, {1, 1}));
     permutation[0] = kept;
   }
-  EXPECT_EQ(faults(comm, map, columns, permutation, 1, 1), 0);
+  EXPECT_EQ(faults(comm, map, columns, permutation, {1, 1}), 0);
 }
 
 /// The rows of the table in order; each rank holds its part.
@@ -181,8 +181,8 @@ TEST(OrderOfRows, SeesTheOrderBetweenItsTasks) {
             permutation[n / 2]);  // equal, but not in input order
   EXPECT_EQ(faults(), comm.size());
   const layout::BlockMap map(static_cast<index_t>(n) * comm.size(), comm.size());
-  EXPECT_TRUE(is_permutation(comm, map, permutation, 1));
-  EXPECT_GT(dist::sort::faults(comm, map, {column}, permutation, 1, 2), 0);
+  EXPECT_TRUE(is_permutation(comm, map, permutation, {1, 1}));
+  EXPECT_GT(dist::sort::faults(comm, map, {column}, permutation, {1, 2}), 0);
 }
 
 TEST(CarriedWhole, SeesWhatAPermutationOrAPartOfItLost) {
@@ -201,9 +201,11 @@ TEST(CarriedWhole, SeesWhatAPermutationOrAPartOfItLost) {
       carried.push_back(random_bits(2, 2, 499 - i));
     }
     const auto named = named_here(comm, map, permutation, 2);
-    EXPECT_TRUE(carried_whole(comm, map, view(column), view(carried), permutation, named, 3, 2));
+    EXPECT_TRUE(
+        carried_whole(comm, map, {view(column), view(carried), permutation, named}, {3, 2}));
     if (comm.rank() == comm.size() - 1) std::swap(carried[0], carried[1]);
-    EXPECT_FALSE(carried_whole(comm, map, view(column), view(carried), permutation, named, 3, 2));
+    EXPECT_FALSE(
+        carried_whole(comm, map, {view(column), view(carried), permutation, named}, {3, 2}));
   }
 }
 
@@ -220,7 +222,7 @@ TEST(Faults, AreSeenInTheDigitsThatWereKept) {
   SortedDigits kept;
   argsort(comm, map, columns, {.threads = 2}, permutation.data(), phases, &kept);
   ASSERT_TRUE(kept.there);
-  const auto found = [&] { return faults(comm, map, columns, kept, permutation, 1, 2); };
+  const auto found = [&] { return faults(comm, map, columns, {kept, permutation}, {1, 2}); };
   EXPECT_EQ(found(), 0);
   const index_t last = mine.size() - 1;
   const bool here = comm.rank() == comm.size() - 1;

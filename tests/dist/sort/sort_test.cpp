@@ -66,13 +66,13 @@ std::vector<T> sorted_by(const Communicator& comm, const std::vector<T>& all,
                                 static_cast<std::size_t>(offsets[r + 1] - offsets[r]));
   const auto n = static_cast<index_t>(all.size());
   Held<T> held(comm, n, mine);
-  const auto input = content(comm, mine, 7, 1);
+  const auto input = content(comm, mine, {7, 1});
   mpi::Phases phases;
   const index_t share = sort_keys(comm, held.room(), order, method, phases);
   EXPECT_EQ(share, layout::BlockMap(n, comm.size()).size(comm.rank()));
   held.check_sentinels();
   const std::span<const T> result(held.room().items, static_cast<std::size_t>(share));
-  EXPECT_EQ(faults(comm, result, order, input, 7, 1), 0);
+  EXPECT_EQ(faults(comm, result, order, input, {7, 1}), 0);
   return everywhere(comm, result);
 }
 
@@ -244,27 +244,27 @@ TEST(Faults, FindWhatIsWrong) {
   std::vector<std::int64_t> keys(static_cast<std::size_t>(mine.size()));
   std::iota(keys.begin(), keys.end(), mine.begin - 100);
   const std::span<const std::int64_t> held(keys);
-  const auto input = content(comm, held, 1, 1);
-  EXPECT_EQ(faults(comm, held, Order::ascending, input, 1, 1), 0);
+  const auto input = content(comm, held, {1, 1});
+  EXPECT_EQ(faults(comm, held, Order::ascending, input, {1, 1}), 0);
   const bool guilty = comm.rank() == comm.size() / 2;
   if (guilty) std::swap(keys[3], keys[4]);
-  EXPECT_GT(faults(comm, held, Order::ascending, input, 1, 1), 0);  // order within a rank
+  EXPECT_GT(faults(comm, held, Order::ascending, input, {1, 1}), 0);  // order within a rank
   if (guilty) std::swap(keys[3], keys[4]);
   if (guilty) keys[3] = keys[4];
-  EXPECT_GT(faults(comm, held, Order::ascending, input, 1, 1), 0);  // in order, but not the input's
-                                                                    // keys
+  EXPECT_GT(faults(comm, held, Order::ascending, input, {1, 1}), 0);  // in order, but not the
+                                                                      // input's keys
   if (guilty) --keys[3];
-  EXPECT_EQ(faults(comm, held, Order::ascending, input, 1, 1), 0);
+  EXPECT_EQ(faults(comm, held, Order::ascending, input, {1, 1}), 0);
   if (comm.size() > 1) {  // all in order, but one rank has a key of the next one's share
     std::vector<std::int64_t> uneven(keys);
     if (comm.rank() == 0) uneven.push_back(uneven.back() + 1);
     if (comm.rank() == 1) uneven.erase(uneven.begin());
-    EXPECT_EQ(faults(comm, std::span<const std::int64_t>(uneven), Order::ascending, input, 1, 1),
+    EXPECT_EQ(faults(comm, std::span<const std::int64_t>(uneven), Order::ascending, input, {1, 1}),
               2);
   }
   if (comm.size() > 1) {  // every rank in order, but the ranks are not
     for (auto& key : keys) key -= 1000 * comm.rank();
-    EXPECT_GT(faults(comm, held, Order::ascending, content(comm, held, 1, 1), 1, 1), 0);
+    EXPECT_GT(faults(comm, held, Order::ascending, content(comm, held, {1, 1}), {1, 1}), 0);
   }
 }
 
@@ -281,11 +281,13 @@ TYPED_TEST(SortKeys, FirstOnesAndDistinctOnes) {
       const auto sorted = sorted_alone(keys, order);
       mpi::Phases phases;
       for (const index_t count : {index_t{0}, index_t{1}, index_t{77}, n, n + 1}) {
-        const auto first = sort_first(comm, held, count, order, {}, phases);
+        const auto first = sort_first<T>(comm, {held, count, order}, {}, phases);
         same_bytes(everywhere<T>(comm, first.span()),
                    std::vector<T>(sorted.begin(), sorted.begin() + std::min(count, n)), name);
-        EXPECT_EQ(faults_of_first(comm, held, count, first.span(), order, 5, 1), 0);
-        EXPECT_GT(faults_of_first(comm, held, count == 77 ? 78 : 77, first.span(), order, 5, 1), 0);
+        EXPECT_EQ(faults_of_first<T>(comm, {held, count, order}, first.span(), {5, 1}), 0);
+        EXPECT_GT(
+            faults_of_first<T>(comm, {held, count == 77 ? 78 : 77, order}, first.span(), {5, 1}),
+            0);
       }
       const std::span<const T> share(sorted.data() + mine.begin, held.size());
       std::vector<T> distinct(share.size());

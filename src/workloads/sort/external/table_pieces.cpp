@@ -326,8 +326,9 @@ class TablePieces final : public RowPieces {
       });
     });
     if (verify_) {
-      const bool whole = dist::sort::is_permutation(
-          mpi::Communicator::self(), layout::BlockMap(result.rows_read, 1), places, problem_.seed);
+      const bool whole = dist::sort::is_permutation(mpi::Communicator::self(),
+                                                    layout::BlockMap(result.rows_read, 1), places,
+                                                    {problem_.seed, 1});
       result.faults += wrong + (whole ? 0 : 1);
     }
     auto* const kept = reinterpret_cast<std::uint64_t*>(spare_.data());
