@@ -77,13 +77,20 @@ void combine_nodes(const mpi::Communicator& comm, const Plan& plan,
                    const std::vector<NodeValue<T>>& mine, DistributedMatrix<T>& c,
                    mpi::Phases& phases);
 
+/// One round of the recursive algorithm.
+template <class T>
+struct Round {
+  const mpi::Communicator& comm;
+  const Product<T>& product;
+  const Method& method;
+  const Plan& plan;
+};
+
 /// Returns the values of this rank's nodes, the first accumulated in `first`. Fetches the operands
 /// in slices of k with double buffering: the next slice is received while the current one is
 /// multiplied. Collective.
 template <class T>
-std::vector<NodeValue<T>> compute_in_slices(const mpi::Communicator& comm,
-                                            const Product<T>& product, const Method& method,
-                                            const Plan& plan, const Slices& slices,
+std::vector<NodeValue<T>> compute_in_slices(const Round<T>& round, const Slices& slices,
                                             MatrixView<T> first, mpi::Phases& phases);
 
 template <class T>

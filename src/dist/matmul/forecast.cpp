@@ -70,17 +70,25 @@ index_t home_bytes(const ForecastRequest& q, const Homes& homes, index_t rank) {
          q.element_bytes;
 }
 
+/// A rank's part of one round.
+struct RankRound {
+  const Plan& plan;
+  const Homes& homes;
+  Slices slices;
+  index_t rank;
+};
+
 /// Returns the peak bytes of fetching a and then b: their copies and the packing buffers of the
 /// messages in flight. With slices, both copies and both packing buffers persist. Operands at home
 /// are read in place.
-index_t fetching(Forecast& f, const ForecastRequest& q, const Plan& plan, const Homes& homes,
-                 const Slices& slices, index_t rank) {
+index_t fetching(Forecast& f, const ForecastRequest& q, const RankRound& round) {
+  const auto& [plan, homes, slices, rank] = round;
   struct Most {
     index_t room = 0, packed = 0;
   } a, b;
   const auto move = [&](const MatrixLayout& home, const MatrixLayout& need, Most& most) {
-    most.packed = std::max(most.packed, add_move(f, home, need, rank, q.element_bytes));
-    most.room = std::max(most.room, need.of(rank).area() * q.element_bytes);
+    most.packed = std::max(most.packed, add_move(f, home, need, round.rank, q.element_bytes));
+    most.room = std::max(most.room, need.of(round.rank).area() * q.element_bytes);
   };
   const bool a_moves = !homes.seen.a && !(homes.a == a_layout(plan, q.op_a)),
              b_moves = !homes.seen.b && !(homes.b == b_layout(plan, q.op_b));
@@ -94,8 +102,8 @@ index_t fetching(Forecast& f, const ForecastRequest& q, const Plan& plan, const 
 
 /// Returns the kernel's working memory for a plan's nodes, or for slices of leaves. Shared operands
 /// have the leading dimension of the whole matrix.
-index_t kernel_of(const ForecastRequest& q, const Method& method, const Plan& plan,
-                  const Homes& homes, const Slices& slices, index_t rank) {
+index_t kernel_of(const ForecastRequest& q, const Method& method, const RankRound& round) {
+  const auto& [plan, homes, slices, rank] = round;
   const Cuboid& mine = plan.of(rank);
   if (mine.empty()) return 0;
   const index_t k = plan.k_range(mine).size();
@@ -179,11 +187,12 @@ Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& 
   const Cuboid& mine = plan.of(rank);
   const MatrixLayout c = c_layout(plan);
   const std::vector<Subtree> nodes = plan.nodes(mine);
-  const Slices slices = slices_of(method, plan, homes.seen.all());
+  const RankRound round{plan, homes, slices_of(method, plan, homes.seen.all()), rank};
+  const Slices& slices = round.slices;
   Forecast f;
   f.flops = q.flops_each * static_cast<double>(mine.m.size()) * static_cast<double>(mine.n.size()) *
             static_cast<double>(plan.k_range(mine).size());
-  index_t fetched = fetching(f, q, plan, homes, slices, rank);
+  index_t fetched = fetching(f, q, round);
   const index_t waiting = slices.size() > 1 ? waiting_of(plan, slices, rank) * element : 0;
   index_t values = waiting, combining = 0;
   if (!grows_in_c(plan, homes)) {
@@ -208,8 +217,7 @@ Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& 
     const index_t layers = made > 0 ? ceil_div(in + own, made) : 1;
     combining = (in + std::max(out, partial_sums(layers) * made)) * element;
   }
-  f.work_bytes =
-      kernel_of(q, method, plan, homes, slices, rank) + values + std::max(fetched, combining);
+  f.work_bytes = kernel_of(q, method, round) + values + std::max(fetched, combining);
   return f;
 }
 

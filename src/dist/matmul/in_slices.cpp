@@ -21,19 +21,24 @@ using tessera::matmul::Gemm;
 template <class T>
 class SlicedOperand {
  public:
-  using Need = MatrixLayout (*)(const Plan&, Op, const std::vector<Range>&);
-  /// need is a_layout or b_layout; k_is_cols_when is that of along_k.
-  SlicedOperand(const mpi::Communicator& comm, const DistributedMatrix<T>& matrix, const Plan& plan,
-                const Slices& slices, Need need, Op op, Op k_is_cols_when)
-      : comm_(comm), matrix_(matrix), op_(op), k_is_cols_when_(k_is_cols_when) {
-    const auto rank = static_cast<std::size_t>(comm.rank());
+  enum class Side { a, b };
+  SlicedOperand(const Round<T>& round, const Slices& slices, Side side)
+      : comm_(round.comm),
+        matrix_(side == Side::a ? round.product.a : round.product.b),
+        op_(side == Side::a ? round.product.op_a : round.product.op_b),
+        k_is_cols_when_(side == Side::a ? Op::none : Op::transpose) {
+    const Plan& plan = round.plan;
+    const auto rank = static_cast<std::size_t>(comm_.rank());
     for (const auto& k : slices) k_.push_back(k[rank]);
     all_ = plan.k_range(plan.cuboids[rank]);
-    if (need(plan, op, slices_of_k(plan, 1).front()) == matrix.layout()) return;
+    const auto need = [&](const std::vector<Range>& k) {
+      return side == Side::a ? a_layout(plan, op_, k) : b_layout(plan, op_, k);
+    };
+    if (need(slices_of_k(plan, 1).front()) == matrix_.layout()) return;
     index_t most = 0;
     for (const auto& k : slices)
-      most = std::max(most, needs_.emplace_back(need(plan, op, k)).of(comm.rank()).area());
-    if (matrix.shared()) return;
+      most = std::max(most, needs_.emplace_back(need(k)).of(comm_.rank()).area());
+    if (matrix_.shared()) return;
     here_ = machine::Buffer<T>(most);
     next_ = machine::Buffer<T>(most);
   }
@@ -127,14 +132,13 @@ class Growth {
 }  // namespace
 
 template <class T>
-std::vector<NodeValue<T>> compute_in_slices(const mpi::Communicator& comm,
-                                            const Product<T>& product, const Method& method,
-                                            const Plan& plan, const Slices& slices,
+std::vector<NodeValue<T>> compute_in_slices(const Round<T>& round, const Slices& slices,
                                             MatrixView<T> first, mpi::Phases& phases) {
+  const mpi::Communicator& comm = round.comm;
   const auto rank = static_cast<std::size_t>(comm.rank());
-  SlicedOperand<T> a(comm, product.a, plan, slices, a_layout, product.op_a, Op::none);
-  SlicedOperand<T> b(comm, product.b, plan, slices, b_layout, product.op_b, Op::transpose);
-  Growth<T> growth(product, method, plan, plan.cuboids[rank], first);
+  SlicedOperand<T> a(round, slices, SlicedOperand<T>::Side::a);
+  SlicedOperand<T> b(round, slices, SlicedOperand<T>::Side::b);
+  Growth<T> growth(round.product, round.method, round.plan, round.plan.cuboids[rank], first);
   mpi::Request request;
   const auto begin = [&](std::size_t slice) {
     a.begin(slice, request);
@@ -160,10 +164,9 @@ std::vector<NodeValue<T>> compute_in_slices(const mpi::Communicator& comm,
   return growth.values();
 }
 
-#define TESSERA_INSTANTIATE(T)                                                                \
-  template std::vector<NodeValue<T>> compute_in_slices<T>(                                    \
-      const mpi::Communicator&, const Product<T>&, const Method&, const Plan&, const Slices&, \
-      MatrixView<T>, mpi::Phases&)
+#define TESSERA_INSTANTIATE(T)                                                            \
+  template std::vector<NodeValue<T>> compute_in_slices<T>(const Round<T>&, const Slices&, \
+                                                          MatrixView<T>, mpi::Phases&)
 
 TESSERA_INSTANTIATE(float);
 TESSERA_INSTANTIATE(double);

@@ -216,20 +216,19 @@ class Begun {
 template <class T>
 class Streaming {
  public:
-  Streaming(const OutOfCorePlan& stream, Range share, const Factors<T>& factors,
-            const Method& method, OutOfCoreFiles<T>& files, mpi::Phases& phases)
-      : stream_(stream),
-        share_(share),
-        factors_(factors),
-        method_(method),
+  Streaming(const OutOfCoreProduct<T>& product, OutOfCoreFiles<T>& files, mpi::Phases& phases)
+      : stream_(product.plan),
+        share_(product.share),
+        factors_(product.factors),
+        method_(product.method),
         files_(files),
         phases_(phases),
-        leaves_(stream.leaves()),
-        panels_(panels_of(leaves_, stream.k)),
-        sums_(leaves_, stream.m * stream.n) {
-    for (auto& buffer : a_) buffer = machine::Buffer<T>(stream.maps_a ? 0 : stream.m * stream.k);
-    for (auto& buffer : b_) buffer = machine::Buffer<T>(stream.maps_b ? 0 : stream.k * stream.n);
-    for (auto& buffer : c_) buffer = machine::Buffer<T>(stream.m * stream.n);
+        leaves_(stream_.leaves()),
+        panels_(panels_of(leaves_, stream_.k)),
+        sums_(leaves_, stream_.m * stream_.n) {
+    for (auto& buffer : a_) buffer = machine::Buffer<T>(stream_.maps_a ? 0 : stream_.m * stream_.k);
+    for (auto& buffer : b_) buffer = machine::Buffer<T>(stream_.maps_b ? 0 : stream_.k * stream_.n);
+    for (auto& buffer : c_) buffer = machine::Buffer<T>(stream_.m * stream_.n);
   }
 
   index_t run(const std::function<bool()>& stops) {
@@ -364,16 +363,14 @@ class Streaming {
 }  // namespace
 
 template <class T>
-index_t multiply_out_of_core(const OutOfCorePlan& stream, Range share, const Factors<T>& factors,
-                             const Method& method, OutOfCoreFiles<T>& files,
+index_t multiply_out_of_core(const OutOfCoreProduct<T>& product, OutOfCoreFiles<T>& files,
                              const std::function<bool()>& stops, mpi::Phases& phases) {
-  if (share.empty()) return 0;
-  return Streaming<T>(stream, share, factors, method, files, phases).run(stops);
+  if (product.share.empty()) return 0;
+  return Streaming<T>(product, files, phases).run(stops);
 }
 
 #define TESSERA_INSTANTIATE(T)                                                             \
-  template index_t multiply_out_of_core<T>(const OutOfCorePlan&, Range, const Factors<T>&, \
-                                           const Method&, OutOfCoreFiles<T>&,              \
+  template index_t multiply_out_of_core<T>(const OutOfCoreProduct<T>&, OutOfCoreFiles<T>&, \
                                            const std::function<bool()>&, mpi::Phases&)
 
 TESSERA_INSTANTIATE(float);

@@ -74,12 +74,20 @@ struct Factors {
   T alpha = T{1}, beta = T{0};
 };
 
-/// Computes the tiles [share.begin, share.end) of C until `stops` returns true. Returns the number
+/// This rank's part of an out-of-core product.
+template <class T>
+struct OutOfCoreProduct {
+  const OutOfCorePlan& plan;
+  layout::Range share;  ///< tiles of C
+  Factors<T> factors = {};
+  const Method& method;
+};
+
+/// Computes the tiles of the share until `stops` returns true. Returns the number
 /// of finished tiles. Adds waiting times to the phases "read" and "write", and to "compute". With
 /// the kernel cache_oblivious the bits are those of multiply().
 template <class T>
-[[nodiscard]] index_t multiply_out_of_core(const OutOfCorePlan& stream, layout::Range share,
-                                           const Factors<T>& factors, const Method& method,
+[[nodiscard]] index_t multiply_out_of_core(const OutOfCoreProduct<T>& product,
                                            OutOfCoreFiles<T>& files,
                                            const std::function<bool()>& stops, mpi::Phases& phases);
 

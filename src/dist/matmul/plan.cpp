@@ -154,11 +154,10 @@ double worst_cost(const Plan& plan, Op op_a, Op op_b, const Homes& homes, const 
   return worst;
 }
 
-Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
-                 const std::vector<double>& weights, double flops_per_word) {
-  return choose_plan(
-      recursive_plan(shape, homes.c.ranks(), weights, prices_of(homes, flops_per_word)), op_a, op_b,
-      homes, {weights, flops_per_word});
+Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes, const Speeds& speeds) {
+  return choose_plan(recursive_plan(shape, homes.c.ranks(), speeds.weights,
+                                    prices_of(homes, speeds.flops_per_word)),
+                     op_a, op_b, homes, speeds);
 }
 
 Plan choose_plan(Plan recursive, Op op_a, Op op_b, const Homes& homes, const Speeds& speeds) {
@@ -189,7 +188,7 @@ void halve(const Box& box, index_t parts, std::vector<Box>& out) {
 std::vector<Plan> choose_plans(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
                                const std::vector<double>& weights, double flops_per_word,
                                index_t rounds) {
-  if (rounds <= 1) return {choose_plan(shape, op_a, op_b, homes, weights, flops_per_word)};
+  if (rounds <= 1) return {choose_plan(shape, op_a, op_b, homes, {weights, flops_per_word})};
   std::vector<Box> boxes;
   halve({{0, shape.m}, {0, shape.n}}, rounds, boxes);
   std::vector<Plan> plans;

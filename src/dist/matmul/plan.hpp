@@ -157,8 +157,7 @@ struct Speeds {
 /// Returns the recursive plan, or the plan at home if that takes the worst rank less time: a result
 /// that is large relative to k is not worth sending. Nothing is sent in shared memory.
 [[nodiscard]] Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
-                               const std::vector<double>& weights = {},
-                               double flops_per_word = core_flops_per_word);
+                               const Speeds& speeds = {});
 
 /// As above, with a recursive plan made with prices_of(homes).
 [[nodiscard]] Plan choose_plan(Plan recursive, Op op_a, Op op_b, const Homes& homes,

@@ -50,9 +50,9 @@ void meet(const mpi::Communicator& comm, const Product<T>& product) {
 /// Returns the values of this rank's nodes, the first accumulated in `first`; fetches all operands
 /// first.
 template <class T>
-std::vector<NodeValue<T>> compute_at_once(const mpi::Communicator& comm, const Product<T>& product,
-                                          const Method& method, const Plan& plan,
-                                          MatrixView<T> first, mpi::Phases& phases) {
+std::vector<NodeValue<T>> compute_at_once(const Round<T>& round, MatrixView<T> first,
+                                          mpi::Phases& phases) {
+  const auto& [comm, product, method, plan] = round;
   const Cuboid& mine = plan.of(comm.rank());
   Fetched<T> a, b;
   {
@@ -78,15 +78,15 @@ std::vector<NodeValue<T>> compute_at_once(const mpi::Communicator& comm, const P
                        product.op_b,
                        node.first == 0 ? product.beta : T{0},
                        at};
-    compute(gemm, method, phases, [&] { subtree(gemm, leaves, node); });
+    compute(gemm, round.method, phases, [&] { subtree(gemm, leaves, node); });
   }
   return values;
 }
 
 /// Executes one round.
 template <class T>
-void follow(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
-            const Plan& plan, mpi::Phases& phases) {
+void follow(const Round<T>& round, mpi::Phases& phases) {
+  const auto& [comm, product, method, plan] = round;
   const Cuboid& mine = plan.of(comm.rank());
   const auto in_c = place_in_c(plan, mine, product.c);
   machine::Buffer<T> storage(in_c || mine.empty() ? 0 : mine.m.size() * mine.n.size());
@@ -102,9 +102,8 @@ void follow(const mpi::Communicator& comm, const Product<T>& product, const Meth
                          starts ? first : MatrixView<T>{});
   }
   const auto slices = slices_of(method, plan, seen_of(product).all());
-  const auto values = slices.size() > 1
-                          ? compute_in_slices(comm, product, method, plan, slices, first, phases)
-                          : compute_at_once(comm, product, method, plan, first, phases);
+  const auto values = slices.size() > 1 ? compute_in_slices(round, slices, first, phases)
+                                        : compute_at_once(round, first, phases);
   const mpi::PhaseScope scope(phases, "exchange");
   if (!in_c) combine_nodes(comm, plan, values, product.c, phases);
 }
@@ -131,7 +130,7 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
   };
   meet_here();
   for (const Plan& plan : plans) {
-    follow(comm, product, method, plan, phases);
+    follow(Round<T>{comm, product, method, plan}, phases);
     if (plans.size() > 1)
       machine::give_back_released();  // the next round's buffers have other sizes
   }

@@ -229,9 +229,12 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
   index_t done = 0;
   run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
     mpi::together(comm, "stream", [&] {
-      done = multiply_out_of_core<T>(stream, share,
-                                     {factor<T>(problem.alpha), factor<T>(problem.beta)},
-                                     problem.method, files, run::stop_requested_here, phases);
+      done =
+          multiply_out_of_core<T>({.plan = stream,
+                                   .share = share,
+                                   .factors = {factor<T>(problem.alpha), factor<T>(problem.beta)},
+                                   .method = problem.method},
+                                  files, run::stop_requested_here, phases);
     });
   });
   if (comm.sum(done) < stream.tiles()) throw run::Stopped();

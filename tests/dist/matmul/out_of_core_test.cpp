@@ -199,7 +199,8 @@ TYPED_TEST(StreamedProduct, HasTheBitsOfOneInMemory) {
           for (int rank = 0; rank < 2; ++rank) {
             const layout::Range share = layout::BlockMap(stream.tiles(), 2).range(rank);
             EXPECT_EQ(multiply_out_of_core<T>(
-                          stream, share, factors, method, files, [] { return false; }, phases),
+                          {.plan = stream, .share = share, .factors = factors, .method = method},
+                          files, [] { return false; }, phases),
                       share.size());
           }
           const auto want = files.want(stream, factors);
@@ -221,7 +222,8 @@ TEST(StreamedProduct, SumsPanelsAsTheyComeWhereNoTreeIsAskedFor) {
     mpi::Phases phases;
     const Method method{.kernel = tessera::find_variant(tessera::matmul::variants(), "transposed")};
     EXPECT_EQ(multiply_out_of_core<double>(
-                  stream, {0, 2}, factors, method, files, [] { return false; }, phases),
+                  {.plan = stream, .share = {0, 2}, .factors = factors, .method = method}, files,
+                  [] { return false; }, phases),
               2);
     const auto want = files.want(stream, factors);
     for (std::size_t at = 0; at < want.size(); ++at) ASSERT_NEAR(files.got()[at], want[at], 1e-9);
@@ -235,7 +237,8 @@ TEST(StreamedProduct, StopsBetweenTiles) {
   int asked = 0;
   const Method method{.kernel = &tessera::matmul::best()};
   EXPECT_EQ(multiply_out_of_core<double>(
-                stream, {0, 4}, {}, method, files, [&] { return ++asked > 3; }, phases),
+                {.plan = stream, .share = {0, 4}, .method = method}, files,
+                [&] { return ++asked > 3; }, phases),
             3);
 }
 
@@ -252,9 +255,10 @@ TEST(StreamedProduct, EndsWithTheReadersError) {
   Failing files({100, 100}, {100, 100}, 100, 100);
   mpi::Phases phases;
   const Method method{.kernel = &tessera::matmul::best()};
-  EXPECT_THROW((void)multiply_out_of_core<double>(
-                   stream, {0, 4}, {}, method, files, [] { return false; }, phases),
-               Error);
+  EXPECT_THROW(
+      (void)multiply_out_of_core<double>(
+          {.plan = stream, .share = {0, 4}, .method = method}, files, [] { return false; }, phases),
+      Error);
 }
 
 }  // namespace
