@@ -208,14 +208,22 @@ std::optional<Refusal>* listener(hid_t list) {
   return known ? static_cast<std::optional<Refusal>*>(data) : nullptr;
 }
 
-/// Copies to[i * to_step : + bytes] = from[i * from_step : + bytes] for n numbers.
-void copy_each(const std::byte* from, std::size_t from_step, std::byte* to, std::size_t to_step,
-               std::size_t bytes, std::size_t n) {
-  if (from_step == bytes && to_step == bytes) {
-    std::memcpy(to, from, n * bytes);
+/// Numbers, `step` bytes apart.
+template <class Byte>
+struct Spaced {
+  Byte* first;
+  std::size_t step;
+};
+
+/// Copies n numbers of `bytes` bytes.
+void copy_each(Spaced<const std::byte> from, Spaced<std::byte> to, std::size_t bytes,
+               std::size_t n) {
+  if (from.step == bytes && to.step == bytes) {
+    std::memcpy(to.first, from.first, n * bytes);
     return;
   }
-  for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * to_step, from + i * from_step, bytes);
+  for (std::size_t i = 0; i < n; ++i)
+    std::memcpy(to.first + i * to.step, from.first + i * from.step, bytes);
 }
 
 /// Converts in place: targets wider than their sources are written from the last one on.
@@ -228,15 +236,16 @@ herr_t convert_all(const ConversionPlan& plan, std::size_t n, std::size_t stride
   for (std::size_t done = 0; done < n;) {
     const std::size_t some = std::min(block, n - done);
     const std::size_t begin = from_last ? n - done - some : done;
-    copy_each(data + begin * from_step, from_step, sources.data(), plan.from.bytes, plan.from.bytes,
-              some);
+    copy_each({data + begin * from_step, from_step}, {sources.data(), plan.from.bytes},
+              plan.from.bytes, some);
     const std::size_t held = plan.convert(sources.data(), targets.data(), some);
     if (held < some && refusal != nullptr) {
       *refusal = Refusal{to_text(decode(plan.from, sources.data() + held * plan.from.bytes)),
                          !plan.from.real};
       return -1;
     }
-    copy_each(targets.data(), plan.to.bytes, data + begin * to_step, to_step, plan.to.bytes, some);
+    copy_each({targets.data(), plan.to.bytes}, {data + begin * to_step, to_step}, plan.to.bytes,
+              some);
     done += some;
   }
   return 0;

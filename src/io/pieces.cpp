@@ -11,9 +11,17 @@
 namespace tessera::io {
 namespace {
 
+/// A box of a dataset that is read into memory part by part.
+struct BoxRead {
+  hid_t dataset;
+  const std::string& name;
+  const Ranges& box;
+  const HeldArray& to;
+};
+
 /// Reads one part of the box; returns the result of H5Dread, for `transfer`.
-herr_t read_piece(hid_t dataset, hid_t space, const std::string& name, const Ranges& box,
-                  const Ranges& part, const HeldArray& to, const Transfer& transfer) {
+herr_t read_piece(const BoxRead& whole, hid_t space, const Ranges& part, const Transfer& transfer) {
+  const auto& [dataset, name, box, to] = whole;
   std::vector<hsize_t> start, count, extents;
   index_t at = 0;  // elements of the array before the part's first one
   for (std::size_t d = 0; d < part.size(); ++d) {
@@ -83,16 +91,17 @@ void read_pieces(hid_t dataset, const std::string& name, const Ranges& box, cons
   const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name), H5Sclose);
   require_honest_masks(dataset, name, box);
   const Transfer transfer;
+  const BoxRead whole{dataset, name, box, to};
   each_piece(box, std::max<index_t>(1, most_bytes / to.element_bytes), [&](const Ranges& part) {
-    if (!transfer.refused(read_piece(dataset, space, name, box, part, to, transfer), name)) return;
+    if (!transfer.refused(read_piece(whole, space, part, transfer), name)) return;
     const auto position = first_refused(part, [&](const Ranges& some) {
       const Transfer again;
-      return !again.refused(read_piece(dataset, space, name, box, some, to, again), name);
+      return !again.refused(read_piece(whole, space, some, again), name);
     });
     Ranges one;
     for (const index_t i : position) one.push_back({i, i + 1});
     const Transfer last;
-    last.check(read_piece(dataset, space, name, box, one, to, last), to.type, name,
+    last.check(read_piece(whole, space, one, last), to.type, name,
                fmt::format(" at [{}]", fmt::join(position, ", ")));
   });
 }

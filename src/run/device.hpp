@@ -62,17 +62,24 @@ void require_gpu(const mpi::Communicator& comm, const Values& point, const Varia
 void require_planned_gpu(const mpi::Communicator& comm, const Values& point,
                          const VariantInfo* kernel);
 
+/// The kernels of a workload.
+template <class Row>
+struct Kernels {
+  std::span<const Row> table;
+  const Row& best_host;
+  const Row* best_device = nullptr;  ///< nullptr: none
+};
+
 /// Returns the row that a point runs: the one named by --kernel, or the best of the device or the
-/// host. best_device may be nullptr. Collective.
+/// host. Collective.
 template <class Row>
 [[nodiscard]] const Row& choose_kernel(const mpi::Communicator& comm, const Values& point,
-                                       std::span<const Row> table, const Row& best_host,
-                                       const Row* best_device, index_t bytes) {
+                                       const Kernels<Row>& kernels, index_t bytes) {
   if (point.text("kernel") == "auto") {
-    const std::string device(best_device == nullptr ? "" : best_device->name);
-    return takes_gpu(comm, point, device, bytes) ? *best_device : best_host;
+    const std::string device(kernels.best_device == nullptr ? "" : kernels.best_device->name);
+    return takes_gpu(comm, point, device, bytes) ? *kernels.best_device : kernels.best_host;
   }
-  const Row& row = *find_variant(table, point.text("kernel"));
+  const Row& row = *find_variant(kernels.table, point.text("kernel"));
   mpi::together(comm, "plan", [&] { require_library(row); });
   if (row.space == Space::device && !point.flag("plan")) require_gpu(comm, point, row);
   return row;

@@ -9,27 +9,24 @@ namespace {
 
 class Mergesort final : public SortProblem {
  public:
-  Mergesort(index_t n, index_t threshold, Merge merge)
-      : SortProblem(n), scratch_(n), threshold_(threshold), merge_(merge) {}
+  Mergesort(index_t n, MergesortMethod method) : SortProblem(n), scratch_(n), method_(method) {}
   void run() override {
-    mergesort_forked(keys().data(), scratch_.data(), keys().size(), keys().data(), threshold_,
-                     merge_);
+    mergesort_forked(keys().data(), scratch_.data(), keys().size(), keys().data(), method_);
   }
 
  private:
   machine::Buffer<std::uint64_t> scratch_;
-  index_t threshold_;
-  Merge merge_;
+  MergesortMethod method_;
 };
 
 }  // namespace
 
 std::unique_ptr<Problem> mergesort_serial_merge(index_t n, index_t threshold) {
-  return std::make_unique<Mergesort>(n, threshold, Merge::serial);
+  return std::make_unique<Mergesort>(n, MergesortMethod{threshold, Merge::serial});
 }
 
 std::unique_ptr<Problem> mergesort_parallel_merge(index_t n, index_t threshold) {
-  return std::make_unique<Mergesort>(n, threshold, Merge::forked);
+  return std::make_unique<Mergesort>(n, MergesortMethod{threshold, Merge::forked});
 }
 
 }  // namespace tessera::forkjoin

@@ -12,6 +12,11 @@
 namespace tessera::forkjoin {
 
 enum class Merge { serial, forked };
+/// The length up to which a part is sorted serially, and the merge of longer ones.
+struct MergesortMethod {
+  index_t threshold;
+  Merge merge;
+};
 
 /// Two sorted sequences.
 template <class Key>
@@ -69,22 +74,20 @@ void mergesort_serial(Key* data, Key* scratch, index_t n, Key* result) {
 
 /// Sorts data[0:n] into result, which is data or scratch.
 template <class Key>
-void mergesort_forked(Key* data, Key* scratch, index_t n, Key* result, index_t threshold,
-                      Merge merge) {
-  if (n <= std::max(threshold, insertion_leaf)) return mergesort_serial(data, scratch, n, result);
+void mergesort_forked(Key* data, Key* scratch, index_t n, Key* result, MergesortMethod method) {
+  if (n <= std::max(method.threshold, insertion_leaf))
+    return mergesort_serial(data, scratch, n, result);
   [[maybe_unused]] const Subproblem<Key> here;
   const index_t half = n / 2;
   Key* const parts = result == data ? scratch : data;
-  machine::fork_join([=] { mergesort_forked(data, scratch, half, parts, threshold, merge); },
-                     [=] {
-                       mergesort_forked(data + half, scratch + half, n - half, parts + half,
-                                        threshold, merge);
-                     });
+  machine::fork_join(
+      [=] { mergesort_forked(data, scratch, half, parts, method); },
+      [=] { mergesort_forked(data + half, scratch + half, n - half, parts + half, method); });
   const MergeInput<Key> pieces{parts, half, parts + half, n - half};
-  if (merge == Merge::serial) {
+  if (method.merge == Merge::serial) {
     merge_serial(pieces, result);
   } else {
-    merge_forked(pieces, result, threshold);
+    merge_forked(pieces, result, method.threshold);
   }
 }
 

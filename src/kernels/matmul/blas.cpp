@@ -95,29 +95,35 @@ Transpose cblas_op(Op op) {
   return op == Op::none ? no_transpose : op == Op::transpose ? transpose : conjugate_transpose;
 }
 
-void call(int m, int n, int k, const Gemm<float>& g, int lda, int ldb, int ldc) {
-  library().sgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, g.alpha, g.a.data, lda,
-                  g.b.data, ldb, g.beta, g.c.data, ldc);
+/// Sizes and leading dimensions of a product, as the library takes them.
+struct Sizes {
+  int m, n, k, lda, ldb, ldc;
+};
+
+void call(const Sizes& s, const Gemm<float>& g) {
+  library().sgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), s.m, s.n, s.k, g.alpha, g.a.data,
+                  s.lda, g.b.data, s.ldb, g.beta, g.c.data, s.ldc);
 }
-void call(int m, int n, int k, const Gemm<double>& g, int lda, int ldb, int ldc) {
-  library().dgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, g.alpha, g.a.data, lda,
-                  g.b.data, ldb, g.beta, g.c.data, ldc);
+void call(const Sizes& s, const Gemm<double>& g) {
+  library().dgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), s.m, s.n, s.k, g.alpha, g.a.data,
+                  s.lda, g.b.data, s.ldb, g.beta, g.c.data, s.ldc);
 }
-void call(int m, int n, int k, const Gemm<Complex<float>>& g, int lda, int ldb, int ldc) {
-  library().cgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, &g.alpha, g.a.data, lda,
-                  g.b.data, ldb, &g.beta, g.c.data, ldc);
+void call(const Sizes& s, const Gemm<Complex<float>>& g) {
+  library().cgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), s.m, s.n, s.k, &g.alpha, g.a.data,
+                  s.lda, g.b.data, s.ldb, &g.beta, g.c.data, s.ldc);
 }
-void call(int m, int n, int k, const Gemm<Complex<double>>& g, int lda, int ldb, int ldc) {
-  library().zgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, &g.alpha, g.a.data, lda,
-                  g.b.data, ldb, &g.beta, g.c.data, ldc);
+void call(const Sizes& s, const Gemm<Complex<double>>& g) {
+  library().zgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), s.m, s.n, s.k, &g.alpha, g.a.data,
+                  s.lda, g.b.data, s.ldb, &g.beta, g.c.data, s.ldc);
 }
 
 template <class T>
 void blas(const Gemm<T>& g, const Tuning&) {
   library().set_threads(machine::default_threads());
   if (only_scales(g) || g.c.empty()) return scale(g.c, g.beta);
-  call(narrow<int>(g.m()), narrow<int>(g.n()), narrow<int>(g.k()), g, narrow<int>(g.a.ld),
-       narrow<int>(g.b.ld), narrow<int>(g.c.ld));
+  call({narrow<int>(g.m()), narrow<int>(g.n()), narrow<int>(g.k()), narrow<int>(g.a.ld),
+        narrow<int>(g.b.ld), narrow<int>(g.c.ld)},
+       g);
 }
 
 }  // namespace

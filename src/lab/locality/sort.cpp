@@ -163,7 +163,7 @@ template <forkjoin::Merge merge>
 Problem probe_mergesort(Tracer& tracer, const Problem& problem) {
   const Problem p = probe(problem);
   return run_keys(tracer, p, [&](const auto& block) {
-    forkjoin::mergesort_forked(block.data, block.scratch, block.n, block.data, p.tile, merge);
+    forkjoin::mergesort_forked(block.data, block.scratch, block.n, block.data, {p.tile, merge});
   });
 }
 

@@ -85,7 +85,7 @@ class Probes {
     const double median = summarize(measured.seconds).median;
     session.record(point, measured);
     if (!point.flag("no-simulation"))
-      add_simulated(point, session, row, walk, simulated(), median / measured.work);
+      add_simulated(point, session, simulated(), median / measured.work);
     return !measured.verdict || measured.verdict->passed();
   }
 
@@ -103,8 +103,10 @@ class Probes {
   }
 
  private:
-  void add_simulated(const Values& point, run::Session& session, const ProbeVariant& row,
-                     const Walk& walk, const Simulated& s, double seconds) {
+  void add_simulated(const Values& point, run::Session& session, const Simulated& s,
+                     double seconds) {
+    const ProbeVariant& row = row_of(point);
+    const Walk walk = walk_of(point);
     const auto text = [](double value) {
       return fmt::format("{:.4f}", std::abs(value) < 5e-5 ? 0.0 : value);
     };

@@ -179,8 +179,9 @@ void choose_kernel(const mpi::Communicator& comm, const Values& point, Problem& 
   });
   problem.kernels = method.kernel->name;
   if (complex && named == nullptr) return;
-  method.kernel = &run::choose_kernel(comm, point, kernels::variants(), kernels::best(),
-                                      kernels::best_device(), std::min(whole, least));
+  method.kernel = &run::choose_kernel<kernels::Variant>(
+      comm, point, {kernels::variants(), kernels::best(), kernels::best_device()},
+      std::min(whole, least));
   problem.kernels = method.kernel->name;
   if (method.kernel->space == Space::host) return;
   const bool drives = run::drives_gpu(comm, point);
