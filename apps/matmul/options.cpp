@@ -13,17 +13,24 @@ namespace {
 
 using run::Kind;
 
-/// A whole number, an axis of sweeps.
-run::Option number(const char* name, const char* fallback, const char* help, const char* group,
-                   double low, double high) {
+/// A whole number of the method, an axis of sweeps.
+run::Option number(const char* name, const char* fallback, const char* help, double low,
+                   double high) {
   return {.name = name,
           .kind = Kind::integer,
           .fallback = fallback,
           .help = help,
-          .group = group,
+          .group = "Method",
           .axis = true,
           .low = low,
           .high = high};
+}
+
+/// An extent of generated operands.
+run::Option extent(const char* name, const char* fallback, const char* help) {
+  run::Option option = number(name, fallback, help, 0, run::most_size);
+  option.group = "Data";
+  return option;
 }
 
 void add_data(run::OptionSet& set) {
@@ -45,11 +52,9 @@ void add_data(run::OptionSet& set) {
            .group = "Data",
            .value = "DATASET",
            .identity = false});
-  set.add(number("m", "", "Set the rows of C for generated operands (default n)", "Data", 0,
-                 run::most_size));
-  set.add(number("n", "1024", "Set the columns of C for generated operands", "Data", 0,
-                 run::most_size));
-  set.add(number("k", "", "Set the inner dimension (default n)", "Data", 0, run::most_size));
+  set.add(extent("m", "", "Set the rows of C for generated operands (default n)"));
+  set.add(extent("n", "1024", "Set the columns of C for generated operands"));
+  set.add(extent("k", "", "Set the inner dimension (default n)"));
   set.add({.name = "type",
            .kind = Kind::choice,
            .fallback = "auto",
@@ -110,23 +115,21 @@ void add_method(run::OptionSet& set) {
            .group = "Method",
            .choices = run::names_of(dist::matmul::algorithms()),
            .axis = true});
-  set.add(
-         number("tile", "64", "Set the edge of tiles and of leaves of recursive", "Method", 1, 1e6))
+  set.add(number("tile", "64", "Set the edge of tiles and of leaves of recursive", 1, 1e6))
       .users = {"kernel", {"tiled", "transposed_tiled", "recursive", "cuda_tiled"}};
   set.add(number("block", "256",
-                 "Set the threads per block. For cuda_naive, cuda_column and cuda_zigzag.",
-                 "Method", 1, 1024))
+                 "Set the threads per block. For cuda_naive, cuda_column and cuda_zigzag.", 1,
+                 1024))
       .users = {"kernel", {"cuda_naive", "cuda_column", "cuda_zigzag"}};
-  set.add(number("column-width", "32", "Set the column width of column and zigzag", "Method", 1,
-                 1e9))
+  set.add(number("column-width", "32", "Set the column width of column and zigzag", 1, 1e9))
       .users = {"kernel", {"column", "zigzag", "cuda_column", "cuda_zigzag"}};
-  set.add(number("panel", "1024", "Set the width along k of the panels of summa", "Method", 1, 1e9))
-      .users = {"algorithm", {"summa"}};
+  set.add(number("panel", "1024", "Set the width along k of the panels of summa", 1, 1e9)).users = {
+      "algorithm", {"summa"}};
   set.add(number(
               "slices", "0",
               "Set the parts of k that recursive prefetches. Each part is fetched while the "
               "previous one is multiplied, where data is sent in messages; 0: chosen by the plan.",
-              "Method", 0, 64))
+              0, 64))
       .users = {"algorithm", {"recursive"}};
   set.add({.name = "grid",
            .help = "Set the grid of ranks of summa, ROWSxCOLS. Default: the nearest to a square.",

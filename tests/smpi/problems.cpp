@@ -133,7 +133,7 @@ Run prepare_sort(const Communicator& comm, const Network& network,
     std::uint64_t digest = 0;
     auto place = static_cast<std::uint64_t>(shares.begin(comm.rank()));
     for (const std::uint64_t key : keys) digest += hash_at(key, place++);
-    return Outcome{faults(comm, keys, Order::ascending, state->input, {seed, 1}) == 0,
+    return Outcome{faults(comm, keys, Order::ascending, state->input, Hashing{seed, 1}) == 0,
                    comm.sum(digest)};
   };
   return {work, check, [=] {

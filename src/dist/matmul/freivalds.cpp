@@ -185,7 +185,7 @@ template <class T>
 void Freivalds<T>::take_start() {
   if (product_.beta == T{0}) return;
   const std::vector<double> x = draw_vector(nullptr);
-  start_ = summed(through(*product_.old_c, Op::none, x, absolute(x), product_.m, nullptr));
+  start_ = summed(through(*product_.old_c, Op::none, {x, absolute(x)}, product_.m, nullptr));
   const auto finite = [](double value) { return std::isfinite(value); };
   if (seen_) {
     const Sides all = summed(*seen_);
@@ -196,7 +196,7 @@ void Freivalds<T>::take_start() {
   if (!mask.any) return;
   const std::vector<double> masked = draw_vector(&mask);
   masked_start_ =
-      summed(through(*product_.old_c, Op::none, masked, absolute(masked), product_.m, &mask));
+      summed(through(*product_.old_c, Op::none, {masked, absolute(masked)}, product_.m, &mask));
 }
 
 /// Returns numbers of both signs in [1, 2) in steps of 2^-16, and 0 in columns that the mask
@@ -220,12 +220,11 @@ std::vector<double> Freivalds<T>::draw_vector(const Mask* mask) const {
 
 template <class T>
 typename Freivalds<T>::Sides Freivalds<T>::through(const MatrixStrips<T>& matrix, Op op,
-                                                   const std::vector<double>& x,
-                                                   const std::vector<double>& abs_x, index_t rows,
+                                                   const Sides& vector, index_t rows,
                                                    const Mask* mask) const {
   Sides sides{zeros<T>(rows), zeros<T>(rows)};
   const bool is_c = &matrix == product_.c.get() || &matrix == product_.old_c.get();
-  const bool with_bound = !abs_x.empty();
+  const bool with_bound = !vector.bound.empty();
   const auto keep = [&](index_t row, index_t col, T value) {
     if (!is_c) return is_finite(value);
     return mask->rows[static_cast<std::size_t>(row)] == 0 &&
@@ -245,9 +244,9 @@ typename Freivalds<T>::Sides Freivalds<T>::through(const MatrixStrips<T>& matrix
     const auto threads =
         static_cast<int>(std::min<index_t>(threads_, ceil_div(bytes, bytes_per_thread)));
     machine::parallel(threads, [&] {
-      tessera::matmul::Vectors vectors{in(x), {}, out(sides.value), {}};
+      tessera::matmul::Vectors vectors{in(vector.value), {}, out(sides.value), {}};
       if (with_bound) {
-        vectors.abs_x = in(abs_x);
+        vectors.abs_x = in(vector.bound);
         vectors.bound = out(sides.bound);
       }
       tessera::matmul::multiply_vectors<T>(block, op, vectors);
@@ -276,8 +275,8 @@ typename Freivalds<T>::Sides Freivalds<T>::operands_through(const MatrixStrips<T
                                                             const MatrixStrips<T>& b,
                                                             const std::vector<double>& x,
                                                             const Mask* mask) const {
-  const Sides bx = summed(through(b, product_.op_b, x, absolute(x), product_.k, mask));
-  return through(a, product_.op_a, bx.value, bx.bound, product_.m, mask);
+  const Sides bx = summed(through(b, product_.op_b, {x, absolute(x)}, product_.k, mask));
+  return through(a, product_.op_a, bx, product_.m, mask);
 }
 
 template <class T>
@@ -293,7 +292,7 @@ template <class T>
 double Freivalds<T>::ratio(const Mask* mask) const {
   const std::vector<double> x = draw_vector(mask);
   const Sides& before = mask != nullptr && mask->any ? masked_start_ : start_;
-  const Sides got = summed(through(*product_.c, Op::none, x, {}, product_.m, mask));
+  const Sides got = summed(through(*product_.c, Op::none, {x, {}}, product_.m, mask));
   if (product_.beta != T{0} && before.value.size() < got.value.size())
     return std::nan("");  // the operands were finite before the product
   const Sides want = summed(

@@ -89,10 +89,9 @@ class Freivalds {
     bool any = false;
   };
   void take_start();
-  /// Returns this rank's part of the sums. An empty abs_x requests no bound.
-  [[nodiscard]] Sides through(const MatrixStrips<T>& matrix, Op op, const std::vector<double>& x,
-                              const std::vector<double>& abs_x, index_t rows,
-                              const Mask* mask) const;
+  /// Returns this rank's part of op(matrix) times the vector. An empty bound requests none.
+  [[nodiscard]] Sides through(const MatrixStrips<T>& matrix, Op op, const Sides& vector,
+                              index_t rows, const Mask* mask) const;
   [[nodiscard]] Sides summed(Sides mine) const;
   [[nodiscard]] Sides operands_through(const MatrixStrips<T>& a, const MatrixStrips<T>& b,
                                        const std::vector<double>& x, const Mask* mask) const;

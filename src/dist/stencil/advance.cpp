@@ -57,8 +57,9 @@ Sweep<T> interior_sweep(DistributedField<T>& u, index_t field, const Box3& inter
 /// Overlaps exchange and arithmetic: computes the interior while the halo is in flight, then the
 /// edges.
 template <class T>
-void overlapped(Halo<T>& halo, DistributedField<T>& u, const Split& parts, index_t steps,
-                const Method& method, mpi::Phases& phases) {
+void overlapped(Halo<T>& halo, DistributedField<T>& u, const Split& parts, const Method& method,
+                mpi::Phases& phases) {
+  const index_t steps = halo.steps();
   std::vector<EdgeField<T>> edges;
   std::optional<mpi::InFlight> flight;
   {
@@ -123,7 +124,7 @@ Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t s
     const Split parts =
         method.overlap == Overlap::yes ? parts_of(u, comm.rank(), stretch) : Split{};
     if (!parts.edges.empty() && !parts.interior.empty()) {
-      overlapped(*halo, u, parts, stretch, method, phases);
+      overlapped(*halo, u, parts, method, phases);
     } else {
       exchange(*halo, u, method, phases);
       compute(u, stretch, method, phases);

@@ -10,15 +10,16 @@ namespace {
 Index3 plus(Index3 a, Index3 b) { return {{a[0] + b[0], a[1] + b[1], a[2] + b[2]}}; }
 
 template <class T>
-Sweep<T> sweep_on(const Scheme& scheme, Index3 origin, const GridView<T>& now,
-                  const GridView<T>& past, index_t steps, int threads) {
-  return {scheme.stencil, scheme.sides, scheme.global, origin, {now, past}, steps, threads};
+Sweep<T> sweep_on(const Scheme& scheme, Index3 origin, const std::array<GridView<T>, 2>& level,
+                  index_t steps, int threads) {
+  return {scheme.stencil,       scheme.sides, scheme.global, origin,
+          {level[0], level[1]}, steps,        threads};
 }
 
 /// Returns the sides of a part of the field.
 Edges edges_at(const Scheme& scheme, Index3 origin, Index3 size) {
   const GridView<float> shape{nullptr, size, {}, scheme.stencil.dims};
-  const auto sweep = sweep_on<float>(scheme, origin, shape, shape, 1, 1);
+  const auto sweep = sweep_on<float>(scheme, origin, {shape, shape}, 1, 1);
   Edges edges;
   for (int d = 0; d < 3; ++d) {
     for (int side = 0; side < 2; ++side)
@@ -69,7 +70,7 @@ EdgeField<T>::EdgeField(const DistributedField<T>& u, index_t field, const Box3&
 template <class T>
 Sweep<T> EdgeField<T>::sweep(int threads) {
   Sweep<T> sweep =
-      sweep_on(scheme_, origin_, storage_.level(0), storage_.level(1), steps_, threads);
+      sweep_on<T>(scheme_, origin_, {storage_.level(0), storage_.level(1)}, steps_, threads);
   sweep.terms = terms_;
   return sweep;
 }

@@ -30,16 +30,10 @@ class Library {
 
 cublasOperation_t cublas_op(Op op) { return op == Op::none ? CUBLAS_OP_N : CUBLAS_OP_T; }
 
-cublasStatus_t call(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,
-                    int n, int k, const float* alpha, const float* a, int lda, const float* b,
-                    int ldb, const float* beta, float* c, int ldc) {
-  return cublasSgemm(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-cublasStatus_t call(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,
-                    int n, int k, const double* alpha, const double* a, int lda, const double* b,
-                    int ldb, const double* beta, double* c, int ldc) {
-  return cublasDgemm(handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
+template <class T>
+constexpr auto gemm_of = cublasSgemm;
+template <>
+constexpr auto gemm_of<double> = cublasDgemm;
 
 /// Returns the library's handle bound to this stream; its creation takes a good part of a second.
 cublasHandle_t library(DeviceStream stream) {
@@ -63,9 +57,9 @@ template <class T>
 void cublas(const Gemm<T>& g, const Tuning&, DeviceStream stream) {
   if (g.c.empty()) return;
   // Row-major C = A B is column-major C^T = B^T A^T.
-  check(call(library(stream), cublas_op(g.op_b), cublas_op(g.op_a), narrow<int>(g.n()),
-             narrow<int>(g.m()), narrow<int>(g.k()), &g.alpha, g.b.data, ld_of(g.b), g.a.data,
-             ld_of(g.a), &g.beta, g.c.data, ld_of(g.c)),
+  check(gemm_of<T>(library(stream), cublas_op(g.op_b), cublas_op(g.op_a), narrow<int>(g.n()),
+                   narrow<int>(g.m()), narrow<int>(g.k()), &g.alpha, g.b.data, ld_of(g.b), g.a.data,
+                   ld_of(g.a), &g.beta, g.c.data, ld_of(g.c)),
         "cublasGemm");
 }
 

@@ -7,14 +7,22 @@
 #include "kernels/matmul/textbook.hpp"
 
 namespace tessera::matmul {
-/// Computes c[0:m, 0:n] += alpha * a[i0:i0+m, p0:p0+k] * (b[j0:j0+n, p0:p0+k] transposed).
+
+/// A part of the rows, from an element on.
 template <class T>
-void multiply_tile(T alpha, const Rows<T>& a, index_t i0, const Rows<T>& b, index_t j0, index_t p0,
-                   index_t k, MatrixView<T> c) {
+struct RowsFrom {
+  const Rows<T>& rows;
+  index_t first, p0;
+  const T* operator[](index_t i) const { return rows[first + i] + p0; }
+};
+
+/// Computes c[0:m, 0:n] += alpha * a[0:m, 0:k] * (b[0:n, 0:k] transposed).
+template <class T>
+void multiply_tile(T alpha, RowsFrom<T> a, RowsFrom<T> b, index_t k, MatrixView<T> c) {
   for (index_t i = 0; i < c.rows; ++i) {
     for (index_t j = 0; j < c.cols; ++j) {
-      const T* const row = a[i0 + i] + p0;
-      const T* const col = b[j0 + j] + p0;
+      const T* const row = a[i];
+      const T* const col = b[j];
       T sum{0};
       for (index_t p = 0; p < k; ++p) sum += row[p] * col[p];
       c(i, j) += scaled(alpha, sum);
@@ -34,7 +42,8 @@ void transposed_tiled(const Gemm<T>& g, const Tuning& tuning) {
     for (index_t j = 0; j < g.n(); j += tile) {
       const auto c = g.c.block(i, j, std::min(tile, g.m() - i), std::min(tile, g.n() - j));
       for (index_t p = 0; p < k; p += tile)
-        multiply_tile(g.alpha, a, i, b, j, p, std::min(tile, k - p), c);
+        multiply_tile(g.alpha, RowsFrom<T>{a, i, p}, RowsFrom<T>{b, j, p}, std::min(tile, k - p),
+                      c);
     }
   }
 }

@@ -24,11 +24,16 @@ bool is_square_box(const Stencil& s) {
                      [&](const Tap& tap) { return tap.weight == s.taps[0].weight; });
 }
 
+/// What a step does besides the sum over the taps.
+struct Update {
+  double previous = 0;  ///< weight of the previous level
+  Rule rule = Rule::linear;
+};
+
 /// Returns the stencil with dense weights of a cube of edge 2 * radius + 1 in dims dimensions,
 /// filled by weight(offset).
 template <class F>
-Stencil from_function(std::string name, int dims, index_t radius, double previous, Rule rule,
-                      const F& weight) {
+Stencil from_function(std::string name, int dims, index_t radius, Update update, const F& weight) {
   Index3 shape{{1, 1, 1}};
   for (int d = 3 - dims; d < 3; ++d) shape[d] = 2 * radius + 1;
   std::vector<double> weights;
@@ -37,14 +42,14 @@ Stencil from_function(std::string name, int dims, index_t radius, double previou
       for (index_t x = -radius; x <= radius; ++x) weights.push_back(weight(Index3{{z, y, x}}));
     }
   }
-  return make_stencil(std::move(name), dims, shape, weights, previous, rule);
+  return make_stencil(std::move(name), dims, shape, weights, update.previous, update.rule);
 }
 
 int axes_used(Index3 p) { return (p[0] != 0) + (p[1] != 0) + (p[2] != 0); }
 
 /// Returns a star of radius 1: centre on the middle, side on its nearest neighbours along the axes.
 Stencil cross(std::string name, int dims, double centre, double side, double previous = 0) {
-  return from_function(std::move(name), dims, 1, previous, Rule::linear, [=](Index3 p) {
+  return from_function(std::move(name), dims, 1, {.previous = previous}, [=](Index3 p) {
     const int used = axes_used(p);
     return used == 0 ? centre : used == 1 ? side : 0.0;
   });
@@ -52,20 +57,20 @@ Stencil cross(std::string name, int dims, double centre, double side, double pre
 
 Stencil star(std::string name, int dims, index_t radius) {
   const double weight = 1.0 / static_cast<double>(2 * dims * radius + 1);
-  return from_function(std::move(name), dims, radius, 0, Rule::linear,
+  return from_function(std::move(name), dims, radius, {},
                        [=](Index3 p) { return axes_used(p) <= 1 ? weight : 0.0; });
 }
 
 Stencil box(std::string name, index_t radius) {
   const double weight = 1.0 / static_cast<double>((2 * radius + 1) * (2 * radius + 1));
-  return from_function(std::move(name), 2, radius, 0, Rule::linear, [=](Index3) { return weight; });
+  return from_function(std::move(name), 2, radius, {}, [=](Index3) { return weight; });
 }
 
 /// Returns first-order upwind advection with Courant numbers 1/4, 1/8, 1/16 along x, y, z, flow
 /// towards larger indices.
 Stencil advection(std::string name, int dims) {
   constexpr std::array<double, 3> courant{1.0 / 16, 1.0 / 8, 1.0 / 4};
-  return from_function(std::move(name), dims, 1, 0, Rule::linear, [=](Index3 p) {
+  return from_function(std::move(name), dims, 1, {}, [=](Index3 p) {
     double centre = 1;
     for (int d = 3 - dims; d < 3; ++d) centre -= courant[static_cast<std::size_t>(d)];
     if (axes_used(p) == 0) return centre;
@@ -169,7 +174,7 @@ Stencil named_stencil(std::string_view name, int dims) {
   if (name == "wave") return cross(own, dims, 2 - 2 * dims * 0.25, 0.25, -1);
   if (name == "advection") return advection(own, dims);
   if (name == "life") {
-    return from_function(own, 2, 1, 0, Rule::life,
+    return from_function(own, 2, 1, {.rule = Rule::life},
                          [](Index3 p) { return axes_used(p) == 0 ? 9.0 : 1.0; });
   }
   if (name.starts_with("star")) return star(own, dims, name.back() - '0');

@@ -12,12 +12,13 @@ namespace {
 
 constexpr index_t leaf_side = 64;
 
-void combine(const CombineSet& set, float alpha, const float* a, float beta, float* b, index_t n) {
-  set.f32(alpha, a, beta, b, n);
-}
-void combine(const CombineSet& set, double alpha, const double* a, double beta, double* b,
-             index_t n) {
-  set.f64(alpha, a, beta, b, n);
+/// Returns the function for a type, float or double.
+template <class T>
+auto combine_of(const CombineSet& set) {
+  if constexpr (std::is_same_v<T, float>)
+    return set.f32;
+  else
+    return set.f64;
 }
 
 /// Copies a block into scratch rows, transposed if op says so.
@@ -55,9 +56,10 @@ void update_leaf(const Update<T>& u, const Block& block, const CombineSet& combi
     }
   }
   const bool reads_a = !fetches && u.alpha != 0;  // otherwise a may be absent
+  const auto combine = combine_of<Real<T>>(combines);
   for (index_t i = 0; i < block.rows; ++i) {
     const T* const row = reads_a ? &u.a(block.i + i, block.j) : scratch + i * leaf_side;
-    combine(combines, u.alpha, reinterpret_cast<const Real<T>*>(row), u.beta,
+    combine(u.alpha, reinterpret_cast<const Real<T>*>(row), u.beta,
             reinterpret_cast<Real<T>*>(&u.b(block.i + i, block.j)), parts * block.cols);
   }
 }

@@ -181,12 +181,18 @@ class Strips : public dist::matmul::MatrixStrips<T> {
   std::vector<Box> strips_;
 };
 
+/// Returns the tiles of this rank.
+layout::Range share_of(const Point& point, const OutOfCorePlan& stream) {
+  return layout::BlockMap(stream.tiles(), point.comm.size()).range(point.comm.rank());
+}
+
 /// Returns the product to check: A and B read once more, and C from its file.
 template <class T>
 dist::matmul::PassingProduct<T> passing(const Point& point, const OutOfCorePlan& stream,
-                                        const Sources& sources, layout::Range share,
-                                        const run::Outputs& outputs, io::FileTraffic& traffic) {
+                                        const Sources& sources, const run::Outputs& outputs,
+                                        io::FileTraffic& traffic) {
   const auto& q = point.problem.shape;
+  const layout::Range share = share_of(point, stream);
   const index_t most = std::min(longest_strip, stream.rank_bytes / 8);
   const auto of = [&](const Source& source) {
     const auto rows =
@@ -219,11 +225,10 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
   run::Outputs outputs = open_output(comm, point.values, problem);
   Sources sources;
   mpi::together(comm, "open input", [&] { sources = sources_of(point, stream); });
-  const layout::Range share = layout::BlockMap(stream.tiles(), comm.size()).range(comm.rank());
   io::FileTraffic of_check;
   std::optional<dist::matmul::Freivalds<T>> check;
   if (problem.verify)
-    check.emplace(comm, passing<T>(point, stream, sources, share, outputs, of_check), problem.seed,
+    check.emplace(comm, passing<T>(point, stream, sources, outputs, of_check), problem.seed,
                   problem.method.threads);
   Files<T> files(sources, outputs);
   index_t done = 0;
@@ -231,7 +236,7 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
     mpi::together(comm, "stream", [&] {
       done =
           multiply_out_of_core<T>({.plan = stream,
-                                   .share = share,
+                                   .share = share_of(point, stream),
                                    .factors = {factor<T>(problem.alpha), factor<T>(problem.beta)},
                                    .method = problem.method},
                                   files, run::stop_requested_here, phases);

@@ -72,7 +72,7 @@ std::vector<T> sorted_by(const Communicator& comm, const std::vector<T>& all,
   EXPECT_EQ(share, layout::BlockMap(n, comm.size()).size(comm.rank()));
   held.check_sentinels();
   const std::span<const T> result(held.room().items, static_cast<std::size_t>(share));
-  EXPECT_EQ(faults(comm, result, order, input, {7, 1}), 0);
+  EXPECT_EQ(faults(comm, result, order, input, Hashing{7, 1}), 0);
   return everywhere(comm, result);
 }
 
@@ -245,26 +245,27 @@ TEST(Faults, FindWhatIsWrong) {
   std::iota(keys.begin(), keys.end(), mine.begin - 100);
   const std::span<const std::int64_t> held(keys);
   const auto input = content(comm, held, {1, 1});
-  EXPECT_EQ(faults(comm, held, Order::ascending, input, {1, 1}), 0);
+  EXPECT_EQ(faults(comm, held, Order::ascending, input, Hashing{1, 1}), 0);
   const bool guilty = comm.rank() == comm.size() / 2;
   if (guilty) std::swap(keys[3], keys[4]);
-  EXPECT_GT(faults(comm, held, Order::ascending, input, {1, 1}), 0);  // order within a rank
+  EXPECT_GT(faults(comm, held, Order::ascending, input, Hashing{1, 1}), 0);  // order within a rank
   if (guilty) std::swap(keys[3], keys[4]);
   if (guilty) keys[3] = keys[4];
-  EXPECT_GT(faults(comm, held, Order::ascending, input, {1, 1}), 0);  // in order, but not the
-                                                                      // input's keys
+  EXPECT_GT(faults(comm, held, Order::ascending, input, Hashing{1, 1}), 0);  // in order, but not
+                                                                             // the input's keys
   if (guilty) --keys[3];
-  EXPECT_EQ(faults(comm, held, Order::ascending, input, {1, 1}), 0);
+  EXPECT_EQ(faults(comm, held, Order::ascending, input, Hashing{1, 1}), 0);
   if (comm.size() > 1) {  // all in order, but one rank has a key of the next one's share
     std::vector<std::int64_t> uneven(keys);
     if (comm.rank() == 0) uneven.push_back(uneven.back() + 1);
     if (comm.rank() == 1) uneven.erase(uneven.begin());
-    EXPECT_EQ(faults(comm, std::span<const std::int64_t>(uneven), Order::ascending, input, {1, 1}),
-              2);
+    EXPECT_EQ(
+        faults(comm, std::span<const std::int64_t>(uneven), Order::ascending, input, Hashing{1, 1}),
+        2);
   }
   if (comm.size() > 1) {  // every rank in order, but the ranks are not
     for (auto& key : keys) key -= 1000 * comm.rank();
-    EXPECT_GT(faults(comm, held, Order::ascending, content(comm, held, {1, 1}), {1, 1}), 0);
+    EXPECT_GT(faults(comm, held, Order::ascending, content(comm, held, {1, 1}), Hashing{1, 1}), 0);
   }
 }
 
