@@ -152,16 +152,16 @@ Run prepare_stencil(const Communicator& comm, const Network& network, index_t ha
     Method method;
     mpi::Phases phases;
   };
-  PlanRequest request{.problem = {tessera::stencil::named_stencil("heat", 2),
-                                  all_sides({Boundary::periodic, 0}),
-                                  {{1, side, side}}},
+  PlanRequest request{.scheme = {tessera::stencil::named_stencil("heat", 2),
+                                 all_sides({Boundary::periodic, 0}),
+                                 {{1, side, side}}},
                       .steps = steps,
                       .ranks = comm.size(),
                       .halo_steps = halo_steps};
   request.rates.network = network;
   const Plan plan = make_plan(request);
   auto state = std::make_shared<State>();
-  state->u = DistributedField<double>(request.problem, plan.grid, comm.rank(), plan.halo_steps);
+  state->u = DistributedField<double>(request.scheme, plan.grid, comm.rank(), plan.halo_steps);
   const Box3 box = state->u.box();
   for (index_t y = box.low[1]; y < box.high[1]; ++y) {
     for (index_t x = box.low[2]; x < box.high[2]; ++x)
