@@ -10,8 +10,6 @@
 #include <array>
 #include <cmath>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <new>
 #include <stdexcept>

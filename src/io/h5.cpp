@@ -1,7 +1,6 @@
 #include "io/h5.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <array>
 
 #include "machine/nccl.hpp"
 #include "mpi/agreement.hpp"

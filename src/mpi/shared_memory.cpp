@@ -2,11 +2,9 @@
 
 #include <sys/statvfs.h>
 
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <numeric>
-#include <span>
 #include <string>
 #include <utility>
 

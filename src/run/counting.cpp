@@ -1,6 +1,5 @@
 #include "run/counting.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>

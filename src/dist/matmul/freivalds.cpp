@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <span>
 
 #include "base/error.hpp"
 #include "base/random.hpp"

@@ -3,7 +3,6 @@
 #include "dist/sort/division.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace tessera::dist::sort {
 namespace {

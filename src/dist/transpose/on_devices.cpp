@@ -2,8 +2,6 @@
 
 #include "dist/transpose/on_devices.hpp"
 
-#include <algorithm>
-
 #include "dist/transpose/blocks.hpp"
 #include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <string>
 

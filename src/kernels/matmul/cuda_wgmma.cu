@@ -2,7 +2,6 @@
 // bits (or 32, of which the tensor cores read 19: tf32), sums in f32. Groups of four warps multiply
 // directly from shared memory, where one thread copies boxes of the operands into a ring of stages.
 
-#include <algorithm>
 #include <limits>
 
 #include "kernels/matmul/cuda_mixed.hpp"

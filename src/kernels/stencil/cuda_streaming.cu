@@ -4,7 +4,6 @@
 // first-level cache, which adjacent warps have just filled. No barriers: warps do not wait for each
 // other.
 
-#include <algorithm>
 #include <string>
 
 #include "kernels/stencil/cuda_device.cuh"

@@ -2,8 +2,6 @@
 
 #include "kernels/stencil/cuda_sweep.hpp"
 
-#include <algorithm>
-
 namespace tessera::stencil {
 namespace {
 

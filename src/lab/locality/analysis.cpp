@@ -1,7 +1,6 @@
 #include "lab/locality/analysis.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "base/timer.hpp"

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <memory>
 
 #include "base/hash.hpp"
 #include "base/text.hpp"

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <optional>
 
 #include "dist/stencil/halo_window.hpp"
 #include "dist/stencil/on_devices.hpp"
