@@ -1,5 +1,6 @@
 #pragma once
-// The index-mixed checksum: the sum over elements of mix64(bits ^ key(i, j)), i and j global. It is
+// The index-mixed checksum: the sum over elements of mix64(bits ^ key(i, j)), i and j global; bits
+// are an element's bytes, zero-extended, or its 8-byte words folded by mix64(folded) ^ word. It is
 // invariant under the distribution of a matrix, and the checksum of a transpose with swapped
 // indices equals that of the original. It detects a lost, duplicated, altered or misplaced element.
 
@@ -17,19 +18,6 @@ namespace tessera::transpose {
 }
 [[nodiscard]] TESSERA_HD constexpr std::uint64_t col_key(std::uint64_t seed, index_t j) {
   return mix64(~seed ^ mix64(static_cast<std::uint64_t>(j)));
-}
-
-/// Returns the element's term. word: its bytes, zero-extended; for longer records, fold() of their
-/// 8-byte words.
-[[nodiscard]] TESSERA_HD constexpr std::uint64_t element_hash(std::uint64_t word,
-                                                              std::uint64_t row_key,
-                                                              std::uint64_t col_key) {
-  return mix64(word ^ (row_key + col_key));
-}
-
-/// Folds one more word of a record of several words into `folded`, which starts at 0.
-[[nodiscard]] TESSERA_HD constexpr std::uint64_t fold(std::uint64_t folded, std::uint64_t word) {
-  return mix64(folded) ^ word;
 }
 
 enum class Indices { as_stored, swapped };

@@ -21,13 +21,13 @@ std::uint64_t by_definition(const ConstRecords& m, const Position& position) {
         std::uint64_t next = 0;
         std::memcpy(&next, m.at(i, j) + done,
                     static_cast<std::size_t>(std::min<index_t>(8, m.bytes - done)));
-        word = done == 0 ? next : fold(word, next);
+        word = done == 0 ? next : mix64(word) ^ next;
       }
       const index_t row = position.row + i;
       const index_t col = position.col + j;
-      sum += position.indices == Indices::swapped
-                 ? element_hash(word, row_key(seed, col), col_key(seed, row))
-                 : element_hash(word, row_key(seed, row), col_key(seed, col));
+      sum += mix64(word ^ (position.indices == Indices::swapped
+                               ? row_key(seed, col) + col_key(seed, row)
+                               : row_key(seed, row) + col_key(seed, col)));
     }
   }
   return sum;
