@@ -38,13 +38,6 @@ std::string system_reason(std::string words) {
 
 Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
 
-Handle text_type() {
-  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(type, H5T_VARIABLE);
-  H5Tset_cset(type, H5T_CSET_UTF8);
-  return type;
-}
-
 void write_scalar(hid_t object, const std::string& name, hid_t type, const void* value) {
   const std::string what = "cannot write attribute '" + name + "'";
   if (has_attribute(object, name)) h5_check_rc(H5Adelete(object, name.c_str()), ExitCode::io, what);
@@ -71,6 +64,13 @@ T read_scalar(hid_t object, const std::string& name, hid_t type) {
 }
 
 }  // namespace
+
+Handle text_type() {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type, H5T_VARIABLE);
+  H5Tset_cset(type, H5T_CSET_UTF8);
+  return type;
+}
 
 void quiet_errors() {
   [[maybe_unused]] static const herr_t once = H5dont_atexit();

@@ -77,6 +77,10 @@ void close_written(Handle& file, ExitCode code, const std::string& what);
                                   const std::string& im = "i");
 [[nodiscard]] Handle owned_type(Element element);  ///< an owned copy; also for complex numbers
 
+/// Returns the type of UTF-8 strings of variable length: those of fixed length crash xarray's
+/// netCDF reader (netcdf-c #2159).
+[[nodiscard]] Handle text_type();
+
 /// Read or write attributes: UTF-8 strings of variable length (str in h5py), 64-bit integers,
 /// doubles. Existing attributes are overwritten.
 void write_attribute(hid_t object, const std::string& name, const std::string& value);

@@ -44,14 +44,6 @@ class FileLock {
   int descriptor_;
 };
 
-Handle text_type() {
-  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(type,
-              H5T_VARIABLE);  // fixed-length strings crash xarray's netCDF reader (netcdf-c #2159)
-  H5Tset_cset(type, H5T_CSET_UTF8);
-  return type;
-}
-
 Handle value_type(const Value& value) {
   if (std::holds_alternative<index_t>(value)) return {H5Tcopy(H5T_NATIVE_INT64), H5Tclose};
   if (std::holds_alternative<double>(value)) return {H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose};

@@ -127,11 +127,6 @@ bool is_ones_own(const std::string& path) {
          (behind.st_mode & S_IWOTH) == 0;
 }
 
-bool is_there(const std::string& path) {
-  struct stat status {};
-  return lstat(path.c_str(), &status) == 0;
-}
-
 }  // namespace
 
 CeilingsPlace ceilings_place() {
@@ -143,7 +138,7 @@ CeilingsPlace ceilings_place() {
   const std::string folder = base + "/tessera",
                     file = fmt::format("{}/{}.toml", folder, mpi::host_name());
   for (const std::string& path : {folder, file})
-    if (is_there(path) && !is_ones_own(path))
+    if (io::file_exists(path) && !is_ones_own(path))
       return {"", fmt::format("'{}' is another user's, or others can write to it", path)};
   return {file, ""};
 }

@@ -21,13 +21,6 @@ MatrixLayout layout_of(const Plan& plan, index_t rows, index_t cols, const BoxOf
   return result;
 }
 
-MatrixLayout operand_layout(MatrixLayout layout, Op op) {
-  if (op == Op::none) return layout;
-  std::swap(layout.rows, layout.cols);
-  for (Box& box : layout.boxes) box = transposed(box);
-  return layout;
-}
-
 std::vector<Range> parts_of_k(const Plan& plan) {
   std::vector<Range> parts;
   for (const Cuboid& cuboid : plan.cuboids) parts.push_back(plan.k_range(cuboid));
@@ -71,7 +64,7 @@ MatrixLayout a_layout(const Plan& plan, Op op) { return a_layout(plan, op, parts
 MatrixLayout b_layout(const Plan& plan, Op op) { return b_layout(plan, op, parts_of_k(plan)); }
 
 MatrixLayout a_layout(const Plan& plan, Op op, const std::vector<Range>& k) {
-  return operand_layout(layout_of(plan, plan.shape.m, plan.shape.k(),
+  return stored_layout(layout_of(plan, plan.shape.m, plan.shape.k(),
                                   [&](std::size_t rank, const Cuboid& c) {
                                     return Box{c.m, k[rank]};
                                   }),
@@ -79,7 +72,7 @@ MatrixLayout a_layout(const Plan& plan, Op op, const std::vector<Range>& k) {
 }
 
 MatrixLayout b_layout(const Plan& plan, Op op, const std::vector<Range>& k) {
-  return operand_layout(layout_of(plan, plan.shape.k(), plan.shape.n,
+  return stored_layout(layout_of(plan, plan.shape.k(), plan.shape.n,
                                   [&](std::size_t rank, const Cuboid& c) {
                                     return Box{k[rank], c.n};
                                   }),
@@ -102,6 +95,10 @@ Slices slices_of_k(const Plan& plan, index_t wanted) {
     for (std::size_t s = 0; s < of_ranks[rank].size(); ++s) result[s][rank] = of_ranks[rank][s];
   }
   return result;
+}
+
+MatrixLayout stored_layout(const MatrixLayout& layout, Op op) {
+  return turns(op) ? transposed(layout) : layout;
 }
 
 MatrixLayout c_layout(const Plan& plan) {

@@ -151,6 +151,9 @@ struct Speeds {
 [[nodiscard]] double worst_cost(const Plan& plan, Op op_a, Op op_b, const Homes& homes,
                                 const Speeds& speeds);
 
+/// Returns the layout of a stored operand whose op(operand) has this layout.
+[[nodiscard]] layout::MatrixLayout stored_layout(const layout::MatrixLayout& layout, Op op);
+
 /// Returns the plan in which every rank computes its home box of c.
 [[nodiscard]] Plan home_plan(const Shape& shape, const layout::MatrixLayout& home);
 

@@ -31,13 +31,6 @@ Layouts layouts_of(const ProcessGrid& grid, index_t m, index_t n, index_t k, ind
           BlockMap(k, grid.rows, chunk)};
 }
 
-MatrixLayout stored_layout(MatrixLayout layout, Op op) {
-  if (op == Op::none) return layout;
-  std::swap(layout.rows, layout.cols);
-  for (Box& box : layout.boxes) box = transposed(box);
-  return layout;
-}
-
 /// One operand on one line of the grid: the slices along k that its ranks own, and a buffer for a
 /// panel.
 template <class T>

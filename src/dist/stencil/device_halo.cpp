@@ -15,10 +15,6 @@ using tessera::stencil::HaloPieces;
 constexpr index_t aligned = 64;  // elements: groups begin at multiples of cache lines
 constexpr int tag = 311;
 
-Index3 times(Index3 radius, index_t steps) {
-  return {{radius[0] * steps, radius[1] * steps, radius[2] * steps}};
-}
-
 template <class T>
 constexpr auto size_of = static_cast<index_t>(sizeof(T));
 

@@ -10,10 +10,6 @@
 namespace tessera::dist::stencil {
 namespace {
 
-Index3 times(Index3 radius, index_t steps) {
-  return {{radius[0] * steps, radius[1] * steps, radius[2] * steps}};
-}
-
 /// Returns the distance between ranks, around the end of the ranks if that is shorter.
 index_t shortest(index_t distance, index_t ranks) {
   if (2 * distance > ranks) return distance - ranks;

@@ -36,10 +36,6 @@ void unpack(const GridView<T>& u, const Box3& box, const T* from, int threads) {
            [](T* row, const T* packed, std::size_t bytes) { std::memcpy(row, packed, bytes); });
 }
 
-Index3 times(Index3 radius, index_t steps) {
-  return {{radius[0] * steps, radius[1] * steps, radius[2] * steps}};
-}
-
 }  // namespace
 
 template <class T>

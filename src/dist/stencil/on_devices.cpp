@@ -24,10 +24,6 @@ using tessera::stencil::Tap;
 template <class T>
 constexpr auto size_of = static_cast<index_t>(sizeof(T));
 
-Index3 times(Index3 radius, index_t steps) {
-  return {{radius[0] * steps, radius[1] * steps, radius[2] * steps}};
-}
-
 template <class T>
 DeviceKernel<T> kernel_of(const Method& method) {
   const Variant* const row =

@@ -16,6 +16,11 @@ using tessera::stencil::Stencil;
 using tessera::stencil::Term;
 using tessera::stencil::TermSet;
 
+/// Returns the reach of `steps` steps.
+[[nodiscard]] constexpr Index3 times(Index3 radius, index_t steps) {
+  return {{radius[0] * steps, radius[1] * steps, radius[2] * steps}};
+}
+
 /// A stencil on a field of that extent, with its boundaries and the further terms that a step
 /// reads.
 struct Scheme {

@@ -76,8 +76,7 @@ class TablePieces final : public RowPieces {
                             const Sink& sink, mpi::Phases& phases) override {
     ReadAhead::Taken now = taken(slices, phases);
     Sorted result{.rows_read = rows_of(slices), .hash_before = now.look};
-    const std::vector<KeyColumn> keys =
-        keys_->of_rows(rows_->columns_of(now.room), result.rows_read);
+    const auto keys = keys_->of_rows(rows_->columns_of(now.room), result.rows_read);
     auto places = sorted_places(keys, buckets_of(slices), result.rows_read, phases);
     if (selects_rows()) places = chosen(keys, places, most, result, phases);
     result.rows = static_cast<index_t>(places.size());
@@ -326,9 +325,8 @@ class TablePieces final : public RowPieces {
       });
     });
     if (verify_) {
-      const bool whole = dist::sort::is_permutation(mpi::Communicator::self(),
-                                                    layout::BlockMap(result.rows_read, 1), places,
-                                                    {problem_.seed, 1});
+      const bool whole = dist::sort::is_permutation(
+          mpi::Communicator::self(), {result.rows_read, 1}, places, {problem_.seed, 1});
       result.faults += wrong + (whole ? 0 : 1);
     }
     auto* const kept = reinterpret_cast<std::uint64_t*>(spare_.data());
