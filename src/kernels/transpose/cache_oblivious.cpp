@@ -13,13 +13,13 @@ namespace {
 
 /// Visits the leaves in parallel. Each thread has leaves that are adjacent in their order, since
 /// rows are prefetched ahead.
-constexpr auto shared_out = [](const Block& block, const LeafShape& leaf, const auto& visit) {
-  const std::vector<Block> leaves = leaves_of(block, leaf);
+constexpr auto shared_out = [](const Submatrix& block, const LeafShape& leaf, const auto& visit) {
+  const std::vector<Submatrix> leaves = leaves_of(block, leaf);
   machine::parallel_for(0, static_cast<index_t>(leaves.size()), 1,
                         [&](index_t at, index_t) { visit(leaves[static_cast<std::size_t>(at)]); });
 };
-constexpr auto one_by_one = [](const Block& block, const LeafShape& leaf, const auto& visit) {
-  for (const Block& each : leaves_of(block, leaf)) visit(each);
+constexpr auto one_by_one = [](const Submatrix& block, const LeafShape& leaf, const auto& visit) {
+  for (const Submatrix& each : leaves_of(block, leaf)) visit(each);
 };
 
 /// Transposes by boxes: records larger than a register, and short rows of b at arbitrary offsets in

@@ -77,7 +77,7 @@ class Passing {
     cuda::Event filled, turned, brought;
   };
 
-  void pass(const Block& block, Place& place) {
+  void pass(const Submatrix& block, Place& place) {
     const Records in = on_device(place.in.data(), block.rows, block.cols, a_.bytes),
                   out = on_device(place.out.data(), block.cols, block.rows, a_.bytes);
     place.turned.before_next(staging_.sending());

@@ -105,7 +105,7 @@ template <class Walks>
 void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int threads,
                       const LeafSet& set, const Walks& walk) {
   const Walk way = walk_of(store, a, b);
-  const auto visit = [&](const Block& block) {
+  const auto visit = [&](const Submatrix& block) {
     set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(),
                    block.rows, block.cols, a.bytes, store, way.strip, way.ahead});
     if (store != Store::cached) set.fence();

@@ -43,10 +43,10 @@ class Swapper {
       : m_(m), leaf_(leaf_side(m.bytes)), prefetches_(prefetches_of(m)) {}
 
   void swap_all() const {
-    std::vector<Block> blocks;
+    std::vector<Submatrix> blocks;
     diagonal(0, m_.rows, blocks);
     machine::parallel_for(0, static_cast<index_t>(blocks.size()), 1, [&](index_t at, index_t) {
-      const Block& block = blocks[static_cast<std::size_t>(at)];
+      const Submatrix& block = blocks[static_cast<std::size_t>(at)];
       for (index_t right = 0; right < block.cols; right += leaf_)
         swap_leaf(block.i, block.j + right, block.rows, std::min(leaf_, block.cols - right));
     });
@@ -54,7 +54,7 @@ class Swapper {
 
  private:
   /// Appends the blocks of the square at (i, i): its diagonal leaves and its off-diagonal blocks.
-  void diagonal(index_t i, index_t n, std::vector<Block>& blocks) const {
+  void diagonal(index_t i, index_t n, std::vector<Submatrix>& blocks) const {
     if (n <= leaf_) {
       blocks.push_back({i, i, n, n});
       return;
@@ -66,7 +66,8 @@ class Swapper {
   }
   /// Appends the block m[i:i+rows, j:j+cols], to be swapped with m[j:j+cols, i:i+rows], which is
   /// disjoint from it.
-  void swap(index_t i, index_t j, index_t rows, index_t cols, std::vector<Block>& blocks) const {
+  void swap(index_t i, index_t j, index_t rows, index_t cols,
+            std::vector<Submatrix>& blocks) const {
     if (rows <= leaf_ && cols <= blocks_in_task * leaf_) {
       blocks.push_back({i, j, rows, cols});
     } else if (rows * blocks_in_task >= cols) {
@@ -122,10 +123,10 @@ void transpose_block(const ConstRecords& a, const Records& b) {
   with_record(a.bytes, [&](auto copy) {
     walk_halves(
         {0, 0, a.rows, a.cols}, {64, 64},
-        [&](const Block& block) {
+        [&](const Submatrix& block) {
           walk_rows(block, [&](index_t i, index_t j) { copy(b.at(j, i), a.at(i, j)); });
         },
-        [](const Block&, const auto& left, const auto& right) {
+        [](const Submatrix&, const auto& left, const auto& right) {
           left();
           right();
         });

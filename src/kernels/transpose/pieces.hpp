@@ -9,22 +9,22 @@ namespace tessera::transpose {
 /// The pieces of a rows x cols matrix, row by row; the last ones may be smaller.
 struct Pieces {
   index_t rows = 0, cols = 0;  ///< of the matrix
-  Block piece;                 ///< an interior piece
+  Submatrix piece;             ///< an interior piece
   index_t bytes = 1;           ///< of a record
 
   [[nodiscard]] index_t down() const { return ceil_div(rows, piece.rows); }
   [[nodiscard]] index_t right() const { return ceil_div(cols, piece.cols); }
   [[nodiscard]] index_t count() const { return down() * right(); }
-  [[nodiscard]] Block of(index_t number) const {
+  [[nodiscard]] Submatrix of(index_t number) const {
     const Cell cell = row_order(number, right());
     const index_t i = cell.i * piece.rows, j = cell.j * piece.cols;
     return {i, j, std::min(piece.rows, rows - i), std::min(piece.cols, cols - j)};
   }
   /// Returns the device bytes of a block with rows aligned to 16 bytes, and of its transpose.
-  [[nodiscard]] index_t in_bytes(const Block& block) const {
+  [[nodiscard]] index_t in_bytes(const Submatrix& block) const {
     return block.rows * machine::device_ld(block.cols, bytes) * bytes;
   }
-  [[nodiscard]] index_t out_bytes(const Block& block) const {
+  [[nodiscard]] index_t out_bytes(const Submatrix& block) const {
     return block.cols * machine::device_ld(block.rows, bytes) * bytes;
   }
 };

@@ -20,7 +20,7 @@ void recursive(const ConstRecords& a, const Records& b, const Tuning& tuning) {
   if (a.empty()) return;
   // The fewest records for which a task pays off.
   constexpr index_t least_task = index_t{1} << 14;
-  const auto both = [](const Block& block, const auto& left, const auto& right) {
+  const auto both = [](const Submatrix& block, const auto& left, const auto& right) {
     if (block.rows * block.cols >= least_task) return machine::fork_join(left, right);
     left();
     right();

@@ -54,8 +54,8 @@ void column_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, 
     machine::parallel_for(0, strips * parts, 1, [&](index_t begin, index_t) {
       const index_t top = begin % parts * part;
       const index_t left = begin / parts * width;
-      const Block block{top, left, std::clamp<index_t>(a.rows - top, 0, part),
-                        std::min(width, a.cols - left)};
+      const Submatrix block{top, left, std::clamp<index_t>(a.rows - top, 0, part),
+                            std::min(width, a.cols - left)};
       walk_columns(block, width, mover(a, b, copy));
     });
   });
@@ -66,7 +66,7 @@ void column_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, 
 template <class Copy, class Both>
 void recursive_walk(const ConstRecords& a, const Records& b, const Tuning& tuning, const Copy& copy,
                     const Both& both) {
-  const auto visit = [&](const Block& block) { walk_rows(block, mover(a, b, copy)); };
+  const auto visit = [&](const Submatrix& block) { walk_rows(block, mover(a, b, copy)); };
   walk_halves({0, 0, a.rows, a.cols}, {tuning.tile, tuning.tile}, visit, both);
 }
 

@@ -23,7 +23,7 @@ auto combine_of(const CombineSet& set) {
 
 /// Copies a block into scratch rows, transposed if op says so.
 template <class T>
-void fetch(const Update<T>& u, const Block& block, const LeafSet& leaves, T* scratch) {
+void fetch(const Update<T>& u, const Submatrix& block, const LeafSet& leaves, T* scratch) {
   if (u.op == Op::transpose) {
     const auto a = records(u.a.block(block.j, block.i, block.cols, block.rows));
     leaves.transpose({a.data, a.stride(), reinterpret_cast<std::byte*>(scratch),
@@ -35,7 +35,7 @@ void fetch(const Update<T>& u, const Block& block, const LeafSet& leaves, T* scr
 }
 
 template <class T>
-void conjugate_rows(T* scratch, const Block& block) {
+void conjugate_rows(T* scratch, const Submatrix& block) {
   for (index_t i = 0; i < block.rows; ++i) {
     auto* const parts = reinterpret_cast<Real<T>*>(scratch + i * leaf_side);
     for (index_t j = 0; j < block.cols; ++j) parts[2 * j + 1] = -parts[2 * j + 1];
@@ -43,7 +43,7 @@ void conjugate_rows(T* scratch, const Block& block) {
 }
 
 template <class T>
-void update_leaf(const Update<T>& u, const Block& block, const CombineSet& combines,
+void update_leaf(const Update<T>& u, const Submatrix& block, const CombineSet& combines,
                  const LeafSet& leaves) {
   constexpr index_t parts = sizeof(T) / sizeof(Real<T>);
   alignas(64) T scratch[leaf_side * leaf_side];
@@ -73,11 +73,11 @@ void update_any(const Update<T>& u, const Tuning& tuning) {
   }
   const CombineSet& combines = combine_set(machine::isa());
   const LeafSet& leaves = leaf_set(machine::isa());
-  const std::vector<Block> blocks =
+  const std::vector<Submatrix> blocks =
       leaves_of({0, 0, u.b.rows, u.b.cols}, {leaf_side, 4 * leaf_side});
   machine::parallel(threads_of(tuning), [&] {
     machine::parallel_for(0, static_cast<index_t>(blocks.size()), 1, [&](index_t at, index_t) {
-      const Block& block = blocks[static_cast<std::size_t>(at)];
+      const Submatrix& block = blocks[static_cast<std::size_t>(at)];
       for (index_t j = 0; j < block.cols; j += leaf_side)
         update_leaf(u, {block.i, block.j + j, block.rows, std::min(leaf_side, block.cols - j)},
                     combines, leaves);

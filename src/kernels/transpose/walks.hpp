@@ -9,13 +9,13 @@
 
 namespace tessera::transpose {
 
-struct Block {
+struct Submatrix {
   index_t i = 0, j = 0, rows = 0, cols = 0;
 };
 
 /// Calls move(i, j) row by row.
 template <class Move>
-void walk_rows(const Block& block, const Move& move) {
+void walk_rows(const Submatrix& block, const Move& move) {
   for (index_t i = block.i; i < block.i + block.rows; ++i) {
     for (index_t j = block.j; j < block.j + block.cols; ++j) move(i, j);
   }
@@ -23,7 +23,7 @@ void walk_rows(const Block& block, const Move& move) {
 
 /// Calls move(i, j) in column-based order: strips of `width` columns, each row by row.
 template <class Move>
-void walk_columns(const Block& block, index_t width, const Move& move) {
+void walk_columns(const Submatrix& block, index_t width, const Move& move) {
   for (index_t left = 0; left < block.cols; left += width) {
     walk_rows({block.i, block.j + left, block.rows, std::min(width, block.cols - left)}, move);
   }
@@ -33,8 +33,8 @@ enum class Order { rows, zigzag, diagonal };
 
 /// Returns the tile of side `tile` at a position of the walk over all tiles of a rows x cols
 /// matrix.
-[[nodiscard]] inline Block tile_at(index_t position, index_t rows, index_t cols, index_t tile,
-                                   Order order) {
+[[nodiscard]] inline Submatrix tile_at(index_t position, index_t rows, index_t cols, index_t tile,
+                                       Order order) {
   const index_t down = ceil_div(rows, tile);
   const index_t right = ceil_div(cols, tile);
   Cell cell{};
@@ -67,13 +67,14 @@ struct LeafShape {
 /// leaf remains, then calls visit(block); both(block, left, right) runs the halves of a block, in
 /// sequence or as tasks.
 template <class Visit, class Both>
-void walk_halves(const Block& block, const LeafShape& leaf, const Visit& visit, const Both& both) {
+void walk_halves(const Submatrix& block, const LeafShape& leaf, const Visit& visit,
+                 const Both& both) {
   if (block.rows <= leaf.rows && block.cols <= leaf.cols) {
     visit(block);
     return;
   }
-  Block first = block;
-  Block second = block;
+  Submatrix first = block;
+  Submatrix second = block;
   if (block.rows * leaf.cols >= block.cols * leaf.rows) {
     first.rows = halve(block.rows, leaf.rows);
     second.i += first.rows;
@@ -89,11 +90,12 @@ void walk_halves(const Block& block, const LeafShape& leaf, const Visit& visit, 
 }
 
 /// Returns the blocks that walk_halves visits, in its order.
-[[nodiscard]] inline std::vector<Block> leaves_of(const Block& block, const LeafShape& leaf) {
-  std::vector<Block> leaves;
+[[nodiscard]] inline std::vector<Submatrix> leaves_of(const Submatrix& block,
+                                                      const LeafShape& leaf) {
+  std::vector<Submatrix> leaves;
   walk_halves(
-      block, leaf, [&](const Block& each) { leaves.push_back(each); },
-      [](const Block&, const auto& left, const auto& right) {
+      block, leaf, [&](const Submatrix& each) { leaves.push_back(each); },
+      [](const Submatrix&, const auto& left, const auto& right) {
         left();
         right();
       });

@@ -27,7 +27,7 @@ struct ReportingCopy {
 };
 
 /// Runs both halves in turn, each one level deeper.
-constexpr auto in_turn = [](const transpose::Block&, const auto& left, const auto& right) {
+constexpr auto in_turn = [](const transpose::Submatrix&, const auto& left, const auto& right) {
   const auto deeper = [](const auto& half) {
     const Subproblem<Traced<double>> here;
     half();
@@ -36,8 +36,8 @@ constexpr auto in_turn = [](const transpose::Block&, const auto& left, const aut
   deeper(right);
 };
 
-constexpr auto walk_in_turn = [](const transpose::Block& block, const transpose::LeafShape& leaf,
-                                 const auto& visit) {
+constexpr auto walk_in_turn = [](const transpose::Submatrix& block,
+                                 const transpose::LeafShape& leaf, const auto& visit) {
   transpose::walk_halves(block, leaf, visit, in_turn);
 };
 

@@ -15,7 +15,7 @@ TEST(Pieces, CoverTheMatrixWithinTheirBytes) {
         const Pieces pieces = plan_pieces(rows, cols, bytes, most);
         index_t records = 0;
         for (index_t number = 0; number < pieces.count(); ++number) {
-          const Block block = pieces.of(number);
+          const Submatrix block = pieces.of(number);
           EXPECT_TRUE(block.i + block.rows <= rows && block.j + block.cols <= cols);
           EXPECT_GT(block.rows * block.cols, 0);
           EXPECT_LE(std::max(pieces.in_bytes(block), pieces.out_bytes(block)),
