@@ -35,12 +35,12 @@ workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
           ExitCode::usage,
           fmt::format("--grid is summa's and --algorithm is {}; add --algorithm summa, or drop it",
                       fmt::join(algorithms, ", ")));
-  for (const char* way : {"algorithm", "panel", "slices"}) {
-    require(value("out-of-core") != "always" || parsed.sources.at(way) != "flag", ExitCode::usage,
+  for (const char* name : {"algorithm", "panel", "slices"}) {
+    require(value("out-of-core") != "always" || parsed.sources.at(name) != "flag", ExitCode::usage,
             fmt::format("--{} is for ranks that share the work, and with --out-of-core always each "
                         "has tiles of "
                         "its own; drop it",
-                        way));
+                        name));
   }
   require(value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
           "--out takes the result of one product and this is a sweep of several; drop --out or the "

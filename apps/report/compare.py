@@ -131,7 +131,7 @@ def print_table(found):
     for one in found:
         by_workload.setdefault(one.before.key.split(" ")[0], []).append(one)
     for workload, mine in by_workload.items():
-        points = results.tell_apart([one.before for one in mine])
+        points = results.disambiguate([one.before for one in mine])
         shown = [n for n in tables.varying(points, always=("kernel", "ranks", "threads"))
                  if n not in series.FOUND]
         rows = [shown + ["before", "after", "after / before", "95 % interval", "verdict"]]
@@ -160,7 +160,7 @@ def traced_of(word):
     path, name = pick.split(word)
     mine = [p for points in pick.read(path, locality.read, gpu_order.read)
             for p in points if name in ("", p.run)]
-    return {p.key: p for p in locality.tell_apart(mine)}
+    return {p.key: p for p in locality.disambiguate(mine)}
 
 
 def compare_traced(before, after):

@@ -152,14 +152,14 @@ def lines_of(by_path, phases):
 def alike(points):
     """Returns [{call path: points}] of a workload, grouped by the places where they were measured.
     """
-    points = results.tell_apart(points)
+    points = results.disambiguate(points)
     names = parameters(points)
     words = [n for n in tables.varying(points) if isinstance(points[0].config[n], str)
              and n not in series.FOUND]
     paths, groups = {}, {}
     for point in points:
-        told = [f"{n}={point.config[n]}" for n in words if point.config[n] != ""]
-        paths.setdefault("->".join([point.run.workload] + told), []).append(point)
+        named = [f"{n}={point.config[n]}" for n in words if point.config[n] != ""]
+        paths.setdefault("->".join([point.run.workload] + named), []).append(point)
     for path, mine in paths.items():
         groups.setdefault(frozenset(place_of(point, names) for point in mine), {})[path] = mine
     return list(groups.values())

@@ -27,7 +27,7 @@ def label_of(c):
     return f"{c['workload']} {c['kernel']} {sizes}{extra}"
 
 
-def tell_apart(points):
+def disambiguate(points):
     """Appends to ambiguous labels the options in which their points differ: type, line, steps, ...
     """
     alike = {}

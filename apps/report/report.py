@@ -61,9 +61,9 @@ class Section:
     def tables(self):
         """Yields (heading, rows of texts) of every table."""
         for run in self.merged:
-            beside = tables.side_by_side(run.points)
-            if beside and not run.scalability:
-                yield f"{run.workload}: medians side by side", beside
+            medians = tables.side_by_side(run.points)
+            if medians and not run.scalability:
+                yield f"{run.workload}: medians side by side", medians
             if run.scalability:
                 yield f"{run.workload}: bounds and measured speed-ups", speedup.table(
                     run.scalability)
@@ -103,14 +103,14 @@ def sections_of(runs, traced, ordered, fields):
     for one in fields:
         found.setdefault(one.title, Section(one.title)).fields.append(one)
     for section in found.values():
-        locality.tell_apart(section.traced)
-        locality.tell_apart(section.ordered)
+        locality.disambiguate(section.traced)
+        locality.disambiguate(section.ordered)
     return list(found.values())
 
 
 def print_tables(runs, sections):
     for run in runs:
-        run.points = results.tell_apart(run.points)
+        run.points = results.disambiguate(run.points)
         print(tables.text(run))
         if run.scalability:
             print(speedup.text(run.scalability))

@@ -160,8 +160,8 @@ def main(words=None):
         print(f"of {len(runs)} runs the last: {run.name} (name another one as "
               f"{options.files[0]}#RUN)")
     path = pick.split(options.files[0])[0]
-    beside = os.path.dirname(os.path.abspath(path))
-    scratch = tempfile.mkdtemp(prefix=".rerun-", dir=beside if os.access(beside, os.W_OK) else None)
+    folder = os.path.dirname(os.path.abspath(path))
+    scratch = tempfile.mkdtemp(prefix=".rerun-", dir=folder if os.access(folder, os.W_OK) else None)
     try:
         fresh = start(run, scratch, options)
         print()

@@ -239,7 +239,7 @@ def value_of(text):
     return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
-def tell_apart(points):
+def disambiguate(points):
     """Adds to the points' configuration the options without a column that distinguish some of them.
     A run without a swept tile lacks its column; next to one that swept it, its points get the
     requested value."""
@@ -288,7 +288,7 @@ def merge(runs):
         whole.machine = run.machine or whole.machine
         for table, found in run.misses.items():
             whole.misses.setdefault(table, {}).update(found)
-    whole.points = as_asked(tell_apart(list(known.values())))
+    whole.points = as_asked(disambiguate(list(known.values())))
     # transfers do not distinguish device variants
     if all(point.measured["kernels"] > 0 for point in whole.points):
         whole.points = [dataclasses.replace(point, of_kernels=True) for point in whole.points]

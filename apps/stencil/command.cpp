@@ -19,8 +19,8 @@ std::vector<std::unique_ptr<run::Input>> open(const run::Parsed& parsed, const c
   for (const std::string& name : io::split_names(value(option))) {
     inputs.push_back(std::make_unique<run::Input>(name, option));
     run::ValuesOf how = run::values_of(parsed, run::Fills::values_and_mask);
-    const std::string_view beside = option;  // the domain, in which all cells have values
-    if (how.fill == io::Packing::Fill::mask && (beside == "given" || beside == "weights"))
+    const std::string_view dataset = option;  // the domain, in which all cells have values
+    if (how.fill == io::Packing::Fill::mask && (dataset == "given" || dataset == "weights"))
       how.fill = io::Packing::Fill::refuse;
     inputs.back()->take_values(how);
     for (const char* output : {"out", "snapshots"}) {

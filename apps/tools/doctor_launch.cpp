@@ -103,16 +103,16 @@ bool siblings_may_read() {
 
 void look_at_mpirun(Findings& found) {
   const std::string library = run::mpi_library();
-  const auto says = words_of({"mpirun", "--version"});
-  if (!says) {
+  const auto version = words_of({"mpirun", "--version"});
+  if (!version) {
     found.push_back(
         {Level::hurts, "mpirun", "is not in the PATH, this program has " + library,
          "apt-get install openmpi-bin, or load the module of the MPI that Tessera was built with"});
     return;
   }
-  const std::string launcher = family(*says), own = family(library);
+  const std::string launcher = family(*version), own = family(library);
   const std::string first =
-      says->empty() ? "nothing" : std::string(trim(split(*says, '\n').front()));
+      version->empty() ? "nothing" : std::string(trim(split(*version, '\n').front()));
   if (launcher.empty() || (!own.empty() && launcher != own)) {
     found.push_back({Level::hurts, "mpirun",
                      fmt::format("of the PATH says '{}', this program has {}: every rank would "

@@ -88,10 +88,10 @@ std::vector<io::DatasetInfo> Input::share(const mpi::Communicator& comm,
   const Alike alike(agreement, std::move(seen));
   agreement.settle();
   require_same_file(comm, alike);
-  std::string told;
-  for (const Input* input : inputs) put(told, comm.is_root() ? input->found() : std::string());
-  told = comm.broadcast(told, 0);
-  std::string_view rest = told;
+  std::string packed;
+  for (const Input* input : inputs) put(packed, comm.is_root() ? input->found() : std::string());
+  packed = comm.broadcast(packed, 0);
+  std::string_view rest = packed;
   for (Input* input : inputs) {
     const std::string mine = take(rest);
     if (!comm.is_root()) input->take_found(mine);

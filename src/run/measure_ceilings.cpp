@@ -127,7 +127,7 @@ std::vector<Ceiling> message_rows(const mpi::Communicator& comm, double seconds)
 
 /// Returns the processor time of the node's other ranks that share this rank's processing units,
 /// seconds. Collective.
-double seconds_beside(const mpi::Communicator& node) {
+double seconds_under_load(const mpi::Communicator& node) {
   const auto mask = static_cast<index_t>(std::hash<std::string>()(machine::topology().cpu_list));
   const std::vector<index_t> masks = node.all_gather(mask);
   const std::vector<double> seconds = node.all_gather(machine::own_processor_seconds());
@@ -143,10 +143,10 @@ void measure_messages(const mpi::Communicator& comm, Measuring& measuring, doubl
   bool taken = false;
   while (!taken) {
     const double idle = machine::others_share_now();
-    const double before = seconds_beside(node);
+    const double before = seconds_under_load(node);
     const machine::OthersLoad others;
     const std::vector<Ceiling> rows = message_rows(comm, seconds);
-    const double share = std::fmax(idle, others.share(seconds_beside(node) - before));
+    const double share = std::fmax(idle, others.share(seconds_under_load(node) - before));
     taken = comm.max(index_t{comm.is_root() && measuring.take(rows, share) ? 1 : 0}) != 0;
   }
 }
@@ -168,8 +168,8 @@ void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& w
       sent.push_back(comm.send(std::span(&done, 1), rank, tag));
     mpi::wait_all(sent);
   } else {
-    mpi::Request told = comm.receive(std::span(&done, 1), 0, tag);
-    while (!told.test()) {
+    mpi::Request finished = comm.receive(std::span(&done, 1), 0, tag);
+    while (!finished.test()) {
       mpi::heartbeat();
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }

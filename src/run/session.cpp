@@ -86,13 +86,13 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
       results_(parsed.lists.at("results").front()) {
   gpus_ = concerned_gpus(parsed);
   asks_repetitions_ = parsed.sources.at("repetitions") == "flag";
-  const std::set<std::string> told = {"m", "n", "k", "threads"};  // columns of every table
+  const std::set<std::string> shown = {"m", "n", "k", "threads"};  // columns of every table
   for (const Option& option : options.options()) {
     const bool number =
         option.kind == Kind::integer || option.kind == Kind::real || option.kind == Kind::bytes;
     const auto list = parsed.lists.find(option.name);
     if (number && option.identity && list != parsed.lists.end() && list->second.size() > 1 &&
-        !told.contains(option.name))
+        !shown.contains(option.name))
       swept_.push_back(option);
   }
   if (comm_.is_root()) ceilings_ = load_ceilings(ceilings_file());

@@ -348,11 +348,11 @@ class Locality(made.Case):
     def test_points_are_told_apart_by_what_was_asked_for(self):
         path = traced(self.path("t.h5"), ["type=u32 line=64 steps=1", "type=u64 line=64 steps=1",
                                           "type=u64 line=32 steps=1"])
-        points = locality.tell_apart(locality.read(path))
+        points = locality.disambiguate(locality.read(path))
         self.assertEqual([p.label for p in points],
                          [f"sort std n 8, type {t}, line {b}"
                           for t, b in (("u32", 64), ("u64", 64), ("u64", 32))])
-        self.assertEqual(locality.tell_apart(locality.read(traced(self.path("one.h5"),
+        self.assertEqual(locality.disambiguate(locality.read(traced(self.path("one.h5"),
                                                                   ["type=u32"])))[0].label,
                          "sort std n 8")
         probe = {"workload": "forkjoin", "kernel": "quicksort", "m": 8, "n": 9, "k": 9, "tile": 4,

@@ -34,7 +34,7 @@ struct Keys {
   std::vector<std::uint64_t> kept;
   bool keeps = false;
 
-  void tell(const BitsPiece& piece) const {
+  void visit(const BitsPiece& piece) const {
     if (keeps)
       piece(kept);
     else
@@ -53,7 +53,7 @@ std::size_t interval_of(const std::vector<KeyInterval>& open, std::uint64_t key)
 KeyInterval range_of_all(const mpi::Communicator& comm, const Keys& keys) {
   std::uint64_t least = ~std::uint64_t{0}, most = 0;
   index_t count = 0;
-  keys.tell([&](std::span<const std::uint64_t> piece) {
+  keys.visit([&](std::span<const std::uint64_t> piece) {
     for (const std::uint64_t key : piece) {
       least = std::min(least, key);
       most = std::max(most, key);
@@ -72,7 +72,7 @@ KeyInterval range_of_all(const mpi::Communicator& comm, const Keys& keys) {
 std::vector<index_t> counts_in(const mpi::Communicator& comm, const Keys& keys,
                                const std::vector<KeyInterval>& open) {
   std::vector<index_t> counts(open.size() * static_cast<std::size_t>(bins));
-  keys.tell([&](std::span<const std::uint64_t> piece) {
+  keys.visit([&](std::span<const std::uint64_t> piece) {
     if (open.size() == 1) {
       const KeyInterval one = open.front();
       const int shift = one.shift();
@@ -105,7 +105,7 @@ KeyInterval narrowed(const KeyInterval& from, std::span<const index_t> counts, i
 
 void keep(Keys& keys, const std::vector<KeyInterval>& open) {
   std::vector<std::uint64_t> kept;
-  keys.tell([&](std::span<const std::uint64_t> piece) {
+  keys.visit([&](std::span<const std::uint64_t> piece) {
     for (const std::uint64_t key : piece) {
       if (interval_of(open, key) < open.size()) kept.push_back(key);
     }

@@ -12,12 +12,12 @@ constexpr int threads = 256, most_ways = 32, at_once = 8;  // steps between two 
                                                            // counter
 
 /// Computes at_once * turns steps of this branch: separate code with its constants inlined.
-template <int way>
+template <int branch>
 __device__ __forceinline__ DeviceWord walk_branch(DeviceWord x, int turns) {
 #pragma unroll 1
   for (int turn = 0; turn < turns; ++turn) {
 #pragma unroll
-    for (int step = 0; step < at_once; ++step) x = opaque(step_of(way)(x));
+    for (int step = 0; step < at_once; ++step) x = opaque(step_of(branch)(x));
   }
   return x;
 }

@@ -55,8 +55,8 @@ index_t wrong_counts(const DeviceWord* counts, index_t bins, index_t n) {
 
 index_t wrong_powers(const DeviceWord* out, index_t n, index_t ways, index_t rounds) {
   std::vector<Affine> powers;
-  for (int way = 0; way < static_cast<int>(ways); ++way)
-    powers.push_back(power(step_of(way), rounds));
+  for (int branch = 0; branch < static_cast<int>(ways); ++branch)
+    powers.push_back(power(step_of(branch), rounds));
   index_t wrong = 0;
 #pragma omp parallel for reduction(+ : wrong)
   for (index_t i = 0; i < n; ++i)

@@ -30,8 +30,8 @@ struct Affine {
   }
 };
 /// Returns the step of a branch.
-[[nodiscard]] TESSERA_HD constexpr Affine step_of(int way) {
-  const auto number = static_cast<DeviceWord>(way);
+[[nodiscard]] TESSERA_HD constexpr Affine step_of(int branch) {
+  const auto number = static_cast<DeviceWord>(branch);
   return {1664525U + 8U * number, 1013904223U + 2U * number};
 }
 /// Returns the step applied n times, by repeated squaring.

@@ -35,14 +35,14 @@ struct Levels {
   A ghost[edges ? steps + 1 : 1];  ///< neighbours of the row that arrives at a level and of the
                                    ///< previous one
 
-  __device__ __forceinline__ void bring(A beside) {
+  __device__ __forceinline__ void bring(A adjacent) {
     if constexpr (edges) {
 #pragma unroll
       for (int level = steps; level > 0; --level) ghost[level] = ghost[level - 1];
-      ghost[0] = beside;
+      ghost[0] = adjacent;
     }
   }
-  [[nodiscard]] __device__ __forceinline__ A beside(int level) const {
+  [[nodiscard]] __device__ __forceinline__ A adjacent(int level) const {
     return ghost[edges ? level : 0];
   }
   __device__ __forceinline__ void multiply(A weight) {
@@ -102,8 +102,8 @@ struct PlaneMarch {
   __device__ __forceinline__ V ghost_row(int at) const {
     return all_computed(lane.template load<edges>(p.in + at * p.stride[1]));
   }
-  __device__ __forceinline__ void add_along(const V& c, A beside, V& to) const {
-    lane.template add_along<edges, hollow>(p.weight + 1, c, beside, to);
+  __device__ __forceinline__ void add_along(const V& c, A adjacent, V& to) const {
+    lane.template add_along<edges, hollow>(p.weight + 1, c, adjacent, to);
   }
 
   /// Processes rows far from the field's first and last one.
@@ -118,7 +118,7 @@ struct PlaneMarch {
         V result = sum;
         add_product(p.weight[4], c, result);
         sum = levels.last[level];
-        add_along(c, levels.beside(level), sum);
+        add_along(c, levels.adjacent(level), sum);
         levels.last[level] = times(p.weight[0], c);
         c = all_computed(all_kept<T>(result));
       }
@@ -134,13 +134,13 @@ struct PlaneMarch {
     if (walked.mirrors(0) &&
         at == walked.begin + 1) {  // the first row's sum, now that its image is known
       s = times(p.weight[0], c);
-      add_along(before, l.beside(level + 1), s);
+      add_along(before, l.adjacent(level + 1), s);
     }
     if (walked.edge[0] && at == walked.begin) before = walked.fixed(0) ? ghost_row(at - 1) : c;
     V result = s;
     add_product(p.weight[4], c, result);
     s = multiplied ? before : times(p.weight[0], before);
-    add_along(c, l.beside(level), s);
+    add_along(c, l.adjacent(level), s);
     l.sum[level] = s;
     l.last[level] =
         walked.mirrors(1) && at == walked.end - 1 ? before : c;  // its own mirror image stays

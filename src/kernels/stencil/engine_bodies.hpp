@@ -189,7 +189,7 @@ bool Engine<T>::touches_boundary(const Box3& box) const {
 template <class T>
 void Engine<T>::publish(const GridView<T>& u, index_t z, index_t y, index_t x0, index_t x1) const {
   T* from = u.row(z, y);
-  const auto beside = [&](T* to) {
+  const auto copy_along_x = [&](T* to) {
     for (const Image& x : images_[2]) {
       if (x.source >= x0 && x.source < x1) to[x.ghost] = from[x.source];
     }
@@ -197,14 +197,14 @@ void Engine<T>::publish(const GridView<T>& u, index_t z, index_t y, index_t x0, 
   const auto copy_to = [&](index_t to_z, index_t to_y) {
     T* to = u.row(to_z, to_y);
     std::copy(from + x0, from + x1, to + x0);
-    beside(to);
+    copy_along_x(to);
   };
   const auto copies_along_y = [&](index_t to_z) {
     for (const Image& image : images_[1]) {
       if (image.source == y) copy_to(to_z, image.ghost);
     }
   };
-  beside(from);
+  copy_along_x(from);
   if (y >= plain_low_[1] && y < plain_high_[1] && z >= plain_low_[0] && z < plain_high_[0]) return;
   copies_along_y(z);
   for (const Image& image : images_[0]) {

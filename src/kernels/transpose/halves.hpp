@@ -104,13 +104,13 @@ inline LeafShape leaf_shape(const ConstRecords& a, LeafShape shape, int threads)
 template <class Walks>
 void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int threads,
                       const LeafSet& set, const Walks& walk) {
-  const Walk way = walk_of(store, a, b);
+  const Walk chosen = walk_of(store, a, b);
   const auto visit = [&](const Submatrix& block) {
     set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(),
-                   block.rows, block.cols, a.bytes, store, way.strip, way.ahead});
+                   block.rows, block.cols, a.bytes, store, chosen.strip, chosen.ahead});
     if (store != Store::cached) set.fence();
   };
-  walk({0, 0, a.rows, a.cols}, leaf_shape(a, way.leaf, threads), visit);
+  walk({0, 0, a.rows, a.cols}, leaf_shape(a, chosen.leaf, threads), visit);
 }
 
 /// Transposes with streaming stores. Whole lines of b begin `lead` elements into every row: the

@@ -148,14 +148,14 @@ void Carrier::read(Column& column) {
     double seconds = 0;
     if (plain) {
       seconds = with_looks(hashes_ ? column.threads : 1, [&](const auto& later) {
-        layout::Range came{mine_.begin, mine_.begin};  // and not yet hashed
+        layout::Range pending{mine_.begin, mine_.begin};  // and not yet hashed
         const index_t enough = column.threads > 1 ? least_bytes : 1;
         plain->read(mine_, {&to, 1}, std::max<index_t>(1, read_bytes / column.bytes),
                     [&](layout::Range rows) {
-                      came.end = rows.end;
-                      if (came.size() * column.bytes < enough && rows.end < mine_.end) return;
-                      later([=] { hash(came, 1); });
-                      came.begin = came.end;
+                      pending.end = rows.end;
+                      if (pending.size() * column.bytes < enough && rows.end < mine_.end) return;
+                      later([=] { hash(pending, 1); });
+                      pending.begin = pending.end;
                     });
       });
     } else {

@@ -54,7 +54,7 @@ class QuantileKeys {
     if (held_) load(inputs, problem, column_, mine_, raw_.data());
   }
 
-  void tell(const BitsPiece& piece) const {
+  void visit(const BitsPiece& piece) const {
     for (index_t at = mine_.begin; at < mine_.end; at += piece_rows) {
       const layout::Range rows{at, std::min(at + piece_rows, mine_.end)};
       std::byte* from = raw_.data();
@@ -108,7 +108,7 @@ std::vector<index_t> positions_of(const Problem& problem) {
 index_t faults(const mpi::Communicator& comm, const QuantileKeys& keys,
                std::span<const index_t> positions, std::span<const Selected> found) {
   std::vector<index_t> counts(2 * found.size());  // keys below each, and not above
-  keys.tell([&](std::span<const std::uint64_t> piece) {
+  keys.visit([&](std::span<const std::uint64_t> piece) {
     for (std::size_t f = 0; f < found.size(); ++f) {
       index_t below = 0, not_above = 0;
       for (const std::uint64_t key : piece) {
@@ -165,7 +165,7 @@ bool run_quantiles(const Point& point) {
     keys.emplace(comm, point.inputs, problem, allowance);
   });
   const dist::sort::BitsPass pass = [&](const BitsPiece& piece) {
-    mpi::together(comm, "read", [&] { keys->tell(piece); });
+    mpi::together(comm, "read", [&] { keys->visit(piece); });
   };
   const std::vector<index_t> positions = positions_of(problem);
   std::vector<Selected> found;

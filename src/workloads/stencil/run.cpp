@@ -169,8 +169,8 @@ class StencilRun {
         run::measure(point_.comm, values, prepare, [&](mpi::Phases& phases, run::Clock& clock) {
           if (--left == 0) clock.aside([&] { add_stops(stops); });
           Aside aside(clock, stops.all());
-          const std::array<Stop*, 1> beside{&aside};
-          traffic = march(begin_.step, steps, beside, [&](index_t some) {
+          const std::array<Stop*, 1> observers{&aside};
+          traffic = march(begin_.step, steps, observers, [&](index_t some) {
             return there_ ? there_->advance(some, phases)
                           : advance(point_.comm, u_, some, point_.problem.method, phases);
           });
