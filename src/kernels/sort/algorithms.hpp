@@ -1,14 +1,12 @@
 #pragma once
-// The sort algorithms, one file each, instantiated for u32, u64 and Pair. Each sorts block.data by
-// the mapped bits (pairs by (key, index), given ascending indices), on the threads of the enclosing
-// parallel region.
+// The sort algorithms that others call, instantiated for u32, u64 and Pair in their files. As all
+// entries of host_sorts.hpp, each sorts block.data by the mapped bits (pairs by (key, index), given
+// ascending indices), on the threads of the enclosing parallel region.
 
 #include "kernels/sort/survey.hpp"
 
 namespace tessera::sort {
 
-template <class Item>
-void standard(const Block<Item>& block);
 template <class Item>
 void counting(const Block<Item>& block);
 template <class Item>
@@ -16,15 +14,7 @@ void counting_bucketed(const Block<Item>& block);
 template <class Item>
 void counting_bucketed(const Block<Item>& block, const Survey& seen);  ///< with its survey
 template <class Item>
-void quicksort(const Block<Item>& block);
-template <class Item>
-void mergesort(const Block<Item>& block);
-template <class Item>
-void samplesort(const Block<Item>& block);
-template <class Item>
 void radix(const Block<Item>& block);
-template <class Item>
-void cache_oblivious(const Block<Item>& block);
 
 /// The widest range max - min (of bits) that the counting sorts support.
 inline constexpr std::uint64_t counting_range = std::uint64_t{1} << 28;

@@ -1,52 +1,28 @@
-// The table of sort kernels. Its first row is the reference of the tests.
+// The rows of the table of sort kernels: those of the CPU (host_sorts.hpp), then those of GPUs.
 
 #include "kernels/sort/variants.hpp"
 
-#include <array>
 #include <string>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/cuda.hpp"
+#include "kernels/sort/host_sorts.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::sort {
 namespace {
 
-constexpr std::uint64_t any_range = ~std::uint64_t{0};
-
-#define ROW(function) function<std::uint32_t>, function<std::uint64_t>, function<Pair>
-const std::array<Variant, 8> host_rows{{
-    {{"std", Space::host, "std::sort, one thread: the reference"}, any_range, ROW(standard)},
-    {{"counting", Space::host, "one counter a key value, one thread (Seward 1954)"},
-     counting_range,
-     ROW(counting)},
-    {{"counting_bucketed", Space::host, "counting in cache-sized buckets of neighbouring keys"},
-     counting_range,
-     ROW(counting_bucketed)},
-    {{"quicksort", Space::host,
-      "fork-join, branchless and parallel partition (Edelkamp and Weiss 2016)"},
-     any_range,
-     ROW(quicksort)},
-    {{"mergesort", Space::host, "fork-join, parallel merge; stable (Cormen et al. 2009)"},
-     any_range,
-     ROW(mergesort)},
-    {{"samplesort", Space::host, "branchless classification (Sanders and Winkel 2004)"},
-     any_range,
-     ROW(samplesort)},
-    {{"radix", Space::host, "one write-combining distribution, then buckets in cache"},
-     any_range,
-     ROW(radix)},
-    {{"cache_oblivious", Space::host, "lazy funnelsort (Brodal and Fagerberg 2002)"},
-     any_range,
-     ROW(cache_oblivious)},
-}};
-#undef ROW
+template <class Sort>
+Variant row(const HostSort<Sort>& x) {
+  return {{x.name, Space::host, x.about}, x.widest_range, x.sort, x.sort, x.sort};
+}
 
 std::vector<Variant> make_table() {
-  std::vector<Variant> table(host_rows.begin(), host_rows.end());
+  std::vector<Variant> table = std::apply(
+      [](const auto&... sorts) { return std::vector<Variant>{row(sorts)...}; }, host_sorts);
   const std::vector<Variant> cuda = cuda_rows();
   table.insert(table.end(), cuda.begin(), cuda.end());
   return table;

@@ -1,18 +1,18 @@
 // Sort kernels and the sorting probes of forkjoin on traced keys.
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "kernels/forkjoin/mergesort.hpp"
 #include "kernels/forkjoin/quicksort.hpp"
-#include "kernels/sort/cache_oblivious.hpp"
 #include "kernels/sort/counting.hpp"
 #include "kernels/sort/counting_pairs.hpp"
-#include "kernels/sort/mergesort.hpp"
-#include "kernels/sort/quicksort.hpp"
+#include "kernels/sort/host_sorts.hpp"
 #include "kernels/sort/radix.hpp"
-#include "kernels/sort/samplesort.hpp"
-#include "kernels/sort/standard.hpp"
 #include "lab/locality/kernels.hpp"
 #include "lab/locality/traced.hpp"
 
@@ -38,6 +38,13 @@ TESSERA_SURVEY(std::uint32_t)
 TESSERA_SURVEY(std::uint64_t)
 TESSERA_SURVEY(Pair)
 #undef TESSERA_SURVEY
+
+template <>
+void counting_bucketed(const Block<locality::Traced<Pair>>& block) {
+  if (block.n < 2) return;
+  const Survey seen = survey(block);
+  count_pairs(block, seen.min, seen.range());
+}
 
 }  // namespace tessera::sort
 
@@ -86,12 +93,6 @@ Problem run_keys(Tracer& tracer, const Problem& p, const Kernel& kernel) {
   }
   return p;
 }
-template <class Kernel>
-Problem run_any(Tracer& tracer, const Problem& p, const Kernel& kernel) {
-  if (p.element_bytes != 16) return run_keys(tracer, p, kernel);
-  run_as<Pair>(tracer, p, kernel);
-  return p;
-}
 
 /// Throws Error(usage) for key ranges too large for one counter per key.
 void check_counted(const Problem& p) {
@@ -99,52 +100,37 @@ void check_counted(const Problem& p) {
           "--range is at most 2^28 for traced counting sorts");
 }
 Problem counted(const Problem& problem) {
-  check_counted(problem);
   Problem p = problem;
   if (p.range == 0) p.range = index_t{1} << 16;
   return p;
 }
 
-Problem counting(Tracer& tracer, const Problem& problem) {
-  return run_any(tracer, counted(problem), [](const auto& block) { sort::counting(block); });
-}
+/// The sort number i of the table on traced items.
+template <std::size_t i>
+struct TracedSort {
+  static constexpr const auto& row = std::get<i>(sort::host_sorts);
+  static constexpr bool counts = row.widest_range != sort::any_range;
 
-void check_bucketed(const Problem& p) {
-  require(p.element_bytes == 16, ExitCode::usage,
-          "counting_bucketed is traced on pairs (--type pair); keys alone go through vector "
-          "kernels that are "
-          "not");
-  check_counted(p);
-}
-Problem counting_bucketed(Tracer& tracer, const Problem& problem) {
-  check_bucketed(problem);
-  const Problem p = counted(problem);
-  run_as<Pair>(tracer, p, [](const Block<Traced<Pair>>& block) {
-    if (block.n < 2) return;
-    const sort::Survey seen = sort::survey(block);
-    sort::count_pairs(block, seen.min, seen.range());
-  });
-  return p;
-}
-
-#define TESSERA_TRACED_SORT(name)                                            \
-  Problem name(Tracer& tracer, const Problem& p) {                           \
-    return run_any(tracer, p, [](const auto& block) { sort::name(block); }); \
+  static void check(const Problem& p) {
+    require(row.traces != sort::Traces::keys || p.element_bytes < 16, ExitCode::usage,
+            fmt::format("{} is traced on keys, not on pairs", row.name));
+    require(row.traces != sort::Traces::pairs || p.element_bytes == 16, ExitCode::usage,
+            fmt::format("{} is traced on pairs (--type pair); keys alone go through vector "
+                        "kernels that are not",
+                        row.name));
+    if (counts) check_counted(p);
   }
-TESSERA_TRACED_SORT(standard)
-TESSERA_TRACED_SORT(quicksort)
-TESSERA_TRACED_SORT(mergesort)
-TESSERA_TRACED_SORT(samplesort)
-TESSERA_TRACED_SORT(cache_oblivious)
-#undef TESSERA_TRACED_SORT
-
-void check_radix(const Problem& p) {
-  require(p.element_bytes < 16, ExitCode::usage, "radix is traced on keys, not on pairs");
-}
-Problem radix(Tracer& tracer, const Problem& p) {
-  check_radix(p);
-  return run_keys(tracer, p, [](const auto& block) { sort::radix(block); });
-}
+  static Problem run(Tracer& tracer, const Problem& problem) {
+    check(problem);
+    const Problem p = counts ? counted(problem) : problem;
+    if (p.element_bytes < 16) {
+      if constexpr (row.traces != sort::Traces::pairs) run_keys(tracer, p, row.sort);
+    } else {
+      if constexpr (row.traces != sort::Traces::keys) run_as<Pair>(tracer, p, row.sort);
+    }
+    return p;
+  }
+};
 
 // The probes fork down to the threshold, here --tile; on one thread both sides run in turn.
 constexpr index_t threshold = 4096;
@@ -177,19 +163,18 @@ Problem probe_quicksort(Tracer& tracer, const Problem& problem) {
 }  // namespace
 
 std::vector<TracedKernel> sort_kernels() {
-  return {{"sort", "std", "scalar", standard},
-          {"sort", "counting", "scalar", counting, check_counted},
-          {"sort", "counting_bucketed", "scalar", counting_bucketed, check_bucketed},
-          {"sort", "quicksort", "scalar", quicksort},
-          {"sort", "mergesort", "scalar", mergesort},
-          {"sort", "samplesort", "scalar", samplesort},
-          {"sort", "radix", "scalar", radix, check_radix},
-          {"sort", "cache_oblivious", "scalar", cache_oblivious},
-          {"forkjoin", "quicksort", "scalar", probe_quicksort, check_probe},
-          {"forkjoin", "mergesort_serial_merge", "scalar", probe_mergesort<forkjoin::Merge::serial>,
-           check_probe},
-          {"forkjoin", "mergesort_parallel_merge", "scalar",
-           probe_mergesort<forkjoin::Merge::forked>, check_probe}};
+  constexpr std::size_t sorts = std::tuple_size_v<decltype(sort::host_sorts)>;
+  std::vector<TracedKernel> all = [&]<std::size_t... i>(std::index_sequence<i...>) {
+    return std::vector<TracedKernel>{
+        {"sort", TracedSort<i>::row.name, "scalar", TracedSort<i>::run, TracedSort<i>::check}...};
+  }
+  (std::make_index_sequence<sorts>());
+  all.push_back({"forkjoin", "quicksort", "scalar", probe_quicksort, check_probe});
+  all.push_back({"forkjoin", "mergesort_serial_merge", "scalar",
+                 probe_mergesort<forkjoin::Merge::serial>, check_probe});
+  all.push_back({"forkjoin", "mergesort_parallel_merge", "scalar",
+                 probe_mergesort<forkjoin::Merge::forked>, check_probe});
+  return all;
 }
 
 }  // namespace tessera::locality
