@@ -30,11 +30,13 @@ workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
   }
   (void)workloads::matmul::parse_grid(value("grid"));
   const std::vector<std::string>& algorithms = parsed.lists.at("algorithm");
+  const std::vector<std::string> on_grids = algorithms_with(&dist::matmul::Uses::grid);
   require(value("grid").empty() ||
-              std::find(algorithms.begin(), algorithms.end(), "summa") != algorithms.end(),
+              std::find_first_of(algorithms.begin(), algorithms.end(), on_grids.begin(),
+                                 on_grids.end()) != algorithms.end(),
           ExitCode::usage,
-          fmt::format("--grid is summa's and --algorithm is {}; add --algorithm summa, or drop it",
-                      fmt::join(algorithms, ", ")));
+          fmt::format("--grid is for --algorithm {} and it is {}; take the former, or drop --grid",
+                      fmt::join(on_grids, ", "), fmt::join(algorithms, ", ")));
   for (const char* name : {"algorithm", "panel", "slices"}) {
     require(value("out-of-core") != "always" || parsed.sources.at(name) != "flag", ExitCode::usage,
             fmt::format("--{} is for ranks that share the work, and with --out-of-core always each "

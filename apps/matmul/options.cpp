@@ -1,5 +1,9 @@
 #include "options.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "kernels/matmul/variants.hpp"
 #include "run/common_options.hpp"
 #include "run/device.hpp"
@@ -11,15 +15,16 @@ namespace tessera::apps::matmul {
 
 namespace {
 
+using dist::matmul::Uses;
 using run::Kind;
 
 /// A whole number of the method, an axis of sweeps.
-run::Option number(const char* name, const char* fallback, const char* help, double low,
+run::Option number(const char* name, const char* fallback, std::string help, double low,
                    double high) {
   return {.name = name,
           .kind = Kind::integer,
           .fallback = fallback,
-          .help = help,
+          .help = std::move(help),
           .group = "Method",
           .axis = true,
           .low = low,
@@ -31,6 +36,11 @@ run::Option extent(const char* name, const char* fallback, const char* help) {
   run::Option option = number(name, fallback, help, 0, run::most_size);
   option.group = "Data";
   return option;
+}
+
+/// Returns "For summa.", the algorithms that use a member of Method.
+std::string of(bool Uses::*member) {
+  return fmt::format("For {}.", fmt::join(algorithms_with(member), ", "));
 }
 
 void add_data(run::OptionSet& set) {
@@ -123,16 +133,17 @@ void add_method(run::OptionSet& set) {
       .users = {"kernel", {"cuda_naive", "cuda_column", "cuda_zigzag"}};
   set.add(number("column-width", "32", "Set the column width of column and zigzag", 1, 1e9))
       .users = {"kernel", {"column", "zigzag", "cuda_column", "cuda_zigzag"}};
-  set.add(number("panel", "1024", "Set the width along k of the panels of summa", 1, 1e9)).users = {
-      "algorithm", {"summa"}};
-  set.add(number(
-              "slices", "0",
-              "Set the parts of k that recursive prefetches. Each part is fetched while the "
-              "previous one is multiplied, where data is sent in messages; 0: chosen by the plan.",
-              0, 64))
-      .users = {"algorithm", {"recursive"}};
+  set.add(number("panel", "1024", "Set the width of panels along k. " + of(&Uses::panel), 1, 1e9))
+      .users = {"algorithm", algorithms_with(&Uses::panel)};
+  set.add(number("slices", "0",
+                 "Set the parts of k that are prefetched. Each part is fetched while the previous "
+                 "one is multiplied, where data is sent in messages; 0: chosen by the plan. " +
+                     of(&Uses::plans),
+                 0, 64))
+      .users = {"algorithm", algorithms_with(&Uses::plans)};
   set.add({.name = "grid",
-           .help = "Set the grid of ranks of summa, ROWSxCOLS. Default: the nearest to a square.",
+           .help = "Set the grid of ranks, ROWSxCOLS. Default: the nearest to a square. " +
+                   of(&Uses::grid),
            .group = "Method",
            .value = "GRID"});
 }

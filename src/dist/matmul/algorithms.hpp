@@ -1,106 +1,32 @@
 #pragma once
-// Declarations shared by the distributed algorithms; private to this folder.
+// The table of distributed products. The file of an algorithm defines its entry (AlgorithmInfo in
+// multiply.hpp), which everybody else reads.
 
-#include <vector>
-
-#include "dist/matmul/multiply.hpp"
-#include "machine/fork_join.hpp"
-#include "mpi/transfer.hpp"
+#include <array>
+#include <cstddef>
 
 namespace tessera::dist::matmul {
 
-/// An operand's box on this rank: a view of the home block if the layouts agree, of shared memory
-/// if the ranks share it, otherwise of a copy fetched from the homes.
-template <class T>
-struct Fetched {
-  machine::Buffer<T> copy;
-  MatrixView<const T> view;
+enum class Algorithm {
+  recursive,  ///< recursive plan (after CARMA, Demmel et al. 2013): fetches operands once, splits k
+              ///< if that saves words
+  summa,      ///< SUMMA (van de Geijn and Watts 1997): broadcasts panels of a and b along a grid of
+              ///< ranks
 };
+inline constexpr std::array every_algorithm{Algorithm::recursive, Algorithm::summa};
+static_assert(static_cast<std::size_t>(every_algorithm.back()) + 1 == every_algorithm.size());
 
-template <class T>
-[[nodiscard]] Fetched<T> fetch(const mpi::Communicator& comm, const DistributedMatrix<T>& matrix,
-                               const layout::MatrixLayout& need) {
-  if (need == matrix.layout()) return {{}, matrix.view()};
-  const layout::Box& box = need.of(comm.rank());
-  if (matrix.shared())
-    return {{},
-            matrix.whole().block(box.rows.begin, box.cols.begin, box.rows.size(), box.cols.size())};
-  Fetched<T> result{machine::Buffer<T>(box.area()), {}};
-  const MatrixView<T> view = matrix_view(result.copy.data(), box.rows.size(), box.cols.size());
-  mpi::redistribute<T>(comm, matrix.layout(), matrix.view(), need, view);
-  result.view = view;
-  return result;
-}
+struct AlgorithmInfo;
+extern const AlgorithmInfo recursive_info, summa_info;
 
-/// Returns the slice [begin, begin + size) along k of a stored operand. k_is_cols_when is the op
-/// for which k runs along its columns: none for a, transpose for b.
-template <class T>
-[[nodiscard]] MatrixView<const T> along_k(MatrixView<const T> operand, Op op, Op k_is_cols_when,
-                                          index_t begin, index_t size) {
-  return turns(op) == turns(k_is_cols_when) ? operand.cols_range(begin, size)
-                                            : operand.rows_range(begin, size);
-}
-
-/// Runs the method's kernel on one piece of this rank. For cache_oblivious runs `fixed_order()`
-/// instead, on a team of the method's threads; the other kernels take no team (one thread, threads
-/// that they start, or the device, whose phases are added).
-template <class T, class FixedOrder>
-void compute(const tessera::matmul::Gemm<T>& gemm, const Method& method, mpi::Phases& phases,
-             const FixedOrder& fixed_order) {
-  const mpi::Computing computing;
-  if (method.kernel->name == "cache_oblivious") {
-    machine::parallel(method.threads, fixed_order);
-  } else {
-    const machine::DefaultThreads scope(method.threads);
-    (*method.kernel)(gemm, method.tuning);
+[[nodiscard]] constexpr const AlgorithmInfo& info(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::recursive:
+      break;
+    case Algorithm::summa:
+      return summa_info;
   }
-  mpi::add_device_phases(phases);
+  return recursive_info;
 }
-
-/// Returns the slices of k in which to execute a plan: one if no operand is sent.
-[[nodiscard]] inline Slices slices_of(const Method& method, const Plan& plan, bool shared) {
-  return slices_of_k(plan, shared || plan.cuboids.size() == 1 ? 1 : method.slices);
-}
-
-/// The value of one node of the summation tree on this rank.
-template <class T>
-struct NodeValue {
-  Subtree node;
-  machine::Buffer<T> storage;  ///< empty if the value is accumulated in c's home
-  MatrixView<T> view;
-};
-
-/// Computes c as the sum, along the summation tree, of the values that the ranks of the plan
-/// computed; `mine` are this rank's nodes over its box of c_layout(plan). Collective.
-template <class T>
-void combine_nodes(const mpi::Communicator& comm, const Plan& plan,
-                   const std::vector<NodeValue<T>>& mine, DistributedMatrix<T>& c,
-                   mpi::Phases& phases);
-
-/// One round of the recursive algorithm.
-template <class T>
-struct Round {
-  const mpi::Communicator& comm;
-  const Product<T>& product;
-  const Method& method;
-  const Plan& plan;
-};
-
-/// Returns the values of this rank's nodes, the first accumulated in `first`. Fetches the operands
-/// in slices of k with double buffering: the next slice is received while the current one is
-/// multiplied. Collective.
-template <class T>
-std::vector<NodeValue<T>> compute_in_slices(const Round<T>& round, const Slices& slices,
-                                            MatrixView<T> first, mpi::Phases& phases);
-
-template <class T>
-void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
-               mpi::Phases& phases);
-template <class T>
-void summa(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
-           mpi::Phases& phases);
-
-[[nodiscard]] layout::ProcessGrid grid_of(const Method& method, index_t ranks, index_t m,
-                                          index_t n);
 
 }  // namespace tessera::dist::matmul

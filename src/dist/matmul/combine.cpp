@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "dist/matmul/algorithms.hpp"
+#include "dist/matmul/product_parts.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 
 namespace tessera::dist::matmul {

@@ -1,14 +1,14 @@
-// Homes, plans and layouts from which the forecasts are computed.
+// Homes and plans from which the forecasts are computed, and the costs that algorithms share.
 
 #include "dist/matmul/forecast_parts.hpp"
 
 #include <utility>
 
 #include "dist/matmul/homes.hpp"
+#include "kernels/matmul/cache_oblivious.hpp"
 
 namespace tessera::dist::matmul {
 
-using layout::BlockMap;
 using layout::MatrixLayout;
 
 namespace {
@@ -21,8 +21,7 @@ std::vector<double> weights_of(const ForecastRequest& q, const Method& method) {
 }
 
 bool lives_inside(const ForecastRequest& q, const Method& method) {
-  return q.inside && method.algorithm == Algorithm::recursive && method.rounds <= 1 &&
-         !q.seen.any();
+  return q.inside && info(method.algorithm).uses.plans && method.rounds <= 1 && !q.seen.any();
 }
 
 }  // namespace
@@ -60,21 +59,69 @@ HomesAndPlans homes_and_plans(const ForecastRequest& q, const Method& method) {
   return both;
 }
 
-GridLayouts grid_layouts(const ForecastRequest& q, const Method& method, const Leaves& leaves) {
-  const layout::ProcessGrid grid = grid_of(method, q.ranks, q.m, q.n);
-  const BlockMap m(q.m, grid.rows), n(q.n, grid.cols), ka(q.k, grid.cols, leaves.chunk()),
-      kb(q.k, grid.rows, leaves.chunk());
-  const auto stored = [](const MatrixLayout& x, Op op) {
-    return op == Op::none ? x : transposed(x);
+index_t add_move(Forecast& f, const MatrixLayout& home, const MatrixLayout& need, index_t rank,
+                 index_t element) {
+  index_t packed = 0;
+  if (home == need) return packed;
+  for (const layout::PeerBlock& piece : incoming(home, need, rank)) {
+    if (piece.peer == rank) continue;
+    f.received_bytes += piece.box.area() * element;
+    ++f.messages;
+    if (piece.box.rows.size() > 1 && piece.box.cols.size() != need.of(rank).cols.size())
+      packed += piece.box.area();
+  }
+  for (const layout::PeerBlock& piece : outgoing(home, need, rank)) {
+    if (piece.peer == rank) continue;
+    f.sent_bytes += piece.box.area() * element;
+    if (piece.box.rows.size() > 1 && piece.box.cols.size() != home.of(rank).cols.size())
+      packed += piece.box.area();
+  }
+  return packed * element;
+}
+
+double move_seconds(const MatrixLayout& home, const MatrixLayout& need, index_t element,
+                    const mpi::Network& network) {
+  if (home == need) return 0;
+  std::vector<mpi::Load> loads(static_cast<std::size_t>(home.ranks()));
+  for (index_t rank = 0; rank < home.ranks(); ++rank) {
+    mpi::Load& load = loads[static_cast<std::size_t>(rank)];
+    for (const layout::PeerBlock& piece : incoming(home, need, rank)) {
+      if (piece.peer == rank) continue;
+      ++load.received;
+      load.received_bytes += piece.box.area() * element;
+    }
+    for (const layout::PeerBlock& piece : outgoing(home, need, rank)) {
+      if (piece.peer == rank) continue;
+      ++load.sent;
+      load.sent_bytes += piece.box.area() * element;
+    }
+  }
+  return at_once(network, loads);
+}
+
+index_t kernel_bytes(const ForecastRequest& q, const Method& method, const Local& at,
+                     index_t leaf_count) {
+  if (method.kernel != nullptr && method.kernel->name != "cache_oblivious") return 0;
+  const auto of = [&]<class T>(T) {
+    const auto stored = [](Op op, index_t rows, index_t cols, index_t row) {
+      return turns(op) ? MatrixView<const T>{nullptr, cols, rows, rows}
+                       : MatrixView<const T>{nullptr, rows, cols, row};
+    };
+    const tessera::matmul::Gemm<T> g{.a = stored(q.op_a, at.m, at.k, at.a_row),
+                                     .op_a = q.op_a,
+                                     .b = stored(q.op_b, at.k, at.n, at.b_row),
+                                     .op_b = q.op_b,
+                                     .c = MatrixView<T>{nullptr, at.m, at.n, at.n}};
+    return tessera::matmul::working_memory<T>(g, leaf_count);
   };
-  return {grid,
-          m,
-          n,
-          ka,
-          kb,
-          stored(grid_blocks(m, ka, grid), q.op_a),
-          stored(grid_blocks(kb, n, grid), q.op_b),
-          grid_blocks(m, n, grid)};
+  if (q.flops_each > 2) return q.element_bytes == 8 ? of(Complex<float>{}) : of(Complex<double>{});
+  return q.element_bytes == 4 ? of(float{}) : of(double{});
+}
+
+index_t home_bytes(const ForecastRequest& q, const Homes& homes, index_t rank) {
+  return (homes.a.of(rank).area() + homes.b.of(rank).area() +
+          (q.reads_c ? 2 : 1) * homes.c.of(rank).area()) *
+         q.element_bytes;
 }
 
 }  // namespace tessera::dist::matmul

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "dist/matmul/algorithms.hpp"
+#include "dist/matmul/product_parts.hpp"
 #include "dist/matmul/leaf_stack.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "mpi/progress.hpp"

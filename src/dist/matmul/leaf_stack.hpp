@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "dist/matmul/algorithms.hpp"
+#include "dist/matmul/product_parts.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "kernels/matmul/summation.hpp"
 #include "machine/buffer.hpp"

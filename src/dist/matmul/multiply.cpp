@@ -5,17 +5,31 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "dist/matmul/algorithms.hpp"
 
 namespace tessera::dist::matmul {
 
 const std::vector<AlgorithmInfo>& algorithms() {
-  static const std::vector<AlgorithmInfo> table{
-      {"recursive", Algorithm::recursive,
-       "uneven recursive cuts of m, n, k, good at any number of ranks (after Demmel et al. 2013)"},
-      {"summa", Algorithm::summa,
-       "panels broadcast along a grid of ranks (van de Geijn and Watts 1997)"}};
+  static const std::vector<AlgorithmInfo> table = [] {
+    std::vector<AlgorithmInfo> rows;
+    for (const Algorithm algorithm : every_algorithm) rows.push_back(info(algorithm));
+    return rows;
+  }();
   return table;
+}
+
+std::vector<std::string> algorithms_with(bool Uses::*member) {
+  std::vector<std::string> names;
+  for (const AlgorithmInfo& row : algorithms()) {
+    if (row.uses.*member) names.emplace_back(row.name);
+  }
+  return names;
+}
+
+void require_runnable(const Method& method, index_t ranks) {
+  const AlgorithmInfo& row = info(method.algorithm);
+  const std::string unmet = row.unmet == nullptr ? "" : row.unmet(method, ranks);
+  require(unmet.empty(), ExitCode::usage,
+          fmt::format("the algorithm {} {}; take that, or another algorithm", row.name, unmet));
 }
 
 template <class T>
@@ -67,6 +81,7 @@ void check(const mpi::Communicator& comm, const Method& method) {
           ExitCode::usage,
           fmt::format("weights: {} for the {} ranks of comm; give one a rank, or none",
                       method.weights.size(), comm.size()));
+  require_runnable(method, comm.size());
 }
 
 }  // namespace
@@ -78,12 +93,7 @@ void multiply(const mpi::Communicator& comm, const Product<T>& product, const Me
   check(comm, method);
   Method resolved = method;
   if (resolved.kernel == nullptr) resolved.kernel = &tessera::matmul::best();
-  switch (resolved.algorithm) {
-    case Algorithm::summa:
-      return summa(comm, product, resolved, phases);
-    case Algorithm::recursive:
-      return recursive(comm, product, resolved, phases);
-  }
+  std::get<MultiplyFunction<T>>(info(resolved.algorithm).multiply)(comm, product, resolved, phases);
 }
 
 #define TESSERA_INSTANTIATE(T) template void check<T>(const mpi::Communicator&, const Product<T>&)

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "dist/matmul/algorithms.hpp"
 #include "dist/matmul/plan.hpp"
 #include "dist/matrix.hpp"
 #include "kernels/matmul/variants.hpp"
@@ -37,35 +40,22 @@ struct Product {
 template <class T>
 void check(const mpi::Communicator& comm, const Product<T>& product);
 
-/// Distributed algorithms, by name.
-enum class Algorithm {
-  recursive,  ///< recursive plan (after CARMA, Demmel et al. 2013): fetches operands once, splits k
-              ///< if that saves words
-  summa,      ///< SUMMA (van de Geijn and Watts 1997): broadcasts panels of a and b along a grid of
-              ///< ranks
-};
-struct AlgorithmInfo {
-  std::string_view name;
-  Algorithm algorithm;
-  std::string_view about;
-};
-[[nodiscard]] const std::vector<AlgorithmInfo>& algorithms();
-
-/// Algorithm, kernel and parameters of a product.
+/// Algorithm, kernel and parameters of a product. An algorithm ignores those that its entry does
+/// not use.
 struct Method {
   Algorithm algorithm = Algorithm::recursive;
   const tessera::matmul::Variant* kernel = nullptr;  ///< nullptr: the best
   tessera::matmul::Tuning tuning = {};
   int threads = 1;
-  layout::ProcessGrid grid = {0, 0};  ///< summa; rows == 0: the nearest to square
-  index_t panel = 1024;               ///< summa: panel width along k, rounded to whole chunks
-  std::vector<double> weights = {};   ///< recursive: relative speed of each rank; empty: equal
-  index_t rounds = 1;  ///< recursive: consecutive boxes of c, to save memory; a power of two
+  layout::ProcessGrid grid = {0, 0};  ///< rows == 0: the nearest to square
+  index_t panel = 1024;               ///< panel width along k, rounded to whole chunks
+  std::vector<double> weights = {};   ///< of plans: relative speed of each rank; empty: equal
+  index_t rounds = 1;  ///< of plans: consecutive boxes of c, to save memory; a power of two
   index_t slices =
-      1;  ///< recursive: parts of k, each fetched during the arithmetic of the previous one
+      1;  ///< of plans: parts of k, each fetched during the arithmetic of the previous one
   double flops_per_word =
-      core_flops_per_word;  ///< recursive: of the slowest rank; the same on all ranks
-  /// recursive: the plans of the product and its rounds from plan_product(); nullptr: searched
+      core_flops_per_word;  ///< of plans: of the slowest rank; the same on all ranks
+  /// The plans of the product and its rounds from plan_product(); nullptr: searched
   /// anew.
   std::shared_ptr<const std::vector<Plan>> plans = {};
 };
@@ -97,7 +87,7 @@ struct ForecastRequest {
   double flops_each = 2;  ///< of a multiplication and its addition: 8 for complex elements
   bool reads_c = false;   ///< beta != 0
   index_t ranks = 1;
-  Seen seen = {};       ///< for the recursive algorithm
+  Seen seen = {};       ///< for algorithms that use plans
   bool inside = false;  ///< homes may be within the ranks' boxes; otherwise row blocks
 };
 
@@ -110,10 +100,10 @@ struct ForecastRequest {
 /// Homes, plans and forecasts of a product, computed once.
 struct ProductPlan {
   Homes homes;
-  std::vector<Plan> plans;          ///< recursive: one per round
+  std::vector<Plan> plans;          ///< one per round, if the algorithm uses plans
   std::vector<Forecast> forecasts;  ///< by rank
 };
-/// Plans a product with one search a round, none for summa.
+/// Plans a product, with one search a round if its algorithm uses plans.
 [[nodiscard]] ProductPlan plan_product(const ForecastRequest& request, const Method& method);
 /// Returns the forecasts of the same homes and plans for a method with another number of slices.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method,
@@ -144,5 +134,43 @@ struct ExchangeTime {
 [[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method);
 [[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method,
                                       const ProductPlan& planned);
+
+/// The members of Method that an algorithm uses.
+struct Uses {
+  bool grid = false;
+  bool panel = false;
+  bool plans = false;  ///< recursive plans, hence weights, rounds, slices and shared memory
+};
+
+template <class T>
+using MultiplyFunction = void (*)(const mpi::Communicator&, const Product<T>&, const Method&,
+                                  mpi::Phases&);
+
+/// A distributed algorithm: what the tables and options show, and its functions.
+struct AlgorithmInfo {
+  std::string_view name;
+  Algorithm algorithm;
+  std::string_view about;  ///< one line, with its source
+  Uses uses = {};
+  /// Returns why the algorithm cannot run on that many ranks with the method's grid, or "".
+  /// nullptr: it runs on any.
+  std::string (*unmet)(const Method& method, index_t ranks) = nullptr;
+  std::tuple<MultiplyFunction<float>, MultiplyFunction<double>, MultiplyFunction<Complex<float>>,
+             MultiplyFunction<Complex<double>>>
+      multiply;
+  /// Returns the memory, traffic and arithmetic of a rank, for any number of ranks.
+  Forecast (*forecast)(const ForecastRequest& request, const Method& method,
+                       const ProductPlan& planned, index_t rank);
+  /// Returns the time of the messages.
+  ExchangeTime (*exchange)(const ForecastRequest& request, const Method& method,
+                           const ProductPlan& planned, const mpi::Network& network);
+};
+
+/// Returns the entries of all algorithms; the first is the default.
+[[nodiscard]] const std::vector<AlgorithmInfo>& algorithms();
+/// Returns the names of the algorithms that use that member of Method.
+[[nodiscard]] std::vector<std::string> algorithms_with(bool Uses::*member);
+/// Throws Error(usage) unless the method's algorithm can run on that many ranks.
+void require_runnable(const Method& method, index_t ranks);
 
 }  // namespace tessera::dist::matmul

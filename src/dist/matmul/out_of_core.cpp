@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "dist/matmul/algorithms.hpp"
+#include "dist/matmul/product_parts.hpp"
 #include "dist/matmul/leaf_stack.hpp"
 
 namespace tessera::dist::matmul {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "dist/matmul/algorithms.hpp"
+#include "dist/matmul/forecast_parts.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "machine/pages.hpp"
 
@@ -108,8 +108,6 @@ void follow(const Round<T>& round, mpi::Phases& phases) {
   if (!in_c) combine_nodes(comm, plan, values, product.c, phases);
 }
 
-}  // namespace
-
 template <class T>
 void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
                mpi::Phases& phases) {
@@ -137,13 +135,17 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
   meet_here();
 }
 
-template void recursive<float>(const mpi::Communicator&, const Product<float>&, const Method&,
-                               mpi::Phases&);
-template void recursive<double>(const mpi::Communicator&, const Product<double>&, const Method&,
-                                mpi::Phases&);
-template void recursive<Complex<float>>(const mpi::Communicator&, const Product<Complex<float>>&,
-                                        const Method&, mpi::Phases&);
-template void recursive<Complex<double>>(const mpi::Communicator&, const Product<Complex<double>>&,
-                                         const Method&, mpi::Phases&);
+}  // namespace
+
+constinit const AlgorithmInfo recursive_info{
+    .name = "recursive",
+    .algorithm = Algorithm::recursive,
+    .about =
+        "uneven recursive cuts of m, n, k, good at any number of ranks (after Demmel et al. 2013)",
+    .uses = {.plans = true},
+    .multiply = {recursive<float>, recursive<double>, recursive<Complex<float>>,
+                 recursive<Complex<double>>},
+    .forecast = recursive_forecast,
+    .exchange = recursive_exchange};
 
 }  // namespace tessera::dist::matmul

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "dist/matmul/algorithms.hpp"
+#include "dist/matmul/forecast_parts.hpp"
 #include "dist/matmul/leaf_stack.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 
@@ -19,16 +19,27 @@ using layout::Range;
 using tessera::matmul::Gemm;
 using tessera::matmul::Leaves;
 
-/// The operands' distribution over the grid: m over its rows, n over its columns, k over columns
-/// for a and over rows for b, cut at whole chunks so that every panel is one.
-struct Layouts {
+/// The distribution over the grid: m over its rows, n over its columns, k over columns for a and
+/// over rows for b, cut at whole chunks so that every panel is one; a, b and c as stored.
+struct GridLayouts {
   ProcessGrid grid;
   BlockMap m, n, k_of_a, k_of_b;
+  MatrixLayout a, b, c;
 };
 
-Layouts layouts_of(const ProcessGrid& grid, index_t m, index_t n, index_t k, index_t chunk) {
-  return {grid, BlockMap(m, grid.rows), BlockMap(n, grid.cols), BlockMap(k, grid.cols, chunk),
-          BlockMap(k, grid.rows, chunk)};
+GridLayouts layouts_of(const ProcessGrid& grid, const Shape& shape, Op op_a, Op op_b) {
+  const index_t k = shape.k(), chunk = shape.leaves.chunk();
+  const BlockMap m(shape.m, grid.rows), n(shape.n, grid.cols), k_of_a(k, grid.cols, chunk),
+      k_of_b(k, grid.rows, chunk);
+  const auto stored = [](const MatrixLayout& x, Op op) { return turns(op) ? transposed(x) : x; };
+  return {grid,
+          m,
+          n,
+          k_of_a,
+          k_of_b,
+          stored(grid_blocks(m, k_of_a, grid), op_a),
+          stored(grid_blocks(k_of_b, n, grid), op_b),
+          grid_blocks(m, n, grid)};
 }
 
 /// One operand on one line of the grid: the slices along k that its ranks own, and a buffer for a
@@ -66,8 +77,6 @@ index_t widest_of(const std::vector<Range>& panels) {
   return widest;
 }
 
-}  // namespace
-
 ProcessGrid grid_of(const Method& method, index_t ranks, index_t m, index_t n) {
   if (method.grid.rows == 0) return layout::nearest_square(ranks, m, n);
   require(method.grid.size() == ranks, ExitCode::usage,
@@ -82,14 +91,14 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
            mpi::Phases& phases) {
   const ProcessGrid grid = grid_of(method, comm.size(), product.m(), product.n());
   const Leaves leaves = tessera::matmul::leaves<T>(product.k());
-  const Layouts at = layouts_of(grid, product.m(), product.n(), product.k(), leaves.chunk());
+  const GridLayouts at =
+      layouts_of(grid, {product.m(), product.n(), leaves}, product.op_a, product.op_b);
   const auto row = static_cast<int>(grid.row(comm.rank())),
              col = static_cast<int>(grid.col(comm.rank()));
   const index_t m = at.m.size(row), n = at.n.size(col);
   const auto panels = summa_panels(at.k_of_a, at.k_of_b, leaves, method.panel);
   const index_t widest = widest_of(panels);
-  const MatrixLayout c_home = grid_blocks(at.m, at.n, grid);
-  const bool at_home = c_home == product.c.layout();
+  const bool at_home = at.c == product.c.layout();
 
   const mpi::GridLines& lines = comm.grid_lines(grid.rows, grid.cols);
   PanelSource<T> a{
@@ -101,12 +110,10 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
   {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::InFlight flight(phases, comm.size());
-    a.mine =
-        fetch(comm, product.a, stored_layout(grid_blocks(at.m, at.k_of_a, grid), product.op_a));
-    b.mine =
-        fetch(comm, product.b, stored_layout(grid_blocks(at.k_of_b, at.n, grid), product.op_b));
+    a.mine = fetch(comm, product.a, at.a);
+    b.mine = fetch(comm, product.b, at.b);
     if (product.beta != T{0} && !at_home) {
-      mpi::redistribute<T>(comm, product.c.layout(), product.c.view(), c_home, c);
+      mpi::redistribute<T>(comm, product.c.layout(), product.c.view(), at.c, c);
     }
   }
 
@@ -131,17 +138,140 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
   if (!at_home) {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::InFlight flight(phases, comm.size());
-    mpi::redistribute<T>(comm, c_home, c, product.c.layout(), product.c.view());
+    mpi::redistribute<T>(comm, at.c, c, product.c.layout(), product.c.view());
   }
 }
 
-template void summa<float>(const mpi::Communicator&, const Product<float>&, const Method&,
-                           mpi::Phases&);
-template void summa<double>(const mpi::Communicator&, const Product<double>&, const Method&,
-                            mpi::Phases&);
-template void summa<Complex<float>>(const mpi::Communicator&, const Product<Complex<float>>&,
-                                    const Method&, mpi::Phases&);
-template void summa<Complex<double>>(const mpi::Communicator&, const Product<Complex<double>>&,
-                                     const Method&, mpi::Phases&);
+GridLayouts layouts_of(const ForecastRequest& q, const Method& method) {
+  return layouts_of(grid_of(method, q.ranks, q.m, q.n), {q.m, q.n, leaves_of(q)}, q.op_a, q.op_b);
+}
+
+Forecast forecast(const ForecastRequest& q, const Method& method, const ProductPlan& planned,
+                  index_t rank) {
+  const Leaves leaves = leaves_of(q);
+  const Homes& homes = planned.homes;
+  const auto [grid, m, n, ka, kb, a, b, c] = layouts_of(q, method);
+  const index_t element = q.element_bytes;
+  Forecast f;
+  f.home_bytes = home_bytes(q, homes, rank);
+  const index_t mine_m = m.size(grid.row(rank)), mine_n = n.size(grid.col(rank));
+  f.flops = q.flops_each * static_cast<double>(mine_m) * static_cast<double>(mine_n) *
+            static_cast<double>(q.k);
+  const bool at_home = c == homes.c;
+  index_t fetching =
+      std::max(add_move(f, homes.a, a, rank, element), add_move(f, homes.b, b, rank, element));
+  if (q.reads_c) fetching = std::max(fetching, add_move(f, homes.c, c, rank, element));
+  const index_t leaving = add_move(f, c, homes.c, rank, element);
+  const index_t panel = std::min(q.k, round_up(std::max<index_t>(method.panel, 1), leaves.chunk()));
+  const auto panels = q.k == 0
+                          ? index_t{0}
+                          : static_cast<index_t>(summa_panels(ka, kb, leaves, method.panel).size());
+  f.received_bytes +=
+      (mine_m * (q.k - ka.size(grid.col(rank))) + (q.k - kb.size(grid.row(rank))) * mine_n) *
+      element;
+  f.sent_bytes += (mine_m * ka.size(grid.col(rank)) * (grid.cols > 1 ? 1 : 0) +
+                   kb.size(grid.row(rank)) * mine_n * (grid.rows > 1 ? 1 : 0)) *
+                  element;
+  f.messages += panels * ((grid.cols > 1 ? 1 : 0) + (grid.rows > 1 ? 1 : 0));
+  const index_t waiting = most_waiting(leaves) * mine_m * mine_n * element;
+  f.work_bytes = ((a == homes.a ? 0 : a.of(rank).area()) + (b == homes.b ? 0 : b.of(rank).area()) +
+                  (at_home ? 0 : mine_m * mine_n) + panel * (mine_m + mine_n)) *
+                     element +
+                 kernel_bytes(q, method, {mine_m, mine_n, panel, panel, mine_n}, 1) +
+                 std::max(fetching, waiting + leaving);
+  return f;
+}
+
+/// Cost model of one operand's panel broadcasts along the lines of the grid. The pipeline of a line
+/// fills once, and again for each rank by which the root advances along k.
+class PanelLines {
+ public:
+  PanelLines(const BlockMap& owners, index_t bytes_a_k, mpi::Line line)
+      : owners_(owners),
+        bytes_a_k_(bytes_a_k),
+        line_(line),
+        spared_(static_cast<std::size_t>(line.ranks)) {}
+
+  /// Returns the seconds of a rank in the next panel. The lines start staggered, after the ranks of
+  /// the crossing lines have their panels.
+  double go(layout::Range k, const PanelLines& across, const mpi::Network& network) {
+    if (line_.ranks <= 1) return 0;
+    const auto bytes = static_cast<double>(bytes_a_k_ * k.size());
+    line_.apart = 0;
+    const double together = filled(bytes, network);
+    last_ = owners_.owner(k.begin);
+    if (first_ < 0) first_ = last_;
+    all_ += together;
+    spared_[static_cast<std::size_t>(last_)] += together;
+    line_.apart = across.filling();
+    step_filling_ = std::max(step_filling_, chain_filling(network, bytes, line_));
+    return filled(bytes, network);
+  }
+
+  /// Returns by how many seconds the last rank of a line is behind the first.
+  [[nodiscard]] double filling() const {
+    return static_cast<double>(line_.ranks - 2 + last_ - std::max<index_t>(first_, 0)) *
+           step_filling_;
+  }
+
+  /// Returns the seconds of all panels on the busiest link between two neighbours, which all lines
+  /// share; panels that begin just behind a link do not cross it.
+  [[nodiscard]] double busiest() const {
+    return all_ - *std::min_element(spared_.begin(), spared_.end());
+  }
+
+ private:
+  [[nodiscard]] double filled(double bytes, const mpi::Network& network) const {
+    return broadcast(network, bytes, line_) -
+           static_cast<double>(line_.ranks - 2) * chain_filling(network, bytes, line_);
+  }
+
+  const BlockMap& owners_;
+  index_t bytes_a_k_;
+  mpi::Line line_;
+  index_t first_ = -1, last_ = 0;
+  double step_filling_ = 0, all_ = 0;
+  std::vector<double> spared_;  // by the rank that owns the panel
+};
+
+/// Returns the seconds of the panels of a along the rows of the grid and of b along its columns,
+/// alternating.
+double panel_seconds(const std::vector<layout::Range>& panels, PanelLines rows, PanelLines columns,
+                     const mpi::Network& network) {
+  double seconds = 0;
+  for (const layout::Range k : panels) {
+    if (k.empty()) continue;
+    seconds += rows.go(k, columns, network);
+    seconds += columns.go(k, rows, network);
+  }
+  return std::max({seconds, rows.busiest(), columns.busiest()}) + rows.filling() +
+         columns.filling();
+}
+
+ExchangeTime exchange(const ForecastRequest& q, const Method& method, const ProductPlan& planned,
+                      const mpi::Network& network) {
+  const GridLayouts at = layouts_of(q, method);
+  const Homes& homes = planned.homes;
+  const double seconds =
+      move_seconds(homes.a, at.a, q.element_bytes, network) +
+      move_seconds(homes.b, at.b, q.element_bytes, network) +
+      move_seconds(at.c, homes.c, q.element_bytes, network) * (q.reads_c ? 2 : 1);
+  const auto panels = summa_panels(at.k_of_a, at.k_of_b, leaves_of(q), method.panel);
+  const double broadcasts = panel_seconds(
+      panels, {at.k_of_a, q.element_bytes * at.m.size(0), {at.grid.cols, 1}},
+      {at.k_of_b, q.element_bytes * at.n.size(0), {at.grid.rows, at.grid.cols}}, network);
+  return {.alone = seconds + broadcasts};
+}
+
+}  // namespace
+
+constinit const AlgorithmInfo summa_info{
+    .name = "summa",
+    .algorithm = Algorithm::summa,
+    .about = "panels broadcast along a grid of ranks (van de Geijn and Watts 1997)",
+    .uses = {.grid = true, .panel = true},
+    .multiply = {summa<float>, summa<double>, summa<Complex<float>>, summa<Complex<double>>},
+    .forecast = forecast,
+    .exchange = exchange};
 
 }  // namespace tessera::dist::matmul

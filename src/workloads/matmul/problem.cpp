@@ -195,12 +195,11 @@ void weigh_ranks(const mpi::Communicator& comm, const Values& point, Problem& pr
   const bool on_gpu = problem.method.kernel->space == Space::device;
   problem.method.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(problem); });
   mpi::alike("plan", [&] {
-    require(problem.method.weights.empty() ||
-                problem.method.algorithm == dist::matmul::Algorithm::recursive,
+    require(problem.method.weights.empty() || info(problem.method.algorithm).uses.plans,
             ExitCode::usage,
-            "ranks take by their speed (--gpu-ranks, --shares measured) in --algorithm recursive "
-            "alone; take "
-            "that, or --shares equal");
+            fmt::format("ranks take by their speed (--gpu-ranks, --shares measured) in "
+                        "--algorithm {} alone; take that, or --shares equal",
+                        fmt::join(algorithms_with(&dist::matmul::Uses::plans), ", ")));
   });
 }
 
@@ -262,14 +261,13 @@ void choose_order(index_t wanted_slices, Problem& problem) {
 /// Plans the product, once. Every rank knows whether all ranks' memory suffices.
 void plan(index_t wanted_slices, Problem& problem) {
   Method& method = problem.method;
-  const bool recursive =
-      method.algorithm == dist::matmul::Algorithm::recursive && problem.gpus == nullptr;
-  if (recursive && problem.shape.ranks > 1)
+  const bool by_plans = info(method.algorithm).uses.plans && problem.gpus == nullptr;
+  if (by_plans && problem.shape.ranks > 1)
     choose_order(wanted_slices, problem);
   else
     problem.planned = plan_product(problem.shape, method);
   problem.fits = fits(problem);
-  if (recursive)
+  if (by_plans)
     method.plans = std::make_shared<const std::vector<dist::matmul::Plan>>(problem.planned.plans);
 }
 
@@ -323,11 +321,12 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     for (const auto& [x, y] : {std::pair{q.m, q.k}, {q.k, q.n}, {q.m, q.n}}) {
       (void)checked_mul(checked_mul(x, y, "a matrix"), q.element_bytes, "a matrix");
     }
-    if (method.grid.rows > 0 && method.algorithm == dist::matmul::Algorithm::summa) {
+    if (method.grid.rows > 0 && info(method.algorithm).uses.grid) {
       require(method.grid.size() == q.ranks, ExitCode::usage,
               fmt::format("--grid {} has {} places and there are {} ranks; start that many",
                           point.text("grid"), method.grid.size(), q.ranks));
     }
+    require_runnable(method, q.ranks);
   });
   choose_kernel(comm, point, problem);
   resolve_precision(comm, point, problem);
