@@ -249,15 +249,36 @@ TYPED_TEST(Multiply, SummaGivesTheBitsOfOneRankOnEveryGrid) {
   }
 }
 
+/// Returns the methods of the algorithms that run on that number of ranks.
+std::vector<Method> methods_on(index_t ranks) {
+  std::vector<Method> methods;
+  for (const AlgorithmInfo& row : algorithms()) {
+    const Method method{.algorithm = row.algorithm, .threads = 2, .grid = {0, 0}};
+    if (row.unmet == nullptr || row.unmet(method, ranks).empty()) methods.push_back(method);
+  }
+  return methods;
+}
+
+TYPED_TEST(Multiply, EveryAlgorithmGivesTheBitsOfOneRank) {
+  const auto comm = mpi::Communicator::world();
+  for (const Case& x : cases) {
+    for (const Method& method : methods_on(comm.size())) {
+      const auto got = run<TypeParam>(comm, x, method);
+      same_bits(got.c, one_rank<TypeParam>(x), std::string(info(method.algorithm).name));
+      EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance);
+    }
+  }
+}
+
 TYPED_TEST(Multiply, EveryKernelPassesTheCheck) {
   const auto comm = mpi::Communicator::world();
   for (const auto& kernel : tessera::matmul::variants()) {
     if (kernel.space != Space::host || (kernel.missing != nullptr && !kernel.missing().empty()))
       continue;
-    for (const Algorithm algorithm : {Algorithm::recursive, Algorithm::summa}) {
+    for (Method method : methods_on(comm.size())) {
       const Case x{70, 45, 3000, Op::none, Op::transpose, 2, -1};
-      const auto got =
-          run<TypeParam>(comm, x, {.algorithm = algorithm, .kernel = &kernel, .grid = {0, 0}});
+      method.kernel = &kernel;
+      const auto got = run<TypeParam>(comm, x, method);
       EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance) << kernel.name;
     }
   }

@@ -330,8 +330,8 @@ TEST(Layouts, FollowTheOps) {
 }
 
 TEST(Forecast, CountsWhatIsSentAsReceivedByOthers) {
-  for (const Algorithm algorithm : {Algorithm::recursive, Algorithm::summa}) {
-    const ForecastRequest request{.m = 500, .n = 300, .k = 9000, .ranks = 6};
+  for (const Algorithm algorithm : every_algorithm) {
+    const ForecastRequest request{.m = 500, .n = 300, .k = 9000, .ranks = 4};
     const auto all = forecast(request, {.algorithm = algorithm, .grid = {0, 0}});
     double flops = 0;
     index_t sent = 0, received = 0;
