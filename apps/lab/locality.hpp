@@ -8,6 +8,7 @@
 #include "lab/locality/analysis.hpp"
 #include "lab/locality/diagram.hpp"
 #include "lab/locality/gpu.hpp"
+#include "lab/locality/kernels.hpp"
 #include "run/options.hpp"
 
 namespace tessera::apps::locality {
@@ -20,6 +21,11 @@ namespace tessera::apps::locality {
 /// points that cannot be traced and for options that concern neither the workload nor any of the
 /// kernels.
 [[nodiscard]] std::string settle(const run::OptionSet& set, run::Parsed& parsed);
+
+/// Returns the first columns of a table of results: the point, its kernel and its sizes.
+[[nodiscard]] io::Row row_of(const std::string& key, const tessera::locality::Problem& problem);
+/// Returns the row followed by more cells.
+[[nodiscard]] io::Row with(io::Row row, const std::vector<io::Cell>& cells);
 
 void print(const tessera::locality::Analysis& analysis, index_t line_bytes);
 /// Returns the tables of one point for the results file.

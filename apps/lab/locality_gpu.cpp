@@ -28,24 +28,17 @@ std::vector<io::TableRows> run_gpu(const std::string& key, const run::Values& po
     table.add({array, std::to_string(c.requests), fmt::format("{:.1f} %", 100 * c.l1_rate()),
                std::to_string(c.fetches()), fmt::format("{:.1f} %", 100 * c.l2_rate()),
                has ? fmt::format("{:.0f}", report.predicted) : ""});
-    rows.rows.push_back({{"point", key},
-                         {"workload", p.workload},
-                         {"kernel", p.kernel},
-                         {"m", p.m},
-                         {"n", p.n},
-                         {"k", p.k},
-                         {"tile", p.tile},
-                         {"column_width", p.column_width},
-                         {"stencil", p.stencil},
-                         {"element_bytes", p.element_bytes, "B"},
-                         {"block", report.block},
-                         {"gpu", point.text("gpu")},
-                         {"array", array},
-                         {"requests", c.requests, "sectors"},
-                         {"l1_hit_rate", c.l1_rate()},
-                         {"fetches", c.fetches(), "sectors"},
-                         {"l2_hit_rate", c.l2_rate()},
-                         {"predicted_fetches", has ? report.predicted : -1.0, "sectors"}});
+    rows.rows.push_back(
+        with(row_of(key, p), {{"stencil", p.stencil},
+                              {"element_bytes", p.element_bytes, "B"},
+                              {"block", report.block},
+                              {"gpu", point.text("gpu")},
+                              {"array", array},
+                              {"requests", c.requests, "sectors"},
+                              {"l1_hit_rate", c.l1_rate()},
+                              {"fetches", c.fetches(), "sectors"},
+                              {"l2_hit_rate", c.l2_rate()},
+                              {"predicted_fetches", has ? report.predicted : -1.0, "sectors"}}));
   };
   for (std::size_t i = 0; i < report.arrays.size(); ++i)
     add(report.arrays[i], report.counts[i], false);

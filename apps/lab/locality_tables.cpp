@@ -14,6 +14,18 @@ namespace tessera::apps::locality {
 namespace lab = tessera::locality;
 namespace schema = io::schema;
 
+io::Row row_of(const std::string& key, const tessera::locality::Problem& p) {
+  return {{"point", key},       {"workload", p.workload},
+          {"kernel", p.kernel}, {"m", p.m},
+          {"n", p.n},           {"k", p.k},
+          {"tile", p.tile},     {"column_width", p.column_width}};
+}
+
+io::Row with(io::Row row, const std::vector<io::Cell>& cells) {
+  row.insert(row.end(), cells.begin(), cells.end());
+  return row;
+}
+
 namespace {
 
 std::string count(double value) { return fmt::format("{:.0f}", value); }
@@ -145,25 +157,12 @@ void print_levels(const lab::Analysis& a) {
 
 io::Row common(const std::string& key, const lab::Analysis& a, index_t line_bytes) {
   const lab::Problem& p = a.problem;
-  return {{"point", key},
-          {"workload", p.workload},
-          {"kernel", p.kernel},
-          {"m", p.m},
-          {"n", p.n},
-          {"k", p.k},
-          {"tile", p.tile},
-          {"column_width", p.column_width},
-          {"range", p.range},
-          {"stencil", p.stencil},
-          {"steps", p.steps},
-          {"pad", p.pad},
-          {"element_bytes", p.element_bytes, "B"},
-          {"line_bytes", line_bytes, "B"}};
-}
-
-io::Row with(io::Row row, std::initializer_list<io::Cell> cells) {
-  row.insert(row.end(), cells);
-  return row;
+  return with(row_of(key, p), {{"range", p.range},
+                               {"stencil", p.stencil},
+                               {"steps", p.steps},
+                               {"pad", p.pad},
+                               {"element_bytes", p.element_bytes, "B"},
+                               {"line_bytes", line_bytes, "B"}});
 }
 
 /// Returns the sizes at which the total misses change, unless there are many, and four sizes per

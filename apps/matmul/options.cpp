@@ -44,19 +44,12 @@ std::string of(bool Uses::*member) {
 }
 
 void add_data(run::OptionSet& set) {
-  set.add({.name = "a",
-           .help = "Read A from a dataset or a part of it. FILE:/PATH or, in the notation of "
-                   "numpy, FILE:/PATH[:100,3,-50:]; generated when absent.",
-           .group = "Data",
-           .value = "DATASET"});
+  run::add_matrix_input(set, "a", "A");
   set.add({.name = "b",
            .help = "Read B from a dataset or a part of it. Generated when absent.",
            .group = "Data",
            .value = "DATASET"});
-  set.add({.name = "c",
-           .help = "Read C, the matrix that --beta scales. Generated when absent.",
-           .group = "Data",
-           .value = "DATASET"});
+  run::add_scaled_input(set);
   set.add({.name = "out",
            .help = "Write C to a dataset. Discarded when absent.",
            .group = "Data",

@@ -18,15 +18,8 @@ using run::Kind;
 using run::OptionSet;
 
 void add_data(OptionSet& set) {
-  set.add({.name = "in",
-           .help = "Read A from a dataset or a part of it. FILE:/PATH or, in the notation of "
-                   "numpy, FILE:/PATH[:100,3,-50:]; generated when absent.",
-           .group = "Data",
-           .value = "DATASET"});
-  set.add({.name = "c",
-           .help = "Read C, the matrix that --beta scales. Generated when absent.",
-           .group = "Data",
-           .value = "DATASET"});
+  run::add_matrix_input(set, "in", "A");
+  run::add_scaled_input(set);
   set.add({.name = "out",
            .help = "Write the result to a dataset. Discarded when absent.",
            .group = "Data",

@@ -68,16 +68,6 @@ Allocation::Allocation(index_t bytes, Home home) : size_(bytes), home_(home) {
   check(rc, home == Home::device ? "cudaMalloc" : "cudaHostAlloc");
   data_ = static_cast<std::byte*>(data);
 }
-Allocation::Allocation(Allocation&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      home_(other.home_) {}
-Allocation& Allocation::operator=(Allocation&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  std::swap(home_, other.home_);
-  return *this;
-}
 Allocation::~Allocation() {
   if (data_ == nullptr) return;
   if (home_ == Home::device)

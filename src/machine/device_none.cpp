@@ -21,16 +21,6 @@ double Event::seconds_since(const Event&) const { return 0; }
 
 Allocation::Allocation(index_t bytes, Home home)
     : data_(static_cast<std::byte*>(allocate(bytes))), size_(bytes), home_(home) {}
-Allocation::Allocation(Allocation&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      home_(other.home_) {}
-Allocation& Allocation::operator=(Allocation&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  std::swap(home_, other.home_);
-  return *this;
-}
 Allocation::~Allocation() { release(data_); }
 
 Handle handle_of(const Allocation&) { throw Error(ExitCode::internal, "this build has no CUDA"); }

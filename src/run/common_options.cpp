@@ -121,6 +121,23 @@ void add_seed(OptionSet& options, const std::string& what) {
                .high = most_size});
 }
 
+void add_matrix_input(OptionSet& options, const std::string& option, const std::string& matrix) {
+  options.add({.name = option,
+               .help = fmt::format("Read {} from a dataset or a part of it. FILE:/PATH or, in the "
+                                   "notation of numpy, FILE:/PATH[:100,3,-50:]; generated when "
+                                   "absent.",
+                                   matrix),
+               .group = "Data",
+               .value = "DATASET"});
+}
+
+void add_scaled_input(OptionSet& options) {
+  options.add({.name = "c",
+               .help = "Read C, the matrix that --beta scales. Generated when absent.",
+               .group = "Data",
+               .value = "DATASET"});
+}
+
 void add_kernel(OptionSet& options, std::vector<std::string> names) {
   names.insert(names.begin(), "auto");
   options.add({.name = "kernel",

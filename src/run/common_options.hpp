@@ -27,6 +27,10 @@ void add_seed(OptionSet& options, const std::string& what);
 void add_kernel(OptionSet& options, std::vector<std::string> names);
 void add_plan_ranks(OptionSet& options);
 
+/// Adds an input matrix of that name in the help, or --c, the matrix that --beta scales.
+void add_matrix_input(OptionSet& options, const std::string& option, const std::string& matrix);
+void add_scaled_input(OptionSet& options);
+
 /// Adds --fill and --raw, for commands that compute with values. others: sentences about
 /// further values of --fill.
 void add_values_options(OptionSet& options, const std::string& others = "");

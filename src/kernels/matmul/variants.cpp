@@ -2,8 +2,10 @@
 
 #include "kernels/matmul/variants.hpp"
 
+#include <utility>
 #include <vector>
 
+#include "kernels/joined.hpp"
 #include "kernels/matmul/blas.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "kernels/matmul/cuda.hpp"
@@ -71,9 +73,7 @@ std::vector<Variant> make_table() {
        cache_oblivious_row<Complex<float>>,
        cache_oblivious_row<Complex<double>>}};
   table.push_back(blas_row());
-  const std::vector<Variant> cuda = cuda_rows();
-  table.insert(table.end(), cuda.begin(), cuda.end());
-  return table;
+  return joined(std::move(table), cuda_rows());
 }
 
 }  // namespace

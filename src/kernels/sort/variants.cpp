@@ -4,9 +4,11 @@
 
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "kernels/joined.hpp"
 #include "kernels/sort/cuda.hpp"
 #include "kernels/sort/host_sorts.hpp"
 #include "machine/buffer.hpp"
@@ -23,9 +25,7 @@ Variant row(const HostSort<Sort>& x) {
 std::vector<Variant> make_table() {
   std::vector<Variant> table = std::apply(
       [](const auto&... sorts) { return std::vector<Variant>{row(sorts)...}; }, host_sorts);
-  const std::vector<Variant> cuda = cuda_rows();
-  table.insert(table.end(), cuda.begin(), cuda.end());
-  return table;
+  return joined(std::move(table), cuda_rows());
 }
 
 template <class Item>

@@ -6,8 +6,10 @@
 #include "kernels/stencil/variants.hpp"
 
 namespace tessera::stencil {
-template <class T>
-void column(const Sweep<T>& sweep, const Tuning& tuning) {
+
+/// Calls body(engine, step, column) for the columns of every step, on the team.
+template <class T, class Body>
+void for_columns(const Sweep<T>& sweep, const Tuning& tuning, const Body& body) {
   constexpr index_t default_width = 512;  // points: 9 rows of f64 are 36 KiB
   const index_t width = tuning.column > 0 ? tuning.column : default_width;
   const Engine<T> engine(sweep, Loops::reference, Stores::cached, tuning.isa);
@@ -21,9 +23,16 @@ void column(const Sweep<T>& sweep, const Tuning& tuning) {
         const index_t z = region.low[0] + piece / columns;
         const index_t x = region.low[2] + piece % columns * wide;
         const index_t end = std::min(x + wide, region.high[2]);
-        engine.compute(step, {{{z, region.low[1], x}}, {{z + 1, region.high[1], end}}});
+        body(engine, step, Box3{{{z, region.low[1], x}}, {{z + 1, region.high[1], end}}});
       });
     }
+  });
+}
+
+template <class T>
+void column(const Sweep<T>& sweep, const Tuning& tuning) {
+  for_columns(sweep, tuning, [](const Engine<T>& engine, index_t step, const Box3& column) {
+    engine.compute(step, column);
   });
 }
 

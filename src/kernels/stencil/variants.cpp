@@ -3,9 +3,11 @@
 #include "kernels/stencil/variants.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "kernels/joined.hpp"
 #include "kernels/stencil/cuda.hpp"
 #include "kernels/stencil/tuning.hpp"
 
@@ -46,9 +48,7 @@ std::vector<Variant> make_table() {
        {},
        cache_oblivious<Half>},
   };
-  const std::vector<Variant> cuda = cuda_rows();
-  table.insert(table.end(), cuda.begin(), cuda.end());
-  return table;
+  return joined(std::move(table), cuda_rows());
 }
 
 }  // namespace

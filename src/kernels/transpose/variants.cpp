@@ -2,8 +2,10 @@
 
 #include "kernels/transpose/variants.hpp"
 
+#include <utility>
 #include <vector>
 
+#include "kernels/joined.hpp"
 #include "kernels/transpose/cuda.hpp"
 #include "machine/fork_join.hpp"
 
@@ -30,9 +32,7 @@ std::vector<Variant> make_table() {
        nullptr,
        in_place},
   };
-  const std::vector<Variant> cuda = cuda_rows();
-  table.insert(table.end(), cuda.begin(), cuda.end());
-  return table;
+  return joined(std::move(table), cuda_rows());
 }
 
 }  // namespace

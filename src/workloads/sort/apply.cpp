@@ -65,9 +65,7 @@ class BlockwiseApply {
       measured.verdict = run::Verdict{"order_and_hash", comm_.sum(difference_) == 0 ? 0.0 : 1.0, 0};
     }
     measured.once = once;
-    measured.columns = cells_of(problem_, Mode::out_of_core);
-    measured.work = static_cast<double>(problem_.n);
-    measured.rate_units = "Mkeys/s";
+    describe(problem_, measured, Mode::out_of_core);
     return outputs_.conclude(comm_, values_, session, measured, [] {});
   }
 

@@ -67,10 +67,8 @@ class KeySort {
       outputs = {};  // with no rows, to detect errors of creation before the sort
       open(point, outputs, comm_.sum(static_cast<index_t>(result_.size())));
     }
-    measured.columns = cells_of(problem_);
+    describe(problem_, measured);
     measured.simulated_counts = [this] { return simulated_counts(problem_); };
-    measured.work = static_cast<double>(problem_.n);
-    measured.rate_units = "Mkeys/s";
     measured.once = once_;
     return outputs.conclude(comm_, point, session, measured, [&] {
       if (!writes_first) write_keys(problem_, outputs, 0, first, std::as_bytes(result_));

@@ -53,9 +53,7 @@ class External {
     run::note_traffic(comm_, pieces_->take_traffic() + queue_.take_traffic(), 0, measured);
     const auto faults = static_cast<double>(all_faults());
     if (verify_) measured.verdict = run::Verdict{"order_and_hash", faults, 0};
-    measured.columns = cells_of(problem_, Mode::out_of_core);
-    measured.work = static_cast<double>(problem_.n);
-    measured.rate_units = "Mkeys/s";
+    describe(problem_, measured, Mode::out_of_core);
     const bool right = outputs_.conclude(comm_, values_, session, measured, [] {});
     mpi::on_root(comm_, "remove runs",
                  [&] { files_->remove_folder(); });  // runs of a wrong result are not reused

@@ -243,21 +243,24 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   return problem;
 }
 
-std::vector<io::Cell> cells_of(const Problem& problem, Mode mode) {
+void describe(const Problem& problem, run::Measured& measured, Mode mode) {
   std::string types;
   for (const SortColumn& column : problem.by) types += (types.empty() ? "" : ",") + text_of(column);
-  return {{"task", std::string(problem.task == Task::keys          ? "keys"
-                               : problem.task == Task::permutation ? "argsort"
-                               : problem.task == Task::quantiles   ? "quantiles"
-                                                                   : "apply") +
-                       (problem.unique          ? " unique"
-                        : problem.takes_first() ? " top"
-                                                : "")},
-          {"kernel", problem.kernels},
-          {"algorithm", mode == Mode::out_of_core ? std::string("out_of_core") : problem.algorithm},
-          {"type", types},
-          {"input", problem.generated() ? problem.input : std::string("file")},
-          {"n", problem.n}};
+  measured.columns = {
+      {"task", std::string(problem.task == Task::keys          ? "keys"
+                           : problem.task == Task::permutation ? "argsort"
+                           : problem.task == Task::quantiles   ? "quantiles"
+                                                               : "apply") +
+                   (problem.unique          ? " unique"
+                    : problem.takes_first() ? " top"
+                                            : "")},
+      {"kernel", problem.kernels},
+      {"algorithm", mode == Mode::out_of_core ? std::string("out_of_core") : problem.algorithm},
+      {"type", types},
+      {"input", problem.generated() ? problem.input : std::string("file")},
+      {"n", problem.n}};
+  measured.work = static_cast<double>(problem.n);
+  measured.rate_units = "Mkeys/s";
 }
 
 run::Counted simulated_counts(const Problem& problem) {

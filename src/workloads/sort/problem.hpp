@@ -149,8 +149,8 @@ void require_whole(const mpi::Communicator& comm, const run::TableInput& permuta
 void write_keys(const Problem& problem, run::Outputs& outputs, std::size_t place, index_t first,
                 std::span<const std::byte> keys, const io::Onlooker& onlooker = {});
 
-/// Returns the columns of the results that identify a point, and its mode.
-[[nodiscard]] std::vector<io::Cell> cells_of(const Problem& problem, Mode mode = Mode::in_memory);
+/// Sets the columns that identify a point and its mode, and the work, of a measurement.
+void describe(const Problem& problem, run::Measured& measured, Mode mode = Mode::in_memory);
 /// Returns the columns that --by names in a table; rows with equal numbers in one are ordered by
 /// the next. Throws Error(usage, bad_data).
 [[nodiscard]] std::vector<SortColumn> columns_named(const std::string& by,

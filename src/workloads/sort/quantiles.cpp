@@ -188,9 +188,7 @@ bool run_quantiles(const Point& point) {
     quantiles.push_back(t == 0 || below == above ? below : between(below, above, t));
     if (comm.is_root()) fmt::print("quantile {}: {}\n", problem.quantiles[q], quantiles.back());
   }
-  measured.columns = cells_of(problem);
-  measured.work = static_cast<double>(problem.n);
-  measured.rate_units = "Mkeys/s";
+  describe(problem, measured);
   measured.once = once;
   return outputs.conclude(comm, values, point.session, measured, [&] {
     if (comm.is_root() && !outputs.empty())

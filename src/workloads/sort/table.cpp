@@ -64,10 +64,8 @@ class TableSort {
     if (verify)
       measured.verdict =
           run::Verdict{"order_and_hash", static_cast<double>(faults + carried.faults), 0};
-    measured.columns = cells_of(problem_);
+    describe(problem_, measured);
     measured.simulated_counts = [this] { return simulated_counts(problem_); };
-    measured.work = static_cast<double>(problem_.n);
-    measured.rate_units = "Mkeys/s";
     measured.once = once_;
     return outputs.conclude(comm_, point, session, measured, [&] {
       if (permutation_place_)
