@@ -14,8 +14,9 @@ void require_library(const VariantInfo& row) {
   const std::string why = row.missing == nullptr ? "" : row.missing();
   require(
       why.empty(), ExitCode::usage,
-      fmt::format("--kernel {} needs a library that is not here ({}); {}, or take another kernel",
-                  row.name, why, row.remedy));
+      fmt::format(
+          "--kernel {} needs a library that cannot be loaded ({}); run {}, or use another kernel",
+          row.name, why, row.remedy));
 }
 
 }  // namespace tessera

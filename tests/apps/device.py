@@ -79,7 +79,7 @@ class DeviceMemory(tessera.Case):
         self.assertNotIn("slabs", plan("--device-memory", "100GiB"))
         self.fail_with(71, "stencil", "--shape", "65536x65536", "--steps", 4, "--device", "gpu",
                        "--plan", "--device-memory", "1MiB",
-                       words="hold no slabs")
+                       words="insufficient for slabs")
 
     def test_it_is_no_concern_of_the_cpu(self):
         self.succeed("stencil", "--shape", "24x24", "--device", "cpu", "--device-memory", 1,

@@ -187,7 +187,7 @@ class Refusals(Fields):
         u = ("--in", "in.h5:/u")
         for words, message in [
                 ((*u, "--source-factor", 2), "--source"),
-                ((*u, *TERMS, "--stencil", "life"), "no weighted sum"),
+                ((*u, *TERMS, "--stencil", "life"), "not a weighted sum"),
                 ((*u, *TERMS, "--device", "gpu"), "no GPU kernel"),
                 ((*u, "--mask", "m.h5:/m,/m"), "one dataset"),
                 ((*u, "--mask", "m.h5:/m", "--out", "m.h5:/u"), "same file"),

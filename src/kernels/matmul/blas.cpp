@@ -37,7 +37,8 @@ template <class Function>
 void find(void* file, const char* name, Function& function, std::string& missing) {
   void* const symbol = dlsym(file, name);
   function = reinterpret_cast<Function>(symbol);
-  if (symbol == nullptr && missing.empty()) missing = std::string("the library has no ") + name;
+  if (symbol == nullptr && missing.empty())
+    missing = std::string("the library does not define ") + name;
 }
 
 /// Throws Error(memory) if the address space is too small for the library's buffers: OpenBLAS
@@ -49,8 +50,8 @@ void require_address_space(int threads) {
   const index_t free = machine::available_memory();  // respects the limit
   require(free >= (threads + 1) * thread_bytes, ExitCode::memory,
           fmt::format(
-              "OpenBLAS needs {} of address space for {} and {} are free (ulimit -v); ulimit -v "
-              "unlimited, or take another --kernel",
+              "OpenBLAS needs {} of address space for {}: {} are free (ulimit -v); run ulimit -v "
+              "unlimited, or use another --kernel",
               human_bytes((threads + 1) * thread_bytes), counted(threads, "thread"),
               human_bytes(free)));
 }
@@ -130,8 +131,8 @@ void blas(const Gemm<T>& g, const Tuning&) {
 const std::string& blas_missing() { return library().missing; }
 
 Variant blas_row() {
-  return {{"blas", Space::host, "OpenBLAS, loaded where it is asked for, on threads of its own",
-           blas_missing, "apt-get install libopenblas0"},
+  return {{"blas", Space::host, "OpenBLAS, loaded on demand, with separate threads", blas_missing,
+           "apt-get install libopenblas0"},
           blas<float>,
           blas<double>,
           {},

@@ -50,7 +50,7 @@ struct Rounded {
   Rounded(const MatrixView<const float>& x, bool turned, DeviceStream stream) {
     const index_t rows = turned ? x.cols : x.rows, cols = turned ? x.rows : x.cols;
     const index_t ld = round_up(cols, 16 / static_cast<index_t>(sizeof(T)));
-    storage = machine::cuda::DeviceBuffer<T>(checked_mul(rows, ld, "a rounded operand"));
+    storage = machine::cuda::DeviceBuffer<T>(checked_mul(rows, ld, "size of a rounded operand"));
     view = {storage.data(), rows, cols, ld};
     if (view.empty()) return;
     const index_t across = ceil_div(x.cols, tile);
@@ -74,7 +74,7 @@ void multiply(const Gemm<float>& g, DeviceStream stream) {
                            g.beta,  g.c};
   // cuda_mma covers what cuda_wgmma refuses (another device, an empty k).
   require(cuda_wgmma(mixed, stream) || cuda_mma(mixed, stream), ExitCode::internal,
-          "the device takes no product of rounded operands");
+          "device does not support products of rounded operands");
 }
 
 }  // namespace

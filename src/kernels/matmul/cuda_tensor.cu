@@ -133,7 +133,7 @@ void cuda_tensor(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream
 
 void add_tensor_functions(std::vector<machine::DeviceFunction>& to) {
   using Kernel = TensorKernel<Op::none, Op::none, 2>;
-  to.push_back(function_of<Kernel>("cuda_tensor", "f64, rows that begin anywhere", tensor<Kernel>));
+  to.push_back(function_of<Kernel>("cuda_tensor", "f64, unaligned rows", tensor<Kernel>));
   add_tensor_tma_functions(to);
   add_mma_functions(to);
 }

@@ -43,9 +43,9 @@ double real(index_t x) { return static_cast<double>(x); }
 /// Returns the bytes of a stored operand's tile on the device, a multiple of 256.
 index_t tile_bytes(const PiecesRequest& r, index_t rows, index_t cols, Op op) {
   if (op == Op::transpose) std::swap(rows, cols);
-  return round_up(
-      checked_mul(rows, machine::device_ld(cols, r.element_bytes) * r.element_bytes, "a tile"),
-      256);
+  return round_up(checked_mul(rows, machine::device_ld(cols, r.element_bytes) * r.element_bytes,
+                              "size of a tile"),
+                  256);
 }
 
 /// Returns the edge of the fewest tiles of at most `most` that cover the length, equal except for
@@ -307,10 +307,10 @@ Pieces plan_pieces(const PiecesRequest& r, index_t limit) {
     if (edge >= std::max(r.m, r.n)) break;
   }
   require(best.seconds < endless, ExitCode::memory,
-          "the product does not go through " + human_bytes(real(limit)) +
-              " of device memory, in tiles of at least " + std::to_string(least) + " x " +
-              std::to_string(least) + " and " + std::to_string(most_products) +
-              " steps at most; allow more");
+          "product does not fit " + human_bytes(real(limit)) +
+              " of device memory: tiles have at least " + std::to_string(least) + " x " +
+              std::to_string(least) + " elements, in at most " + std::to_string(most_products) +
+              " steps; raise --device-memory");
   const Places filled(best.pieces,
                       tiles_in_order(best.walk, best.pieces.tiles_m(), best.pieces.tiles_n()));
   return best.pieces;

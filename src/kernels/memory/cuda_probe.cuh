@@ -73,7 +73,7 @@ class LaunchedProbe : public DeviceProbe {
   explicit LaunchedProbe(index_t launches) : launches_(launches) {}
   [[nodiscard]] double run() override {
     prepare();
-    cuda::check(cudaDeviceSynchronize(), "prepare");  // prepare() uses another stream
+    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // prepare() uses another stream
     cuda::Stopwatch watch(stream_);
     for (index_t i = 0; i < launches_; ++i) launch(stream_);
     cuda::check(cudaGetLastError(), "probe kernel");

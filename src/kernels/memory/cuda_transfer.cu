@@ -100,7 +100,8 @@ class Managed final : public DeviceProbe {
         sum_(1) {
     const index_t free = machine::free_gpu_memory();
     require(walk.bytes <= free / 8, ExitCode::memory,
-            "managed memory stays far below what the device has free; give a smaller --size");
+            "--size exceeds the limit of managed memory, 1/8 of the free device memory; use a "
+            "smaller --size");
   }
   [[nodiscard]] double run() override {
     double seconds = 0;
@@ -162,7 +163,7 @@ class Streams final : public DeviceProbe {
   [[nodiscard]] double run() override {
     poison(to_.data(), n_);
     cuda::check(cudaMemset(device_to_.data(), 0xa5, byte_count(n_)), "cudaMemset");
-    cuda::check(cudaDeviceSynchronize(), "prepare");
+    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     begin_.record(streams_.front());
     for (std::size_t s = 1; s < streams_.size(); ++s) begin_.before_next(streams_[s]);
     for (index_t piece = 0; piece < pieces; ++piece) issue(piece);

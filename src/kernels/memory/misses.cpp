@@ -14,54 +14,54 @@ constexpr index_t kib = 1024, mib = kib * kib;
 
 // A probe that suffers precedes its fix.
 constexpr std::array<ProbeVariant, 10> table{{
-    {{"cold", Space::host, "every line once, in an order that hardware does not guess"},
+    {{"cold", Space::host, "cold misses: every line once, in an order that defeats prefetchers"},
      MissKind::cold,
      "",
      {64 * mib, 64, 1, 1, 0},
      cold},
-    {{"cold_prefetched", Space::host, "the same, each line asked for 8 touches ahead"},
+    {{"cold_prefetched", Space::host, "cold with software prefetching, 8 touches ahead"},
      MissKind::cold,
      "cold",
      {64 * mib, 64, 1, 1, 0},
      cold_prefetched},
-    {{"capacity", Space::host, "rounds over more than the caches hold"},
+    {{"capacity", Space::host, "capacity misses: rounds over an array larger than the caches"},
      MissKind::capacity,
      "",
      {64 * mib, 64, 8, 1, 0},
      capacity},
     {{"capacity_blocked", Space::host,
-      "the same by blocks that fit: all rounds of one, then the next"},
+      "capacity with blocking: all rounds over one block, then the next"},
      MissKind::capacity,
      "capacity",
      {64 * mib, 64, 8, 1, 0},
      capacity_blocked},
-    {{"conflict", Space::host,
-      "rounds down a column of rows a power of two apart: all in a few sets"},
+    {{"conflict", Space::host, "conflict misses: rounds down a column with a power-of-two stride"},
      MissKind::conflict,
      "",
      {16 * kib, 64 * kib, 20'000, 1, 0},
      conflict},
-    {{"conflict_padded", Space::host, "the same with rows a line longer"},
+    {{"conflict_padded", Space::host, "conflict with rows padded by one line"},
      MissKind::conflict,
      "conflict",
      {16 * kib, 64 * kib, 20'000, 1, 0},
      conflict_padded},
-    {{"true_sharing", Space::host, "threads count in one word"},
+    {{"true_sharing", Space::host, "true sharing: all threads increment one word"},
      MissKind::true_sharing,
      "",
      {8, 8, 5'000'000, 0, 0},
      true_sharing},
-    {{"true_sharing_private", Space::host, "each counts in a word of its own; added up at the end"},
+    {{"true_sharing_private", Space::host, "true_sharing with private counters, summed at the end"},
      MissKind::true_sharing,
      "true_sharing",
      {8, 8, 5'000'000, 0, 0},
      true_sharing_private},
-    {{"false_sharing", Space::host, "each in its own word, all in one line"},
+    {{"false_sharing", Space::host,
+      "false sharing: each thread increments a separate word of one line"},
      MissKind::false_sharing,
      "",
      {8, 8, 5'000'000, 0, 0},
      false_sharing},
-    {{"false_sharing_padded", Space::host, "the words lines apart"},
+    {{"false_sharing_padded", Space::host, "false_sharing with the words padded to separate lines"},
      MissKind::false_sharing,
      "false_sharing",
      {8, 8, 5'000'000, 0, 0},
@@ -103,14 +103,14 @@ index_t planned_bytes(const ProbeVariant& probe, const Walk& walk) {
     case MissKind::cold:
       return walk.bytes + std::max(walk.bytes, flush_bytes);
     case MissKind::conflict:
-      return checked_mul(rows, walk.stride + 64, "a column of so many rows");
+      return checked_mul(rows, walk.stride + 64, "size of a column");
     case MissKind::capacity:
       return std::max(walk.bytes, walk.stride);
     case MissKind::true_sharing:
     case MissKind::false_sharing:
       break;
   }
-  return checked_mul(walk.threads, walk.stride + 128, "the counters");
+  return checked_mul(walk.threads, walk.stride + 128, "size of the counters");
 }
 
 }  // namespace tessera::memory

@@ -22,7 +22,7 @@ template <class Key, class Value>
 void call(const DeviceBlock<Key, Value>& block, void* work, std::size_t& bytes,
           cudaStream_t stream) {
   require(block.n <= std::numeric_limits<int>::max(), ExitCode::usage,
-          "cub serves up to 2^31 - 1 items here; use cuda_radix");
+          "kernel cub sorts at most 2^31 - 1 items; use cuda_radix");
   const int n = static_cast<int>(block.n);
   const auto bring_back = [&](auto* from, auto* to) {
     if (work == nullptr || from == to) return;

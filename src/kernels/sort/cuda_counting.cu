@@ -188,11 +188,10 @@ void sum_counts(unsigned* counts, index_t bins, unsigned* sums, cudaStream_t str
 template <class Key>
 void count_keys(const DeviceBlock<Key, NoValue>& block, cudaStream_t stream) {
   require(block.n < index_t{1} << 32, ExitCode::usage,
-          "cuda_counting serves fewer than 2^32 keys; use cuda_radix");
+          "kernel cuda_counting sorts fewer than 2^32 keys; use cuda_radix");
   const Range range = range_of(block, stream);
   require(range.max - range.min <= counting_range, ExitCode::usage,
-          "the keys span too wide a range for cuda_counting (it keeps a counter a value); use "
-          "cuda_radix");
+          "range of the keys is too wide for cuda_counting: one counter per value; use cuda_radix");
   const index_t bins = static_cast<index_t>(range.max - range.min) + 1;
   const machine::cuda::DeviceBuffer<unsigned> counts(bins), sums(ceil_div(bins, scan_tile));
   machine::cuda::check(
@@ -235,15 +234,15 @@ void add_counting_functions(std::vector<machine::DeviceFunction>& to) {
   };
   const auto of_keys = [&]<class Key>(const std::string& of, Type<Key>) {
     add(of + ", range", find_range<Key>);
-    add(of + ", counters of a block, the most", count_in_shared<Key>,
+    add(of + ", histograms in shared memory", count_in_shared<Key>,
         local_bins * static_cast<index_t>(sizeof(unsigned)));
-    add(of + ", counters of all", count_in_global<Key>);
+    add(of + ", histogram in global memory", count_in_global<Key>);
     add(of + ", output", fill_runs<Key>);
   };
   of_keys("keys of 4 bytes", Type<std::uint32_t>{});
   of_keys("keys of 8 bytes", Type<std::uint64_t>{});
-  add("sums of tiles of counters", sum_tiles);
-  add("sums of counters", add_up);
+  add("scan of counters, tiles", sum_tiles);
+  add("scan of counters, sums of tiles", add_up);
 }
 
 }  // namespace tessera::sort

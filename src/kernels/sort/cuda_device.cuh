@@ -68,8 +68,9 @@ class WorkSpace {
   template <class T>
   [[nodiscard]] T* take(index_t count) {
     T* const array = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + bytes_);
-    bytes_ += round_up(
-        checked_mul(count, static_cast<index_t>(sizeof(T)), "work memory of a device sort"), 256);
+    bytes_ += round_up(checked_mul(count, static_cast<index_t>(sizeof(T)),
+                                   "size of the work memory of a device sort"),
+                       256);
     return array;
   }
   [[nodiscard]] index_t bytes() const { return bytes_; }

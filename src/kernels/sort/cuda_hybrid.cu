@@ -301,14 +301,14 @@ void add_hybrid_functions(std::vector<machine::DeviceFunction>& to) {
     to.push_back(machine::device_function("cuda_hybrid", of, function, of_block, shared_bytes));
   };
   constexpr auto tile_bytes = static_cast<index_t>(sizeof(buckets::TileMemory));
-  add("look at some", buckets::look_at_some, buckets::sample_threads);
-  add("counts", buckets::count_fine, buckets::threads);
-  add("plan", buckets::plan_buckets, buckets::plan_threads);
-  add("to buckets", buckets::take_to_buckets, buckets::threads, tile_bytes);
-  add("counts of sub-buckets", buckets::count_subs, buckets::threads);
-  add("places of sub-buckets", buckets::place_subs, buckets::threads);
-  add("to sub-buckets", buckets::take_to_subs, buckets::threads, tile_bytes);
-  add("a sub-bucket", sort_subs, threads, static_cast<index_t>(sizeof(SubMemory)));
+  add("sampling", buckets::look_at_some, buckets::sample_threads);
+  add("histogram of buckets", buckets::count_fine, buckets::threads);
+  add("plan of buckets", buckets::plan_buckets, buckets::plan_threads);
+  add("distribution to buckets", buckets::take_to_buckets, buckets::threads, tile_bytes);
+  add("histogram of sub-buckets", buckets::count_subs, buckets::threads);
+  add("scan of sub-buckets", buckets::place_subs, buckets::threads);
+  add("distribution to sub-buckets", buckets::take_to_subs, buckets::threads, tile_bytes);
+  add("sort of sub-buckets", sort_subs, threads, static_cast<index_t>(sizeof(SubMemory)));
 }
 
 }  // namespace tessera::sort

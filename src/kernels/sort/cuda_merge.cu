@@ -289,8 +289,8 @@ void add_merge_functions(std::vector<machine::DeviceFunction>& to) {
   of_items("4 + 4 bytes", Type<U32>{}, Type<U32>{});
   of_items("8 + 4 bytes", Type<U64>{}, Type<U32>{});
   of_items("8 + 8 bytes", Type<U64>{}, Type<U64>{});
-  add("keys of 4 bytes, where to cut", partition<U32>, partition_threads);
-  add("keys of 8 bytes, where to cut", partition<U64>, partition_threads);
+  add("keys of 4 bytes, merge path", partition<U32>, partition_threads);
+  add("keys of 8 bytes, merge path", partition<U64>, partition_threads);
 }
 
 }  // namespace tessera::sort

@@ -68,9 +68,9 @@ void add_radix_functions(std::vector<machine::DeviceFunction>& to) {
   };
   const auto of_items = [&]<class Key, class Value>(const std::string& of, Type<Key>, Type<Value>) {
     using S = Best<Key, Value>;
-    add(of + ", a digit", onesweep::sweep_digit<Key, Value, S>, S::threads,
+    add(of + ", pass of a digit", onesweep::sweep_digit<Key, Value, S>, S::threads,
         static_cast<index_t>(sizeof(onesweep::TileMemory<Key, Value, S>)));
-    add(of + ", back to their place", onesweep::finish<Key, Value>, onesweep::finish_threads);
+    add(of + ", copy back", onesweep::finish<Key, Value>, onesweep::finish_threads);
   };
   of_keys("keys of 4 bytes", Type<U32>{});
   of_keys("keys of 8 bytes", Type<U64>{});

@@ -38,23 +38,22 @@ std::vector<Variant> cuda_rows() {
       pairs_row<variant<U64, U64>, variant##_bytes<U64, U64>>
   return {
       {{"cuda_radix", Space::device,
-        "one sweep a digit of 8 bits, decoupled look-back (Adinets and Merrill 2022)"},
+        "LSD radix sort, one pass per digit (Onesweep, Adinets and Merrill 2022)"},
        any_range,
        ROW(cuda_radix)},
       {{"cuda_hybrid", Space::device,
-        "64-bit keys divided twice, then in shared memory (after Stehle and Jacobsen 2017); "
-        "others: "
-        "cuda_radix"},
+        "MSD radix sort of 64-bit keys (Stehle and Jacobsen 2017), else cuda_radix"},
        any_range,
        ROW(cuda_hybrid)},
-      {{"cuda_merge", Space::device,
-        "tiles in shared memory, then merge paths; stable (Green et al. 2012)"},
+      {{"cuda_merge", Space::device, "merge sort by merge paths, stable (Green et al. 2012)"},
        any_range,
        ROW(cuda_merge)},
-      {{"cuda_counting", Space::device, "one counter a key value, a block's own in shared memory"},
+      {{"cuda_counting", Space::device, "counting sort, histograms in shared memory"},
        counting_range,
        ROW(cuda_counting)},
-      {{"cub", Space::device, "the vendor's radix sort, for reference"}, any_range, ROW(cub)},
+      {{"cub", Space::device, "radix sort of CUB, the vendor's library, for reference"},
+       any_range,
+       ROW(cub)},
   };
 #undef ROW
 }

@@ -41,10 +41,11 @@ template <class Bytes>
   }
   index_t fits = std::min<index_t>(n, 1 << 16);
   require(bytes(fits, passing_runs) <= limit, ExitCode::memory,
-          "a sort on the device needs " +
+          "sort on the device needs at least " +
               human_bytes(static_cast<double>(bytes(fits, passing_runs))) +
-              " of its memory at least and may take " + human_bytes(static_cast<double>(limit)) +
-              "; take a larger --device-memory, or --device cpu");
+              " of device memory: --device-memory or the free memory allows " +
+              human_bytes(static_cast<double>(limit)) +
+              "; raise --device-memory, or use --device cpu");
   for (index_t most = n; fits < most;) {
     const index_t middle = fits + (most - fits + 1) / 2;
     if (bytes(middle, passing_runs) <= limit)

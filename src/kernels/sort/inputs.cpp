@@ -147,7 +147,7 @@ const Input& input(std::string_view name) {
     names.emplace_back(row.name);
   }
   throw Error(ExitCode::usage,
-              "there is no input '" + std::string(name) + "'" + suggestion(name, names));
+              "unknown input '" + std::string(name) + "'" + suggestion(name, names));
 }
 
 template <class T>

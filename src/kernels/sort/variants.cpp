@@ -39,12 +39,12 @@ void run(std::string_view variant, const Block<Item>& block) {
     std::vector<std::string> names{"auto"};
     for (const Variant& known : variants()) names.emplace_back(known.name);
     throw Error(ExitCode::usage,
-                "there is no sort '" + std::string(variant) + "'" + suggestion(variant, names));
+                "unknown sort kernel '" + std::string(variant) + "'" + suggestion(variant, names));
   }
   if (row->widest_range != any_range) {
     require(survey(block).range() <= row->widest_range, ExitCode::usage,
-            "the keys span too wide a range for " + std::string(row->name) +
-                " (it keeps a counter a value); use radix or auto");
+            "range of the keys is too wide for " + std::string(row->name) +
+                " (one counter per value); use radix or auto");
   }
   (*row)(block);
 }

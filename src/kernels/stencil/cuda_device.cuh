@@ -168,7 +168,8 @@ __device__ __forceinline__ void put_vector(const DeviceSweep<T>& s, T* level, in
 struct Blocks {
   unsigned across, down, deep;
   [[nodiscard]] unsigned count() const {
-    return narrow<unsigned>(checked_mul(checked_mul(across, down, "a launch"), deep, "a launch"));
+    return narrow<unsigned>(
+        checked_mul(checked_mul(across, down, "size of a launch"), deep, "size of a launch"));
   }
 };
 inline Blocks blocks_of(const Region& region, Index3 block) {

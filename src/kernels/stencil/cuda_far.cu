@@ -126,8 +126,8 @@ void launch(const Space<T>& p, DeviceStream stream) {
   const index_t across = ceil_div(p.around[2].high - p.first_x, wide),
                 down = ceil_div(p.around[1].high - p.around[1].low, warps * rows),
                 deep = ceil_div(p.around[0].high - p.around[0].low, p.march);
-  const auto blocks =
-      narrow<unsigned>(checked_mul(checked_mul(across, down, "a launch"), deep, "a launch"));
+  const auto blocks = narrow<unsigned>(
+      checked_mul(checked_mul(across, down, "size of a launch"), deep, "size of a launch"));
   far_star<radius><<<blocks, dim3(lanes, warps), 0, stream>>>(p, static_cast<unsigned>(across),
                                                               static_cast<unsigned>(down));
   check_launch();

@@ -211,7 +211,7 @@ void launch(const Plane<T>& p, DeviceStream stream) {
   const Around &along_y = p.around[0], &along_x = p.around[1];
   const index_t across = ceil_div(along_x.high - p.first_x, wide),
                 down = ceil_div(along_y.high - along_y.low, warps * rows);
-  const auto blocks = narrow<unsigned>(checked_mul(across, down, "a launch"));
+  const auto blocks = narrow<unsigned>(checked_mul(across, down, "size of a launch"));
   plane_rows<Sum, rows, previous>
       <<<blocks, dim3(lanes, warps), 0, stream>>>(p, static_cast<unsigned>(across));
   check_launch();
@@ -271,8 +271,7 @@ void add_plane_functions(std::vector<machine::DeviceFunction>& to) {
     };
     sum("box of radius 1", plane_rows<BoxSum<1>, rows_of<BoxSum<1>>, false, T>);
     sum("box of radius 4", plane_rows<BoxSum<4>, rows_of<BoxSum<4>>, false, T>);
-    sum("chain over a square of radius 4",
-        plane_rows<SquareSum<4>, rows_of<SquareSum<4>>, false, T>);
+    sum("chain in a square of radius 4", plane_rows<SquareSum<4>, rows_of<SquareSum<4>>, false, T>);
     sum("star of radius 4", plane_rows<StarSum<4, false>, rows_of<StarSum<4, false>>, false, T>);
     sum("star of two time levels",
         plane_rows<StarSum<1, false>, rows_of<StarSum<1, false>>, true, T>);

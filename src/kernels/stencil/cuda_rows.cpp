@@ -37,9 +37,10 @@ machine::DeviceTimes in_slabs(const Sweep<T>& sweep, const SlabPlan& plan,
 /// times of transfers and kernels.
 template <class T>
 void staged(const Sweep<T>& sweep, const DeviceKernel<T>& kernel, const Tuning& tuning) {
-  require(!sweep.terms.any(), ExitCode::usage,
-          "the device variants of stencils know no coefficients, sources or masks; take one of the "
-          "host's");
+  require(
+      !sweep.terms.any(), ExitCode::usage,
+      "device kernels of stencils do not support coefficients, source, mask or walls; use a host "
+      "kernel");
   if (sweep.steps == 0 || sweep.extent().volume() == 0) return;
   const SlabPlan plan = plan_slabs(sweep, kernel, tuning);
   machine::add_device_times(plan.whole() ? at_once(sweep, kernel, tuning)
@@ -77,24 +78,22 @@ Variant with_half(Variant variant) {
 std::vector<Variant> cuda_rows() {
   return {
       with_half<cuda_naive<Half>>(row<cuda_naive<float>, cuda_naive<double>>(
-          "cuda_naive", "a thread a point, step by step")),
+          "cuda_naive", "one thread per point, step by step")),
       with_half<cuda_tiled<Half>>(row<cuda_tiled<float>, cuda_tiled<double>>(
-          "cuda_tiled", "tiles with their surroundings in shared memory, a thread a point")),
+          "cuda_tiled", "shared-memory tiles with halos, one thread per point")),
       with_half<cuda_column<Half>>(row<cuda_column<float>, cuda_column<double>>(
-          "cuda_column", "cuda_naive, threads numbered along columns of --column-width points")),
+          "cuda_column", "cuda_naive, threads by columns of --column-width points")),
       with_half<cuda_zigzag<Half>>(row<cuda_zigzag<float>, cuda_zigzag<double>>(
           "cuda_zigzag", "cuda_column, every other row from right to left")),
       with_half<cuda_streaming<Half>, streaming_passes<Half>>(
           row<cuda_streaming<float>, cuda_streaming<double>, streaming_passes<float>,
               streaming_passes<double>>(
-              "cuda_streaming",
-              "step by step, the rows or planes of the stencil kept in registers")),
+              "cuda_streaming", "step by step, rows or planes of the stencil in registers (2.5D)")),
       with_half<cuda_temporal<Half>, temporal_passes<Half>>(
           row<cuda_temporal<float>, cuda_temporal<double>, temporal_passes<float>,
               temporal_passes<double>>("cuda_temporal",
-                                       "stars of radius 1: several steps a pass, in registers "
-                                       "(after Matsumura et al. 2020) or shared "
-                                       "memory")),
+                                       "temporal blocking of stars of radius 1 (after "
+                                       "Matsumura et al. 2020)")),
   };
 }
 

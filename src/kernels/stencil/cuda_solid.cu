@@ -222,8 +222,8 @@ Blocks<Shape, T> quickest(const Solid<T>& p, index_t march, index_t multiprocess
 template <class Shape, class T>
 void launch(const DeviceSweep<T>& s, Solid<T> p, const Blocks<Shape, T>& cut, DeviceStream stream) {
   p.march = narrow<int>(cut.march);
-  const auto blocks = narrow<unsigned>(
-      checked_mul(checked_mul(cut.across, cut.down, "a launch"), cut.deep, "a launch"));
+  const auto blocks = narrow<unsigned>(checked_mul(
+      checked_mul(cut.across, cut.down, "size of a launch"), cut.deep, "size of a launch"));
   const dim3 threads(lanes, Shape::warps);
   const auto with = [&]<bool hollow, bool previous>() {
     star_solid<hollow, previous, Shape><<<blocks, threads, 0, stream>>>(
@@ -294,7 +294,7 @@ void add_solid_functions(std::vector<machine::DeviceFunction>& to) {
     };
     with.template operator()<WholeWarps, false, false>("star");
     with.template operator()<FoldedWarps, false, false>("star, folded warps");
-    with.template operator()<WholeWarps, true, false>("star without its middle");
+    with.template operator()<WholeWarps, true, false>("star without its centre");
     with.template operator()<WholeWarps, false, true>("star of two time levels");
   };
   add("f16", Half{});

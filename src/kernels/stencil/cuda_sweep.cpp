@@ -84,11 +84,11 @@ DeviceShape device_shape(const Line (&line)[3], index_t element_bytes) {
   const auto high = [&](int d) { return line[d].end + line[d].after; };
   const index_t in_front = round_up(low(2) + margin, per_line);
   const index_t row = in_front + round_up(high(2) + margin, per_line);
-  const index_t plane = checked_mul(low(1) + high(1), row, "a device field");
+  const index_t plane = checked_mul(low(1) + high(1), row, "size of a device field");
   const index_t planes = low(0) + high(0);
   return {{{plane, row, 1}},
           low(0) * plane + low(1) * row + in_front,
-          checked_mul(planes, plane, "a device field") + rows_behind * row};
+          checked_mul(planes, plane, "size of a device field") + rows_behind * row};
 }
 
 template <class T>

@@ -211,8 +211,8 @@ void launch_plane(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   const index_t chunks = chunks_to_fill(walked, steps, others + 2 * ends, resident, tuning.march);
   p.tiles[1] = chunks_of(walked, steps, chunks);
   p.end_rows = chunks_of(walked, steps, 2 * chunks);
-  const index_t warps = checked_mul(p.tiles[1].count, others, "a launch") +
-                        checked_mul(p.end_rows.count, ends, "a launch");
+  const index_t warps = checked_mul(p.tiles[1].count, others, "size of a launch") +
+                        checked_mul(p.end_rows.count, ends, "size of a launch");
   kernel<<<narrow<unsigned>(ceil_div(warps, index_t{plane_warps})), dim3(32, plane_warps), 0,
            stream>>>(p);
 }
@@ -332,7 +332,7 @@ void add_temporal_functions(std::vector<machine::DeviceFunction>& to) {
     add(type + ", two dimensions, 3 steps", plane_pass<T, 3, false>);
     add(type + ", two dimensions, 4 steps", plane_pass<T, 4, false>);
     add(type + ", two dimensions, 6 steps", plane_pass<T, 6, false>);
-    add(type + ", two dimensions, 4 steps, star without its middle", plane_pass<T, 4, true>);
+    add(type + ", two dimensions, 4 steps, star without its centre", plane_pass<T, 4, true>);
   };
   lengths("f16", Half{});
   lengths("f32", 0.0F);

@@ -99,13 +99,13 @@ void launch_solid(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   machine::cuda::check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
       "cudaFuncSetAttribute");
-  const index_t others = checked_mul(p.tiles[1].count, p.tiles[2].count, "a launch");
+  const index_t others = checked_mul(p.tiles[1].count, p.tiles[2].count, "size of a launch");
   const index_t resident = resident_blocks(kernel, solid_threads<T, steps>, bytes);
   const index_t chunks = tuning.march > 0
                              ? chunks_to_fill(p.axis[0], steps, others, resident, tuning.march)
                              : quickest_chunks(p.axis[0], steps, others, resident);
   p.tiles[0] = chunks_of(p.axis[0], steps, chunks);
-  const index_t blocks = checked_mul(others, p.tiles[0].count, "a launch");
+  const index_t blocks = checked_mul(others, p.tiles[0].count, "size of a launch");
   kernel<<<narrow<unsigned>(blocks), dim3(32, SolidShape<T, steps>::warps), bytes, stream>>>(p);
 }
 

@@ -109,11 +109,12 @@ int walk_by_points(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream s
   const index_t width = tuning.column > 0 ? tuning.column : 32;
   return step_by_step(s, [&](auto shape, const T* in, T* out, const Region& region) {
     using Shape = decltype(shape);
-    const index_t points = checked_mul(region.size(1), region.size(2), "a plane");
+    const index_t points = checked_mul(region.size(1), region.size(2), "size of a plane");
     const unsigned blocks = narrow<unsigned>(ceil_div(points, index_t{threads}));
-    const unsigned all = narrow<unsigned>(checked_mul(blocks, region.size(0), "a launch"));
+    const unsigned all = narrow<unsigned>(checked_mul(blocks, region.size(0), "size of a launch"));
     // Products of a height and a column width must fit as well.
-    const index_t most = checked_mul(region.size(1), region.size(2) + width, "a plane") + threads;
+    const index_t most =
+        checked_mul(region.size(1), region.size(2) + width, "size of a plane") + threads;
     if (most < index_t{1} << 32) {
       point_of_walk<Shape, unsigned><<<all, threads, 0, stream>>>(s, in, out, region, blocks, order,
                                                                   static_cast<unsigned>(width));

@@ -196,9 +196,8 @@ SlabPlan plan_slabs(const Sweep<T>& sweep, const DeviceKernel<T>& kernel, const 
   const auto plan = plan_slabs(sweep, memory, steps_of_a_pass(sweep, kernel, tuning), slab_rates());
   require(plan.has_value(), ExitCode::memory,
           human_bytes(memory) +
-              " of device memory hold no slabs of this field; give it more, or more ranks, or take "
-              "a kernel of "
-              "the CPU");
+              " of device memory is insufficient for slabs of this field; raise --device-memory, "
+              "use more ranks, or use a CPU kernel");
   return *plan;
 }
 

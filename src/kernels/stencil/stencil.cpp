@@ -84,7 +84,7 @@ Stencil advection(std::string name, int dims) {
 
 constexpr std::array<StencilInfo, 13> known{{
     {"heat", 1, 3, "explicit heat equation, diffusion number 1/8; weights sum to 1"},
-    {"laplace", 1, 3, "Jacobi iteration: the mean of the nearest neighbours"},
+    {"laplace", 1, 3, "Jacobi iteration, mean of the nearest neighbours"},
     {"advection", 1, 3, "first-order upwind, Courant numbers 1/4, 1/8, 1/16 along x, y, z"},
     {"wave", 1, 3, "wave equation, leapfrog over two time levels, squared Courant number 1/4"},
     {"box3x3", 2, 2, "mean of 3 x 3 points"},
@@ -125,14 +125,16 @@ double Stencil::tap_sum() const {
 
 Stencil make_stencil(std::string name, int dims, Index3 shape, std::span<const double> weights,
                      double previous, Rule rule) {
-  require(dims >= 1 && dims <= 3, ExitCode::usage, "a stencil has 1, 2 or 3 dimensions");
+  require(dims >= 1 && dims <= 3, ExitCode::usage,
+          "dims is out of range: a stencil has 1, 2 or 3 dimensions");
   for (int d = 0; d < 3; ++d) {
     require(shape[d] >= 1 && shape[d] <= 1024 && (d >= 3 - dims || shape[d] == 1), ExitCode::usage,
-            fmt::format("stencil '{}': a box of {} x {} x {} weights does not fit {} dimension(s)",
+            fmt::format("stencil '{}' has a box of {} x {} x {} weights: must be 1 to 1024 in each "
+                        "of {} dimension(s)",
                         name, shape[0], shape[1], shape[2], dims));
   }
   require(static_cast<index_t>(weights.size()) == shape.volume(), ExitCode::usage,
-          fmt::format("stencil '{}': {} weights given, its box has {}", name, weights.size(),
+          fmt::format("stencil '{}' has {} weights: its box needs {}", name, weights.size(),
                       shape.volume()));
   Stencil stencil{std::move(name), dims, {}, previous, rule, Form::chain, {}};
   std::size_t i = 0;
@@ -150,7 +152,8 @@ Stencil make_stencil(std::string name, int dims, Index3 shape, std::span<const d
     }
   }
   require(!stencil.taps.empty(), ExitCode::usage,
-          fmt::format("stencil '{}' has no weight other than zero", stencil.name));
+          fmt::format("stencil '{}' has only zero weights: at least one must be nonzero",
+                      stencil.name));
   if (is_square_box(stencil)) stencil.form = Form::box;
   return stencil;
 }
@@ -167,7 +170,7 @@ Stencil named_stencil(std::string_view name, int dims) {
                 fmt::format("unknown stencil '{}'{}", name, suggestion(name, names)));
   }
   require(dims >= row->min_dims && dims <= row->max_dims, ExitCode::usage,
-          fmt::format("stencil '{}' has no form in {} dimension(s)", name, dims));
+          fmt::format("stencil '{}' is not defined in {} dimension(s)", name, dims));
   std::string own(name);
   if (name == "heat") return cross(own, dims, 1 - 2 * dims * 0.125, 0.125);
   if (name == "laplace") return cross(own, dims, 0, 0.5 / dims);

@@ -37,7 +37,7 @@ std::string advice(std::string_view text, const std::vector<std::string>& names)
       word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (word.starts_with("border")) word.erase(0, 6);
   for (const Synonym& one : synonyms)
-    if (one.theirs == word) return fmt::format("; it is '{}' here", one.ours);
+    if (one.theirs == word) return fmt::format("; use '{}'", one.ours);
   return suggestion(text, names);
 }
 
@@ -54,30 +54,32 @@ Boundary parse_boundary(std::string_view text) {
 
 void check_stencil(const Stencil& stencil, const Sides& sides, int dims) {
   require(dims == stencil.dims, ExitCode::usage,
-          fmt::format("stencil '{}' has {} dimension(s), the field {}", stencil.name, stencil.dims,
-                      dims));
+          fmt::format("stencil '{}' has {} dimension(s): the field has {}", stencil.name,
+                      stencil.dims, dims));
   for (const auto& [low, high] : sides) {
-    require((low.kind == Boundary::periodic) == (high.kind == Boundary::periodic), ExitCode::usage,
-            "a periodic boundary must be periodic on both sides of its dimension");
+    require(
+        (low.kind == Boundary::periodic) == (high.kind == Boundary::periodic), ExitCode::usage,
+        "boundary is periodic on one side of a dimension: both sides or neither must be periodic");
   }
 }
 
 template <class T>
 void check(const Sweep<T>& sweep) {
   check_stencil(sweep.stencil, sweep.sides, sweep.level[0].dims);
-  require(sweep.steps >= 0, ExitCode::usage, "a sweep has 0 or more steps");
-  require(sweep.threads >= 1, ExitCode::usage, "a sweep has at least one thread");
+  require(sweep.steps >= 0, ExitCode::usage, "steps is negative: must be at least 0");
+  require(sweep.threads >= 1, ExitCode::usage, "threads is less than 1: must be at least 1");
   const auto& [now, next] = sweep.level;
   require(now.extent == next.extent && now.stride == next.stride, ExitCode::usage,
-          "level: both levels of a sweep have one extent and equal strides");
+          "level has two fields of different extents or strides: must be equal");
   require(now.extent.volume() == 0 || (now.data != nullptr && next.data != nullptr),
-          ExitCode::usage, "level: a level of a sweep has no memory");
+          ExitCode::usage, "level has a null data pointer: both fields need memory");
   require(now.data != next.data || now.extent.volume() == 0, ExitCode::usage,
-          "level: both levels of a sweep are the same memory");
+          "level has the same memory twice: both fields need separate memory");
   for (int d = 0; d < 3; ++d) {
     require(sweep.origin[d] >= 0 && now.extent[d] >= 0 &&
                 sweep.origin[d] + now.extent[d] <= sweep.global[d],
-            ExitCode::usage, "origin: the box of a sweep lies outside of its field");
+            ExitCode::usage,
+            "origin places the box outside of the field: origin + extent must be at most global");
   }
 }
 
@@ -119,10 +121,11 @@ void keep_given(const Sweep<T>& sweep) {
 
 void check_terms(const Stencil& stencil, const TermSet& terms) {
   const bool only_mask = terms.count() == (terms.has(Term::mask) ? 1 : 0);
-  require(stencil.rule == Rule::linear || only_mask, ExitCode::usage,
-          fmt::format("stencil '{}' is no weighted sum: it takes a mask, but no coefficients, no "
-                      "source and no walls (--fill mask)",
-                      stencil.name));
+  require(
+      stencil.rule == Rule::linear || only_mask, ExitCode::usage,
+      fmt::format("stencil '{}' is not a weighted sum: only a mask (--fill mask) is supported, not "
+                  "coefficients, source or walls",
+                  stencil.name));
 }
 
 template <class T>
@@ -134,10 +137,10 @@ typename Field<T>::Shape Field<T>::shape(Index3 extent, const Ghosts& ghosts) {
   if (row * static_cast<index_t>(sizeof(T)) % page_bytes == 0) row += line;
   const index_t rows = extent[1] + ghosts[1][0] + ghosts[1][1];
   const index_t planes = extent[0] + ghosts[0][0] + ghosts[0][1];
-  index_t plane = checked_mul(rows, row, "a field");
+  index_t plane = checked_mul(rows, row, "size of a field");
   if (planes > 1 && plane * static_cast<index_t>(sizeof(T)) % page_bytes == 0) plane += line;
   const index_t origin = ghosts[0][0] * plane + ghosts[1][0] * row + before;
-  return {{{plane, row, 1}}, origin, checked_mul(planes, plane, "a field") + line};
+  return {{{plane, row, 1}}, origin, checked_mul(planes, plane, "size of a field") + line};
 }
 
 template <class T>

@@ -16,33 +16,33 @@ namespace {
 
 std::vector<Variant> make_table() {
   std::vector<Variant> table{
-      {{"naive", Space::host, "the whole field step by step, row by row"},
+      {{"naive", Space::host, "step by step, row by row (reference)"},
        naive<float>,
        naive<double>,
        {},
        naive<Half>},
-      {{"tiled", Space::host, "step by step in tiles of x and y"},
+      {{"tiled", Space::host, "spatial tiling in x and y, step by step"},
        tiled<float>,
        tiled<double>,
        {},
        tiled<Half>},
-      {{"column", Space::host, "step by step in columns walked from top to bottom"},
+      {{"column", Space::host, "columns of --column-width points, step by step"},
        column<float>,
        column<double>,
        {},
        column<Half>},
-      {{"zigzag", Space::host, "columns, every other row from right to left"},
+      {{"zigzag", Space::host, "as column, every other row from right to left"},
        zigzag<float>,
        zigzag<double>,
        {},
        zigzag<Half>},
-      {{"streaming", Space::host, "step by step, vector kernels, stores past the caches"},
+      {{"streaming", Space::host, "vector kernels with streaming stores, step by step"},
        streaming<float>,
        streaming<double>,
        {},
        streaming<Half>},
       {{"cache_oblivious", Space::host,
-        "trapezoids in time and space (Frigo and Strumpen 2005; Tang et al. 2011)"},
+        "space-time trapezoids (Frigo and Strumpen 2005; Tang et al. 2011)"},
        cache_oblivious<float>,
        cache_oblivious<double>,
        {},
@@ -61,10 +61,10 @@ std::span<const Variant> variants() {
 template <class T>
 void run(const Variant& variant, const Sweep<T>& sweep, const Tuning& tuning) {
   require(!std::is_same_v<T, Half> || !sweep.terms.any(), ExitCode::usage,
-          "fields in f16 take no coefficients, sources or masks; take f32 or f64");
+          "f16 fields do not support coefficients, source, mask or walls; use f32 or f64");
   check(sweep);
   require(variant.of<T>() != nullptr, ExitCode::usage,
-          "variant: " + std::string(variant.name) + " knows no fields of this type");
+          "variant " + std::string(variant.name) + " does not support fields of this type");
   keep_given(sweep);
   variant.of<T>()(sweep, tuning);
 }

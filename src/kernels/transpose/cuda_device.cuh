@@ -23,7 +23,7 @@ void dispatch_word(index_t bytes, const F& f) {
     case 16:
       return f(Type<uint4>{});
     default:
-      require(false, ExitCode::internal, "a device kernel met records that are no words");
+      require(false, ExitCode::internal, "device kernel does not support records of this size");
   }
 }
 

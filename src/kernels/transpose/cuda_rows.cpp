@@ -19,7 +19,7 @@ Records on_device(std::byte* at, index_t rows, index_t cols, index_t bytes) {
   return {at, rows, cols, machine::device_ld(cols, bytes), bytes};
 }
 index_t bytes_on_device(index_t rows, index_t cols, index_t bytes) {
-  return checked_mul(rows, machine::device_ld(cols, bytes) * bytes, "a device matrix");
+  return checked_mul(rows, machine::device_ld(cols, bytes) * bytes, "size of a device matrix");
 }
 
 machine::StagingPlan staging_of(const ConstRecords& a, const Tuning& tuning) {
@@ -132,29 +132,25 @@ void staged(const ConstRecords& a, const Records& b, const Tuning& tuning) {
 
 std::vector<Variant> cuda_rows() {
   return {
-      {{"cuda_naive", Space::device,
-        "a thread four elements: reads along rows, writes across them"},
+      {{"cuda_naive", Space::device, "four elements per thread: coalesced reads, strided writes"},
        staged<cuda_naive>,
        nullptr,
        cuda_naive},
       {{"cuda_coalesced", Space::device,
-        "tiles of 32 x 32 through shared memory (Ruetsch and Micikevicius 2009)"},
+        "shared-memory tiles of 32 x 32 (Ruetsch and Micikevicius 2009)"},
        staged<cuda_coalesced>,
        nullptr,
        cuda_coalesced},
-      {{"cuda_conflict_free", Space::device,
-        "cuda_coalesced with tiles padded against bank conflicts"},
+      {{"cuda_conflict_free", Space::device, "cuda_coalesced, tiles padded against bank conflicts"},
        staged<cuda_conflict_free>,
        nullptr,
        cuda_conflict_free},
-      {{"cuda_diagonal", Space::device,
-        "cuda_conflict_free, blocks of threads take the tiles diagonally"},
+      {{"cuda_diagonal", Space::device, "cuda_conflict_free, tiles in diagonal order"},
        staged<cuda_diagonal>,
        nullptr,
        cuda_diagonal},
       {{"cuda_vectorized", Space::device,
-        "tiles of whole lines, 16 bytes a thread both ways wherever rows begin, padded shared "
-        "memory"},
+        "16-byte loads and stores of whole lines through padded shared memory"},
        staged<cuda_vectorized>,
        nullptr,
        cuda_vectorized},

@@ -89,7 +89,7 @@ void launch_planned(const ConstRecords& a, const Records& b, const VectorPlan& p
     return true;
   };
   require((fits(std::integral_constant<std::size_t, number>{}) || ...), ExitCode::internal,
-          "a transpose was planned with a tile that there is not");
+          "device kernel of the planned tile does not exist");
 }
 
 /// Appends one function per tiling for rows aligned to vectors on both sides, and one for rows
@@ -104,7 +104,7 @@ void add_functions(std::vector<machine::DeviceFunction>& to, std::index_sequence
     to.push_back(machine::device_function("cuda_vectorized", of, vectorized<Tile, true, 0>,
                                           t.threads, Tile::size(extra_rows<Tile>(0))));
     if constexpr (bytes < 16) {
-      to.push_back(machine::device_function("cuda_vectorized", of + ", rows anywhere",
+      to.push_back(machine::device_function("cuda_vectorized", of + ", unaligned rows",
                                             vectorized<Tile, false, sector>, t.threads,
                                             Tile::size(extra_rows<Tile>(sector))));
     }

@@ -79,18 +79,19 @@ void turn_slices(const Rearrangement& task, const std::byte* from, std::byte* to
 
 void require_permutation(std::span<const index_t> shape, std::span<const int> axes) {
   require(axes.size() == shape.size() && axes.size() <= max_rank, ExitCode::usage,
-          fmt::format("axes: {} of them for an array of {}; at most {}", axes.size(), shape.size(),
-                      max_rank));
+          fmt::format("axes has {} elements: must be {}, as in the array, and at most {}",
+                      axes.size(), shape.size(), max_rank));
   bool seen[max_rank] = {};
   for (const int axis : axes) {
     const bool once = axis >= 0 && axis < static_cast<int>(axes.size()) && !seen[axis];
     require(once, ExitCode::usage,
-            fmt::format("axes: {{{}}} names none, or one twice; name each of 0 .. {} once",
-                        fmt::join(axes, ", "), axes.size() - 1));
+            fmt::format("axes is {{{}}}: must have each of 0 .. {} once", fmt::join(axes, ", "),
+                        axes.size() - 1));
     seen[axis] = true;
   }
   for (const index_t extent : shape)
-    require(extent >= 0, ExitCode::usage, fmt::format("shape: an extent of {}", extent));
+    require(extent >= 0, ExitCode::usage,
+            fmt::format("shape has an extent of {}: must be at least 0", extent));
 }
 
 Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t bytes) {
@@ -132,13 +133,12 @@ Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t 
 void permute(std::span<const index_t> shape, std::span<const int> axes, index_t bytes,
              const std::byte* from, std::byte* to, const Tuning& tuning) {
   require_permutation(shape, axes);
-  require(bytes >= 1, ExitCode::usage,
-          fmt::format("bytes: a record has at least 1, not {}", bytes));
+  require(bytes >= 1, ExitCode::usage, fmt::format("bytes is {}: must be at least 1", bytes));
   for (const index_t extent : shape) {
     if (extent == 0) return;
   }
   require(from != nullptr && to != nullptr && from != to, ExitCode::usage,
-          "to: it is to be other memory than from, and both are to be there");
+          "buffer 'to' must be separate from 'from', and neither may be null");
   const Merged m = merge(shape, axes, bytes);
   machine::parallel(threads_of(tuning), [&] {
     const Rearrangement task = rearrangement(m);

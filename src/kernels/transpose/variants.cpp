@@ -14,21 +14,19 @@ namespace {
 
 std::vector<Variant> make_table() {
   std::vector<Variant> table{
-      {{"naive", Space::host, "row by row: the textbook double loop"}, naive, nullptr},
-      {{"tiled", Space::host, "square tiles, walked by rows, zigzag or diagonally"},
-       tiled,
-       nullptr},
-      {{"column", Space::host, "column-based iteration: strips of a few columns"}, column, nullptr},
+      {{"naive", Space::host, "textbook double loop, row by row (reference)"}, naive, nullptr},
+      {{"tiled", Space::host, "square tiles in row, zigzag or diagonal order"}, tiled, nullptr},
+      {{"column", Space::host, "strips of --column-width columns"}, column, nullptr},
       {{"recursive", Space::host,
-        "halves the longer side down to --tile, plain loops; tasks (Frigo et al. 1999)"},
+        "cache-oblivious recursion down to --tile, tasks (Frigo et al. 1999)"},
        recursive,
        nullptr},
       {{"cache_oblivious", Space::host,
-        "halves the longer side (Frigo et al. 1999); vector blocks, streaming stores"},
+        "cache-oblivious recursion, vector blocks, streaming stores (Frigo et al. 1999)"},
        cache_oblivious,
        nullptr},
       {{"in_place", Space::host,
-        "recursive swaps; rectangles by chunks, or in three passes (Catanzaro et al. 2014)"},
+        "recursive swaps; rectangles in chunks or passes (Catanzaro et al. 2014)"},
        nullptr,
        in_place},
   };
