@@ -17,7 +17,8 @@ layout::MatrixLayout home(layout::MatrixLayout layout, const mpi::Communicator& 
 
 template <class T>
 index_t bytes_of(const layout::MatrixLayout& layout) {
-  return checked_mul(layout.rows * layout.cols, static_cast<index_t>(sizeof(T)), "a shared matrix");
+  return checked_mul(layout.rows * layout.cols, static_cast<index_t>(sizeof(T)),
+                     "size of a shared matrix");
 }
 
 std::vector<index_t> all_on_root(int ranks, index_t bytes) {
@@ -40,7 +41,8 @@ index_t SharedRoom::bytes_for(std::initializer_list<index_t> matrices) {
 std::byte* SharedRoom::take(index_t bytes) {
   const index_t begin = taken_;
   taken_ += round_up(bytes, mpi::SharedMemory::page);
-  require(taken_ <= bytes_, ExitCode::internal, "a shared matrix is larger than its room");
+  require(taken_ <= bytes_, ExitCode::internal,
+          "shared matrix exceeds the shared memory allocated for it");
   return memory_.of(0) + begin;
 }
 
@@ -65,9 +67,9 @@ DistributedMatrix<T>::DistributedMatrix(const mpi::Communicator& comm, layout::M
       box_(layout_.of(comm.rank())),
       room_(std::move(room)) {
   require(room_->ranks() == comm.size(), ExitCode::usage,
-          "node: a shared matrix lies on the ranks of one node, which are all of comm");
+          "node does not have the ranks of comm: a shared matrix needs all its ranks on one node");
   require(layout_ == layout::row_blocks(rows(), cols(), comm.size()), ExitCode::usage,
-          "layout: a shared matrix lies in row_blocks(rows, cols, ranks)");
+          "layout of a shared matrix must be row_blocks(rows, cols, ranks)");
   whole_ = reinterpret_cast<T*>(room_->take(bytes_of<T>(layout_)));
   data_ = whole_ + box_.rows.begin * cols();
 }

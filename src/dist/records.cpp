@@ -16,7 +16,7 @@ layout::MatrixLayout home(layout::MatrixLayout layout, index_t bytes,
                           const mpi::Communicator& comm) {
   layout::require_home(layout, comm.size(), "layout");
   require(bytes >= 1 && bytes <= tessera::transpose::max_record_bytes, ExitCode::usage,
-          fmt::format("bytes: a record has 1 to {} of them, not {}",
+          fmt::format("bytes is {1}: must be in [1, {0}], the sizes of a record",
                       tessera::transpose::max_record_bytes, bytes));
   return layout;
 }
@@ -26,7 +26,7 @@ std::vector<index_t> block_bytes(const layout::MatrixLayout& layout,
                                  const std::vector<index_t>& ranks, index_t bytes) {
   std::vector<index_t> all;
   for (const index_t rank : ranks)
-    all.push_back(checked_mul(layout.of(rank).area(), bytes, "a block"));
+    all.push_back(checked_mul(layout.of(rank).area(), bytes, "size of a block"));
   return all;
 }
 
@@ -38,7 +38,7 @@ DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::Ma
       box_(layout_.of(comm.rank())),
       bytes_(bytes),
       rank_(comm.rank()),
-      local_(checked_mul(box_.area(), bytes, "a block")),
+      local_(checked_mul(box_.area(), bytes, "size of a block")),
       data_(local_.data()) {}
 
 DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout,
@@ -69,10 +69,10 @@ void DistributedRecords::fence() const {
 
 void DistributedRecords::rename(layout::MatrixLayout layout) {
   layout::require_home(layout, layout_.ranks(), "layout");
-  require(
-      layout.of(rank_).area() == box_.area(), ExitCode::usage,
-      fmt::format("layout: rank {} holds {} records and would hold {}; give boxes of the same size",
-                  rank_, box_.area(), layout.of(rank_).area()));
+  require(layout.of(rank_).area() == box_.area(), ExitCode::usage,
+          fmt::format(
+              "layout changes the records of rank {} from {} to {}; pass boxes of the same size",
+              rank_, box_.area(), layout.of(rank_).area()));
   layout_ = std::move(layout);
   box_ = layout_.of(rank_);
 }

@@ -159,12 +159,12 @@ Freivalds<T>::Freivalds(const mpi::Communicator& comm, PassingProduct<T> product
                         std::uint64_t seed, int threads)
     : comm_(comm), product_(std::move(product)), seed_(seed), threads_(threads) {
   require(product_.m >= 0 && product_.n >= 0 && product_.k >= 0, ExitCode::usage,
-          fmt::format("m, n, k: sizes begin at 0 and these are {}, {}, {}", product_.m, product_.n,
+          fmt::format("m, n, k are {}, {}, {}: must be at least 0", product_.m, product_.n,
                       product_.k));
   require(product_.a && product_.b && product_.c, ExitCode::usage,
-          "a, b, c: the product needs all three");
+          "a, b or c is empty: the check needs all three matrices");
   require(product_.old_c || product_.beta == T{0}, ExitCode::usage,
-          "old_c: what c held before is missing, and beta is not 0");
+          "old_c is empty: the check needs the old values of c if beta is not 0");
   take_start();
 }
 

@@ -41,23 +41,25 @@ void check(const mpi::Communicator& comm, const Product<T>& product) {
                                           : std::pair(product.a.rows(), product.a.cols());
   const auto [inner, n] = turns(product.op_b) ? std::pair(product.b.cols(), product.b.rows())
                                               : std::pair(product.b.rows(), product.b.cols());
-  require(inner == k, ExitCode::usage,
-          fmt::format("b: op(b) has {} rows and op(a) {} columns (a {}, b {})", inner, k,
-                      shape(product.a), shape(product.b)));
+  require(
+      inner == k, ExitCode::usage,
+      fmt::format("b does not match a: op(b) has {} rows, op(a) has {} columns (a is {}, b is {})",
+                  inner, k, shape(product.a), shape(product.b)));
   require(product.c.rows() == m && product.c.cols() == n, ExitCode::usage,
-          fmt::format("c: op(a) op(b) has {} x {} elements and c {} (a {}, b {})", m, n,
-                      shape(product.c), shape(product.a), shape(product.b)));
+          fmt::format(
+              "c does not match op(a) op(b): the product is {} x {}, c is {} (a is {}, b is {})", m,
+              n, shape(product.c), shape(product.a), shape(product.b)));
   for (const auto& [name, x] : {std::pair("a", &product.a), std::pair("b", &product.b)}) {
     require(x->layout().ranks() == comm.size(), ExitCode::usage,
-            fmt::format("{}: it lies on {} ranks and comm has {}", name, x->layout().ranks(),
+            fmt::format("{} is distributed over {} ranks: comm has {}", name, x->layout().ranks(),
                         comm.size()));
-    require(
-        x != &product.c, ExitCode::usage,
-        fmt::format("c: it is {} too, which is read while c is written; give a matrix of its own",
-                    name));
+    require(x != &product.c, ExitCode::usage,
+            fmt::format(
+                "c is the same matrix as {}, which is read while c is written; pass another matrix",
+                name));
   }
   require(product.c.layout().ranks() == comm.size(), ExitCode::usage,
-          fmt::format("c: it lies on {} ranks and comm has {}", product.c.layout().ranks(),
+          fmt::format("c is distributed over {} ranks: comm has {}", product.c.layout().ranks(),
                       comm.size()));
 }
 
@@ -65,21 +67,22 @@ namespace {
 
 void check(const mpi::Communicator& comm, const Method& method) {
   const auto at_least_one = [](const char* name, index_t value) {
-    require(value >= 1, ExitCode::usage, fmt::format("{}: at least 1, not {}", name, value));
+    require(value >= 1, ExitCode::usage, fmt::format("{} is {}: must be at least 1", name, value));
   };
   at_least_one("threads", method.threads);
   at_least_one("panel", method.panel);
   at_least_one("slices", method.slices);
   require(method.rounds >= 1 && (method.rounds & (method.rounds - 1)) == 0, ExitCode::usage,
-          fmt::format("rounds: a power of two, not {}", method.rounds));
+          fmt::format("rounds is {}: must be a power of two", method.rounds));
   require(method.grid.rows == 0 ||
               (method.grid.rows > 0 && method.grid.cols > 0 && method.grid.size() == comm.size()),
           ExitCode::usage,
-          fmt::format("grid: {} x {} is not the {} ranks of comm", method.grid.rows,
+          fmt::format("grid is {} x {}: must have the {} ranks of comm", method.grid.rows,
                       method.grid.cols, comm.size()));
   require(method.weights.empty() || static_cast<int>(method.weights.size()) == comm.size(),
           ExitCode::usage,
-          fmt::format("weights: {} for the {} ranks of comm; give one a rank, or none",
+          fmt::format("weights has {} elements: comm has {} ranks; pass one weight per rank, or an "
+                      "empty vector",
                       method.weights.size(), comm.size()));
   require_runnable(method, comm.size());
 }

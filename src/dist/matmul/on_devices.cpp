@@ -37,7 +37,7 @@ index_t cols_of_b(const typename DeviceProduct<T>::Formula& p) {
 
 template <class T>
 index_t bytes_of(index_t rows, index_t cols) {
-  return checked_mul(rows, device_ld(cols, size_of<T>) * size_of<T>, "a device matrix");
+  return checked_mul(rows, device_ld(cols, size_of<T>) * size_of<T>, "size of a device matrix");
 }
 
 template <class T>
@@ -64,7 +64,7 @@ DeviceKernel<T> kernel_of(const Method& method) {
   }
   require(
       kernel != nullptr, ExitCode::usage,
-      "matrices on devices need a kernel for devices; name a cuda_ one, or use a build with CUDA");
+      "product in device memory needs a device kernel; use a cuda_ kernel in a build with CUDA");
   return kernel;
 }
 

@@ -172,9 +172,10 @@ OutOfCorePlan plan_out_of_core(const OutOfCoreRequest& request, index_t bytes) {
     search.try_all(free);
   }
   require(search.best.has_value(), ExitCode::memory,
-          "out of core the product goes through at least " + human_bytes(real(search.least)) +
-              " a rank, and --memory or what is free allows " + human_bytes(real(bytes)) +
-              "; allow more");
+          "memory is insufficient for the product out of core: at least " +
+              human_bytes(real(search.least)) +
+              " per rank are needed, --memory or the free memory allows " +
+              human_bytes(real(bytes)) + "; allow more memory");
   return *search.best;
 }
 

@@ -121,7 +121,8 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
   const std::vector<Plan>& plans = method.plans ? *method.plans : searched;
   for (const Plan& plan : plans)
     require(plan.shape == shape && static_cast<int>(plan.cuboids.size()) == comm.size(),
-            ExitCode::usage, "plans: they are of another product, or of other ranks");
+            ExitCode::usage,
+            "plans do not match: made for another product or another number of ranks");
   const auto meet_here = [&] {
     const mpi::PhaseScope scope(phases, "exchange");
     meet(comm, product);
@@ -140,8 +141,7 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
 constinit const AlgorithmInfo recursive_info{
     .name = "recursive",
     .algorithm = Algorithm::recursive,
-    .about =
-        "uneven recursive cuts of m, n, k, good at any number of ranks (after Demmel et al. 2013)",
+    .about = "recursive splits of m, n, k (after CARMA, Demmel et al. 2013)",
     .uses = {.plans = true},
     .multiply = {recursive<float>, recursive<double>, recursive<Complex<float>>,
                  recursive<Complex<double>>},

@@ -80,8 +80,8 @@ index_t widest_of(const std::vector<Range>& panels) {
 ProcessGrid grid_of(const Method& method, index_t ranks, index_t m, index_t n) {
   if (method.grid.rows == 0) return layout::nearest_square(ranks, m, n);
   require(method.grid.size() == ranks, ExitCode::usage,
-          "the grid " + std::to_string(method.grid.rows) + "x" + std::to_string(method.grid.cols) +
-              " needs " + std::to_string(method.grid.size()) + " ranks and there are " +
+          "grid " + std::to_string(method.grid.rows) + "x" + std::to_string(method.grid.cols) +
+              " needs " + std::to_string(method.grid.size()) + " ranks: the run has " +
               std::to_string(ranks));
   return method.grid;
 }
@@ -268,7 +268,7 @@ ExchangeTime exchange(const ForecastRequest& q, const Method& method, const Prod
 constinit const AlgorithmInfo summa_info{
     .name = "summa",
     .algorithm = Algorithm::summa,
-    .about = "panels broadcast along a grid of ranks (van de Geijn and Watts 1997)",
+    .about = "panels broadcast in a 2D grid (SUMMA, van de Geijn and Watts 1997)",
     .uses = {.grid = true, .panel = true},
     .multiply = {summa<float>, summa<double>, summa<Complex<float>>, summa<Complex<double>>},
     .forecast = forecast,

@@ -167,14 +167,17 @@ class DigitSort {
 
 /// Checks what a caller passes.
 void require_columns(const std::vector<KeyColumn>& columns, index_t n) {
-  require(!columns.empty(), ExitCode::usage, "columns: there is none to sort by");
+  require(!columns.empty(), ExitCode::usage,
+          "columns is empty: a sort needs at least one key column");
   for (const KeyColumn& column : columns) {
     require(
         column.form.bytes >= 1 && (column.row_bytes == 0 || column.row_bytes >= column.form.bytes),
         ExitCode::usage,
-        fmt::format("columns: a key of {} bytes in rows of {}", column.form.bytes,
-                    column.row_bytes));
-    require(n == 0 || column.data != nullptr, ExitCode::usage, "columns: one has no data");
+        fmt::format(
+            "columns has a key of {} bytes in rows of {}: must be at least 1 and fit the row",
+            column.form.bytes, column.row_bytes));
+    require(n == 0 || column.data != nullptr, ExitCode::usage,
+            "columns has a null data pointer: every key column needs data");
   }
 }
 
@@ -184,17 +187,17 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
              const std::vector<KeyColumn>& columns, const Method& method,
              std::uint64_t* permutation, mpi::Phases& phases, SortedDigits* kept) {
   require(map.parts() == comm.size(), ExitCode::usage,
-          fmt::format("map: it has {} parts and comm {} ranks", map.parts(), comm.size()));
+          fmt::format("map has {} parts: must be {}, the ranks of comm", map.parts(), comm.size()));
   require(map.range(comm.rank()) == layout::BlockMap(map.extent(), comm.size()).range(comm.rank()),
-          ExitCode::usage, "map: rows are to lie in even shares, BlockMap(rows, ranks)");
+          ExitCode::usage, "map is uneven: must be BlockMap(rows, ranks), even shares of the rows");
   require(method.threads >= 1, ExitCode::usage,
-          fmt::format("method.threads: at least 1, not {}", method.threads));
+          fmt::format("method.threads is {}: must be at least 1", method.threads));
   if (kept != nullptr) *kept = {};
   const layout::Range mine = map.range(comm.rank());
   const index_t n = mine.size();
   require_columns(columns, n);
   require(n == 0 || permutation != nullptr, ExitCode::usage,
-          "permutation: there is no memory for it");
+          "permutation is null: must have an element for each row of this rank");
   const std::span<Index> result(permutation, static_cast<std::size_t>(n));
   if (comm.size() == 1 && columns.size() == 1 && !columns[0].form.number &&
       method.kernel == "auto") {

@@ -49,10 +49,11 @@ RunPlan plan_runs(index_t rows, index_t row_bytes, index_t allowance, index_t ra
       1, std::min(rows, round_up(ceil_div(rows, std::max<index_t>(1, plan.at_once)), ranks)));
   plan.step = std::clamp<index_t>(plan.at_once / (8 * (plan.runs + 1)), 1, coarsest);
   plan.part_aim = plan.at_once - (plan.runs + 1) * plan.step;
-  require(plan.part_aim >= plan.at_once / 2 && plan.part_aim > 0, ExitCode::memory,
-          human_bytes(static_cast<double>(allowance)) +
-              " of memory are too few to sort so many rows in two passes; allow more or use more "
-              "ranks");
+  require(
+      plan.part_aim >= plan.at_once / 2 && plan.part_aim > 0, ExitCode::memory,
+      human_bytes(static_cast<double>(allowance)) +
+          " of memory is insufficient to sort these rows in two passes; allow more memory or use "
+          "more ranks");
   return plan;
 }
 

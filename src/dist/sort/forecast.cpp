@@ -24,7 +24,7 @@ index_t carry_bytes(const ForecastRequest& q, index_t share) {
 Forecast of_rank(const ForecastRequest& q, index_t share) {
   const bool permutes = q.passes > 0;
   const index_t item_bytes = permutes ? static_cast<index_t>(sizeof(Pair)) : q.key_bytes;
-  const index_t held = checked_mul(share, item_bytes, "the plan");
+  const index_t held = checked_mul(share, item_bytes, "size of the keys");
   Forecast f;
   f.items = share;
   f.most_sent_bytes = q.ranks == 1 ? 0 : held;

@@ -79,7 +79,7 @@ DeviceSort<B>::DeviceSort(const mpi::DeviceExchange& exchange, index_t total, co
       keys_(exchange, room_of(total, ranks_) * static_cast<index_t>(sizeof(B))) {
   mpi::together(exchange.comm(), "allocate", [&] {
     require(ranks_ <= most_parts, ExitCode::usage,
-            "keys that stay on GPUs are sorted by at most 16 ranks; take --gpu-exchange host");
+            "sort of keys in GPU memory supports at most 16 ranks; use --gpu-exchange host");
     const index_t room = room_of(total, ranks_);
     input_ = device::Allocation(shares_.size(rank_) * static_cast<index_t>(sizeof(B)),
                                 device::Home::device);

@@ -111,7 +111,7 @@ index_t gather_bytes(index_t ranks, index_t share, index_t element_bytes) {
   if (ranks == 1) return 0;
   const index_t at_once = requests_at_once(element_bytes);
   const index_t mine = std::min(share, at_once);
-  const index_t asked = std::min(share, checked_mul(at_once, ranks, "the plan"));
+  const index_t asked = std::min(share, checked_mul(at_once, ranks, "number of requests"));
   return mine * (8 + 4 + element_bytes) + asked * (8 + element_bytes);
 }
 

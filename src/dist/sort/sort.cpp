@@ -36,14 +36,17 @@ index_t run(const mpi::Communicator& comm, const Room<Item>& room, const Method&
 
 template <class Item>
 void check(const Room<Item>& room, const Method& method) {
-  require(room.n >= 0, ExitCode::usage, fmt::format("room.n: {} items", room.n));
+  require(room.n >= 0, ExitCode::usage, fmt::format("room.n is {}: must be at least 0", room.n));
   require(
       room.n == 0 || (room.items != nullptr && room.spare != nullptr && room.items != room.spare),
-      ExitCode::usage, "room.spare: other memory than room.items, and both are to be there");
+      ExitCode::usage, "room.spare must be separate from room.items, and neither may be null");
   require(method.threads >= 1, ExitCode::usage,
-          fmt::format("method.threads: at least 1, not {}", method.threads));
+          fmt::format("method.threads is {}: must be at least 1", method.threads));
   require(method.kernel == "auto" || find_variant(kernels::variants(), method.kernel) != nullptr,
-          ExitCode::usage, fmt::format("method.kernel: no sort is called '{}'", method.kernel));
+          ExitCode::usage,
+          fmt::format("method.kernel is '{}', which is not a sort kernel; use auto or a row of "
+                      "sort::variants()",
+                      method.kernel));
 }
 
 template <class B, class F>
@@ -59,12 +62,10 @@ void map_all(B* bits, index_t n, int threads, const F& map) {
 
 const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table{
-      {"exact", Algorithm::exact,
-       "cut exactly at the borders of the shares by counting, one exchange"},
+      {"exact", Algorithm::exact, "exact splitters by counting, one exchange, merge"},
       {"samplesort", Algorithm::samplesort,
-       "cut at regular samples, then move the borders (Shi and Schaeffer 1992)"},
-      {"rounds", Algorithm::rounds,
-       "as exact, in rounds, with work space for an eighth of the keys"}};
+       "regular sampling, then even shares (PSRS, Shi and Schaeffer 1992)"},
+      {"rounds", Algorithm::rounds, "as exact, in rounds with work space for 1/8 of the keys"}};
   return table;
 }
 

@@ -106,12 +106,12 @@ template <class T>
 Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t steps,
                 const Method& method, mpi::Phases& phases) {
   require(u.grid().ranks == comm.size(), ExitCode::usage,
-          fmt::format("u: its grid is of {} ranks and comm has {}", u.grid().ranks, comm.size()));
+          fmt::format("u is distributed over {} ranks: comm has {}", u.grid().ranks, comm.size()));
   require(u.box() == u.grid().of(comm.rank()), ExitCode::usage,
-          fmt::format("u: it was made for another rank than {}", comm.rank()));
-  require(steps >= 0, ExitCode::usage, fmt::format("steps: 0 or more, not {}", steps));
+          fmt::format("u does not have the box of rank {}: made for another rank", comm.rank()));
+  require(steps >= 0, ExitCode::usage, fmt::format("steps is {}: must be at least 0", steps));
   require(method.threads >= 1, ExitCode::usage,
-          fmt::format("method.threads: at least 1, not {}", method.threads));
+          fmt::format("method.threads is {}: must be at least 1", method.threads));
   Traffic traffic;
   std::optional<Halo<T>> halo;
   // To the depth of the longest stretch: a shorter one would keep fewer of the values along

@@ -60,23 +60,23 @@ namespace {
 const layout::GridLayout& checked(const layout::GridLayout& grid, const Scheme& scheme,
                                   index_t rank, index_t halo_steps, index_t fields) {
   require(grid.global == scheme.global, ExitCode::usage,
-          fmt::format("grid: it is of {} points and the scheme of {}",
+          fmt::format("grid has {} points: must be {}, as in the scheme",
                       layout::parts_text(grid.global, 3), layout::parts_text(scheme.global, 3)));
   require(rank >= 0 && rank < grid.ranks, ExitCode::usage,
-          fmt::format("rank: {} is none of the {} of the grid", rank, grid.ranks));
-  require(fields >= 1, ExitCode::usage, fmt::format("fields: at least 1, not {}", fields));
+          fmt::format("rank is {}: must be in [0, {}), the ranks of the grid", rank, grid.ranks));
+  require(fields >= 1, ExitCode::usage, fmt::format("fields is {}: must be at least 1", fields));
   for (std::size_t d = 0; d < 3; ++d) {
     require((scheme.sides[d][0].kind == Boundary::periodic) ==
                 (scheme.sides[d][1].kind == Boundary::periodic),
             ExitCode::usage,
-            "sides: a periodic boundary must be periodic on both sides of its dimension");
+            "sides has a dimension with one periodic side: both sides or neither must be periodic");
     require(scheme.stencil.radius[static_cast<int>(d)] == 0 ||
                 static_cast<int>(d) >= 3 - scheme.stencil.dims,
-            ExitCode::usage, "stencil: it reaches along a dimension that it does not have");
+            ExitCode::usage, "stencil has a radius in a dimension beyond its dims: must be 0");
   }
   require(halo_steps >= 1 && halo_steps <= std::max<index_t>(1, deepest(scheme, grid)),
           ExitCode::usage,
-          fmt::format("halo_steps: 1 to {} for boxes of this grid, not {}",
+          fmt::format("halo_steps is {1}: must be in [1, {0}] for the boxes of this grid",
                       std::max<index_t>(1, deepest(scheme, grid)), halo_steps));
   return grid;
 }
@@ -104,7 +104,7 @@ template <class T>
 Sweep<T> DistributedField<T>::sweep(index_t steps, int threads, index_t field) {
   require(
       steps >= 0 && steps <= halo_steps_, ExitCode::usage,
-      fmt::format("steps: 0 to {}, for which the field has a halo, not {}", halo_steps_, steps));
+      fmt::format("steps is {1}: must be in [0, {0}], the steps of the halo", halo_steps_, steps));
   return {scheme_.stencil,           scheme_.sides, scheme_.global, box_.low,
           {now(field), past(field)}, steps,         threads,        terms()};
 }

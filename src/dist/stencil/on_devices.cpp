@@ -30,9 +30,8 @@ DeviceKernel<T> kernel_of(const Method& method) {
       method.kernel != nullptr ? method.kernel : tessera::stencil::best_device();
   DeviceKernel<T> kernel;
   if (row != nullptr) kernel = row->on_device.template of<T>();
-  require(
-      kernel.run != nullptr, ExitCode::usage,
-      "fields on devices need a kernel for devices; name a cuda_ one, or use a build with CUDA");
+  require(kernel.run != nullptr, ExitCode::usage,
+          "field in device memory needs a device kernel; use a cuda_ kernel in a build with CUDA");
   return kernel;
 }
 
@@ -118,7 +117,7 @@ DeviceStencil<T>::DeviceStencil(const mpi::DeviceExchange& exchange, const Distr
             fields_ * (scheme_.stencil.two_levels() ? 2 : 1), kernels_) {
   mpi::together(exchange.comm(), "allocate", [&] {
     require(!scheme_.terms.any(), ExitCode::usage,
-            "the device variants of stencils know no coefficients, sources or masks");
+            "device kernels of stencils do not support coefficients, source, mask or walls");
     if (box_.empty()) return;
     const DeviceShape shape = device_shape(sweep_.line, size_of<T>);
     origin_ = shape.origin;

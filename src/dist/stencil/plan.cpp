@@ -26,7 +26,7 @@ layout::GridRequest grid_request(const PlanRequest& request) {
 void check(const PlanRequest& request) {
   const auto at_least = [](const char* name, index_t value, index_t least) {
     require(value >= least, ExitCode::usage,
-            fmt::format("{}: at least {}, not {}", name, least, value));
+            fmt::format("{0} is {2}: must be at least {1}", name, least, value));
   };
   at_least("element_bytes", request.element_bytes, 1);
   at_least("steps", request.steps, 0);
@@ -49,14 +49,11 @@ layout::GridLayout grid_of(const PlanRequest& request) {
   const Index3 parts = *request.parts;
   const int dims = request.scheme.stencil.dims;
   require(parts.volume() <= request.ranks, ExitCode::usage,
-          fmt::format("a grid of {} needs {} ranks and there are {}",
-                      layout::parts_text(parts, dims), parts.volume(), request.ranks));
-  require(
-      fits(parts, grid_request(request)), ExitCode::usage,
-      fmt::format(
-          "a grid of {} cuts the field into boxes shorter than the stencil reaches; choose fewer "
-          "parts",
-          layout::parts_text(parts, dims)));
+          fmt::format("grid {} needs {} ranks: the run has {}", layout::parts_text(parts, dims),
+                      parts.volume(), request.ranks));
+  require(fits(parts, grid_request(request)), ExitCode::usage,
+          fmt::format("grid {} makes boxes shorter than the radius of the stencil; use fewer parts",
+                      layout::parts_text(parts, dims)));
   return {request.scheme.global, parts, request.ranks};
 }
 

@@ -15,15 +15,15 @@ void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matri
                         const Method& method, mpi::Phases& phases) {
   const index_t rows = matrix.rows(), cols = matrix.cols(), bytes = matrix.bytes();
   require(matrix.layout().ranks() == comm.size(), ExitCode::usage,
-          fmt::format("matrix: it lies on {} ranks and comm has {}", matrix.layout().ranks(),
+          fmt::format("matrix is distributed over {} ranks: comm has {}", matrix.layout().ranks(),
                       comm.size()));
   for (const layout::Box& box : matrix.layout().boxes) {
     require(box.empty() || box.cols == layout::Range{0, cols}, ExitCode::usage,
-            fmt::format("matrix: in place it is to lie in blocks of whole rows, and {} is none",
+            fmt::format("matrix has the box {}: a transpose in place needs blocks of whole rows",
                         layout::text(box)));
   }
   require(method.piece_bytes >= 1, ExitCode::usage,
-          fmt::format("piece_bytes: at least 1, not {}", method.piece_bytes));
+          fmt::format("piece_bytes is {}: must be at least 1", method.piece_bytes));
   if (comm.size() == 1) {
     const mpi::PhaseScope scope(phases, "compute");
     const mpi::Computing computing;
@@ -33,7 +33,7 @@ void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matri
   }
   require(
       rows == cols, ExitCode::usage,
-      "in place, several ranks transpose square matrices only; use one rank, or a second matrix");
+      "matrix is not square: must be, in place on several ranks; use one rank or a second matrix");
   const layout::Box& home = matrix.box();
   const auto steps = swap_steps(matrix.layout(), comm.rank(), method.piece_bytes / bytes);
   const auto pack = [&](const layout::Box& box, const Records& to) {

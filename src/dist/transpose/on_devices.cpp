@@ -43,7 +43,7 @@ const Variant& kernel_of(const Method& method) {
       method.kernel != nullptr ? method.kernel : tessera::transpose::best_device();
   require(
       kernel != nullptr && kernel->on_device != nullptr, ExitCode::usage,
-      "matrices on devices need a kernel for devices; name a cuda_ one, or use a build with CUDA");
+      "transpose in device memory needs a device kernel; use a cuda_ kernel in a build with CUDA");
   return *kernel;
 }
 

@@ -11,13 +11,9 @@ namespace tessera::dist::transpose {
 
 const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table{
-      {"alltoall", Algorithm::alltoall,
-       "every rank transposes all it has, all exchange at once, all unpack"},
-      {"pairwise", Algorithm::pairwise,
-       "pair by pair in pieces of a few MiB, one transposed while the other travels"},
-      {"shared", Algorithm::shared,
-       "ranks of a node write straight into each other's result (MPI-3 windows); pairwise beyond "
-       "the node"}};
+      {"alltoall", Algorithm::alltoall, "local transposes, one all-to-all exchange, unpack"},
+      {"pairwise", Algorithm::pairwise, "pairwise exchange in pieces, overlapped with transposes"},
+      {"shared", Algorithm::shared, "MPI-3 shared memory in a node, pairwise between nodes"}};
   return table;
 }
 
@@ -35,7 +31,8 @@ index_t bytes_of(Number number) {
     case Number::c128:
       return 16;
   }
-  throw Error(ExitCode::usage, fmt::format("scale.number: {} is none", static_cast<int>(number)));
+  throw Error(ExitCode::usage, fmt::format("scale.number is {}: must be a value of Number",
+                                           static_cast<int>(number)));
 }
 
 /// Throws Error(usage) that names the argument inconsistent with the others.
@@ -43,26 +40,26 @@ void check(const mpi::Communicator& comm, const Task& task, const Method& method
   for (const auto& [name, x] : {std::pair<const char*, const DistributedRecords*>("a", &task.a),
                                 std::pair<const char*, const DistributedRecords*>("b", &task.b)}) {
     require(x->layout().ranks() == comm.size(), ExitCode::usage,
-            fmt::format("{}: it lies on {} ranks and comm has {}", name, x->layout().ranks(),
+            fmt::format("{} is distributed over {} ranks: comm has {}", name, x->layout().ranks(),
                         comm.size()));
   }
   const auto [rows, cols] = task.op == Op::transpose ? std::pair(task.a.cols(), task.a.rows())
                                                      : std::pair(task.a.rows(), task.a.cols());
   require(task.b.rows() == rows && task.b.cols() == cols, ExitCode::usage,
-          fmt::format("b: op(a) has {} x {} records and b {} x {}", rows, cols, task.b.rows(),
-                      task.b.cols()));
+          fmt::format("b does not match op(a): op(a) is {} x {}, b is {} x {}", rows, cols,
+                      task.b.rows(), task.b.cols()));
   require(task.a.bytes() == task.b.bytes(), ExitCode::usage,
-          fmt::format("b: its records have {} bytes and those of a {}", task.b.bytes(),
+          fmt::format("b has records of {} bytes: must be {}, as in a", task.b.bytes(),
                       task.a.bytes()));
   require(&task.a != &task.b, ExitCode::usage,
-          "b: it is a too, which is read while b is written; take transpose_in_place");
+          "b is the same matrix as a, which is read while b is written; use transpose_in_place");
   require(task.scale.plain() || bytes_of(task.scale.number) == task.b.bytes(), ExitCode::usage,
-          fmt::format("scale.number: numbers of {} bytes, and the records have {}",
+          fmt::format("scale.number has {} bytes: must be {}, the size of a record",
                       bytes_of(task.scale.number), task.b.bytes()));
   require(method.piece_bytes >= 1, ExitCode::usage,
-          fmt::format("piece_bytes: at least 1, not {}", method.piece_bytes));
+          fmt::format("piece_bytes is {}: must be at least 1", method.piece_bytes));
   require(method.algorithm != Algorithm::shared || task.b.shared() || comm.size() == 1,
-          ExitCode::usage, "the algorithm shared needs a result in shared memory; choose pairwise");
+          ExitCode::usage, "algorithm shared needs b in shared memory; use pairwise");
 }
 
 }  // namespace
