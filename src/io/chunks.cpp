@@ -76,7 +76,7 @@ unsigned read_stored(hid_t dataset, std::span<const hsize_t> chunk, std::vector<
                      const std::string& name) {
   unsigned mask = 0;
   h5_check_rc(H5Dread_chunk(dataset, H5P_DEFAULT, chunk.data(), &mask, bytes.data()),
-              ExitCode::bad_data, "cannot read a chunk of " + name);
+              ExitCode::bad_data, name + " has a chunk that cannot be read");
   return mask;
 }
 
@@ -173,7 +173,7 @@ void require_honest_masks(hid_t dataset, const std::string& name,
   each_chunk(box, chunking->extents, [&](const std::vector<hsize_t>& chunk) {
     hsize_t stored = 0;
     h5_check_rc(H5Dget_chunk_storage_size(dataset, chunk.data(), &stored), ExitCode::bad_data,
-                "cannot look up a chunk of " + name);
+                name + " has a chunk that cannot be found");
     if (stored == 0 || stored >= chunking->plain_bytes(0)) return;  // none, or long enough
     bytes.resize(stored);
     const unsigned mask = read_stored(dataset, chunk, bytes, name);

@@ -175,7 +175,7 @@ class Locality(tessera.Case):
                        "1000000000:32KiB:4MiB:1024")):
             with self.subTest(words):
                 self.fail_with(tessera.MEMORY, "locality", *words,
-                               words="simulated caches would take")
+                               words="caches to simulate need")
 
     def test_where_the_theorem_holds_nowhere_that_is_said(self):
         self.assertIn("at every size more than a quarter above it",
@@ -265,7 +265,8 @@ class Locality(tessera.Case):
                             (("matmul", "--type", "pair"), "for sort"),
                             ((), "name a workload"),
                             (("sort", "--kernel", "counting_bucketed"), "--type pair"),
-                            (("matmul", "--kernel", "cuda_naive", "--gpu", "48"), "is no GPU"),
+                            (("matmul", "--kernel", "cuda_naive", "--gpu", "48"),
+                             "not a GPU description"),
                             (("matmul", "--kernel", "cuda_naive", "--gpu", "1:0:0:32"),
                              "two levels of cache"),
                             (("stencil", "--kernel", "cuda_naive", "--stencil", "wave"),

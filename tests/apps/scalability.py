@@ -105,7 +105,7 @@ class Scalability(tessera.Case):
         out = self.succeed("scalability", "sort", "--kernel", "mergesort", "--n", 200000,
                            "--threads", "1,2", "--processors", 4,
                            *QUICK, "--results", path, threads=2).out
-        self.assertIn("slowed: the kernel on its part of the data", out)
+        self.assertIn("slowdown: the kernel on its part of the data", out)
         for row in rows_of(path)[0]:
             if row["processors"] == 2:
                 self.assertGreaterEqual(row["contention"], 1)

@@ -422,7 +422,7 @@ class OutOfCore(tessera.Case):
             self.check(self.values)
         self.assertIn("out of core", self.succeed(*self.request, "--overwrite", "--plan").out)
         self.fail_with(tessera.MEMORY, "sort", "--in", "in.h5:/K", "--out", "o.h5:/K", "--memory",
-                       "1KiB", words="too few")
+                       "1KiB", words="insufficient")
         self.fail_with(tessera.MEMORY, *self.request[:5], "--memory", "64KiB", "--out-of-core",
                        "never", "--overwrite")
         self.fail_with(tessera.USAGE, "sort", "--in", "in.h5:/K", "--out-of-core", "always",

@@ -257,10 +257,10 @@ WarpProgram program_of(const Problem& p, index_t block, double line) {
 
 SimulatedGpu parse_gpu(std::string_view text) {
   const std::vector<std::string> parts = split(text, ':');
-  require(
-      parts.size() == 4, ExitCode::usage,
-      fmt::format("'{}' is no GPU; write multiprocessors:L1:L2:threads, e.g. 48:32KiB:4MiB:1024",
-                  text));
+  require(parts.size() == 4, ExitCode::usage,
+          fmt::format("--gpu '{}' is not a GPU description; use multiprocessors:L1:L2:threads, "
+                      "e.g. 48:32KiB:4MiB:1024",
+                      text));
   SimulatedGpu gpu;
   gpu.multiprocessors = parse_bytes(parts[0]);
   gpu.l1_bytes = round_up(parse_bytes(parts[1]), 8 * gpu.sector_bytes);
@@ -268,7 +268,8 @@ SimulatedGpu parse_gpu(std::string_view text) {
   gpu.threads = parse_bytes(parts[3]);
   require(gpu.multiprocessors > 0 && gpu.l1_bytes > 0 && gpu.l2_bytes > 0 && gpu.threads >= lanes,
           ExitCode::usage,
-          "a GPU has multiprocessors, two levels of cache and warps of 32 threads");
+          "--gpu has too small values: multiprocessors and two levels of cache must be positive, "
+          "threads at least 32");
   return gpu;
 }
 
@@ -281,13 +282,16 @@ std::vector<std::string> gpu_kernels(std::string_view workload) {
 void check(const SimulatedGpu& gpu, const Problem& p, index_t block) {
   const std::vector<std::string> names = gpu_kernels(p.workload);
   require(std::find(names.begin(), names.end(), p.kernel) != names.end(), ExitCode::usage,
-          fmt::format("{} has no kernel '{}' whose order is known", p.workload, p.kernel));
-  require(block > 0 && block % lanes == 0, ExitCode::usage, "--block is a multiple of 32 threads");
+          fmt::format("kernel '{1}' of {0} cannot be simulated: its order of accesses is unknown",
+                      p.workload, p.kernel));
+  require(block > 0 && block % lanes == 0, ExitCode::usage,
+          "--block must be a positive multiple of 32");
   if (p.workload == "stencil") {
     const stencil::Stencil s = stencil::named_stencil(p.stencil.empty() ? "box9x9" : p.stencil, 2);
-    require(!s.two_levels() && s.rule == stencil::Rule::linear, ExitCode::usage,
-            fmt::format("stencils of one time level are simulated; '{}' has two, or is no sum",
-                        p.stencil));
+    require(
+        !s.two_levels() && s.rule == stencil::Rule::linear, ExitCode::usage,
+        fmt::format("stencil '{}' cannot be simulated: must be a weighted sum of one time level",
+                    p.stencil));
   }
   require_memory({{.bytes = gpu.l1_bytes, .line_bytes = gpu.sector_bytes}}, gpu.multiprocessors);
   require_memory({{.bytes = gpu.l2_bytes, .line_bytes = gpu.sector_bytes}}, 1);

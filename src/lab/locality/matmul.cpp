@@ -57,8 +57,8 @@ template <class T>
 Operands<T> make(Tracer& tracer, const Problem& p) {
   const auto matrix = [&](const char* name, index_t rows, index_t cols) {
     const index_t ld = cols + p.pad;
-    return MatrixView<Traced<T>>{tracer.array<T>(name, checked_mul(rows, ld, "a matrix")), rows,
-                                 cols, ld};
+    return MatrixView<Traced<T>>{tracer.array<T>(name, checked_mul(rows, ld, "size of a matrix")),
+                                 rows, cols, ld};
   };
   return {matrix("a", p.m, p.k), matrix("b", p.k, p.n), matrix("c", p.m, p.n)};
 }

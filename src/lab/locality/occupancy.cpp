@@ -20,13 +20,13 @@ namespace tessera::locality {
 void print_occupancy() {
   const machine::Gpus& gpus = machine::gpus();
   if (gpus.devices.empty()) {
-    fmt::print("occupancy: a GPU's driver tells it, and there is none here ({})\n", gpus.reason);
+    fmt::print("occupancy is unknown: only the driver of a GPU reports it ({})\n", gpus.reason);
     return;
   }
   machine::use_gpu(0);
   const machine::Gpu& gpu = gpus.devices.front();
-  Table table({"workload", "kernel", "of", "threads", "registers", "local", "shared", "blocks",
-               "warps", "of most", "limited by"});
+  Table table({"workload", "kernel", "instance", "threads", "registers", "local", "shared",
+               "blocks", "warps", "occupancy", "limited by"});
   const auto add = [&](const char* workload,
                        const std::vector<machine::DeviceFunction>& functions) {
     for (const machine::DeviceFunction& f : functions) {
@@ -44,9 +44,9 @@ void print_occupancy() {
   add("sort", sort::device_functions());
   add("memory", memory::device_functions());
   fmt::print(
-      "{}on a multiprocessor of {}: {} threads, {} blocks, {} registers, {} B of shared memory ({} "
-      "B of it "
-      "taken of every block)\n",
+      "{}limits per multiprocessor of {}: {} threads, {} blocks, {} registers, {} B of shared "
+      "memory "
+      "({} B of it reserved per block)\n",
       table.text(), gpu.name, gpu.threads, gpu.blocks, gpu.registers, gpu.shared_bytes,
       gpu.reserved_bytes);
 }

@@ -52,7 +52,8 @@ class Notebook {
       fmt::print("{} already in {}: skipped (--again traces them once more)\n",
                  counted(skipped_, "point"), file_);
     if (!run_.empty())
-      fmt::print("results: {} (group {}); tessera report {} draws them\n", file_, run_, file_);
+      fmt::print("results: {} (group {}); run tessera report {} to plot them\n", file_, run_,
+                 file_);
   }
 
  private:

@@ -19,20 +19,22 @@ Geometry parse_geometry(std::string_view text, index_t line_bytes) {
   const auto wrong = [&](const char* why) {
     return Error(
         ExitCode::usage,
-        fmt::format("'{}' is no cache ({}); write bytes:ways:line:replacement, e.g. 32KiB:8 or "
-                    "1MiB:16:64:random",
-                    text, why));
+        fmt::format(
+            "'{}' is not a cache description: {}; use bytes:ways:line:replacement, e.g. 32KiB:8 "
+            "or 1MiB:16:64:random",
+            text, why));
   };
   if (parts.size() > 4) throw wrong("more than four parts");
   if (parts.size() > 1) geometry.ways = parts[1] == "full" ? 0 : parse_bytes(parts[1]);
   if (parts.size() > 2 && !parts[2].empty()) geometry.line_bytes = parse_bytes(parts[2]);
-  if (parts.size() > 3 && parts[3] != "lru" && parts[3] != "random") throw wrong("lru or random");
+  if (parts.size() > 3 && parts[3] != "lru" && parts[3] != "random")
+    throw wrong("replacement must be lru or random");
   if (parts.size() > 3 && parts[3] == "random") geometry.replacement = Replacement::random;
   (void)LineSize(geometry.line_bytes);
   if (geometry.bytes < 1 || geometry.bytes % geometry.line_bytes != 0)
-    throw wrong("not whole lines");
+    throw wrong("bytes must be a positive multiple of the line");
   if (geometry.ways < 0 || geometry.lines() % geometry.ways_of_set() != 0)
-    throw wrong("its lines do not fill whole sets");
+    throw wrong("lines do not fill whole sets");
   return geometry;
 }
 
@@ -47,12 +49,10 @@ void require_memory(const std::vector<Geometry>& caches, index_t copies) {
   for (const Geometry& g : caches)
     bytes += static_cast<double>(copies) * static_cast<double>(g.lines()) * sizeof(std::uint64_t);
   const double room = 0.9 * static_cast<double>(machine::available_memory());
-  require(
-      bytes <= room, ExitCode::memory,
-      fmt::format(
-          "the simulated caches would take {:.3g} GiB and 90 % of the free memory is {}; choose "
-          "smaller ones",
-          bytes / (1 << 30), human_bytes(static_cast<index_t>(room))));
+  require(bytes <= room, ExitCode::memory,
+          fmt::format("caches to simulate need {:.3g} GiB: 90 % of the free memory is {}; choose "
+                      "smaller caches",
+                      bytes / (1 << 30), human_bytes(static_cast<index_t>(room))));
 }
 
 Cache::Cache(const Geometry& geometry)
@@ -89,7 +89,7 @@ Hierarchy::Hierarchy(const std::vector<Geometry>& levels)
       counts_(levels.size()) {
   for (const Geometry& level : levels) {
     require(level.line_bytes == line_.bytes(), ExitCode::usage,
-            "all levels of a hierarchy have lines of one size");
+            "levels of a hierarchy have different line sizes: must be equal");
   }
 }
 

@@ -80,7 +80,7 @@ void run_as(Tracer& tracer, const Problem& p, const Kernel& kernel) {
   std::stable_sort(want.begin(), want.end());
   for (index_t i = 0; i < p.n; ++i) {
     require(data[i].raw() == want[static_cast<std::size_t>(i)], ExitCode::internal,
-            "the traced kernel " + p.kernel + " sorted wrongly");
+            "the traced kernel " + p.kernel + " computed a wrong order");
   }
 }
 
@@ -97,7 +97,7 @@ Problem run_keys(Tracer& tracer, const Problem& p, const Kernel& kernel) {
 /// Throws Error(usage) for key ranges too large for one counter per key.
 void check_counted(const Problem& p) {
   require(p.n == 0 || p.range <= index_t{1} << 28, ExitCode::usage,
-          "--range is at most 2^28 for traced counting sorts");
+          "--range exceeds 2^28, the limit of traced counting sorts");
 }
 Problem counted(const Problem& problem) {
   Problem p = problem;
@@ -113,10 +113,10 @@ struct TracedSort {
 
   static void check(const Problem& p) {
     require(row.traces != sort::Traces::keys || p.element_bytes < 16, ExitCode::usage,
-            fmt::format("{} is traced on keys, not on pairs", row.name));
+            fmt::format("{} is traced on keys only; use --type u32 or u64", row.name));
     require(row.traces != sort::Traces::pairs || p.element_bytes == 16, ExitCode::usage,
-            fmt::format("{} is traced on pairs (--type pair); keys alone go through vector "
-                        "kernels that are not",
+            fmt::format("{} is traced on pairs only: the vector kernels of keys are not traced; use "
+                        "--type pair",
                         row.name));
     if (counts) check_counted(p);
   }
@@ -136,7 +136,8 @@ struct TracedSort {
 constexpr index_t threshold = 4096;
 
 void check_probe(const Problem& p) {
-  require(p.element_bytes < 16, ExitCode::usage, "the probes of forkjoin sort keys, not pairs");
+  require(p.element_bytes < 16, ExitCode::usage,
+          "forkjoin probes sort keys only; use --type u32 or u64");
 }
 Problem probe(const Problem& problem) {
   check_probe(problem);

@@ -16,7 +16,7 @@ constexpr std::size_t first_times = std::size_t{1} << 16;
 
 LineSize::LineSize(index_t bytes) {
   require(bytes >= 1 && std::has_single_bit(static_cast<std::uint64_t>(bytes)), ExitCode::usage,
-          "a line is a power of two bytes long");
+          "line size must be a power of two bytes");
   log2_ = std::countr_zero(static_cast<std::uint64_t>(bytes));
 }
 
@@ -86,7 +86,8 @@ StackDistance::StackDistance(const Options& options)
       bits_(first_times),
       by_level_(options.caches.size()),
       misses_(options.caches.size()) {
-  require(caches_.size() <= 64, ExitCode::usage, "at most 64 caches");
+  require(caches_.size() <= 64, ExitCode::usage,
+          "caches has more than 64 elements: must be at most 64");
 }
 
 bool StackDistance::followed(std::uint64_t line) const {

@@ -29,7 +29,8 @@ GridView<Element> level(Tracer& tracer, const char* name, const Problem& p,
   const index_t before = round_up(s.radius[2], margin) + margin;
   const index_t row = before + round_up(p.n + s.radius[2], margin) + margin + p.pad;
   const index_t rows = p.m + 2 * s.radius[1];
-  Element* const data = tracer.array<double>(name, checked_mul(rows, row, "a field") + margin);
+  Element* const data =
+      tracer.array<double>(name, checked_mul(rows, row, "size of a field") + margin);
   for (index_t i = 0; i < rows * row + margin; ++i) data[i].raw() = 0;
   return {data + s.radius[1] * row + before, {{1, p.m, p.n}}, {{rows * row, row, 1}}, s.dims};
 }
@@ -67,7 +68,7 @@ void check(const GridView<Element>& got, std::vector<double> want, const Problem
     for (index_t x = 0; x < p.n; ++x) {
       const double off = std::abs(got(y, x).raw() - want[static_cast<std::size_t>(y * p.n + x)]);
       require(!(off > 1e-12), ExitCode::internal,
-              "the traced kernel " + p.kernel + " swept wrongly");
+              "the traced kernel " + p.kernel + " computed a wrong field");
     }
   }
 }
@@ -77,10 +78,10 @@ stencil::Stencil stencil_of(const Problem& p) {
 }
 
 void check_problem(const Problem& p) {
-  require(p.element_bytes == 8, ExitCode::usage, "stencils are traced in f64");
+  require(p.element_bytes == 8, ExitCode::usage, "stencils are traced in f64 only; use --type f64");
   const stencil::Stencil s = stencil_of(p);
   require(!s.two_levels() && s.rule == stencil::Rule::linear, ExitCode::usage,
-          "stencils of one time level are traced; '" + p.stencil + "' has two, or is no sum");
+          "stencil '" + p.stencil + "' cannot be traced: must be a weighted sum of one time level");
 }
 
 template <Kernel kernel>

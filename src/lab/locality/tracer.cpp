@@ -35,14 +35,15 @@ void flush_recorder() { current->flush(); }
 Tracer::Tracer(index_t alignment)
     : alignment_(static_cast<std::uint64_t>(alignment)), buffer_(buffered) {
   require(alignment > 0 && alignment % static_cast<index_t>(page) == 0, ExitCode::usage,
-          "traced arrays begin at multiples of 4096 bytes");
-  require(current == nullptr, ExitCode::internal, "one tracer at a time");
+          "alignment of traced arrays must be a positive multiple of 4096 bytes");
+  require(current == nullptr, ExitCode::internal,
+          "tracer exists already: only one at a time is supported");
   affordable = static_cast<std::uint64_t>(0.9 * static_cast<double>(machine::available_memory()));
   for (mapped_ = std::uint64_t{1} << 38; mapping_ == nullptr && mapped_ > page; mapped_ /= 2)
     mapping_ = reserve(mapped_);
   mapped_ *= 2;
   require(mapping_ != nullptr, ExitCode::memory,
-          "no address space for traced arrays; raise ulimit -v");
+          "address space is insufficient for traced arrays; raise ulimit -v");
   const std::uint64_t skip =
       (alignment_ - reinterpret_cast<std::uintptr_t>(mapping_) % alignment_) % alignment_;
   memory_ = mapping_ + skip;
@@ -62,11 +63,10 @@ std::uint64_t Tracer::place(index_t bytes, unsigned array) {
   const std::uint64_t end = begin + static_cast<std::uint64_t>(bytes);
   require(
       end <= affordable, ExitCode::memory,
-      fmt::format(
-          "the traced arrays would take {} and 90 % of the free memory is {}; choose smaller sizes",
-          human_bytes(end), human_bytes(affordable)));
+      fmt::format("arrays to trace need {}: 90 % of the free memory is {}; choose smaller sizes",
+                  human_bytes(end), human_bytes(affordable)));
   require(end <= reserved_, ExitCode::memory,
-          "traced arrays do not fit the address space; choose smaller sizes");
+          "arrays to trace do not fit the address space; choose smaller sizes");
   used_ = end;
   array_of_page_.resize((end + page - 1) / page, 0);
   std::fill(array_of_page_.begin() + static_cast<index_t>(begin / page), array_of_page_.end(),
@@ -75,7 +75,8 @@ std::uint64_t Tracer::place(index_t bytes, unsigned array) {
 }
 
 void* Tracer::allocate(const std::string& name, index_t bytes) {
-  require(names_.size() + 1 < most_arrays, ExitCode::internal, "too many traced arrays");
+  require(names_.size() + 1 < most_arrays, ExitCode::internal,
+          "number of traced arrays exceeds the limit");
   const std::uint64_t begin = place(bytes, static_cast<unsigned>(names_.size()));
   names_.push_back(name);
   begins_.push_back(begin);
@@ -84,7 +85,8 @@ void* Tracer::allocate(const std::string& name, index_t bytes) {
 }
 
 void* Tracer::allocate_workspace(index_t bytes) {
-  require(current != nullptr, ExitCode::internal, "traced elements without a tracer");
+  require(current != nullptr, ExitCode::internal,
+          "tracer is missing: elements are traced while one exists");
   if (bytes == 0) return nullptr;
   Tracer& t = *current;
   const auto known = std::find(t.names_.begin(), t.names_.end(), workspace_name);

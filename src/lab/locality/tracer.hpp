@@ -49,8 +49,8 @@ class Tracer {
   /// Allocates `count` uninitialised elements of a named array, which lives as long as the tracer.
   template <class T>
   [[nodiscard]] Traced<T>* array(const std::string& name, index_t count) {
-    return static_cast<Traced<T>*>(
-        allocate(name, checked_mul(count, static_cast<index_t>(sizeof(T)), "a traced array")));
+    return static_cast<Traced<T>*>(allocate(
+        name, checked_mul(count, static_cast<index_t>(sizeof(T)), "size of a traced array")));
   }
   void attach(Sink& sink) { sinks_.push_back(&sink); }
 

@@ -59,9 +59,8 @@ void recursive(const ConstRecords& a, const Records& b, const transpose::Tuning&
 }
 void check_staging(const ConstRecords& a, const Records& b) {
   require(stays_in_cache(a, b) || rows_meet_lines(b), ExitCode::usage,
-          "cache_oblivious copies through staging blocks here, which are not traced; choose rows "
-          "of whole lines "
-          "(m a multiple of 64 bytes) or up to 1 MiB");
+          "cache_oblivious uses staging blocks here, which are not traced; choose rows of whole "
+          "lines (m a multiple of 64 bytes) or up to 1 MiB");
 }
 void cache_oblivious(const ConstRecords& a, const Records& b, const transpose::Tuning& t) {
   check_staging(a, b);
@@ -100,7 +99,8 @@ Problem run(Tracer& tracer, const Problem& problem) {
   const index_t bytes = p.element_bytes;
   const auto matrix = [&](const char* name, index_t rows, index_t cols) {
     const index_t ld = cols + p.pad;
-    auto* const data = tracer.array<std::byte>(name, checked_mul(rows * bytes, ld, "a matrix"));
+    auto* const data =
+        tracer.array<std::byte>(name, checked_mul(rows * bytes, ld, "size of a matrix"));
     return Records{reinterpret_cast<std::byte*>(data), rows, cols, ld, bytes};
   };
   const Records a = matrix("a", p.m, p.n), b = matrix("b", p.n, p.m);

@@ -41,7 +41,8 @@ DeviceWalk walk_of(const Values& point) {
 /// Returns the bytes of the arrays, including the words before the first copied one.
 index_t device_bytes(const DeviceProbeVariant& row, const DeviceWalk& walk) {
   const index_t array = walk.bytes + 4 * std::max<index_t>(0, walk.offset);
-  return checked_mul(std::max<index_t>(1, array), row.device_arrays, "the arrays of a probe");
+  return checked_mul(std::max<index_t>(1, array), row.device_arrays,
+                     "size of the arrays of a probe");
 }
 
 /// Returns the parameters of any of this run's kernels: all rows of a table have the same columns.
@@ -91,26 +92,26 @@ void sort_out(run::Parsed& parsed) {
   };
   if (kernels.empty()) {
     for (const DeviceParameter& p : memory::device_parameters())
-      require(
-          !given(p.name), ExitCode::usage,
-          fmt::format("--{} is of probes of a GPU; name one with --kernel, or drop it", p.name));
+      require(!given(p.name), ExitCode::usage,
+              fmt::format("--{} is an option of GPU probes; select one with --kernel, or drop it",
+                          p.name));
     return;
   }
   for (const char* option : {"probe", "stride"})
-    require(
-        !given(option), ExitCode::usage,
-        fmt::format("--{} is of walks on the CPU and --kernel of probes of a GPU; drop one of them",
-                    option));
+    require(!given(option), ExitCode::usage,
+            fmt::format(
+                "--{} (walks on the CPU) conflicts with --kernel (GPU probes); drop one of them",
+                option));
   const DeviceProbeVariant& first = row_of(kernels.front());
   for (const std::string& kernel : kernels) {
     const DeviceProbeVariant& row = row_of(kernel);
     require(std::string_view(row.units) == first.units, ExitCode::usage,
-            fmt::format("kernel {} is measured in {} and {} in {}: run them apart", first.name,
+            fmt::format("kernel {} is measured in {}, {} in {}; run them separately", first.name,
                         first.units, row.name, row.units));
     for (const DeviceParameter& p : memory::device_parameters())
-      require(
-          takes(row, p) || !given(p.name), ExitCode::usage,
-          fmt::format("kernel {} has no --{}; drop it, or run that kernel apart", kernel, p.name));
+      require(takes(row, p) || !given(p.name), ExitCode::usage,
+              fmt::format("kernel {} does not support --{}; drop it, or run that kernel separately",
+                          kernel, p.name));
   }
   parsed.lists["probe"] = {""};  // one point per kernel, not per walk
 }
@@ -123,16 +124,15 @@ bool run_on_device(const mpi::Communicator& comm, const Values& point, const run
   DeviceWalk walk;
   mpi::together(comm, "options", [&] { walk = walk_of(point); });
   run::require_gpu(comm, point, row);
-  const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "the arrays of a probe");
+  const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "size of the arrays of a probe");
   session.plan_memory(
       run::require_memory(comm, point, {on_host}, [&](index_t) { return on_host; }));
   std::unique_ptr<memory::DeviceProbe> probe;
   mpi::together(comm, "allocate", [&] {
     const index_t needed = device_bytes(row, walk), free = machine::free_gpu_memory();
     require(needed <= free / 10 * 9, ExitCode::memory,
-            fmt::format(
-                "kernel {} needs {} of the device's memory and {} are free; give a smaller --size",
-                row.name, human_bytes(needed), human_bytes(free)));
+            fmt::format("kernel {} needs {} of device memory: {} are free; use a smaller --size",
+                        row.name, human_bytes(needed), human_bytes(free)));
     probe = make_probe(row, walk);
   });
   run::Measured measured;
@@ -161,7 +161,7 @@ bool run_on_device(const mpi::Communicator& comm, const Values& point, const run
 void plan_on_device(const mpi::Communicator& comm, const Values& point) {
   const DeviceProbeVariant& row = row_of(point.text("kernel"));
   const DeviceWalk walk = walk_of(point);
-  const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "the arrays of a probe");
+  const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "size of the arrays of a probe");
   fmt::print("{}: {} on the device, {} on the host\n", row.name,
              human_bytes(device_bytes(row, walk)), human_bytes(on_host));
   run::require_gpu(comm, point, row);

@@ -98,8 +98,7 @@ class Probes {
 
   void print() const {
     if (comm_.is_root() && !table_.empty())
-      fmt::print("\nsimulated misses per touch, caches of this machine's sizes:\n{}",
-                 table_.text());
+      fmt::print("\nsimulated misses per touch, cache sizes of this machine:\n{}", table_.text());
   }
 
  private:
@@ -127,8 +126,8 @@ class Probes {
   }
 
   const mpi::Communicator& comm_;
-  Table table_{{"probe", "size", "stride", "threads", "ns a touch", "L1", "of them conflicts", "L2",
-                "LLC", "true sharing", "false sharing"}};
+  Table table_{{"probe", "size", "stride", "threads", "ns/touch", "L1", "L1 conflicts", "L2", "LLC",
+                "true sharing", "false sharing"}};
 };
 
 }  // namespace
@@ -137,7 +136,7 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set,
                  const run::Parsed& parsed, const std::vector<std::string>& arguments) {
   mpi::together(comm, "start", [&] {
     require(comm.size() == 1, ExitCode::usage,
-            "memory looks at the threads of one rank; run it without mpirun, or with -n 1");
+            "memory measures the threads of one rank; run it without mpirun, or with -n 1");
   });
   Probes probes(comm);
   const ExitCode code =

@@ -245,7 +245,7 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, run::
   parsed.lists["threads"] = thread_counts(parsed);
   mpi::together(comm, "start", [&] {
     require(comm.size() == 1, ExitCode::usage,
-            "scalability looks at the threads of one rank; run it without mpirun, or with -n 1");
+            "scalability measures the threads of one rank; run it without mpirun, or with -n 1");
     for (const std::string& threads : parsed.lists["threads"])
       run::require_threads(std::stoi(threads));
   });
@@ -271,7 +271,8 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, run::
   }
   session.finish();
   if (!right)
-    mpi::print_error("the check found a result wrong. Please report this with the command line");
+    mpi::print_error(
+        "verification failed: a result is wrong; please report this with the command line");
   return right ? ExitCode::ok : ExitCode::verification;
 }
 

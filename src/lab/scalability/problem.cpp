@@ -38,7 +38,7 @@ void complete_probe(run::Values& point, const forkjoin::Variant& probe) {
   if (!point.has("n")) point.set("n", std::to_string(probe.n));
   if (!point.has("threshold")) point.set("threshold", std::to_string(probe.threshold));
   require(point.integer("n") <= probe.most, ExitCode::usage,
-          fmt::format("--n {} is more than {} takes; give at most {}", point.integer("n"),
+          fmt::format("--n {} exceeds the limit of {}; use at most {}", point.integer("n"),
                       probe.name, probe.most));
 }
 
@@ -69,14 +69,15 @@ run::Values completed(const run::Values& point) {
     return result;
   }
   require(!point.has("threshold"), ExitCode::usage,
-          fmt::format(
-              "--threshold is an option of the forkjoin probes; the kernels of {} choose their own",
-              workload));
+          fmt::format("--threshold is an option of forkjoin probes: kernels of {} choose it "
+                      "themselves; drop it",
+                      workload));
   if (!point.has("n")) result.set("n", default_size(workload));
   if (point.text("type") == "auto") result.set("type", workload == "sort" ? "u64" : "f64");
   const std::string& type = result.text("type");
-  require(workload == "sort" || type.starts_with('f'), ExitCode::usage,
-          fmt::format("{} computes in f32 or f64, not in {}", workload, type));
+  require(
+      workload == "sort" || type.starts_with('f'), ExitCode::usage,
+      fmt::format("{} computes in f32 or f64, not in {}; use --type f32 or f64", workload, type));
   return result;
 }
 

@@ -27,7 +27,7 @@ constexpr std::uint64_t seed = 1;
 
 template <class T>
 machine::Buffer<T> random_matrix(index_t n, std::uint64_t stream) {
-  machine::Buffer<T> x(checked_mul(n, n, "a matrix"));
+  machine::Buffer<T> x(checked_mul(n, n, "size of a matrix"));
   for (index_t i = 0; i < x.size(); ++i) x[i] = random_symmetric<T>(seed, stream, i);
   return x;
 }

@@ -20,8 +20,8 @@ std::string SpeedupForecast::place() const {
 std::string text_of(const run::Values& point, const Program& program,
                     const std::vector<SpeedupForecast>& forecasts) {
   Table table({"processors", "forks", "work", "span", "parallelism", "burdened span",
-               "burdened par.", "ideal cores", "slowed", "at least", "at most", "measured",
-               "95 % interval", "is", "kept waiting"});
+               "burdened par.", "ideal cores", "slowdown", "at least", "at most", "measured",
+               "95 % interval", "position", "waiting"});
   for (const SpeedupForecast& f : forecasts) {
     const bool known = !std::isnan(f.measured.median);
     table.add(
@@ -44,7 +44,7 @@ std::string text_of(const run::Values& point, const Program& program,
                      human_seconds(costs.fork), human_seconds(costs.join),
                      human_seconds(costs.steal), table.text());
   if (program.theory > 0) {
-    out += fmt::format("parallelism in theory grows with n as {}: {} times that here\n",
+    out += fmt::format("parallelism grows with n as {} in theory: here {} times that\n",
                        program.growth,
                        human_number(forecasts.back().found.parallelism() / program.theory));
   }
@@ -54,7 +54,7 @@ std::string text_of(const run::Values& point, const Program& program,
           fmt::format("the machine was busy: {} threads waited {:.0f} % of their time for a core\n",
                       f.processors, 100 * f.measured.waited);
     } else if (f.place() == "below") {
-      out += fmt::format("{} threads are slower than work, span and contention explain\n",
+      out += fmt::format("{} threads are slower than work, span and contention predict\n",
                          f.processors);
     }
   }
@@ -63,12 +63,12 @@ std::string text_of(const run::Values& point, const Program& program,
   });
   if (shared) {
     out +=
-        "slowed: the kernel on its part of the data, on all these cores at once against on one "
-        "alone "
-        "(memory, caches, clock; upper end of the 95 % interval); at least: ideal cores' bound "
-        "over it\n";
+        "slowdown: the kernel on its part of the data, on all these cores at once relative to one "
+        "alone (memory, caches, clock; upper end of the 95 % interval); at least: the bound of "
+        "ideal cores divided by the slowdown\n";
   }
-  if (forecasts.back().found.forks == 0) out += "this kernel does not fork: one thread does all\n";
+  if (forecasts.back().found.forks == 0)
+    out += "this kernel does not fork: one thread does all the work\n";
   return out;
 }
 
