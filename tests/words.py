@@ -1,5 +1,5 @@
 """Checks the words of comments, docstrings and Markdown pages: standard terms instead of the
-phrases below, and at most 100 columns.
+phrases below, and at most 100 columns. Checks the subjects of commits: `area: Verb ...`.
 
     python3 tests/words.py [ROOT]        checks the sources of a checkout; exits with 1 on a finding
     python3 tests/words.py --selftest    checks that a planted phrase and a long line are found
@@ -36,6 +36,16 @@ PHRASES = {
 }
 FORBIDDEN = re.compile("|".join(rf"\b(?:{phrase})(?!\w|\()" for phrase in PHRASES), re.IGNORECASE)
 
+# The subjects of commits after this one are checked, where git has it.
+BASE = "67db3e6d94dcd7af703497b166f894aba920018d"
+SUBJECT = 72
+AREA = r"[a-z0-9_.][\w./-]*(?:, [\w./-]+)*: "
+# A capitalized word that is no imperative: an article or pronoun, third person, participle.
+NO_VERB = re.compile(r"(A|An|The|This|That|These|Those|It|We|I|No|Not|All|Each|Every|Any|Some|What|"
+                     r"Where|When|While|For|From|With|Without|In|On|Of|At|By|To|New|More|Only|"
+                     r"Now|Better|Fewer|[A-Z][a-z]*(?:ing|(?<!e)ed|[^aius]s))$")
+VERBS_LIKE_THEM = ("Bring", "Embed", "Ping", "Shed", "String")
+
 FOLDERS = ("src", "apps", "tests", "jobs", "configs", "cmake", ".ci")
 TEXTS = ("README.md", "src/README.md", "apps/manual/")
 CODE = {".cpp": "c", ".hpp": "c", ".cu": "c", ".cuh": "c", ".c": "c", ".py": "py", ".sh": "hash",
@@ -56,7 +66,7 @@ def kind_of(path):
     """Returns how comments of the file are found: c, py, hash, text; or None."""
     if path.endswith(".md"):
         return "text" if path.startswith(TEXTS) else None
-    if not path.startswith(FOLDERS) or path == "tests/words.py":
+    if not path.startswith(FOLDERS) or path in ("tests/words.py", "tests/messages.py"):
         return None
     if os.path.basename(path) == "CMakeLists.txt":
         return "hash"
@@ -119,9 +129,34 @@ def findings_of(root, path):
     return found
 
 
+def wrong_subject(subject):
+    """Returns what is wrong with the subject of a commit; or None."""
+    if len(subject) > SUBJECT:
+        return f"{len(subject)} characters"
+    form = re.match(rf"{AREA}([A-Z][a-z]+)\b", subject)
+    if not form:
+        return "not of the form 'area: Verb ...'"
+    if NO_VERB.match(form.group(1)) and form.group(1) not in VERBS_LIKE_THEM:
+        return f"'{form.group(1)}' is not an imperative"
+    return None
+
+
+def wrong_subjects(root, base=BASE):
+    """Returns what is wrong with commits since `base`; prints a note where git cannot tell."""
+    listed = subprocess.run(["git", "-C", root, "log", "--no-merges", "--format=%h %s",
+                             f"{base}..HEAD"], capture_output=True, text=True)
+    if listed.returncode != 0:
+        print(f"subjects of commits not checked: no git history that holds {base[:7]}")
+        return []
+    commits = [line.split(" ", 1) for line in listed.stdout.split("\n")[:-1]]
+    return [f"commit {number}: {wrong_subject(subject)}: {subject}"
+            for number, subject in commits if wrong_subject(subject)]
+
+
 def check(root):
     """Prints every finding; returns their number."""
     found = [one for path in files_of(root) for one in findings_of(root, path)]
+    found += wrong_subjects(root)
     for one in found:
         print(one)
     print(f"{len(found)} findings")
@@ -152,6 +187,17 @@ def selftest():
             file.write('const char* s = "so many";' + " " * 80 + "\n")
         if len(findings_of(root, "src/a.cpp")) != 1:
             missed.append("a long line, or a literal taken for a comment")
+    for subject in ("sort: Counts buckets", "sort: Counting buckets", "sort: counted", "Count",
+                    "sort: The buckets", "Sort: Count buckets", "sort: Count " + "b" * SUBJECT,
+                    "sort Count buckets", "sort: Changed buckets"):
+        if not wrong_subject(subject):
+            missed.append(f"subject {subject}")
+    for subject in ("sort: Count buckets before writing", "tests/apps, io: Pass options",
+                    "io: Process blocks", "run: Need less", "src/README.md: Bring figures"):
+        if wrong_subject(subject):
+            missed.append(f"subject {subject}: {wrong_subject(subject)}")
+    if wrong_subjects(root="/", base="nothing"):
+        missed.append("subjects without a history")
     print("\n".join(missed) or "every planted phrase is found")
     return bool(missed)
 
