@@ -70,22 +70,22 @@ OPENERS = set("""
     was were be been being has have had let
     again already always almost now still soon perhaps maybe
     asked begun bound broken brought built called came chosen cut done drawn found given gone held
-    hidden kept known laid left lost made meant met put read run said seen sent set shown shut sold
+    hidden kept known laid left lost made meant met said seen sent shown shut sold
     taken thought told tried used went wrong wrote written""".split())
 ALLOWED = re.compile(r"(all ranks|all dimensions|out of (memory|core)|read-only|set-assoc)\b")
 # A verb in the present tense and a noun end so as well:
 PARTICIPLE = re.compile(r"[a-z]{3,}(?<![aeo]e)ed$")
-NOUNS_IN_ED = {"need", "speed", "seed", "feed", "unlimited", "unsupported", "undefined", "shared"}
+NOUNS_IN_ED = {"need", "speed", "seed", "feed", "unlimited", "unsupported", "undefined", "unexpected", "shared"}
 VERBS = set("""
     add align allow append ask bind build call change check choose close compare compute configure
-    continue convert copy count create decrease define delete diagnose disable divide drop enable
+    continue convert copy count cover create decrease define delete diagnose disable divide drop enable
     end enlarge export filter fix free generate give increase inspect install join keep leave let
     limit list load look lower make mark measure merge mount move name omit open order pad pass
     pick place plan point port print provide put quote raise read rebuild recompute recreate
     redirect reduce reinstall remove rename repack repair repeat replace report request rerun
     resample reserve reshape restart restore resume retry rewrite round run save see select send
     separate set shorten shrink slice sort specify split start state stop store submit subtract
-    swap switch take transpose try turn uncompress undo unset update upgrade use verify wait widen
+    swap switch take transpose try turn uncompress undo unpack unset update upgrade use verify wait widen
     work write don't""".split())
 HINT = re.compile(r"(do not |did you mean |-{1,2}[A-Za-z]|[A-Z][A-Z_]+=|tessera |ulimit |apt-get |mpirun )")
 
@@ -249,10 +249,10 @@ class Source:
 
 def wrong_opener(text):
     """Returns why the text does not begin with a noun, a name, a value or a verb; or None."""
-    first = re.split(r"[\s:;,(]", text, maxsplit=1)[0]
+    first = re.split(r"[\s;,(]", text, maxsplit=1)[0]  # `to: ...` names a parameter
     if not first:
         return "begins with a sign" if text[:1] not in ("", "\n") else None
-    if ALLOWED.match(text) or not re.fullmatch(r"[A-Za-z']+", first) or first.isupper():
+    if ALLOWED.match(text) or not re.fullmatch(r"[A-Za-z]?[a-z']*", first):
         return None
     word = first.lower()
     if word in OPENERS or (PARTICIPLE.match(word) and word not in NOUNS_IN_ED):

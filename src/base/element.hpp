@@ -78,7 +78,7 @@ struct Type {
 template <class F>
 decltype(auto) dispatch_floating(Element element, F&& f) {
   require(element == Element::f32 || element == Element::f64, ExitCode::usage,
-          "this workload computes in f32 or f64; choose one of them with --type");
+          "--type: the workload computes in f32 or f64; use one of them");
   if (element == Element::f32) return std::forward<F>(f)(Type<float>{});
   return std::forward<F>(f)(Type<double>{});
 }
@@ -103,7 +103,7 @@ decltype(auto) dispatch_field(Element element, F&& f) {
 template <class F>
 decltype(auto) dispatch_element(Element element, F&& f) {
   require(!is_complex_element(element), ExitCode::usage, "complex numbers have no order");
-  require(element != Element::f16, ExitCode::usage, "halves are no keys");
+  require(element != Element::f16, ExitCode::usage, "keys in f16 are not supported");
   switch (element) {
     case Element::f32:
       return std::forward<F>(f)(Type<float>{});

@@ -17,9 +17,8 @@ using index_t = std::int64_t;
 template <class To, class From>
 [[nodiscard]] To narrow(From value) {
   static_assert(std::is_integral_v<To> && std::is_integral_v<From>);
-  require(
-      std::in_range<To>(value), ExitCode::usage,
-      "a size does not fit the 32-bit count of a library call (use more ranks or smaller pieces)");
+  require(std::in_range<To>(value), ExitCode::usage,
+          "a size exceeds the 32-bit count of a library call; use more ranks or smaller sizes");
   return static_cast<To>(value);
 }
 

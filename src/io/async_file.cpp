@@ -74,7 +74,7 @@ void FileQueue::finish() noexcept {
 void FileQueue::cancel() noexcept {
   std::unique_lock lock(mutex_);
   fail(std::make_exception_ptr(
-      Error(ExitCode::stopped_early, "the run ended before its files were done")));
+      Error(ExitCode::stopped_early, "run ended before its files were written")));
   finish(lock);
 }
 

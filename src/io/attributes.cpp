@@ -112,7 +112,7 @@ void for_each_portable(hid_t object, const std::string& name, const auto& body) 
     } catch (const Error& error) {
       throw Error(
           error.code(),
-          fmt::format("the attribute '{}' of {} cannot be {} ({}); remove it there", one, name,
+          fmt::format("attribute '{}' of {} cannot be {} ({}); remove it from the input", one, name,
                       error.code() == ExitCode::bad_data ? "read" : "written to the output",
                       error.what()));
     }

@@ -222,7 +222,7 @@ TableInfo parse_table(const std::string& text) {
   for (std::size_t c = 0; c < members && words; ++c) table.members.push_back(parse_column(words));
   for (std::size_t c = 0; c < others && words; ++c) table.left_out.push_back(parse_text(words));
   require(!words.fail() && !table.columns.empty(), ExitCode::internal,
-          "the process that looks at the input gave no answer");
+          "process that examines the input sent no result");
   return table;
 }
 
@@ -259,9 +259,9 @@ Element element_of_floats(const Column& column, const std::string& file) {
   const Handle opened = open_file(file), dataset = open_dataset(opened, name);
   const Handle type = type_of_column(dataset, column);
   if (holds_floats(type, 23, -149, 127)) return Element::f32;
-  require(
-      holds_floats(type, 52, -1074, 1023), ExitCode::bad_data,
-      fmt::format("{} holds floats that f64 cannot hold; store them in another type", name.text()));
+  require(holds_floats(type, 52, -1074, 1023), ExitCode::bad_data,
+          fmt::format("{} holds floats that f64 cannot represent; store them in another type",
+                      name.text()));
   return Element::f64;
 }
 
@@ -269,14 +269,12 @@ Element element_of_floats(const Column& column, const std::string& file) {
 
 Element element_of_numbers(const Column& column, const std::string& file) {
   const DatasetInfo& info = column.info;
-  require(
-      column.key == Key::number && info.element_bytes <= 8, ExitCode::bad_data,
-      fmt::format(
-          "{}:{} holds elements of {}; numbers of at most 64 bits and strings of fixed length can "
-          "be sorted (--by 0:{}, of a column {}[0:{}], compares any rows as text, the first byte "
-          "first: no order of little-endian numbers)",
-          file, column.path, info.type_text(), column.row_bytes(), column.name,
-          column.row_bytes()));
+  require(column.key == Key::number && info.element_bytes <= 8, ExitCode::bad_data,
+          fmt::format("{}:{} holds elements of {}: keys are numbers of at most 64 bits or strings "
+                      "of fixed length; pass --by 0:{}, of a column {}[0:{}], to compare rows byte "
+                      "by byte (not the order of little-endian numbers)",
+                      file, column.path, info.type_text(), column.row_bytes(), column.name,
+                      column.row_bytes()));
   require(
       info.shape.size() == 1, ExitCode::bad_data,
       fmt::format("{}:{} is {}-dimensional ({}) where a key column is needed; give 1-D datasets{}",

@@ -329,7 +329,7 @@ Transfer::Transfer()
 
 bool Transfer::refused(herr_t result, const std::string& name) const {
   if (result < 0 && refusal_) return true;
-  h5_check_rc(result, ExitCode::bad_data, "cannot read " + name);
+  h5_check_rc(result, ExitCode::bad_data, name + " cannot be read");
   return false;
 }
 
@@ -340,14 +340,16 @@ void Transfer::check(herr_t result, hid_t to, const std::string& name,
   const bool whole = type.front() == 'i' || type.front() == 'u';
   const bool rounds = !whole && refusal_->is_integer;
   const bool widest = type == "f64" || type == "c128";
-  const char* const reason = rounds  ? "it would be another integer"
-                             : whole ? "beyond its range, or no whole number"
-                                     : "beyond its range";
-  const char* const advice = !rounds  ? "take another type"
-                             : widest ? "store floats where rounded values will do"
-                                      : "take f64, or store floats where rounded values will do";
-  throw Error(ExitCode::bad_data, fmt::format("{} holds {}{}, which {} cannot hold ({}); {}", name,
-                                              refusal_->value, position, type, reason, advice));
+  const char* const reason = rounds  ? "rounding would change the integer"
+                             : whole ? "out of range, or not an integer"
+                                     : "out of range";
+  const char* const advice =
+      !rounds  ? "use another type"
+      : widest ? "store the input as floats if rounded values suffice"
+               : "use f64, or store the input as floats if rounded values suffice";
+  throw Error(ExitCode::bad_data,
+              fmt::format("{} holds {}{}, which {} cannot represent ({}); {}", name,
+                          refusal_->value, position, type, reason, advice));
 }
 
 }  // namespace tessera::io

@@ -91,7 +91,7 @@ DatasetInfo number_type(std::string_view name) {
   }
   throw Error(
       ExitCode::usage,
-      fmt::format("'{}' names no number type; known: f32 f64, c64 c128, i8 to i64, u8 to u64",
+      fmt::format("'{}' is not a number type; use f32, f64, c64, c128, i8 to i64 or u8 to u64",
                   name));
 }
 
@@ -144,31 +144,31 @@ namespace {
 /// file descriptors, does not mean that it is damaged.
 [[noreturn]] void throw_not_opened(const std::string& file, const std::string& words) {
   require(h5_code(ExitCode::io) != ExitCode::memory, ExitCode::memory,
-          fmt::format("cannot open '{}' ({}); see ulimit -n and ulimit -v", file, words));
+          fmt::format("'{}' cannot be opened ({}); check ulimit -n and ulimit -v", file, words));
   const auto mentions = [&](const char* part) { return words.find(part) != std::string::npos; };
   require(!mentions("lock file") || mentions(std::strerror(EAGAIN)), ExitCode::io,
-          fmt::format("'{}' cannot be locked ({}); where nobody writes to it, export "
-                      "HDF5_USE_FILE_LOCKING=FALSE",
+          fmt::format("'{}' cannot be locked ({}); export HDF5_USE_FILE_LOCKING=FALSE if no "
+                      "program writes to it",
                       file, words));
   require(
       !mentions("lock file"), ExitCode::io,
-      fmt::format("'{}' is open in a program that writes to it ({}); try again when it is closed",
+      fmt::format("'{}' is open for writing in another program ({}); try again when it is closed",
                   file, words));
   require(!mentions("open for write"), ExitCode::bad_data,
-          fmt::format(
-              "'{}' is open in a program that writes to it, or was when that ended ({}); try again "
-              "when it is closed",
-              file, words));
+          fmt::format("'{}' is open for writing in another program, or was when that ended ({}); "
+                      "try again when it is closed",
+                      file, words));
   const htri_t is_hdf5 = H5Fis_hdf5(file.c_str());
   require(is_hdf5 >= 0, ExitCode::io,
-          fmt::format("cannot open '{}' ({}); see whether other files can be opened there", file,
-                      words));
+          fmt::format(
+              "'{}' cannot be opened ({}); check whether other files in its folder can be opened",
+              file, words));
   throw Error(
       ExitCode::bad_data,
       is_hdf5 > 0
-          ? fmt::format("'{}' is a damaged or unreadable HDF5 file ({}); make it again", file,
+          ? fmt::format("'{}' is a damaged or unreadable HDF5 file ({}); write it again", file,
                         words)
-          : fmt::format("'{}' is not an HDF5 file ({}); give one written by h5py or the like", file,
+          : fmt::format("'{}' is not an HDF5 file ({}); name one written by h5py or similar", file,
                         words));
 }
 
@@ -179,13 +179,13 @@ Handle open_file(const std::string& file, hid_t access_list) {
   struct stat status {};
   if (stat(file.c_str(), &status) != 0 || access(file.c_str(), R_OK) != 0) {
     const int reason = errno;
-    throw Error(ExitCode::missing_input,
-                fmt::format("cannot read '{}': {}; check the path", file, std::strerror(reason)));
+    throw Error(ExitCode::missing_input, fmt::format("'{}' cannot be read: {}; check the path",
+                                                     file, std::strerror(reason)));
   }
   require(!S_ISDIR(status.st_mode), ExitCode::missing_input,
-          fmt::format("cannot read '{}': it is a directory; name a file in it", file));
+          fmt::format("'{}' cannot be read: it is a directory; name a file in it", file));
   require(S_ISREG(status.st_mode), ExitCode::bad_data,  // opening a pipe would wait for its writer
-          fmt::format("'{}' is no HDF5 file but a pipe or device; give a file", file));
+          fmt::format("'{}' is a pipe or device, not an HDF5 file; name a regular file", file));
   const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, access_list);
   if (id < 0) {
     throw_not_opened(file, h5_words());
@@ -199,7 +199,7 @@ void require_complete(hid_t file, const std::string& name) {
                      H5Gclose);
   const std::string state = read_text_attribute(group, schema::state);
   require(state == schema::state_complete, ExitCode::bad_data,
-          fmt::format("'{}' is an output of Tessera in state '{}'; make it again", name, state));
+          fmt::format("'{}' is an output of Tessera in state '{}'; write it again", name, state));
 }
 
 namespace {
@@ -213,10 +213,9 @@ Error no_dataset(hid_t file, const DatasetName& name) {
     if (object < 0) {
       return {
           ExitCode::bad_data,
-          fmt::format(
-              "'{}' of '{}' cannot be opened ({}): it is damaged, or written by a newer HDF5 in a "
-              "form of its own; write it again, with h5py by libver='v110'",
-              name.path, name.file, words)};
+          fmt::format("'{}' of '{}' cannot be opened ({}): it is damaged, or written by a newer "
+                      "HDF5 in a newer format; write it again, with h5py by libver='v110'",
+                      name.path, name.file, words)};
     }
     const bool is_group = H5Iget_type(object) == H5I_GROUP;
     H5Oclose(object);
@@ -226,8 +225,7 @@ Error no_dataset(hid_t file, const DatasetName& name) {
   }
   if (H5Lexists(file, path, H5P_DEFAULT) > 0) {
     return {ExitCode::missing_input,
-            fmt::format("'{}' of '{}' is a link to what is not there; name a dataset", name.path,
-                        name.file)};
+            fmt::format("'{}' of '{}' is a dangling link; name a dataset", name.path, name.file)};
   }
   std::vector<std::string> names;
   H5Literate(
@@ -238,8 +236,8 @@ Error no_dataset(hid_t file, const DatasetName& name) {
       },
       &names);
   return {ExitCode::missing_input,
-          fmt::format("'{}' has no dataset '{}'; at its root are: {}", name.file, name.path,
-                      names.empty() ? "nothing" : join(names, ", "))};
+          fmt::format("'{}' has no dataset '{}'; choose from its root: {}", name.file, name.path,
+                      names.empty() ? "(empty)" : join(names, ", "))};
 }
 
 }  // namespace
@@ -316,16 +314,15 @@ bool has_possible_type(hid_t type) {
 DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
   const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
-  require(
-      H5Sget_simple_extent_type(space) != H5S_NULL, ExitCode::bad_data,
-      name.text() + " has a null dataspace, no elements at all; give a dataset that holds some");
+  require(H5Sget_simple_extent_type(space) != H5S_NULL, ExitCode::bad_data,
+          name.text() + " has a null dataspace (no elements); name a dataset with elements");
   require(has_possible_type(type), ExitCode::bad_data,
           name.text() +
               " is damaged: its type has bits or members beyond its size; make the file "
               "again");
   const int rank = H5Sget_simple_extent_ndims(space);
   require(rank >= 0 && rank <= H5S_MAX_RANK, ExitCode::bad_data,
-          name.text() + " has no simple shape");
+          name.text() + " has no simple dataspace");
   std::array<hsize_t, H5S_MAX_RANK> extents{};
   H5Sget_simple_extent_dims(space, extents.data(), nullptr);
   DatasetInfo info;
@@ -371,7 +368,7 @@ void require_matrix(const DatasetInfo& info, const DatasetName& name) {
           fmt::format("{} is {}-dimensional ({}) where a matrix is needed; give a 2-D dataset",
                       name.text(), info.shape.size(), info.shape_text()));
   require(info.reads_as_number(), ExitCode::bad_data,
-          fmt::format("{} holds elements of {}; real or integer numbers are needed", name.text(),
+          fmt::format("{} holds elements of {}: real or integer numbers are needed", name.text(),
                       info.type_text()));
 }
 

@@ -42,7 +42,7 @@ DatasetInfo parse_dataset_info(const std::string& text) {
   info.chunk.resize(words.fail() ? 0 : rank);
   for (index_t& extent : info.chunk) words >> extent;
   std::getline(words >> std::ws, info.other);
-  require(!words.fail(), ExitCode::internal, "the process that looks at the input gave no answer");
+  require(!words.fail(), ExitCode::internal, "process that examines the input sent no result");
   return info;
 }
 

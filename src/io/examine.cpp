@@ -77,8 +77,8 @@ class Guard {
     const ReadLimits next = allowance_of(bytes);
     const auto words = [&](const std::string& amount) {
       return fmt::format(
-          "'{}' could not be examined within {}; see whether h5dump reads it, and make it again if "
-          "not",
+          "'{}' could not be examined within {}; check whether h5dump reads it, and write it again "
+          "if not",
           file_, amount);
     };
     guarding_ = 0;
@@ -157,7 +157,7 @@ void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name
   std::array<double, 2> values{};
   guard.begin_step(bytes_to_read_two(dataset, info));
   h5_check_rc(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, transfer, values.data()),
-              ExitCode::bad_data, "cannot read " + name.text());
+              ExitCode::bad_data, name.text() + " cannot be read");
   guard.begin_step(0);
 }
 
@@ -239,7 +239,7 @@ int examine_main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return report(error_of_memory(name, "out of memory", guard));
   } catch (const std::length_error&) {
-    return report(error_of_memory(name, "it asks for more than any memory", guard));
+    return report(error_of_memory(name, "a size in it exceeds any memory", guard));
   } catch (const std::exception& error) {
     return report({ExitCode::bad_data, error.what()});
   }

@@ -27,7 +27,7 @@ std::string reason() { return std::strerror(errno); }
 std::unique_ptr<RawFile> create_file(const std::string& path) {
   const int made = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   require(made >= 0, ExitCode::cannot_create,
-          fmt::format("cannot create '{}': {}", path, reason()));
+          fmt::format("'{}' cannot be created: {}", path, reason()));
   close(made);
   return std::make_unique<RawFile>(path, RawFile::Mode::read_write);
 }
@@ -45,9 +45,9 @@ void copy_extended_attributes(int from, int to, const std::string& name) {
                      fsetxattr(to, one, value.data(), value.size(), 0) == 0;
     const bool of_system =
         std::strncmp(one, "security.", 9) == 0 || std::strncmp(one, "trusted.", 8) == 0;
-    require(
-        set || of_system, ExitCode::cannot_create,
-        fmt::format("cannot keep the extended attribute '{}' of '{}': {}", one, name, reason()));
+    require(set || of_system, ExitCode::cannot_create,
+            fmt::format("attribute '{}' of the file '{}' cannot be preserved: {}", one, name,
+                        reason()));
   }
 }
 
@@ -56,18 +56,18 @@ void copy_ownership(const RawFile& from, const RawFile& to, const std::string& n
   struct stat wanted {
   }, there{};
   const bool known = fstat(from.descriptor(), &wanted) == 0 && fstat(to.descriptor(), &there) == 0;
-  require(known, ExitCode::io, fmt::format("cannot look at '{}': {}", name, reason()));
+  require(known, ExitCode::io, fmt::format("status of '{}' cannot be read: {}", name, reason()));
   const bool same = wanted.st_uid == there.st_uid && wanted.st_gid == there.st_gid;
   const bool given = same || fchown(to.descriptor(), wanted.st_uid, wanted.st_gid) == 0;
   require(given || owner == FileCopy::Owner::should_stay, ExitCode::cannot_create,
-          fmt::format(
-              "'{}' belongs to another user or group, which would change ({}); name another file",
-              name, reason()));
+          fmt::format("'{}' belongs to another user or group, which a copy cannot preserve ({}); "
+                      "name another file",
+                      name, reason()));
   if (!given) (void)!fchown(to.descriptor(), static_cast<uid_t>(-1), wanted.st_gid);
   copy_extended_attributes(from.descriptor(), to.descriptor(), name);
   const bool kept = fchmod(to.descriptor(), wanted.st_mode & 07777) == 0;
   require(kept, ExitCode::cannot_create,
-          fmt::format("cannot keep the permissions of '{}': {}", name, reason()));
+          fmt::format("permissions of '{}' cannot be preserved: {}", name, reason()));
 }
 
 }  // namespace
@@ -77,13 +77,13 @@ FileCopy::FileCopy(const std::string& from, const std::string& to, Owner owner)
   copy_ownership(*from_, *to_, from, owner);
   struct stat status {};
   const bool known = fstat(from_->descriptor(), &status) == 0;
-  require(known, ExitCode::io, fmt::format("cannot look at '{}': {}", from, reason()));
+  require(known, ExitCode::io, fmt::format("status of '{}' cannot be read: {}", from, reason()));
   bytes_ = static_cast<index_t>(status.st_size);
   const bool shared = ioctl(to_->descriptor(), FICLONE, from_->descriptor()) == 0;
   if (shared) at_ = bytes_;
   const bool extended = shared || ftruncate(to_->descriptor(), bytes_) == 0;
   require(extended, ExitCode::cannot_create,
-          fmt::format("cannot make a copy of '{}': {}", from, reason()));
+          fmt::format("'{}' cannot be copied: {}", from, reason()));
 }
 
 bool FileCopy::step() {

@@ -40,17 +40,15 @@ bool is_there(hid_t file, const std::string& path, const std::string& name) {
     if (H5Lexists(file, part.c_str(), H5P_DEFAULT) <= 0) return false;
     H5L_info_t info{};
     h5_check_rc(H5Lget_info(file, part.c_str(), &info, H5P_DEFAULT), failed, name);
-    require(
-        info.type == H5L_TYPE_HARD, failed,
-        fmt::format(
-            "'{}' of '{}' is a link to another place, and nothing is written behind it; name the "
-            "place itself",
-            part, name));
+    require(info.type == H5L_TYPE_HARD, failed,
+            fmt::format("'{}' of '{}' is a soft or external link, through which outputs are not "
+                        "written; name its target",
+                        part, name));
     if (end == std::string::npos) return true;
     const Handle object(h5_check(H5Oopen(file, part.c_str(), H5P_DEFAULT), failed, name), H5Oclose);
     require(
         H5Iget_type(object) == H5I_GROUP, failed,
-        fmt::format("'{}' of '{}' is no group, so that nothing can lie in it; name another path",
+        fmt::format("'{}' of '{}' is not a group and cannot contain a dataset; name another path",
                     part, name));
   }
 }
@@ -72,17 +70,17 @@ void require_place(hid_t file, const DatasetSpec& spec, const std::string& name,
   const Handle object(h5_check(H5Oopen(file, spec.path.c_str(), H5P_DEFAULT), failed, name),
                       H5Oclose);
   require(H5Iget_type(object) == H5I_DATASET, failed,
-          fmt::format("'{}:{}' is a {}, which no output replaces; name another path", name,
+          fmt::format("'{}:{}' is a {}, which an output cannot replace; name another path", name,
                       spec.path, H5Iget_type(object) == H5I_GROUP ? "group" : "type"));
   require(
       existing == Guest::Existing::replace, failed,
-      fmt::format("'{}' has a dataset '{}'; give --overwrite to replace that one, or another name",
+      fmt::format("'{}' has a dataset '{}'; pass --overwrite to replace that one, or another name",
                   name, spec.path));
-  require(!is_scale_of_others(object), failed,
-          fmt::format("'{}:{}' is the scale of a dimension of other datasets, which would lose it; "
-                      "name another "
-                      "path",
-                      name, spec.path));
+  require(
+      !is_scale_of_others(object), failed,
+      fmt::format(
+          "'{}:{}' is a dimension scale of other datasets, which would lose it; name another path",
+          name, spec.path));
 }
 
 struct Image {
@@ -112,7 +110,8 @@ void leave_image(hid_t file, hid_t dataset) {
       },
       &image);
   for (const std::string& name : image.names)
-    h5_check_rc(H5Ldelete(group, name.c_str(), H5P_DEFAULT), failed, "cannot leave the image");
+    h5_check_rc(H5Ldelete(group, name.c_str(), H5P_DEFAULT), failed,
+                "fields of the VTK image cannot be removed");
 }
 
 /// Removes a dataset, and keeps the scales of dimensions whose extents match the new one's.
@@ -137,7 +136,7 @@ void take_out(hid_t file, const DatasetSpec& spec, DatasetPlace& place) {
     leave_image(file, dataset);
   }
   h5_check_rc(H5Ldelete(file, spec.path.c_str(), H5P_DEFAULT), failed,
-              fmt::format("cannot replace '{}'", spec.path));
+              fmt::format("'{}' cannot be replaced", spec.path));
 }
 
 }  // namespace
@@ -151,14 +150,12 @@ Guest::Guest(std::string file, std::string name, std::span<const DatasetSpec> sp
   const Handle in = open_file(file_);
   if (H5Lexists(in, schema::group, H5P_DEFAULT) > 0) {
     const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), failed, name_), H5Gclose);
-    require(
-        has_attribute(group, schema::schema_version) &&
-            read_integer_attribute(group, schema::schema_version) == schema::output_version,
-        failed,
-        fmt::format(
-            "'{}' has datasets of another version of Tessera, beside which those of this one do "
-            "not go; name another file",
-            name_));
+    require(has_attribute(group, schema::schema_version) &&
+                read_integer_attribute(group, schema::schema_version) == schema::output_version,
+            failed,
+            fmt::format("'{}' holds datasets of another version of Tessera, to which this version "
+                        "cannot add; name another file",
+                        name_));
   }
   for (const DatasetSpec& spec : specs) require_place(in, spec, name_, existing);
 }
@@ -173,26 +170,25 @@ Guest::FileLock::~FileLock() {
 void Guest::require_writable() const {
   struct stat status {};
   const bool known = stat(file_.c_str(), &status) == 0;
-  require(known, failed, fmt::format("cannot look at '{}': {}", name_, std::strerror(errno)));
+  require(known, failed,
+          fmt::format("status of '{}' cannot be read: {}", name_, std::strerror(errno)));
   const bool protects =
       (status.st_mode & 0222) == 0;  // for everybody; root could write nevertheless
   require(
       !protects && access(file_.c_str(), W_OK) == 0, failed,
       fmt::format(
-          "cannot add to '{}', which is protected from writing; name another file, or chmod u+w it",
+          "'{}' is write-protected: a dataset cannot be added; name another file, or run chmod u+w",
           name_));
   const std::string folder = directory_of(file_);
   const int reason = access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
-  require(
-      reason == 0, failed,
-      fmt::format(
-          "cannot add to '{}', of which a copy is made in its folder '{}' ({}); name another file",
-          name_, folder, std::strerror(reason)));
+  require(reason == 0, failed,
+          fmt::format("'{}' cannot be extended: its folder '{}', in which it is copied, is not "
+                      "writable ({}); name another file",
+                      name_, folder, std::strerror(reason)));
   if (status.st_nlink > 1)
-    fmt::print(
-        stderr,
-        "note: '{}' is one of {} names of a file (hard links); the others keep it as it is\n",
-        name_, status.st_nlink);
+    fmt::print(stderr,
+               "note: '{}' is one of {} hard links to a file: the others keep its old content\n",
+               name_, status.st_nlink);
 }
 
 void Guest::take_lock() {
@@ -213,22 +209,24 @@ void Guest::take_lock() {
       close(descriptor);
     }
     require(alone, ExitCode::io,
-            fmt::format("another run adds to '{}'; wait for it, or name another file", name_));
+            fmt::format("'{}' is in use by another run that adds to it; wait for that run, or name "
+                        "another file",
+                        name_));
   }
 }
 
 void Guest::lock_out_writers() {
   writers_.descriptor = open(file_.c_str(), O_RDONLY | O_CLOEXEC);
   require(writers_.descriptor >= 0, failed,
-          fmt::format("cannot open '{}': {}", name_, std::strerror(errno)));
+          fmt::format("'{}' cannot be opened: {}", name_, std::strerror(errno)));
   const bool written = locks_are_used() && flock(writers_.descriptor, LOCK_SH | LOCK_NB) != 0 &&
                        errno == EWOULDBLOCK;
   require(!written, ExitCode::io,
-          fmt::format("'{}' is open in a program that writes to it; try again when it is closed",
+          fmt::format("'{}' is open for writing in another program; try again when it is closed",
                       name_));
   struct stat status {};
   require(fstat(writers_.descriptor, &status) == 0, ExitCode::io,
-          fmt::format("cannot look at '{}'", name_));
+          fmt::format("status of '{}' cannot be read", name_));
   state_ = text_of(status);
 }
 
@@ -251,7 +249,7 @@ Handle Guest::open_copy(const std::string& partial, std::span<const DatasetSpec>
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   set_data_alignment(access);
   Handle out(h5_check(H5Fopen(partial.c_str(), H5F_ACC_RDWR, access), failed,
-                      fmt::format("cannot add to '{}'", name_)),
+                      fmt::format("'{}' cannot be extended", name_)),
              H5Fclose);
   for (std::size_t s = 0; s < specs.size(); ++s) {
     places[s].of_others = true;
@@ -261,10 +259,9 @@ Handle Guest::open_copy(const std::string& partial, std::span<const DatasetSpec>
 }
 
 void Guest::publish(const std::string& partial) const {
-  require(
-      state_of(file_) == state_, failed,
-      fmt::format("'{}' was changed by somebody else meanwhile and stays as it is; run this again",
-                  name_));
+  require(state_of(file_) == state_, failed,
+          fmt::format("'{}' was concurrently modified and is left unchanged; rerun the command",
+                      name_));
   copy_ownership(file_, partial, FileCopy::Owner::must_stay);
   publish_file(partial, file_);
 }

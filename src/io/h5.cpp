@@ -39,7 +39,7 @@ std::string system_reason(std::string words) {
 Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
 
 void write_scalar(hid_t object, const std::string& name, hid_t type, const void* value) {
-  const std::string what = "cannot write attribute '" + name + "'";
+  const std::string what = "attribute '" + name + "' cannot be written";
   if (has_attribute(object, name)) h5_check_rc(H5Adelete(object, name.c_str()), ExitCode::io, what);
   const Handle space = scalar_space();
   const Handle attribute(
@@ -59,7 +59,7 @@ template <class T>
 T read_scalar(hid_t object, const std::string& name, hid_t type) {
   T value{};
   h5_check_rc(H5Aread(open_attribute(object, name), type, &value), ExitCode::bad_data,
-              "cannot read attribute '" + name + "'");
+              "attribute '" + name + "' cannot be read");
   return value;
 }
 
@@ -81,7 +81,7 @@ void quiet_errors() {
 std::string library_version() {
   unsigned major = 0, minor = 0, release = 0;
   h5_check_rc(H5get_libversion(&major, &minor, &release), ExitCode::internal,
-              "HDF5 has no version");
+              "HDF5 reports no version");
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }
 
@@ -189,7 +189,7 @@ std::string read_text_attribute(hid_t object, const std::string& name) {
   char* text = nullptr;
   const Handle type = text_type();
   h5_check_rc(H5Aread(attribute, type, static_cast<void*>(&text)), ExitCode::bad_data,
-              "cannot read attribute '" + name + "'");
+              "attribute '" + name + "' cannot be read");
   std::string value = text == nullptr ? "" : text;
   H5free_memory(text);
   return value;

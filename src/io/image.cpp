@@ -241,7 +241,7 @@ std::string write_xdmf(const std::string& file, std::span<const DatasetSpec> spe
     out << xdmf_text(file, specs);
     const bool whole = static_cast<bool>(out.flush());
     if (!whole) discard_partial(partial);
-    require(whole, failed, fmt::format("cannot write '{}'", name));
+    require(whole, failed, fmt::format("'{}' cannot be written", name));
   }
   publish_file(partial, name);
   return name;

@@ -105,8 +105,8 @@ void MappedMatrix::bring(const layout::Box& box) const {
   each_run(box, [&](const std::byte* begin, const std::byte* end) {
     const int error = advise(begin, end, MADV_POPULATE_READ);
     require(error == 0, ExitCode::io,
-            "cannot read " + name_ + " (" + std::strerror(error) +
-                "); see whether its file is as long as it was and the file system is there");
+            name_ + " cannot be read (" + std::strerror(error) +
+                "); check whether its file was truncated or its file system unmounted");
   });
 }
 

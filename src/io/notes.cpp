@@ -7,7 +7,7 @@ namespace tessera::io {
 
 Notes::Notes(const std::string& file) : name_(file), file_(open_file(file)) {
   require(H5Lexists(file_, schema::group, H5P_DEFAULT) > 0, ExitCode::bad_data,
-          "'" + file + "' is no output of Tessera; name one");
+          "'" + file + "' is not an output of Tessera; name one");
   require_complete(file_, file);
   group_ = Handle(h5_check(H5Gopen2(file_, schema::group, H5P_DEFAULT), ExitCode::bad_data, file),
                   H5Gclose);

@@ -68,7 +68,7 @@ bool holds_others(hid_t file, const std::string& name) {
       contents.written.insert(path);
   }
   h5_check_rc(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, look_at, &contents),
-              ExitCode::cannot_create, fmt::format("cannot walk through '{}'", name));
+              ExitCode::cannot_create, fmt::format("objects of '{}' cannot be listed", name));
   return contents.others ||
          !std::all_of(contents.groups.begin(), contents.groups.end(), [&](const auto& one) {
            return is_below(one, "/VTKHDF") || contents.with_content.contains(one);
@@ -83,16 +83,15 @@ Occupant occupant_of(const std::string& file) {
   if (stat(file.c_str(), &status) != 0) return Occupant::nothing;
   if (status.st_size == 0) return Occupant::ours;
   require(H5Fis_hdf5(file.c_str()) != 0, ExitCode::cannot_create,
-          fmt::format("output '{}' exists and is no HDF5 file, so it stays as it is, whatever the "
-                      "options; name "
-                      "another file",
-                      file));
+          fmt::format(
+              "output '{}' exists and is not an HDF5 file: it is never replaced; name another file",
+              file));
   try {
     const Handle in = open_file(file);
     require(!has_attribute(in, schema::schema_version), ExitCode::cannot_create,
-            fmt::format(
-                "'{}' holds results of Tessera, beside which no dataset goes; name another file",
-                file));
+            fmt::format("'{}' is a results file of Tessera, to which datasets cannot be added; "
+                        "name another file",
+                        file));
     if (H5Lexists(in, schema::group, H5P_DEFAULT) <= 0) return Occupant::others;
     return holds_others(in, file) ? Occupant::others : Occupant::ours;
   } catch (const Error& error) {
@@ -100,7 +99,7 @@ Occupant occupant_of(const std::string& file) {
     throw Error(
         ExitCode::cannot_create,
         fmt::format(
-            "output '{}' exists and cannot be read, so it stays as it is ({}); name another file",
+            "output '{}' exists and cannot be read ({}): it is not replaced; name another file",
             file, error.what()));
   }
 }

@@ -24,7 +24,7 @@ constexpr auto failed = ExitCode::cannot_create;
 Handle make_space(const std::vector<index_t>& shape) {
   std::vector<hsize_t> extents(shape.begin(), shape.end());
   return {h5_check(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
-                   failed, "cannot describe the output"),
+                   failed, "dataspace of the output cannot be created"),
           H5Sclose};
 }
 
@@ -55,7 +55,7 @@ Handle make_scale(hid_t file, const std::string& path, const std::vector<index_t
   const Handle space = make_space({ssize(values)});
   Handle scale(h5_check(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT,
                                    H5P_DEFAULT, H5P_DEFAULT),
-                        failed, "cannot create dimension " + path),
+                        failed, "dimension " + path + " cannot be created"),
                H5Dclose);
   if (!values.empty())
     h5_check_rc(H5Dwrite(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
@@ -108,7 +108,7 @@ std::vector<AttributesOf> make_groups(hid_t file, const DatasetSpec& spec,
     if (there || path == spec.path) continue;
     const Handle list = for_attributes(creation_ordered(H5P_GROUP_CREATE));
     const Handle group(h5_check(H5Gcreate2(file, path.c_str(), links, list, H5P_DEFAULT), failed,
-                                "cannot create group '" + path + "'"),
+                                "group '" + path + "' cannot be created"),
                        H5Gclose);
   }
   return described;
@@ -182,14 +182,12 @@ void require_free_paths(const std::string& file, std::span<const DatasetSpec> sp
       const auto name = taken.find(path);
       const bool is_own = name != taken.end() && path == spec.path && name->second == own;
       require(name == taken.end() || is_own, ExitCode::usage,
-              fmt::format("the output path '{}' is taken: '{}' is a name of ours; choose another",
+              fmt::format("output path '{}' is reserved: Tessera uses '{}' itself; choose another",
                           spec.path, path));
-      require(
-          path == spec.path || !datasets.contains(path), ExitCode::usage,
-          fmt::format(
-              "the output '{}:{}' would lie below the dataset '{}' (which cannot hold another); "
-              "choose another path",
-              file, spec.path, path));
+      require(path == spec.path || !datasets.contains(path), ExitCode::usage,
+              fmt::format("output '{}:{}' is below the dataset '{}', which cannot contain another; "
+                          "choose another path",
+                          file, spec.path, path));
     }
   }
 }
@@ -216,7 +214,7 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec, const DatasetPlace& 
   const Handle space = make_space(spec.shape);
   const Handle dataset(
       h5_check(H5Dcreate2(file, spec.path.c_str(), spec.type, space, links, list, H5P_DEFAULT),
-               failed, "cannot create dataset '" + spec.path + "'"),
+               failed, "dataset '" + spec.path + "' cannot be created"),
       H5Dclose);
   write_attribute(dataset, schema::checksum, std::string(16, '0'));
   attach_scales(file, dataset, spec, place);

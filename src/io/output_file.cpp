@@ -87,7 +87,7 @@ bool OutputFile::begin(const std::vector<DatasetSpec>& specs, const std::string&
   const Occupant occupant = existing_ == Existing::known ? Occupant::nothing : occupant_of(target_);
   require(
       occupant != Occupant::ours || existing_ == Existing::replace, failed,
-      fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name",
+      fmt::format("output '{}' exists; pass --overwrite to replace the whole file, or another name",
                   file_));
   require_free_paths(file_, specs);
   found_ = Guest::state_of(target_);
@@ -111,13 +111,13 @@ Handle OutputFile::create_file(const std::vector<DatasetSpec>& specs,
   if (is_guest()) return guest_->open_copy(partial_, specs, places);
   const auto directory = directory_of(target_);
   require(std::filesystem::is_directory(directory), failed,
-          fmt::format("cannot create '{}': there is no directory '{}'; make it first", file_,
-                      directory));
+          fmt::format("'{}' cannot be created: directory '{}' does not exist; create it first",
+                      file_, directory));
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   set_data_alignment(access);
   const Handle list = creation_ordered(H5P_FILE_CREATE);
   return {h5_check(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, list, access), failed,
-                   fmt::format("cannot create '{}'", file_)),
+                   fmt::format("'{}' cannot be created", file_)),
           H5Fclose};
 }
 
@@ -143,7 +143,7 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
     if (is_guest()) write_attribute(group, schema::guest, index_t{1});
     group.reset();
     places.clear();
-    close_written(out, failed, fmt::format("cannot create '{}'", file_));
+    close_written(out, failed, fmt::format("'{}' cannot be created", file_));
   }
   const RawFile raw(partial_, RawFile::Mode::read_write);
   for (const Dataset& dataset : datasets_) {
@@ -175,9 +175,8 @@ void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Strided
 }
 
 const OutputFile::Dataset& OutputFile::dataset_of(std::size_t which) const {
-  require(
-      which < datasets_.size(), ExitCode::usage,
-      fmt::format("dataset: there are {}, and number {} is none of them", datasets_.size(), which));
+  require(which < datasets_.size(), ExitCode::usage,
+          fmt::format("dataset is {}: must be less than {}", which, datasets_.size()));
   return datasets_[which];
 }
 
@@ -190,11 +189,10 @@ void OutputFile::require_slab(const Dataset& dataset, std::span<const layout::Ra
     elements *= slab[d].empty() ? 0 : slab[d].size();
   }
   require(inside, ExitCode::usage,
-          fmt::format("slab: it lies outside of the {} dimensions of {}", dataset.shape.size(),
-                      dataset.path));
-  require(
-      static_cast<index_t>(bytes) == elements * dataset.element_bytes, ExitCode::usage,
-      fmt::format("data: {} bytes for {} elements of {}", bytes, elements, dataset.element_bytes));
+          fmt::format("slab exceeds the {} dimensions of {}", dataset.shape.size(), dataset.path));
+  require(static_cast<index_t>(bytes) == elements * dataset.element_bytes, ExitCode::usage,
+          fmt::format("data has {} bytes: must have {} elements of {} bytes", bytes, elements,
+                      dataset.element_bytes));
 }
 
 void OutputFile::write(std::size_t which, index_t first_element, std::span<const std::byte> data,
@@ -205,11 +203,11 @@ void OutputFile::write(std::size_t which, index_t first_element, std::span<const
   for (const index_t extent : dataset.shape) all *= extent;
   const auto elements_given = static_cast<index_t>(data.size()) / dataset.element_bytes;
   require(static_cast<index_t>(data.size()) % dataset.element_bytes == 0, ExitCode::usage,
-          fmt::format("data: {} bytes are not whole elements of {}", data.size(),
-                      dataset.element_bytes));
+          fmt::format("data has {} bytes: must be a multiple of {}, the bytes of an element",
+                      data.size(), dataset.element_bytes));
   require(first_element >= 0 && first_element <= all && elements_given <= all - first_element,
           ExitCode::usage,
-          fmt::format("first_element: {} from {} on lie outside of the {} elements of {}",
+          fmt::format("first_element: {} elements from {} on exceed the {} elements of {}",
                       elements_given, first_element, all, dataset.path));
   const index_t bytes = dataset.element_bytes;
   const index_t group = onlooker.elements;
@@ -293,7 +291,7 @@ void OutputFile::check_written(ReadBack amount, int threads) {
     const Dataset& dataset = datasets_[written.dataset];
     require(sum_in_file(raw, written, buffers[static_cast<std::size_t>(thread)]) == written.sum,
             ExitCode::io,
-            fmt::format("'{}' does not hold what was written to it (at byte {}); check the device",
+            fmt::format("'{}' differs from the data written to it (at byte {}); check the device",
                         file_, dataset.offset + written.runs.first * dataset.element_bytes));
   });
   syncing.get();
@@ -310,16 +308,15 @@ void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
       const index_t count =
           std::accumulate(d.shape.begin(), d.shape.end(), index_t{1}, std::multiplies<>());
       require(d.written == count, ExitCode::internal,
-              fmt::format("{} elements of '{}' were written where there are {}", d.written, d.path,
-                          count));
+              fmt::format("{} elements of '{}' were written: it has {}", d.written, d.path, count));
     }
     {
       Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io,
-                          fmt::format("cannot finish '{}'", file_)),
+                          fmt::format("'{}' cannot be completed", file_)),
                  H5Fclose);
       write_sums(out);
       note_run(out, annotate);
-      close_written(out, ExitCode::io, fmt::format("cannot finish '{}'", file_));
+      close_written(out, ExitCode::io, fmt::format("'{}' cannot be completed", file_));
     }
     confirm_metadata();
     take_name();
@@ -354,10 +351,9 @@ void OutputFile::take_name() const {
   if (is_guest()) return guest_->publish(partial_);
   if (existing_ == Existing::refuse) return publish_new_file(partial_, target_);
   if (existing_ == Existing::replace && Guest::state_of(target_) != found_)
-    require(
-        occupant_of(target_) != Occupant::others, failed,
-        fmt::format("'{}' was made by somebody else meanwhile and stays as it is; run this again",
-                    file_));
+    require(occupant_of(target_) != Occupant::others, failed,
+            fmt::format("'{}' was concurrently created and is left unchanged; rerun the command",
+                        file_));
   sync_ == Sync::on ? publish_file(partial_, target_) : rename_file(partial_, target_);
 }
 
@@ -372,10 +368,9 @@ void OutputFile::write_sums(hid_t out) const {
 /// Reopens the file and compares the metadata that the library wrote.
 void OutputFile::confirm_metadata() const {
   const auto confirm = [&](bool holds) {
-    require(
-        holds, ExitCode::io,
-        fmt::format("'{}' does not hold what was written to it (its metadata); check the device",
-                    file_));
+    require(holds, ExitCode::io,
+            fmt::format("'{}' differs from the data written to it (its metadata); check the device",
+                        file_));
   };
   try {
     const Handle in = open_file(partial_);

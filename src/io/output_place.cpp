@@ -25,16 +25,16 @@ void require_place_for_output(const DatasetName& output, OutputFile::Existing ex
   require_file_or_nothing(file, "output");
   const std::string target = behind_links(file), directory = directory_of(target);
   require(std::filesystem::is_directory(directory), failed,
-          fmt::format("cannot create '{}': there is no directory '{}'; make it first", file,
-                      directory));
+          fmt::format("'{}' cannot be created: directory '{}' does not exist; create it first",
+                      file, directory));
   require(access(directory.c_str(), W_OK | X_OK) == 0, failed,
-          fmt::format("cannot create '{}': '{}': {}; write elsewhere", file, directory,
+          fmt::format("'{}' cannot be created in '{}': {}; write elsewhere", file, directory,
                       std::strerror(errno)));
   const bool replaces = existing == OutputFile::Existing::replace;
   const Occupant occupant = occupant_of(target);
   require(
       occupant != Occupant::ours || replaces, failed,
-      fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name",
+      fmt::format("output '{}' exists; pass --overwrite to replace the whole file, or another name",
                   file));
   if (occupant != Occupant::others) return;
   const DatasetSpec spec{.path = output.path, .shape = {}, .type = -1, .dimensions = {}};

@@ -23,7 +23,7 @@ void OutputFile::keep(const std::string& problem, const std::string& state) {
   }
   if (!any) return;
   mpi::on_root(comm_, "keep", [&] {
-    const std::string what = fmt::format("cannot keep what was written of '{}'", file_);
+    const std::string what = fmt::format("partial output '{}' cannot be kept", file_);
     Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io, what),
                H5Fclose);
     write_sums(out);
@@ -49,10 +49,10 @@ std::string state_left(const Handle& file, const std::string& name, const std::s
                      H5Gclose);
   require(!has_attribute(group, schema::stopped_over) ||
               read_text_attribute(group, schema::stopped_over) == Guest::state_of(target),
-          ExitCode::bad_data, "another file");
+          ExitCode::bad_data, "file differs");
   require(read_integer_attribute(group, schema::schema_version) == schema::output_version &&
               read_text_attribute(group, schema::stopped_problem) == problem,
-          ExitCode::bad_data, "another problem");
+          ExitCode::bad_data, "problem differs");
   return read_text_attribute(group, schema::stopped_state);
 }
 
@@ -72,19 +72,19 @@ bool OutputFile::adopt(const std::string& problem) {
   const std::string stopped = stopped_name(target_);
   if (!is_own_file(stopped)) return false;
   try {
-    require(!problem.empty(), ExitCode::bad_data, "not asked for");
+    require(!problem.empty(), ExitCode::bad_data, "problem is empty");
     const Handle in = open_file(stopped);
     const std::string state = state_left(in, stopped, target_, problem);
     const Handle group(
         h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::bad_data, stopped), H5Gclose);
     require(has_attribute(group, schema::stopped_over) == is_guest(), ExitCode::bad_data,
-            "another file");
+            "file differs");
     const auto written = split(read_text_attribute(group, schema::stopped_written), ',');
-    require(written.size() == datasets_.size(), ExitCode::bad_data, "other datasets");
+    require(written.size() == datasets_.size(), ExitCode::bad_data, "datasets differ");
     for (std::size_t d = 0; d < datasets_.size(); ++d) {
       const Handle dataset = open_dataset(in, {stopped, datasets_[d].path});
       require(inspect(dataset, {stopped, datasets_[d].path}).shape == datasets_[d].shape,
-              ExitCode::bad_data, "another shape");
+              ExitCode::bad_data, "shape differs");
       const haddr_t offset = H5Dget_offset(dataset);
       datasets_[d].offset = offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
       datasets_[d].sum = std::stoull(read_text_attribute(dataset, schema::checksum), nullptr, 16);

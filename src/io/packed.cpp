@@ -26,14 +26,14 @@ struct Numbers {
 std::optional<Numbers> numbers_of(hid_t dataset, const std::string& attribute,
                                   const DatasetName& name) {
   if (!has_attribute(dataset, attribute)) return std::nullopt;
-  const std::string what = fmt::format("the attribute '{}' of {}", attribute, name.text());
+  const std::string what = fmt::format("attribute '{}' of {}", attribute, name.text());
   const Handle id(
       h5_check(H5Aopen(dataset, attribute.c_str(), H5P_DEFAULT), ExitCode::bad_data, what),
       H5Aclose);
   const Handle type(H5Aget_type(id), H5Tclose), space(H5Aget_space(id), H5Sclose);
   const H5T_class_t kind = H5Tget_class(type);
   require(kind == H5T_INTEGER || kind == H5T_FLOAT, ExitCode::bad_data,
-          what + " is no number; remove it, or take the numbers as they are stored with --raw");
+          what + " is not a number; remove it, or use --raw to read the numbers as stored");
   Numbers numbers{kind == H5T_FLOAT, static_cast<index_t>(H5Tget_size(type)), {}, {}};
   const auto count =
       static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space)));
@@ -177,7 +177,7 @@ T held(double value, const DatasetName& name) {
   if (!std::isfinite(static_cast<double>(narrow)) && std::isfinite(value))
     throw Error(
         ExitCode::bad_data,
-        fmt::format("{} holds numbers that f{} cannot hold (beyond its range); take another type",
+        fmt::format("{} holds numbers that f{} cannot represent (out of range); use another type",
                     name.text(), 8 * sizeof(T)));
   return narrow;
 }
@@ -189,10 +189,9 @@ void fill_values(std::span<const std::uint64_t> bits, const DatasetName& name, s
   for (std::size_t i = 0; i < bits.size(); ++i) {
     const std::optional<U> value = value_of<U>(bits[i], packing);
     if (!value && packing.fill == Packing::Fill::refuse)
-      throw Error(ExitCode::bad_data,
-                  name.text() +
-                      " has cells without a value (_FillValue and the like); say with --fill "
-                      "what they are");
+      throw Error(ExitCode::bad_data, name.text() +
+                                          " has cells without a value (_FillValue and similar "
+                                          "attributes); set their value with --fill");
     to[i] = held<T>(value ? static_cast<double>(*value) : none, name);
   }
 }
@@ -277,7 +276,7 @@ Packing parse_packing(const std::string& text) {
   p.filled = std::bit_cast<double>(filled);
   p.missing.resize(in ? count : 0);
   for (std::uint64_t& one : p.missing) in >> one;
-  require(!in.fail(), ExitCode::internal, "what the attributes say was not passed on");
+  require(!in.fail(), ExitCode::internal, "packing parameters are incomplete");
   return p;
 }
 

@@ -34,7 +34,7 @@ herr_t read_piece(const BoxRead& whole, hid_t space, const Ranges& part, const T
   const int rank = static_cast<int>(part.size());
   h5_check_rc(
       H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-      ExitCode::bad_data, name + " has no such block");
+      ExitCode::bad_data, name + " does not contain the block to read");
   const Handle memory(
       h5_check(H5Screate_simple(rank, extents.data(), nullptr), ExitCode::internal, name),
       H5Sclose);

@@ -89,15 +89,14 @@ pid_t start(const DatasetName& name, const char* how, const std::array<int, 2>& 
   close(pipe_ends[1]);
   if (rc != 0) close(pipe_ends[0]);
   require(rc != ENOENT, ExitCode::internal,
-          fmt::format(
-              "the program '{}', which examines files before they are read, is neither beside this "
-              "one nor in the PATH; install it there",
-              examiner_name));
-  require(rc == 0, code_of(rc),
-          fmt::format(
-              "cannot start '{}', which examines files before they are read: {}; see ulimit -u and "
-              "ulimit -v",
-              program, std::strerror(rc)));
+          fmt::format("program '{}', which examines input files, is neither next to this program "
+                      "nor in the PATH; install it there",
+                      examiner_name));
+  require(
+      rc == 0, code_of(rc),
+      fmt::format(
+          "'{}', which examines input files, cannot be started: {}; check ulimit -u and ulimit -v",
+          program, std::strerror(rc)));
   return pid;
 }
 
@@ -113,7 +112,7 @@ bool is_running(pid_t pid) {
 Child run_child(const DatasetName& name, const char* how) {
   std::array<int, 2> pipe_ends{};
   require(pipe2(pipe_ends.data(), O_CLOEXEC) == 0, code_of(errno),
-          fmt::format("cannot create a pipe: {}; see ulimit -n", std::strerror(errno)));
+          fmt::format("a pipe cannot be created: {}; raise ulimit -n", std::strerror(errno)));
   Child child;
   const pid_t pid = start(name, how, pipe_ends);
   constexpr int tick = 200;  // ms
@@ -149,7 +148,7 @@ bool has_small_stack() {
 Error error_of_signal(const DatasetName& name, int signal) {
   const std::string could_not = fmt::format("'{}' could not be examined", name.file);
   if (signal == SIGSEGV && has_small_stack())
-    return {ExitCode::memory, could_not + " within the limit of the stack; ulimit -s 8192"};
+    return {ExitCode::memory, could_not + " within the stack limit; run ulimit -s 8192"};
   switch (signal) {
     case SIGSEGV:
     case SIGBUS:
@@ -157,16 +156,16 @@ Error error_of_signal(const DatasetName& name, int signal) {
     case SIGFPE:
     case SIGILL:
       return {ExitCode::bad_data,
-              fmt::format("'{}' is damaged: the HDF5 library crashes on it ({}); make it again",
+              fmt::format("'{}' is damaged: the HDF5 library crashes on it ({}); write it again",
                           name.file, strsignal(signal))};
     case SIGXCPU:
-      return {ExitCode::memory, could_not + " within the limit of processor time (ulimit -t)"};
+      return {ExitCode::memory, could_not + " within the limit of processor time; raise ulimit -t"};
     case SIGKILL:
       return {ExitCode::memory,
-              could_not + ": the process was killed, as the system does for want of memory"};
+              could_not + ": its process was killed, as the system does when memory is exhausted"};
     default:
-      return {ExitCode::io,
-              fmt::format("{}: the process was ended ({})", could_not, strsignal(signal))};
+      return {ExitCode::io, fmt::format("{}: its process was ended by a signal ({})", could_not,
+                                        strsignal(signal))};
   }
 }
 
@@ -181,9 +180,8 @@ std::string query_child(const DatasetName& name, const char* how) {
   const int code = WEXITSTATUS(child.status);
   constexpr int not_loaded = 127;  // exit code if the loader fails
   require(code != not_loaded, ExitCode::internal,
-          fmt::format(
-              "'{}', which examines files before they are read, does not start; run it to see why",
-              examiner()));
+          fmt::format("'{}', which examines input files, does not start; run it to see why",
+                      examiner()));
   if (code != 0) throw Error(static_cast<ExitCode>(code), std::string(trim(child.output)));
   return child.output;
 }

@@ -67,9 +67,8 @@ void warn_not_synced(const std::string& directory, int error) {
   const std::lock_guard lock(mutex);
   if (!warned.insert(directory).second) return;
   fmt::print(stderr,
-             "note: what is written to '{}' cannot be brought to the medium there (fsync: {}): it "
-             "may be lost "
-             "when the machine fails\n",
+             "note: files in '{}' cannot be synced to the device (fsync: {}): they may be lost if "
+             "the machine fails\n",
              directory, std::strerror(error));
 }
 
@@ -83,7 +82,7 @@ RawFile::RawFile(const std::string& path, Mode mode)
     : path_(path),
       descriptor_(
           open(path.c_str(), (mode == Mode::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW)) {
-  if (descriptor_ < 0) fail(errno, "cannot open '" + path + "'");
+  if (descriptor_ < 0) fail(errno, "'" + path + "' cannot be opened");
 }
 
 RawFile::~RawFile() { close(descriptor_); }
@@ -95,7 +94,7 @@ void RawFile::write_at(index_t offset, std::span<const std::byte> data) const {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       fail(written < 0 ? errno : EIO,
-           fmt::format("cannot write {} to '{}'", human_bytes(data.size()), path_));
+           fmt::format("{} cannot be written to '{}'", human_bytes(data.size()), path_));
     }
     offset += written;
     data = data.subspan(static_cast<std::size_t>(written));
@@ -106,7 +105,7 @@ void RawFile::read_at(index_t offset, std::span<std::byte> data) const {
   while (!data.empty()) {
     const auto got = pread(descriptor_, data.data(), std::min(data.size(), piece_bytes), offset);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail(got < 0 ? errno : EIO, fmt::format("cannot read back '{}'", path_));
+    if (got <= 0) fail(got < 0 ? errno : EIO, fmt::format("'{}' cannot be read back", path_));
     offset += got;
     data = data.subspan(static_cast<std::size_t>(got));
   }
@@ -124,7 +123,7 @@ void RawFile::reserve(index_t offset, index_t bytes) const {
   while (rc == EINTR) rc = posix_fallocate(descriptor_, offset, bytes);
   if (rc == EOPNOTSUPP || rc == EINVAL)
     return;  // the file system does not support it; writing will report lack of space
-  if (rc != 0) fail(rc, fmt::format("cannot reserve {} for '{}'", human_bytes(bytes), path_));
+  if (rc != 0) fail(rc, fmt::format("{} cannot be reserved for '{}'", human_bytes(bytes), path_));
 }
 
 void RawFile::will_sync(index_t offset, index_t bytes) const {
@@ -137,7 +136,7 @@ void RawFile::will_sync(index_t offset, index_t bytes) const {
 
 bool RawFile::sync() const {
   if (fsync(descriptor_) == 0) return true;
-  if (!cannot_sync(errno)) fail(errno, "cannot sync '" + path_ + "'");
+  if (!cannot_sync(errno)) fail(errno, "'" + path_ + "' cannot be synced");
   return false;
 }
 
@@ -153,8 +152,7 @@ void sync_directory(const std::string& path) {
   if (error == EACCES || cannot_sync(error)) return warn_not_synced(path, error);
   if (error != 0)
     fail(error,
-         fmt::format("cannot sync the folder '{}', so what has got its name there may lose it",
-                     path));
+         fmt::format("folder '{}' cannot be synced, so that new names in it may be lost", path));
 }
 
 std::string partial_name(const std::string& file) {
@@ -183,7 +181,7 @@ void remove_abandoned(const std::string& file) {
 void create_new_file(const std::string& path) {
   const int descriptor =
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail(errno, "cannot create '" + path + "'");
+  if (descriptor < 0) fail(errno, "'" + path + "' cannot be created");
   close(descriptor);
 }
 
@@ -203,20 +201,18 @@ void require_file_or_nothing(const std::string& path, const std::string& what) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   require(error != std::errc::filename_too_long, ExitCode::cannot_create,
-          fmt::format("{} '{}' has too long a name; give a shorter one", what, path));
+          fmt::format("{} '{}' has too long a name; choose a shorter one", what, path));
   require(!std::filesystem::is_directory(status), ExitCode::cannot_create,
           fmt::format("{} '{}' is a directory; name a file", what, path));
   require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status),
           ExitCode::cannot_create,
-          fmt::format(
-              "{} '{}' is a pipe or device; name a file, which takes its name when it is complete",
-              what, path));
+          fmt::format("{} '{}' is a pipe or device; name a regular file", what, path));
 }
 
 void rename_file(const std::string& from, const std::string& to) {
   require_file_or_nothing(to, "output");
   if (std::rename(from.c_str(), to.c_str()) != 0)
-    fail(errno, fmt::format("cannot rename '{}' to '{}'", from, to));
+    fail(errno, fmt::format("'{}' cannot be renamed to '{}'", from, to));
   forget_partial(from);
 }
 
@@ -236,13 +232,11 @@ void publish_new_file(const std::string& from, const std::string& to) {
     if (error != 0 && !file_exists(to)) return publish_file(from, to);
     if (error != 0) error = EEXIST;
   }
-  require(
-      error != EEXIST, ExitCode::cannot_create,
-      fmt::format(
-          "output '{}' was made by somebody else meanwhile and stays as it is; give --overwrite "
-          "to replace it, or another name",
-          to));
-  if (error != 0) fail(error, fmt::format("cannot rename '{}' to '{}'", from, to));
+  require(error != EEXIST, ExitCode::cannot_create,
+          fmt::format("output '{}' was concurrently created and is left unchanged; pass "
+                      "--overwrite to replace it, or another name",
+                      to));
+  if (error != 0) fail(error, fmt::format("'{}' cannot be renamed to '{}'", from, to));
   forget_partial(from);
   sync_directory(directory_of(to));
 }

@@ -51,7 +51,7 @@ Handle value_type(const Value& value) {
 }
 
 Handle open_or_create_group(hid_t parent, const std::string& name) {
-  const std::string what = "cannot make group '" + name + "' of the results";
+  const std::string what = "group '" + name + "' of the results cannot be created";
   if (H5Lexists(parent, name.c_str(), H5P_DEFAULT) > 0) {
     return {h5_check(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), ExitCode::io, what), H5Gclose};
   }
@@ -67,7 +67,7 @@ Handle create_column(hid_t group, const std::string& name, hid_t type) {
   const Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_chunk(list, 1, &chunk_rows);
   return {h5_check(H5Dcreate2(group, name.c_str(), type, space, H5P_DEFAULT, list, H5P_DEFAULT),
-                   ExitCode::io, "cannot make column '" + name + "' of the results"),
+                   ExitCode::io, "column '" + name + "' of the results cannot be created"),
           H5Dclose};
 }
 
@@ -77,12 +77,13 @@ hsize_t append_values(hid_t column, hid_t type, const void* values, hsize_t coun
   hsize_t before = 0;
   H5Sget_simple_extent_dims(space, &before, nullptr);
   const hsize_t after = before + count;
-  h5_check_rc(H5Dset_extent(column, &after), ExitCode::io, "cannot extend a column of the results");
+  h5_check_rc(H5Dset_extent(column, &after), ExitCode::io,
+              "a column of the results cannot be extended");
   space = Handle(H5Dget_space(column), H5Sclose);
   H5Sselect_hyperslab(space, H5S_SELECT_SET, &before, nullptr, &count, nullptr);
   const Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose);
   h5_check_rc(H5Dwrite(column, type, memory, space, H5P_DEFAULT, values), ExitCode::io,
-              "cannot write a column of the results");
+              "a column of the results cannot be written");
   return before;
 }
 
@@ -113,7 +114,7 @@ void append_table(hid_t run, const TableRows& table) {
                              : Handle(H5Dopen2(group, "row", H5P_DEFAULT), H5Dclose);
   if (fresh)
     h5_check_rc(H5DSset_scale(scale, "row"), ExitCode::io,
-                "cannot make the row scale of the results");
+                "row scale of the results cannot be created");
   hsize_t before = 0;
   H5Sget_simple_extent_dims(Handle(H5Dget_space(scale), H5Sclose), &before, nullptr);
   std::vector<index_t> rows(table.rows.size());
@@ -126,7 +127,7 @@ void append_table(hid_t run, const TableRows& table) {
       column = create_column(group, cell.column, value_type(cell.value));
       if (!cell.units.empty()) write_attribute(column, schema::units, cell.units);
       h5_check_rc(H5DSattach_scale(column, scale, 0), ExitCode::io,
-                  "cannot attach the row scale of the results");
+                  "row scale of the results cannot be attached");
     } else {
       column = Handle(h5_check(H5Dopen2(group, cell.column.c_str(), H5P_DEFAULT), ExitCode::io,
                                "the results have no column '" + cell.column + "'"),
@@ -154,20 +155,17 @@ Handle open_results(const std::string& file) {
   Handle in = open_file(file);
   if (has_attribute(in, schema::schema_version)) {
     const index_t version = read_integer_attribute(in, schema::schema_version);
-    require(
-        version <= schema::version, ExitCode::bad_data,
-        fmt::format(
-            "the results '{}' were written by a later Tessera (schema {}; this one knows {}); name "
-            "another file",
-            file, version, schema::version));
+    require(version <= schema::version, ExitCode::bad_data,
+            fmt::format("results '{}' were written by a newer Tessera (schema {}, this version "
+                        "reads up to {}); name another file",
+                        file, version, schema::version));
     return in;
   }
   const std::vector<std::string> names = group_names(in);
   require(names.empty(), ExitCode::bad_data,
-          fmt::format(
-              "'{}' holds something else than results ('/{}'), and they are only added to a new or "
-              "empty file, or to their own; name another",
-              file, names.empty() ? "" : names.front()));
+          fmt::format("'{}' is not a results file (it holds '/{}'): results are added to new, "
+                      "empty or results files only; name another",
+                      file, names.empty() ? "" : names.front()));
   return in;
 }
 
@@ -193,7 +191,7 @@ void rewrite(const std::string& name, const std::function<void(hid_t out)>& chan
   const std::error_code error = make_folders(directory);
   require(
       !error, ExitCode::cannot_create,
-      fmt::format("cannot make the folder '{}' for the results: {}", directory, error.message()));
+      fmt::format("folder '{}' of the results cannot be created: {}", directory, error.message()));
   const FileLock lock(file);
   remove_abandoned(file);
   const std::string partial = partial_name(file);
@@ -208,17 +206,17 @@ void rewrite(const std::string& name, const std::function<void(hid_t out)>& chan
       Handle out(
           h5_check(exists ? H5Fopen(partial.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
                           : H5Fcreate(partial.c_str(), H5F_ACC_EXCL, list, H5P_DEFAULT),
-                   ExitCode::cannot_create, fmt::format("cannot write the results '{}'", file)),
+                   ExitCode::cannot_create, fmt::format("results '{}' cannot be written", file)),
           H5Fclose);
       write_attribute(out, schema::schema_version, index_t{schema::version});
       change(out);
-      close_written(out, ExitCode::io, fmt::format("cannot write the results '{}'", file));
+      close_written(out, ExitCode::io, fmt::format("results '{}' cannot be written", file));
     }
     publish_file(partial, file);
   } catch (const std::filesystem::filesystem_error& e) {
     discard_partial(partial);
     throw Error(ExitCode::io,
-                fmt::format("cannot copy the results '{}': {}", file, e.code().message()));
+                fmt::format("results '{}' cannot be copied: {}", file, e.code().message()));
   } catch (...) {
     discard_partial(partial);
     throw;
@@ -266,7 +264,7 @@ void require_place_for_results(const std::string& file) {
                      : access(folder.c_str(), W_OK | X_OK) != 0 ? errno
                                                                 : 0;
   require(reason == 0, ExitCode::cannot_create,
-          fmt::format("cannot write the results '{}': '{}': {}; name another file", file,
+          fmt::format("results '{}' cannot be written in '{}': {}; name another file", file,
                       folder.string(), std::strerror(reason)));
 }
 
@@ -275,7 +273,7 @@ void replace_runs(const std::string& file, const std::vector<Run>& runs) {
     for (const Run& run : runs) {
       if (H5Lexists(out, run.name.c_str(), H5P_DEFAULT) > 0)
         h5_check_rc(H5Ldelete(out, run.name.c_str(), H5P_DEFAULT), ExitCode::io,
-                    fmt::format("cannot replace {} of '{}'", run.name, file));
+                    fmt::format("{} of '{}' cannot be replaced", run.name, file));
       write_run(out, run.name, run.attributes, run.tables);
     }
   });
@@ -310,7 +308,8 @@ std::vector<std::string> text_column(const std::string& file, const std::string&
         static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space)));
     std::vector<char*> texts(count, nullptr);
     h5_check_rc(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()),
-                ExitCode::bad_data, fmt::format("cannot read column '{}' of '{}'", column, file));
+                ExitCode::bad_data,
+                fmt::format("column '{}' of '{}' cannot be read", column, file));
     for (char* text : texts) values.emplace_back(text == nullptr ? "" : text);
     H5Dvlen_reclaim(type, space, H5P_DEFAULT, static_cast<void*>(texts.data()));
   }

@@ -23,7 +23,7 @@ std::vector<std::string> links_of(hid_t group) {
 
 Handle open_group(hid_t parent, const std::string& name) {
   return {h5_check(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), ExitCode::bad_data,
-                   fmt::format("'{}' of the results is no group", name)),
+                   fmt::format("'{}' of the results is not a group", name)),
           H5Gclose};
 }
 
@@ -55,7 +55,7 @@ template <class T>
 std::vector<Value> numbers(hid_t dataset, hid_t type, std::size_t count) {
   std::vector<T> values(count);
   h5_check_rc(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
-              ExitCode::bad_data, "cannot read a column of the results");
+              ExitCode::bad_data, "a column of the results cannot be read");
   return {values.begin(), values.end()};
 }
 
@@ -69,7 +69,7 @@ std::vector<Value> column_values(hid_t dataset) {
           "a column of the results is neither numbers nor text");
   std::vector<char*> texts(count, nullptr);
   h5_check_rc(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()),
-              ExitCode::bad_data, "cannot read a column of the results");
+              ExitCode::bad_data, "a column of the results cannot be read");
   std::vector<Value> values;
   for (const char* text : texts) values.emplace_back(std::string(text == nullptr ? "" : text));
   H5Dvlen_reclaim(type, space, H5P_DEFAULT, static_cast<void*>(texts.data()));
@@ -93,7 +93,7 @@ TableRows table_of(hid_t run, const std::string& name) {
   }
   for (const Row& row : table.rows)
     require(row.size() == table.rows.front().size(), ExitCode::bad_data,
-            fmt::format("the columns of table '{}' differ in length", name));
+            fmt::format("columns of table '{}' differ in length", name));
   return table;
 }
 
@@ -105,18 +105,18 @@ std::vector<Run> read_runs(const std::string& file) {
   std::vector<Run> runs;
   try {
     require(has_attribute(in, schema::schema_version), ExitCode::bad_data,
-            "it has no version of ours");
+            "schema version is missing");
     for (const std::string& name : links_of(in)) {
       const Handle group = open_group(in, name);
       Run run{name, attributes_of(group), {}};
       require(run.attributes.contains("workload"), ExitCode::bad_data,
-              fmt::format("'{}' is no run", name));
+              fmt::format("'{}' is not a run", name));
       for (const std::string& table : links_of(group)) run.tables.push_back(table_of(group, table));
       runs.push_back(std::move(run));
     }
   } catch (const Error& error) {
     throw Error(ExitCode::bad_data,
-                fmt::format("'{}' is no results file ({})", file, error.what()));
+                fmt::format("'{}' is not a results file ({})", file, error.what()));
   }
   return runs;
 }

@@ -12,9 +12,11 @@ namespace tessera::io {
 namespace {
 
 [[noreturn]] void refuse(const std::string& words) {
-  throw Error(ExitCode::usage, fmt::format("'{}' selects no part of a dataset; write e.g. "
-                                           "[0:1000,50:] or [3,:,-10:] (without steps)",
-                                           words));
+  throw Error(
+      ExitCode::usage,
+      fmt::format(
+          "'{}' is not a valid selection; write e.g. [0:1000,50:] or [3,:,-10:] (without steps)",
+          words));
 }
 
 index_t parse_bound(std::string_view text, const std::string& words) {
@@ -56,7 +58,7 @@ Selection cut_selection(std::string& path) {
 std::vector<layout::Range> resolve(const Selection& selection, const std::vector<index_t>& extents,
                                    const std::string& name) {
   require(selection.size() <= extents.size(), ExitCode::usage,
-          fmt::format("the selection has {} dimensions, {} has {}", selection.size(), name,
+          fmt::format("selection has {} dimensions: {} has {}", selection.size(), name,
                       extents.size()));
   std::vector<layout::Range> ranges;
   for (const index_t extent : extents) {
@@ -71,8 +73,8 @@ std::vector<layout::Range> resolve(const Selection& selection, const std::vector
     const std::string wanted =
         pick.is_index ? std::to_string(pick.begin) : fmt::format("{} to {}", begin, end);
     require(0 <= begin && begin <= end && end <= extent, ExitCode::usage,
-            fmt::format("the selection wants {} of dimension {} of {}, which has {}", wanted, d,
-                        name, extent));
+            fmt::format("selection {} is outside dimension {} of {}, which has {} elements", wanted,
+                        d, name, extent));
     ranges.push_back({begin, end});
   }
   return ranges;

@@ -55,8 +55,8 @@ void require_view(const layout::Box& box, MatrixView<T> to) {
   require(box.empty() || (to.data != nullptr && to.rows == box.rows.size() &&
                           to.cols == box.cols.size() && to.ld >= to.cols),
           ExitCode::usage,
-          fmt::format("to: a view of {} x {} elements, {} apart, for the box {}", to.rows, to.cols,
-                      to.ld, layout::text(box)));
+          fmt::format("to: {} x {} elements with rows {} apart do not fit the box {}", to.rows,
+                      to.cols, to.ld, layout::text(box)));
 }
 
 void read_slab(const DatasetName& name, std::span<const layout::Range> slab, const SlabTarget& to) {

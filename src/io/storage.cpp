@@ -19,13 +19,11 @@ namespace fs = std::filesystem;
 std::string advice_for(H5Z_filter_t filter) {
   constexpr H5Z_filter_t lzf = 32000, szip = 4;
   if (filter == lzf)
-    return "it is h5py's own: copy the dataset with h5py into one without it, or with "
+    return "copy the dataset with h5py, which defines the filter, to one without it or with "
            "compression='gzip'";
-  if (filter == szip)
-    return "take a library that is built with it, or write the data again without";
-  return "name the folder of its plugin in HDF5_PLUGIN_PATH, of blosc, zstd, bitshuffle and others "
-         "that of "
-         "'pip install hdf5plugin': export HDF5_PLUGIN_PATH=$(python3 -c 'import hdf5plugin; "
+  if (filter == szip) return "use a library built with it, or write the data again without it";
+  return "set HDF5_PLUGIN_PATH to the folder of its plugin (blosc, zstd, bitshuffle and others: "
+         "'pip install hdf5plugin'): export HDF5_PLUGIN_PATH=$(python3 -c 'import hdf5plugin; "
          "print(hdf5plugin.PLUGIN_PATH)')";
 }
 
@@ -38,12 +36,10 @@ void require_known_filters(hid_t creation, const std::string& name) {
     std::size_t values = 0;
     const H5Z_filter_t id = H5Pget_filter2(creation, static_cast<unsigned>(f), &flags, &values,
                                            nullptr, called.size() - 1, called.data(), nullptr);
-    require(
-        H5Zfilter_avail(id) > 0, ExitCode::bad_data,
-        fmt::format(
-            "{} is stored through the filter '{}' (number {}), which this HDF5 library does not "
-            "have; {}",
-            name, called.data(), id, advice_for(id)));
+    require(H5Zfilter_avail(id) > 0, ExitCode::bad_data,
+            fmt::format(
+                "{} uses the filter '{}' (number {}), which this HDF5 library does not have; {}",
+                name, called.data(), id, advice_for(id)));
   }
 }
 
@@ -74,19 +70,15 @@ void require_raw_files(hid_t dataset, hid_t creation, const DatasetName& name) {
     const hsize_t wanted = std::min(left, bytes);  // H5F_UNLIMITED is the largest value
     std::error_code error;
     const auto size = fs::file_size(place, error);
-    require(
-        !error, ExitCode::missing_input,
-        fmt::format(
-            "{} keeps its data in the raw file '{}', which cannot be read ({}); bring it back, or "
-            "name its folder in HDF5_EXTFILE_PREFIX",
-            name.text(), place, error.message()));
+    require(!error, ExitCode::missing_input,
+            fmt::format("{} stores its data in the external file '{}', which cannot be read ({}); "
+                        "restore it, or set HDF5_EXTFILE_PREFIX to its folder",
+                        name.text(), place, error.message()));
     const hsize_t end = static_cast<hsize_t>(offset) + wanted;
-    require(
-        size >= end, ExitCode::bad_data,
-        fmt::format(
-            "{} keeps its data in the raw file '{}', which has {} bytes where {} are wanted, and "
-            "the library would make zeros of the rest; bring back the whole file",
-            name.text(), place, size, end));
+    require(size >= end, ExitCode::bad_data,
+            fmt::format("{} stores its data in the external file '{}', which has {} of {} bytes: "
+                        "the library would read zeros for the rest; restore the whole file",
+                        name.text(), place, size, end));
     left -= wanted;
   }
 }

@@ -63,7 +63,7 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
     }
     if (i > 0) step(piece_bytes);
     h5_check_rc(H5Dread(dataset, type, memory, space, H5P_DEFAULT, buffer.get()),
-                ExitCode::bad_data, "cannot read " + name.text());
+                ExitCode::bad_data, name.text() + " cannot be read");
     const auto bytes = static_cast<std::size_t>(now * row * info.element_bytes);
     sum +=
         checksum_of(std::span<const std::byte>(buffer.get(), bytes), info.element_bytes, i * row);
@@ -78,19 +78,20 @@ FileCheck check_file(const std::string& file, const std::function<void(index_t)>
   require(H5Aexists(in, schema::schema_version) <= 0, ExitCode::bad_data,
           "'" + file +
               "' is a results file of Tessera, whose tables have no checksums; see tessera report");
-  require(
-      H5Lexists(in, schema::group, H5P_DEFAULT) > 0, ExitCode::bad_data,
-      "'" + file +
-          "' was not written by Tessera (it has no group /_tessera); nothing to verify it against");
+  require(H5Lexists(in, schema::group, H5P_DEFAULT) > 0, ExitCode::bad_data,
+          "'" + file +
+              "' was not written by Tessera: without the group /_tessera it has no checksums to "
+              "verify");
   FileCheck result;
   const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::bad_data, file),
                      H5Gclose);
   result.state = read_text_attribute(group, schema::state);
   const index_t version = read_integer_attribute(group, schema::schema_version);
-  require(version <= schema::output_version, ExitCode::bad_data,
-          fmt::format(
-              "'{}' was written by a newer Tessera (version {} of its outputs; this one knows {})",
-              file, version, schema::output_version));
+  require(
+      version <= schema::output_version, ExitCode::bad_data,
+      fmt::format(
+          "'{}' was written by a newer Tessera (output version {}, this version reads up to {})",
+          file, version, schema::output_version));
   std::vector<std::string> paths;
   // In creation order, so that a dataset is found by its original name before its hard links.
   // Foreign files to which datasets were added may not track that order.
@@ -102,7 +103,7 @@ FileCheck check_file(const std::string& file, const std::function<void(index_t)>
     if (walked) break;
   }
   require(walked, ExitCode::bad_data,
-          fmt::format("cannot walk through '{}' ({})", file, h5_words()));
+          fmt::format("objects of '{}' cannot be listed ({})", file, h5_words()));
   for (const std::string& path : paths) {
     const DatasetName name{file, path};
     const Handle dataset = open_dataset(in, name);
@@ -149,7 +150,7 @@ FileCheck parse_check(const std::string& text) {
     }
     check.datasets.push_back(std::move(dataset));
   }
-  require(!in.fail(), ExitCode::internal, "the process that looks at the file gave no answer");
+  require(!in.fail(), ExitCode::internal, "process that examines the file sent no result");
   return check;
 }
 

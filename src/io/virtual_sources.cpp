@@ -129,11 +129,10 @@ class VirtualDataset {
     h5_check_rc(H5Pget_virtual_count(creation_, &count), ExitCode::bad_data, name_.text());
     for (std::size_t i = 0; i < count; ++i) require_mapping(i);
     if (has_fill_value() || !leaves_gaps(count)) return;
-    throw Error(
-        ExitCode::missing_input,
-        fmt::format("{} is virtual and parts of it have no source, of which the library would make "
-                    "zeros; give the dataset a fill value",
-                    name_.text()));
+    throw Error(ExitCode::missing_input,
+                fmt::format("{} is virtual and parts of it have no source: the library would read "
+                            "zeros there; set a fill value of the dataset",
+                            name_.text()));
   }
 
  private:
@@ -148,12 +147,10 @@ class VirtualDataset {
   }
 
   [[noreturn]] void refuse(const std::string& source, const std::string& reason) const {
-    throw Error(
-        ExitCode::missing_input,
-        fmt::format(
-            "{} is virtual and its source {} cannot be read whole, so that the library would "
-            "make zeros: {}",
-            name_.text(), source, reason));
+    throw Error(ExitCode::missing_input,
+                fmt::format("{} is virtual and its source {} is incomplete, for which the library "
+                            "would read zeros: {}",
+                            name_.text(), source, reason));
   }
 
   /// Returns the extents of a source. Throws Error if it cannot be read.
@@ -163,7 +160,7 @@ class VirtualDataset {
     if (known != sources_.end()) return known->second;
     const Handle in = open_source(file, source);
     const Handle dataset(H5Dopen2(in, path.c_str(), H5P_DEFAULT), H5Dclose);
-    if (dataset < 0) refuse(source, "its file has no such dataset; bring it back");
+    if (dataset < 0) refuse(source, "the dataset does not exist; restore it");
     try {
       const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, source),
                             H5Pclose);
@@ -199,7 +196,7 @@ class VirtualDataset {
         if (reason.empty()) reason = error.what();
       }
     }
-    refuse(source, reason.empty() ? "there is no such file; bring it back" : reason);
+    refuse(source, reason.empty() ? "the file does not exist; restore it" : reason);
   }
 
   void require_mapping(std::size_t i) {
@@ -223,7 +220,7 @@ class VirtualDataset {
       const Extents& extents = source_extents(block_file, block_path);
       if (!holds(extents, from, is_many ? 0 : wanted))
         refuse(fmt::format("{}:{}", block_file, block_path),
-               fmt::format("it is {}, and less than what is mapped; bring back the rest",
+               fmt::format("it is {}, less than the mapping; restore the rest",
                            fmt::join(extents, " x ")));
     }
   }
@@ -296,12 +293,10 @@ class VirtualDataset {
 }  // namespace
 
 void require_sources(hid_t dataset, hid_t creation, const DatasetName& name, int depth) {
-  require(
-      depth < most_depth, ExitCode::bad_data,
-      fmt::format(
-          "{} is virtual over {} virtual datasets, perhaps over itself; give it sources that are "
-          "stored",
-          name.text(), most_depth));
+  require(depth < most_depth, ExitCode::bad_data,
+          fmt::format("{} is virtual over {} levels of virtual datasets, perhaps over itself; use "
+                      "stored sources",
+                      name.text(), most_depth));
   VirtualDataset(dataset, creation, name, depth).require_whole();
 }
 

@@ -10,10 +10,8 @@ namespace tessera::layout {
 BlockMap::BlockMap(index_t extent, index_t parts, index_t granule)
     : extent_(extent), parts_(parts), granule_(granule) {
   require(extent >= 0 && parts > 0 && granule > 0, ExitCode::usage,
-          fmt::format(
-              "extent {}, parts {}, granule {}: no block map has these; extents begin at 0, parts "
-              "and granules at 1",
-              extent, parts, granule));
+          fmt::format("extent is {}, parts {}, granule {}: must be at least 0, 1 and 1", extent,
+                      parts, granule));
 }
 
 index_t BlockMap::begin(index_t part) const {

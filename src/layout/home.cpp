@@ -46,29 +46,28 @@ const Box* find_overlap(const std::vector<Box>& boxes) {
 
 void require_home(const MatrixLayout& layout, index_t ranks, const char* argument) {
   require(layout.rows >= 0 && layout.cols >= 0, ExitCode::usage,
-          fmt::format("{}: a matrix of {} x {} elements does not exist", argument, layout.rows,
+          fmt::format("{} has {} x {} elements: extents must be at least 0", argument, layout.rows,
                       layout.cols));
-  require(
-      layout.ranks() == ranks, ExitCode::usage,
-      fmt::format("{}: its layout has {} boxes and the communicator {} ranks; give one box a rank",
-                  argument, layout.ranks(), ranks));
+  require(layout.ranks() == ranks, ExitCode::usage,
+          fmt::format(
+              "{}: its layout has {} boxes and the communicator {} ranks; pass one box per rank",
+              argument, layout.ranks(), ranks));
   index_t covered = 0;
   for (const Box& box : layout.boxes) {
     if (box.empty()) continue;
     const bool inside = box.rows.begin >= 0 && box.rows.end <= layout.rows && box.cols.begin >= 0 &&
                         box.cols.end <= layout.cols;
     if (!inside)
-      throw Error(ExitCode::usage,
-                  fmt::format("{}: the box {} of its layout lies outside of {} x {}", argument,
-                              text(box), layout.rows, layout.cols));
+      throw Error(ExitCode::usage, fmt::format("{}: the box {} of its layout exceeds {} x {}",
+                                               argument, text(box), layout.rows, layout.cols));
     covered += box.area();
   }
   if (const Box* const overlap = find_overlap(layout.boxes); overlap != nullptr)
     throw Error(ExitCode::usage, fmt::format("{}: the box {} of its layout overlaps another rank's",
                                              argument, text(*overlap)));
   require(covered == layout.rows * layout.cols, ExitCode::usage,
-          fmt::format("{}: the boxes of its layout hold {} of {} elements; leave out none",
-                      argument, covered, layout.rows * layout.cols));
+          fmt::format("{}: the boxes of its layout cover {} of {} elements; cover all", argument,
+                      covered, layout.rows * layout.cols));
 }
 
 }  // namespace tessera::layout

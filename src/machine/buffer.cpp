@@ -15,7 +15,7 @@ void* allocate(index_t bytes) {
   void* data = std::aligned_alloc(static_cast<std::size_t>(alignment),
                                   static_cast<std::size_t>(round_up(bytes, alignment)));
   require(data != nullptr, ExitCode::memory,
-          "cannot allocate " + human_bytes(bytes) + "; use more ranks or smaller sizes");
+          human_bytes(bytes) + " cannot be allocated; use more ranks or smaller sizes");
   if (alignment == huge_page) {
     madvise(data, static_cast<std::size_t>(bytes),
             MADV_HUGEPAGE);  // advisory: a refusal only costs speed

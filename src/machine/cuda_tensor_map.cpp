@@ -21,7 +21,7 @@ auto encode_function() {
                                          &result),
         "cudaGetDriverEntryPointByVersion");
   require(found != nullptr, ExitCode::internal,
-          "the CUDA driver knows no tensor maps; use another kernel");
+          "the CUDA driver does not support tensor maps; use another kernel");
   return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found);
 }
 

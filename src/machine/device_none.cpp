@@ -23,9 +23,11 @@ Allocation::Allocation(index_t bytes, Home home)
     : data_(static_cast<std::byte*>(allocate(bytes))), size_(bytes), home_(home) {}
 Allocation::~Allocation() { release(data_); }
 
-Handle handle_of(const Allocation&) { throw Error(ExitCode::internal, "this build has no CUDA"); }
+Handle handle_of(const Allocation&) {
+  throw Error(ExitCode::internal, "CUDA is not part of this build");
+}
 
-Mapped::Mapped(const Handle&) { throw Error(ExitCode::internal, "this build has no CUDA"); }
+Mapped::Mapped(const Handle&) { throw Error(ExitCode::internal, "CUDA is not part of this build"); }
 Mapped::Mapped(Mapped&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
 Mapped& Mapped::operator=(Mapped&& other) noexcept {
   std::swap(data_, other.data_);

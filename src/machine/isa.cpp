@@ -44,8 +44,9 @@ Isa choose() {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] != wanted) continue;
     require(static_cast<Isa>(i) <= best, ExitCode::usage,
-            "TESSERA_ISA=" + std::string(wanted) + " asks for more than this processor has (" +
-                std::string(name(best)) + ")");
+            "TESSERA_ISA=" + std::string(wanted) +
+                " exceeds the instruction sets of this processor (" + std::string(name(best)) +
+                ")");
     return static_cast<Isa>(i);
   }
   throw Error(ExitCode::usage, "TESSERA_ISA=" + std::string(wanted) +

@@ -27,9 +27,10 @@ using TopologyHandle = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, 
 
 TopologyHandle load_topology() {
   hwloc_topology_t raw = nullptr;
-  require(hwloc_topology_init(&raw) == 0, ExitCode::internal, "hwloc cannot start");
+  require(hwloc_topology_init(&raw) == 0, ExitCode::internal, "hwloc cannot be initialized");
   TopologyHandle topology(raw);
-  require(hwloc_topology_load(raw) == 0, ExitCode::internal, "hwloc cannot read the machine");
+  require(hwloc_topology_load(raw) == 0, ExitCode::internal,
+          "hwloc cannot read the topology of the machine");
   return topology;
 }
 

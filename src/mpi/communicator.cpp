@@ -116,14 +116,14 @@ Communicator Communicator::self() { return Communicator(MPI_COMM_SELF); }
 
 void Communicator::require_rank(int rank, const char* argument) const {
   if (rank >= 0 && rank < size_) return;
-  throw Error(ExitCode::usage, std::string(argument) + ": " + std::to_string(rank) +
-                                   " is none of the " + std::to_string(size_) +
+  throw Error(ExitCode::usage, std::string(argument) + " is " + std::to_string(rank) +
+                                   ": must be one of the " + std::to_string(size_) +
                                    " ranks of the communicator");
 }
 
 Communicator Communicator::split(int color, int key) const {
   require(color >= 0, ExitCode::usage,
-          "color: " + std::to_string(color) + " is negative; every rank is in some part");
+          "color is " + std::to_string(color) + ": must be at least 0");
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split(handle(), color, key, &part), "MPI_Comm_split");
   return Communicator(part);
@@ -144,8 +144,8 @@ std::vector<index_t> Communicator::ranks_of(const Communicator& part) const {
 
 const GridLines& Communicator::grid_lines(index_t rows, index_t cols) const {
   require(rows > 0 && cols > 0 && rows * cols == size_, ExitCode::usage,
-          "rows, cols: a grid of " + std::to_string(rows) + " x " + std::to_string(cols) +
-              " is not the " + std::to_string(size_) + " ranks of the communicator");
+          "rows, cols: a process grid of " + std::to_string(rows) + " x " + std::to_string(cols) +
+              " does not match the " + std::to_string(size_) + " ranks of the communicator");
   std::shared_ptr<const GridLines>& lines = state_->lines[{rows, cols}];
   if (!lines) {
     const auto row = static_cast<int>(rank_ / cols), col = static_cast<int>(rank_ % cols);
@@ -277,8 +277,8 @@ void Communicator::sum_before(std::span<index_t> values) const {
 
 void Communicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
   require(all.size() == mine.size() * static_cast<std::size_t>(size_), ExitCode::usage,
-          "all: " + std::to_string(all.size()) + " bytes for " + std::to_string(mine.size()) +
-              " of each of " + std::to_string(size_) + " ranks");
+          "all: " + std::to_string(all.size()) + " bytes are not " + std::to_string(mine.size()) +
+              " for each of " + std::to_string(size_) + " ranks");
   if (gathers_by_doubling(static_cast<index_t>(all.size()), size_))
     return gather_by_doubling(*this, mine, all);
   const auto count = narrow<int>(mine.size());
@@ -289,8 +289,8 @@ void Communicator::all_gather(std::span<const std::byte> mine, std::span<std::by
 
 std::vector<index_t> Communicator::all_to_all(std::span<const index_t> values) const {
   require(values.size() == static_cast<std::size_t>(size_), ExitCode::usage,
-          "values: " + std::to_string(values.size()) + " for " + std::to_string(size_) +
-              " ranks; give one each");
+          "values has " + std::to_string(values.size()) + " elements for " + std::to_string(size_) +
+              " ranks; pass one per rank");
   std::vector<index_t> result(values.size());
   check(MPI_Alltoall(values.data(), 1, MPI_INT64_T, result.data(), 1, MPI_INT64_T, handle()),
         "MPI_Alltoall");

@@ -79,7 +79,7 @@ std::string ipc_obstacle(const Communicator& comm) {
       stream.wait();
       for (std::size_t r = 0; r < ranks; ++r)
         require(numbers[r] == static_cast<Number>(r) + 1, ExitCode::internal,
-                "what other ranks wrote is not there");
+                "data written by other ranks is missing");
     });
   }
   mapped.clear();
@@ -99,7 +99,7 @@ std::string shared_device(const Communicator& comm) {
     const auto other = static_cast<std::size_t>(first - all.begin());
     if (other < r)
       obstacle = "ranks " + std::to_string(other) + " and " + std::to_string(r) +
-                 " share a GPU, which it cannot";
+                 " share a GPU, which NCCL does not support";
   }
   return comm.broadcast(obstacle, 0);
 }
@@ -129,7 +129,7 @@ std::string mpi_obstacle(const Communicator& comm) {
     using Query = int();
     auto* const query = reinterpret_cast<Query*>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
     require(query != nullptr && query() == 1, ExitCode::internal,
-            "the MPI library does not say that it takes device memory");
+            "the MPI library does not report support for device memory");
   });
 }
 

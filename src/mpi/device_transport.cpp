@@ -37,11 +37,11 @@ DeviceTransportChoice choose_device_transport(
     if (why.empty()) return {transport, called + (tried.empty() ? "" : " (" + tried + ")")};
     require(
         wanted == "auto", ExitCode::usage,
-        "--gpu-exchange " + called + " cannot be had here (" + why + "); leave the choice to auto");
+        "--gpu-exchange " + called + " is not available (" + why + "); use --gpu-exchange auto");
     tried += (tried.empty() ? "" : "; ") + called + ": " + why;
   }
   throw Error(ExitCode::usage,
-              "there is no way '" + wanted + "' for GPUs to exchange data (" + tried + ")");
+              "transport '" + wanted + "' between GPUs does not exist (" + tried + ")");
 }
 
 template <class Byte>

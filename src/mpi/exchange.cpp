@@ -46,22 +46,23 @@ void exchange(const Communicator& comm, std::span<const std::byte> from,
              me = static_cast<std::size_t>(comm.rank());
   const auto in = offsets_of(bytes_from);
   require(bytes_to.size() == ranks && out.size() >= ranks, ExitCode::usage,
-          "bytes_to: one number for each of the " + std::to_string(ranks) + " ranks");
+          "bytes_to: must have one number for each of the " + std::to_string(ranks) + " ranks");
   require(bytes_from.size() == ranks && bytes_from[me] == bytes_to[me], ExitCode::usage,
-          "bytes_from: one number for each of the " + std::to_string(ranks) +
-              " ranks, this one's as in bytes_to");
+          "bytes_from: must have one number for each of the " + std::to_string(ranks) +
+              " ranks, this rank's as in bytes_to");
   for (std::size_t r = 0; r < ranks; ++r) {
     const bool inside =
         bytes_to[r] == 0 || (bytes_to[r] > 0 && out[r] >= 0 &&
                              out[r] + bytes_to[r] <= static_cast<index_t>(from.size()));
     if (!inside)
       throw Error(ExitCode::usage,
-                  "bytes_to: those for rank " + std::to_string(r) + " lie outside of from");
-    if (bytes_from[r] < 0) throw Error(ExitCode::usage, "bytes_from: a negative number of bytes");
+                  "bytes_to: the bytes for rank " + std::to_string(r) + " exceed from");
+    if (bytes_from[r] < 0)
+      throw Error(ExitCode::usage, "bytes_from has a negative number of bytes");
   }
-  require(
-      in.back() <= static_cast<index_t>(to.size()), ExitCode::usage,
-      "to: " + std::to_string(to.size()) + " bytes, and " + std::to_string(in.back()) + " come");
+  require(in.back() <= static_cast<index_t>(to.size()), ExitCode::usage,
+          "to: " + std::to_string(to.size()) + " bytes are less than the " +
+              std::to_string(in.back()) + " received");
   if (bytes_to[me] > 0)
     std::memcpy(to.data() + in[me], from.data() + out[me], static_cast<std::size_t>(bytes_to[me]));
   const index_t piece = piece_bytes(ranks);

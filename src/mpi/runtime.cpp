@@ -179,8 +179,7 @@ Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()
 }
 
 Runtime::~Runtime() {
-  if (std::uncaught_exceptions() > uncaught_)
-    die(ExitCode::internal, "an error left one rank alone");
+  if (std::uncaught_exceptions() > uncaught_) die(ExitCode::internal, "error on one rank only");
   MPI_Finalize();
 }
 
@@ -218,10 +217,10 @@ Error error_of(const std::exception& exception) {
   const auto* const system = dynamic_cast<const std::system_error*>(&exception);
   if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
     return {ExitCode::memory, "a thread cannot start (" + system->code().message() +
-                                  "); see ulimit -u and ulimit -v"};
+                                  "); check ulimit -u and ulimit -v"};
   if (system == nullptr || std::ferror(stdout) == 0) return {ExitCode::internal, exception.what()};
-  return {ExitCode::io, "cannot write to standard output (" + system->code().message() +
-                            "); see where it goes, the results may be there all the same"};
+  return {ExitCode::io, "standard output cannot be written (" + system->code().message() +
+                            "); check its target (results files may be complete)"};
 }
 
 std::string library_version() {

@@ -41,7 +41,7 @@ std::string no_room(index_t total, index_t room) {
 SharedMemory::SharedMemory(const Communicator& node, std::vector<index_t> sizes)
     : node_(node), sizes_(std::move(sizes)) {
   require(static_cast<int>(sizes_.size()) == node.size(), ExitCode::internal,
-          "sizes: one a rank of the node");
+          "sizes: must have one per rank of the node");
   const index_t total = std::accumulate(sizes_.begin(), sizes_.end(), index_t{0}),
                 room = available();
   // A segment is only reserved when it is made; a file system that is full shows later, as a bus
@@ -52,8 +52,8 @@ SharedMemory::SharedMemory(const Communicator& node, std::vector<index_t> sizes)
   std::byte* mine = nullptr;
   const int rc = allocate(node_, round_up(bytes, page) + page, &mine, &window_);
   require(rc == MPI_SUCCESS, ExitCode::usage,
-          "the MPI library shares no memory between the ranks of a node (MPI_Win_allocate_shared "
-          "failed: " +
+          "the MPI library cannot share memory between the ranks of a node "
+          "(MPI_Win_allocate_shared failed: " +
               words_of(rc) + "); choose an algorithm without shared memory, or unset OMPI_MCA_osc");
   check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
   check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");

@@ -102,15 +102,15 @@ void redistribute(const Communicator& comm, const layout::MatrixLayout& home,
   const auto check = [&](const char* argument, const layout::MatrixLayout& layout, const auto& view,
                          const char* view_argument) {
     require(layout.ranks() == comm.size(), ExitCode::usage,
-            fmt::format("{}: it has {} boxes and comm {} ranks", argument, layout.ranks(),
-                        comm.size()));
+            fmt::format("{} has {} boxes: must have one for each of the {} ranks of comm", argument,
+                        layout.ranks(), comm.size()));
     const layout::Box& box = layout.of(comm.rank());
     require(box.empty() ? view.empty() || view.data != nullptr
                         : view.rows == box.rows.size() && view.cols == box.cols.size() &&
                               view.ld >= view.cols && view.data != nullptr,
             ExitCode::usage,
-            fmt::format("{}: a view of {} x {} elements, {} apart, for the box {}", view_argument,
-                        view.rows, view.cols, view.ld, layout::text(box)));
+            fmt::format("{}: {} x {} elements with rows {} apart do not fit the box {}",
+                        view_argument, view.rows, view.cols, view.ld, layout::text(box)));
   };
   check("home", home, from, "from");
   check("need", need, to, "to");

@@ -73,9 +73,9 @@ void Watchdog::watch(double limit_seconds) {
         std::this_thread::sleep_for(std::chrono::seconds(5));
         _exit(static_cast<int>(ExitCode::stalled));
       }).detach();
-      die(ExitCode::stalled,
-          "no progress for " + human_seconds(limit_seconds) +
-              " (a rank is stuck or far slower); raise --stall-limit if that is expected");
+      die(ExitCode::stalled, "the run made no progress for " + human_seconds(limit_seconds) +
+                                 " (a rank is stuck or far slower than others); raise "
+                                 "--stall-limit if that is expected");
     }
   }
 }

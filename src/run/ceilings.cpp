@@ -134,12 +134,12 @@ CeilingsPlace ceilings_place() {
     return {std::move(file), ""};
   std::string base = variable("XDG_CACHE_HOME");
   if (base.empty() && !home().empty()) base = home() + "/.cache";
-  if (base.empty()) return {"", "this user has no home"};
+  if (base.empty()) return {"", "the user has no home directory"};
   const std::string folder = base + "/tessera",
                     file = fmt::format("{}/{}.toml", folder, mpi::host_name());
   for (const std::string& path : {folder, file})
     if (io::file_exists(path) && !is_ones_own(path))
-      return {"", fmt::format("'{}' is another user's, or others can write to it", path)};
+      return {"", fmt::format("'{}' belongs to another user, or is writable by others", path)};
   return {file, ""};
 }
 
@@ -177,9 +177,8 @@ void save_ceilings(const std::string& name, const Ceilings& ceilings) {
   } catch (const Error& why) {
     throw Error(
         ExitCode::cannot_create,
-        fmt::format(
-            "cannot write '{}': {}; set TESSERA_MACHINE_FILE to a place that can be written", name,
-            why.what()));
+        fmt::format("'{}' cannot be written: {}; set TESSERA_MACHINE_FILE to a writable path", name,
+                    why.what()));
   }
   std::ofstream out(partial);
   out << "# Measured by `tessera machine`; later runs give their rates as a share of these.\n"
@@ -193,8 +192,7 @@ void save_ceilings(const std::string& name, const Ceilings& ceilings) {
   const auto written = static_cast<bool>(out);
   if (!written) io::discard_partial(partial);
   require(written, ExitCode::cannot_create,
-          fmt::format("cannot write '{}'; set TESSERA_MACHINE_FILE to a place that can be written",
-                      name));
+          fmt::format("'{}' cannot be written; set TESSERA_MACHINE_FILE to a writable path", name));
   io::publish_file(partial, file);
 }
 

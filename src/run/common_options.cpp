@@ -220,8 +220,9 @@ SweepPart parse_part(const std::string& text) {
             words[w].find_first_not_of("0123456789") == std::string::npos;
     if (right) (w == 0 ? part.number : part.count) = std::stoll(words[w]);
   }
-  require(right && part.number >= 1 && part.number <= part.count, ExitCode::usage,
-          fmt::format("--part '{}' is no part; write I/N with I from 1 to N, e.g. 2/8", text));
+  require(
+      right && part.number >= 1 && part.number <= part.count, ExitCode::usage,
+      fmt::format("--part '{}' is not a valid part; write I/N with I from 1 to N, e.g. 2/8", text));
   return part;
 }
 

@@ -82,7 +82,7 @@ Counting::Counting(const mpi::Communicator& comm)
   const bool everywhere = comm_.sum(counters_.any() ? 0.0 : 1.0) == 0;
   counted_.source = everywhere ? "hardware" : "";
   counted_.reason = everywhere        ? ""
-                    : counters_.any() ? "another rank has none"
+                    : counters_.any() ? "not available on every rank"
                                       : counters_.reason();
 }
 

@@ -51,17 +51,15 @@ DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gp
   if (request.wanted == "cpu") return {};
   const bool must = request.wanted == "gpu";
   if (gpus.devices.empty()) {
-    require(
-        !must, ExitCode::usage,
-        fmt::format(
-            "--device gpu needs a GPU and there is none here ({}); drop it, or use another machine",
-            gpus.reason));
+    require(!must, ExitCode::usage,
+            fmt::format(
+                "--device gpu needs a GPU: none is available ({}); drop it, or use another machine",
+                gpus.reason));
     if (!gpus.built || !hardware || request.kernel.empty()) return {};
     return {
         Space::host,
-        fmt::format(
-            "device: cpu (there is a GPU that cannot be used: {}; --device cpu says so for good)",
-            gpus.reason)};
+        fmt::format("device: cpu (a GPU exists but cannot be used: {}; --device cpu silences this)",
+                    gpus.reason)};
   }
   if (request.kernel.empty()) {
     require(!must, ExitCode::usage,
@@ -72,11 +70,12 @@ DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gp
   const index_t room = free_bytes / 10 * 9 / std::max<index_t>(1, request.sharing);
   const std::string& name = gpus.devices.front().name;
   if (request.bytes > room) {
-    const std::string why = fmt::format("{} needed on the {}, room for {}",
+    const std::string why = fmt::format("{} needed on the {}, {} available",
                                         human_bytes(request.bytes), name, human_bytes(room));
-    require(!must, ExitCode::memory,
-            fmt::format(
-                "--device gpu: {} a rank; take --device cpu, more GPUs or a smaller problem", why));
+    require(
+        !must, ExitCode::memory,
+        fmt::format("--device gpu: {} per rank; use --device cpu, more GPUs or a smaller problem",
+                    why));
     return {Space::host, fmt::format("device: cpu ({})", why)};
   }
   return {Space::device, fmt::format("device: gpu ({}, kernel {}; --device cpu for the CPU)", name,
@@ -134,10 +133,11 @@ void require_gpu(const mpi::Communicator& comm, const Values& point, const Varia
   mpi::together(comm, "device", [&] {
     if (node.rank() >= drivers_of_node(point, node.size())) return;
     const machine::Gpus& gpus = machine::gpus();
-    require(!gpus.devices.empty(), ExitCode::usage,
-            fmt::format("kernel {} needs a GPU and there is none here ({}); use a host kernel or "
-                        "another machine",
-                        kernel.name, gpus.reason));
+    require(
+        !gpus.devices.empty(), ExitCode::usage,
+        fmt::format(
+            "kernel {} needs a GPU: none is available ({}); use a host kernel or another machine",
+            kernel.name, gpus.reason));
     machine::use_gpu(node.rank());
   });
 }

@@ -24,7 +24,7 @@ index_t parse_integer(const std::string& text, const std::string& where) {
   const auto [real_end, real_error] = std::from_chars(text.data(), text.data() + text.size(), real);
   const bool whole = real_error == std::errc() && real_end == text.data() + text.size() &&
                      std::abs(real) < 9e18 && real == std::floor(real);
-  if (!whole) usage(fmt::format("{}: '{}' is not a whole number of 64 bits", where, text));
+  if (!whole) usage(fmt::format("{}: '{}' is not a 64-bit integer", where, text));
   return static_cast<index_t>(real);
 }
 
@@ -73,8 +73,8 @@ std::string check_one(const Option& option, const std::string& text, const std::
       }
       if (text.starts_with("cuda_") && !machine::gpus().built)
         usage(fmt::format(
-            "{}: {} needs a GPU and there is none here ({}); use a host kernel or another build",
-            where, text, machine::gpus().reason));
+            "{}: {} needs a GPU: none is available ({}); use a host kernel or another build", where,
+            text, machine::gpus().reason));
       usage(fmt::format("{}: unknown value '{}'{}", where, text, suggestion(text, option.choices)));
     case Kind::integer: {
       const index_t value = parse_integer(text, where);
@@ -98,22 +98,22 @@ std::string check_one(const Option& option, const std::string& text, const std::
 std::vector<std::string> expand_range(const std::string& text, const std::string& where) {
   const auto parts = split(text, ':');
   if (parts.size() < 2 || parts.size() > 3) {
-    usage(fmt::format("{}: '{}' is no range; write begin:end:step or begin:end:xFACTOR", where,
-                      text));
+    usage(fmt::format("{}: '{}' is not a valid range; write begin:end:step or begin:end:xFACTOR",
+                      where, text));
   }
   const index_t begin = parse_integer(parts[0], where), end = parse_integer(parts[1], where);
   const bool times = parts.size() == 3 && parts[2].starts_with('x');
   const index_t step =
       parts.size() < 3 ? 1 : parse_integer(times ? parts[2].substr(1) : parts[2], where);
   if (begin > end || step < (times ? 2 : 1) || (times && begin < 1)) {
-    usage(fmt::format("{}: the range '{}' does not grow from its begin to its end", where, text));
+    usage(fmt::format("{}: the range '{}' does not increase from begin to end", where, text));
   }
   std::vector<std::string> values;
   constexpr std::size_t most = 100000;
   for (index_t value = begin; value <= end;) {
     values.push_back(std::to_string(value));
     if (values.size() > most)
-      usage(fmt::format("{}: the range '{}' has over {} values", where, text, most));
+      usage(fmt::format("{}: the range '{}' has more than {} values", where, text, most));
     // No operation overflows in this order: a geometric range is positive, and end - value is never
     // negative.
     const auto left = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(value);

@@ -40,8 +40,7 @@ const mpi::DeviceExchange* GpuExchanges::at(const mpi::Communicator& comm, const
   mpi::together(comm, "device", [&] {
     require(residence.possible, ExitCode::usage,
             fmt::format(
-                "--gpu-exchange {} is for plain requests with a kernel for GPUs, and this is none; "
-                "drop it",
+                "--gpu-exchange {} needs a GPU kernel and a request that can stay on GPUs; drop it",
                 wanted));
   });
   const auto devices = static_cast<index_t>(machine::gpus().devices.size());
@@ -59,10 +58,9 @@ const mpi::DeviceExchange* GpuExchanges::at(const mpi::Communicator& comm, const
   if (lacks > 0 && automatic) return nullptr;
   mpi::together(comm, "device", [&] {
     require(lacks <= 0, ExitCode::memory,
-            fmt::format(
-                "--gpu-exchange {} keeps the data on the GPUs and a rank lacks {} there; take more "
-                "GPUs, or --gpu-exchange host",
-                wanted, human_bytes(lacks)));
+            fmt::format("--gpu-exchange {} keeps the data on the GPUs, where a rank lacks {}; use "
+                        "more GPUs, or --gpu-exchange host",
+                        wanted, human_bytes(lacks)));
   });
   return &find(comm, wanted);
 }

@@ -38,7 +38,7 @@ namespace tessera::run {
 /// Throws Error(usage) unless holds(). what: the option and its value.
 inline void require_held(Element element, double value, const std::string& what) {
   require(holds(element, value), ExitCode::usage,
-          std::string(name(element)) + " does not hold " + what + "; take a wider --type");
+          std::string(name(element)) + " cannot represent " + what + "; use a wider --type");
 }
 
 }  // namespace tessera::run

@@ -36,7 +36,7 @@ const char* name_of(Kind kind) {
     case Kind::text:
       return "TEXT";
   }
-  throw Error(ExitCode::internal, "an option of no kind");
+  throw Error(ExitCode::internal, "option has no kind");
 }
 
 /// Where the first sentence ends; npos: it is the whole help.

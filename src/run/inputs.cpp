@@ -117,9 +117,10 @@ void TableInput::look() {
   } catch (const Error& error) {
     error_ = error;
     if (error.code() == ExitCode::missing_input && name_.path.ends_with(']'))
-      error_ = Error(error.code(),
-                     fmt::format("{} (--{} takes no part of a dataset; name it without [...])",
-                                 error.what(), option_));
+      error_ =
+          Error(error.code(),
+                fmt::format("{} (--{} does not accept a selection; name the dataset without [...])",
+                            error.what(), option_));
   }
 }
 
@@ -140,7 +141,7 @@ void require_distinct_files(const std::string& out, const io::DatasetName& input
                             const std::string& option, const std::string& output) {
   require(out != input.file && !io::same_file(out, input.file), ExitCode::usage,
           "--" + output + " and --" + option + " name the same file '" + input.file +
-              "' (an output never goes where data is read from); write to another file");
+              "': an output cannot replace an input; write to another file");
 }
 
 void require_own_file(const std::string& results, const OptionSet& options, const Parsed& parsed) {
@@ -150,9 +151,8 @@ void require_own_file(const std::string& results, const OptionSet& options, cons
       const auto colon = io::end_of_file_name(name);
       if (option.kind != Kind::text || colon == std::string::npos) continue;
       require(!io::same_file(results, name.substr(0, colon)), ExitCode::usage,
-              fmt::format("--results and --{} name the same file '{}' (results are added to a file "
-                          "of their own); "
-                          "name another",
+              fmt::format("--results and --{} name the same file '{}': results need a separate "
+                          "file; name another",
                           option.name, results));
     }
   }

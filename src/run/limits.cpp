@@ -27,12 +27,10 @@ void require_address_space(int ranks) {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   const index_t free = machine::available_memory(), needed = mpi_bytes + ranks * mpi_rank_bytes;
-  require(
-      free >= needed, ExitCode::memory,
-      fmt::format(
-          "{} of address space and memory are free (ulimit -v {}) and MPI alone takes {}; ulimit "
-          "-v unlimited",
-          human_bytes(free), limit.rlim_cur / 1024, human_bytes(needed)));
+  require(free >= needed, ExitCode::memory,
+          fmt::format("{} of address space and memory are free (ulimit -v {}): MPI alone needs {}; "
+                      "run ulimit -v unlimited",
+                      human_bytes(free), limit.rlim_cur / 1024, human_bytes(needed)));
 }
 
 void require_files(int ranks) {
@@ -45,10 +43,9 @@ void require_files(int ranks) {
   for (const int file : files) {
     if (file >= 0) close(file);
   }
-  require(
-      enough, ExitCode::memory,
-      fmt::format("{} more files can be opened here ({}) and MPI alone takes {}; ulimit -n 1024",
-                  files.size() - 1, std::strerror(reason), wanted));
+  require(enough, ExitCode::memory,
+          fmt::format("{} more files can be opened ({}): MPI alone needs {}; run ulimit -n 1024",
+                      files.size() - 1, std::strerror(reason), wanted));
 }
 
 }  // namespace
@@ -81,22 +78,19 @@ void require_room_for_mpi() {
   const int ranks = mpi::launcher_node_ranks();
   require_address_space(ranks);
   require_files(ranks);
-  require(
-      ThreadTrial(mpi_threads).all_run(), ExitCode::memory,
-      fmt::format(
-          "{} threads cannot run here at once and MPI alone takes two; see ulimit -u, ulimit -v "
-          "and ulimit -s",
-          mpi_threads));
+  require(ThreadTrial(mpi_threads).all_run(), ExitCode::memory,
+          fmt::format("{} threads cannot run at once: MPI alone needs two; check ulimit -u, ulimit "
+                      "-v and ulimit -s",
+                      mpi_threads));
 }
 
 void require_teams(const mpi::Communicator& comm, int threads) {
   const ThreadTrial trial(threads - 1, openmp_stack().value_or(0));  // excludes the calling thread
   mpi::together(comm, "start threads", [&] {
-    require(
-        trial.all_run(), ExitCode::memory,
-        fmt::format("{} threads a rank cannot run here at once (of {} on this node); take fewer "
-                    "(--threads, OMP_NUM_THREADS), or see ulimit -u, ulimit -v and ulimit -s",
-                    threads, counted(mpi::launcher_node_ranks(), "rank")));
+    require(trial.all_run(), ExitCode::memory,
+            fmt::format("{} threads per rank cannot run at once ({} on this node); use fewer "
+                        "(--threads, OMP_NUM_THREADS), or check ulimit -u, ulimit -v and ulimit -s",
+                        threads, counted(mpi::launcher_node_ranks(), "rank")));
   });
 }
 

@@ -55,9 +55,8 @@ class Measuring {
       });
     });
     return fmt::format(
-        "others took {:.0f} % of the cores: {} not kept ({} as measured before); measure again "
-        "when they are "
-        "idle\n",
+        "other processes used {:.0f} % of the cores: {} not stored ({} kept from before); measure "
+        "again when the cores are idle\n",
         100 * most_, counted(ssize(refused_), "row"), known);
   }
 
@@ -190,7 +189,7 @@ MeasuredCeilings measure_ceilings(const mpi::Communicator& comm, double seconds,
   Measuring measuring(ceilings);
   on_root_alone(comm, [&] {
     begin();
-    if (keeps) io::require_file_or_nothing(result.place.file, "the file for what is measured,");
+    if (keeps) io::require_file_or_nothing(result.place.file, "the file for measured rates,");
     ceilings = load_ceilings(result.place.file);
     if (keeps)
       save_ceilings(result.place.file, ceilings);  // fails before measuring if they cannot

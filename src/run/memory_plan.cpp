@@ -66,7 +66,7 @@ index_t left_of(index_t limit, index_t program) {
 }  // namespace
 
 std::string of_program_text(index_t program) {
-  return program == 0 ? "" : fmt::format(", {} of them the program itself", human_bytes(program));
+  return program == 0 ? "" : fmt::format(", of which {} the program itself", human_bytes(program));
 }
 
 std::string held_text(index_t bytes, index_t program) {
@@ -107,7 +107,7 @@ index_t Allowance::net_of_program() const {
     require(
         left > 0, ExitCode::memory,
         fmt::format(
-            "--memory allows {} and the program itself, with its libraries, takes {}; allow more",
+            "--memory allows {}: the program itself, with its libraries, needs {}; raise --memory",
             human_bytes(limit), human_bytes(program)));
   });
   return std::min(left, free);
@@ -130,19 +130,18 @@ index_t require_memory(const mpi::Communicator& comm, const Values& point, const
   mpi::together(comm, "plan", [&] {
     const bool over_limit = limit > 0 && resident > limit;
     if (!over_limit && on_node <= free) return;
-    const std::string need =
-        over_limit ? fmt::format("this would take {} on rank {} and --memory allows {}",
-                                 held_text(held.resident(), program.bytes()), comm.rank(),
-                                 human_bytes(limit))
-                   : fmt::format("{} on {} would take {} and 90 % of its free memory is {}",
-                                 counted(node.size(), "rank"), mpi::host_name(),
-                                 human_bytes(on_node), human_bytes(free));
+    const std::string need = over_limit
+                                 ? fmt::format("the run needs {} on rank {}: --memory allows {}",
+                                               held_text(held.resident(), program.bytes()),
+                                               comm.rank(), human_bytes(limit))
+                                 : fmt::format("{} on {} need {}: 90 % of the free memory is {}",
+                                               counted(node.size(), "rank"), mpi::host_name(),
+                                               human_bytes(on_node), human_bytes(free));
     const index_t fit =
         over_limit ? smallest_fit(comm.size(), limit - program.bytes(), most_on) : 0;
-    throw Error(ExitCode::memory,
-                need + (fit > 0      ? fmt::format("; {} would fit", counted(fit, "rank"))
-                        : over_limit ? "; allow more or choose smaller sizes"
-                                     : "; use more nodes or smaller sizes"));
+    throw Error(ExitCode::memory, need + (fit > 0 ? fmt::format("; use {}", counted(fit, "rank"))
+                                          : over_limit ? "; raise --memory or choose smaller sizes"
+                                                       : "; use more nodes or smaller sizes"));
   });
   return resident;
 }
@@ -162,10 +161,10 @@ void require_planned_memory(const mpi::Communicator& comm, const Values& point, 
     const index_t limit = point.bytes("memory");
     if (limit == 0) return;
     const index_t most = most_on(point.integer("ranks"));
-    require(most + program <= limit, ExitCode::memory,
-            fmt::format(
-                "a rank would take {} and --memory allows {}; allow more, or plan for more ranks",
-                held_text(most, program), human_bytes(limit)));
+    require(
+        most + program <= limit, ExitCode::memory,
+        fmt::format("a rank needs {}: --memory allows {}; raise --memory, or plan for more ranks",
+                    held_text(most, program), human_bytes(limit)));
   });
 }
 

@@ -21,7 +21,7 @@ std::string toml_text(const toml::node& node, const std::string& where) {
   if (const auto value = node.value_exact<bool>()) return *value ? "true" : "false";
   if (const auto value = node.value_exact<std::int64_t>()) return std::to_string(*value);
   if (const auto value = node.value_exact<double>()) return fmt::format("{}", *value);
-  usage(where + " must be a string, number, boolean or a list of them");
+  usage(where + ": must be a string, number, boolean or a list of them");
 }
 
 int depth_of(const toml::node& node) {
@@ -34,11 +34,12 @@ std::string nested_text(const toml::node& node, int depth, const std::string& wh
   const toml::array* list = node.as_array();
   if (depth == 0) {
     const auto value = node.value<double>();
-    if (!value || list != nullptr) usage(where + " must be lists of numbers, all of one depth");
+    if (!value || list != nullptr)
+      usage(where + ": must be nested lists of numbers of equal depth");
     return fmt::format("{}", *value);
   }
   if (list == nullptr || depth > 3)
-    usage(where + " must be lists of numbers, all of one depth, at most three");
+    usage(where + ": must be nested lists of numbers of equal depth, at most three");
   std::string text;
   for (const auto& part : *list)
     text += (text.empty() ? ""
@@ -77,7 +78,7 @@ void require_values(const std::vector<Option>& options, const std::vector<std::s
                               : i + 1 < arguments.size() ? arguments[i + 1]
                                                          : "";
     if (value.empty() || (apart && option_of(options, value) != nullptr))
-      usage(fmt::format("'{}' says no value; give one, or leave the option out", arguments[i]));
+      usage(fmt::format("'{}' requires a value; give one, or leave the option out", arguments[i]));
     if (apart) ++i;
   }
 }
@@ -175,14 +176,14 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ConversionError& error) {
-    usage(fmt::format("{}; give the option alone, or =true or =false", error.what()));
+    usage(fmt::format("{}; pass the option alone, or with =true or =false", error.what()));
   } catch (const CLI::ParseError& error) {
     usage(error.what());
   }
   if (passes_on_rest_) parsed.rest = app.remaining();
   for (const std::string& extra : passes_on_rest_ ? std::vector<std::string>{} : app.remaining()) {
     if (!extra.starts_with("--"))
-      usage(fmt::format("'{}' is not expected here; see tessera {} --help", extra, command_));
+      usage(fmt::format("unexpected argument '{}'; see tessera {} --help", extra, command_));
     const std::string name = extra.substr(2, extra.find('=') - 2);
     usage(fmt::format("unknown option --{}{}; see tessera {} --help", name,
                       suggestion(name, names()), command_));
@@ -217,11 +218,11 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
   std::error_code unknown;  // reported when the file is opened
   const auto kind = std::filesystem::status(file, unknown).type();
   require(kind != std::filesystem::file_type::directory, ExitCode::missing_input,
-          fmt::format("cannot read '{}': it is a directory; name a TOML file", file));
+          fmt::format("'{}' cannot be read: it is a directory; name a TOML file", file));
   require(kind != std::filesystem::file_type::fifo,
           ExitCode::missing_input,  // opening one would block until its writer opens it
           fmt::format(
-              "cannot read '{}': it is a pipe, and every rank reads all of it; name a TOML file",
+              "'{}' cannot be read: it is a pipe, and every rank reads all of it; name a TOML file",
               file));
   try {
     table = toml::parse_file(std::string_view(file));
@@ -229,7 +230,7 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
     const auto& at = error.source().begin;
     if (at.line == 0)
       throw Error(ExitCode::missing_input,
-                  fmt::format("cannot read '{}': {}", file, error.description()));
+                  fmt::format("'{}' cannot be read: {}", file, error.description()));
     usage(fmt::format("{}:{}:{}: {}", file, at.line, at.column, error.description()));
   }
   for (const auto& [key, node] : table) {
@@ -238,7 +239,7 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
         fmt::format("{}:{}:{}", file, key.source().begin.line, key.source().begin.column);
     const Option* option = find(name);
     if (name == "config")
-      usage(where + ": 'config' stands in no file; name this file alone, by --config");
+      usage(where + ": 'config' is not allowed in a config file; name files with --config only");
     if (option == nullptr) {
       usage(fmt::format("{}: unknown key '{}'{}", where, name, suggestion(name, names())));
     }
@@ -273,7 +274,7 @@ std::vector<Values> OptionSet::points(const Parsed& parsed) const {
     const auto& values = parsed.lists.at(option.name);
     if (result.size() * values.size() > most)
       usage(fmt::format(
-          "a sweep over {} points at least, and {} are the most; give shorter lists or ranges",
+          "the sweep has at least {} points: at most {} are supported; use shorter lists or ranges",
           result.size() * values.size(), most));
     if (values.size() == 1) {
       for (Values& point : result) point.set(option.name, values.front());
@@ -310,8 +311,8 @@ std::vector<std::string> OptionSet::idle_flags(const Parsed& parsed) const {
                    return value != "auto" && contains(user->choices, value);
                  });
     lines.push_back(
-        fmt::format("{} without effect: it is for {}", flag_of(option),
-                    known.empty() ? "kernels of a GPU" : flag_of(*user) + " " + join(known, ", ")));
+        fmt::format("{} has no effect: it applies to {}", flag_of(option),
+                    known.empty() ? "GPU kernels" : flag_of(*user) + " " + join(known, ", ")));
   }
   return lines;
 }

@@ -112,7 +112,7 @@ bool Outputs::conclude(const mpi::Communicator& comm, const Values& point, Sessi
         fmt::print("written: {}:{}", file.name, file.specs.front().path);
       else
         fmt::print("written: {} ({} datasets)", file.name, file.specs.size());
-      fmt::print("{}\n", file.file->is_guest() ? ", added to what was there" : "");
+      fmt::print("{}\n", file.file->is_guest() ? ", added to the existing file" : "");
     }
   }
   return right;

@@ -122,7 +122,7 @@ void name_misspelt_variables(const Program& program, const std::optional<Command
     const auto meant = std::find_if(known.begin(), known.end(), [&](const std::string& option) {
       return edit_distance(name, option) == 1;
     });
-    if (meant != known.end()) fmt::print(stderr, "{} is ignored: did you mean {}?\n", name, *meant);
+    if (meant != known.end()) fmt::print(stderr, "{} is ignored; did you mean {}?\n", name, *meant);
   }
 }
 
@@ -305,8 +305,7 @@ int main_of(const Program& program, int argc, char** argv) {
       tasks > 1 && task.runs == RankScope::on_all && !task.error)
     fmt::print(
         stderr,
-        "srun started {} tasks without MPI, and each is a job of its own: srun --mpi=pmix has them "
-        "share one\n",
+        "srun started {} tasks without MPI: each runs as a separate job; use srun --mpi=pmix\n",
         tasks);
   return do_alone(task, argc, argv, false);
 }

@@ -358,25 +358,23 @@ void Session::finish() {
   if (!comm_.is_root()) return;
   if (table_) fmt::print("{}", table_->fitted(settings_, terminal_columns()));
   if (!no_counters_.empty() && counters_) {
-    fmt::print("\nno counters here ({}): simulated instead, one thread on {}\n", no_counters_,
-               simulated_caches());
+    fmt::print("\nhardware counters unavailable ({}): simulated instead, one thread on {}\n",
+               no_counters_, simulated_caches());
   } else if (!no_counters_.empty()) {
-    fmt::print("no counters here ({}); `tessera locality` simulates misses instead\n",
+    fmt::print("hardware counters unavailable ({}); `tessera locality` simulates misses instead\n",
                no_counters_);
   } else if (counters_) {
     fmt::print("\ncounters, median of the repetitions, all ranks:\n");
   }
   if (counters_) fmt::print("{}", counters_->text());
   if (asks_repetitions_ && ran_once_)
-    fmt::print(
-        stderr,
-        "--repetitions without effect where data goes from file to file: that is done once\n");
+    fmt::print(stderr, "--repetitions has no effect from file to file: the work is done once\n");
   if (skipped_ > 0) {
-    fmt::print("{} already in {}: skipped (--again measures them once more)\n",
+    fmt::print("{} already in {}: skipped (--again measures them again)\n",
                counted(skipped_, "point"), results_);
   }
   if (table_ && ceilings_.all.empty() && repeats_)
-    fmt::print("share of the ceiling unknown here: run `tessera machine` once\n");
+    fmt::print("share of the ceiling unknown: run `tessera machine` once\n");
   if (table_ && !results_.empty()) fmt::print("results: {} (group {})\n", results_, run_);
 }
 

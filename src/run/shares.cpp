@@ -68,7 +68,7 @@ std::vector<double> gather_speeds(const mpi::Communicator& comm, double mine) {
   mpi::together(comm, "measure", [&] {
     for (double& speed : all) {
       require(std::isfinite(speed) && speed > 0, ExitCode::internal,
-              "a rank's speed could not be measured; take --shares equal");
+              "a rank's speed could not be measured; use --shares equal");
       speed = two_digits(speed);
     }
   });

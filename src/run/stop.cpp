@@ -44,9 +44,9 @@ void end_by(int number) {
   if (const int child = waited_for; child > 0 && !all_got_it) kill(child, number);
   const bool removed = io::remove_partials();
   if (speaks) {
-    print("tessera: error: stopped by ");
+    print("tessera: error: the run was stopped by ");
     print(name_of(number));
-    print(removed ? "; what was not written to its end is removed\n" : "\n");
+    print(removed ? ": partial outputs are removed\n" : "\n");
   }
   handle(number, SIG_DFL);
   raise(number);

@@ -28,7 +28,7 @@ void take_stop_signals(CtrlC how);
 /// Thrown on every rank by unfinished work that was asked to stop; run_points() ends the run.
 class Stopped : public mpi::AgreedError {
  public:
-  Stopped() : AgreedError(ExitCode::stopped_early, "stopped by a signal") {}
+  Stopped() : AgreedError(ExitCode::stopped_early, "the run was stopped by a signal") {}
 };
 
 }  // namespace tessera::run

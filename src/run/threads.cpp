@@ -61,29 +61,27 @@ std::optional<index_t> openmp_stack() {
 
 void require_threads_can_start() {
   require(machine::default_threads() <= most_threads, ExitCode::usage,
-          fmt::format(
-              "OMP_NUM_THREADS asks for {} threads and {} are the most; unset it, or name fewer",
-              machine::default_threads(), most_threads));
+          fmt::format("OMP_NUM_THREADS is {}: must be at most {}; unset or lower it",
+                      machine::default_threads(), most_threads));
   rlimit stack{};  // also the thread default without OMP_STACKSIZE
   const bool limited = getrlimit(RLIMIT_STACK, &stack) == 0;
   require(!limited || stack.rlim_cur >= rlim_t{least_stack}, ExitCode::memory,
-          fmt::format("the stack is limited to {} and recursion takes up to {}; ulimit -s 8192",
+          fmt::format("the stack is limited to {}: recursion needs up to {}; run ulimit -s 8192",
                       human_bytes(static_cast<double>(stack.rlim_cur)), human_bytes(least_stack)));
   const auto of_threads = openmp_stack();
   if (!of_threads) return;
   require(*of_threads >= least_stack, ExitCode::memory,
-          fmt::format("OMP_STACKSIZE gives threads {} and recursion takes up to {}; unset it",
+          fmt::format("OMP_STACKSIZE gives threads {}: recursion needs up to {}; unset it",
                       human_bytes(*of_threads), human_bytes(least_stack)));
   require(ThreadTrial(1, *of_threads).all_run(), ExitCode::memory,
-          fmt::format("OMP_STACKSIZE gives threads {}, which the system does not have; unset it",
+          fmt::format("OMP_STACKSIZE gives threads {}: the system has less; unset it",
                       human_bytes(*of_threads)));
 }
 
 void require_threads(int threads) {
-  require(
-      threads <= omp_get_thread_limit(), ExitCode::usage,
-      fmt::format("--threads {} is more than OMP_THREAD_LIMIT allows ({}); unset it, or take fewer",
-                  threads, omp_get_thread_limit()));
+  require(threads <= omp_get_thread_limit(), ExitCode::usage,
+          fmt::format("--threads {} exceeds OMP_THREAD_LIMIT ({}); unset it, or use fewer threads",
+                      threads, omp_get_thread_limit()));
 }
 
 void set_thread_default(const Neighbours& neighbours) {

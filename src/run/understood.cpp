@@ -59,7 +59,7 @@ std::optional<Difference> first_difference(const mpi::Communicator& comm, const 
   const index_t first = -comm.max(-(all_as_root ? never : static_cast<index_t>(mine)));
   const bool differs = !all_as_root && static_cast<index_t>(mine) == first;
   const auto rank = static_cast<int>(-comm.max(-index_t{differs ? comm.rank() : comm.size()}));
-  const Fact none{"nothing more", "", ""};
+  const Fact none{"further options", "", ""};
   const Fact here = mine < facts.size() ? facts[mine] : none;
   const Fact there = static_cast<std::size_t>(first) < of_root.size()
                          ? of_root[static_cast<std::size_t>(first)]
@@ -136,9 +136,9 @@ void require_same_facts(const mpi::Communicator& comm, const std::vector<Fact>& 
   if (!difference) return;
   throw mpi::AgreedError(
       ExitCode::usage,
-      fmt::format("the ranks of this job were told different things: rank 0 {}, rank {} {}; "
-                  "tell all of them the same",
-                  described(difference->root), difference->rank, described(difference->other)));
+      fmt::format(
+          "ranks received different options: rank 0 {}, rank {} {}; pass the same to all ranks",
+          described(difference->root), difference->rank, described(difference->other)));
 }
 
 void require_same_file(const mpi::Communicator& comm, const Alike& seen) {
@@ -147,9 +147,8 @@ void require_same_file(const mpi::Communicator& comm, const Alike& seen) {
   const auto& [root, other, rank] = *difference;
   throw mpi::AgreedError(
       ExitCode::missing_input,
-      fmt::format("the ranks of this job see different files '{}': on rank 0 ({}) it {}, on rank "
-                  "{} ({}) it {}; "
-                  "name one that all of them see",
+      fmt::format("ranks see different files '{}': on rank 0 ({}) it {}, on rank {} ({}) it {}; "
+                  "name a file that all ranks see",
                   root.name, root.source, root.value, rank, other.source, other.value));
 }
 

@@ -16,9 +16,8 @@ ValuesOf values_of(const Parsed& parsed, Fills known) {
   ValuesOf how;
   how.raw = parsed.lists.at("raw").front() == "true";
   const std::string& fill = parsed.lists.at("fill").front();
-  require(
-      !how.raw || fill.empty(), ExitCode::usage,
-      "--raw takes all numbers as they are stored, so that --fill has no effect; drop one of them");
+  require(!how.raw || fill.empty(), ExitCode::usage,
+          "--raw reads all numbers as stored, so that --fill has no effect; drop one of them");
   if (fill.empty()) return how;
   how.fill = io::Packing::Fill::value;
   how.filled = std::numeric_limits<double>::quiet_NaN();
@@ -36,12 +35,11 @@ ValuesOf values_of(const Parsed& parsed, Fills known) {
 }
 
 void require_plain_numbers(const io::DatasetName& name, const std::string& what) {
-  require(io::packing_of(name, io::Packing::Fill::refuse, 0) == nullptr, ExitCode::bad_data,
-          fmt::format(
-              "{} computes with numbers, and those of {} are packed or may be missing (its "
-              "scale_factor, _FillValue and the like); unpack them first, or take the numbers as "
-              "stored with --raw",
-              what, name.text()));
+  require(
+      io::packing_of(name, io::Packing::Fill::refuse, 0) == nullptr, ExitCode::bad_data,
+      fmt::format("{} needs plain numbers: those of {} are packed or may be missing (scale_factor, "
+                  "_FillValue or similar); unpack them first, or use --raw to read them as stored",
+                  what, name.text()));
 }
 
 io::DatasetInfo Input::values(const mpi::Communicator& comm) {
@@ -85,12 +83,11 @@ void Input::require_no_missing(const mpi::Communicator& comm, const io::DatasetI
     index_t rest = first;
     for (std::size_t d = info.shape.size(); d-- > 0; rest /= info.shape[d])
       place.insert(place.begin(), std::to_string(rest % info.shape[d]));
-    throw Error(
-        ExitCode::bad_data,
-        fmt::format("{} has {} of {} cells without a value (by its _FillValue, missing_value or "
-                    "valid_range), the first at [{}]; say what they are with --fill nan or --fill "
-                    "NUMBER, or take the numbers as stored with --raw",
-                    name_.text(), count, rows * row, join(place, ",")));
+    throw Error(ExitCode::bad_data,
+                fmt::format("{} has {} of {} cells without a value (by _FillValue, missing_value "
+                            "or valid_range), the first at [{}]; pass --fill nan or --fill NUMBER, "
+                            "or --raw to read the numbers as stored",
+                            name_.text(), count, rows * row, join(place, ",")));
   });
 }
 
