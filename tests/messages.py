@@ -23,7 +23,7 @@ CODE = (".cpp", ".hpp", ".cu", ".cuh")
 # The last argument of these is a message.
 THROWERS = ("Error", "AgreedError", "require", "usage", "refuse_if", "fail", "die", "print_error",
             "h5_check", "h5_check_rc", "close_written")
-IGNORED = ("asm", "volatile", "static_assert")  # literals in these are not shown to users
+IGNORED = {"asm", "volatile", "static_assert"}  # literals in these are not shown to users
 
 # phrase -> what to write in its place; those of comments are forbidden here as well
 PHRASES = {
@@ -75,19 +75,20 @@ OPENERS = set("""
 ALLOWED = re.compile(r"(all ranks|all dimensions|out of (memory|core)|read-only|set-assoc)\b")
 # A verb in the present tense and a noun end so as well:
 PARTICIPLE = re.compile(r"[a-z]{3,}(?<![aeo]e)ed$")
-NOUNS_IN_ED = {"need", "speed", "seed", "feed", "unlimited", "unsupported", "undefined", "unexpected", "shared"}
+NOUNS_IN_ED = set("need speed seed feed unlimited unsupported undefined unexpected shared".split())
 VERBS = set("""
-    add align allow append ask bind build call change check choose close compare compute configure
-    continue convert copy count cover create decrease define delete diagnose disable divide drop enable
-    end enlarge export filter fix free generate give increase inspect install join keep leave let
-    limit list load look lower make mark measure merge mount move name omit open order pad pass
-    pick place plan point port print provide put quote raise read rebuild recompute recreate
-    redirect reduce reinstall remove rename repack repair repeat replace report request rerun
-    resample reserve reshape restart restore resume retry rewrite round run save see select send
-    separate set shorten shrink slice sort specify split start state stop store submit subtract
-    swap switch take transpose try turn uncompress undo unpack unset update upgrade use verify wait widen
-    work write don't""".split())
-HINT = re.compile(r"(do not |did you mean |-{1,2}[A-Za-z]|[A-Z][A-Z_]+=|tessera |ulimit |apt-get |mpirun )")
+    add align allow append ask bind build call change check choose close compare compute
+    configure continue convert copy count cover create decrease define delete diagnose disable
+    divide drop enable end enlarge export filter fix free generate give increase inspect install
+    join keep leave let limit list load look lower make mark measure merge mount move name omit
+    open order pad pass pick place plan point port print provide put quote raise read rebuild
+    recompute recreate redirect reduce reinstall remove rename repack repair repeat replace
+    report request rerun resample reserve reshape restart restore resume retry rewrite round run
+    save see select send separate set shorten shrink slice sort specify split start state stop
+    store submit subtract swap switch take transpose try turn uncompress undo unpack unset
+    update upgrade use verify wait widen work write don't""".split())
+HINT = re.compile(
+    r"(do not |did you mean |-{1,2}[A-Za-z]|[A-Z][A-Z_]+=|tessera |ulimit |apt-get |mpirun )")
 
 TOKEN = re.compile(r'''
     (?P<comment>//[^\n]*|/\*(?:.|\n)*?\*/)
@@ -99,6 +100,11 @@ TOKEN = re.compile(r'''
   | (?P<name>[A-Za-z_]\w*(?:::~?[A-Za-z_]\w*)*)
   | (?P<sign>\S)''', re.MULTILINE | re.VERBOSE)
 OPEN, CLOSE = "([{", ")]}"
+
+
+def is_prose(text):
+    """Returns whether a literal has several words, values being {}."""
+    return bool(re.search(r"[a-z]{2}", text) and re.search(r"[a-z}'] [\w{'(-]", text))
 
 
 class Token:
@@ -227,18 +233,16 @@ class Source:
             while calls and calls[-1][0] < at:
                 calls.pop()
             if token.end is not None:
-                before = self.tokens[at - 1].text if at and self.tokens[at - 1].kind == "name" else ""
-                calls.append((token.end, before))
+                is_call = at > 0 and self.tokens[at - 1].kind == "name"
+                calls.append((token.end, self.tokens[at - 1].text if is_call else ""))
             joined = at
             while joined < len(self.tokens) and self.tokens[joined].kind == "string":
                 joined += 1
             run = self.tokens[at:joined]
-            text = "".join(one.text for one in run)
-            names = [name for _, name in calls]
-            if re.search(r"[a-z}'] [\w{'(-]", text) and not any(one.used for one in run) and \
-                    not any(name in IGNORED for name in names):
-                kind = "print" if "fmt::print" in names else "part"
-                yield token.line, kind, re.sub(r"\{[^{}]*\}", "{}", text)
+            text = re.sub(r"\{[^{}]*\}", "{}", "".join(one.text for one in run))
+            names = {name for _, name in calls}
+            if is_prose(text) and not any(one.used for one in run) and not names & IGNORED:
+                yield token.line, "print" if "fmt::print" in names else "part", text
             at = max(joined, at + 1)
 
     def messages(self):

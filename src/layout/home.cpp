@@ -46,8 +46,7 @@ const Box* find_overlap(const std::vector<Box>& boxes) {
 
 void require_home(const MatrixLayout& layout, index_t ranks, const char* argument) {
   require(layout.rows >= 0 && layout.cols >= 0, ExitCode::usage,
-          fmt::format("{} has {} x {} elements: extents must be at least 0", argument, layout.rows,
-                      layout.cols));
+          fmt::format("{}: {} x {} is negative in an extent", argument, layout.rows, layout.cols));
   require(layout.ranks() == ranks, ExitCode::usage,
           fmt::format(
               "{}: its layout has {} boxes and the communicator {} ranks; pass one box per rank",

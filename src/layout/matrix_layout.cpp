@@ -61,8 +61,8 @@ MatrixLayout row_blocks(index_t rows, index_t cols, const std::vector<index_t>& 
 
 MatrixLayout grid_blocks(const BlockMap& rows, const BlockMap& cols, const ProcessGrid& grid) {
   require(grid.rows == rows.parts() && grid.cols == cols.parts(), ExitCode::usage,
-          fmt::format("grid has {} x {} ranks: rows and cols have {} x {} parts", grid.rows,
-                      grid.cols, rows.parts(), cols.parts()));
+          fmt::format("grid: {} x {} ranks do not match the {} x {} parts of rows and cols",
+                      grid.rows, grid.cols, rows.parts(), cols.parts()));
   MatrixLayout layout{rows.extent(), cols.extent(), {}};
   for (index_t rank = 0; rank < grid.size(); ++rank) {
     layout.boxes.push_back({rows.range(grid.row(rank)), cols.range(grid.col(rank))});

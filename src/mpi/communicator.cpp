@@ -116,14 +116,13 @@ Communicator Communicator::self() { return Communicator(MPI_COMM_SELF); }
 
 void Communicator::require_rank(int rank, const char* argument) const {
   if (rank >= 0 && rank < size_) return;
-  throw Error(ExitCode::usage, std::string(argument) + " is " + std::to_string(rank) +
-                                   ": must be one of the " + std::to_string(size_) +
+  throw Error(ExitCode::usage, std::string(argument) + ": " + std::to_string(rank) +
+                                   " is not one of the " + std::to_string(size_) +
                                    " ranks of the communicator");
 }
 
 Communicator Communicator::split(int color, int key) const {
-  require(color >= 0, ExitCode::usage,
-          "color is " + std::to_string(color) + ": must be at least 0");
+  require(color >= 0, ExitCode::usage, "color: " + std::to_string(color) + " is less than 0");
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split(handle(), color, key, &part), "MPI_Comm_split");
   return Communicator(part);
@@ -289,8 +288,8 @@ void Communicator::all_gather(std::span<const std::byte> mine, std::span<std::by
 
 std::vector<index_t> Communicator::all_to_all(std::span<const index_t> values) const {
   require(values.size() == static_cast<std::size_t>(size_), ExitCode::usage,
-          "values has " + std::to_string(values.size()) + " elements for " + std::to_string(size_) +
-              " ranks; pass one per rank");
+          "values: must have one for each of the " + std::to_string(size_) + " ranks, not " +
+              std::to_string(values.size()));
   std::vector<index_t> result(values.size());
   check(MPI_Alltoall(values.data(), 1, MPI_INT64_T, result.data(), 1, MPI_INT64_T, handle()),
         "MPI_Alltoall");

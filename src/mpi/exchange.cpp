@@ -58,7 +58,7 @@ void exchange(const Communicator& comm, std::span<const std::byte> from,
       throw Error(ExitCode::usage,
                   "bytes_to: the bytes for rank " + std::to_string(r) + " exceed from");
     if (bytes_from[r] < 0)
-      throw Error(ExitCode::usage, "bytes_from has a negative number of bytes");
+      throw Error(ExitCode::usage, "bytes_from: must not have a negative number");
   }
   require(in.back() <= static_cast<index_t>(to.size()), ExitCode::usage,
           "to: " + std::to_string(to.size()) + " bytes are less than the " +

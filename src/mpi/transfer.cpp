@@ -102,8 +102,8 @@ void redistribute(const Communicator& comm, const layout::MatrixLayout& home,
   const auto check = [&](const char* argument, const layout::MatrixLayout& layout, const auto& view,
                          const char* view_argument) {
     require(layout.ranks() == comm.size(), ExitCode::usage,
-            fmt::format("{} has {} boxes: must have one for each of the {} ranks of comm", argument,
-                        layout.ranks(), comm.size()));
+            fmt::format("{}: {} boxes do not match the {} ranks of comm", argument, layout.ranks(),
+                        comm.size()));
     const layout::Box& box = layout.of(comm.rank());
     require(box.empty() ? view.empty() || view.data != nullptr
                         : view.rows == box.rows.size() && view.cols == box.cols.size() &&

@@ -222,10 +222,11 @@ class Datasets(Refused):
         self.virtual("v/v.h5", "a.h5")  # not in its folder, but in the current one
         self.succeed("transpose", "--in", "v/v.h5:/A")
         self.virtual("v.h5", "gone.h5")
-        self.refuse_product(MISSING, a="v.h5:/A", words=("v.h5:/A", "gone.h5:/A", "no such file"))
+        self.refuse_product(MISSING, a="v.h5:/A",
+                            words=("v.h5:/A", "gone.h5:/A", "the file does not exist"))
         self.virtual("v.h5", "b.h5")  # which has no A
-        self.refuse_product(MISSING, a="v.h5:/A", words=("b.h5:/A cannot be read",
-                                                         "no such dataset"))
+        self.refuse_product(MISSING, a="v.h5:/A", words=("source b.h5:/A is incomplete",
+                                                         "the dataset does not exist"))
 
 
 class Verify(Refused):

@@ -9,7 +9,7 @@ from tessera import BAD_DATA, CANNOT_CREATE, MEMORY, USAGE, h5py, numpy
 
 class Outputs(Refused):
     def test_output_exists(self):
-        for content, words in ((b"precious", "no HDF5"), (b"", "--overwrite")):
+        for content, words in ((b"precious", "not an HDF5"), (b"", "--overwrite")):
             with open(self.path("c.h5"), "wb") as file:
                 file.write(content)
             self.refuse_product(CANNOT_CREATE, words=("'c.h5'", words))
@@ -115,7 +115,7 @@ class Options(Refused):
     def test_missing_value(self):
         self.refuse(USAGE, "matmul", "--n", words="--n")
         self.refuse(USAGE, "matmul", "--n", "", words="--n")
-        self.refuse_product(USAGE, out="", words=("'--out'", "no value"))
+        self.refuse_product(USAGE, out="", words=("'--out'", "requires a value"))
         self.refuse(USAGE, "verify", words="verify")
 
     def test_bad_values(self):

@@ -77,7 +77,7 @@ class Precedence(tessera.Case):
                             ("TESSERA_COLUMNWIDTH", "TESSERA_COLUMN_WIDTH"), ("TESSERA_HOME", None),
                             ("TESSERA_BIN", None), ("TESSERA_STEPS", None), ("TESSERA_NCCL", None)):
             err = self.succeed("list", environment={name: "8"}, ranks=2 if meant else 0).err
-            self.assertEqual(err.count(f"{name} is ignored: did you mean {meant}?"),
+            self.assertEqual(err.count(f"{name} is ignored; did you mean {meant}?"),
                              1 if meant else 0, err)
             self.assertEqual(err.count("is ignored"), 1 if meant else 0, err)
 

@@ -35,11 +35,11 @@ class Device(tessera.Case):
             words = (workload, *SMALL[workload], "--gpu-exchange")
             for way in ("ipc", "nccl", "mpi", "staged"):
                 with self.subTest(workload, way=way):
-                    self.fail_with(USAGE, *words, way, words="a kernel for GPUs")
+                    self.fail_with(USAGE, *words, way, words="needs a GPU kernel")
             for way in ("auto", "host"):
                 self.succeed(*words, way, "--repetitions", 1, ranks=2)
             self.fail_with(USAGE, *words, "pigeon", words="gpu-exchange")
-            self.fail_with(USAGE, *words, "nccl", "--plan", words="a kernel for GPUs")
+            self.fail_with(USAGE, *words, "nccl", "--plan", words="needs a GPU kernel")
 
     def test_fewer_bits_are_for_the_tensor_units(self):
         for words in (("--precision", "bf16"), ("--precision", "tf32", "--type", "f32", "--kernel",

@@ -53,7 +53,7 @@ class AtOnce(Foreign):
         holder.wait()
         if result.code == OK:
             self.skipTest("the library keeps no locks here")
-        self.assert_failed(result, IO, ("'mine.h5'", "open in a program that writes"))
+        self.assert_failed(result, IO, ("'mine.h5'", "open for writing in another program"))
         with h5py.File(self.mine):  # readers do not matter
             self.succeed(*PRODUCT, environment=environment)
         self.assert_kept("result")
@@ -97,7 +97,7 @@ class AtOnce(Foreign):
         os.rename(self.path("new.h5"), self.mine)
         whole = tessera.digest(self.mine)
         self.assert_failed(self.go_on(job), CANNOT_CREATE,
-                           ("'mine.h5'", "changed", "stays as it is"))
+                           ("'mine.h5'", "concurrently modified"))
         self.assertEqual(tessera.digest(self.mine), whole)
         self.assert_nothing_beside()
 
@@ -108,7 +108,7 @@ class AtOnce(Foreign):
             write_six(self.mine, seed=3)
             whole = tessera.digest(self.mine)
             self.assert_failed(self.go_on(job), CANNOT_CREATE,
-                               ("mine.h5'", "meanwhile", "stays as it is"))
+                               ("mine.h5'", "concurrently created"))
             self.assertEqual(tessera.digest(self.mine), whole)
             os.unlink(self.mine)
 

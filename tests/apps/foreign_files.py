@@ -101,7 +101,7 @@ class Added(Foreign):
                       "--argsort", f"mine.h5:/new/p{end}"),
                      ["new/p"])):
                 result = self.succeed(*words, ranks=ranks)
-                self.assertIn("added to what was there", result.out)
+                self.assertIn("added to the existing file", result.out)
                 ours += [path + end for path in paths]
             ours += [f"sorted{end}/k", f"sorted{end}/v"]
         self.assert_kept(*ours)
@@ -141,7 +141,7 @@ class Added(Foreign):
     def test_what_cannot_take_its_place(self):
         whole = tessera.digest(self.mine)
         for path, word in (("deep", "group"), ("soft", "link"), ("soft/C", "link"),
-                           ("outside/C", "link"), ("plain/C", "no group"),
+                           ("outside/C", "link"), ("plain/C", "not a group"),
                            ("x", "dimension")):
             self.fail_with(CANNOT_CREATE, *PRODUCT[:-1], f"mine.h5:/{path}", "--overwrite",
                            words=("mine.h5", word))
@@ -204,7 +204,7 @@ class Added(Foreign):
             before = contents(self.path("u.h5"), without=("u", "VTKHDF/PointData/u"))
             result = self.succeed("stencil", "--shape", "20x30", "--steps", 2, "--out", "u.h5:/u",
                                   "--overwrite")
-            self.assertIn("added to what was there", result.out)
+            self.assertIn("added to the existing file", result.out)
             after = contents(self.path("u.h5"), without=("u", "VTKHDF/PointData/u"))
             self.assertEqual({name: after.get(name) for name in before}, before)
             self.succeed("verify", "u.h5")
@@ -238,13 +238,13 @@ class Untouched(Foreign):
                               ("stencil", "--shape", "8x8", "--steps", 2, "--snapshots",
                                f"{name}:/C", "--every", 1)):
                     result = self.fail_with(CANNOT_CREATE, *words, *more,
-                                            words=(f"'{name}'", "stays as it is"))
+                                            words=(f"'{name}'", "replaced"))
                     self.assertNotIn("--overwrite", result.err)
             with open(self.path(name), "rb") as file:
                 self.assertEqual(file.read(), data)
         self.assertEqual(tessera.digest(self.mine), damaged)
         self.fail_with(BAD_DATA, "matmul", "--n", 9, *QUICK, "--results", "mine.h5",
-                       words="holds something else")
+                       words="is not a results file")
 
     def test_an_xdmf_file_of_others(self):
         with open(self.path("u.xdmf"), "w") as file:

@@ -44,7 +44,8 @@ class Busy(Machine):
         self.spin()
         out = self.measure(ranks=2).out
         self.assertRegex(
-            out, r"others took \d+ % of the cores: \d+ rows not kept \(0 as measured before\)")
+            out, r"other processes used \d+ % of the cores: \d+ rows not stored "
+            r"\(0 kept from before\)")
         self.assertEqual(self.rows(), {})
 
     def test_what_is_better_stays_and_what_is_worse_goes(self):

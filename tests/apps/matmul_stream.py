@@ -190,7 +190,7 @@ class Streams(tessera.Case):
         for name in ("a.h5", "b.h5"):
             os.truncate(self.path(name), 10000)
         result = self.assert_failed(job.wait(), tessera.IO)
-        self.assertIn("cut short" if "bus error" in result.err else "cannot read", result.err)
+        self.assertIn("cut short" if "bus error" in result.err else "cannot be read", result.err)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ class NoEffect(tessera.Case):
                                       "always", "--counters", "--timeline",
                                       "--results", "r.h5", "--repetitions", 3)
                 self.assertIn("counters", result.out)
-                self.assertIn("--repetitions without effect", result.err)
+                self.assertIn("--repetitions has no effect", result.err)
                 with h5py.File(self.path("r.h5")) as file:
                     run = file[f"{words[0]}_0001"]
                     self.assertEqual(list(run["summary/repetitions"]), [1])
@@ -141,13 +141,13 @@ class NoEffect(tessera.Case):
                                      ((*field, "--kernel", "naive", "--base-steps", 4),
                                       "--base-steps", "--kernel cache_oblivious")):
             with self.subTest(words):
-                self.assertIn(f"{option} without effect: it is for {users}",
+                self.assertIn(f"{option} has no effect: it applies to {users}",
                               self.succeed(*words, *QUICK, ranks=2 if "--panel" in words
                                            else 0).err)
         for words in (("matmul", "--n", 8, "--kernel", "naive,tiled", "--tile", 4),
                       ("transpose", "--n", 8, "--piece", "1KiB"),
                       (*field, "--base-steps", 2)):
-            self.assertNotIn("without effect", self.succeed(*words, *QUICK).err)
+            self.assertNotIn("has no effect", self.succeed(*words, *QUICK).err)
 
 
 if __name__ == "__main__":

@@ -274,7 +274,7 @@ class Packed(tessera.Case):
         with h5py.File(self.path("in.h5"), "r+") as file:
             file["eye"].attrs["scale_factor"] = "two"
         self.fail_with(BAD_DATA, "stencil", "--in", "in.h5:/eye", "--steps", 1,
-                       words=("'scale_factor'", "no number", "--raw"))
+                       words=("'scale_factor'", "not a number", "--raw"))
         self.succeed("stencil", "--in", "in.h5:/eye", "--steps", 1, "--raw")
         self.fail_with(USAGE, "stencil", "--in", "in.h5:/eye", "--steps", 1, "--fill", "none",
                        words=("--fill 'none'", "nan"))

@@ -59,10 +59,10 @@ class Selections(tessera.Case):
 
     def test_refusals(self):
         name = tessera.write_matrix(self.path("a.h5"), self.a)
-        for part, word in [("[0,:91,:]", "dimension 1"), ("[6,:,:]", "wants 6 of dimension 0"),
+        for part, word in [("[0,:91,:]", "dimension 1"), ("[6,:,:]", "6 is outside dimension 0"),
                            ("[0,5:4,:]", "dimension 1"),
                            ("[0,::2,:]", "without steps"), ("[0,0,0,0]", "4 dimensions"),
-                           ("[,]", "selects no part")]:
+                           ("[,]", "not a valid selection")]:
             with self.subTest(part=part):
                 self.fail_with(tessera.USAGE, "transpose", "--in", name + part, "--out", "t.h5:/T",
                                words=word, ranks=2)
@@ -73,7 +73,8 @@ class Selections(tessera.Case):
         for more in (("--in", f"{name}[0,0]"), ("--in", name, "--apply", f"{name}[0,0]", "--out",
                                                 "s.h5:/s")):
             self.fail_with(tessera.MISSING, "sort", *more,
-                           words=(more[-3 if len(more) > 2 else -1][-6:], "takes no part"))
+                           words=(more[-3 if len(more) > 2 else -1][-6:],
+                                  "does not accept a selection"))
 
 
 if __name__ == "__main__":

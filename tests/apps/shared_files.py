@@ -51,7 +51,7 @@ class TwoAtOnce(tessera.Case):
             if code == OK:
                 self.assertEqual(result.code, OK, str(result))
             else:
-                self.assert_failed(result, code, ("'c.h5'", "meanwhile", "--overwrite"))
+                self.assert_failed(result, code, ("'c.h5'", "concurrently", "--overwrite"))
             self.assertEqual(tessera.digest(self.path("c.h5")) == before, code != OK)
             self.assertEqual(os.listdir(self.folder), ["c.h5"])
             os.unlink(self.path("c.h5"))
@@ -73,9 +73,9 @@ class TwoAtOnce(tessera.Case):
                 file.flush()
                 result = self.fail_with(code, "transpose", "--in", "w.h5:/A",
                                         environment={"HDF5_USE_FILE_LOCKING": "TRUE"},
-                                        words=("'w.h5'", "open in a program that writes to it",
+                                        words=("'w.h5'", "open for writing in another program",
                                                "try again"))
-                self.assertNotIn("make it again", result.err)
+                self.assertNotIn("write it again", result.err)
                 self.assertLessEqual(result.err.count("Resource temporarily unavailable"), 1)
 
 

@@ -144,7 +144,7 @@ class Runs(tessera.Case):
         for ranks in (0, 2, 3):
             self.fail_with(tessera.BAD_DATA, "sort", "--in", "in.h5:/everywhere", "--type", "u32",
                            "--out", "s.h5:/k", *OUT_OF_CORE, ranks=ranks,
-                           words="cannot hold")
+                           words="cannot represent")
             self.assertEqual(os.listdir(self.folder), ["in.h5"])
         os.makedirs(self.path("runs/s.h5.runs"))
         for name in ("notes.txt", ""):

@@ -392,7 +392,8 @@ class Refusals(tessera.Case):
                 (("--in", "t.h5:/wide"), "--by 0:16"),
                 (("--in", "t.h5:/text", "--by", "a"), "variable length"),
                 (("--in", "t.h5:/nothing", "--by", "a"), "no dataset"),
-                (("--in", "t.h5:/outside", "--type", "u32", "--out", "o.h5:/K"), "u32 cannot hold"),
+                (("--in", "t.h5:/outside", "--type", "u32", "--out", "o.h5:/K"),
+                 "u32 cannot represent"),
                 (("--in", "t.h5:/table", "--apply", "t.h5:/keys", "--out", "o.h5:/T"),
                  "permutation"),
                 (("--in", "t.h5:/table", "--apply", "t.h5:/twice", "--out", "o.h5:/T"), "twice"),
@@ -402,7 +403,7 @@ class Refusals(tessera.Case):
         self.assertEqual(os.listdir(self.folder), ["t.h5"])
         self.fail_with(tessera.BAD_DATA, "sort", "--in", "t.h5:/outside", "--type", "u32", "--out",
                        "o.h5:/K", "--out-of-core", "always",
-                       words="u32 cannot hold")
+                       words="u32 cannot represent")
         self.assertFalse(os.path.exists(self.path("o.h5")))
 
     def test_inputs_that_are_not_there(self):
@@ -411,7 +412,7 @@ class Refusals(tessera.Case):
 
     def test_memory_and_existing_outputs(self):
         self.fail_with(tessera.MEMORY, "sort", "--n", "1e9", "--memory", "1MiB", ranks=2,
-                       words="would take")
+                       words="--memory allows")
         self.succeed("sort", "--in", "t.h5:/keys", "--out", "o.h5:/K")
         before = tessera.digest(self.path("o.h5"))
         self.fail_with(tessera.CANNOT_CREATE, "sort", "--in", "t.h5:/keys", "--out", "o.h5:/K",

@@ -133,7 +133,7 @@ class Types(tessera.Case):
         kind = real(63, 58, 5, 58, 8, 15)  # 58 bits of fraction
         self.write("wide.h5", kind, numpy.zeros((9, 8), "u1"))
         self.fail_with(tessera.BAD_DATA, "sort", "--in", "wide.h5:/k", "--out", "o.h5:/k",
-                       words="f64 cannot hold")
+                       words="f64 cannot represent")
 
     def test_pictures_and_tables_stay_what_they_are(self):
         """CLASS belongs to dimension scales, and to other conventions."""

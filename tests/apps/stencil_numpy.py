@@ -394,7 +394,7 @@ class Refusals(tessera.Case):
 
     def test_too_much_memory_is_71_before_anything_is_allocated(self):
         self.fail_with(tessera.MEMORY, "stencil", "--shape", "4096x4096", "--memory", "20MiB",
-                       words="would fit", ranks=2)
+                       words="; use ", ranks=2)
 
     def test_an_output_that_exists_is_73(self):
         self.fail_with(tessera.CANNOT_CREATE, "stencil", "--shape", "4x4", "--out", "w.h5:/w",

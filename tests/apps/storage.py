@@ -183,11 +183,11 @@ class Virtual(Storage):
     def test_a_source_that_is_gone_though_there_is_a_fill_value(self):
         """A fill value applies to unmapped elements only, and these are mapped."""
         self.refuse_input(MISSING, self.virtual("v.h5", "gone.h5", fillvalue=-1),
-                          ("v.h5:/V", "gone.h5:/A", "no such file"))
+                          ("v.h5:/V", "gone.h5:/A", "the file does not exist"))
         with h5py.File(self.path("s.h5"), "w") as file:
             file["B"] = VALUES
         self.refuse_input(MISSING, self.virtual("w.h5", "s.h5", fillvalue=-1),
-                          ("s.h5:/A", "no such dataset"))
+                          ("s.h5:/A", "the dataset does not exist"))
 
     def test_parts_without_a_source(self):
         self.source("s.h5", VALUES[:10])
@@ -309,7 +309,7 @@ class Virtual(Storage):
         name = self.virtual("v.h5", self.source("s.h5"))
         with h5py.File(self.path("s.h5"), "r+"):
             self.refuse_input(MISSING, name,
-                              ("v.h5:/V", "s.h5:/A", "open in a program that writes to it"), SOME)
+                              ("v.h5:/V", "s.h5:/A", "open for writing in another program"), SOME)
         self.transposed(name, VALUES)
 
     def test_sources_that_are_no_hdf5_files(self):
@@ -483,7 +483,7 @@ class Integers(Storage):
             file["narrow"] = numpy.full((30, 20), 2**24 + 1, "i4")
         for kind in ("i8", "i8big", "u8", "u8big"):
             name, words = f"i.h5:/not{kind}", (f"i.h5:/not{kind}", "9007199254740993 at [17, 3]",
-                                               "f64 cannot hold", "store floats")
+                                               "f64 cannot represent", "store the input as floats")
             ranks = SOME if kind == "i8big" else (0,)
             self.refuse(BAD_DATA, "matmul", "--a", name, "--b", name, "--trans-b", "T", words=words,
                         ranks=ranks)
@@ -494,7 +494,7 @@ class Integers(Storage):
             self.succeed("transpose", "--in", f"i.h5:/fits{kind}", "--type", "f64")
             self.succeed("transpose", "--in", name)  # as stored
         self.refuse(BAD_DATA, "transpose", "--in", "i.h5:/narrow", "--type", "f32",
-                    words=("16777217 at [0, 0]", "f32 cannot hold", "take f64"))
+                    words=("16777217 at [0, 0]", "f32 cannot represent", "use f64"))
         self.succeed("transpose", "--in", "i.h5:/narrow", "--type", "f64")
 
     def test_integers_of_other_integers(self):
@@ -505,7 +505,7 @@ class Integers(Storage):
         for number, target, text in ((0, "u64", "-1"), (1, "u32", "4294967296"),
                                      (2, "i64", "9223372036854775808"), (3, "u32", "-5")):
             self.refuse(BAD_DATA, "sort", "--in", f"i.h5:/k{number}", "--type", target,
-                        words=(f"{text} at [1]", f"{target} cannot hold"))
+                        words=(f"{text} at [1]", f"{target} cannot represent"))
 
 
 if __name__ == "__main__":

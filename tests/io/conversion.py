@@ -279,7 +279,7 @@ class Conversions(unittest.TestCase):
                     file.create_dataset(name, data=values, chunks=chunks)
                     wanted.append((
                         name, target,
-                        f"holds {text} at {list(place)}, which {target} cannot hold"
+                        f"holds {text} at {list(place)}, which {target} cannot represent"
                     ))
         for (name, target, words), answer in zip(wanted,
                                                  self.read(path, [case[:2] for case in wanted])):
