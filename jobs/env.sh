@@ -1,13 +1,12 @@
 # shellcheck shell=bash
-# Sourced by run.sh and the scripts in slurm/: how a program of ours is started here.
+# Sourced by run.sh and the scripts in slurm/: starts programs of Tessera.
 #
 #   tessera_launch RANKS THREADS COMMAND...    runs it and returns its exit code
-#   tessera_exec   RANKS THREADS COMMAND...    becomes it (`tessera_exec ... & app=$!`: signals reach the launcher)
-#   tessera_job    RANKS THREADS COMMAND...    in a batch script: runs it, and is queued again when it stopped in time to go on
-#   tessera_cores                              prints the physical cores that this process may use
+#   tessera_exec   RANKS THREADS COMMAND...    replaces the shell by it (`tessera_exec ... & app=$!`: signals reach the launcher)
+#   tessera_job    RANKS THREADS COMMAND...    in a batch script: runs it, and requeues the job if it stopped resumable
+#   tessera_cores                              prints the number of physical cores that this process may use
 #
-# Every line below avoids a known trap; variables that are already set are left
-# alone. TESSERA_LAUNCHER=srun starts by Slurm's own launcher instead of mpirun;
+# Variables that are already set keep their values. TESSERA_LAUNCHER=srun starts by Slurm's own launcher instead of mpirun;
 # TESSERA_SHOW_COMMAND=1 prints the command.
 
 # Cores of the affinity mask, siblings of one core counted once, and no more than the control
@@ -40,7 +39,7 @@ tessera_exec() {
 
   export OMP_NUM_THREADS=$threads
   export OMP_PLACES=${OMP_PLACES:-cores} OMP_PROC_BIND=${OMP_PROC_BIND:-close}
-  export SRUN_CPUS_PER_TASK=$threads # srun of Slurm >= 22.05 does not take sbatch's --cpus-per-task over
+  export SRUN_CPUS_PER_TASK=$threads # srun of Slurm >= 22.05 does not inherit sbatch's --cpus-per-task
   if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 
   if ! tessera_may_read_peers; then
@@ -56,10 +55,10 @@ tessera_exec() {
   if [ "${TESSERA_LAUNCHER:-mpirun}" = srun ]; then
     tessera_become srun --mpi=pmix --ntasks="$ranks" --cpus-per-task="$threads" --cpu-bind=cores "$@"
   fi
-  # Unasked, mpirun binds each of up to two ranks to one core, where all its threads would sit.
+  # By default mpirun binds each of up to two ranks to one core, on which all its threads would run.
   local place=(--map-by "slot:PE=$threads" --bind-to core)
   if [ $((ranks * threads)) -gt "$cores" ]; then
-    # More ranks than slots is an error unless asked for; binding them too, and places would pin the
+    # More ranks than slots are an error unless requested, as is binding them; places would pin the
     # same cores twice.
     place=(--bind-to none)
     unset OMP_PLACES
@@ -74,8 +73,8 @@ tessera_become() {
   exec "$@"
 }
 
-# Containers often forbid one process to read another's memory ("Read -1, expected N, errno = 1"):
-# it takes CAP_SYS_PTRACE (bit 19), or neither a seccomp filter nor Yama in the way.
+# Containers often forbid a process to read another's memory ("Read -1, expected N, errno = 1"):
+# CAP_SYS_PTRACE (bit 19) is required, unless neither a seccomp filter nor Yama is active.
 tessera_may_read_peers() {
   local effective seccomp yama=0
   effective=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)
@@ -94,22 +93,22 @@ tessera_job() { # ranks threads command...
   tessera_signalled=
   trap 'tessera_signalled=1' USR1
   (
-    trap '' USR1 # one that comes before the launcher listens must not end it
+    trap '' USR1 # a signal before the launcher handles it must not end it
     tessera_exec "$@"
   ) &
   local app=$!
   while kill -0 $app 2>/dev/null; do
     wait $app || true
-    # What ended the wait was a signal: it is passed on until it is heard.
+    # A signal ended the wait: forward it until the launcher handles it.
     if [ -n "$tessera_signalled" ] && kill -USR1 $app 2>/dev/null; then sleep 1 & wait $! || true; fi
   done
-  trap '' USR1 # one more must not end the last wait, which gives the exit code
+  trap '' USR1 # a further signal must not end the last wait, which returns the exit code
   wait $app || code=$?
   if [ $code = 85 ] && [ -n "${SLURM_JOB_ID:-}" ]; then
     if [ "${SLURM_RESTART_COUNT:-0}" -ge "${TESSERA_REQUEUES:-100}" ]; then
-      tessera_note "queued ${SLURM_RESTART_COUNT} times already (TESSERA_REQUEUES allows no more); submit it again to go on"
+      tessera_note "requeued ${SLURM_RESTART_COUNT} times, the limit of TESSERA_REQUEUES; to resume, submit it again"
     elif scontrol requeue "$SLURM_JOB_ID"; then
-      tessera_note "stopped in time and queued again (restart ${SLURM_RESTART_COUNT:-0})"
+      tessera_note "stopped in time and requeued (restart ${SLURM_RESTART_COUNT:-0})"
       exit 0
     fi
   fi

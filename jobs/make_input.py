@@ -1,20 +1,16 @@
 """make_input.py FOLDER SPECTRA CHANNELS: the input of the main job, gamma-ray spectra and a
 detector's response.
 
-spectra.h5:/counts      SPECTRA x CHANNELS, 32-bit integers, chunked, gzip: what an ideal detector
-would count, channel by
-                        channel (1.5 keV each at 2048): Poisson counts of the lines of K-40, Cs-137
-                        and Co-60 and of
-                        natural radium, in mixtures that differ from row to row, on a falling
-                        background.
-response.h5:/smearing   CHANNELS x CHANNELS, f32: the chance that a quantum of one channel is
-counted in another, for a
-                        scintillator whose resolution is 7 % at 662 keV and goes with the square
-                        root of the energy.
+spectra.h5:/counts      SPECTRA x CHANNELS, 32-bit integers, chunked, gzip: counts of an ideal
+                        detector by channel (1.5 keV each at 2048): Poisson counts of the lines of
+                        K-40, Cs-137 and Co-60 and of natural radium, in mixtures that differ from
+                        row to row, on a falling background.
+response.h5:/smearing   CHANNELS x CHANNELS, f32: the probability that a quantum of one channel is
+                        counted in another, for a scintillator whose resolution is 7 % at 662 keV
+                        and proportional to the square root of the energy.
 
-Their product is what the real detector counts. Every row of the response adds up to 1, so that a
-row of the product
-holds as many counts as the row of the spectra: a check that knows nothing of how it was computed.
+Their product is the counts of the real detector. Every row of the response adds up to 1, so that a
+row of the product holds as many counts as the row of the spectra: a check that is independent of the computation.
 """
 import os
 import sys

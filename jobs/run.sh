@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # bash jobs/run.sh: sets up, builds, makes real input, and runs the main job of every workload on
-# this machine. Everything it makes lies in build/ and results/ of this tree; run it as often as you
-# like.
+# this machine. It writes to build/ and results/ of this tree only, and can be rerun.
 set -euo pipefail
 
 # shellcheck source=jobs/setup.sh
@@ -44,7 +43,7 @@ launch() {
 draw_report() { # folder
   if "$program" report "$1/results.h5" --html "$1/report.html" --png "$1/pictures" >"$1/report.log" 2>&1; then
     rm -f "$1/report.log"
-    files+=("$1/report.html" "all that was measured, as a page; its pictures are in $1/pictures")
+    files+=("$1/report.html" "all measurements as a page, with pictures in $1/pictures")
   else
     tail -n 2 "$1/report.log" >&2
   fi
@@ -54,7 +53,7 @@ job_matmul() {
   local folder=results/matmul
   mkdir -p $folder
   choose_size
-  tessera_say "matmul: what a detector counts = ideal gamma-ray spectra ($spectra x $channels, int32, gzip) x its response" \
+  tessera_say "matmul: counts of a detector = ideal gamma-ray spectra ($spectra x $channels, int32, gzip) x its response" \
     "($channels x $channels, f32)"
   "$python" jobs/make_input.py $folder "$spectra" "$channels"
   if [ -e $folder/results.h5 ]; then mv $folder/results.h5 $folder/results.previous.h5; fi
@@ -69,10 +68,10 @@ folder = sys.argv[1]
 with h5py.File(f"{folder}/spectra.h5") as a, h5py.File(f"{folder}/counted.h5") as c:
     ideal, counted = a["counts"][:].sum(axis=1), c["counts"][:].sum(axis=1)
 error = abs(counted / ideal - 1).max()
-print(f"h5py: every spectrum keeps its counts to within {error:.1e}:", "right" if error < 1e-5 else "WRONG")
+print(f"h5py: counts of every spectrum are preserved to within {error:.1e}:", "right" if error < 1e-5 else "WRONG")
 sys.exit(0 if error < 1e-5 else 76)
 PYTHON
-  tessera_say "the kernels side by side (configs/matmul/variants.toml)"
+  tessera_say "compare all kernels (configs/matmul/variants.toml)"
   launch matmul --config configs/matmul/variants.toml --results $folder/results.h5
   draw_report $folder
   files+=("$folder/spectra.h5" "input: ideal spectra" "$folder/response.h5" "input: the detector's response"
@@ -85,10 +84,10 @@ PYTHON
 job_transpose() {
   local folder=results/transpose input=results/matmul/spectra.h5:/counts
   mkdir -p $folder
-  tessera_say "transpose: the spectra by channel instead of by exposure (the same file, int32, gzip)"
+  tessera_say "transpose: spectra by channel instead of by exposure (the same file, int32, gzip)"
   if [ -e $folder/results.h5 ]; then mv $folder/results.h5 $folder/results.previous.h5; fi
   launch transpose --in $input --out $folder/by_channel.h5:/counts --overwrite --results $folder/results.h5
-  tessera_say "the kernels side by side, on a size that is kind to caches and on a power of two"
+  tessera_say "compare kernels on a cache-friendly size and on a power of two"
   launch transpose --n 4000,4096 --kernel naive,tiled,column,cache_oblivious --repetitions 3 --results $folder/results.h5
   draw_report $folder
   files+=("$folder/by_channel.h5" "the spectra transposed" "$folder/results.h5" "its timings")
@@ -98,7 +97,7 @@ job_transpose() {
 job_stencil() {
   local folder=results/stencil input=results/matmul/spectra.h5:/counts
   mkdir -p $folder
-  tessera_say "stencil: the map of counts (exposure x channel) smoothed by 10 steps of diffusion, its ends reflecting"
+  tessera_say "stencil: 10 steps of diffusion smooth the map of counts (exposure x channel), reflecting boundaries"
   if [ -e $folder/results.h5 ]; then mv $folder/results.h5 $folder/results.previous.h5; fi
   launch stencil --in $input --stencil heat --steps 10 --boundary reflect --out $folder/smooth.h5:/counts --overwrite \
     --results $folder/results.h5
@@ -112,10 +111,10 @@ for _ in range(10):
     p = numpy.pad(u, 1, "symmetric")
     u = 0.5 * u + 0.125 * (p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:])
 error = abs(got - u).max() / abs(u).max()
-print(f"numpy gives the same to within {error:.1e} of the largest count:", "right" if error < 1e-14 else "WRONG")
+print(f"numpy: equal to within {error:.1e} of the largest count:", "right" if error < 1e-14 else "WRONG")
 sys.exit(0 if error < 1e-14 else 76)
 PYTHON
-  tessera_say "the kernels side by side, many steps of a field in two dimensions"
+  tessera_say "compare kernels on many steps of a two-dimensional field"
   launch stencil --shape 2048x2048 --steps 32 --kernel naive,tiled,column,streaming,cache_oblivious --repetitions 3 \
     --results $folder/results.h5
   draw_report $folder
@@ -126,7 +125,7 @@ PYTHON
 job_sort() {
   local folder=results/sort
   mkdir -p $folder
-  tessera_say "sort: a table of 1,000,000 detector events by channel, then falling energy"
+  tessera_say "sort: a table of 1,000,000 detector events by channel, then by descending energy"
   "$python" - $folder <<'PYTHON'
 import os, sys
 import h5py, numpy
@@ -149,10 +148,10 @@ folder = sys.argv[1]
 with h5py.File(f"{folder}/events.h5") as a, h5py.File(f"{folder}/sorted.h5") as b:
     order = numpy.lexsort((-a["events/energy"][:], a["events/channel"][:]))
     right = all(numpy.array_equal(a["events"][c][:][order], b["events"][c][:]) for c in a["events"])
-print("numpy.lexsort gives the same rows:", "right" if right else "WRONG")
+print("numpy.lexsort: equal rows:", "right" if right else "WRONG")
 sys.exit(0 if right else 76)
 PYTHON
-  tessera_say "the kernels side by side"
+  tessera_say "compare kernels"
   launch sort --n 4000000 --type u64 --kernel std,quicksort,mergesort,samplesort,radix --repetitions 3 \
     --results $folder/results.h5
   draw_report $folder
@@ -162,17 +161,16 @@ PYTHON
 
 tessera_install
 tessera_build tessera
-python=$(tessera_python) || tessera_fail "no Python with h5py and numpy; install them, or name one in TESSERA_PYTHON"
+python=$(tessera_python) || tessera_fail "Python with h5py and numpy is missing; install them, or set TESSERA_PYTHON"
 export TESSERA_PYTHON=$python
 program=build/release/bin/tessera
 choose_ranks
 mkdir -p results
 built=$SECONDS
-tessera_say "ready after $built s; $cores core(s) here: $ranks ranks x $threads thread(s)"
+tessera_say "built in $built s; $cores core(s): $ranks ranks x $threads thread(s)"
 
-tessera_say "what this machine can do at most"
-# Messages first; a waiting rank would disturb the probes of the node, which are therefore taken by
-# one alone.
+tessera_say "peak rates of this machine"
+# Messages first; a waiting rank would disturb the probes of the node, which one process alone takes.
 tessera_launch 2 1 "$program" machine --seconds 0.1 >/dev/null
 echo
 echo "\$ $program machine --seconds 0.1"
@@ -187,6 +185,6 @@ done
 echo
 tessera_say "done in $((SECONDS - built)) s. Files:"
 printf '  %-32s %s\n' "${files[@]}"
-tessera_say "next (as root first: export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1):"
+tessera_say "next steps (as root first: export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1):"
 printf '  %s\n' "${next[@]}"
-tessera_say "the tests: bash jobs/test.sh"
+tessera_say "run the tests: bash jobs/test.sh"

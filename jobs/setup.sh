@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Sourced by run.sh and test.sh: what both need before they can start.
+# Sourced by run.sh and test.sh: sets up packages and builds.
 #
-#   tessera_install                 the Debian 12 packages that are missing, and nothing when all are there
+#   tessera_install                 installs the missing Debian 12 packages
 #   tessera_build TARGET...         preset release in build/release, with CUDA where nvcc is found and works
 #   tessera_python                  prints a Python that has h5py and numpy
 #
@@ -16,8 +16,7 @@ tessera_fail() {
   exit 1
 }
 
-# What a surrounding MPI job leaves in the environment makes a program of ours believe that it is a
-# rank of that job.
+# Variables of a surrounding MPI job would make a program of Tessera a rank of that job.
 tessera_forget_launcher() {
   local name
   for name in $(compgen -e); do
@@ -38,8 +37,8 @@ tessera_is_installed() {
 
 tessera_install() {
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    tessera_say "no Debian packages here: g++, CMake >= 3.25, Ninja, Open MPI, HDF5, hwloc, CLI11, toml++, fmt, GoogleTest" \
-      "and Python with h5py, numpy and matplotlib are taken as they are found"
+    tessera_say "apt-get not found: install g++, CMake >= 3.25, Ninja, Open MPI, HDF5, hwloc, CLI11, toml++, fmt, GoogleTest" \
+      "and Python with h5py, numpy and matplotlib by other means"
     return
   fi
   local missing=() package
@@ -55,7 +54,7 @@ tessera_install() {
     as_root=(sudo)
     [ -t 0 ] || as_root=(sudo -n)
     if ! command -v sudo >/dev/null || ! "${as_root[@]}" true 2>/dev/null; then
-      tessera_fail "${#missing[@]} packages are missing and this user may not install them. Ask for:
+      tessera_fail "${#missing[@]} packages are missing and need root to install; ask for:
   sudo ${apt[*]}"
     fi
   fi
@@ -65,7 +64,7 @@ tessera_install() {
   if ! { "${as_root[@]}" apt-get update &&
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${apt[@]}"; } >"$log" 2>&1; then
     tail -n 20 "$log" >&2
-    tessera_fail "apt could not install them (above are its last words; all are in $log). By hand:
+    tessera_fail "apt failed (last lines above, log in $log); by hand:
   sudo apt-get update && sudo ${apt[*]}"
   fi
   rm -f "$log"
@@ -87,22 +86,22 @@ tessera_compile() { # target...
 
 tessera_show_and_fail() { # what log
   tail -n 40 "$2" >&2
-  tessera_fail "$1 failed (above are its last words; all are in $2)"
+  tessera_fail "$1 failed (last lines above, log in $2)"
 }
 
 tessera_build() { # target...
   mkdir -p "$tessera_root/build"
-  tessera_say "building in $tessera_build_dir: minutes the first time; tail -f $tessera_build_dir.build.log"
+  tessera_say "building in $tessera_build_dir (minutes the first time); to follow: tail -f $tessera_build_dir.build.log"
   local nvcc
   if nvcc=$(tessera_nvcc); then
     export CUDACXX=${CUDACXX:-$nvcc}
     if tessera_configure -DTESSERA_CUDA=ON && tessera_compile "$@"; then return 0; fi
     cp "$tessera_build_dir.configure.log" "$tessera_build_dir.cuda.log"
     cat "$tessera_build_dir.build.log" >>"$tessera_build_dir.cuda.log" 2>/dev/null || true
-    tessera_say "CUDA ($nvcc) does not build here (see $tessera_build_dir.cuda.log): going on without it"
+    tessera_say "the CUDA build with $nvcc failed (see $tessera_build_dir.cuda.log): continuing without CUDA"
   else
-    tessera_say "no nvcc: built for CPUs alone (to add GPUs install NVIDIA's cuda-toolkit 12 or newer, put nvcc on the PATH," \
-      "and run this again)"
+    tessera_say "nvcc not found: building for CPUs only (for GPUs install NVIDIA's cuda-toolkit 12 or newer, put nvcc on the PATH," \
+      "and rerun)"
   fi
   tessera_configure -DTESSERA_CUDA=OFF || tessera_show_and_fail configuring "$tessera_build_dir.configure.log"
   tessera_compile "$@" || tessera_show_and_fail building "$tessera_build_dir.build.log"

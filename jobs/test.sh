@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # bash jobs/test.sh [--all] [CTEST ARGUMENT...]: sets up, builds, and runs the test suite; without
-# --all, tests that take long (label slow) stay out. The last line is `N passed, N failed`, and `, N
-# skipped` where some were.
+# --all, without tests that take long (label slow). The last line is `N passed, N failed`, followed
+# by `, N skipped` if some were skipped.
 set -euo pipefail
 
-# A test's surroundings are its own: nothing of a surrounding job, shell or cluster.
+# Tests inherit no variables of a surrounding job, shell or cluster.
 for name in $(compgen -e); do
   case $name in
     TESSERA_PYTHON) ;;
@@ -23,9 +23,9 @@ if [ "${1:-}" = --all ]; then
   exclude='^$'
   tessera_packages+=(clang-14 libclang-rt-14-dev) # for the fuzzer of requests
 fi
-if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then exclude="$exclude|^cuda$"; fi # nothing there to run them on
+if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then exclude="$exclude|^cuda$"; fi # no GPU
 
-# What the tests of files read them with; what starts a thread for every core (apps_processors).
+# Readers for the tests of files; a library with a thread per core (apps_processors).
 tessera_packages+=(python3-scipy python3-pandas python3-xarray python3-h5netcdf python3-netcdf4 netcdf-bin python3-vtk9
   libopenblas0-pthread)
 tessera_install
@@ -38,7 +38,7 @@ status=0
 ctest --test-dir "$tessera_build_dir" --parallel "$(tessera_cores)" --output-on-failure --no-tests=error \
   --label-exclude "$exclude" --output-junit "$summary" "$@" || status=$?
 
-# The cases that a passing test left out, by reason: GoogleTest and unittest print one each.
+# Prints the skipped cases of passing tests, by reason: GoogleTest and unittest print one each.
 left_out() {
   awk '
     /^[0-9]+\/[0-9]+ Test: / { test = $3 }
@@ -52,11 +52,11 @@ left_out() {
 }
 log=$tessera_build_dir/Testing/Temporary/LastTest.log
 if [ -e "$log" ] && [ -n "$(left_out "$log")" ]; then
-  tessera_say "cases left out here (reason: test (cases)):"
+  tessera_say "skipped cases (reason: test (cases)):"
   left_out "$log"
 fi
 
-# CTest's own words for a case: run, fail, disabled, notrun; a skip is a notrun that asked for it.
+# States of a case in CTest: run, fail, disabled, notrun; a skip is a notrun with a SKIP message.
 count() { grep -c "$1" "$summary" 2>/dev/null || true; }
 passed=$(count '<testcase .*status="run"')
 skipped=$(count '<skipped message="SKIP_')
