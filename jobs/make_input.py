@@ -10,7 +10,8 @@ response.h5:/smearing   CHANNELS x CHANNELS, f32: the probability that a quantum
                         and proportional to the square root of the energy.
 
 Their product is the counts of the real detector. Every row of the response adds up to 1, so that a
-row of the product holds as many counts as the row of the spectra: a check that is independent of the computation.
+row of the product holds as many counts as the row of the spectra: a check that is independent of
+the computation.
 """
 import os
 import sys
