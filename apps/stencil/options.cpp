@@ -92,9 +92,8 @@ void add_operation(OptionSet& set) {
            .high = 1e12});
   set.add({.name = "boundary",
            .fallback = "clamp",
-           .help = "Select the values beyond the sides. clamp (a a|a b c), mirror (c b|a b c), "
-                   "reflect (b a|a b c), periodic, constant:1.5 or given; by side: "
-                   "x=periodic,y-=constant:1,y+=mirror.",
+           .help = "Select the values beyond the sides. " + tessera::stencil::boundary_usage() +
+                   "; by side: x=periodic,y-=constant:1,y+=mirror.",
            .group = "Operation",
            .value = "NAME"});
   set.add({.name = "given",

@@ -24,9 +24,9 @@ __global__ void ghosts_of_rows(const __grid_constant__ DeviceSweep<T> s, T* leve
                                          : along.end + i - along.before;
     const Ghost<T> ghost = ghost_of<T>(s.line, {{z, y, x}});
     T& to = level[s.place({{z, y, x}})];
-    if (ghost.from == Ghost<T>::From::point) to = level[s.place(ghost.at)];
-    if (ghost.from == Ghost<T>::From::constant) to = ghost.value;
-    if (ghost.from == Ghost<T>::From::given) to = given[s.place(ghost.at)];
+    if (ghost.from == From::point) to = level[s.place(ghost.at)];
+    if (ghost.from == From::constant) to = ghost.value;
+    if (ghost.from == From::given) to = given[s.place(ghost.at)];
   }
 }
 

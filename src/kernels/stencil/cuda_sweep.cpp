@@ -94,6 +94,7 @@ DeviceShape device_shape(const Line (&line)[3], index_t element_bytes) {
 template <class T>
 DeviceSweep<T> device_sweep(const Sweep<T>& sweep) {
   const Stencil& stencil = sweep.stencil;
+  check_on_devices(sweep.sides);
   DeviceSweep<T> device;
   device.dims = stencil.dims;
   device.extent = sweep.extent();

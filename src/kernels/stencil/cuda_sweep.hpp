@@ -23,31 +23,9 @@ struct Line {
   /// Returns the side of an index that is not inside.
   [[nodiscard]] TESSERA_HD int side(index_t i) const { return i < begin ? 0 : 1; }
   [[nodiscard]] TESSERA_HD bool fixed(int side) const { return is_fixed(kind[side]); }
-  /// Returns the point whose value ghost i repeats. Precondition: its side is not fixed. Nearly all
-  /// ghosts take one fold without a division.
+  /// Returns the point whose value ghost i repeats. Precondition: its side is not fixed.
   [[nodiscard]] TESSERA_HD index_t source(index_t i) const {
-    const Boundary rule = kind[side(i)];
-    const index_t p = i + origin;
-    index_t folded = -1;
-    switch (rule) {
-      case Boundary::clamp:
-        folded = p < 0 ? 0 : global - 1;
-        break;
-      case Boundary::mirror:
-        folded = p < 0 ? -p : 2 * global - 2 - p;
-        break;
-      case Boundary::reflect:
-        folded = p < 0 ? -1 - p : 2 * global - 1 - p;
-        break;
-      case Boundary::periodic:
-        folded = p < 0 ? p + global : p - global;
-        break;
-      case Boundary::constant:
-      case Boundary::given:
-        break;
-    }
-    if (folded >= 0 && folded < global) return folded - origin;
-    return source_index(rule, p, global) - origin;
+    return source_index(kind[side(i)], i + origin, global) - origin;
   }
   /// Returns candidate k of 1 + before + after: point p itself, then the ghosts of this dimension.
   [[nodiscard]] TESSERA_HD index_t candidate(index_t k, index_t p) const {
@@ -64,7 +42,7 @@ struct Line {
 /// The origin of a ghost's value.
 template <class T>
 struct Ghost {
-  enum class From { point, constant, given } from;
+  From from;
   Index3 at;  ///< point: an inside point; given: where the caller wrote the value
   T value;    ///< for constant
 };
@@ -75,19 +53,17 @@ template <class T>
   for (int d = 0; d < 3; ++d) {
     if (line[d].inside(ghost[d])) continue;
     const int side = line[d].side(ghost[d]);
-    switch (line[d].kind[side]) {
-      case Boundary::constant:
-        return {Ghost<T>::From::constant, ghost, static_cast<T>(line[d].value[side])};
-      case Boundary::given:
-        return {Ghost<T>::From::given, ghost, T{0}};
-      case Boundary::clamp:
-      case Boundary::mirror:
-      case Boundary::reflect:
-      case Boundary::periodic:
+    switch (origin_of(line[d].kind[side])) {
+      case From::point:
         ghost[d] = line[d].source(ghost[d]);
+        break;
+      case From::constant:
+        return {From::constant, ghost, static_cast<T>(line[d].value[side])};
+      case From::given:
+        return {From::given, ghost, T{0}};
     }
   }
-  return {Ghost<T>::From::point, ghost, T{0}};
+  return {From::point, ghost, T{0}};
 }
 
 /// The points [low, high) of a step or a pass.

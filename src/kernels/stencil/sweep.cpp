@@ -1,14 +1,12 @@
-// Checks of sweeps, names of boundaries, and fields: the layout of levels with ghost layers.
+// Checks of sweeps, and fields: the layout of levels with ghost layers.
 
 #include "kernels/stencil/sweep.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/half.hpp"
-#include "base/text.hpp"
 #include "kernels/stencil/engine.hpp"
 
 namespace tessera::stencil {
@@ -17,40 +15,7 @@ namespace {
 constexpr index_t line_bytes = 64;
 constexpr index_t page_bytes = 4096;
 
-struct Synonym {
-  std::string_view theirs, ours;
-};
-
-/// Synonyms of other programs: scipy.ndimage, OpenCV, numpy.pad, torch; in lower case, without '_',
-/// '-', "border".
-constexpr Synonym synonyms[] = {
-    {"nearest", "clamp"},           {"replicate", "clamp"},    {"edge", "clamp"},
-    {"wrap", "periodic"},           {"gridwrap", "periodic"},  {"circular", "periodic"},
-    {"reflect101", "mirror"},       {"gridmirror", "reflect"}, {"symmetric", "reflect"},
-    {"gridconstant", "constant:0"}, {"zero", "constant:0"},    {"zeros", "constant:0"}};
-
-/// Returns "; it is 'mirror' here", or the nearest known name.
-std::string advice(std::string_view text, const std::vector<std::string>& names) {
-  std::string word;
-  for (const char c : text)
-    if (c != '_' && c != '-')
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (word.starts_with("border")) word.erase(0, 6);
-  for (const Synonym& one : synonyms)
-    if (one.theirs == word) return fmt::format("; use '{}'", one.ours);
-  return suggestion(text, names);
-}
-
 }  // namespace
-
-Boundary parse_boundary(std::string_view text) {
-  std::vector<std::string> names;
-  for (const Boundary kind : boundaries) {
-    if (name(kind) == text) return kind;
-    names.emplace_back(name(kind));
-  }
-  throw Error(ExitCode::usage, fmt::format("unknown boundary '{}'{}", text, advice(text, names)));
-}
 
 void check_stencil(const Stencil& stencil, const Sides& sides, int dims) {
   require(dims == stencil.dims, ExitCode::usage,

@@ -34,23 +34,9 @@ class Cone {
 
   /// Returns the value at p, which may be outside the field.
   T outside(Index3 p) {
-    for (int d = 0; d < 3; ++d) {
-      const auto& sides = sides_[static_cast<std::size_t>(d)];
-      if (sides[0].kind == Boundary::periodic || (p[d] >= 0 && p[d] < global_[d])) continue;
-      const Side& side = sides[p[d] < 0 ? 0 : 1];
-      switch (side.kind) {
-        case Boundary::constant:
-          return static_cast<T>(side.value);
-        case Boundary::given:
-          return initial_(wrapped(p));
-        case Boundary::clamp:
-        case Boundary::mirror:
-        case Boundary::reflect:
-        case Boundary::periodic:
-          p[d] = source_index(side.kind, p[d], global_[d]);
-      }
-    }
-    return (*this)[p];
+    return value_at(
+        sides_, global_, p, [&](Index3 q) { return (*this)[q]; },
+        [&](Index3 q) { return initial_(wrapped(q)); });
   }
 
   T value_after_step(Index3 p, T past, const PointTerms<Arithmetic<T>>& terms) {
@@ -114,8 +100,8 @@ class TermsOf {
     each_point(box, [&](Index3 p) {
       PointTerms<A> here = terms(cone.wrapped(p));
       const auto is_outside = [&](Index3 neighbour) {
-        const auto [place, in_field] = place_of(sides, global, neighbour);
-        return in_field && std::isnan(*terms(cone.wrapped(place)).walls);
+        const Origin origin = origin_of(sides, global, neighbour);
+        return origin.fixed == nullptr && std::isnan(*terms(cone.wrapped(origin.p)).walls);
       };
       if (here.walls && !std::isnan(*here.walls)) {
         double weights = 0;

@@ -10,17 +10,6 @@
 
 namespace tessera::stencil {
 
-Place place_of(const Sides& sides, Index3 global, Index3 p) {
-  for (int d = 0; d < 3; ++d) {
-    const auto& both = sides[static_cast<std::size_t>(d)];
-    if (both[0].kind == Boundary::periodic || (p[d] >= 0 && p[d] < global[d])) continue;
-    const Boundary kind = both[p[d] < 0 ? 0 : 1].kind;
-    if (is_fixed(kind)) return {p, false};
-    p[d] = source_index(kind, p[d], global[d]);
-  }
-  return {p, true};
-}
-
 void complete(const Sides& sides, Index3 global, const Box3& box,
               const GridView<std::uint8_t>& outside) {
   Box3 inner = intersect(box, {{}, global});
@@ -34,8 +23,8 @@ void complete(const Sides& sides, Index3 global, const Box3& box,
   };
   const auto take = [&](index_t z, index_t y, index_t x0, index_t x1) {
     for (index_t x = x0; x < x1; ++x) {
-      const auto [from, in_field] = place_of(sides, global, {{z, y, x}});
-      at({{z, y, x}}) = in_field ? at(from) : 0;
+      const Origin from = origin_of(sides, global, {{z, y, x}});
+      at({{z, y, x}}) = from.fixed == nullptr ? at(from.p) : 0;
     }
   };
   for (index_t z = box.low[0]; z < box.high[0]; ++z) {

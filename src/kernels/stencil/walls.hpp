@@ -9,14 +9,6 @@
 
 namespace tessera::stencil {
 
-/// The position in the field whose value applies at p in the dimensions that are not periodic;
-/// in_field is false beyond a constant or given side.
-struct Place {
-  Index3 p;
-  bool in_field = true;
-};
-[[nodiscard]] Place place_of(const Sides& sides, Index3 global, Index3 p);
-
 /// Extends flags, one byte per cell, 1 outside the domain, beyond the field's sides, where values
 /// are copied too; 0 beyond constant and given sides, which have values. `box` is the box of the
 /// view, periodic dimensions unrolled.

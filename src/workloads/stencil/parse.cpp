@@ -26,7 +26,7 @@ Side parse_side(const std::string& text) {
   const auto parts = split(text, ':');
   Side side{tessera::stencil::parse_boundary(parts[0]), 0};
   const bool has_value = parts.size() == 2;
-  require(parts.size() <= 2 && has_value == (side.kind == Boundary::constant), ExitCode::usage,
+  require(parts.size() <= 2 && has_value == info(side.kind).takes_value, ExitCode::usage,
           fmt::format("--boundary '{}': a value goes with constant, and only there: constant:1.5",
                       text));
   if (has_value) side.value = parse_number(parts[1], "--boundary");

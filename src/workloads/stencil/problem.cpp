@@ -197,13 +197,14 @@ void resolve_method(const Values& point, Problem& problem) {
 }
 
 /// Checks the placement: no device kernel reads terms, no kernel does for f16, and not every
-/// stencil uses them.
+/// stencil uses them; nor do device kernels apply every boundary.
 void check_place(const Values& point, const Problem& problem) {
   check_terms(problem.scheme().stencil, problem.scheme().terms);
   const auto* const kernel = problem.method.kernel;
   const bool device =
       kernel != nullptr ? kernel->space == Space::device : point.text("device") == "gpu";
   const bool half = problem.element == Element::f16;
+  if (device) check_on_devices(problem.scheme().sides);
   require(
       !half || !problem.scheme().terms.any(), ExitCode::usage,
       "fields in f16 take no --coefficients, --source, --mask or --fill mask; take --type f32 or "

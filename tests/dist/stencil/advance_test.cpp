@@ -98,8 +98,7 @@ void expect_oracle(const Scheme& scheme, const How& how) {
   EXPECT_EQ(traffic.exchanges, ceil_div(checked, plan.halo_steps));
 }
 
-constexpr Boundary boundaries[] = {Boundary::clamp,    Boundary::mirror,   Boundary::reflect,
-                                   Boundary::periodic, Boundary::constant, Boundary::given};
+using tessera::stencil::boundaries;
 
 TEST(Advance, GivesTheBitsOfOneRankForEveryBoundaryAndDepth) {
   for (const Boundary kind : boundaries) {

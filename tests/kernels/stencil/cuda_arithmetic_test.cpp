@@ -82,13 +82,13 @@ TEST(DeviceGhosts, AtCornersTheRuleOfTheSlowestDimensionComesFirst) {
   const auto s =
       device_sweep(shaped(named_stencil("star1", 3), sides, {{4, 5, 6}}, {}, {{4, 5, 6}}, 1));
   const auto constant = ghost_of<float>(s.line, {{-1, -1, 6}});
-  EXPECT_EQ(constant.from, Ghost<float>::From::constant);
+  EXPECT_EQ(constant.from, From::constant);
   EXPECT_EQ(constant.value, 5);
   const auto given = ghost_of<float>(s.line, {{4, 5, 6}});
-  EXPECT_EQ(given.from, Ghost<float>::From::given);
+  EXPECT_EQ(given.from, From::given);
   EXPECT_EQ(given.at, (Index3{{2, 3, 6}}));
   const auto point = ghost_of<float>(s.line, {{-1, 5, -1}});
-  EXPECT_EQ(point.from, Ghost<float>::From::point);
+  EXPECT_EQ(point.from, From::point);
   EXPECT_EQ(point.at, (Index3{{1, 3, 1}}));
 }
 

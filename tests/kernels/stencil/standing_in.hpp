@@ -48,9 +48,9 @@ void fill_ghosts(const DeviceSweep<T>& s, int level, DeviceStream) {
     if (s.line[0].inside(p[0]) && s.line[1].inside(p[1]) && s.line[2].inside(p[2])) return;
     const Ghost<T> ghost = ghost_of<T>(s.line, p);
     T& to = s.level[level][s.place(p)];
-    if (ghost.from == Ghost<T>::From::point) to = s.level[level][s.place(ghost.at)];
-    if (ghost.from == Ghost<T>::From::constant) to = ghost.value;
-    if (ghost.from == Ghost<T>::From::given) to = s.level[0][s.place(ghost.at)];
+    if (ghost.from == From::point) to = s.level[level][s.place(ghost.at)];
+    if (ghost.from == From::constant) to = ghost.value;
+    if (ghost.from == From::given) to = s.level[0][s.place(ghost.at)];
   });
 }
 
@@ -61,7 +61,7 @@ void publish(const DeviceSweep<T>& s, const Region& region, T* level) {
   each_point(all.low, all.high, [&](Index3 p) {
     if (s.line[0].inside(p[0]) && s.line[1].inside(p[1]) && s.line[2].inside(p[2])) return;
     const Ghost<T> ghost = ghost_of<T>(s.line, p);
-    bool own = ghost.from == Ghost<T>::From::point;
+    bool own = ghost.from == From::point;
     for (int d = 0; d < 3; ++d)
       own = own && ghost.at[d] >= region.low[d] && ghost.at[d] < region.high[d];
     if (own) level[s.place(p)] = level[s.place(ghost.at)];
@@ -117,7 +117,7 @@ int by_passes(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream) {
       if (s.line[0].inside(p[0]) && s.line[1].inside(p[1]) && s.line[2].inside(p[2]))
         return now[cell(p)];
       const Ghost<T> ghost = ghost_of<T>(s.line, p);
-      return ghost.from == Ghost<T>::From::constant ? ghost.value : now[cell(ghost.at)];
+      return ghost.from == From::constant ? ghost.value : now[cell(ghost.at)];
     };
     for (index_t step = 1; step <= steps; ++step) {
       next = now;

@@ -23,12 +23,12 @@ TYPED_TEST_SUITE(Verify, Types);
 TYPED_TEST(Verify, RecomputedPointsAreThoseOfTheSweep) {
   using T = TypeParam;
   for (const StencilInfo& info : stencil_infos()) {
-    for (int kind = 0; kind < 6; ++kind) {
+    for (const Boundary kind : boundaries) {
       const int dims = info.max_dims;
       const Stencil s = named_stencil(info.name, dims);
-      const oracle::Case<T> c{s, all_sides({static_cast<Boundary>(kind), 0.25}),
-                              dims == 2 ? Index3{{1, 13, 17}} : Index3{{6, 7, 9}}, 3,
-                              oracle::terms_of(s.rule == Rule::life ? 4 : 2 * kind + 5)};
+      const oracle::Case<T> c{
+          s, all_sides({kind, 0.25}), dims == 2 ? Index3{{1, 13, 17}} : Index3{{6, 7, 9}}, 3,
+          oracle::terms_of(s.rule == Rule::life ? 4 : 2 * static_cast<int>(kind) + 5)};
       oracle::Grid<T> want(c);
       for (index_t step = 0; step < c.steps; ++step) want.step();
       const Initial<T> initial = [&](Index3 p) { return oracle::initial<T>(s, p); };
@@ -44,7 +44,7 @@ TYPED_TEST(Verify, RecomputedPointsAreThoseOfTheSweep) {
       for (const Index3 p : {Index3{}, Index3{{c.extent[0] - 1, c.extent[1] - 1, c.extent[2] - 1}},
                              Index3{{c.extent[0] / 2, 5, 1}}, Index3{{0, 2, 8}}}) {
         const T got = recompute<T>(s, c.sides, c.extent, p, c.steps, initial, past, terms);
-        EXPECT_EQ(oracle::bits(got), oracle::bits(want(p))) << info.name << " " << kind;
+        EXPECT_EQ(oracle::bits(got), oracle::bits(want(p))) << info.name << " " << name(kind);
       }
     }
   }

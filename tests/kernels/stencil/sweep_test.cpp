@@ -179,7 +179,7 @@ TYPED_TEST(Sweeps, EveryStencilInEveryShapeIsRight) {
   for (const StencilInfo& info : stencil_infos()) {
     for (int dims = info.min_dims; dims <= info.max_dims; ++dims) {
       for (const Index3 shape : shapes(dims)) {
-        const auto kind = static_cast<Boundary>(turn % 6);
+        const auto kind = boundaries[static_cast<std::size_t>(turn) % boundaries.size()];
         const index_t steps = shape.volume() > 5000 ? 5 : 7;
         // One set per case, in turn, so that every set meets every stencil; the next test runs all
         // sets on fewer cases.
@@ -194,10 +194,9 @@ TYPED_TEST(Sweeps, EveryStencilInEveryShapeIsRight) {
 
 TYPED_TEST(Sweeps, EveryBoundaryOnEverySetIsRight) {
   for (const char* name : {"heat", "box5x5", "life", "wave"}) {
-    for (int kind = 0; kind < 6; ++kind) {
+    for (const Boundary kind : boundaries) {
       expect_all_variants_right<TypeParam>(
-          {named_stencil(name, 2), sides_of(static_cast<Boundary>(kind)), {{1, 19, 83}}, 6},
-          sets());
+          {named_stencil(name, 2), sides_of(kind), {{1, 19, 83}}, 6}, sets());
     }
   }
 }
@@ -282,8 +281,8 @@ void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep) {
 }
 
 TYPED_TEST(Sweeps, BoxesWithDeepHalosGiveTheBitsOfTheWhole) {
-  for (int kind = 0; kind < 6; ++kind) {
-    const Sides sides = sides_of(static_cast<Boundary>(kind));
+  for (const Boundary kind : boundaries) {
+    const Sides sides = sides_of(kind);
     expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 41, 90}}, 8}, {{1, 2, 3}},
                                   4);
     expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 30, 40}}, 3}, {{1, 3, 1}},
@@ -302,7 +301,7 @@ TYPED_TEST(SweepsWithTerms, TermsAreRightWithEveryStencilBoundaryAndSet) {
     for (int k = 0; k < 4; ++k, ++turn) {  // all sets of terms in four rounds of stencils
       const Stencil s = named_stencil(name, 2);
       const int known = s.rule == Rule::life ? 4 : 1 + turn % 15;
-      const auto kind = static_cast<Boundary>(turn % 6);
+      const auto kind = boundaries[static_cast<std::size_t>(turn) % boundaries.size()];
       expect_all_variants_right<TypeParam>(
           {s, sides_of(kind), {{1, 18 + turn % 5, 83}}, 5, oracle::terms_of(known)},
           {sets()[static_cast<std::size_t>(turn) % sets().size()]});
@@ -316,7 +315,7 @@ TYPED_TEST(SweepsWithTerms, TermsAreRightInOneAndThreeDimensionsAndLongRows) {
     weights[i] = random_symmetric<double>(5, 0, static_cast<index_t>(i)) / 25;
   for (const int which : {3, 7, 8, 15}) {
     const TermSet terms = oracle::terms_of(which);
-    const auto kind = static_cast<Boundary>(which % 6);
+    const auto kind = boundaries[static_cast<std::size_t>(which) % boundaries.size()];
     expect_all_variants_right<TypeParam>(
         {named_stencil("star2", 1), sides_of(kind), {{1, 1, 2500}}, 9, terms}, sets());
     expect_all_variants_right<TypeParam>(
@@ -333,8 +332,8 @@ TYPED_TEST(SweepsWithTerms, TermsAreRightInOneAndThreeDimensionsAndLongRows) {
 }
 
 TYPED_TEST(SweepsWithTerms, BoxesReadTheirTermsAroundThem) {
-  for (int kind = 0; kind < 6; ++kind) {
-    const Sides sides = sides_of(static_cast<Boundary>(kind));
+  for (const Boundary kind : boundaries) {
+    const Sides sides = sides_of(kind);
     const TermSet all = oracle::terms_of(15);
     expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 41, 90}}, 8, all},
                                   {{1, 2, 3}}, 4);

@@ -1,0 +1,61 @@
+// Boundaries by name.
+
+#include "kernels/stencil/boundary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace tessera::stencil {
+namespace {
+
+/// Returns "; it is 'mirror' here", or the nearest known name.
+std::string advice(std::string_view text, const std::vector<std::string>& names) {
+  std::string word;
+  for (const char c : text)
+    if (c != '_' && c != '-')
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (word.starts_with("border")) word.erase(0, 6);
+  for (const Boundary kind : boundaries) {
+    const auto synonyms = split(info(kind).synonyms, ' ');
+    if (!word.empty() && std::find(synonyms.begin(), synonyms.end(), word) != synonyms.end())
+      return fmt::format("; use '{}{}'", name(kind), info(kind).takes_value ? ":0" : "");
+  }
+  return suggestion(text, names);
+}
+
+}  // namespace
+
+Boundary parse_boundary(std::string_view text) {
+  std::vector<std::string> names;
+  for (const Boundary kind : boundaries) {
+    if (name(kind) == text) return kind;
+    names.emplace_back(name(kind));
+  }
+  throw Error(ExitCode::usage, fmt::format("unknown boundary '{}'{}", text, advice(text, names)));
+}
+
+std::string boundary_usage() {
+  std::string text;
+  for (std::size_t i = 0; i < boundaries.size(); ++i) {
+    if (i > 0) text += i + 1 < boundaries.size() ? ", " : " or ";
+    text += info(boundaries[i]).usage;
+  }
+  return text;
+}
+
+void check_on_devices(const Sides& sides) {
+  for (const auto& both : sides)
+    for (const Side& side : both)
+      require(
+          info(side.kind).on_devices, ExitCode::usage,
+          fmt::format("boundary {} is not applied by GPU kernels; use --device cpu or a CPU kernel",
+                      name(side.kind)));
+}
+
+}  // namespace tessera::stencil
