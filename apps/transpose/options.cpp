@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "io/dataset.hpp"
+#include "io/number_types.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "run/common_options.hpp"
 #include "run/gpu_exchange.hpp"
@@ -18,6 +19,8 @@ using run::Kind;
 using run::OptionSet;
 
 void add_data(OptionSet& set) {
+  std::vector<std::string> types = io::number_type_names();
+  types.insert(types.begin(), "auto");
   run::add_matrix_input(set, "in", "A");
   run::add_scaled_input(set);
   set.add({.name = "out",
@@ -51,8 +54,7 @@ void add_data(OptionSet& set) {
        .help =
            "Select the element type. auto: that of the file, kept bit by bit; f64 when generated.",
        .group = "Data",
-       .choices = {"auto", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64",
-                   "c64", "c128"},
+       .choices = types,
        .axis = true});
   run::add_seed(set, "inputs");
 }

@@ -40,13 +40,15 @@ void describe(hid_t type, Column& column) {
                    ? Key::number
                    : Key::bytes;
   if (column.key != Key::number) {
-    if (info.kind != DatasetInfo::Kind::complex) info.kind = DatasetInfo::Kind::other;
+    if (info.kind == DatasetInfo::Kind::complex) return;
+    info.kind = DatasetInfo::Kind::other;
     info.other = type_name(type);
     return;
   }
   const Handle base(type_class == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type), H5Tclose);
   info.kind = type_class == H5T_FLOAT ? DatasetInfo::Kind::real : DatasetInfo::Kind::integer;
   info.is_signed = type_class == H5T_FLOAT || H5Tget_sign(base) == H5T_SGN_2;
+  info.other = number_name(base);
 }
 
 Column inspect_column(hid_t dataset, const DatasetName& name) {

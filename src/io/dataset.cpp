@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "io/number_types.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "io/storage.hpp"
@@ -77,22 +78,21 @@ std::vector<std::string> split_names(const std::string& text) {
 
 DatasetInfo number_type(std::string_view name) {
   using Kind = DatasetInfo::Kind;
-  for (const auto& [letter, kind, least, most] : {std::tuple{'f', Kind::real, 4, 8},
-                                                  {'i', Kind::integer, 1, 8},
-                                                  {'u', Kind::integer, 1, 8},
-                                                  {'c', Kind::complex, 8, 16}}) {
-    for (index_t bytes = least; bytes <= most; bytes *= 2) {
-      DatasetInfo info;
-      info.kind = kind;
-      info.element_bytes = bytes;
-      info.is_signed = letter != 'u';
-      if (info.type_text() == name) return info;
-    }
+  DatasetInfo info;
+  info.other = name;
+  if (const NumberType* const type = find_number_type(name)) {
+    info.kind = type->form.real ? Kind::real : Kind::integer;
+    info.element_bytes = static_cast<index_t>(type->form.bytes);
+    info.is_signed = type->form.real || type->form.has_sign;
+    return info;
   }
-  throw Error(
-      ExitCode::usage,
-      fmt::format("'{}' is not a number type; use f32, f64, c64, c128, i8 to i64 or u8 to u64",
-                  name));
+  const auto* const row = std::ranges::find(complex_elements, name, &ElementInfo::name);
+  require(row != complex_elements.end(), ExitCode::usage,
+          fmt::format("'{}' is not a number type; use one of {}", name,
+                      join(number_type_names(), ", ")));
+  info.kind = Kind::complex;
+  info.element_bytes = static_cast<index_t>(row->bytes);
+  return info;
 }
 
 index_t DatasetInfo::chunk_bytes() const {
@@ -122,20 +122,9 @@ Handle number_type(const DatasetInfo& info) {
   if (info.kind == DatasetInfo::Kind::complex) {
     return complex_type(info.element_bytes == 8 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE);
   }
-  const bool is_real = info.kind == DatasetInfo::Kind::real;
-  const auto native = [&]() -> hid_t {
-    switch (info.element_bytes) {
-      case 1:
-        return info.is_signed ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8;
-      case 2:
-        return info.is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16;
-      case 4:
-        return is_real ? H5T_NATIVE_FLOAT : info.is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32;
-      default:
-        return is_real ? H5T_NATIVE_DOUBLE : info.is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
-    }
-  };
-  return {h5_check(H5Tcopy(native()), ExitCode::internal, "H5Tcopy"), H5Tclose};
+  const NumberType* const type = find_number_type(info.type_text());
+  require(type != nullptr, ExitCode::internal, "no number type: " + info.type_text());
+  return {h5_check(H5Tcopy(native_type(*type)), ExitCode::internal, "H5Tcopy"), H5Tclose};
 }
 
 namespace {
@@ -341,7 +330,7 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
                                                      : DatasetInfo::Kind::other;
   info.is_signed = type_class != H5T_INTEGER || H5Tget_sign(type) == H5T_SGN_2;
   info.self_contained = is_self_contained(type);
-  if (info.kind == DatasetInfo::Kind::other) info.other = type_name(type);
+  if (info.kind == DatasetInfo::Kind::other || info.is_number()) info.other = type_name(type);
   const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()),
                         H5Pclose);
   const H5D_layout_t layout = H5Pget_layout(creation);

@@ -9,7 +9,8 @@
 namespace tessera::io {
 
 std::string DatasetInfo::type_text() const {
-  if (kind == Kind::other) return other;
+  const bool is_named = other != DatasetInfo{}.other;  // by inspect() or number_type()
+  if (kind == Kind::other || is_named) return other;
   if (kind == Kind::boolean) return "bool";
   const char letter = kind == Kind::complex ? 'c'
                       : kind == Kind::real  ? 'f'

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "io/conversion.hpp"
+#include "io/number_types.hpp"
 
 namespace tessera::io {
 namespace {
@@ -111,43 +112,10 @@ void close_written(Handle& file, ExitCode code, const std::string& what) {
   h5_check_rc(file.finish(), code, what);
 }
 
-namespace {
-
-/// Returns IEEE binary16, as numpy and h5py make it; HDF5 before 1.14.4 has no name for it.
-hid_t half_type() {
-  static const hid_t type = [] {
-    const hid_t made = h5_check(H5Tcopy(H5T_NATIVE_FLOAT), ExitCode::internal, "H5Tcopy");
-    h5_check_rc(H5Tset_fields(made, 15, 10, 5, 0, 10), ExitCode::internal, "H5Tset_fields");
-    h5_check_rc(H5Tset_size(made, 2), ExitCode::internal, "H5Tset_size");
-    h5_check_rc(H5Tset_ebias(made, 15), ExitCode::internal, "H5Tset_ebias");
-    return made;
-  }();
-  return type;
-}
-
-}  // namespace
-
 hid_t native_type(Element element) {
-  switch (element) {
-    case Element::f32:
-      return H5T_NATIVE_FLOAT;
-    case Element::f64:
-      return H5T_NATIVE_DOUBLE;
-    case Element::i32:
-      return H5T_NATIVE_INT32;
-    case Element::i64:
-      return H5T_NATIVE_INT64;
-    case Element::u32:
-      return H5T_NATIVE_UINT32;
-    case Element::u64:
-      return H5T_NATIVE_UINT64;
-    case Element::f16:
-      return half_type();
-    case Element::c64:
-    case Element::c128:
-      break;
-  }
-  throw Error(ExitCode::internal, "HDF5 has no native type of complex numbers");
+  const NumberType* const type = find_number_type(name(element));
+  require(type != nullptr, ExitCode::internal, "HDF5 has no native type of complex numbers");
+  return native_type(*type);
 }
 
 Handle complex_type(hid_t part, const std::string& re, const std::string& im) {

@@ -208,6 +208,23 @@ NumberBits binary64() {
   return form;
 }
 
+Number number_of(double value) {
+  return decode(binary64(), reinterpret_cast<const std::byte*>(&value));
+}
+
+double double_of(const Number& number) {
+  double value = 0;
+  encode(binary64(), number, reinterpret_cast<std::byte*>(&value));
+  return value;
+}
+
+double rounded_to(const NumberBits& form, double value) {
+  if (!form.can_be_made()) return value;
+  std::array<std::byte, most_number_bytes> bytes{};
+  encode(form, number_of(value), bytes.data());
+  return double_of(decode(form, bytes.data()));
+}
+
 std::string to_text(const Number& number) {
   if (number.kind == Number::Kind::nan) return "nan";
   if (number.kind == Number::Kind::finite && number.exponent == 0 &&

@@ -61,5 +61,11 @@ Loss encode(const NumberBits& form, const Number& number, std::byte* to);
 
 /// Returns the format of this machine's f64.
 [[nodiscard]] NumberBits binary64();
+/// Convert between a decoded number and a double: exactly, and rounded to nearest.
+[[nodiscard]] Number number_of(double value);
+[[nodiscard]] double double_of(const Number& number);
+/// Returns the value that is left of a double in that format; the double itself where encode() does
+/// not write the format.
+[[nodiscard]] double rounded_to(const NumberBits& form, double value);
 
 }  // namespace tessera::io

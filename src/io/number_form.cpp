@@ -46,7 +46,6 @@ std::uint16_t exact_half(float value) {
 
 /// Returns HDF5's type of such numbers in native byte order.
 Handle native(bool real, bool has_sign, index_t bytes) {
-  if (real && bytes == 2) return owned_type(Element::f16);
   DatasetInfo info;
   info.kind = real ? DatasetInfo::Kind::real : DatasetInfo::Kind::integer;
   info.element_bytes = bytes;

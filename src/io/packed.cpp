@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/half.hpp"
+#include "io/conversion.hpp"
 
 namespace tessera::io {
 namespace {
@@ -73,14 +74,11 @@ std::uint64_t with_sign(std::uint64_t bits, const Packing& packing) {
 
 /// Returns a number of an attribute in the stored form of the data; none if that cannot hold it.
 std::optional<std::uint64_t> as_stored(const Numbers& numbers, std::size_t i,
-                                       const Packing& packing, index_t data_bytes) {
+                                       const Packing& packing,
+                                       const std::optional<NumberBits>& form) {
   const double real = numbers.reals[i];
-  if (packing.stored == Stored::real) {
-    const double rounded = data_bytes == 2   ? static_cast<double>(static_cast<float>(Half(real)))
-                           : data_bytes == 4 ? static_cast<double>(static_cast<float>(real))
-                                             : real;
-    return std::bit_cast<std::uint64_t>(rounded);
-  }
+  if (packing.stored == Stored::real)
+    return std::bit_cast<std::uint64_t>(form ? rounded_to(*form, real) : real);
   if (!numbers.real) return with_sign(numbers.bits[i], packing);
   if (!(real == std::floor(real)) || std::abs(real) >= 0x1p63) return std::nullopt;
   return with_sign(static_cast<std::uint64_t>(static_cast<std::int64_t>(real)), packing);
@@ -227,11 +225,11 @@ std::shared_ptr<const Packing> packing_of(const DatasetName& name, Packing::Fill
   packing.in_f64 = packing.scaled
                        ? is_wide(scale) || is_wide(offset) || (!whole && info.element_bytes > 4)
                        : whole || info.element_bytes > 4;
+  const auto form = number_bits_of(Handle(H5Dget_type(dataset), H5Tclose));
   for (const char* attribute : {"_FillValue", "missing_value"}) {
     const auto numbers = numbers_of(dataset, attribute, name);
     for (std::size_t i = 0; numbers && i < numbers->reals.size(); ++i)
-      if (const auto bits = as_stored(*numbers, i, packing, info.element_bytes))
-        packing.missing.push_back(*bits);
+      if (const auto bits = as_stored(*numbers, i, packing, form)) packing.missing.push_back(*bits);
   }
   const auto bound = [&](const std::optional<Numbers>& numbers, std::size_t i, bool& has,
                          std::uint64_t& at) {
@@ -239,7 +237,7 @@ std::shared_ptr<const Packing> packing_of(const DatasetName& name, Packing::Fill
     has = true;
     packing.bounds_values = packing.scaled && whole && numbers->real;
     // A bound that the stored type does not hold is compared with values, as a real number.
-    const auto bits = as_stored(*numbers, i, packing, info.element_bytes);
+    const auto bits = as_stored(*numbers, i, packing, form);
     packing.bounds_values = packing.bounds_values || !bits;
     at = packing.bounds_values ? std::bit_cast<std::uint64_t>(numbers->reals[i]) : *bits;
   };

@@ -7,7 +7,9 @@
 #include <cctype>
 #include <vector>
 
+#include "io/conversion.hpp"
 #include "io/h5.hpp"
+#include "io/number_types.hpp"
 
 namespace tessera::io {
 namespace {
@@ -50,6 +52,7 @@ std::string member_name(hid_t compound, unsigned member) {
 }
 
 std::string number_name(hid_t type) {
+  if (const auto form = number_bits_of(type)) return number_name(*form);
   const bool real = H5Tget_class(type) == H5T_FLOAT;
   return (real                             ? "f"
           : H5Tget_sign(type) == H5T_SGN_2 ? "i"

@@ -4,11 +4,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "io/conversion.hpp"
 #include "io/dataset.hpp"
+#include "io/number_types.hpp"
 #include "io/output_file.hpp"
 #include "io/raw_file.hpp"
 #include "io/results.hpp"
 #include "io/schema.hpp"
+#include "io/type_name.hpp"
 #include "io/verify_file.hpp"
 #include "layout/matrix_layout.hpp"
 #include "machine/buffer.hpp"
@@ -198,14 +201,40 @@ TEST(Selection, IsReadAsNumpyWritesIt) {
 }
 
 TEST(NumberType, KnowsEveryNameAndNoOther) {
-  for (const char* name :
-       {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "c64", "c128"}) {
+  for (const std::string& name : number_type_names()) {
     const DatasetInfo info = number_type(name);
     EXPECT_EQ(info.type_text(), name);
     EXPECT_EQ(H5Tget_size(number_type(info)), static_cast<std::size_t>(info.element_bytes));
   }
-  for (const char* name : {"f8", "f16", "i128", "c32", "c256", "", "x"})
+  for (const char* name : {"f7", "f48", "i256", "c32", "c256", "", "x"})
     EXPECT_THROW((void)number_type(name), Error);
+}
+
+TEST(NumberType, IsThatOfHdf5) {
+  const auto is = [](const char* name, hid_t type) {
+    EXPECT_GT(H5Tequal(number_type(number_type(name)), type), 0) << name;
+  };
+  is("u8", H5T_NATIVE_UINT8);
+  is("i8", H5T_NATIVE_INT8);
+  is("u16", H5T_NATIVE_UINT16);
+  is("i16", H5T_NATIVE_INT16);
+  is("u32", H5T_NATIVE_UINT32);
+  is("i32", H5T_NATIVE_INT32);
+  is("u64", H5T_NATIVE_UINT64);
+  is("i64", H5T_NATIVE_INT64);
+  is("f32", H5T_NATIVE_FLOAT);
+  is("f64", H5T_NATIVE_DOUBLE);
+}
+
+/// Every row survives the way through HDF5, in both byte orders.
+TEST(NumberType, KeepsItsNameAndFormat) {
+  for (const NumberType& row : number_types()) {
+    const Handle type = number_type(number_type(row.name));
+    EXPECT_EQ(number_bits_of(type), row.form) << row.name;
+    EXPECT_TRUE(row.form.can_be_made()) << row.name;
+    H5Tset_order(type, H5T_ORDER_BE);
+    EXPECT_EQ(type_name(type), row.name);
+  }
 }
 
 TEST(OutputFile, IsCompleteUnderItsNameAndReadsBack) {

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <functional>
 
 #include "base/random.hpp"
 #include "io/dataset.hpp"
+#include "io/number_types.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "workloads/transpose/problem.hpp"
@@ -37,29 +39,42 @@ void generate_complex(std::uint64_t seed, std::uint64_t stream, index_t first, i
   generate_run<T>(seed, stream, 2 * first, 2 * count, to);
 }
 
-using GenerateRun = void(std::uint64_t, std::uint64_t, index_t, index_t, std::byte*);
+using GenerateRun = std::function<void(std::uint64_t, std::uint64_t, index_t, index_t, std::byte*)>;
 
-GenerateRun* generator_of(const io::DatasetInfo& element) {
-  if (element.kind == io::DatasetInfo::Kind::complex)
-    return element.element_bytes == 8 ? generate_complex<float> : generate_complex<double>;
-  if (element.kind == io::DatasetInfo::Kind::real)
-    return element.element_bytes == 4 ? generate_run<float> : generate_run<double>;
-  switch (element.element_bytes) {
-    case 1:
-      return generate_run<std::uint8_t>;
-    case 2:
-      return generate_run<std::uint16_t>;
-    case 4:
-      return generate_run<std::uint32_t>;
-    default:
-      return generate_run<std::uint64_t>;
-  }
+/// Sets numbers that this machine has no type of: integers to random bits, reals to rounded f64.
+GenerateRun generator_of(const io::NumberBits& form) {
+  return [form](std::uint64_t seed, std::uint64_t stream, index_t first, index_t count,
+                std::byte* to) {
+    for (index_t i = 0; i < count; ++i, to += form.bytes) {
+      if (form.real) {
+        io::encode(form, io::number_of(element_at<double>(seed, stream, first + i)), to);
+        continue;
+      }
+      const auto bits = element_at<std::uint64_t>(seed, stream, first + i);
+      for (std::size_t b = 0; b < form.bytes; ++b)
+        to[b] = static_cast<std::byte>(bits >> (8 * (b % sizeof bits)));
+    }
+  };
+}
+
+GenerateRun generator_of(const io::DatasetInfo& element) {
+  const std::string type = element.type_text();
+  if (type == "c64") return generate_complex<float>;
+  if (type == "c128") return generate_complex<double>;
+  if (type == "f32") return generate_run<float>;
+  if (type == "f64") return generate_run<double>;
+  const bool whole = element.kind == io::DatasetInfo::Kind::integer;
+  if (whole && element.element_bytes == 1) return generate_run<std::uint8_t>;
+  if (whole && element.element_bytes == 2) return generate_run<std::uint16_t>;
+  if (whole && element.element_bytes == 4) return generate_run<std::uint32_t>;
+  if (whole && element.element_bytes == 8) return generate_run<std::uint64_t>;
+  return generator_of(io::find_number_type(type)->form);
 }
 
 /// Generates a slab, run by run along the last axis; positions are those in the whole array.
 void generate(const Problem& problem, std::uint64_t stream, const std::vector<index_t>& extents,
               const std::vector<layout::Range>& slab, std::byte* to) {
-  GenerateRun* const run = generator_of(problem.element);
+  const GenerateRun run = generator_of(problem.element);
   const index_t count = slab.back().size();
   index_t runs = 1;
   for (std::size_t k = 0; k + 1 < slab.size(); ++k) runs *= slab[k].size();

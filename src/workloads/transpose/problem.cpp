@@ -146,9 +146,10 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
     for (const auto& [option, value] : {std::pair{"alpha", scale.alpha}, {"beta", scale.beta}})
       run::require_held(element_of(scale.number), value,
                         fmt::format("--{} {}", option, point.text(option)));
-    problem.as_stored = false;                  // arithmetic needs the native byte order
-    if (problem.element.kind == Kind::complex)  // and native parts
-      problem.element.element_bytes = scale.number == Number::c64 ? 8 : 16;
+    problem.as_stored = false;  // arithmetic needs a native type
+    const auto native = io::number_type(tessera::name(element_of(scale.number)));
+    problem.element.other = native.other;
+    problem.element.element_bytes = native.element_bytes;
   }
   problem.shape.element_bytes = problem.element.element_bytes;
 }
