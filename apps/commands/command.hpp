@@ -22,16 +22,22 @@ using run::RankScope;
 [[nodiscard]] Command workload_command(const workloads::Workload& workload,
                                        std::function<workloads::Resolve(run::Parsed&)> look);
 
-/// The sub-commands, in the order of the help; NAME_command() makes each.
+/// The sub-commands, in the order of the help, each with its page of the manual; NAME_command()
+/// makes it.
 // clang-format off
 #define TESSERA_COMMANDS(COMMAND) \
-  COMMAND(matmul) COMMAND(transpose) COMMAND(stencil) COMMAND(sort) \
-  COMMAND(locality) COMMAND(scalability) COMMAND(memory) COMMAND(list) \
-  COMMAND(machine) COMMAND(verify) COMMAND(report) COMMAND(compare) \
-  COMMAND(rerun) COMMAND(export) COMMAND(doctor) COMMAND(slurm) COMMAND(help)
+  COMMAND(matmul, "matmul.md") COMMAND(transpose, "transpose.md") \
+  COMMAND(stencil, "stencil.md") COMMAND(sort, "sort.md") \
+  COMMAND(locality, "laboratory.md") COMMAND(scalability, "laboratory.md") \
+  COMMAND(memory, "laboratory.md") COMMAND(list, "getting_started.md") \
+  COMMAND(machine, "performance.md") COMMAND(verify, "files.md") \
+  COMMAND(report, "results.md") COMMAND(compare, "results.md") \
+  COMMAND(rerun, "results.md") COMMAND(export, "results.md") \
+  COMMAND(doctor, "troubleshooting.md") COMMAND(slurm, "clusters.md") \
+  COMMAND(help, "getting_started.md")
 // clang-format on
 
-#define TESSERA_DECLARE(name) [[nodiscard]] Command name##_command();
+#define TESSERA_DECLARE(name, page) [[nodiscard]] Command name##_command();
 TESSERA_COMMANDS(TESSERA_DECLARE)
 #undef TESSERA_DECLARE
 

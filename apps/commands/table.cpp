@@ -10,7 +10,7 @@
 namespace tessera::apps {
 namespace {
 
-#define TESSERA_ROW(name) run::CommandRow{#name, name##_command},
+#define TESSERA_ROW(name, page) run::CommandRow{#name, name##_command},
 constexpr std::array rows{TESSERA_COMMANDS(TESSERA_ROW)};
 #undef TESSERA_ROW
 

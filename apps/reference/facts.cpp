@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "base/error.hpp"
+#include "command.hpp"
 #include "run/provenance.hpp"
 
 namespace tessera::apps {
@@ -41,16 +43,9 @@ struct Page {
   std::string_view command;
   const char* page;
 };
-constexpr std::array pages{
-    Page{"matmul", "matmul.md"},       Page{"transpose", "transpose.md"},
-    Page{"stencil", "stencil.md"},     Page{"sort", "sort.md"},
-    Page{"locality", "laboratory.md"}, Page{"scalability", "laboratory.md"},
-    Page{"memory", "laboratory.md"},   Page{"machine", "performance.md"},
-    Page{"verify", "files.md"},        Page{"report", "results.md"},
-    Page{"compare", "results.md"},     Page{"rerun", "results.md"},
-    Page{"export", "results.md"},      Page{"doctor", "troubleshooting.md"},
-    Page{"slurm", "clusters.md"},
-};
+#define TESSERA_PAGE(name, page) Page{#name, page},
+constexpr std::array pages{TESSERA_COMMANDS(TESSERA_PAGE)};
+#undef TESSERA_PAGE
 
 }  // namespace
 
@@ -60,7 +55,7 @@ std::span<const Variable> variables() { return names; }
 std::string page_of(std::string_view command) {
   for (const Page& page : pages)
     if (page.command == command) return page.page;
-  return "getting_started.md";
+  throw Error(ExitCode::internal, fmt::format("no page of the manual about {}", command));
 }
 
 std::string program_title() { return "tessera " + run::version(); }
