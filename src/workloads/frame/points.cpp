@@ -1,3 +1,6 @@
+// Runs or plans every point of a sweep: checks the request, skips points whose results are stored,
+// and stops between points on a signal.
+
 #include "workloads/frame/points.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Values of output options as names of datasets.
+
 #include "workloads/frame/workload.hpp"
 
 #include "io/dataset.hpp"

@@ -1,3 +1,6 @@
+// In-memory product: loads operands strip by strip while their check vectors are computed, times
+// the repetitions, verifies by Freivalds' check and writes C.
+
 #include "workloads/matmul/problem.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Predicted time, traffic and memory of every rank, and the printed plan of a product.
+
 #include <fmt/format.h>
 
 #include <algorithm>

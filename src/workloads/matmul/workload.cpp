@@ -1,3 +1,5 @@
+// Connects products to the frame: in memory, or out of core if C does not fit.
+
 #include "workloads/matmul/workload.hpp"
 
 #include <utility>

@@ -1,3 +1,6 @@
+// Column by column: reads rows in input order, permutes them between the ranks, verifies blocks
+// while they are in a cache, and writes them.
+
 #include "workloads/sort/carry.hpp"
 
 #include <atomic>

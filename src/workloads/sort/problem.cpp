@@ -1,3 +1,6 @@
+// Resolves a point of the sweep: task and key columns from files or options, kernel, algorithm and
+// placement on GPUs.
+
 #include <fmt/format.h>
 
 #include <algorithm>

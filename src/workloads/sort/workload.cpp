@@ -1,3 +1,5 @@
+// Connects sorts to the frame: in memory, in rounds or out of core, by the memory of the ranks.
+
 #include "workloads/sort/workload.hpp"
 
 #include <fmt/format.h>

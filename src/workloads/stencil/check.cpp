@@ -1,3 +1,6 @@
+// Verification of steps: recomputes samples of the first and of the last steps, and compares the
+// sums of fields before and after if the stencil conserves them.
+
 #include <cmath>
 #include <limits>
 

@@ -1,3 +1,6 @@
+// Checkpoints: writes them at intervals and on a signal, keeps the previous one until the next is
+// complete, and resumes from the newest one of the same problem.
+
 #include <fmt/format.h>
 #include <unistd.h>
 

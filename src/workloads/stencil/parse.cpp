@@ -1,3 +1,5 @@
+// Parsers of --boundary, --weights and --checkpoint-every.
+
 #include <fmt/format.h>
 
 #include <charconv>

@@ -1,3 +1,5 @@
+// Forecast memory of every rank, and the printed plan of a stencil.
+
 #include <fmt/format.h>
 
 #include <algorithm>

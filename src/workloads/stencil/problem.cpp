@@ -1,3 +1,5 @@
+// Resolves a point of the sweep: fields, stencil, terms, kernel, grid and halo transport.
+
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,3 +1,6 @@
+// Marches the fields on the host or on GPUs through all steps, with stops for checks, snapshots,
+// probes and checkpoints, and writes the result.
+
 #include "workloads/stencil/problem.hpp"
 
 #include <fmt/format.h>

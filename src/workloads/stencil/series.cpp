@@ -1,3 +1,5 @@
+// Time series of probed points and norms, kept across checkpoints.
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Writes frames between steps, and continues the files of an interrupted run.
+
 #include <fmt/format.h>
 
 #include <algorithm>

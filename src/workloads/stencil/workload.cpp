@@ -1,3 +1,5 @@
+// Connects stencils to the frame; they are computed in memory only.
+
 #include "workloads/stencil/workload.hpp"
 
 #include <utility>

@@ -1,3 +1,5 @@
+// Slabs of the input, read as stored or generated, and the output dataset.
+
 #include <fmt/format.h>
 
 #include <cstring>

@@ -1,3 +1,6 @@
+// In-memory transpose of a matrix, in place or between two, and permutation of more axes, each with
+// a checksum by index.
+
 #include "workloads/transpose/problem.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Resolves a point of the sweep: extents, element type, axes, scaling, kernel and algorithm.
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Connects transposes to the frame: in memory, or out of core in tiles.
+
 #include "workloads/transpose/workload.hpp"
 
 #include <optional>

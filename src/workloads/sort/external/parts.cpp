@@ -1,3 +1,6 @@
+// Cuts runs into parts that fit in memory, by samples or at bucket borders, and verifies the order
+// across parts and ranks.
+
 #include "workloads/sort/external/parts.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Selects the out-of-core sort of plain keys or of table rows; rows and buckets of slices.
+
 #include "workloads/sort/external/pieces.hpp"
 
 namespace tessera::workloads::sort {

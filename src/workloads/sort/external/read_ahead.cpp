@@ -1,3 +1,5 @@
+// Reads and hashes the next slices asynchronously while the previous ones are sorted and written.
+
 #include "workloads/sort/external/read_ahead.hpp"
 
 #include <algorithm>

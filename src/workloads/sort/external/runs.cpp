@@ -1,3 +1,6 @@
+// Files of sorted runs and parts in a locked scratch folder: an unfinished file has a temporary
+// name, and a file of an earlier attempt is reused if its identity matches.
+
 #include "workloads/sort/external/runs.hpp"
 
 #include <fcntl.h>

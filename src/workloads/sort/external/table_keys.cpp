@@ -1,3 +1,5 @@
+// Extracts sort keys from stored rows, in place where their representation allows it.
+
 #include "workloads/sort/external/table_keys.hpp"
 
 #include "dist/sort/column_words.hpp"
