@@ -71,7 +71,7 @@ def compare_points(before, after, tolerance):
     if before.measured["verified"] != 0 and after.measured["verified"] == 0:
         return Compared(before, after, sides[1][0] / sides[0][0] if sides[0][0] > 0 else math.nan,
                         math.nan, math.nan, "WRONG",
-                        "its check failed")
+                        "check failed")
     if min(min(side) for side in sides) <= 0:
         return Compared(before, after, math.nan, math.nan, math.nan, "AMBIGUOUS",
                         "too short for the clock")
@@ -79,9 +79,9 @@ def compare_points(before, after, tolerance):
     fewest = min(int(p.measured["repetitions"]) for p in (before, after))
     if fewest < FEWEST:
         return Compared(before, after, ratio, low, high, "AMBIGUOUS",
-                        f"{fewest} of the {FEWEST} repetitions that are needed")
+                        f"{fewest} of {FEWEST} required repetitions")
     verdict = judge(low, high, tolerance)
-    few = "more repetitions would tell" if verdict == "AMBIGUOUS" and low <= 1 <= high else ""
+    few = "more repetitions are needed" if verdict == "AMBIGUOUS" and low <= 1 <= high else ""
     return Compared(before, after, ratio, low, high, verdict, few)
 
 
@@ -189,7 +189,7 @@ def compare_traced_files(words):
     """Prints the verdicts of the traced points and returns {verdict: count}."""
     found = compare_traced(*(traced_of(word) for word in words))
     if found:
-        rows = [['what', 'verdict'], *([label, f'{v} ({why})'] for label, v, why in found)]
+        rows = [['point', 'verdict'], *([label, f'{v} ({why})'] for label, v, why in found)]
         print(f"traced\n{tables.grid(rows)}")
     return collections.Counter(verdict for _, verdict, _ in found)
 
@@ -197,8 +197,8 @@ def compare_traced_files(words):
 def compare(before, after, tolerance, plot=False):
     """Prints the comparison of two lists of runs and returns {verdict: count}."""
     for name, left, right in mismatches(before, after):
-        pick.warn(f"the machines differ, {name}: '{left}' before, '{right}' after; times may "
-                  f"differ for that alone")
+        pick.warn(f"machines differ ({name}: '{left}' before, '{right}' after): times may differ "
+                  f"for this reason alone")
     pairs, gone, fresh = matched(latest(before), latest(after))
     found = [compare_points(a, b, tolerance) for a, b in pairs]
     print_table(found)
@@ -208,7 +208,8 @@ def compare(before, after, tolerance, plot=False):
         for point in points:
             print(f"only {where}: {point.key}")
     if not found:
-        pick.fail(65, "no point is in both; compare runs of the same options, ranks and threads")
+        pick.fail(65, "the files share no point; compare runs of the same options, ranks and "
+                      "threads")
     counts = collections.Counter(one.verdict for one in found)
     words = [f"{counts[v]} {v}" for v in VERDICTS if counts[v]] + ([f"{len(gone)} only before"]
                                                                    if gone else []) \
@@ -226,7 +227,7 @@ def main(words=None):
     parser.add_argument("--text", action="store_true")
     arguments = parser.parse_args(words)
     if len(arguments.files) != 2:
-        pick.fail(64, f"{len(arguments.files)} files were named; compare takes two")
+        pick.fail(64, f"compare requires two files: {len(arguments.files)} were named")
     timed = [pick.runs(word, needed=False) for word in arguments.files]
     counts = compare_traced_files(arguments.files)
     if all(timed) or not counts:

@@ -61,7 +61,7 @@ def read(words, wanted):
         found, = pick.read(path, lambda path: read_file(path, name, wanted))
         out += found
     if not out:
-        pick.fail(66, f"there is no such run in '{', '.join(words)}'")
+        pick.fail(66, f"'{', '.join(words)}' matches no run")
     return out
 
 
@@ -195,7 +195,8 @@ def write(texts, beginning):
             pick.write_whole(path, text.encode("utf-8", "surrogateescape"))
         except OSError as error:
             pick.fail(73,
-                      f"cannot write '{path}' ({error.strerror}); name another place with --out")
+                      f"'{path}' cannot be written ({error.strerror}); name another prefix with "
+                      f"--out")
         print(f"wrote {path}")
 
 
@@ -209,23 +210,24 @@ def main(words=None):
     parser.add_argument("--out")
     arguments = parser.parse_args(words)
     if arguments.csv + arguments.json + arguments.extra_p != 1:
-        pick.fail(64, "say which form: one of --csv, --json, --extra-p")
+        pick.fail(64, "a format is required; give one of --csv, --json, --extra-p")
     beginning = arguments.out or os.path.splitext(pick.split(arguments.files[0])[0])[0]
     if arguments.extra_p and arguments.tables != parser.get_default("tables"):
-        pick.fail(64, "--extra-p writes samples and phases; drop --tables")
+        pick.fail(64, "--tables conflicts with --extra-p, which writes samples and phases; drop "
+                      "--tables")
     if arguments.extra_p:
         texts = as_extra_p(arguments.files)
         if beginning == "-" and len(texts) > 1:
-            pick.fail(64, f"these are {len(texts)} files for Extra-P, of workloads or call paths "
-                          f"that were measured at other places; "
-                          "name them with --out, or one run with file.h5#run")
+            pick.fail(64, f"--out - accepts one file: Extra-P requires {len(texts)} files, since "
+                          f"workloads or call paths were measured at different points; give --out "
+                          f"PREFIX or select a run with file.h5#run")
         write(texts, beginning)
         return
     wanted = None if arguments.tables == "all" else arguments.tables.split(",")
     runs = read(arguments.files, wanted)
     for table in wanted or () if arguments.tables != parser.get_default("tables") else ():
         if not any(table in tables for _, _, _, tables in runs):
-            pick.fail(64, f"--tables: no run has a table '{table}'; give others, or all")
+            pick.fail(64, f"--tables: no run has a table '{table}'; name other tables, or all")
     if arguments.csv and not any(tables for _, _, _, tables in runs):
         pick.fail(65, f"no run has a table {arguments.tables.replace(',', ' or ')}; try --tables "
                       f"all")

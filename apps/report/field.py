@@ -148,7 +148,7 @@ def pictures(field):
                           or "all",
                           ", ".join(word for word in (field.title, when, cut) if word),
                           "One scale for all frames." if when
-                          else "The numbers as they are stored.",
+                          else "Numbers as stored.",
                           lambda axes, v=values, s=selection,
                           n=names: draw(axes, v, field, s, n, scale),
                           text(values, selection, names), height_of(selection), frame in shown)

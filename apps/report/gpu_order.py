@@ -54,7 +54,7 @@ def percent(share):
 
 def table(points):
     """Returns one row of texts per array."""
-    lines = [["what", "array", "sectors asked for", "L1 hits", "fetched from L2", "L2 hits",
+    lines = [["point", "array", "requested sectors", "L1 hits", "fetched from L2", "L2 hits",
               "formula"]]
     for point in points:
         for array, row in point.rows.items():
@@ -109,9 +109,9 @@ def pictures(points):
             which = f" Picture {number} of {-(-len(mine) // MOST_BARS)}." if len(
                 mine) > MOST_BARS else ""
             yield Picture(f"gpu_{workload}_{number}",
-                          f"{workload}, what the order of a GPU's threads fetches",
-                          "Loads of the kernel's own threads, simulated: what misses the first "
-                          "level, and the share that hits it."
+                          f"{workload}, fetches in the order of GPU threads",
+                          "Simulated loads of the kernel's threads: sectors that miss L1 and are "
+                          "fetched from L2, and the hit rate of L1."
                           + which, lambda axes, p=part: draw(axes, p),
                           lambda p=part: textplot.bars(bars_of(p), "sectors"),
                           1.4 + series.height_of([short(point) for point in part], 0.3))

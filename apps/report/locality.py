@@ -95,7 +95,7 @@ def whole(points):
 
 def table(points):
     """Returns one row of texts per traced point."""
-    rows = [["what", "accesses", "compulsory misses", "theorem", "constant"]]
+    rows = [["point", "accesses", "compulsory misses", "theorem", "constant"]]
     for point in points:
         c = point.config
         rows.append([point.label, str(c["loads"] + c["stores"]), f"{c['compulsory']:.0f}",

@@ -72,11 +72,9 @@ def by_variant(run):
              tables.seconds(sum(p[1] for p in parts_)))
             for label, parts_ in rows]
     yield Picture(
-        "phases", f"{run.workload}, where the time goes{': ' + ', '.join(words) if words else ''}",
-        "Mean of the ranks, median of the repetitions; hatched phases happen once a point, not in "
-        "every repetition. "
-        "Waiting is that for the slowest rank, and the part of its time that no phase of this one "
-        "names.",
+        "phases", f"{run.workload}, time by phase{': ' + ', '.join(words) if words else ''}",
+        "Mean of the ranks, median of the repetitions; hatched phases occur once per point, not in "
+        "every repetition. Waiting: time of the slowest rank beyond the phases of a rank.",
         lambda axes: draw_shares(axes, rows), lambda: textplot.stacks(flat, list(names)),
         1.5 + s.height_of([label for label, _ in rows], 0.28))
 
@@ -134,10 +132,9 @@ def by_rank(run):
                                 for n in names if r < len(point.phases[n]))))
             for r in range(min(ranks, MOST_RANKS))]
     yield Picture(
-        "ranks", f"{run.workload}, rank by rank{describe(point, run.points)}",
-        "Seconds of every rank, median of the repetitions, of the point with most ranks that took "
-        "longest. The imbalance is "
-        "how much longer the slowest rank takes than the mean of all (max / mean - 1).",
+        "ranks", f"{run.workload}, time by rank{describe(point, run.points)}",
+        "Seconds of every rank, median of the repetitions, of the slowest point with the most "
+        "ranks. Imbalance: max / mean - 1 over the ranks.",
         lambda axes: draw_ranks(axes, point), lambda: textplot.stacks(rows, names),
         1.9 + 0.2 * min(16, max(4, ranks)))
 

@@ -66,13 +66,13 @@ def command(main):
             return code
         except OSError as error:
             if error.filename:
-                fail(73, f"cannot write '{error.filename}' ({error.strerror}); free the place or "
-                         f"name another one")
+                fail(73, f"'{error.filename}' cannot be written ({error.strerror}); free "
+                         f"space, or name another file")
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # discards what Python flushes at exit
-            fail(74, f"cannot write to standard output ({error.strerror}); see where it goes")
+            fail(74, f"standard output cannot be written ({error.strerror}); redirect it elsewhere")
         except BROKEN as error:
-            fail(65, f"results are in a form that is not known here ({type(error).__name__}: "
-                     f"{error}); give files that --results named")
+            fail(65, f"results have an unknown structure ({type(error).__name__}: {error}); give "
+                     f"files written by --results")
     return guarded
 
 
@@ -88,11 +88,11 @@ def split(word):
 def read(path, *readers):
     """Returns what each of the reader functions reads from the file."""
     if not os.path.exists(path):
-        fail(66, f"there is no file '{path}'; check the path")
+        fail(66, f"file '{path}' does not exist; check the path")
     try:
         return [reader(path) for reader in readers]
     except BROKEN as error:
-        fail(65, f"'{path}' is no results file ({error}); give one that --results named")
+        fail(65, f"'{path}' is not a results file ({error}); give one written by --results")
 
 
 def runs(word, needed=True):
@@ -101,8 +101,8 @@ def runs(word, needed=True):
     path, name = split(word)
     found, = read(path, results.read)
     if name and needed and name not in [run.name for run in found]:
-        known = ", ".join(run.name for run in found) or "none with a finished point"
-        fail(66, f"'{path}' has no run '{name}'; it has {known}")
+        known = ", ".join(run.name for run in found) or "no run with a finished point"
+        fail(66, f"'{path}' has no run '{name}': it has {known}")
     found = [run for run in found if name in ("", run.name)]
     if not found and needed:
         fail(65, f"'{path}' holds no finished timings; measure something with --results {path}")

@@ -111,10 +111,10 @@ def variants(run):
         noted = any(p.share == p.share for p in chosen)
         yield Picture(
             f"variants_{number}" if len(parts) > 1 else "variants",
-            f"{run.workload}, {'the ladder' if ladder else 'side by side'}: {', '.join(words)}",
-            INTERVAL + " In brackets " + ("the share of the measured ceiling, and " if noted
-                                          else "")
-            + f"how many times as fast as the first ({rows[0][0]}).",
+            f"{run.workload}, {'ladder of variants' if ladder else 'variants'}: {', '.join(words)}",
+            INTERVAL + " In brackets: " + ("share of the measured ceiling and " if noted
+                                           else "")
+            + f"speed-up over the first ({rows[0][0]}).",
             lambda axes, r=rows, c=chosen: draw_bars(axes, r, run.rate_units, ceiling_of(c)),
             lambda r=rows: textplot.bars(r, run.rate_units),
             1.3 + s.height_of([row[0] for row in rows], 0.3))

@@ -152,8 +152,8 @@ def load_style():
         import style
         return style
     except Exception as error:  # a foreign package may raise anything
-        pick.fail(64, f"matplotlib cannot be loaded ({type(error).__name__}: {error}); repair it, "
-                      f"or take --text")
+        pick.fail(64, f"matplotlib cannot be loaded ({type(error).__name__}: {error}); repair it "
+                      f"or use --text")
 
 
 def write_page(sections, title, html, folder, is_own):
@@ -202,7 +202,7 @@ def head(sections):
     traced = sum(len(section.traced) + len(section.ordered) for section in sections)
     if runs:
         lines.append(f"{sum(len(run.points) for run in runs)} points in {len(runs)} runs; "
-                     + ("every check passed or none was asked for" if not wrong
+                     + ("every check passed or was disabled" if not wrong
                         else f"{wrong} FAILED their check"))
     if traced:
         lines.append(f"{traced} traced point{'s' if traced > 1 else ''}")
@@ -215,17 +215,17 @@ def main(words=None):
                                      description="A page, pictures and tables of results files, "
                                                  "and pictures of datasets.")
     parser.add_argument("files", nargs="+")
-    parser.add_argument("--html", help="the page (default: beside the first file, .html)")
+    parser.add_argument("--html", help="the page (default: next to the first file, .html)")
     parser.add_argument(
-        "--png", help="folder for the pictures (default: beside the page, its name and _png)")
-    parser.add_argument("--title", help="of the page")
+        "--png", help="folder for the pictures (default: next to the page, NAME_png)")
+    parser.add_argument("--title", help="title of the page")
     parser.add_argument("--text", action="store_true",
-                        help="tables and plots in characters, no files")
+                        help="print tables and plots as text, write no files")
     arguments = parser.parse_args(words)
     for name in ("html", "png"):
         if arguments.text and getattr(arguments, name):
-            pick.fail(64, f"--text writes no files and --{name} says where one goes; drop one of "
-                          f"the two")
+            pick.fail(64, f"--text conflicts with --{name}: it writes no files; drop one of the "
+                          f"two")
     fields = [field.read(word) for word in arguments.files if field.split(word)]
     runs, traced, ordered = read([word for word in arguments.files if not field.split(word)])
     sections = sections_of(runs, traced, ordered, fields)
@@ -241,8 +241,8 @@ def main(words=None):
         count = write_page(sections, arguments.title or title_of(sections), html, folder,
                            not arguments.png)
     except OSError as error:
-        pick.fail(73, f"cannot write '{error.filename or html}' ({error.strerror}); name other "
-                      f"places with --html and --png")
+        pick.fail(73, f"'{error.filename or html}' cannot be written ({error.strerror}); name "
+                      f"other places with --html and --png")
     print(f"page: {html}\n{count} pictures: {folder}")
 
 

@@ -123,11 +123,11 @@ def start(run, scratch, options):
     try:
         code = subprocess.run(command, cwd=folder, env=environment, check=False).returncode
     except OSError as error:
-        pick.fail(66, f"cannot start '{command[0]}' ({error.strerror}); name another way with "
-                      f"--launcher")
+        pick.fail(66, f"'{command[0]}' cannot be started ({error.strerror}); name another "
+                      f"launcher with --launcher")
     if code != 0:
         pick.fail(code if code > 2 else 70,
-                  f"the run ended with exit code {code}; what it says stands above")
+                  f"the run ended with exit code {code}; see its messages above")
     return fresh
 
 
@@ -137,8 +137,8 @@ def compared(path, run, fresh, options):
         return compare.compare([run], pick.runs(fresh)[-1:], options.tolerance, options.text)
     counts = compare.compare_traced_files([f"{path}#{run.name}", fresh])
     return counts or pick.fail(65,
-                               "no point is in both; the options of this version may have other "
-                               "names")
+                               "the runs share no point: options may have other names in this "
+                               "version")
 
 
 @pick.command
@@ -153,11 +153,11 @@ def main(words=None):
     parser.add_argument("--text", action="store_true")
     options = parser.parse_args(words)
     if len(options.files) != 1:
-        pick.fail(64, f"{len(options.files)} runs were named; rerun takes one")
+        pick.fail(64, f"rerun requires one run: {len(options.files)} were named")
     runs = runs_of(options.files[0])
     run = runs[-1]
     if len(runs) > 1:
-        print(f"of {len(runs)} runs the last: {run.name} (name another one as "
+        print(f"last of {len(runs)} runs: {run.name} (select another one with "
               f"{options.files[0]}#RUN)")
     path = pick.split(options.files[0])[0]
     folder = os.path.dirname(os.path.abspath(path))

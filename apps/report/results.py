@@ -11,8 +11,8 @@ MEASURED = ("repetitions", "median", "ci_low", "ci_high", "min", "max", "mean", 
             "ceiling_share",
             "verification_method", "verification_ratio", "verification_tolerance", "verified")
 # Tables of misses, one row per point or repetition, and their titles.
-MISSES = {"simulated": "simulated misses a touch",
-          "counters": "what was counted or simulated, median of the repetitions"}
+MISSES = {"simulated": "simulated misses per touch",
+          "counters": "counted or simulated events, median of the repetitions"}
 # Seconds in device kernels, 0 if none ran; files from before devices lack these columns.
 KERNELS = ("kernels", "kernels_low", "kernels_high")
 
@@ -123,15 +123,15 @@ def identity_of(key):
 def columns(group):
     """Returns the columns of a table by name, in order of creation."""
     if not isinstance(group, h5py.Group):
-        raise ValueError(f"{group.name} is no table")
+        raise ValueError(f"{group.name} is not a table")
     out = {}
     for name, dataset in group.items():
         if not isinstance(dataset, h5py.Dataset) or dataset.ndim != 1:
-            raise ValueError(f"{dataset.name} is no column")
+            raise ValueError(f"{dataset.name} is not a column")
         if name != "row":
             out[name] = dataset.asstr()[:] if h5py.check_string_dtype(dataset.dtype) else dataset[:]
     if len({len(column) for column in out.values()}) > 1:
-        raise ValueError(f"the columns of {group.name} are not equally long")
+        raise ValueError(f"the columns of {group.name} differ in length")
     return out
 
 

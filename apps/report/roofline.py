@@ -144,7 +144,7 @@ def pictures(run):
             names.pop()
         groups = {label: [counted(p, run.workload) for p in points]
                   for label, points in s.split(mine, names).items()}
-        step = " in every step, so that kernels that keep several steps in cache rise above the " \
+        step = " in every step, so that kernels that keep several steps in cache exceed the " \
             "slanted roof. Sums over boxes count as they are done, by doubling" \
             if run.workload == "stencil" else ""
         plain = {label: tuple(np.array(points).T) for label, points in groups.items()}
@@ -154,8 +154,8 @@ def pictures(run):
         yield Picture(
             f"roofline_{kind}", f"{run.workload}, roofline: {kind}, {cores} "
                                 f"core{'s' if cores != 1 else ''}",
-            f"Roofs as `tessera machine` measured them. FLOP and bytes are counted, not measured: "
-            f"every operand travels once{step}.",
+            f"Roofs measured by `tessera machine`. FLOP and bytes are counted, not measured: "
+            f"every operand is moved once{step}.",
             lambda axes, g=groups, t=tops: draw(axes, g, *t, run),
             lambda d=plain: textplot.lines(d, "FLOP per byte", "GFLOP/s", log_y=True),
             3.3 + 0.17 * (1 + len(groups) // 2))

@@ -74,7 +74,7 @@ def fit(parallelism, theory):
 
 def table(rows):
     """Returns the bounds and the measurements as rows of texts."""
-    lines = [["what", "processors", "parallelism", "burdened", "at least", "measured", "at most",
+    lines = [["point", "processors", "parallelism", "burdened", "at least", "measured", "at most",
               "is"]]
     for key, found in panels_of(rows).items():
         for row in found:
@@ -112,7 +112,7 @@ def draw_bounds(axes, rows):
               label="at least: burdened, ideal cores")
     if (low != ideal).any():
         axes.plot(processors, low, color="#0072B2", linestyle=":",
-                  label="at least: where cores slow each other")
+                  label="at least: burdened, cores slow each other")
     measured = [row for row in rows if row["speedup"] == row["speedup"]]
     if measured:
         middle = np.array([row["speedup"] for row in measured])
@@ -170,7 +170,8 @@ def draw_thresholds(axes, kernels):
 
 def busy(rows):
     worst = max((row["waited"] for row in rows if row["speedup"] == row["speedup"]), default=0)
-    return f" Others had the cores for {100 * worst:.0f} % of the time." if worst > BUSY else ""
+    return (f" Other processes used the cores for {100 * worst:.0f} % of the time."
+            if worst > BUSY else "")
 
 
 def bounds_text(found):
@@ -189,7 +190,7 @@ def every_picture(rows):
     for number, ((key, growth), series) in enumerate(growths_of(rows).items(), 1):
         explained = fit(series[1], series[2])[2]
         yield Picture(f"growth_{number}", f"{key}: how the parallelism grows",
-                      f"Recorded parallelism beside a + b ({growth}), which explains "
+                      f"Recorded parallelism and the fit a + b ({growth}), which explains "
                       f"{100 * explained:.1f} % of its variance.",
                       lambda axes, g=growth, d=series: draw_growth(axes, g, d),
                       lambda d=series: textplot.lines({"recorded": (d[0], d[1])}, "n",

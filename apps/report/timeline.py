@@ -116,8 +116,9 @@ def pictures(run):
             f"{100 * part:.0f} % is hidden behind other work."
         few = sum(len(mine) for mine in stays.values()) > MOST_STAYS * len(stays)
         which = f": {s.label_of(point, names)}" if names else ""
-        yield Picture(f"timeline_{number}", f"{run.workload}, the last repetition in time{which}",
-                      "What each rank did and when; white is time outside all phases." + words
-                      + (" Its beginning only." if few else ""),
+        yield Picture(f"timeline_{number}",
+                      f"{run.workload}, timeline of the last repetition{which}",
+                      "Phases of each rank over time; white: outside all phases." + words
+                      + (" Beginning only." if few else ""),
                       lambda axes, t=stays: draw(axes, t), lambda t=stays: text(t),
                       1.6 + 0.34 * max(3, len(stays)))

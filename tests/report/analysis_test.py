@@ -298,7 +298,7 @@ class Others(made.Case):
                       "llc_misses": [math.nan] * 4,
                                                        "what": [""] * 3 + ["tiled is not traced"]})
         text = self.run_script(report, path, "--text")
-        table = text[text.index("matmul: what was counted or simulated, median of the repetitions"
+        table = text[text.index("matmul: counted or simulated events, median of the repetitions"
                                 ):].splitlines()[1:5]
         self.assertEqual([line.split() for line in table if "--" not in line],
                          [["kernel", "source", "cycles", "L1", "misses", "what"],

@@ -370,14 +370,15 @@ class Report(made.Case):
             file.write("no HDF5")
         for path, code in ((other, 65), (text, 65), (self.fresh("missing.h5"), 66)):
             self.assert_refused(self.report(path, code=code), path)
-        for damage, words in (("caches/bytes", "equally long"), ("curves/misses", "equally long"),
+        for damage, words in (("caches/bytes", "differ in length"),
+                              ("curves/misses", "differ in length"),
                               ("points/loads", "points/loads")):
             path = self.fresh("traced.h5")
             subprocess.run([made.TESSERA, "locality", "matmul", "--n", "8", "--results", path],
                            check=True, capture_output=True)
             with h5py.File(path, "a") as file:
                 column = file["locality_0001"].pop(damage)[:]
-                if words == "equally long":
+                if words == "differ in length":
                     file["locality_0001"][damage] = column[1:]
             self.assert_refused(self.report(path, code=65), words)
         good = write(self.fresh("good.h5"), TWO)
