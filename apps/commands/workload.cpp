@@ -11,8 +11,8 @@ Command workload_command(const workloads::Workload& workload,
     workloads::compute_once(workload, parsed);
     require(parsed.lists.at("timeline").front() != "true" || workloads::names(parsed, "results"),
             ExitCode::usage,
-            "--timeline goes to the results file; name it with --results");  // a batch script names
-                                                                             // one itself
+            "--timeline requires a results file; name it with --results");  // a batch script names
+                                                                            // one itself
     const workloads::Resolve resolve = look(parsed);
     take_stop_signals(workload, parsed);
     return [workload, parsed, arguments, resolve](const mpi::Communicator& comm) {

@@ -21,7 +21,7 @@ std::vector<io::TableRows> run_gpu(const std::string& key, const run::Values& po
              report.block, p.column_width > 0 ? fmt::format(", columns of {}", p.column_width) : "",
              human_seconds(report.seconds));
   Table table(
-      {"array", "sectors asked for", "L1 hits", "fetched from L2", "L2 hits", "F of the formula"});
+      {"array", "requested sectors", "L1 hits", "fetched from L2", "L2 hits", "F by formula"});
   io::TableRows rows{io::schema::gpu, {}};
   const auto add = [&](const std::string& array, const lab::GpuCounts& c, bool whole) {
     const bool has = whole && report.predicted > 0;

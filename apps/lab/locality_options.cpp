@@ -188,7 +188,8 @@ lab::AnalysisRequest request_of(const run::Values& point) {
   p.kernel = point.text("kernel");
   const std::string& type = point.text("type");
   p.element_bytes = type == "pair" ? 16 : type.ends_with("32") ? 4 : 8;
-  require(p.workload == "sort" || type != "pair", ExitCode::usage, "--type pair is for sort");
+  require(p.workload == "sort" || type != "pair", ExitCode::usage,
+          "--type pair requires the workload sort");
   require((p.workload != "matmul" && p.workload != "stencil") || type.starts_with('f'),
           ExitCode::usage, fmt::format("{} computes in f32 or f64, not in {}", p.workload, type));
   p.n = point.integer("n");
@@ -202,13 +203,13 @@ lab::AnalysisRequest request_of(const run::Values& point) {
   p.stencil = point.text("stencil");
   r.line_bytes = point.bytes("line");
   require(std::has_single_bit(static_cast<std::uint64_t>(r.line_bytes)), ExitCode::usage,
-          fmt::format("--line: {} is no power of two", r.line_bytes));
+          fmt::format("--line: {} is not a power of two", r.line_bytes));
   if (point.text("cache") == "here") r.caches = lab::machine_caches();
   for (const std::string& word : split(r.caches.empty() ? point.text("cache") : "", ','))
     if (!word.empty()) r.caches.push_back(cache_of(std::string(trim(word)), r.line_bytes));
   for (const lab::Geometry& g : r.caches) {
     require(g.line_bytes == r.line_bytes, ExitCode::usage,
-            "--cache names another line than --line; the levels of a point have one");
+            "--cache sets a line size other than --line: all levels require the same one");
   }
   r.sample = point.real("sample");
   r.ideal_limit = point.integer("ideal-limit");

@@ -51,13 +51,13 @@ void refuse_idle(const run::Parsed& parsed) {
     if (source == "default") continue;
     const std::string_view takers = c.workloads;
     require(takers.empty() || takers.find(" " + workload + " ") != takers.npos, ExitCode::usage,
-            fmt::format("--{} ({}) is for {} and this is {}; drop it", c.option, source,
+            fmt::format("--{} ({}) applies to {}: the workload is {}; drop it", c.option, source,
                         join(split(std::string(trim(takers)), ' '), ", "), workload));
     const bool looked_at =
         c.kernels == Of::all ||
         (c.kernels == Of::gpu ? gpus > 0 : gpus < static_cast<index_t>(kernels.size()));
     require(looked_at, ExitCode::usage,
-            fmt::format("--{} ({}) is for kernels of {} and none is named; drop it", c.option,
+            fmt::format("--{} ({}) applies to kernels of {} only; drop it or name one", c.option,
                         source, c.kernels == Of::gpu ? "a GPU (cuda_...)" : "the CPU"));
   }
 }
@@ -95,7 +95,7 @@ void require_names(const std::string& workload, const std::vector<std::string>& 
   const auto gpu = lab::gpu_kernels(workload);
   for (const std::string& kernel : kernels) {
     require(kernel != "all", ExitCode::usage,
-            "--kernel all stands for every kernel; name no other beside it");
+            "--kernel all includes every kernel; drop the other names");
     if (std::find(gpu.begin(), gpu.end(), kernel) == gpu.end())
       (void)lab::traced_kernel(workload, kernel);
   }
@@ -106,7 +106,7 @@ void require_names(const std::string& workload, const std::vector<std::string>& 
 std::string settle(const run::OptionSet& set, run::Parsed& parsed) {
   const std::string workload = parsed.lists.at("workload").front();
   require(!workload.empty(), ExitCode::usage,
-          "name a workload: tessera locality matmul --kernel naive --n 256");
+          "a workload is required; run tessera locality matmul --kernel naive --n 256");
   std::string left_out;
   std::vector<std::string>& kernels = parsed.lists.at("kernel");
   if (kernels == std::vector<std::string>{""}) kernels = {lab::traced_kernels(workload).front()};

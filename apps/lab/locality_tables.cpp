@@ -35,7 +35,7 @@ std::string title(const lab::Analysis& a) {
   const lab::Problem& p = a.problem;
   const std::string sizes =
       lab::sizes_text(p) +
-      (p.range > 0 ? fmt::format(", {} different keys", p.range) : std::string());
+      (p.range > 0 ? fmt::format(", {} distinct keys", p.range) : std::string());
   return fmt::format(
       "{} {} ({} leaf), {}, {}-byte elements: {} loads, {} stores{}, simulated in {}", p.workload,
       p.kernel, a.leaf, sizes, p.element_bytes, a.loads, a.stores,
@@ -81,8 +81,7 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
   fmt::print("theorem: Q = {}\n", a.theorem->formula);
   if (std::isnan(fit.constant)) {
     fmt::print(
-        "  c is not fitted: the problem is too small for any cache size to lie in the theorem's "
-        "range\n");
+        "  c is not fitted: the problem is too small for any cache size in the theorem's range\n");
     return;
   }
   if (a.theorem->exponent != 0) {
@@ -96,11 +95,11 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
     fmt::print("  measured over predicted, median of all sizes: {:.4f}\n", fit.constant);
   }
   if (fit.tall_from == 0) {
-    fmt::print("  {} more than a quarter above it\n",
-               a.theorem->fitted ? "up to there" : "at every size");
+    fmt::print("  {} more than 25 % above the theorem\n",
+               a.theorem->fitted ? "up to that size" : "at every size");
     return;
   }
-  fmt::print("  at most a quarter above it from {} lines up: Z = {:.1f} L^2\n", fit.tall_from,
+  fmt::print("  at most 25 % above the theorem from {} lines up: Z = {:.1f} L^2\n", fit.tall_from,
              static_cast<double>(fit.tall_from) / line);
 }
 
@@ -151,7 +150,7 @@ void print_levels(const lab::Analysis& a) {
     }
     table.add(std::move(cells));
   }
-  fmt::print("by level of the recursion: of the subproblem that used the line before (0: none)\n{}",
+  fmt::print("by recursion level of the subproblem that last used the line (0: none)\n{}",
              table.text());
 }
 

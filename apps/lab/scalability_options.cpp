@@ -112,10 +112,9 @@ void refuse_idle_scalability(const run::Parsed& parsed) {
   };
   for (const char* option : {"stencil", "steps"})
     require(workload == "stencil" || !given(option), ExitCode::usage,
-            fmt::format("--{} is for stencil and this is {}; drop it", option, workload));
-  require(
-      workload != "forkjoin" || !given("type"), ExitCode::usage,
-      "--type is for the kernels of workloads, and each probe of forkjoin has its own; drop it");
+            fmt::format("--{} applies to stencil: the workload is {}; drop it", option, workload));
+  require(workload != "forkjoin" || !given("type"), ExitCode::usage,
+          "--type does not apply to forkjoin: each probe has a fixed type; drop it");
 }
 
 }  // namespace tessera::apps

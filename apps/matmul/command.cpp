@@ -15,17 +15,16 @@ workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
   const bool from_files = !value("a").empty();
   const bool adds = parsed.complex("beta") != 0.0;
   require(from_files == !value("b").empty(), ExitCode::usage,
-          "--a and --b go together; give both or neither");
+          "--a and --b require each other; give both or neither");
   require(value("c").empty() || from_files, ExitCode::usage,
-          "--c goes with --a and --b; give all three");
+          "--c requires --a and --b; give all three");
   require(value("c").empty() || adds, ExitCode::usage,
           "--c without --beta has no effect (beta is 0); give --beta 1 to add to it");
   require(!value("c").empty() || !from_files || !adds, ExitCode::usage,
-          "--beta needs the C that it multiplies; give --c file.h5:/path");
+          "--beta requires C, which it scales; add --c file.h5:/path");
   for (const char* size : {"m", "n", "k"}) {
     require(!from_files || parsed.sources.at(size) == "default", ExitCode::usage,
-            fmt::format("--{} ({}) goes with generated operands, and those of --a and --b have "
-                        "their sizes; drop it",
+            fmt::format("--{} ({}) conflicts with --a and --b: files determine the sizes; drop it",
                         size, parsed.sources.at(size)));
   }
   (void)workloads::matmul::parse_grid(value("grid"));
@@ -35,18 +34,18 @@ workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
               std::find_first_of(algorithms.begin(), algorithms.end(), on_grids.begin(),
                                  on_grids.end()) != algorithms.end(),
           ExitCode::usage,
-          fmt::format("--grid is for --algorithm {} and it is {}; take the former, or drop --grid",
-                      fmt::join(on_grids, ", "), fmt::join(algorithms, ", ")));
+          fmt::format("--grid requires --algorithm {}: --algorithm is {}; use it or drop --grid",
+                      fmt::join(on_grids, " or "), fmt::join(algorithms, ", ")));
   for (const char* name : {"algorithm", "panel", "slices"}) {
-    require(value("out-of-core") != "always" || parsed.sources.at(name) != "flag", ExitCode::usage,
-            fmt::format("--{} is for ranks that share the work, and with --out-of-core always each "
-                        "has tiles of "
-                        "its own; drop it",
-                        name));
+    require(
+        value("out-of-core") != "alnames" || parsed.sources.at(name) != "flag", ExitCode::usage,
+        fmt::format(
+            "--{} conflicts with --out-of-core alnames: each rank computes separate tiles; drop it",
+            name));
   }
-  require(value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
-          "--out takes the result of one product and this is a sweep of several; drop --out or the "
-          "lists");
+  require(
+      value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
+      "--out conflicts with a sweep: it holds the result of one product; drop --out or the lists");
   auto inputs = std::make_shared<workloads::matmul::Inputs>();
   const run::ValuesOf how = run::values_of(parsed);
   const auto open = [&](const char* option) -> std::unique_ptr<run::Input> {

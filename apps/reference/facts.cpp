@@ -55,7 +55,7 @@ std::span<const Variable> variables() { return names; }
 std::string page_of(std::string_view command) {
   for (const Page& page : pages)
     if (page.command == command) return page.page;
-  throw Error(ExitCode::internal, fmt::format("no page of the manual about {}", command));
+  throw Error(ExitCode::internal, fmt::format("the manual has no page about {}", command));
 }
 
 std::string program_title() { return "tessera " + run::version(); }

@@ -14,9 +14,8 @@ std::string exit_codes() {
   std::string text;
   for (const ExitText& row : exit_texts()) text += fmt::format("  {:>3}  {}\n", row.code, row.text);
   return text +
-         "\n130 and 143: ended by Ctrl-C or SIGTERM; 137: killed, often by a memory limit.\n"
-         "The codes from 64 to 78 are those of sysexits.h. mpirun and srun return the code\n"
-         "of the ranks.\n";
+         "\n130 and 143: ended by Ctrl-C or SIGTERM; 137: killed, often by a memory limit.\nCodes "
+         "from 64 to 78 follow sysexits.h. mpirun and srun return the code of the\nranks.\n";
 }
 
 std::string environment() {

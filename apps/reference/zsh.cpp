@@ -35,7 +35,7 @@ std::string action_of(const run::Option& option) {
     case Completes::nothing:
       return " ";
   }
-  throw Error(ExitCode::internal, "an option that completes in no way");
+  throw Error(ExitCode::internal, "unknown kind of completion");
 }
 
 std::string specification(const run::Option& option) {

@@ -18,18 +18,17 @@ void require_files(const run::Parsed& parsed) {
     require(holds, ExitCode::usage, message);
   };
   usage(wanted != "always" || !given("quantiles"),
-        "--out-of-core always sorts through files and --quantiles sorts nothing; drop it");
+        "--out-of-core always conflicts with --quantiles, which does not sort; drop one of them");
   if (!given("scratch")) return;
   usage(wanted != "never",
-        "--scratch is for the runs and --out-of-core never makes none; drop one of them");
+        "--scratch conflicts with --out-of-core never: no runs are written; drop one of them");
   usage(given("out") || given("argsort"),
-        "--scratch is for the runs of a sort from file to file; say where the result goes with "
-        "--out or "
+        "--scratch requires an output: only a sort from file to file writes runs; add --out or "
         "--argsort");
   usage(!given("apply") && !given("quantiles"),
-        "--scratch is for the runs of a sort and --apply and --quantiles make none; drop it");
+        "--scratch conflicts with --apply and --quantiles: they write no runs; drop it");
   usage(given("in") || !given("argsort"),
-        "--scratch is for runs, and --argsort of generated keys makes none; drop it");
+        "--scratch conflicts with --argsort of generated keys: no runs are written; drop it");
 }
 
 void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
@@ -37,59 +36,59 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   const auto usage = [](bool holds, const char* message) {
     require(holds, ExitCode::usage, message);
   };
-  usage(!given("by") || given("in"),
-        "--by names columns of a table; give the table with --in file.h5:/group");
-  usage(!given("apply") || given("in"), "--apply puts the rows of --in in order; give --in too");
+  usage(!given("by") || given("in"), "--by requires a table; give it with --in file.h5:/group");
+  usage(!given("apply") || given("in"),
+        "--apply requires --in, whose rows it reorders; give --in too");
   usage(!given("apply") || given("out"),
-        "--apply without --out has no effect; say where the rows go");
+        "--apply without --out has no effect; add --out FILE:/PATH");
   usage(!given("apply") || (!given("by") && !given("argsort") && !given("descending")),
-        "--apply takes the order from its file; drop --by, --argsort and --descending");
+        "--apply conflicts with --by, --argsort and --descending: its file gives the order; drop "
+        "them");
   const auto flagged = [&](const char* option) {
     return parsed.lists.at(option).front() == "true";
   };
   usage(!given("apply") || (!flagged("counters") && !flagged("timeline")),
-        "--counters and --timeline look at a sort and --apply sorts nothing; drop them");
+        "--counters and --timeline conflict with --apply, which does not sort; drop them");
   if (given("out") && given("argsort")) {
     const io::DatasetName rows = io::parse_table_name(parsed.lists.at("out").front(), "out");
     const io::DatasetName order =
         io::parse_dataset_name(parsed.lists.at("argsort").front(), "argsort");
     usage(rows.file != order.file || rows.path != order.path,
-          "--out and --argsort name the same dataset; give the permutation one of its own");
+          "--out and --argsort name the same dataset; name another one for the permutation");
   }
   usage(!given("by") || !given("descending"),
-        "--by says the order of every column; write --by=-name instead of --descending");
+        "--by sets the order of every column; write --by=-name instead of --descending");
   usage((!given("by") && !given("apply")) || parsed.lists.at("type").front() == "auto",
-        "--type is that of plain keys; the rows of --by and --apply keep the types they are stored "
-        "in");
+        "--type conflicts with --by and --apply: their rows keep the stored types; drop --type");
   usage(!given("in") || !given("out") || !given("argsort") ||
             parsed.lists.at("type").front() == "auto",
-        "--out beside --argsort keeps the type that the keys are stored in; drop --type, or sort "
-        "twice");
+        "--type conflicts with --out and --argsort together: keys keep the stored type; drop "
+        "--type or sort twice");
   const int parts = int{given("top")} + int{flagged("unique")} + int{given("quantiles")};
   usage(parts == 0 || !given("apply"),
-        "--top, --unique and --quantiles go with a sort, not with --apply");
+        "--top, --unique and --quantiles conflict with --apply, which does not sort; drop them");
   usage(parts <= 1,
-        "--top, --unique and --quantiles each take another part of the sorted order; name one");
+        "--top, --unique and --quantiles conflict: each selects a part of the order; give one of "
+        "them");
   usage(parsed.lists.at("fill").front() == "raw" ||
             (given("in") && !given("apply") && !given("quantiles")),
-        "--fill last is for the keys of a sort of --in; drop it");
-  usage(!given("quantiles") || !given("argsort"), "--quantiles moves no rows; drop --argsort");
+        "--fill last requires a sort of --in; drop it");
+  usage(!given("quantiles") || !given("argsort"),
+        "--argsort conflicts with --quantiles, which does not sort; drop --argsort");
   require_files(parsed);
   if (given("quantiles"))
     (void)workloads::sort::parse_quantiles(parsed.lists.at("quantiles").front());
   const auto unsaid = [&](const char* option) { return parsed.sources.at(option) == "default"; };
   usage(!given("in") || (unsaid("n") && unsaid("input")),
-        "--n and --input are of generated keys; drop --in");
+        "--n and --input describe generated keys and conflict with --in; drop them or --in");
   for (const char* option : {"kernel", "algorithm"}) {
     for (const char* task : {"apply", "quantiles"})
-      require(
-          !given(task) || unsaid(option), ExitCode::usage,
-          fmt::format("--{} is how rows are sorted and --{} sorts none; drop it", option, task));
+      require(!given(task) || unsaid(option), ExitCode::usage,
+              fmt::format("--{} conflicts with --{}, which does not sort; drop it", option, task));
   }
   usage((!given("out") && !given("argsort")) || set.points(parsed).size() == 1,
-        "--out and --argsort take the result of one sort and this is a sweep of several; drop them "
-        "or the "
-        "lists");
+        "--out and --argsort conflict with a sweep: each holds the result of one sort; drop them "
+        "or the lists");
 }
 
 std::shared_ptr<workloads::sort::Inputs> look_at_inputs(const run::OptionSet& set,

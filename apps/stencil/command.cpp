@@ -39,7 +39,7 @@ std::vector<std::unique_ptr<run::Input>> open(const run::Parsed& parsed, const c
 std::unique_ptr<run::Input> open_one(const run::Parsed& parsed, const char* option) {
   auto inputs = open(parsed, option);
   require(inputs.size() <= 1, ExitCode::usage,
-          fmt::format("--{} takes one dataset, for all fields", option));
+          fmt::format("--{} accepts one dataset, for all fields", option));
   return inputs.empty() ? nullptr : std::move(inputs.front());
 }
 
@@ -48,7 +48,7 @@ void require_checkpoint_of_its_own(const run::Parsed& parsed) {
                                 const std::string& file) {
     require(other.empty() || !io::same_file(other, file), ExitCode::usage,
             fmt::format(
-                "--checkpoint and --{} name the same file '{}'; give checkpoints one of their own",
+                "--checkpoint and --{} name the same file '{}'; name another file for checkpoints",
                 option, file));
   };
   for (const std::string& file :

@@ -55,7 +55,7 @@ void add_data(OptionSet& set) {
            .axis = true});
   run::add_values_options(set,
                           " mask excludes them from the domain: a weight that reaches one is "
-                          "applied to the point itself, so that nothing passes the edge, and they "
+                          "applied to the point itself, so that no flux passes the edge, and they "
                           "are written as NaN with _FillValue; for f32 and f64 on the CPU.");
   run::add_seed(set, "fields");
 }
@@ -290,38 +290,40 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
   };
   refuse_if(
       !value("in").empty() && (named("shape") || named("init")),
-      "--shape and --init describe a generated field and --in names a file; give one of them");
+      "--shape and --init describe a generated field and conflict with --in; give one of them");
   refuse_if(!value("weights").empty() && named("stencil"),
-            "--weights and --stencil both say what a step computes; give one of them");
+            "--weights conflicts with --stencil: each defines a step; give one of them");
   refuse_if(value("weights").empty() && named("previous"),
-            "--previous goes with --weights; the named stencils have their own");
+            "--previous requires --weights: named stencils define their own; drop it");
   refuse_if(value("source").empty() && named("source-factor"),
-            "--source-factor goes with --source file.h5:/path; name one");
-  refuse_if(!value("past").empty() && value("in").empty(), "--past goes with --in; give both");
-  refuse_if(value("fill") == "mask" && value("in").empty(),
-            "--fill mask leaves out the cells of --in that have no value; name one");
+            "--source-factor requires --source; add --source file.h5:/path");
+  refuse_if(!value("past").empty() && value("in").empty(), "--past requires --in; give both");
+  refuse_if(
+      value("fill") == "mask" && value("in").empty(),
+      "--fill mask requires --in, whose cells without a value it excludes; add --in file.h5:/path");
   (void)workloads::stencil::parse_interval(value("checkpoint-every"));
   refuse_if(named("every") && value("snapshots").empty(),
-            "--every goes with --snapshots file.h5:/path; name one");
+            "--every requires --snapshots; add --snapshots file.h5:/path");
   refuse_if(named("checkpoint-every") && value("checkpoint").empty(),
-            "--checkpoint-every goes with --checkpoint ck.h5; name one");
-  refuse_if(named("xdmf") && value("out").empty(), "--xdmf describes --out; name one");
+            "--checkpoint-every requires --checkpoint; add --checkpoint ck.h5");
+  refuse_if(named("xdmf") && value("out").empty(),
+            "--xdmf requires --out, which it describes; add --out file.h5:/path");
   refuse_if(value("results").empty() && (!value("probe").empty() || value("norms") == "true"),
-            "--probe and --norms go to the results file; name it with --results");
+            "--probe and --norms require a results file; name it with --results");
   refuse_if(named("probe-every") && value("probe").empty() && value("norms") != "true",
-            "--probe-every goes with --probe x,y or --norms; give one");
+            "--probe-every requires --probe or --norms; add --probe x,y or --norms");
   const bool reads_checkpoint = !value("resume").empty() && value("resume") != "auto";
+  refuse_if((!value("checkpoint").empty() || reads_checkpoint) &&
+                (set.points(parsed).size() != 1 || value("repetitions") != "1" ||
+                 value("warmups") != "0"),
+            "--checkpoint and --resume require a single run; drop the lists, --repetitions and "
+            "--warmups");
   refuse_if(
-      (!value("checkpoint").empty() || reads_checkpoint) &&
-          (set.points(parsed).size() != 1 || value("repetitions") != "1" ||
-           value("warmups") != "0"),
-      "--checkpoint and --resume are for one run; drop the lists, --repetitions and --warmups");
-  refuse_if(!value("snapshots").empty() && set.points(parsed).size() != 1,
-            "--snapshots takes the result of one run and this is a sweep of several; drop it or "
-            "the lists");
+      !value("snapshots").empty() && set.points(parsed).size() != 1,
+      "--snapshots conflicts with a sweep: it holds the frames of one run; drop it or the lists");
   refuse_if(
       !value("out").empty() && set.points(parsed).size() != 1,
-      "--out takes the result of one run and this is a sweep of several; drop --out or the lists");
+      "--out conflicts with a sweep: it holds the result of one run; drop --out or the lists");
 }
 
 }  // namespace tessera::apps::stencil

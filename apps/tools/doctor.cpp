@@ -95,11 +95,11 @@ Findings look(const Surroundings& here) {
 void print(const Findings& found, bool quiet) {
   for (const Finding& one : found) {
     if (quiet && one.level != Level::hurts) continue;
-    const char* mark = one.level == Level::hurts  ? "HURTS"
+    const char* mark = one.level == Level::hurts  ? "problem"
                        : one.level == Level::note ? "note"
                                                   : "fine";
-    fmt::print("{:<6} {:<13} {}\n", mark, one.subject, one.what);
-    if (!one.cure.empty()) fmt::print("{:<20} cure: {}\n", "", one.cure);
+    fmt::print("{:<7} {:<13} {}\n", mark, one.subject, one.what);
+    if (!one.cure.empty()) fmt::print("{:<21} fix: {}\n", "", one.cure);
   }
 }
 
@@ -121,8 +121,8 @@ Body examine(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
     hurts += one.level == Level::hurts ? 1 : 0;
     notes += one.level == Level::note ? 1 : 0;
   }
-  fmt::print("{}, {}: {}\n", counted(hurts, "thing") + (hurts == 1 ? " hurts" : " hurt"),
-             counted(notes, "note"), hurts == 0 ? "go ahead" : "the cures stand above");
+  fmt::print("{}, {}: {}\n", counted(hurts, "problem"), counted(notes, "note"),
+             hurts == 0 ? "ready to run" : "see the fixes above");
   code = static_cast<ExitCode>(hurts == 0 ? 0 : 1);
   return {};
 }

@@ -72,7 +72,7 @@ void look_at_space(const std::string& folder, Findings& found) {
   found.push_back(
       {little ? Level::hurts : Level::fine, "space",
        fmt::format("{} free in '{}'", human_bytes(left), folder),
-       little ? "make room, or write elsewhere; a job that runs out of space ends with exit code 73"
+       little ? "free space or write elsewhere: on a full file system a job ends with exit code 73"
               : ""});
 }
 
@@ -88,8 +88,8 @@ void look_at_ownership(Findings& found) {
   std::sort(set.begin(), set.end());
   if (!set.empty())
     found.push_back({Level::note, "environment",
-                     join(set, " ") + ": stands for an option of every command",
-                     "unset it where that is not meant"});
+                     join(set, " ") + ": sets an option of every command",
+                     "unset it unless intended"});
 }
 
 }  // namespace
@@ -103,16 +103,15 @@ void look_at_gpus(const Surroundings& here, Findings& found) {
          fmt::format("{}, first {}", counted(static_cast<index_t>(gpus.devices.size()), "GPU"),
                      gpus.devices.front().name)});
   } else if (device) {
-    found.push_back({Level::hurts, "GPUs",
-                     "there is a GPU that this program cannot use: " + gpus.reason,
-                     "a build with nvcc in the PATH (cmake --preset release), and a driver at "
+    found.push_back({Level::hurts, "GPUs", "this program cannot use the GPU: " + gpus.reason,
+                     "build with nvcc in the PATH (cmake --preset release) and install a driver at "
                      "least as new as its CUDA"});
   } else {
     found.push_back({Level::fine, "GPUs", "none (" + gpus.reason + ")"});
   }
   const auto visible = variable("CUDA_VISIBLE_DEVICES");
   if (device && visible && *visible == "-1")
-    found.push_back({Level::hurts, "GPUs", "CUDA_VISIBLE_DEVICES=-1 hides all of them",
+    found.push_back({Level::hurts, "GPUs", "CUDA_VISIBLE_DEVICES=-1 hides all GPUs",
                      "unset CUDA_VISIBLE_DEVICES"});
 }
 
@@ -129,7 +128,7 @@ void look_at_files(const Surroundings& here, Findings& found) {
   const Trial trial = try_folder(here.folder);
   if (trial.open_error != 0)
     found.push_back({Level::hurts, "files",
-                     fmt::format("nothing can be written in '{}': {}", here.folder,
+                     fmt::format("folder '{}' is not writable: {}", here.folder,
                                  std::strerror(trial.open_error)),
                      "--at another folder, or chmod u+w"});
   if (trial.lock_error != 0 && !locking_off()) {
@@ -144,37 +143,38 @@ void look_at_files(const Surroundings& here, Findings& found) {
   }
   if (network)
     found.push_back({Level::note, "files",
-                     fmt::format("'{}' lies on {}: other tools' MPI-IO may hang or crawl there",
+                     fmt::format("'{}' is on {}: MPI-IO of other tools may hang or be slow",
                                  here.folder, name->second),
                      "export OMPI_MCA_io=romio321 (Tessera itself writes without MPI-IO)"});
   look_at_space(here.folder, found);
   found.push_back({Level::fine, "HDF5", "version " + io::library_version()});
   if (variable("HDF5_DISABLE_VERSION_CHECK"))
-    found.push_back(
-        {Level::note, "HDF5",
-         "HDF5_DISABLE_VERSION_CHECK hides a library of another version than the headers",
-         "unset HDF5_DISABLE_VERSION_CHECK"});
+    found.push_back({Level::note, "HDF5",
+                     "HDF5_DISABLE_VERSION_CHECK hides a mismatch of library and headers",
+                     "unset HDF5_DISABLE_VERSION_CHECK"});
 }
 
 void look_at_tessera(const Surroundings&, Findings& found) {
   look_at_ownership(found);
   const run::Ceilings ceilings = run::load_ceilings(run::ceilings_file());
   if (ceilings.all.empty()) {
-    found.push_back({Level::note, "ceilings",
-                     "not measured here: shares of the machine and plans in seconds are unknown",
-                     "mpirun -n 2 tessera machine, then tessera machine (once)"});
+    found.push_back(
+        {Level::note, "ceilings",
+         "not measured on this host: shares of peak rates and predicted times are unknown",
+         "mpirun -n 2 tessera machine, then tessera machine (once)"});
   } else if (ceilings.host != run::host_name()) {
     found.push_back({Level::note, "ceilings",
-                     fmt::format("those of {} are used on {}", ceilings.host, run::host_name()),
+                     fmt::format("measured on {}, used on {}", ceilings.host, run::host_name()),
                      "unset TESSERA_MACHINE_FILE, or tessera machine"});
   } else {
     found.push_back({Level::fine, "ceilings", "measured " + ceilings.measured_at});
   }
   try {
-    found.push_back(
-        {Level::fine, "Python", find_python("h5py numpy matplotlib") + " has what reports need"});
+    found.push_back({Level::fine, "Python",
+                     find_python("h5py numpy matplotlib") + " has the packages for reports"});
   } catch (const Error&) {
-    found.push_back({Level::note, "Python", "none with h5py, numpy and matplotlib: no reports",
+    found.push_back({Level::note, "Python",
+                     "without h5py, numpy or matplotlib: reports are unavailable",
                      "apt-get install python3-h5py python3-matplotlib, or export "
                      "TESSERA_PYTHON=/path/to/python3"});
   }

@@ -106,23 +106,24 @@ void look_at_mpirun(Findings& found) {
   const auto version = words_of({"mpirun", "--version"});
   if (!version) {
     found.push_back(
-        {Level::hurts, "mpirun", "is not in the PATH, this program has " + library,
+        {Level::hurts, "mpirun", "is not in the PATH; this program uses " + library,
          "apt-get install openmpi-bin, or load the module of the MPI that Tessera was built with"});
     return;
   }
   const std::string launcher = family(*version), own = family(library);
   const std::string first =
-      version->empty() ? "nothing" : std::string(trim(split(*version, '\n').front()));
+      version->empty() ? "no version" : std::string(trim(split(*version, '\n').front()));
   if (launcher.empty() || (!own.empty() && launcher != own)) {
-    found.push_back({Level::hurts, "mpirun",
-                     fmt::format("of the PATH says '{}', this program has {}: every rank would "
-                                 "believe that it is alone",
-                                 first, library),
-                     "put the mpirun of that library first in the PATH (leave conda environments "
-                     "and other modules)"});
+    found.push_back(
+        {Level::hurts, "mpirun",
+         fmt::format("of the PATH reports '{}', but this program uses {}: each rank would run as "
+                     "the only one",
+                     first, library),
+         "put the mpirun of that library first in the PATH (deactivate conda environments and "
+         "other modules)"});
     return;
   }
-  found.push_back({Level::fine, "mpirun", fmt::format("{}; this program has {}", first, library)});
+  found.push_back({Level::fine, "mpirun", fmt::format("{}; this program uses {}", first, library)});
 }
 
 }  // namespace
@@ -130,26 +131,27 @@ void look_at_mpirun(Findings& found) {
 void look_at_openmp(const Surroundings& here, Findings& found) {
   const int asked = threads_asked();
   if (asked < 0) {
-    found.push_back({Level::hurts, "OpenMP",
-                     fmt::format("OMP_NUM_THREADS={} is no number", *variable("OMP_NUM_THREADS")),
-                     fmt::format("export OMP_NUM_THREADS={}", here.cores)});
+    found.push_back(
+        {Level::hurts, "OpenMP",
+         fmt::format("OMP_NUM_THREADS={} is not a number", *variable("OMP_NUM_THREADS")),
+         fmt::format("export OMP_NUM_THREADS={}", here.cores)});
   } else if (asked > here.cores) {
     found.push_back(
         {Level::hurts, "OpenMP",
-         fmt::format("OMP_NUM_THREADS={} on {} that this process may use: they take turns", asked,
+         fmt::format("OMP_NUM_THREADS={} on {} of this process: threads share cores", asked,
                      counted(here.cores, "core")),
          fmt::format(
              "export OMP_NUM_THREADS={}, or give a rank more cores (mpirun --map-by slot:PE={})",
              here.cores, asked)});
   } else {
     found.push_back({Level::fine, "OpenMP",
-                     asked == 0 ? "OMP_NUM_THREADS unset: a rank takes its share of the cores"
+                     asked == 0 ? "OMP_NUM_THREADS unset: a rank uses its share of the cores"
                                 : fmt::format("OMP_NUM_THREADS={}", asked)});
   }
   if (const auto most = variable("OMP_THREAD_LIMIT");
       most && std::atoi(most->c_str()) < std::max(1, asked))
     found.push_back({Level::hurts, "OpenMP",
-                     "OMP_THREAD_LIMIT=" + *most + " is below the threads asked for",
+                     "OMP_THREAD_LIMIT=" + *most + " is below the requested threads",
                      "unset OMP_THREAD_LIMIT"});
   if (const auto stack = run::openmp_stack(); stack && *stack < run::least_stack)
     found.push_back(
@@ -159,7 +161,7 @@ void look_at_openmp(const Surroundings& here, Findings& found) {
   if (const auto dynamic = variable("OMP_DYNAMIC");
       dynamic && (*dynamic)[0] != 'f' && (*dynamic)[0] != 'F')
     found.push_back({Level::note, "OpenMP",
-                     "OMP_DYNAMIC=" + *dynamic + ": a region may get fewer threads than asked for",
+                     "OMP_DYNAMIC=" + *dynamic + ": a region may get fewer threads than requested",
                      "unset OMP_DYNAMIC"});
   if (variable("GOMP_CPU_AFFINITY"))
     found.push_back(
@@ -184,13 +186,14 @@ void look_at_launcher(const Surroundings&, Findings& found) {
                      "--cap-add=SYS_PTRACE"});
   const std::string temporary = variable("TMPDIR").value_or("/tmp");
   if (temporary.size() > 70)
-    found.push_back({Level::hurts, "TMPDIR",
-                     fmt::format("has {} letters: the sockets of mpirun allow about 108 in all",
-                                 temporary.size()),
-                     "export TMPDIR=/tmp"});
+    found.push_back(
+        {Level::hurts, "TMPDIR",
+         fmt::format("has {} characters: socket paths of mpirun are limited to about 108",
+                     temporary.size()),
+         "export TMPDIR=/tmp"});
   if (access(temporary.c_str(), W_OK | X_OK) != 0)
     found.push_back({Level::hurts, "TMPDIR",
-                     "'" + temporary + "' cannot be written: mpirun keeps its session there",
+                     "'" + temporary + "' is not writable: mpirun creates its session there",
                      "export TMPDIR=/tmp, or another folder of yours"});
   addrinfo* address = nullptr;
   if (getaddrinfo(run::host_name().c_str(), nullptr, nullptr, &address) != 0)
@@ -208,9 +211,9 @@ void look_at_binding(const Surroundings& here, Findings& found) {
   if (here.ranks == 0) {
     found.push_back(
         {Level::note, "binding",
-         fmt::format("unasked, mpirun binds each of up to two ranks to one core, where all its "
-                     "threads would sit; "
-                     "`tessera doctor --ranks R --threads T` gives the words for a job"),
+         fmt::format(
+             "by default, mpirun binds each of up to two ranks to one core, which all its threads "
+             "share; `tessera doctor --ranks R --threads T` prints the options for a job"),
          ""});
     return;
   }
@@ -225,7 +228,7 @@ void look_at_binding(const Surroundings& here, Findings& found) {
     const int share = here.cores / here.ranks;
     found.push_back(
         {Level::hurts, "binding",
-         job + ": they take turns, and binding them aborts (\"binding more processes than cpus\")",
+         job + ": threads share cores, and binding aborts (\"binding more processes than cpus\")",
          share > 0
              ? fmt::format("OMP_NUM_THREADS={0} mpirun -n {1} --map-by slot:PE={0} --bind-to core",
                            share, here.ranks)
@@ -233,7 +236,7 @@ void look_at_binding(const Surroundings& here, Findings& found) {
                            counted(here.cores, "rank"))});
   } else if (threads > 1 && here.ranks <= 2 && !unbound) {
     found.push_back(
-        {Level::hurts, "binding", job + ": unasked, mpirun binds each rank to one core",
+        {Level::hurts, "binding", job + ": by default, mpirun binds each rank to one core",
          fmt::format("OMP_NUM_THREADS={0} mpirun -n {1} --map-by slot:PE={0} --bind-to core",
                      threads, here.ranks)});
   } else {
@@ -247,7 +250,8 @@ void look_at_binding(const Surroundings& here, Findings& found) {
 void look_at_slurm(const Surroundings& here, Findings& found) {
   if (!variable("SLURM_JOB_ID")) {
     const bool there = std::system("command -v sbatch >/dev/null 2>&1") == 0;
-    found.push_back({Level::fine, "Slurm", there ? "here; no job around us" : "not here"});
+    found.push_back(
+        {Level::fine, "Slurm", there ? "available; not inside a job" : "not installed"});
     return;
   }
   found.push_back({Level::fine, "Slurm", "job " + *variable("SLURM_JOB_ID")});
@@ -264,15 +268,16 @@ void look_at_slurm(const Surroundings& here, Findings& found) {
   if (const auto type = variable("SLURM_MPI_TYPE").value_or("none");
       type == "none" || type == "pmi2")
     found.push_back({Level::note, "Slurm",
-                     "plain srun starts with --mpi=" + type + ", where Open MPI dies at its start",
+                     "srun defaults to --mpi=" + type + ": Open MPI fails to start",
                      "srun --mpi=pmix, or mpirun inside the job"});
   if (variable("SLURM_GPUS_PER_TASK"))
-    found.push_back({Level::note, "Slurm",
-                     "--gpus-per-task shows a rank one GPU and breaks direct copies between them",
-                     "--gpus-per-node: ranks share the GPUs of a node by their number"});
+    found.push_back(
+        {Level::note, "Slurm",
+         "--gpus-per-task hides the GPUs of other ranks and breaks direct copies between them",
+         "use --gpus-per-node: ranks select GPUs of a node by local rank"});
   if (here.ranks == 0 && variable("SLURM_NTASKS") && here.cores < 2 && cores && *cores != "1")
     found.push_back({Level::hurts, "Slurm",
-                     "this process may use one core of the " + *cores + " asked for",
+                     "this process may use one core of the " + *cores + " requested",
                      "srun --cpus-per-task=$SLURM_CPUS_PER_TASK --cpu-bind=cores"});
 }
 

@@ -29,7 +29,7 @@ void look_at_governor(const Surroundings& here, Findings& found) {
   }
   if (governors.empty() || (governors.size() == 1 && governors.begin()->first == "performance")) {
     found.push_back({Level::fine, "frequency",
-                     governors.empty() ? "no governor to see" : "governor performance"});
+                     governors.empty() ? "governor not visible" : "governor performance"});
     return;
   }
   std::vector<std::string> words;
@@ -40,34 +40,35 @@ void look_at_governor(const Surroundings& here, Findings& found) {
       here.read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver").value_or("");
   const bool steers = driver == "intel_pstate" || driver == "amd-pstate-epp";
   const bool low = governors.contains("powersave") && !steers;
-  found.push_back({low ? Level::hurts : Level::note, "frequency",
-                   fmt::format("governor {}: {}", join(words, ", "),
-                               low ? "the lowest clock" : "clocks follow the load, timings wander"),
-                   "sudo cpupower frequency-set -g performance"});
+  found.push_back(
+      {low ? Level::hurts : Level::note, "frequency",
+       fmt::format("governor {}: {}", join(words, ", "),
+                   low ? "the lowest clock" : "clocks follow the load, timings are noisy"),
+       "sudo cpupower frequency-set -g performance"});
 }
 
 void look_at_load(const Surroundings& here, Findings& found) {
   const double load = std::atof(here.read("/proc/loadavg").value_or("0").c_str());
   if (load > 0.5 * here.cores)
     found.push_back({Level::note, "load",
-                     fmt::format("{:.1f} programs run on {} already: timings will wander", load,
+                     fmt::format("{:.1f} programs run on {}: timings will be noisy", load,
                                  counted(here.cores, "core")),
-                     "measure when it is quiet, or compare interleaved medians"});
+                     "measure on an idle machine, or compare interleaved medians"});
 }
 
 }  // namespace
 
 void look_at_machine(const Surroundings& here, Findings& found) {
   const machine::Topology t = machine::topology();
-  found.push_back({Level::fine, "machine",
-                   fmt::format("{}, {} for us (cpus {}), {}", t.processor, counted(t.cores, "core"),
-                               t.cpu_list, counted(t.numa_nodes, "NUMA node"))});
+  found.push_back(
+      {Level::fine, "machine",
+       fmt::format("{}, {} available (cpus {}), {}", t.processor, counted(t.cores, "core"),
+                   t.cpu_list, counted(t.numa_nodes, "NUMA node"))});
   if (const auto share = machine::cpu_quota(here.root); share && *share < here.cores - 0.01) {
     const int whole = std::max(1, static_cast<int>(std::floor(*share)));
     found.push_back(
         {Level::hurts, "quota",
-         fmt::format("the control group grants the time of {:.3g} of {} cores: more threads are "
-                     "stopped in turn",
+         fmt::format("the control group allows {:.3g} of {} cores: more threads are throttled",
                      *share, here.cores),
          fmt::format(
              "export OMP_NUM_THREADS={0} (ranks x threads = {0}), or raise the limit (docker run "
@@ -79,12 +80,12 @@ void look_at_machine(const Surroundings& here, Findings& found) {
   const auto memory = static_cast<double>(machine::available_memory());
   const bool little = memory < 256 * mebi;
   found.push_back(
-      {little ? Level::hurts : Level::fine, "memory", human_bytes(memory) + " can still be had",
+      {little ? Level::hurts : Level::fine, "memory", human_bytes(memory) + " available",
        little ? "end other programs, or raise the limit of the container or `ulimit -v unlimited`"
               : ""});
   if (const auto pages = here.read("/sys/kernel/mm/transparent_hugepage/enabled");
       pages && pages->find("[never]") != std::string::npos)
-    found.push_back({Level::note, "huge pages", "are off: large arrays miss in the TLB",
+    found.push_back({Level::note, "huge pages", "are disabled: large arrays cause TLB misses",
                      "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"});
 }
 
@@ -132,8 +133,8 @@ void look_at_limits(const Surroundings& here, Findings& found) {
     found.push_back(
         {Level::hurts, "limits",
          fmt::format("{} (ulimit {}): {}: {}", limit.name, limit.flag, text, limit.consequence),
-         limit.cure + std::string(hard ? " (the hard limit is as low: an administrator, "
-                                         "/etc/security/limits.conf, docker run --ulimit)"
+         limit.cure + std::string(hard ? " (the hard limit is as low: raise it in "
+                                         "/etc/security/limits.conf or with docker run --ulimit)"
                                        : "")});
   }
   if (!fine.empty()) found.push_back({Level::fine, "limits", join(fine, ", ")});
@@ -143,7 +144,8 @@ void look_at_shared_memory(const Surroundings& here, Findings& found) {
   const std::string path = here.root + "/dev/shm";
   struct statvfs space {};
   if (!here.exists("/dev/shm") || statvfs(path.c_str(), &space) != 0) {
-    found.push_back({Level::hurts, "/dev/shm", "is not there: the ranks of a node talk through it",
+    found.push_back({Level::hurts, "/dev/shm",
+                     "is missing: ranks of a node exchange messages through it",
                      "mount -t tmpfs tmpfs /dev/shm"});
     return;
   }
@@ -161,8 +163,8 @@ void look_at_shared_memory(const Surroundings& here, Findings& found) {
                      "mount -o remount,size=1g /dev/shm, or docker run --shm-size=1g"});
   } else {
     found.push_back(
-        {Level::hurts, "/dev/shm", text + ": full, perhaps of jobs that were killed",
-         "ls -l /dev/shm; remove vader_segment.* and what nobody uses (fuser -v /dev/shm/*)"});
+        {Level::hurts, "/dev/shm", text + ": full, possibly with files of killed jobs",
+         "ls -l /dev/shm; remove vader_segment.* and unused files (fuser -v /dev/shm/*)"});
   }
 }
 

@@ -43,8 +43,7 @@ std::string page_about(const std::string& subject, const std::string& format) {
     return man ? man_page(command.options) : markdown_page(command.options);
   }
   require(subject == "general", ExitCode::usage,
-          fmt::format("--format {} prints pages of commands, and '{}' is a topic; try tessera help "
-                      "{}",
+          fmt::format("--format {} requires a command: '{}' is a topic; try tessera help {}",
                       format, subject, subject));
   return man ? man_page(all_commands()) : markdown_page(all_commands());
 }
@@ -56,7 +55,7 @@ void write(const std::filesystem::path& file, const std::string& text) {
   out << text;
   out.close();
   require(!error && out.good(), ExitCode::cannot_create,
-          fmt::format("cannot write '{}'; try another --folder", file.string()));
+          fmt::format("file '{}' cannot be written; try another --folder", file.string()));
 }
 
 /// Every page and script, named as they are installed.

@@ -28,7 +28,7 @@ run::OptionSet declare() {
            .high = 60});
   set.add({.name = "show",
            .kind = run::Kind::flag,
-           .help = "Print stored peak rates, measure nothing",
+           .help = "Print stored peak rates without measuring",
            .group = "Measuring"});
   return set;
 }
@@ -54,7 +54,7 @@ void print_topology() {
 
 void print_ceilings(const run::Ceilings& ceilings) {
   if (ceilings.all.empty()) {
-    fmt::print("nothing measured yet: run `tessera machine`\n");
+    fmt::print("peak rates not measured yet; run `tessera machine`\n");
     return;
   }
   Table table({"ceiling", "threads or ranks", "value", "units"});
@@ -71,10 +71,9 @@ ExitCode measure(const mpi::Communicator& comm, double seconds) {
   print_ceilings(measured.ceilings);
   fmt::print("{}", measured.notes);
   if (!measured.place.file.empty())
-    fmt::print("kept in {}\n", measured.place.file);
+    fmt::print("stored in {}\n", measured.place.file);
   else
-    fmt::print("kept nowhere: {}; set TESSERA_MACHINE_FILE to a file of your own\n",
-               measured.place.why);
+    fmt::print("not stored: {}; set TESSERA_MACHINE_FILE to a writable file\n", measured.place.why);
   return ExitCode::ok;
 }
 

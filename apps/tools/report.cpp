@@ -56,12 +56,12 @@ Command script_command(run::OptionSet set, const Script& script) {
           [script, declared](const run::Parsed& parsed, const Arguments&, ExitCode& code) -> Body {
             const std::vector<std::string>& files = parsed.lists.at("files");
             require(!files.front().empty() && files.size() >= script.files, ExitCode::usage,
-                    fmt::format("name {}: see tessera {} --help",
-                                script.files == 1 ? "a results file" : "two results files",
+                    fmt::format("{} required; see tessera {} --help",
+                                script.files == 1 ? "a results file is" : "two results files are",
                                 declared.command()));
             for (const std::string& file : files) {
               require(io::file_exists(file_of(file)), ExitCode::missing_input,
-                      "there is no file '" + file_of(file) + "'; check the path");
+                      "file '" + file_of(file) + "' does not exist; check the path");
             }
             const bool draws = script.draws && parsed.lists.at("text").front() != "true";
             std::vector<std::string> words{
@@ -90,9 +90,8 @@ void add_tolerance(run::OptionSet& set) {
   set.add({.name = "tolerance",
            .kind = run::Kind::real,
            .fallback = "0.05",
-           .help =
-               "Tolerate a relative difference X of medians. SAME: the 95 % interval of their "
-               "ratio (Zou and Donner 2008) lies within 1/(1+X) .. 1+X; FASTER, SLOWER: outside.",
+           .help = "Tolerate a relative difference X of medians. SAME: the 95 % interval of their "
+                   "ratio (Zou and Donner 2008) is within 1/(1+X) .. 1+X; FASTER, SLOWER: outside.",
            .group = "Verdict",
            .low = 0,
            .high = 10});
@@ -115,12 +114,9 @@ std::string find_python(const std::string& modules) {
         modules + "'.split())))";
     if (run_program({python, "-c", probe}) == 0) return python;
   }
-  throw Error(
-      ExitCode::usage,
-      fmt::format(
-          "no Python with {} was found; apt-get install python3-h5py python3-matplotlib, or "
-          "set TESSERA_PYTHON",
-          join(split(modules, ' '), ", ")));
+  throw Error(ExitCode::usage, fmt::format("Python with {} is not installed; apt-get install "
+                                           "python3-h5py python3-matplotlib, or set TESSERA_PYTHON",
+                                           join(split(modules, ' '), ", ")));
 }
 
 Command report_command() {

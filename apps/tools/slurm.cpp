@@ -18,7 +18,7 @@ Command command_of(const std::string& workload) {
     Command command = make();
     if (command.options.command() == workload) return command;
   }
-  throw Error(ExitCode::internal, "no workload " + workload);
+  throw Error(ExitCode::internal, "unknown workload " + workload);
 }
 
 /// Writes a batch script; replaces only scripts written by Tessera.
@@ -28,10 +28,10 @@ void write_script(const std::string& file, const std::string& text) {
     std::string first, second;
     std::getline(old, first);
     std::getline(old, second);
-    require(
-        second.starts_with("# tessera slurm "), ExitCode::cannot_create,
-        fmt::format("'{}' exists and is no script of `tessera slurm`; give --script another name",
-                    file));
+    require(second.starts_with("# tessera slurm "), ExitCode::cannot_create,
+            fmt::format(
+                "'{}' exists and is not a script of `tessera slurm`; give --script another name",
+                file));
   }
   const std::string target = io::behind_links(file), partial = io::partial_name(target);
   io::create_new_file(partial);
@@ -40,7 +40,7 @@ void write_script(const std::string& file, const std::string& text) {
   out.close();
   if (!out) io::discard_partial(partial);
   require(static_cast<bool>(out), ExitCode::cannot_create,
-          fmt::format("cannot write the script '{}'", file));
+          fmt::format("script '{}' cannot be written", file));
   io::publish_file(partial, target);
 }
 
@@ -59,9 +59,9 @@ ExitCode submit(const run::Parsed& parsed, const Arguments& arguments) {
   if (const int code = run_program(std::move(words)); code != 0) return static_cast<ExitCode>(code);
   const int code = run_program({"sbatch", script});
   require(code != 127, ExitCode::usage,
-          fmt::format("there is no sbatch here; the script is '{}'", script));
+          fmt::format("sbatch is not in the PATH; submit '{}' on a host with Slurm", script));
   require(code == 0, ExitCode::usage,
-          fmt::format("sbatch does not take '{}' (its words are above); ask for something else",
+          fmt::format("sbatch rejects '{}' (its message is above); change the requested resources",
                       script));
   return ExitCode::ok;
 }
@@ -71,8 +71,9 @@ Body prepare(const run::Parsed& parsed, const Arguments& arguments, ExitCode& co
   require(!what.empty(), ExitCode::usage, "name a workload, or collect; see tessera slurm --help");
   if (what == "collect") {
     for (const auto& [option, source] : parsed.sources)
-      require(source != "flag" || option == "job" || option == "results", ExitCode::usage,
-              fmt::format("--{} is for jobs, and collect only gathers results; drop it", option));
+      require(
+          source != "flag" || option == "job" || option == "results", ExitCode::usage,
+          fmt::format("--{} conflicts with collect, which only merges results; drop it", option));
     collect(parsed.rest, parsed.lists.at("results").front());
     return {};
   }

@@ -28,15 +28,16 @@ std::string origin_of(const io::Run& run, const std::string& file) {
 
 void check_files(const Arguments& files, const std::string& into) {
   require(!files.empty(), ExitCode::usage,
-          "name the results files to collect: tessera slurm collect a.h5 b.h5 --results all.h5");
-  require(!into.empty(), ExitCode::usage, "name the file that takes them: --results all.h5");
+          "results files are required; run tessera slurm collect a.h5 b.h5 --results all.h5");
+  require(!into.empty(), ExitCode::usage, "collect requires an output file; add --results all.h5");
   for (const std::string& file : files) {
     require(!file.starts_with("-"), ExitCode::usage,
             fmt::format("collect has no option {}; see tessera slurm --help", file));
     require(io::file_exists(file), ExitCode::missing_input,
-            fmt::format("there is no file '{}'; check the path", file));
+            fmt::format("file '{}' does not exist; check the path", file));
     require(!io::same_file(file, into), ExitCode::usage,
-            fmt::format("'{}' cannot be collected into itself", file));
+            fmt::format("'{}' cannot be collected into itself; name another file with --results",
+                        file));
   }
 }
 

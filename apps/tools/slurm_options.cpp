@@ -39,13 +39,12 @@ void check_gpus(const Job& job) {
 void check_arguments(const Job& job) {
   for (const std::string& word : job.arguments) {
     const std::string name = word.substr(0, word.find('='));
-    require(name != "--ranks" && name != "--plan" && name != "--part", ExitCode::usage,
-            fmt::format("{} is the script's own affair; say --nodes, --tasks-per-node and --array",
-                        name));
+    require(
+        name != "--ranks" && name != "--plan" && name != "--part", ExitCode::usage,
+        fmt::format("{} is set by the script; use --nodes, --tasks-per-node and --array", name));
     require(name != "--again", ExitCode::usage,
-            "--again does not go with a job that may be queued again: it would measure everything "
-            "each time; "
-            "name a new results file");
+            "--again conflicts with requeued jobs: each start would measure all points again; name "
+            "a new results file");
   }
 }
 
@@ -136,20 +135,21 @@ Job read_job(const run::Parsed& parsed, const Arguments& arguments) {
       number(parsed, "cpus-per-task", std::max<index_t>(1, here.cores / job.tasks_per_node));
   job.name =
       value(parsed, "job-name").empty() ? "tessera-" + job.workload : value(parsed, "job-name");
-  require(
-      job.name.find_first_of("/% \"'\\$`\n") == std::string::npos, ExitCode::usage,
-      fmt::format("--job-name '{}' names files too; leave out /, %, quotes and blanks", job.name));
+  require(job.name.find_first_of("/% \"'\\$`\n") == std::string::npos, ExitCode::usage,
+          fmt::format("--job-name '{}' is part of file names; leave out /, %, quotes and blanks",
+                      job.name));
   job.time = value(parsed, "time");
-  require(job.time.empty() || is_slurm_time(job.time), ExitCode::usage,
-          fmt::format(
-              "--time '{}' is no time of Slurm; write minutes, hours:minutes:seconds or days-hours",
-              job.time));
+  require(
+      job.time.empty() || is_slurm_time(job.time), ExitCode::usage,
+      fmt::format(
+          "--time '{}' is not a time of Slurm; write minutes, hours:minutes:seconds or days-hours",
+          job.time));
   if (const std::string memory = value(parsed, "mem"); !memory.empty())
     job.mebibytes = std::max<index_t>(1, parse_bytes(memory) >> 20);
   for (const char* option : {"partition", "account", "qos", "constraint"}) {
     const std::string text = value(parsed, option);
     require(text.find_first_of(" \"'\n") == std::string::npos, ExitCode::usage,
-            fmt::format("--{} '{}' has blanks or quotes in it", option, text));
+            fmt::format("--{} '{}' contains blanks or quotes", option, text));
     if (!text.empty()) job.lines.push_back(fmt::format("--{}={}", option, text));
   }
   // Appends --results, unless given after the workload, where it is the workload's option.
@@ -165,16 +165,15 @@ Job read_job(const run::Parsed& parsed, const Arguments& arguments) {
 run::Parsed planned(const Command& workload, const Job& job) {
   run::Parsed request = workload.options.parse(job.arguments);
   require(job.ranks() <= 4096, ExitCode::usage,
-          fmt::format("{} nodes of {} ranks are {} ranks; plans go to 4096", job.nodes,
+          fmt::format("{} nodes of {} ranks are {} ranks: plans support at most 4096", job.nodes,
                       job.tasks_per_node, job.ranks()));
   request.lists["ranks"] = {std::to_string(job.ranks())};
   request.lists["plan"] = {"true"};
   for (std::string& threads : request.lists["threads"]) {
     require(
         std::stoll(threads) <= job.cpus_per_task, ExitCode::usage,
-        fmt::format(
-            "--threads {} ({}) is more than the {} cores of a rank; give --cpus-per-task as many",
-            threads, request.sources["threads"], job.cpus_per_task));
+        fmt::format("--threads {} ({}) exceeds the {} cores of a rank; increase --cpus-per-task",
+                    threads, request.sources["threads"], job.cpus_per_task));
     if (threads == "0") threads = std::to_string(job.cpus_per_task);
   }
   return request;

@@ -56,7 +56,7 @@ index_t warning_seconds(const std::string& time) {
 
 void complete(Job& job, const run::Parsed& request, const std::vector<workloads::Need>& needs) {
   require(job.array <= static_cast<index_t>(needs.size()), ExitCode::usage,
-          fmt::format("--array {} is more than the {} of the sweep", job.array,
+          fmt::format("--array {} exceeds the {} of the sweep", job.array,
                       counted(ssize(needs), "point")));
   index_t memory = 0;
   double seconds = 0;
@@ -69,17 +69,17 @@ void complete(Job& job, const run::Parsed& request, const std::vector<workloads:
     seconds += need.seconds * static_cast<double>(need.repetitions);
   }
   const std::string limit = request.lists.at("memory").front();
-  require(
-      limit.empty() || parse_bytes(limit) >= memory, ExitCode::usage,
-      fmt::format("a rank would hold {} and --memory allows {}; use more nodes or smaller sizes",
-                  human_bytes(memory), limit));
+  require(limit.empty() || parse_bytes(limit) >= memory, ExitCode::usage,
+          fmt::format("a rank requires {}: --memory allows {}; use more nodes or smaller sizes",
+                      human_bytes(memory), limit));
   const index_t node =
       static_cast<index_t>(spare * static_cast<double>(memory + own_bytes)) * job.tasks_per_node;
   const index_t wanted = ceil_div(node, index_t{1} << 20);
-  require(job.mebibytes == 0 || job.mebibytes >= wanted, ExitCode::usage,
-          fmt::format(
-              "{} on a node would take {} MiB and --mem gives {} MiB; use more nodes, or give more",
-              counted(job.tasks_per_node, "rank"), wanted, job.mebibytes));
+  require(
+      job.mebibytes == 0 || job.mebibytes >= wanted, ExitCode::usage,
+      fmt::format(
+          "a node with {} requires {} MiB: --mem gives {} MiB; use more nodes or increase --mem",
+          counted(job.tasks_per_node, "rank"), wanted, job.mebibytes));
   if (job.mebibytes == 0) job.mebibytes = wanted;
   if (job.array > 0) seconds /= static_cast<double>(job.array);
   job.plan = fmt::format(
@@ -88,10 +88,9 @@ void complete(Job& job, const run::Parsed& request, const std::vector<workloads:
       known ? fmt::format("predicted {} on nodes like {}", human_seconds(seconds), run::host_name())
             : "time unknown");
   if (!job.time.empty()) return;
-  require(
-      known, ExitCode::usage,
-      "the time cannot be predicted, because this machine was never measured; give --time, or run "
-      "`tessera machine` once");
+  require(known, ExitCode::usage,
+          "the time is unknown: this machine was not measured; give --time, or run `tessera "
+          "machine` once");
   job.time = clock(static_cast<index_t>(std::ceil((set_up_seconds + slower * seconds) / 60)));
 }
 

@@ -21,7 +21,7 @@ run::OptionSet declare() {
 
 Body verify(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
   const std::string file = parsed.lists.at("file").front();
-  require(!file.empty(), ExitCode::usage, "name the file to verify: tessera verify c.h5");
+  require(!file.empty(), ExitCode::usage, "a file is required; run tessera verify c.h5");
   const io::FileCheck check = io::check_file_apart(file);
   bool right = check.state == io::schema::state_complete && !check.datasets.empty();
   for (const io::DatasetCheck& dataset : check.datasets) {
@@ -30,7 +30,7 @@ Body verify(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
         dataset.matches() ? "matches" : "DIFFERS from the stored " + printable(dataset.expected));
     right = right && dataset.matches();
   }
-  if (check.datasets.empty()) fmt::print("{}: no dataset of ours is left in it\n", file);
+  if (check.datasets.empty()) fmt::print("{}: no dataset written by Tessera\n", file);
   fmt::print("{}: {}, {}\n", file, check.state, right ? "verified" : "NOT as it was written");
   code = right ? ExitCode::ok : ExitCode::verification;
   return {};

@@ -187,27 +187,27 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
   const auto refuse_if = [](bool wrong, const char* message) {
     require(!wrong, ExitCode::usage, message);
   };
-  refuse_if(!value("c").empty() && !from_file, "--c goes with --in; give both");
+  refuse_if(!value("c").empty() && !from_file, "--c requires --in; give both");
   refuse_if(!value("c").empty() && !adds,
             "--c without --beta has no effect (beta is 0); give --beta 1 to add it");
   const auto axes = std::ranges::count(value("axes"), ',') + 1;  // of others no C helps
   refuse_if(value("c").empty() && from_file && adds && (value("axes").empty() || axes == 2),
-            "--beta needs the C that it multiplies; give --c file.h5:/path");
-  refuse_if(
-      !value("shape").empty() && (from_file || value("axes").empty()),
-      "--shape describes a generated input of --axes; give --axes, or --m and --n for a matrix");
+            "--beta requires C, which it scales; add --c file.h5:/path");
+  refuse_if(!value("shape").empty() && (from_file || value("axes").empty()),
+            "--shape requires --axes and a generated input; add --axes, or give --m and --n for a "
+            "matrix");
   for (const char* size : {"m", "n"}) {
     const std::string& source = parsed.sources.at(size);
     require(!from_file || source == "default", ExitCode::usage,
-            fmt::format("--{} ({}) describes a generated input and --in names a file; drop it",
+            fmt::format("--{} ({}) describes a generated input and conflicts with --in; drop it",
                         size, source));
     require(value("shape").empty() || source == "default", ExitCode::usage,
-            fmt::format("--{} ({}) describes a matrix and --shape has all extents; drop one", size,
+            fmt::format("--{} ({}) conflicts with --shape, which gives all extents; drop one", size,
                         source));
   }
   refuse_if(
       !value("out").empty() && set.points(parsed).size() != 1,
-      "--out takes the result of one run and this is a sweep of several; drop --out or the lists");
+      "--out conflicts with a sweep: it holds the result of one run; drop --out or the lists");
 }
 
 }  // namespace tessera::apps::transpose

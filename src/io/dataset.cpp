@@ -123,7 +123,7 @@ Handle number_type(const DatasetInfo& info) {
     return complex_type(info.element_bytes == 8 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE);
   }
   const NumberType* const type = find_number_type(info.type_text());
-  require(type != nullptr, ExitCode::internal, "no number type: " + info.type_text());
+  require(type != nullptr, ExitCode::internal, "type " + info.type_text() + " has no HDF5 form");
   return {h5_check(H5Tcopy(native_type(*type)), ExitCode::internal, "H5Tcopy"), H5Tclose};
 }
 

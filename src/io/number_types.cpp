@@ -38,7 +38,7 @@ constexpr NumberType table[] = {
 
 Handle make_type(const NumberBits& form) {
   const auto check = [](herr_t result) {
-    h5_check_rc(result, ExitCode::internal, "cannot make a number type");
+    h5_check_rc(result, ExitCode::internal, "a number type cannot be made");
   };
   const hid_t like = form.real       ? H5T_NATIVE_DOUBLE
                      : form.has_sign ? H5T_NATIVE_INT64

@@ -364,7 +364,7 @@ class Plans(tessera.Case):
         for ranks in (0, 3):
             result = self.succeed("matmul", "--n", 3000, "--plan", "--out", "c.h5:/C", "--results",
                                   "r.h5", ranks=ranks)
-            for word in ("received", "messages", "at home", "predicted", "GFLOP"):
+            for word in ("received", "messages", "home", "predicted", "GFLOP"):
                 self.assertIn(word, result.out)
             self.assertEqual(os.listdir(self.folder), [])
 

@@ -45,7 +45,8 @@ class Device(tessera.Case):
         for words in (("--precision", "bf16"), ("--precision", "tf32", "--type", "f32", "--kernel",
                                                 "tiled")):
             with self.subTest(words=words):
-                self.fail_with(USAGE, "matmul", "--n", 24, *words, words="cuda_tensor in f32")
+                self.fail_with(USAGE, "matmul", "--n", 24, *words,
+                               words="cuda_tensor and --type f32")
         self.assertEqual(self.succeed("matmul", "--n", 24, "--precision", "full").code, OK)
 
 
@@ -63,7 +64,7 @@ class DeviceMemory(tessera.Case):
             plan("--device-memory", "12GiB"),
             r"through .* of device memory in \d+ pieces of .* x 32768; "
             "16 GiB to the device, 8 GiB back")
-        self.assertIn("(k is cut)", plan("--device-memory", "100MiB"))
+        self.assertIn("(k is split)", plan("--device-memory", "100MiB"))
         self.assertNotIn("pieces", plan("--device-memory", "100GiB"))
 
     def test_the_plan_says_how_many_slabs_of_a_field(self):

@@ -10,7 +10,7 @@ from tessera import OK, USAGE
 
 
 def hurts(result):
-    return [line for line in result.out.splitlines() if line.startswith("HURTS")]
+    return [line for line in result.out.splitlines() if line.startswith("problem")]
 
 
 class Doctor(tessera.Case):
@@ -38,8 +38,8 @@ class Doctor(tessera.Case):
         self.assertIn(result.code, (0, 1), str(result))
         lines = result.out.splitlines()
         for line, after in zip(lines, lines[1:]):
-            if line.startswith("HURTS"):
-                self.assertRegex(after, "^ +cure: .", str(result))
+            if line.startswith("problem"):
+                self.assertRegex(after, "^ +fix: .", str(result))
         self.assertEqual(result.code, 1 if hurts(result) else 0, str(result))
         return result
 
@@ -68,7 +68,8 @@ class Doctor(tessera.Case):
     # --- OpenMP, ranks, launcher ---
 
     def test_more_threads_than_cores(self):
-        self.assert_hurts(("OMP_NUM_THREADS=4096", "take turns"), f"OMP_NUM_THREADS={self.cores()}",
+        self.assert_hurts(("OMP_NUM_THREADS=4096", "threads share cores"),
+                          f"OMP_NUM_THREADS={self.cores()}",
                           environment={"OMP_NUM_THREADS": "4096"})
 
     def test_threads_that_share_the_one_core_of_a_rank(self):
@@ -84,7 +85,7 @@ class Doctor(tessera.Case):
                           environment={"OMP_NUM_THREADS": "2"})
 
     def test_openmp_variables_that_say_nothing_good(self):
-        self.assert_hurts("OMP_NUM_THREADS=many is no number", "export OMP_NUM_THREADS=",
+        self.assert_hurts("OMP_NUM_THREADS=many is not a number", "export OMP_NUM_THREADS=",
                           environment={"OMP_NUM_THREADS": "many"})
         self.assert_hurts("OMP_STACKSIZE=64K", "OMP_STACKSIZE=8M",
                           environment={"OMP_STACKSIZE": "64K"})
@@ -92,22 +93,22 @@ class Doctor(tessera.Case):
         self.doctor(environment={"OMP_STACKSIZE": "nonsense"})
         self.assert_hurts("OMP_THREAD_LIMIT=0", "unset OMP_THREAD_LIMIT",
                           environment={"OMP_THREAD_LIMIT": "0"})
-        self.assertIn("note   OpenMP", self.doctor(environment={"OMP_DYNAMIC": "true"}).out)
+        self.assertIn("note    OpenMP", self.doctor(environment={"OMP_DYNAMIC": "true"}).out)
 
     def test_ranks_and_threads_of_a_job_that_is_meant(self):
         cores = self.cores()
         self.assert_hurts("not enough slots", "--oversubscribe --bind-to none", "--ranks",
                           8 * cores,
                           environment={"OMPI_MCA_rmaps_base_oversubscribe": ""})
-        self.assert_hurts("take turns", "--bind-to none, or at most", "--ranks", 8 * cores)
+        self.assert_hurts("threads share cores", "--bind-to none, or at most", "--ranks", 8 * cores)
         self.assert_hurts("binding more processes than cpus", "slot:PE=1 --bind-to core", "--ranks",
                           cores, "--threads", 3)
         if cores >= 2:
-            self.assert_hurts("unasked, mpirun binds each rank to one core",
+            self.assert_hurts("by default, mpirun binds each rank to one core",
                               f"--map-by slot:PE={cores} --bind-to core",
                               "--ranks", 1, "--threads", cores,
                               environment={"OMPI_MCA_hwloc_base_binding_policy": ""})
-        self.assertIn("fine   binding", self.doctor("--ranks", cores, "--threads", 1).out)
+        self.assertIn("fine    binding", self.doctor("--ranks", cores, "--threads", 1).out)
 
     def fake_mpirun(self, script):
         os.makedirs(self.path("bin"), exist_ok=True)
@@ -117,11 +118,11 @@ class Doctor(tessera.Case):
         return {"PATH": self.path("bin") + ":" + os.environ["PATH"]}
 
     def test_an_mpirun_of_another_library(self):
-        self.assert_hurts(("says 'HYDRA build details:'", "alone"), "first in the PATH",
+        self.assert_hurts(("reports 'HYDRA build details:'", "the only one"), "first in the PATH",
                           environment=self.fake_mpirun("echo 'HYDRA build details:'\n"))
 
     def test_an_mpirun_that_says_nothing_and_stays(self):
-        result = self.assert_hurts("says 'nothing'", "PATH",
+        result = self.assert_hurts("reports 'no version'", "PATH",
                                    environment=self.fake_mpirun("exec sleep 1000\n"))
         self.assertLess(result.seconds, 30)
 
@@ -139,8 +140,8 @@ class Doctor(tessera.Case):
     def test_a_temporary_folder_that_is_too_long_or_not_there(self):
         deep = os.path.join(self.folder, *["deeper" * 3] * 5)
         os.makedirs(deep)
-        self.assert_hurts("letters", "export TMPDIR=/tmp", environment={"TMPDIR": deep})
-        self.assert_hurts("cannot be written", "export TMPDIR=/tmp",
+        self.assert_hurts("characters", "export TMPDIR=/tmp", environment={"TMPDIR": deep})
+        self.assert_hurts("is not writable", "export TMPDIR=/tmp",
                           environment={"TMPDIR": self.path("gone")})
 
     def test_slurm_jobs_that_lose_their_cores(self):
@@ -149,7 +150,7 @@ class Doctor(tessera.Case):
                           "SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", environment=job)
         cured = self.doctor(environment={**job, "SRUN_CPUS_PER_TASK": "4"})
         self.assertEqual(set(hurts(cured)), self.baseline())
-        self.assertIn("fine   Slurm         job 7", cured.out)
+        self.assertIn("fine    Slurm         job 7", cured.out)
         self.assertIn("srun --mpi=pmix", self.doctor(environment={**job,
                                                                   "SLURM_MPI_TYPE": "none"}).out)
 
@@ -157,21 +158,21 @@ class Doctor(tessera.Case):
 
     def test_a_control_group_with_less_time_than_cores(self):
         half = {"sys/fs/cgroup/cpu.max": "50000 100000"}
-        result = self.assert_hurts("the time of 0.5 of", "export OMP_NUM_THREADS=1",
+        result = self.assert_hurts("allows 0.5 of", "export OMP_NUM_THREADS=1",
                                    root=self.machine("v2", **half))
         self.assertIn("ranks x threads = 1", result.out)
         parent = {"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/cpu.max": "25000 100000",
                   "sys/fs/cgroup/a/b/cpu.max": "max 100000"}
-        self.assert_hurts("the time of 0.25 of", "docker run --cpus=",
+        self.assert_hurts("allows 0.25 of", "docker run --cpus=",
                           root=self.machine("nested", **parent))
         colons = {"proc/self/cgroup": "0::/pods:cri:1",
                   "sys/fs/cgroup/pods:cri:1/cpu.max": "25000 100000"}
-        self.assert_hurts("the time of 0.25 of", "OMP_NUM_THREADS=1",
+        self.assert_hurts("allows 0.25 of", "OMP_NUM_THREADS=1",
                           root=self.machine("colons", **colons))
         first = {"proc/self/cgroup": "4:cpu,cpuacct:/x\n3:memory:/y",
                  "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "75000",
                  "sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "100000"}
-        self.assert_hurts("the time of 0.75 of", "OMP_NUM_THREADS=1",
+        self.assert_hurts("allows 0.75 of", "OMP_NUM_THREADS=1",
                           root=self.machine("v1", **first))
         free = self.doctor(root=self.machine("free", **{"sys/fs/cgroup/cpu.max": "max 100000"}))
         self.assertEqual(set(hurts(free)), self.baseline())
@@ -183,22 +184,22 @@ class Doctor(tessera.Case):
         steering = self.machine("steering", **{name.format(0): "powersave",
                                                name.format(0).replace("governor",
                                                                       "driver"): "intel_pstate"})
-        self.assertIn("note   frequency     governor powersave on 1 cpu",
+        self.assertIn("note    frequency     governor powersave on 1 cpu",
                       self.doctor(root=steering).out)
         mixed = self.machine("mixed", **{name.format(0): "performance",
                                          name.format(1): "schedutil"})
-        self.assertIn("note   frequency     governor performance on 1 cpu, schedutil on 1 cpu",
+        self.assertIn("note    frequency     governor performance on 1 cpu, schedutil on 1 cpu",
                       self.doctor(root=mixed).out)
         fast = self.machine("fast", **{name.format(0): "performance"})
-        self.assertIn("fine   frequency     governor performance", self.doctor(root=fast).out)
+        self.assertIn("fine    frequency     governor performance", self.doctor(root=fast).out)
 
     def test_others_at_work_and_huge_pages_off(self):
         busy = self.machine("busy", **{"proc/loadavg": "900.1 1 1 1/1 1",
                                        "sys/kernel/mm/transparent_hugepage/enabled":
                                        "always madvise [never]"})
         words = self.doctor(root=busy).out
-        self.assertIn("note   load          900.1 programs run", words)
-        self.assertIn("note   huge pages", words)
+        self.assertIn("note    load          900.1 programs run", words)
+        self.assertIn("note    huge pages", words)
 
     def test_small_limits(self):
         for flag, value, words in (("-n", 256, "open files (ulimit -n): 256"),
@@ -231,10 +232,10 @@ class Doctor(tessera.Case):
         self.mount(os.path.join(root, "dev/shm"), "400m")
         subprocess.run(["fallocate", "-l", "399m",
                         os.path.join(root, "dev/shm/vader_segment.left")], check=True)
-        self.assert_hurts("full, perhaps of jobs that were killed", "vader_segment", root=root)
+        self.assert_hurts("full, possibly with files of killed jobs", "vader_segment", root=root)
         root = self.machine("missing")
         os.rmdir(os.path.join(root, "dev/shm"))
-        self.assert_hurts("/dev/shm      is not there", "mount -t tmpfs", root=root)
+        self.assert_hurts("/dev/shm      is missing", "mount -t tmpfs", root=root)
 
     # --- files and the rest ---
 
@@ -249,23 +250,23 @@ class Doctor(tessera.Case):
     def test_a_folder_that_cannot_be_written_or_is_not_there(self):
         result = self.doctor("--at", "/proc")
         self.assertTrue([line for line in hurts(result)
-                         if "nothing can be written in '/proc'" in line], str(result))
+                         if "folder '/proc' is not writable" in line], str(result))
         self.assert_hurts("No such file", "mkdir -p", "--at", self.path("nowhere"))
 
     def test_a_gpu_that_this_program_cannot_use(self):
         if "GPUs          none" not in self.doctor().out:
             self.skipTest("GPUs are here")
-        self.assert_hurts("a GPU that this program cannot use", "nvcc",
+        self.assert_hurts("this program cannot use the GPU", "nvcc",
                           root=self.machine("gpu", **{"dev/nvidia0": ""}))
 
     def test_variables_that_stand_for_options_are_named(self):
         words = self.doctor(environment={"TESSERA_TILE": "8"}).out
-        self.assertIn("TESSERA_TILE=8: stands for an option of every command", words)
+        self.assertIn("TESSERA_TILE=8: sets an option of every command", words)
         self.assertNotIn("TESSERA_ISA", self.doctor(environment={"TESSERA_ISA": "avx2"}).out)
 
     def test_what_reports_need_is_looked_for(self):
         words = self.doctor(environment={"TESSERA_PYTHON": "/nonexistent/python"}).out
-        self.assertIn("note   Python        none with h5py", words)
+        self.assertIn("note    Python        without h5py", words)
 
     def test_quiet_shows_only_what_hurts(self):
         result = self.doctor("--quiet", environment={"OMP_NUM_THREADS": "4096"})
@@ -274,7 +275,7 @@ class Doctor(tessera.Case):
 
     def test_ranks_of_a_job_say_it_once(self):
         result = self.run_tessera("doctor", "--root", self.root, ranks=2)
-        self.assertEqual(result.out.count("fine   machine"), 1, str(result))
+        self.assertEqual(result.out.count("fine    machine"), 1, str(result))
 
     def test_wrong_requests_end_with_64(self):
         self.fail_with(USAGE, "doctor", "--rank", 2, words="did you mean 'ranks'")

@@ -91,7 +91,7 @@ class Stops(tessera.Case):
                 for next_ranks, more in ((2, ()), (0, ())):
                     last = self.succeed(*again, *more, ranks=next_ranks, timeout=300)
                     if next_ranks == 2:
-                        done, total = map(int, re.search(r"resumed: (\d+) of (\d+) tiles are there",
+                        done, total = map(int, re.search(r"resumed: (\d+) of (\d+) tiles exist",
                                                          last.out).groups())
                         self.assertGreater(done, 0)
                         self.assertLess(done, total)
@@ -220,7 +220,7 @@ class Scripts(tessera.Case):
         self.assertGreater(mebibytes, 4400)
         self.assertLess(mebibytes, 7600)
         self.fail_with(tessera.USAGE, "slurm", "matmul", "--n", 10,
-                       words=("never measured", "--time"),
+                       words=("not measured", "--time"),
                        environment={"TESSERA_MACHINE_FILE": self.path("none.toml")})
 
     def test_only_a_script_of_ours_is_replaced(self):
@@ -258,14 +258,14 @@ class Scripts(tessera.Case):
                 (("collect", "no.h5", "--results", "a.h5"), tessera.MISSING, "no.h5"),
                 (("collect", "no.h5"), tessera.USAGE, "--results"),
                 (("collect", "no.h5", "--results", "a.h5", "--nodes", 3), tessera.USAGE,
-                 "--nodes is for jobs")):
+                 "--nodes conflicts with collect")):
             with self.subTest(words=words):
                 self.fail_with(code, "slurm", *words, words=said)
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_without_sbatch_it_is_said(self):
         self.fail_with(tessera.USAGE, "slurm", "sort", "--time", 5, "--submit",
-                       words=("no sbatch", "tessera-sort.sbatch"),
+                       words=("sbatch is not in the PATH", "tessera-sort.sbatch"),
                        environment={"PATH": "/nonexistent"})
 
 
@@ -342,11 +342,11 @@ class Plans(tessera.Case):
             for ranks in (0, 2):
                 planned = self.fail_with(tessera.MEMORY, *small, "--plan", ranks=ranks)
                 self.assertIn("plan: ", planned.out)
-            self.assertIn(f"it would not run: {said}\n",
+            self.assertIn(f"cannot run: {said}\n",
                           self.fail_with(tessera.MEMORY, *small, "--plan", words=said).out)
             self.fail_with(tessera.MEMORY, *small, "--plan", "--ranks", 2,
                            words="--memory allows 1 MiB")
-            self.assertNotIn("would not", self.succeed(*words, "--plan").out)
+            self.assertNotIn("cannot run", self.succeed(*words, "--plan").out)
 
     def test_a_plan_ends_as_the_run_does(self):
         """A plan checks all preconditions of the run: inputs, shapes, locations of outputs,
@@ -383,7 +383,7 @@ class Plans(tessera.Case):
     def test_a_plan_of_a_sweep_tells_of_all_points(self):
         planned = self.fail_with(tessera.MEMORY, "matmul", "--n", "8,600,900", "--memory", "1MiB",
                                  "--plan")
-        self.assertEqual((planned.out.count("plan: "), planned.out.count("it would not run: ")),
+        self.assertEqual((planned.out.count("plan: "), planned.out.count("cannot run: ")),
                          (3, 2))
 
     def test_a_plan_of_a_gpu_that_is_missing(self):

@@ -84,7 +84,7 @@ class Places(Machine):
                 if way.startswith("a link"):
                     os.symlink(target, os.path.join(cache, "tessera", f"{host}.toml"))
                 result = self.homeless("machine", "--show", XDG_CACHE_HOME=cache)
-                self.assertIn("nothing measured yet", result.out)
+                self.assertIn("not measured yet", result.out)
                 self.assertEqual(os.listdir(os.path.join(cache, "tessera")),
                                  [f"{host}.toml"] if way.startswith("a link") else [])
                 self.assertFalse(os.path.exists(target))
@@ -96,7 +96,7 @@ class Places(Machine):
         result = self.homeless("machine", "--seconds", 0.01, XDG_CACHE_HOME=cache)
         self.assertRegex(
             result.out,
-            r"kept nowhere: '.*cache/tessera' is another user's, or others can write to it; "
+            r"not stored: '.*cache/tessera' is another user's, or others can write to it; "
             "set TESSERA_MACHINE_FILE")
         self.assertEqual(os.listdir(os.path.join(cache, "tessera")), [])
 

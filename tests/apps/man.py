@@ -82,7 +82,7 @@ class Pages(tessera.Case):
         self.fail_with(tessera.USAGE, "help", "sweeps", "--format", "man", words="topic")
         self.fail_with(tessera.USAGE, "help", "--format", "all", words="--folder")
         self.fail_with(tessera.CANNOT_CREATE, "help", "--format", "all", "--folder",
-                       "/dev/null/x", words="cannot write")
+                       "/dev/null/x", words="cannot be written")
 
 
 class Terminal:

@@ -39,7 +39,7 @@ class Peak(tessera.Case):
     def planned(self, words, ranks):
         """Returns the bytes of the largest rank according to --plan."""
         out = self.succeed(*words, "--plan", ranks=ranks, environment=MEASURED).out
-        found = re.findall(r"holds (?:up to )?([\d.]+) (B|KiB|MiB|GiB)", out)
+        found = re.findall(r"holds (?:at most )?([\d.]+) (B|KiB|MiB|GiB)", out)
         self.assertEqual(len(found), 1, out)
         self.assertIn("the program itself", out)
         return float(found[0][0]) * UNITS[found[0][1]]

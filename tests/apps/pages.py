@@ -166,7 +166,7 @@ SPARED = (
     "sent at most",
     "grid",
     "ranks",
-    "at home",
+    "home",
     "received",
 )
 # Beginnings of lines that a page should omit: times, ceilings, hosts.

@@ -58,7 +58,7 @@ class Rerun(tessera.Case):
         path = self.measure("sort", "--n", 100, "--repetitions", 5)
         self.measure("transpose", "--n", 30, "--repetitions", 5, ranks=3)
         result = self.rerun(path, "--launcher", "mpirun -n {ranks} --oversubscribe --bind-to none")
-        self.assertIn("of 2 runs the last: transpose_0001", result.out)
+        self.assertIn("last of 2 runs: transpose_0001", result.out)
         self.assertRegex(result.out, r"mpirun -n 3 .*tessera transpose --n=30")
         self.assertIn("1 point compared", result.out)
 
@@ -99,7 +99,7 @@ class Rerun(tessera.Case):
         path = self.measure("matmul", "--n", 8)
         self.measure("locality", "sort", "--kernel", "mergesort,radix", "--n", "100,200")
         result = self.rerun(path, codes=(OK,))
-        self.assertIn("of 2 runs the last: locality_0001", result.out)
+        self.assertIn("last of 2 runs: locality_0001", result.out)
         self.assertEqual(result.out.count("SAME (the same misses in every cache)"), 4, result.out)
 
     def test_positional_words_are_repeated(self):

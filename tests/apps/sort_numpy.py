@@ -372,12 +372,12 @@ class Refusals(tessera.Case):
                 (("--in", "t.h5:/table", "--by", "b"), "no column 'b'"),
                 (("--in", "t.h5:/records"), "--by a"),
                 (("--in", "t.h5:/records", "--by", "b"), "no column 'b'"),
-                (("--in", "t.h5:/records", "--by", "a[2:5]"), "rows have 4"),
-                (("--in", "t.h5:/matrix", "--by", "0:33"), "rows have 32"),
+                (("--in", "t.h5:/records", "--by", "a[2:5]"), "rows of 4 bytes"),
+                (("--in", "t.h5:/matrix", "--by", "0:33"), "rows of 32 bytes"),
                 (("--in", "t.h5:/table", "--by", "a", "--descending"), "--descending"),
                 (("--in", "t.h5:/table", "--apply", "t.h5:/twice"), "--out"),
                 (("--in", "t.h5:/keys", "--out", "t.h5:/sorted"), "same file"),
-                (("--in", "t.h5:/keys", "--top", 3, "--unique"), "name one"),
+                (("--in", "t.h5:/keys", "--top", 3, "--unique"), "give one"),
                 (("--in", "t.h5:/keys", "--quantiles", "0.5,2"), "'2'"),
                 (("--in", "t.h5:/table", "--by", "a,name", "--quantiles", "0.5"), "one column"),
                 (("--n", "5,6", "--out", "o.h5:/K"), "sweep"),
@@ -431,8 +431,8 @@ class Refusals(tessera.Case):
     def test_the_plan_of_quantiles_is_not_that_of_a_sort(self):
         with h5py.File(self.path("t.h5"), "w") as file:
             file["k"] = numpy.arange(2 << 20)
-        for memory, words in (("1GiB", "24 MiB a rank, the keys are in memory"),
-                              ("20MiB", "16 MiB a rank, the keys are read anew")):
+        for memory, words in (("1GiB", "24 MiB a rank, keys in memory"),
+                              ("20MiB", "16 MiB a rank, keys read again")):
             out = self.succeed("sort", "--in", "t.h5:/k", "--quantiles", 0.5, "--memory", memory,
                                "--plan").out
             self.assertIn(words, out)

@@ -51,8 +51,8 @@ class OutOfCore(tessera.Case):
         self.stop_at("000003")
         self.succeed("sort", "--in", "in.h5:/K", "--out", "out.h5:/K")
         said = self.fail_with(tessera.CANNOT_CREATE, *self.request, words="'out.h5' exists").err
-        self.assertIn("an earlier attempt left runs in 'runs/out.h5.runs': --overwrite goes on "
-                      "with them", said)
+        self.assertIn("'runs/out.h5.runs' holds runs of an earlier attempt; rerun with --overwrite",
+                      said)
         self.assertIn("resumed: 3 of", self.succeed(*self.request, "--overwrite").out)
         self.check(self.values)
 
@@ -96,7 +96,7 @@ class OutOfCore(tessera.Case):
         before = tessera.digest(self.path("runs/out.h5.runs/000001.h5"))
         for ranks in (0, 3):
             self.fail_with(tessera.CANNOT_CREATE, *self.request, ranks=ranks,
-                           words=("000001.h5", "no run of a sort", "--scratch"))
+                           words=("000001.h5", "not a sorted run", "--scratch"))
             self.assertEqual(tessera.digest(self.path("runs/out.h5.runs/000001.h5")), before)
 
     def test_two_sorts_at_once_do_not_share_their_runs(self):
@@ -137,7 +137,7 @@ class OutOfCore(tessera.Case):
                 want = tessera.read_matrix(self.path("whole.h5"), "K")
                 for ranks in in_turn((1, 2, 3), number + len(order)):
                     out = self.divided(values, *order, ranks=ranks).out
-                    self.assertNotEqual("out_of_core" in out, "--scratch was not needed" in out,
+                    self.assertNotEqual("out_of_core" in out, "--scratch without effect" in out,
                                         out)
                     got = tessera.read_matrix(self.path("out.h5"), "K")
                     self.assertEqual(got.tobytes(), want.tobytes(), (name, ranks, order))
@@ -148,7 +148,7 @@ class OutOfCore(tessera.Case):
         values = numpy.arange(2**17, dtype="i8") << 32
         values.reshape(256, 512)[:, 32:] = 5  # each part's first 32 keys are sampled
         for ranks in (1, 3):
-            self.assertIn("not what its sample says",
+            self.assertIn("sample does not represent the input",
                           self.divided(values, memory="512KiB", ranks=ranks).out)
         self.assertEqual(tessera.read_matrix(self.path("out.h5"), "K").tobytes(),
                          numpy.sort(values).tobytes())
@@ -259,7 +259,7 @@ class OutOfCore(tessera.Case):
         request = (*self.request[:5], "--by", "key", "--memory", "512KiB", "--scratch", "runs",
                    "--overwrite", "--out-of-core", "always")
         for ranks in (1, 3):
-            self.assertIn("not what its sample says",
+            self.assertIn("sample does not represent the input",
                           self.succeed(*request, ranks=ranks, environment=PASSIVE).out)
             self.assertTrue(numpy.array_equal(tessera.read_matrix(self.path("out.h5"), "K/row"),
                                               numpy.argsort(keys, kind="stable")))
@@ -356,7 +356,7 @@ class OutOfCore(tessera.Case):
         self.stop_at("part_000002", "--unique")
         self.assertNotIn("resumed", self.succeed(*self.request, "--plan").out)
         result = self.succeed(*self.request, "--unique", ranks=1)
-        self.assertIn("runs were there already", result.out)
+        self.assertIn("runs exist", result.out)
         self.assertIn("resumed: 2 of", result.out)
         self.assertEqual(tessera.read_matrix(self.path("out.h5"), "K").tobytes(),
                          numpy.unique(values).tobytes())
@@ -394,7 +394,7 @@ class OutOfCore(tessera.Case):
         for wrong in ("twice", "outside"):
             self.fail_with(tessera.BAD_DATA, *request, f"t.h5:/{wrong}", ranks=2, words=wrong)
         self.fail_with(tessera.MEMORY, *request[:5], "--memory", "32B", "--overwrite", "--apply",
-                       "t.h5:/perm", words="too few")
+                       "t.h5:/perm", words="insufficient")
 
     def test_the_results_tell_what_was_read_and_written(self):
         """Input and runs are read, runs and result written; runs contain samples in addition to the

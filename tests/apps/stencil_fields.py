@@ -188,13 +188,14 @@ class Refusals(Fields):
         for words, message in [
                 ((*u, "--source-factor", 2), "--source"),
                 ((*u, *TERMS, "--stencil", "life"), "not a weighted sum"),
-                ((*u, *TERMS, "--device", "gpu"), "no GPU kernel"),
+                ((*u, *TERMS, "--device", "gpu"), "GPU kernels do not"),
                 ((*u, "--mask", "m.h5:/m,/m"), "one dataset"),
                 ((*u, "--mask", "m.h5:/m", "--out", "m.h5:/u"), "same file"),
                 ((*u, "--mask", "m.h5:/m", "--results", "m.h5"), "same file"),
-                (("--in", "in.h5:/u,/v", "--out", "o.h5:/u"), "one a field"),
+                (("--in", "in.h5:/u,/v", "--out", "o.h5:/u"), "one per field"),
                 (("--in", "in.h5:/u,/v", "--out", "o.h5:/u,/u"), "twice"),
-                (("--in", "in.h5:/u,/v", "--stencil", "wave", "--past", "in.h5:/u"), "one a field"),
+                (("--in", "in.h5:/u,/v", "--stencil", "wave", "--past", "in.h5:/u"),
+                 "one per field"),
                 (("--in", "in.h5:/u,/v", "--out", "o.h5:/u,in.h5:/v"), "same file")]:
             with self.subTest(words=words):
                 self.fail_with(tessera.USAGE, "stencil", *words, words=message,

@@ -258,7 +258,7 @@ class Checkpoints(tessera.Case):
                                "--checkpoint", f"{sent}.h5", "--checkpoint-every", "0.2s"],
                               folder=self.folder, program=sys.executable)
             result = job.stop(lambda: os.path.exists(self.path(f"{sent}.h5")), sent)
-            self.assert_failed(result, tessera.STOPPED, "stopped by a signal")
+            self.assert_failed(result, tessera.STOPPED, "signal stopped the run")
 
     def test_what_a_killed_job_said_is_in_its_log(self):
         words = ["stencil", "--shape", "64x64", "--checkpoint", "ck.h5"]
@@ -279,7 +279,7 @@ class Checkpoints(tessera.Case):
                                "ck.h5",
                                "--checkpoint-every", "0.2s"], ranks=ranks, folder=self.folder)
             result = job.stop(lambda: os.path.exists(self.path("ck.h5")), sent)
-            self.assert_failed(result, tessera.STOPPED, "stopped by a signal")
+            self.assert_failed(result, tessera.STOPPED, "signal stopped the run")
             step = int(re.search(r"after step (\d+)", result.errors[0]).group(1))
             with h5py.File(self.path("ck.h5")) as file:
                 self.assertEqual(file["_tessera"].attrs["checkpoint_step"], step)
@@ -299,7 +299,7 @@ class Checkpoints(tessera.Case):
         result = self.run_tessera(*words, "--resume", "auto", ranks=3)
         self.assertEqual(self.hash_of(result), whole)
         self.assertIn("resumed: ck.h5.previous after step 30", result.out)
-        self.assertIn("not resumed: 'ck.h5' does not match its checksum", result.err)
+        self.assertIn("checkpoint not used: 'ck.h5' does not match its checksum", result.err)
         self.assertNotIn("error", result.err)  # the exit is successful
         # the damaged one did not replace the good one
         for name, step in ("ck.h5", 40), ("ck.h5.previous", 30):
@@ -325,8 +325,8 @@ class Checkpoints(tessera.Case):
         whole = self.hash_of(self.succeed(*words, "--in", names[0], ranks=2))
         for more in (("--in", names[1]), ("--in", names[0], "--past", names[2]),
                      ("--shape", "20x20")):
-            self.fail_with(tessera.USAGE, *words, *more, words=("another field", "--resume ck.h5"),
-                           ranks=3)
+            self.fail_with(tessera.USAGE, *words, *more, ranks=3,
+                           words=("another initial field", "--resume ck.h5"))
         self.assertEqual(self.hash_of(self.succeed(*words, "--in", copy, ranks=3)), whole)
         self.assertEqual(self.hash_of(self.succeed(*words[:5], "--in", names[1], "--resume",
                                                    "ck.h5")), whole)
@@ -340,12 +340,12 @@ class Checkpoints(tessera.Case):
                 (("--resume", "auto", "--type", "f32"), "another problem"),
                 (("--resume", "auto", "--steps", "1"), "beyond --steps"),
                 (("--checkpoint-every", "often"), "neither seconds"),
-                (("--repetitions", "3"), "one run"),
+                (("--repetitions", "3"), "single run"),
                 (("--out", "ck.h5:/u"), "same file"),
                 (("--out", "ck.h5.previous:/u"), "same file"),
                 (("--results", "./ck.h5.previous"), "same file"),
                 (("--every", "3"), "--snapshots"),
-                (("--kernel", "naive,tiled"), "one run")]:
+                (("--kernel", "naive,tiled"), "single run")]:
             with self.subTest(words=more):
                 self.fail_with(tessera.USAGE, *words, *more, words=message, ranks=2)
         self.fail_with(tessera.USAGE, "stencil", "--resume", "auto", words="--checkpoint")
@@ -365,14 +365,16 @@ class Checkpoints(tessera.Case):
             file.write("of the user's own")
         for name in ("data.h5", "field.h5", "results.h5", "notes.txt"):
             before = tessera.digest(self.path(name))
-            self.fail_with(tessera.CANNOT_CREATE, *words, name, words="is no checkpoint", ranks=2)
+            self.fail_with(tessera.CANNOT_CREATE, *words, name, ranks=2,
+                           words="is not a checkpoint")
             if name != "notes.txt":  # which may be the remains of one
                 result = self.run_tessera(*words, name, "--resume", "auto")
                 self.assertEqual(result.code, tessera.CANNOT_CREATE, str(result))
             self.assertEqual(tessera.digest(self.path(name)), before)
             # if the second one would replace the first
             os.rename(self.path(name), self.path("n.h5.previous"))
-            self.fail_with(tessera.CANNOT_CREATE, *words, "n.h5", words="is no checkpoint", ranks=2)
+            self.fail_with(tessera.CANNOT_CREATE, *words, "n.h5", ranks=2,
+                           words="is not a checkpoint")
             self.assertEqual(tessera.digest(self.path("n.h5.previous")), before)
             self.assertFalse(os.path.exists(self.path("n.h5")))
         self.fail_with(tessera.USAGE, *words, "c.h5", "--results", "c.h5", words="same file",
@@ -398,8 +400,8 @@ class Checkpoints(tessera.Case):
                     break
                 for name in (f"{ranks}.h5", f"{ranks}.h5.previous", *files.split(",")):
                     os.unlink(self.path(name.split(":/")[0]))
-            self.assert_failed(result, tessera.STOPPED, "stopped by a signal")
-            self.assertIn("frames are there", self.succeed(*run, "--resume", "auto").out)
+            self.assert_failed(result, tessera.STOPPED, "signal stopped the run")
+            self.assertIn("frames exist", self.succeed(*run, "--resume", "auto").out)
             self.succeed("stencil", "--in", "in.h5:/u", "--steps", steps, "--every", steps // 10,
                          "--snapshots", "whole.h5:/u", "--overwrite")
             for name in files.split(","):

@@ -300,7 +300,7 @@ class Command(tessera.Case):
 
     def test_the_plan_knows_their_size(self):
         words = ("stencil", "--shape", "4096x4096", "--plan", "--steps", 10)
-        memory = lambda kind: float(re.search(r"holds ([\d.]+) MiB",
+        memory = lambda kind: float(re.search(r"holds at most ([\d.]+) MiB",
                                               self.succeed(*words, "--type", kind).out).group(1))
         half, single = memory("f16") - 20, memory("f32") - 20  # excluding the fields
         self.assertLess(half, 0.6 * single)

@@ -24,7 +24,7 @@ class Watching(tessera.Case):
     def test_refusals(self):
         for more, message in [
                 (("--probe", "1,2", "--results", "r.h5", "--shape", "5"), "write x,"),
-                (("--probe", "5,2", "--results", "r.h5", "--shape", "5x5"), "no point"),
+                (("--probe", "5,2", "--results", "r.h5", "--shape", "5x5"), "not a point"),
                 (("--probe", "1,1"), "--results"),
                 (("--norms",), "--results"),
                 (("--every", "5"), "--snapshots")]:

@@ -251,7 +251,7 @@ class Generated(SlurmCase):
         self.assertEqual(result.code, tessera.USAGE, str(result))
         self.assertIn("sbatch: error:", result.err)
         self.assertEqual(len(result.errors), 1, str(result))
-        self.assertIn("sbatch does not take 'wide.sbatch'", result.errors[0])
+        self.assertIn("sbatch rejects 'wide.sbatch'", result.errors[0])
 
 
 class Requeue(SlurmCase):
@@ -324,7 +324,7 @@ class Requeue(SlurmCase):
         self.wait_until(lambda: os.path.exists(self.path("results/long.h5")), "a point")
         cluster.client("scancel", "--batch", "--signal=USR1", job)
         self.wait_until(lambda: cluster.job(job)[0]["Restarts"] == "1", "a requeue")
-        done = int(re.search(r"stopped by a signal after (\d+) of 1800 points", self.log(job))[1])
+        done = int(re.search(r"signal stopped the run after (\d+) of 1800", self.log(job))[1])
         self.wait_until(lambda: len(self.points("results/long.h5")) > done,
                         "points of the second start")
         cluster.client("scancel", "--batch", "--signal=USR1", job)

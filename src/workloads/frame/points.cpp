@@ -131,14 +131,13 @@ void check_outputs(const Workload& workload, const run::Parsed& parsed) {
     require(
         !text.ends_with(']'), ExitCode::usage,
         fmt::format(
-            "--{} '{}' names a part of a dataset and an output is a whole one; drop the brackets",
+            "--{} '{}' names a part of a dataset: an output is a whole dataset; drop the brackets",
             named.output->option, text));
   }
   const std::string& amount = parsed.lists.at("verify-output").front();
   require(!outputs.empty() || (amount != "all" && amount != "sample"), ExitCode::usage,
-          fmt::format(
-              "--verify-output {} reads back what was written and nothing is; name a file with {}",
-              amount, known_outputs(workload)));
+          fmt::format("--verify-output {} requires an output to read back; name a file with {}",
+                      amount, known_outputs(workload)));
 }
 
 void check_resume(const Workload& workload, const run::Parsed& parsed) {
@@ -146,15 +145,15 @@ void check_resume(const Workload& workload, const run::Parsed& parsed) {
   if (resume.empty()) return;
   const bool has_checkpoints = parsed.lists.contains("checkpoint");
   require(resume == "auto" || has_checkpoints, ExitCode::usage,
-          fmt::format("--resume '{}' is not known to {}; write --resume auto", resume,
+          fmt::format("--resume '{}' is not supported by {}; write --resume auto", resume,
                       workload.options->command()));
   require(resume != "auto" || can_resume(workload, parsed), ExitCode::usage,
-          fmt::format("--resume auto finds nothing to go on from; name the file of --results{}",
+          fmt::format("--resume auto requires a file to resume from; name the file of --results{}",
                       has_checkpoints   ? " or --checkpoint"
-                      : workload.leaves ? ", or what goes from file to file (--out)"
+                      : workload.leaves ? " or an output (--out)"
                                         : ""));
   require(!names(parsed, "again"), ExitCode::usage,
-          "--resume goes on and --again measures everything once more; give one of them");
+          "--resume conflicts with --again, which measures stored points again; give one of them");
 }
 
 /// Throws unless the outputs can be created, by the same checks as the run. Collective.
@@ -180,7 +179,7 @@ void plan_points(const SweepRequest& sweep, const std::vector<run::Values>& poin
       actions.plan(point, session);
       if (!elsewhere) require_places(sweep);
     } catch (const mpi::AgreedError& error) {
-      if (sweep.comm.is_root()) fmt::print("it would not run: {}\n", error.what());
+      if (sweep.comm.is_root()) fmt::print("cannot run: {}\n", error.what());
       if (!first) first = error;
     }
   }
@@ -209,7 +208,8 @@ void check_request(const Workload& workload, const run::Parsed& parsed) {
   (void)points_of(*workload.options, parsed);
   check_outputs(workload, parsed);
   require(!names(parsed, "ranks") || parsed.lists.at("plan").front() == "true", ExitCode::usage,
-          "--ranks goes with --plan, which plans for so many; start them with mpirun -n RANKS");
+          "--ranks requires --plan, a dry run for that number of ranks; start ranks with mpirun -n "
+          "RANKS");
   check_resume(workload, parsed);
 }
 
@@ -226,9 +226,7 @@ ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
   if (sweep.comm.is_root()) {
     if (const std::string idle = run::idle_gpu_flags(sweep.parsed, sweep.workload.auto_takes_gpus);
         !idle.empty())
-      fmt::print(stderr,
-                 "{} without effect: no kernel for a GPU is taken (--device gpu asks for one)\n",
-                 idle);
+      fmt::print(stderr, "{} without effect: no GPU kernel is selected; try --device gpu\n", idle);
     for (const std::string& line : options.idle_flags(sweep.parsed))
       fmt::print(stderr, "{}\n", line);
   }
@@ -252,13 +250,13 @@ ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
     session.finish();
     throw mpi::AgreedError(
         ExitCode::stopped_early,
-        fmt::format("stopped by a signal after {} of {} points; go on with --resume auto", done,
-                    points.size()));
+        fmt::format("a signal stopped the run after {} of {} points; rerun with --resume auto",
+                    done, points.size()));
   }
   session.finish();
   if (!right && sweep.comm.is_root()) {
     mpi::print_error(
-        "the check found the result wrong; nothing was written. Please report this with the "
+        "verification failed: the result is wrong and was not written; report this with the "
         "command line");
   }
   return right ? ExitCode::ok : ExitCode::verification;

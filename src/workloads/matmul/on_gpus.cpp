@@ -30,7 +30,7 @@ template <class T>
 std::unique_ptr<OnGpus<T>> on_gpus(const Problem& problem,
                                    const dist::matmul::Product<T>& product) {
   if constexpr (is_complex<T>) {
-    throw Error(ExitCode::internal, "no GPU multiplies complex numbers");
+    throw Error(ExitCode::internal, "complex numbers are not supported by GPU kernels");
   } else {
     const auto& q = problem.shape;
     return std::make_unique<ProductOnGpus<T>>(

@@ -70,7 +70,8 @@ Sources sources_of(const Point& point, const OutOfCorePlan& stream) {
   const auto mapped = [&](const std::unique_ptr<run::Input>& input, bool maps) {
     if (!maps) return std::unique_ptr<io::MappedMatrix>();
     auto matrix = io::MappedMatrix::open(input->name(), point.problem.element);
-    require(matrix != nullptr, ExitCode::io, "cannot map " + input->name().text() + " any more");
+    require(matrix != nullptr, ExitCode::io,
+            input->name().text() + " cannot be mapped into memory as planned");
     return matrix;
   };
   return {{point.inputs.a.get(), seed, 1, stored(q.op_a, q.m, q.k),
@@ -275,9 +276,8 @@ std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm
   if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(problem))) return std::nullopt;
   mpi::alike("plan", [&] {
     require(may_go_out_of_core(problem), ExitCode::usage,
-            "--out-of-core always goes with --out, and not with matrices that stay on GPUs "
-            "(--gpu-exchange "
-            "host)");
+            "--out-of-core always requires --out and conflicts with matrices that stay on GPUs; "
+            "try --gpu-exchange host");
   });
   if (wanted == "auto" && problem.fits) return std::nullopt;
   const index_t allowance = problem.allowance.net_of_program();
@@ -314,7 +314,7 @@ void print_out_of_core(const Problem& problem, const OutOfCorePlan& stream) {
       counted(problem.method.threads, "thread"), problem.method.kernel->name,
       counted(stream.tiles(), "tile"), stream.m, stream.n, stream.k, human_bytes(stream.read_bytes),
       counted(stream.tiles_n(), "time"), counted(stream.tiles_m(), "time"),
-      stream.maps_a || stream.maps_b ? " where the file cache holds them" : "",
+      stream.maps_a || stream.maps_b ? " through the page cache" : "",
       human_bytes(q.m * q.n * q.element_bytes), human_bytes(stream.rank_bytes + program),
       run::of_program_text(program));
 }

@@ -57,9 +57,10 @@ void print_pieces(const Problem& problem) {
   const tessera::matmul::Pieces pieces = plan_pieces(wanted, limit);
   if (pieces.products() == 1) return;
   fmt::print(
-      "through {} of device memory in {} pieces of {} x {} x {}{}; {} to the device, {} back\n",
+      "streamed through {} of device memory in {} pieces of {} x {} x {}{}; {} to the device, {} "
+      "back\n",
       human_bytes(pieces.device_bytes()), pieces.products(), pieces.m, pieces.n, pieces.k,
-      pieces.tiles_k() > 1 ? " (k is cut)" : "", human_bytes(pieces.sent_bytes),
+      pieces.tiles_k() > 1 ? " (k is split)" : "", human_bytes(pieces.sent_bytes),
       human_bytes(pieces.brought_bytes));
 }
 
@@ -113,19 +114,18 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
   if (problem.gpus != nullptr)
     fmt::print("operands and result stay on the GPUs; exchange: {}\n", problem.gpus->text());
   if (problem.method.rounds > 1)
-    fmt::print("in {} rounds, each a box of C, so that it fits into memory\n",
-               problem.method.rounds);
+    fmt::print("in {} rounds, a box of C each, to fit in memory\n", problem.method.rounds);
   if (problem.method.slices > 1)
-    fmt::print("k in about {} slices: the next one's operands travel while one is multiplied\n",
-               problem.method.slices);
+    fmt::print(
+        "k in about {} slices: operands of the next slice are prefetched during each product\n",
+        problem.method.slices);
   if (q.seen.all())
     fmt::print("the ranks share the memory of operands and result\n");
   else if (q.seen.any())
     fmt::print("the ranks share the memory of {}\n", q.seen.a && q.seen.b ? "A and B"
                                                      : q.seen.a           ? "A"
                                                                           : "B");
-  Table table(
-      {"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
+  Table table({"rank", "GFLOP", "received", "sent", "messages", "home", "work space", "predicted"});
   const auto exchange =
       exchange_time(q, problem.method, run::network(ceilings, q.ranks), problem.planned);
   double slowest = 0;
@@ -146,7 +146,8 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
   const auto total = static_cast<double>(q.m) * static_cast<double>(q.n) *
                      static_cast<double>(q.k) * q.flops_each * 1e-9;
   fmt::print(
-      "in all {} GFLOP; a rank receives {}, the worst {}, and holds up to {}; predicted {}\n",
+      "total {} GFLOP; a rank receives {} on average, at most {}, and holds at most {}; predicted "
+      "{}\n",
       human_number(total), human_bytes(all_words / q.ranks), human_bytes(words),
       run::held_text(most, problem.allowance.program),
       slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));

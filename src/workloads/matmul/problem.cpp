@@ -59,8 +59,9 @@ void require_operand(const io::DatasetInfo& info, const io::DatasetName& name, E
   if (info.kind != io::DatasetInfo::Kind::complex || info.shape.size() != 2)
     return io::require_matrix(info, name);
   require(is_complex_element(element), ExitCode::bad_data,
-          fmt::format("{} holds complex numbers ({}), which {} cannot; take --type c64 or c128",
-                      name.text(), info.type_text(), tessera::name(element)));
+          fmt::format(
+              "{} holds complex numbers ({}), which {} cannot represent; try --type c64 or c128",
+              name.text(), info.type_text(), tessera::name(element)));
 }
 
 /// Resolves shape and element type from the input files, if any, otherwise from the options.
@@ -101,7 +102,7 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
   mpi::alike("open input", [&] {
     require_operand(c, inputs.c->name(), problem.element);
     require(c.shape[0] == q.m && c.shape[1] == q.n, ExitCode::bad_data,
-            fmt::format("{} is {} and the product is {} x {}; give a C of that shape",
+            fmt::format("{} is {}, but the product is {} x {}; give a C of that shape",
                         inputs.c->name().text(), c.shape_text(), q.m, q.n));
   });
 }
@@ -117,8 +118,8 @@ void resolve_precision(const mpi::Communicator& comm, const Values& point, Probl
   mpi::together(comm, "plan", [&] {
     require(problem.method.kernel->name == "cuda_tensor" && problem.element == Element::f32,
             ExitCode::usage,
-            fmt::format("--precision {} is for --kernel cuda_tensor in f32 and this is {} in {}; "
-                        "drop it, or take those",
+            fmt::format("--precision {} requires --kernel cuda_tensor and --type f32: this is {} "
+                        "in {}; drop it or use those",
                         name, problem.method.kernel->name, tessera::name(problem.element)));
   });
 }
@@ -148,9 +149,10 @@ void require_factors(const Values& point, const Problem& problem) {
   for (const auto& [option, value] : {std::pair{"alpha", problem.alpha}, {"beta", problem.beta}}) {
     for (const double part : {value.re, value.im})
       run::require_held(problem.element, part, fmt::format("--{} {}", option, point.text(option)));
-    require(value.im == 0 || is_complex_element(problem.element), ExitCode::usage,
-            fmt::format("--{} {} is not real and the product is in {}; take --type c64 or c128",
-                        option, point.text(option), tessera::name(problem.element)));
+    require(
+        value.im == 0 || is_complex_element(problem.element), ExitCode::usage,
+        fmt::format("--{} {} is not real: the product is computed in {}; try --type c64 or c128",
+                    option, point.text(option), tessera::name(problem.element)));
   }
 }
 
@@ -167,15 +169,13 @@ void choose_kernel(const mpi::Communicator& comm, const Values& point, Problem& 
   const auto* const named = find_variant(kernels::variants(), point.text("kernel"));
   mpi::alike("plan", [&] {
     require(!complex || named == nullptr || named->space == Space::host, ExitCode::usage,
-            fmt::format("{} does not multiply complex numbers ({}), the CPU's kernels do; take one "
-                        "of those, or "
-                        "--kernel auto",
+            fmt::format("--kernel {} does not support complex numbers ({}): only CPU kernels do; "
+                        "use one of those or --kernel auto",
                         point.text("kernel"), tessera::name(problem.element)));
-    require(
-        !complex || named != nullptr || point.text("device") != "gpu", ExitCode::usage,
-        fmt::format(
-            "no kernel for a GPU multiplies complex numbers ({}), the CPU's do; drop --device gpu",
-            tessera::name(problem.element)));
+    require(!complex || named != nullptr || point.text("device") != "gpu", ExitCode::usage,
+            fmt::format("--device gpu does not support complex numbers ({}): only CPU kernels do; "
+                        "drop --device gpu",
+                        tessera::name(problem.element)));
   });
   problem.kernels = method.kernel->name;
   if (complex && named == nullptr) return;
@@ -197,9 +197,9 @@ void weigh_ranks(const mpi::Communicator& comm, const Values& point, Problem& pr
   mpi::alike("plan", [&] {
     require(problem.method.weights.empty() || info(problem.method.algorithm).uses.plans,
             ExitCode::usage,
-            fmt::format("ranks take by their speed (--gpu-ranks, --shares measured) in "
-                        "--algorithm {} alone; take that, or --shares equal",
-                        fmt::join(algorithms_with(&dist::matmul::Uses::plans), ", ")));
+            fmt::format("shares by measured speed (--gpu-ranks, --shares measured) require "
+                        "--algorithm {}; use it or --shares equal",
+                        fmt::join(algorithms_with(&dist::matmul::Uses::plans), " or ")));
   });
 }
 
@@ -283,7 +283,7 @@ layout::ProcessGrid parse_grid(const std::string& text) {
     extents.push_back(is_number ? std::stoll(part) : 0);
   }
   require(extents.size() == 2 && extents[0] > 0 && extents[1] > 0, ExitCode::usage,
-          "--grid '" + text + "' is no grid; write ROWSxCOLS, e.g. 2x3");
+          "--grid '" + text + "' is not a valid grid; write ROWSxCOLS, e.g. 2x3");
   return {extents[0], extents[1]};
 }
 
@@ -323,8 +323,9 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     }
     if (method.grid.rows > 0 && info(method.algorithm).uses.grid) {
       require(method.grid.size() == q.ranks, ExitCode::usage,
-              fmt::format("--grid {} has {} places and there are {} ranks; start that many",
-                          point.text("grid"), method.grid.size(), q.ranks));
+              fmt::format(
+                  "--grid {} requires {} ranks: there are {}; use as many ranks or another grid",
+                  point.text("grid"), method.grid.size(), q.ranks));
     }
     require_runnable(method, q.ranks);
   });

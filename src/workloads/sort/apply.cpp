@@ -42,7 +42,7 @@ class BlockwiseApply {
     piece_rows_ = allowance / 4 / piece_row_bytes_;
     mpi::alike("plan", [&] {
       require(block_rows_ > 0 && piece_rows_ > 0, ExitCode::memory,
-              human_bytes(allowance) + " of memory are too few for a row; allow more");
+              human_bytes(allowance) + " of memory are insufficient for a row; increase --memory");
     });
   }
 
@@ -72,7 +72,7 @@ class BlockwiseApply {
   void print() const {
     const index_t program = problem_.allowance.program;
     fmt::print(
-        "plan: out of core, {} in blocks of {}; a look at the input for each block; holds {} a "
+        "plan: out of core, {} in blocks of {}; one pass over the input per block; holds {} a "
         "rank{}\n",
         counted(problem_.n, "row"), most_rows(), human_bytes(held() + program),
         run::of_program_text(program));

@@ -100,9 +100,11 @@ std::vector<ColumnWord> words_of(std::string_view by, const io::TableInfo& table
 
 SortColumn by_bytes(const Column& column, layout::Range bytes, Order order,
                     const std::string& file) {
-  require(!bytes.empty() && bytes.end <= column.row_bytes(), ExitCode::usage,
-          fmt::format("--by: bytes {}:{} of {}:{}, whose rows have {}; give first:last+1",
-                      bytes.begin, bytes.end, file, column.path, column.row_bytes()));
+  require(
+      !bytes.empty() && bytes.end <= column.row_bytes(), ExitCode::usage,
+      fmt::format(
+          "--by: bytes {}:{} of {}:{} are empty or outside its rows of {} bytes; give first:last+1",
+          bytes.begin, bytes.end, file, column.path, column.row_bytes()));
   return {column, KeyForm::string(bytes.size()), bytes, order};
 }
 

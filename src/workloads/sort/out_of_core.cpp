@@ -68,7 +68,8 @@ class External {
     comm_.barrier();
     if (files_ && comm_.is_root()) files_->remove_empty_folder();
     if (!files_ && comm_.is_root() && fs::exists(folder_))
-      fmt::print(stderr, "an earlier attempt left runs in '{}': --overwrite goes on with them\n",
+      fmt::print(stderr,
+                 "'{}' holds runs of an earlier attempt; rerun with --overwrite to reuse them\n",
                  folder_);
   }
 
@@ -84,7 +85,7 @@ class External {
         counted(plan_.rows, "row"), counted(plan_.runs, "run"), ceil_div(plan_.rows, plan_.runs),
         folder_, human_bytes(held() + program), run::of_program_text(program),
         human_bytes(stored * plan_.rows),
-        problem_.unique ? " at most, and once more what is left" : "");
+        problem_.unique ? " at most, and distinct rows once more" : "");
   }
 
   [[nodiscard]] index_t held() const {
@@ -101,7 +102,7 @@ class External {
     std::optional<RunParts> parts = cut_runs();
     if (!parts) {
       if (comm_.is_root())
-        fmt::print("the input is not what its sample says: runs are made again, sorted\n");
+        fmt::print("the sample does not represent the input: runs are sorted and written again\n");
       name_files(std::nullopt);
       make_runs(phases);
       parts = cut_runs();
@@ -194,8 +195,7 @@ class External {
   /// Reports the reused files. Collective.
   void print_found(index_t found, index_t all, const char* what) const {
     found = comm_.sum(found);
-    if (found > 0 && comm_.is_root())
-      fmt::print("resumed: {} of {} {} were there already\n", found, all, what);
+    if (found > 0 && comm_.is_root()) fmt::print("resumed: {} of {} {} exist\n", found, all, what);
   }
 
   /// Returns the parts of the existing runs; empty if these are divided too unevenly. Collective.

@@ -89,7 +89,7 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
   if (problem.gpus != nullptr)
     fmt::print("the keys stay on the GPUs; exchange: {}\n", problem.gpus->text());
   Table table(
-      {"rank", "items", "sent", "sent at most", "messages", "at home", "work space", "predicted"});
+      {"rank", "items", "sent", "sent at most", "messages", "home", "work space", "predicted"});
   const double exchange = exchange_of(problem, ceilings);
   double slowest = 0;
   constexpr index_t most_rows = 32;
@@ -110,10 +110,11 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
   if (problem.weights.empty()) {
     fmt::print("the shares differ by at most one item; ");
   } else {
-    fmt::print("keys come in by measured speed, Mkeys/s a rank: {}; they leave in equal shares; ",
-               run::text_of_weights(problem.weights, 1e6));
+    fmt::print(
+        "keys are loaded by measured speed, Mkeys/s a rank: {}, and written in equal shares; ",
+        run::text_of_weights(problem.weights, 1e6));
   }
-  fmt::print("the worst rank holds {}; predicted {}\n",
+  fmt::print("a rank holds at most {}; predicted {}\n",
              run::held_text(most, problem.allowance.program),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }

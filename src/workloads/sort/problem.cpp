@@ -31,7 +31,7 @@ std::vector<double> parse_quantiles(const std::string& text) {
     char* end = nullptr;
     const double q = std::strtod(digits.c_str(), &end);
     require(!digits.empty() && *end == '\0' && q >= 0 && q <= 1, ExitCode::usage,
-            fmt::format("--quantiles '{}' is no number from 0 to 1", digits));
+            fmt::format("--quantiles '{}' is not a number from 0 to 1", digits));
     result.push_back(q);
   }
   return result;
@@ -57,9 +57,8 @@ std::vector<SortColumn> keys_of(const Values& point, const io::TableInfo& table,
                          name.file)};
   }
   usage(table.is_group || compound || point.text("by").find(':') != std::string::npos,
-        fmt::format("{} is a dataset; --by sorts the columns of a group or compound dataset, or "
-                    "here by bytes "
-                    "of the rows (--by 0:10)",
+        fmt::format("{} is a dataset without columns: --by names columns of a group or compound "
+                    "dataset; sort by bytes of the rows, --by 0:10",
                     name.text()));
   return columns_named(point.text("by"), table, name.file);
 }
@@ -67,9 +66,9 @@ std::vector<SortColumn> keys_of(const Values& point, const io::TableInfo& table,
 /// Checks --quantiles of one column of numbers. Throws Error(usage, bad_data).
 void check_quantiles(const Values& point, const Inputs& inputs, const Problem& problem) {
   require(problem.by.size() == 1 && problem.by.front().form.number, ExitCode::usage,
-          "--quantiles takes one column of numbers; name it with --by");
+          "--quantiles requires one column of numbers; name it with --by");
   require(problem.n > 0, ExitCode::bad_data,
-          inputs.data->name().text() + " has no rows, so no quantiles");
+          inputs.data->name().text() + " has no rows: --quantiles requires at least one");
   const io::Column& column = problem.by.front().column;
   if (!point.flag("raw") && column.member.empty())
     run::require_plain_numbers(inputs.data->name(column), "--quantiles");
@@ -171,16 +170,17 @@ void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Pr
   problem.permutation = permutation.columns.front();
   mpi::alike("open input", [&] {
     const io::DatasetInfo& info = permutation.columns.front().info;
+    require(!permutation.is_group && info.kind == io::DatasetInfo::Kind::integer &&
+                info.shape.size() == 1,
+            ExitCode::bad_data,
+            fmt::format(
+                "{} is not a permutation (a 1-D dataset of integers); give an output of --argsort",
+                inputs.permutation->name().text()));
     require(
-        !permutation.is_group && info.kind == io::DatasetInfo::Kind::integer &&
-            info.shape.size() == 1,
-        ExitCode::bad_data,
-        fmt::format("{} is no permutation (a 1-D dataset of integers); give what --argsort wrote",
-                    inputs.permutation->name().text()));
-    require(info.shape[0] == problem.n, ExitCode::bad_data,
-            fmt::format("{} has {} elements and {} has {} rows; give the permutation of this table",
-                        inputs.permutation->name().text(), info.shape[0],
-                        inputs.data->name().text(), problem.n));
+        info.shape[0] == problem.n, ExitCode::bad_data,
+        fmt::format("{} has {} elements, but {} has {} rows; give the permutation of this table",
+                    inputs.permutation->name().text(), info.shape[0], inputs.data->name().text(),
+                    problem.n));
   });
 }
 
@@ -189,10 +189,9 @@ void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Pr
 void require_name(const Problem& problem) {
   if (problem.out.empty() || (problem.is_group && !problem.carried.empty())) return;
   require(io::parse_table_name(problem.out, "out").path != "/", ExitCode::usage,
-          fmt::format(
-              "--out '{}' is the root of a file, where only the columns of a group can lie; name a "
-              "dataset in it",
-              problem.out));
+          fmt::format("--out '{}' is the root of a file: only columns of a group are written "
+                      "there; name a dataset in it",
+                      problem.out));
 }
 
 }  // namespace

@@ -140,11 +140,10 @@ void print_quantiles_plan(const Asked& asked) {
   const index_t program = problem.allowance.program;
   if (!asked.comm.is_root()) return;
   fmt::print(
-      "plan: {} of {} on {}, by counting, three passes as a rule; holds {} a rank{}, the keys are "
-      "{}\n",
+      "plan: {} of {} on {}, by counting in usually three passes; holds {} a rank{}, keys {}\n",
       counted(ssize(problem.quantiles), "quantile"), counted(problem.n, "row"),
       counted(problem.ranks, "rank"), human_bytes(bytes + program), run::of_program_text(program),
-      held ? "in memory" : "read anew in each");
+      held ? "in memory" : "read again in each pass");
 }
 
 bool run_quantiles(const Point& point) {

@@ -260,12 +260,11 @@ std::vector<std::uint64_t> read_indices(const run::TableInput& permutation, cons
     return index >= static_cast<std::uint64_t>(problem.n);
   });
   if (outside != indices.end()) {
-    throw Error(
-        ExitCode::bad_data,
-        fmt::format(
-            "{} is no permutation: element {} is {}, outside 0 to {}; give what --argsort wrote",
-            name.text(), range.begin + (outside - indices.begin()), static_cast<index_t>(*outside),
-            problem.n - 1));
+    throw Error(ExitCode::bad_data,
+                fmt::format("{} is not a permutation: element {} is {}, outside 0 to {}; give an "
+                            "output of --argsort",
+                            name.text(), range.begin + (outside - indices.begin()),
+                            static_cast<index_t>(*outside), problem.n - 1));
   }
   return indices;
 }
@@ -273,7 +272,7 @@ std::vector<std::uint64_t> read_indices(const run::TableInput& permutation, cons
 void require_whole(const mpi::Communicator& comm, const run::TableInput& permutation, bool whole) {
   mpi::on_root(comm, "read", [&] {
     require(whole, ExitCode::bad_data,
-            fmt::format("{} is no permutation: some row comes twice; give what --argsort wrote",
+            fmt::format("{} is not a permutation: a row occurs twice; give an output of --argsort",
                         permutation.name().text()));
   });
 }

@@ -32,7 +32,7 @@ bool runs_out_of_core(const Values& point, const Problem& problem) {
   const bool can = may_go_out_of_core(problem);
   mpi::alike("plan", [&] {
     require(wanted != "always" || can, ExitCode::usage,
-            "--out-of-core always goes with --out or --argsort of a file's rows");
+            "--out-of-core always requires --out, or --argsort of the rows of a file");
   });
   if (wanted == "never" || !can) return false;
   return wanted == "always" ||
@@ -115,8 +115,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
     if (problem_.task == Task::quantiles) return run_quantiles(point);
     if (out_of_core_) return run_out_of_core(point);
     if (values_.has("scratch") && comm_.is_root())
-      fmt::print(
-          "--scratch was not needed: all is in memory (--out-of-core always goes through files)\n");
+      fmt::print("--scratch without effect: the sort fits in memory; try --out-of-core always\n");
     return problem_.task == Task::keys ? run_keys(point) : run_table(point);
   }
 

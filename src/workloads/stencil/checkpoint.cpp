@@ -113,20 +113,18 @@ FoundCheckpoint look_into(const mpi::Communicator& comm, const std::string& file
     try {
       const io::Notes notes(file);
       require(notes.has("checkpoint_problem"), ExitCode::bad_data,
-              fmt::format("'{}' is no checkpoint", file));
+              fmt::format("'{}' is not a checkpoint", file));
       const std::string kept = notes.text("checkpoint_problem");
       if (kept != wanted)
         throw Error(ExitCode::usage,
                     fmt::format("'{}' is a checkpoint of another problem ({}) than this one ({})",
                                 file, kept, wanted));
-      require(
-          start.empty() || !notes.has("checkpoint_start") ||
-              notes.text("checkpoint_start") == start,
-          ExitCode::usage,
-          fmt::format(
-              "'{}' is a checkpoint of a run from another field; name another --checkpoint, or go "
-              "on from it all the same with --resume {}",
-              file, file));
+      require(start.empty() || !notes.has("checkpoint_start") ||
+                  notes.text("checkpoint_start") == start,
+              ExitCode::usage,
+              fmt::format("'{}' is a checkpoint of a run with another initial field; name another "
+                          "--checkpoint, or resume from it anyway with --resume {}",
+                          file, file));
       const auto names = level_names(problem);
       for (std::size_t i = 0; i < names.size(); ++i) found.sums[i] = notes.checksum(names[i]);
       found.step = notes.integer("checkpoint_step");
@@ -203,19 +201,19 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
       stretch_(u.halo_steps()) {
   mpi::on_root(point.comm, "checkpoint", [&] {
     const std::string folder = io::directory_of(file_);
-    require(
-        std::filesystem::is_directory(folder) && !std::filesystem::is_directory(file_),
-        ExitCode::cannot_create,
-        fmt::format("cannot keep checkpoints in '{}': there is no folder '{}', or it is one itself",
-                    file_, folder));
+    require(std::filesystem::is_directory(folder) && !std::filesystem::is_directory(file_),
+            ExitCode::cannot_create,
+            fmt::format("checkpoints cannot be written to '{}': folder '{}' does not exist, or the "
+                        "name is a folder",
+                        file_, folder));
     const int reason = access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
     require(reason == 0,
             ExitCode::cannot_create,  // checked now: the first one is written in minutes or hours
-            fmt::format("cannot keep checkpoints in '{}' ({}); name another file", file_,
+            fmt::format("checkpoints cannot be written to '{}' ({}); name another file", file_,
                         std::strerror(reason)));
     for (const std::string& file : checkpoint_files(file_))
       require(may_be_replaced(file, point_.problem.resumes()), ExitCode::cannot_create,
-              fmt::format("'{}' is no checkpoint and would be replaced by one; name another file",
+              fmt::format("'{}' is not a checkpoint and would be overwritten; name another file",
                           file));
   });
 }
@@ -232,8 +230,8 @@ void Checkpoints<T>::at(index_t step) {
     if (written_ > 0) leave_(step);
     throw mpi::AgreedError(
         ExitCode::stopped_early,
-        fmt::format("stopped by a signal after step {} of {}; go on with --resume {}", step,
-                    point_.problem.shape.steps, written_ > 0 ? "auto" : "auto from the start"));
+        fmt::format("a signal stopped the run after step {} of {}; rerun with --resume {}", step,
+                    point_.problem.shape.steps, written_ > 0 ? "auto" : "auto (from the start)"));
   }
   plan_next(step, state[2]);
 }
@@ -318,7 +316,7 @@ Begin resume(const Point& point, DistributedField<T>& u, const std::string& star
     if (found.step >= 0 && load_checkpoint(point, file, found, u)) {
       mpi::together(point.comm, "resume", [&] {
         require(found.step <= point.problem.shape.steps, ExitCode::usage,
-                fmt::format("'{}' is after step {}, beyond --steps {}", file, found.step,
+                fmt::format("checkpoint '{}' is after step {}, beyond --steps {}", file, found.step,
                             point.problem.shape.steps));
         load_given(point.problem, point.inputs, u);
       });
@@ -327,7 +325,7 @@ Begin resume(const Point& point, DistributedField<T>& u, const std::string& star
     }
     why = found.step >= 0 ? fmt::format("'{}' does not match its checksum", file) : found.why;
     if (any && point.comm.is_root() && io::file_exists(file))
-      fmt::print(stderr, "not resumed: {}\n", why);
+      fmt::print(stderr, "checkpoint not used: {}\n", why);
   }
   mpi::together(point.comm, "resume", [&] {
     if (!any)

@@ -72,11 +72,10 @@ void require_alike(const mpi::Communicator& comm, const Problem& problem, const 
   const index_t count = comm.sum(mine.count), at = -comm.max(-mine.first);
   mpi::on_root(comm, "open input", [&] {
     require(count == 0, ExitCode::bad_data,
-            fmt::format(
-                "{} and {} differ in which cells have a value, {} of {}, the first at [{}]; with "
-                "--fill mask the first one's are the domain of all",
-                first.name().text(), other.name().text(), count, problem.scheme().global.volume(),
-                place_text(problem, at)));
+            fmt::format("{} and {} differ in cells without a value ({} of {}, first at [{}]): "
+                        "--fill mask uses those of the first one",
+                        first.name().text(), other.name().text(), count,
+                        problem.scheme().global.volume(), place_text(problem, at)));
   });
 }
 

@@ -16,22 +16,24 @@ namespace {
 void describe_image(const std::string& file, const std::vector<io::DatasetSpec>& specs, bool xdmf) {
   const io::DatasetSpec& first = specs.front();
   if (first.dimensions.size() - (first.time.empty() ? 0 : 1) > 1 && !io::is_vtk_image(first))
-    fmt::print("no VTKHDF in {}: VTK finds no image of which a dimension before the last is 1{}\n",
-               file, xdmf ? "; use the XDMF file" : "; use --xdmf");
+    fmt::print(
+        "no VTKHDF in {}: VTK cannot read images with extent 1 before the last dimension{}\n", file,
+        xdmf ? "; use the XDMF file" : "; use --xdmf");
   if (!xdmf) return;
   const bool readable = std::all_of(specs.begin(), specs.end(), [&](const io::DatasetSpec& spec) {
     return io::is_xdmf_name(file, spec.path);
   });
   if (!readable) {
     fmt::print(
-        "not written: {}: XDMF takes neither ':' nor what is not ASCII in names of files and "
+        "not written: {}: XDMF does not support ':' or non-ASCII characters in names of files and "
         "datasets\n",
         io::xdmf_name(file));
     return;
   }
   const std::string written = io::write_xdmf(file, specs);
   if (written.empty())
-    fmt::print(stderr, "note: the XDMF file beside '{}' is of others and stays as it is\n", file);
+    fmt::print(stderr, "note: the XDMF file next to '{}' was not written by Tessera and is kept\n",
+               file);
   else
     fmt::print("written: {}\n", written);
 }

@@ -29,7 +29,8 @@ Side parse_side(const std::string& text) {
   Side side{tessera::stencil::parse_boundary(parts[0]), 0};
   const bool has_value = parts.size() == 2;
   require(parts.size() <= 2 && has_value == info(side.kind).takes_value, ExitCode::usage,
-          fmt::format("--boundary '{}': a value goes with constant, and only there: constant:1.5",
+          fmt::format("--boundary '{}': constant requires a value and no other name accepts one; "
+                      "write constant:1.5",
                       text));
   if (has_value) side.value = parse_number(parts[1], "--boundary");
   return side;
@@ -56,9 +57,8 @@ void set_sides(Sides& sides, Named& named, const std::string& text, int dims) {
   for (std::size_t end = 0; end < 2; ++end) {
     if (name.size() == 2 && name[1] != "-+"[end]) continue;
     bool& before = named[static_cast<std::size_t>(d)][end];
-    require(
-        !before, ExitCode::usage,
-        fmt::format("--boundary '{}' names a side that was named before; name each once", text));
+    require(!before, ExitCode::usage,
+            fmt::format("--boundary '{}' names a side twice; name each side once", text));
     before = true;
     sides[static_cast<std::size_t>(d)][end] = side;
   }
@@ -91,8 +91,7 @@ Sides parse_sides(const std::string& text, int dims) {
     } else {
       require(&part == &parts.front(), ExitCode::usage,
               fmt::format(
-                  "--boundary '{}': what is for all sides stands first, and the sides that differ "
-                  "after it: {},x=periodic",
+                  "--boundary '{}': the boundary of all sides must be first; write {},x=periodic",
                   text, word));
       const Side side = parse_side(word);
       for (int d = 3 - dims; d < 3; ++d) sides[static_cast<std::size_t>(d)] = {side, side};
@@ -112,14 +111,14 @@ Weights parse_weights(const std::string& text) {
       if (words.empty()) continue;
       ++row_count;
       require(cols < 0 || cols == static_cast<index_t>(words.size()), ExitCode::usage,
-              fmt::format("--weights '{}': its rows have {} and {} weights; make them equal", text,
-                          cols, words.size()));
+              fmt::format("--weights '{}': rows have {} and {} weights; give rows of equal length",
+                          text, cols, words.size()));
       cols = static_cast<index_t>(words.size());
       for (const std::string& word : words)
         weights.values.push_back(parse_number(word, "--weights"));
     }
     require(row_count > 0 && (rows < 0 || rows == row_count), ExitCode::usage,
-            fmt::format("--weights '{}': its planes are empty or of different size", text));
+            fmt::format("--weights '{}': planes are empty or of different size", text));
     rows = row_count;
   }
   weights.shape = {cols};
@@ -143,7 +142,7 @@ Interval parse_interval(const std::string& text) {
 Weights read_weights(const io::DatasetName& name, const io::DatasetInfo& info) {
   require(!info.shape.empty() && info.shape.size() <= 3 && info.reads_as_number(),
           ExitCode::bad_data,
-          fmt::format("{} ({}, {}) is no box of weights; give 1 to 3 dimensions of numbers",
+          fmt::format("{} ({}, {}) is not a box of weights; give 1 to 3 dimensions of numbers",
                       name.text(), info.shape_text(), info.type_text()));
   index_t count = 1;
   std::vector<layout::Range> slab;

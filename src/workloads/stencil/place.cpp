@@ -106,9 +106,8 @@ void choose_shares(const mpi::Communicator& comm, const Values& point, const Dev
   if (shape.weights.empty()) return;
   mpi::together(comm, "plan", [&] {
     require(!shape.parts, ExitCode::usage,
-            "boxes go by the ranks' speed (--gpu-ranks, --shares measured) along one dimension; "
-            "drop --grid, or "
-            "take --shares equal");
+            "shares by measured speed (--gpu-ranks, --shares measured) split one dimension only; "
+            "drop --grid or use --shares equal");
     shape.halo_steps = problem.plan.halo_steps;
     problem.plan = make_plan(shape);
     cut_slabs<T>(comm, place, problem);

@@ -86,7 +86,8 @@ void print_slabs(const Problem& problem) {
   for (int d = 3 - problem.dims(); d < 3; ++d)
     extents.push_back(std::to_string(d == slabs.d ? ceil_div(size[d], slabs.slabs) : size[d]));
   fmt::print(
-      "through {} of device memory in {} of {}, {} at a time; {} to the device, {} back in {}\n",
+      "streamed through {} of device memory in {} of {}, {} at a time; {} to the device, {} back "
+      "in {}\n",
       human_bytes(slabs.device_bytes), counted(slabs.slabs, "slab"), fmt::join(extents, " x "),
       counted(slabs.longest(), "step"), human_bytes(slabs.sent_bytes),
       human_bytes(slabs.brought_bytes), counted(slabs.steps(), "step"));
@@ -108,11 +109,11 @@ void print_head(const Problem& problem) {
              counted(problem.shape.ranks, "rank"), counted(problem.method.threads, "thread"),
              problem.kernel);
   if (problem.outside > 0)
-    fmt::print("{} of {} cells have no value and are no part of the domain\n", problem.outside,
+    fmt::print("{} of {} cells have no value and are excluded from the domain\n", problem.outside,
                problem.scheme().global.volume());
   const index_t idle = problem.shape.ranks - grid.active();
-  fmt::print("grid {} ({} nothing), a halo of {}, so {}\n", layout::parts_text(grid.parts, dims),
-             idle == 1 ? "1 rank holds" : fmt::format("{} ranks hold", idle),
+  fmt::print("grid {} ({} idle), a halo of {}, {}\n", layout::parts_text(grid.parts, dims),
+             idle == 1 ? "1 rank" : fmt::format("{} ranks", idle),
              counted(problem.plan.halo_steps, "step"),
              counted(ceil_div(problem.shape.steps, problem.plan.halo_steps), "exchange"));
   if (problem.gpus != nullptr)
@@ -154,13 +155,13 @@ void print_plan(const Problem& problem) {
     fmt::print("... and {} more\n", counted(problem.shape.ranks - most_rows, "rank"));
   const double needed = problem.updates();
   fmt::print(
-      "in all {} updates, {} of them for halos; the worst rank receives {} and holds {}; predicted "
-      "{}{}\n",
+      "total {} updates, {} of them for halos; a rank receives at most {} and holds at most {}; "
+      "predicted {}{}\n",
       human_number(all), human_number(all - needed), human_bytes(words),
       run::held_text(most, problem.allowance.program), human_seconds(slowest),
       problem.shape.rates.measured
           ? ""
-          : " on a common machine (run `tessera machine` once to know this one)");
+          : " with typical rates (run `tessera machine` once to measure this machine)");
 }
 
 }  // namespace tessera::workloads::stencil

@@ -30,12 +30,12 @@ std::vector<index_t> parse_extents(const std::string& text, const char* option) 
     require(!digits.empty() && digits.size() < 19 &&
                 digits.find_first_not_of("0123456789") == std::string::npos,
             ExitCode::usage,
-            fmt::format("--{} '{}' is no list of sizes; write 512x512", option, text));
+            fmt::format("--{} '{}' is not a list of sizes; write 512x512", option, text));
     extents.push_back(std::stoll(digits));
   }
-  require(
-      extents.size() <= 3, ExitCode::usage,
-      fmt::format("--{} '{}' has {} dimensions; 1 to 3 are known", option, text, extents.size()));
+  require(extents.size() <= 3, ExitCode::usage,
+          fmt::format("--{} '{}' has {} dimensions: 1 to 3 are supported", option, text,
+                      extents.size()));
   return extents;
 }
 
@@ -61,12 +61,12 @@ void resolve_field(const Values& point, const Inputs& inputs, const std::vector<
       infos.empty() ? parse_extents(point.text("shape"), "shape") : infos[0].shape;
   dims = static_cast<int>(extents.size());
   require(dims >= 1 && dims <= 3, ExitCode::bad_data,
-          fmt::format("{} is {}-dimensional; fields have 1 to 3 dimensions",
+          fmt::format("{} is {}-dimensional: fields have 1 to 3 dimensions",
                       infos.empty() ? "the field" : inputs.in[0]->name().text(), dims));
   bool small = !infos.empty();
   for (std::size_t i = 0; i < infos.size(); ++i) {
     require(infos[i].reads_as_number(), ExitCode::bad_data,
-            fmt::format("{} holds elements of {}; real or integer numbers are needed",
+            fmt::format("{} holds elements of {}: real or integer numbers are required",
                         inputs.in[i]->name().text(), infos[i].type_text()));
     small = small && infos[i].kind == DatasetInfo::Kind::real && infos[i].element_bytes <= 4;
   }
@@ -87,9 +87,10 @@ void resolve_field(const Values& point, const Inputs& inputs, const std::vector<
 void check_counts(const Values& point, const Inputs& inputs, const Problem& problem) {
   const auto fields = static_cast<std::size_t>(problem.shape.fields);
   const auto check = [&](const char* option, std::size_t count, bool right) {
-    require(right, ExitCode::usage,
-            fmt::format("--{} names {} dataset(s) for {} field(s); name one a field, file.h5:/u,/v",
-                        option, count, fields));
+    require(
+        right, ExitCode::usage,
+        fmt::format("--{} names {} dataset(s) for {} field(s); name one per field, file.h5:/u,/v",
+                    option, count, fields));
   };
   const std::size_t given = inputs.given.size(), past = inputs.past.size();
   check("past", past, past == 0 || past == fields);
@@ -117,10 +118,11 @@ void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInf
   if (point.has("weights")) {
     const Weights weights = inputs.weights ? read_weights(inputs.weights->name(), weights_info)
                                            : parse_weights(point.text("weights"));
-    require(static_cast<int>(weights.shape.size()) <= dims, ExitCode::usage,
-            fmt::format(
-                "--weights has {} dimensions ({}) and the field {}; give a box of as many at most",
-                weights.shape.size(), fmt::join(weights.shape, " x "), dims));
+    require(
+        static_cast<int>(weights.shape.size()) <= dims, ExitCode::usage,
+        fmt::format(
+            "--weights has {} dimensions ({}), but the field has {}; give a box of at most as many",
+            weights.shape.size(), fmt::join(weights.shape, " x "), dims));
     for (const double weight : weights.values) require_bounded(computed, weight, "--weights");
     run::require_held(computed, point.real("previous"), "--previous " + point.text("previous"));
     scheme.stencil = tessera::stencil::make_stencil("weights", dims, padded(weights.shape),
@@ -133,22 +135,23 @@ void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInf
     for (const auto& side : both) require_bounded(problem.element, side.value, "--boundary");
   check_stencil(scheme.stencil, scheme.sides, dims);
   require(inputs.past.empty() || scheme.stencil.two_levels(), ExitCode::usage,
-          fmt::format("--past is for stencils of two time levels and '{}' has one; drop it",
+          fmt::format("--past requires a stencil of two time levels: '{}' has one; drop --past",
                       scheme.stencil.name));
-  require(scheme.any_given() == !inputs.given.empty(), ExitCode::usage,
-          scheme.any_given()
-              ? "--boundary given takes its values from a dataset; name it with --given"
-              : "--given has no effect unless --boundary says given; say which side");
+  require(
+      scheme.any_given() == !inputs.given.empty(), ExitCode::usage,
+      scheme.any_given()
+          ? "--boundary given requires a dataset of the values; name it with --given"
+          : "--given requires --boundary given; name the sides with it, e.g. --boundary x=given");
 }
 
 void check_same_shape(const run::Input* input, const DatasetInfo& info,
                       const std::vector<index_t>& wanted, const char* what) {
   if (input == nullptr) return;
   require(info.reads_as_number(), ExitCode::bad_data,
-          fmt::format("{} holds elements of {}; real or integer numbers are needed",
+          fmt::format("{} holds elements of {}: real or integer numbers are required",
                       input->name().text(), info.type_text()));
   require(info.shape == wanted, ExitCode::bad_data,
-          fmt::format("{} ({}) is not {}, which has {} numbers", input->name().text(),
+          fmt::format("{} is {}: it must have the shape of {}, {}", input->name().text(),
                       info.shape_text(), what, fmt::join(wanted, " x ")));
 }
 
@@ -192,8 +195,8 @@ void resolve_method(const Values& point, Problem& problem) {
                 std::all_of(parts.begin(), parts.end(),
                             [](index_t n) { return n >= 1 && n <= 1 << 20; }),
             ExitCode::usage,
-            fmt::format("--grid '{}' is no grid for a field of {} dimension(s)", point.text("grid"),
-                        problem.dims()));
+            fmt::format("--grid '{}' is not a valid grid for a field of {} dimension(s)",
+                        point.text("grid"), problem.dims()));
     shape.parts = padded(parts);
   }
 }
@@ -207,14 +210,12 @@ void check_place(const Values& point, const Problem& problem) {
       kernel != nullptr ? kernel->space == Space::device : point.text("device") == "gpu";
   const bool half = problem.element == Element::f16;
   if (device) check_on_devices(problem.scheme().sides);
-  require(
-      !half || !problem.scheme().terms.any(), ExitCode::usage,
-      "fields in f16 take no --coefficients, --source, --mask or --fill mask; take --type f32 or "
-      "f64");
-  require(
-      !device || !problem.scheme().terms.any(), ExitCode::usage,
-      "no GPU kernel takes --coefficients, --source, --mask or --fill mask; take --device cpu or "
-      "a kernel of the CPU");
+  require(!half || !problem.scheme().terms.any(), ExitCode::usage,
+          "fields in f16 do not support --coefficients, --source, --mask or --fill mask; try "
+          "--type f32 or f64");
+  require(!device || !problem.scheme().terms.any(), ExitCode::usage,
+          "GPU kernels do not support --coefficients, --source, --mask or --fill mask; use "
+          "--device cpu or a CPU kernel");
 }
 
 /// Whether halos can be exchanged in the shared memory of a node, the same on all ranks.
@@ -277,8 +278,8 @@ bool shares_halos(const Values& point, const HaloSharing& sharing, const Problem
   if (point.text("exchange") == "shared") {
     mpi::alike("plan", [&] {
       require(!sharing.fails, ExitCode::usage,
-              "--exchange shared needs an MPI library that shares memory between the ranks of a "
-              "node, and this one does not here; choose another, or unset OMPI_MCA_osc");
+              "--exchange shared requires MPI shared memory, which this MPI library does not "
+              "provide here; choose another or unset OMPI_MCA_osc");
     });
     return true;
   }
@@ -372,14 +373,13 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     resolve_field(point, inputs, found.in, problem, dims);
     resolve_stencil(point, inputs, found.weights, dims, problem);
     check_counts(point, inputs, problem);
-    check_shapes(inputs.in, found.in, problem.extents(), "as large as the first field");
-    check_shapes(inputs.past, found.past, problem.extents(), "the field one step before");
+    check_shapes(inputs.in, found.in, problem.extents(), "the first field");
+    check_shapes(inputs.past, found.past, problem.extents(), "the field");
     check_shapes(inputs.given, found.given, extents_of(problem.scheme().with_frame(), dims),
                  "the field with its frame");
     resolve_terms(point, inputs, problem);
     for (std::size_t k = 0; k < found.terms.size(); ++k)
-      check_same_shape(inputs.terms[k].get(), found.terms[k], problem.extents(),
-                       "as large as the field");
+      check_same_shape(inputs.terms[k].get(), found.terms[k], problem.extents(), "the field");
     resolve_method(point, problem);
     problem.probes = parse_probes(point.text("probe"), problem.scheme());
   };

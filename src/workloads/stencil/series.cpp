@@ -78,12 +78,12 @@ std::vector<Index3> parse_probes(const std::string& text, const dist::stencil::S
       inside = inside && point[2 - k] < scheme.global[2 - k];
     }
     require(inside, ExitCode::usage,
-            fmt::format(
-                "--probe '{}' is no point of the field; write {}, from 0 on, points separated by ;",
-                word,
-                dims == 1   ? "x"
-                : dims == 2 ? "x,y"
-                            : "x,y,z"));
+            fmt::format("--probe '{}' is not a point of the field; write {}, counted from 0, "
+                        "points separated by ;",
+                        word,
+                        dims == 1   ? "x"
+                        : dims == 2 ? "x,y"
+                                    : "x,y,z"));
     points.push_back(point);
   }
   return points;

@@ -120,12 +120,10 @@ void require_no_frames_before(const Point& point, index_t first) {
   for (const std::string& name : io::split_names(point.values.text("snapshots"))) {
     const std::string file = io::parse_dataset_name(name, "snapshots").file;
     const index_t there = first_frame_of(file, first);
-    require(
-        there >= first, ExitCode::cannot_create,
-        fmt::format(
-            "'{}' holds frames from step {} on and would be replaced by those of a run that goes "
-            "on after step {}; name other --snapshots, or leave --resume out to make all",
-            file, there, first));
+    require(there >= first, ExitCode::cannot_create,
+            fmt::format("'{}' holds frames from step {} and would be replaced by frames from step "
+                        "{} only; name other --snapshots, or drop --resume to write all frames",
+                        file, there, first));
   }
 }
 
@@ -150,8 +148,7 @@ FramePlan plan_frames(const Point& point, const std::string& identity, index_t f
   plan.written = goes_on ? left[1] : -1;
   if (goes_on && comm.is_root()) {
     const auto there = std::upper_bound(plan.steps.begin(), plan.steps.end(), plan.written);
-    fmt::print("resumed: {} of {} frames are there\n", there - plan.steps.begin(),
-               plan.steps.size());
+    fmt::print("resumed: {} of {} frames exist\n", there - plan.steps.begin(), plan.steps.size());
   }
   return plan;
 }

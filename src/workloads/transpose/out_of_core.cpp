@@ -299,8 +299,8 @@ bool run_out_of_core(const Point& point, const Tiles& tiles) {
   Done all = parse_done(outputs.kept());
   const std::vector<index_t> left = without(tiles.total(), all.tiles);
   if (comm.is_root() && !outputs.kept().empty())
-    fmt::print("resumed: {} of {} tiles are there\n",
-               tiles.total() - static_cast<index_t>(left.size()), tiles.total());
+    fmt::print("resumed: {} of {} tiles exist\n", tiles.total() - static_cast<index_t>(left.size()),
+               tiles.total());
   const layout::Range share =
       layout::BlockMap(static_cast<index_t>(left.size()), comm.size()).range(comm.rank());
   const auto mine = std::span(left).subspan(static_cast<std::size_t>(share.begin),

@@ -119,7 +119,7 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings) {
     fmt::print("rows by measured speed, GB/s a rank: {}\n",
                run::text_of_weights(problem.shape.weights, 1e9));
   }
-  Table table({"rank", "memory traffic", "received", "sent", "messages", "at home", "work space",
+  Table table({"rank", "memory traffic", "received", "sent", "messages", "home", "work space",
                "predicted"});
   const double exchange = exchange_of(problem, ceilings);
   double slowest = 0;
@@ -140,8 +140,8 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings) {
   if (ssize(forecasts) > most_rows)
     fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
   fmt::print(
-      "in all {} read once and written once; the worst rank receives {} and holds {}; predicted "
-      "{}\n",
+      "total {} read once and written once; a rank receives at most {} and holds at most {}; "
+      "predicted {}\n",
       human_bytes(problem.moved_bytes()), human_bytes(words),
       run::held_text(most, problem.allowance.program),
       slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));

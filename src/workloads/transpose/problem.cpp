@@ -32,7 +32,7 @@ std::vector<index_t> parse_list(const std::string& text, const char* option) {
     require(!digits.empty() && digits.size() < 19 &&
                 digits.find_first_not_of("0123456789") == std::string::npos,
             ExitCode::usage,
-            fmt::format("--{} '{}' is no list of numbers; write 2,0,1", option, text));
+            fmt::format("--{} '{}' is not a list of numbers; write 2,0,1", option, text));
     values.push_back(std::stoll(digits));
   }
   return values;
@@ -48,10 +48,11 @@ std::vector<int> parse_axes(const std::string& text, std::size_t rank) {
   bool permutation = axes.size() == rank;
   for (std::size_t k = 0; k < sorted.size(); ++k)
     permutation = permutation && sorted[k] == static_cast<int>(k);
-  require(permutation, ExitCode::usage,
-          fmt::format(
-              "--axes {} is no permutation of the {} axes of the input; name each of 0 to {} once",
-              text, rank, static_cast<index_t>(rank) - 1));
+  require(
+      permutation, ExitCode::usage,
+      fmt::format(
+          "--axes {} is not a permutation of the {} axes of the input; name each of 0 to {} once",
+          text, rank, static_cast<index_t>(rank) - 1));
   return axes;
 }
 
@@ -68,16 +69,15 @@ void resolve_extents(const Values& point, const io::DatasetInfo* info, const std
   }
   const std::size_t rank = problem.extents.size();
   require(rank >= 1 && rank <= tessera::transpose::max_rank, ExitCode::bad_data,
-          fmt::format("{} is {}-dimensional; 1 to {} dimensions can be permuted", name, rank,
+          fmt::format("{} is {}-dimensional: 1 to {} dimensions can be permuted", name, rank,
                       tessera::transpose::max_rank));
   if (point.has("axes")) {
     problem.axes = parse_axes(point.text("axes"), rank);
   } else {
-    require(
-        rank == 2, ExitCode::bad_data,
-        fmt::format(
-            "{} is {}-dimensional where a matrix is needed; name the order of its axes with --axes",
-            name, rank));
+    require(rank == 2, ExitCode::bad_data,
+            fmt::format("{} is {}-dimensional: a transpose requires a matrix; give the order of "
+                        "its axes with --axes",
+                        name, rank));
   }
   if (rank == 2) {  // a matrix uses the faster algorithms
     problem.shape.rows = problem.extents[0];
@@ -121,30 +121,29 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
     const bool complex = problem.element.kind == io::DatasetInfo::Kind::complex;  // not convertible
     require(info == nullptr || (info->reads_as_number() && !complex) || info->type_text() == type,
             ExitCode::bad_data,
-            fmt::format("{} holds {}, which --type {} cannot be made of; leave --type out", name,
+            fmt::format("{} holds {}, which cannot be converted to --type {}; drop --type", name,
                         info == nullptr ? "" : info->type_text(), type));
   } else {
     require(info->self_contained && info->element_bytes <= tessera::transpose::max_record_bytes,
             ExitCode::bad_data,
-            fmt::format("the elements of {} ({}) have parts of variable length, references or more "
-                        "than {} bytes; give "
-                        "numbers or plain records",
+            fmt::format("elements of {} ({}) have parts of variable length, references or more "
+                        "than {} bytes; give numbers or plain records",
                         name, info->type_text(), tessera::transpose::max_record_bytes));
     problem.element = *info;
     problem.as_stored = true;
   }
   using Kind = io::DatasetInfo::Kind;
-  require(point.text("op") != "H" || problem.element.kind != Kind::other, ExitCode::usage,
-          "--op H is defined for numbers; use --op T to move records as they are");
+  require(
+      point.text("op") != "H" || problem.element.kind != Kind::other, ExitCode::usage,
+      "--op H requires numbers: records have no conjugate; use --op T to move records as they are");
   if (point.text("op") == "H" && problem.element.kind == Kind::complex)
     scale.conjugate = tessera::transpose::Conjugate::yes;
   if (!scale.plain()) {
     scale.number = number_of(problem.element);
     require(
         scale.number != Number::opaque, ExitCode::usage,
-        fmt::format(
-            "--alpha and --beta compute in f32, f64, c64 or c128 and {} holds {}; add --type f64",
-            name, problem.element.type_text()));
+        fmt::format("--alpha and --beta require f32, f64, c64 or c128: {} holds {}; add --type f64",
+                    name, problem.element.type_text()));
     for (const auto& [option, value] : {std::pair{"alpha", scale.alpha}, {"beta", scale.beta}})
       run::require_held(element_of(scale.number), value,
                         fmt::format("--{} {}", option, point.text(option)));
@@ -194,9 +193,8 @@ void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node
   } else if (problem.algorithm == "shared" && comm.size() > 1) {
     mpi::alike("plan", [&] {
       require(all.value(fails) == 0, ExitCode::usage,
-              "--algorithm shared needs an MPI library that shares memory between the ranks of a "
-              "node, and this "
-              "one does not here; choose another, or unset OMPI_MCA_osc");
+              "--algorithm shared requires MPI shared memory, which this MPI library does not "
+              "provide here; choose another or unset OMPI_MCA_osc");
     });
   }
   for (const auto& row : dist::transpose::algorithms()) {
@@ -222,35 +220,34 @@ void check_request(const Values& point, const Problem& problem) {
   require(
       !point.flag("in-place") || kernel == "auto" || kernel == "in_place", ExitCode::usage,
       fmt::format(
-          "--in-place has a kernel of its own and {} needs a second matrix; drop one of the two",
+          "--in-place conflicts with --kernel {}, which needs a second matrix; drop one of the two",
           kernel));
   const char* const in_place = point.flag("in-place") ? "--in-place" : "--kernel in_place";
   require(!q.in_place || (q.op == Op::transpose && q.scale.plain() && !problem.permutes()),
           ExitCode::usage,
-          fmt::format(
-              "in place there is the plain transpose of a matrix only; drop {}, or --op, --axes, "
-              "--alpha and --beta",
-              in_place));
+          fmt::format("a transpose in place must be the plain transpose of a matrix; drop {}, or "
+                      "--op, --axes, --alpha and --beta",
+                      in_place));
   require(!q.in_place || q.ranks == 1 || q.rows == q.cols, ExitCode::usage,
-          fmt::format("in place, several ranks transpose square matrices only and this one is {} x "
-                      "{}; use one rank, "
-                      "or drop {}",
+          fmt::format("a transpose in place on several ranks requires a square matrix: this one is "
+                      "{} x {}; use one rank or drop {}",
                       q.rows, q.cols, in_place));
   require(!q.in_place || q.ranks == 1 || problem.method.algorithm == Algorithm::pairwise,
           ExitCode::usage,
-          fmt::format("in place, ranks exchange pairwise, not by {}; drop --algorithm",
-                      problem.algorithm));
+          fmt::format(
+              "--algorithm {} is not supported in place: ranks exchange pairwise; drop --algorithm",
+              problem.algorithm));
   require(
       !point.has("axes") || point.text("op") == "T", ExitCode::usage,
       fmt::format(
-          "--axes says where every axis goes, so that --op {} has no place beside it; drop one of "
-          "the two",
+          "--axes conflicts with --op {}: --axes gives the order of all axes; drop one of the two",
           point.text("op")));
   require(!problem.permutes() || q.scale.plain(), ExitCode::usage,
-          "--alpha and --beta go with matrices; permute the axes first and scale then");
+          "--alpha and --beta require a matrix; run --axes first, then scale the result");
   require(!problem.permutes() || kernel == "auto" || kernel == "cache_oblivious", ExitCode::usage,
-          fmt::format("--axes of more than a matrix runs cache_oblivious, not {}; drop --kernel",
-                      kernel));
+          fmt::format(
+              "--axes of more than two dimensions requires cache_oblivious, not {}; drop --kernel",
+              kernel));
 }
 
 /// Uses the device only if requested: the bus to it is slower than the host's memory.
@@ -363,10 +360,10 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     const bool complex = problem.element.kind == io::DatasetInfo::Kind::complex;
     if (!complex) io::require_matrix(c, inputs.c->name());
     require(!complex || c.type_text() == problem.element.type_text(), ExitCode::bad_data,
-            fmt::format("{} holds {} and the result {}; give a C of that type",
+            fmt::format("{} holds {}, but the result {}; give a C of that type",
                         inputs.c->name().text(), c.type_text(), problem.element.type_text()));
     require(c.shape == problem.result_extents(), ExitCode::bad_data,
-            fmt::format("{} is {} and the result is {}; give a C of that shape",
+            fmt::format("{} is {}, but the result is {}; give a C of that shape",
                         inputs.c->name().text(), c.shape_text(),
                         fmt::join(problem.result_extents(), " x ")));
   });

@@ -19,9 +19,8 @@ std::optional<dist::transpose::Tiles> out_of_core_if_needed(const run::Values& v
   if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(problem))) return std::nullopt;
   mpi::alike("plan", [&] {
     require(may_go_out_of_core(problem), ExitCode::usage,
-            "--out-of-core always goes with --out, and not with --in-place, --alpha, --beta, or "
-            "--op H of "
-            "complex numbers");
+            "--out-of-core always requires --out and conflicts with --in-place, --alpha, --beta "
+            "and --op H of complex numbers");
   });
   if (wanted == "auto" && fits(problem)) return std::nullopt;
   return tiles_of(problem);

@@ -113,30 +113,27 @@ void SortedFiles::make_folder() {
   while (alone &&
          fs::create_directories(folder_, error))  // the sort that owned it has just removed it
     alone = lock_.take(folder_);
-  require(
-      alone, ExitCode::cannot_create,
-      fmt::format(
-          "another sort that runs has its runs in '{}'; wait for it, or name another folder with "
-          "--scratch",
-          folder_));
+  require(alone, ExitCode::cannot_create,
+          fmt::format("folder '{}' is in use by another sort; wait for it or name another folder "
+                      "with --scratch",
+                      folder_));
   require(!error, ExitCode::cannot_create,
-          fmt::format("cannot create '{}' for the runs ({}); name another folder with --scratch",
+          fmt::format("folder '{}' of the sorted runs cannot be created ({}); name another folder "
+                      "with --scratch",
                       folder_, error.message()));
   for (const auto& entry : fs::directory_iterator(folder_, error)) {
     const std::string name = entry.path().filename().string();
     require(
         !is_of_runs(name) || !entry.is_regular_file(error) || !is_of_others(entry.path().string()),
         ExitCode::cannot_create,
-        fmt::format(
-            "'{}' in the folder of the runs is no run of a sort and would be replaced by one; name "
-            "another folder with --scratch",
-            entry.path().string()));
+        fmt::format("'{}' is not a sorted run and would be overwritten by one; name another folder "
+                    "with --scratch",
+                    entry.path().string()));
   }
-  require(
-      io::is_own_folder(folder_), ExitCode::cannot_create,
-      fmt::format(
-          "'{}', where the runs would be, is another user's; name another folder with --scratch",
-          folder_));
+  require(io::is_own_folder(folder_), ExitCode::cannot_create,
+          fmt::format("folder '{}' of the sorted runs belongs to another user; name another folder "
+                      "with --scratch",
+                      folder_));
 }
 
 SortedFiles::~SortedFiles() {
