@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/error.hpp"
-#include "command.hpp"
+#include "commands/command.hpp"
 #include "run/provenance.hpp"
 
 namespace tessera::apps {

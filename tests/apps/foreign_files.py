@@ -309,7 +309,7 @@ class Untouched(Foreign):
             pass  # a file system without them
         second = tessera.digest(self.path("store/second.h5"))
         result = self.succeed(*PRODUCT)
-        self.assertIn("2 names", result.err)
+        self.assertIn("2 hard links", result.err)
         self.assertTrue(os.path.islink(self.mine))
         self.assert_kept("result")
         state = os.stat(self.mine)

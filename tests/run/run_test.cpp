@@ -134,7 +134,7 @@ TEST(Options, TomlErrorsNameLineAndColumn) {
   const TomlFile list("seed = [1, 2]\n");
   EXPECT_NE(message_of({"--config", list.path()}).find("not a list"), std::string::npos);
   const TomlFile table("[n]\nx = 1\n");
-  EXPECT_NE(message_of({"--config", table.path()}).find("n must be"), std::string::npos);
+  EXPECT_NE(message_of({"--config", table.path()}).find("n: must be"), std::string::npos);
 }
 
 TEST(Options, MissingTomlIsMissingInput) {
@@ -235,7 +235,7 @@ TEST(Options, WhatNoPointUsesIsTold) {
     return set.idle_flags(set.parse(words));
   };
   EXPECT_EQ(idle({"--tile", "8"}),
-            std::vector<std::string>{"--tile without effect: it is for --kernel tiled"});
+            std::vector<std::string>{"--tile has no effect: it applies to --kernel tiled"});
   EXPECT_EQ(idle({"--tile", "4,8"}).size(), 1U);
   for (const std::vector<std::string>& words : {std::vector<std::string>{},
                                                 {"--tile", "4"},

@@ -158,7 +158,7 @@ class Scripts(SlurmCase):
                           "sort")
         task, = cluster.wait(job)
         self.assertEqual(task["ExitCode"], "64:0")
-        self.assertIn("needs 8 ranks and the job has 2", self.log(job))
+        self.assertIn("needs 8 ranks: the job has 2", self.log(job))
 
     def test_weak_scaling(self):
         """A rank's share is in the config, small here: the repository's configs target larger

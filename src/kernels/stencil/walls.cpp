@@ -40,7 +40,7 @@ void complete(const Sides& sides, Index3 global, const Box3& box,
 template <class T>
 void fill_walls(const Stencil& stencil, const GridView<const std::uint8_t>& outside,
                 const GridView<T>& walls, int threads) {
-  const auto [planes, rows, n] = walls.extent.at;
+  const index_t planes = walls.extent[0], rows = walls.extent[1], n = walls.extent[2];
   const auto fill_row = [&](index_t z, index_t y, double* sums) {
     std::fill_n(sums, n, 0.0);
     for (const Tap& tap : stencil.taps) {
@@ -52,7 +52,7 @@ void fill_walls(const Stencil& stencil, const GridView<const std::uint8_t>& outs
     for (index_t x = 0; x < n; ++x)
       to[x] = static_cast<T>(here[x] != 0 ? std::numeric_limits<double>::quiet_NaN() : sums[x]);
   };
-  machine::parallel(threads, [&, rows = rows, n = n] {
+  machine::parallel(threads, [&] {
     machine::parallel_for(0, planes * rows, 16, [&](index_t begin, index_t end) {
       std::vector<double> sums(static_cast<std::size_t>(n));
       for (index_t i = begin; i < end; ++i) fill_row(i / rows, i % rows, sums.data());

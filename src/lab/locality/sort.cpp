@@ -114,10 +114,11 @@ struct TracedSort {
   static void check(const Problem& p) {
     require(row.traces != sort::Traces::keys || p.element_bytes < 16, ExitCode::usage,
             fmt::format("{} is traced on keys only; use --type u32 or u64", row.name));
-    require(row.traces != sort::Traces::pairs || p.element_bytes == 16, ExitCode::usage,
-            fmt::format("{} is traced on pairs only: the vector kernels of keys are not traced; use "
-                        "--type pair",
-                        row.name));
+    require(
+        row.traces != sort::Traces::pairs || p.element_bytes == 16, ExitCode::usage,
+        fmt::format("{} is traced on pairs only: the vector kernels of keys are not traced; use "
+                    "--type pair",
+                    row.name));
     if (counts) check_counted(p);
   }
   static Problem run(Tracer& tracer, const Problem& problem) {

@@ -208,9 +208,8 @@ void check_place(const Values& point, const Problem& problem) {
   const auto* const kernel = problem.method.kernel;
   const bool device =
       kernel != nullptr ? kernel->space == Space::device : point.text("device") == "gpu";
-  const bool half = problem.element == Element::f16;
   if (device) check_on_devices(problem.scheme().sides);
-  require(!half || !problem.scheme().terms.any(), ExitCode::usage,
+  require(problem.element != Element::f16 || !problem.scheme().terms.any(), ExitCode::usage,
           "fields in f16 do not support --coefficients, --source, --mask or --fill mask; try "
           "--type f32 or f64");
   require(!device || !problem.scheme().terms.any(), ExitCode::usage,
