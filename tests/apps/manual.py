@@ -65,7 +65,7 @@ def surroundings(folder):
         TESSERA_PYTHON=sys.executable,
         OMP_WAIT_POLICY="passive",
         LC_ALL="C.UTF-8",
-        COLUMNS="100",
+        COLUMNS="80",
         PYTHONDONTWRITEBYTECODE="1",
         TESSERA_PROGRAM_MEMORY="33554432",
         OMPI_MCA_orte_tmpdir_base=tools,  # concurrent jobs that end would remove each other's

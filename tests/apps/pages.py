@@ -97,28 +97,31 @@ def masked(line, hosts=()):
     return line.strip()
 
 
-def without_rates(lines):
-    """Returns lines with rate columns of their tables, which may contain integers, set to 0.0."""
-    out, spans = list(lines), []
+# Headings of measured columns. Their unit stands in the heading or in each cell.
+MEASURED = re.compile(r"(median|95 % interval|kernels)(, (s|ms|us|ns))?$|.*/s( in them)?$")
+
+
+def without_measurements(lines):
+    """Returns lines with the measured columns of their tables as 0.0, headings without units, and
+    verdicts without numbers, which narrow tables leave out."""
+    out, spans = [re.sub(r"\b(passed|FAILED) \([^)]*\)", r"\1", line) for line in lines], []
     for at, line in enumerate(lines):
         if at > 0 and re.fullmatch(r"-+(  (-+|\.\.\.))+", line):
             spans = [match.span() for match in re.finditer(r"-+|\.\.\.", line)]
-            spans = [(b, e) for b, e in spans if lines[at - 1][b:e].strip().endswith("/s")]
+            spans = [(b, e) for b, e in spans if MEASURED.match(lines[at - 1][b:e].strip())]
+            out[at - 1] = re.sub(r"(median|95 % interval), (?:s|ms|us|ns)", r"\1", out[at - 1])
         elif spans and "  " not in line:
             spans = []
-        for begin, end in spans:
-            out[at] = (
-                out[at][:begin]
-                + re.sub(r"[\d.e+]+(?=\s*$)", "0.0", out[at][begin:end])
-                + out[at][end:]
-            )
+        else:
+            for begin, end in reversed(spans):
+                out[at] = out[at][:begin] + " 0.0 " + out[at][end:]
     return out
 
 
 def difference(shown, got, hosts=()):
     """Returns None if the output matches the shown one, else a readable difference."""
-    want = [masked(line, hosts) for line in without_rates(shown)]
-    have = [masked(line, hosts) for line in without_rates(got)]
+    want = [masked(line, hosts) for line in without_measurements(shown)]
+    have = [masked(line, hosts) for line in without_measurements(got)]
     while want and not want[-1]:
         want.pop()
     while have and not have[-1]:
@@ -187,6 +190,8 @@ def shortened(lines):
             out.append(line if len(line) <= COLUMNS else cut(line))
         elif out[-1:] != ["..."]:
             out.append("...")
+        while line.startswith("time: ") and lines[at].endswith(",") and at + 1 < len(lines):
+            at += 1  # the phases take several lines
         at += 1
     return out
 

@@ -209,7 +209,7 @@ class Rounding(tessera.Case):
             tessera.write_matrix(self.path("u.h5"), numpy.array([1, value, 3]).astype(kind),
                                  name="u")
             self.fail_with(tessera.BAD_DATA, "stencil", "--in", "u.h5:/u", "--type", "f16",
-                           "--steps", 0, words="f16 cannot hold")
+                           "--steps", 0, words="f16 cannot represent")
 
     def test_halves_go_in_and_out_unchanged(self):
         """All halves, including NaNs, in either byte order."""

@@ -334,7 +334,7 @@ class Refusals(tessera.Case):
                 (("--in", self.a, "--axes", "1,0", "--op", "H"), "drop one of the two"),
                 (("--in", self.integers, "--alpha", "2"), "--type f64"),
                 (("--in", self.a, "--beta", "1"), "--c"),
-                (("--n", 9, "--alpha", "1e39", "--type", "f32"), "f32 cannot represent --alpha 1e39"),
+                (("--n", 9, "--alpha", "1e39", "--type", "f32"), "cannot represent --alpha 1e39"),
                 (("--n", 9, "--beta", "1e-46", "--type", "c64"), "cannot represent --beta 1e-46"),
                 (("--in", self.a, "--c", self.a), "no effect"),
                 (("--in", self.a, "--in-place", "--op", "N"), "drop --in-place, or --op"),
