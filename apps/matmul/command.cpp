@@ -38,9 +38,9 @@ workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
                       fmt::join(on_grids, " or "), fmt::join(algorithms, ", ")));
   for (const char* name : {"algorithm", "panel", "slices"}) {
     require(
-        value("out-of-core") != "alnames" || parsed.sources.at(name) != "flag", ExitCode::usage,
+        value("out-of-core") != "always" || parsed.sources.at(name) != "flag", ExitCode::usage,
         fmt::format(
-            "--{} conflicts with --out-of-core alnames: each rank computes separate tiles; drop it",
+            "--{} conflicts with --out-of-core always: each rank computes separate tiles; drop it",
             name));
   }
   require(

@@ -97,7 +97,7 @@ def masked(line, hosts=()):
     return line.strip()
 
 
-# Headings of measured columns. Their unit stands in the heading or in each cell.
+# Headings of measured columns. The unit is in the heading or in each cell.
 MEASURED = re.compile(r"(median|95 % interval|kernels)(, (s|ms|us|ns))?$|.*/s( in them)?$")
 
 
