@@ -379,7 +379,7 @@ class Plans(tessera.Case):
                                     "c.h5:/C", ranks=ranks,
                                     words=("MiB", "1 MiB", "--memory"))
             self.assertEqual(os.listdir(self.folder), [], str(result))
-        self.assertIn("ranks would fit", self.fail_with(MEMORY, "matmul", "--n", 512, "--memory",
+        self.assertIn("use 4 ranks", self.fail_with(MEMORY, "matmul", "--n", 512, "--memory",
                                                         "4MiB").errors[0])
 
 

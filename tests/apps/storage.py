@@ -341,7 +341,7 @@ class RawFiles(Storage):
         self.write("one.raw", b"-" * 16 + data[:1600])
         self.refuse_input(MISSING, name, "'two.raw'")
         self.write("two.raw", data[1600:-1])
-        self.refuse_input(BAD_DATA, name, ("'two.raw'", "3199 bytes", "3200 are wanted"), RANKS)
+        self.refuse_input(BAD_DATA, name, ("'two.raw'", "3199 of 3200 bytes"), RANKS)
         self.write("two.raw", data[1600:])
         for ranks in RANKS:
             self.transposed(name, VALUES, ranks)
@@ -356,7 +356,7 @@ class RawFiles(Storage):
             file.create_virtual_dataset("V", layout)
         self.refuse_input(MISSING, "v.h5:/V", ("x.h5:/A", "'r.raw'"), RANKS)
         self.write("r.raw", VALUES.tobytes()[:-8])
-        self.refuse_input(BAD_DATA, "v.h5:/V", ("x.h5:/A", "'r.raw'", "4792 bytes"))
+        self.refuse_input(BAD_DATA, "v.h5:/V", ("x.h5:/A", "'r.raw'", "4792 of 4800 bytes"))
         self.write("r.raw", VALUES.tobytes())
         self.transposed("v.h5:/V", VALUES)
 
