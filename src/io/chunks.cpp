@@ -38,6 +38,8 @@ struct Chunking {
 /// not known here.
 std::optional<Chunking> chunking_of(hid_t dataset, hid_t creation, const std::string& name) {
   if (H5Pget_layout(creation) != H5D_CHUNKED) return std::nullopt;
+  const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name), H5Tclose);
+  if (!is_self_contained(type)) return std::nullopt;
   Chunking chunking;
   for (unsigned f = 0; f < static_cast<unsigned>(H5Pget_nfilters(creation)); ++f) {
     unsigned flags = 0;
@@ -56,7 +58,6 @@ std::optional<Chunking> chunking_of(hid_t dataset, hid_t creation, const std::st
   require(rank >= 0, ExitCode::bad_data, name + " has no chunk extents");
   for (int d = 0; d < rank; ++d)
     chunking.extents.push_back(std::max<hsize_t>(1, extents[static_cast<std::size_t>(d)]));
-  const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name), H5Tclose);
   chunking.bytes = H5Tget_size(type);
   for (const hsize_t extent : chunking.extents) chunking.bytes *= extent;
   return chunking;

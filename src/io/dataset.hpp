@@ -73,6 +73,10 @@ struct DatasetInfo {
 /// Returns HDF5's native type of such numbers; complex ones are compounds {r, i}, as in h5py.
 [[nodiscard]] Handle number_type(const DatasetInfo& info);
 
+/// Returns whether an element's bytes are self-contained: neither references nor of variable
+/// length. The size of other types differs between memory and file.
+[[nodiscard]] bool is_self_contained(hid_t type);
+
 /// Opens a file for reading. Throws Error(missing_input) if it cannot be read, Error(bad_data) if
 /// it is damaged, not an HDF5 file or marked as open for writing, Error(io) if it is locked,
 /// Error(memory) if memory or file descriptors are insufficient.
