@@ -380,6 +380,11 @@ void OutputFile::confirm_metadata() const {
       confirm(extents_of(dataset) == d.shape);
       confirm(H5Dget_offset(dataset) ==
               (d.offset < 0 ? HADDR_UNDEF : static_cast<haddr_t>(d.offset)));
+      if (d.offset < 0) continue;
+      const Handle type(h5_check(H5Dget_type(dataset), ExitCode::io, file_), H5Tclose);
+      hsize_t bytes = H5Tget_size(type);
+      for (const index_t extent : d.shape) bytes *= static_cast<hsize_t>(extent);
+      confirm(H5Dget_storage_size(dataset) == bytes);
     }
     const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::io, file_),
                        H5Gclose);

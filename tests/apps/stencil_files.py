@@ -445,7 +445,7 @@ class Checkpoints(tessera.Case):
         self.succeed(*words, *again)  # contains what precedes the last checkpoint
         before = tessera.digest(self.path("s.h5"))
         self.fail_with(tessera.CANNOT_CREATE, *words, *again, "--resume", "auto", ranks=2,
-                       words=("from step 0 on", "after step 40"))
+                       words=("from step 0", "from step 40"))
         self.assertEqual(tessera.digest(self.path("s.h5")), before)
         self.succeed(*words, *again[:-1], "--overwrite", "--every", 10, "--resume", "auto",
                      "--snapshots", "t.h5:/u")

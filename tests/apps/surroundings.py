@@ -132,7 +132,7 @@ class WithoutSharedMemory(tessera.Case):
         for words in (("transpose", "--n", 300, "--algorithm", "shared"),
                       ("stencil", "--shape", "60x50", "--exchange", "shared")):
             self.fail_with(USAGE, *words, *QUICK, ranks=3, environment=self.LACKS,
-                           words=("shares", "memory", "OMPI_MCA_osc"))
+                           words=("shared memory", "OMPI_MCA_osc"))
 
 
 if __name__ == "__main__":
