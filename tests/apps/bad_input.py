@@ -102,11 +102,11 @@ class Files(Refused):
                             ("transpose", "--in", a, "--alpha", 2),
                             ("stencil", "--in", a), ("sort", "--in", key)):
                 self.refuse(BAD_DATA, *command, "--type", "f32",
-                            words=(f"x.h5:/{name}", "f32 cannot hold"),
+                            words=(f"x.h5:/{name}", "f32 cannot represent"),
                             ranks=(2,) if command[0] == "matmul" else (0,))
         self.refuse(BAD_DATA, "matmul", "--a", "x.h5:/complex", "--b", "x.h5:/complex", "--trans-b",
                     "T", "--type", "c64",
-                    words="c64 cannot hold", ranks=(0,))
+                    words="c64 cannot represent", ranks=(0,))
 
     def test_flipped_metadata(self):
         """Random changes to the metadata: a product, or one line; no crash and no hang."""
