@@ -63,7 +63,7 @@ class Busy(Machine):
             self.assertEqual(rows[row], value)
         for row, (value, _) in slow.items():
             self.assertGreater(abs(numpy.log10(rows[row] / value)), 3)
-        self.assertIn("(3 as measured before)", out)
+        self.assertIn("(3 kept from before)", out)
 
 
 class Places(Machine):
@@ -96,7 +96,7 @@ class Places(Machine):
         result = self.homeless("machine", "--seconds", 0.01, XDG_CACHE_HOME=cache)
         self.assertRegex(
             result.out,
-            r"not stored: '.*cache/tessera' is another user's, or others can write to it; "
+            r"not stored: '.*cache/tessera' belongs to another user, or is writable by others; "
             "set TESSERA_MACHINE_FILE")
         self.assertEqual(os.listdir(os.path.join(cache, "tessera")), [])
 
