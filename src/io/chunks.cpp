@@ -81,8 +81,8 @@ unsigned read_stored(hid_t dataset, std::span<const hsize_t> chunk, std::vector<
   return mask;
 }
 
-/// Returns the bytes that a deflated stream expands to, at most one more than `limit`; 0 if it is
-/// damaged.
+/// Returns the bytes that a deflated stream expands to; some number above `limit` if they are more,
+/// 0 if the stream is damaged.
 hsize_t inflated_bytes(std::vector<Bytef>& stream, hsize_t limit) {
   z_stream state{};
   if (inflateInit(&state) != Z_OK) throw Error(ExitCode::memory, "zlib cannot be started");

@@ -15,8 +15,8 @@ namespace tessera::io {
 void require_whole_chunks(hid_t dataset, hid_t creation, const DatasetName& name);
 
 /// Throws Error(bad_data) if a chunk of the box is not deflated by its filter mask, but shorter
-/// than its extents require. Reads the stored bytes of the box's compressed chunks. No effect for
-/// datasets without deflate.
+/// than its extents require. Reads the stored bytes of the box's compressed chunks (11 MB of gzip:
+/// 3 ms, where decoding them takes 360). No effect for datasets without deflate.
 void require_honest_masks(hid_t dataset, const std::string& name,
                           std::span<const layout::Range> box);
 

@@ -176,7 +176,7 @@ class VirtualDataset {
     return sources_[source] = extents_of(space);
   }
 
-  /// Checks the filter masks of a source's chunks, where reading its stored bytes takes no time.
+  /// Checks the filter masks of a source's chunks; reads its stored bytes, and therefore only few.
   static void require_small_source(hid_t dataset, hid_t space, const std::string& source) {
     constexpr hsize_t most_bytes = hsize_t{256} << 20;
     if (H5Dget_storage_size(dataset) > most_bytes) return;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "dist/matmul/product_parts.hpp"
 #include "dist/matmul/leaf_stack.hpp"
+#include "dist/matmul/product_parts.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "mpi/progress.hpp"
 

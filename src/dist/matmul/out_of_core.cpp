@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "dist/matmul/product_parts.hpp"
 #include "dist/matmul/leaf_stack.hpp"
+#include "dist/matmul/product_parts.hpp"
 
 namespace tessera::dist::matmul {
 namespace {

@@ -65,18 +65,18 @@ MatrixLayout b_layout(const Plan& plan, Op op) { return b_layout(plan, op, parts
 
 MatrixLayout a_layout(const Plan& plan, Op op, const std::vector<Range>& k) {
   return stored_layout(layout_of(plan, plan.shape.m, plan.shape.k(),
-                                  [&](std::size_t rank, const Cuboid& c) {
-                                    return Box{c.m, k[rank]};
-                                  }),
-                        op);
+                                 [&](std::size_t rank, const Cuboid& c) {
+                                   return Box{c.m, k[rank]};
+                                 }),
+                       op);
 }
 
 MatrixLayout b_layout(const Plan& plan, Op op, const std::vector<Range>& k) {
   return stored_layout(layout_of(plan, plan.shape.k(), plan.shape.n,
-                                  [&](std::size_t rank, const Cuboid& c) {
-                                    return Box{k[rank], c.n};
-                                  }),
-                        op);
+                                 [&](std::size_t rank, const Cuboid& c) {
+                                   return Box{k[rank], c.n};
+                                 }),
+                       op);
 }
 
 Slices slices_of_k(const Plan& plan, index_t wanted) {

@@ -2,8 +2,8 @@
 
 #include "lab/locality/set_associative.hpp"
 #include "lab/locality/sharing.hpp"
-#include "lab/locality/stack_distance.hpp"
 #include "lab/locality/simulated_counters.hpp"
+#include "lab/locality/stack_distance.hpp"
 #include "lab/memory/memory.hpp"
 
 namespace tessera::memory_probes {
