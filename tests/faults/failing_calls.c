@@ -1,8 +1,8 @@
 // Preloaded into the program under test: makes the n-th call of one kind on matching files fail.
 //
 //   FAULT_CALL    pwrite, fsync, rename (or renameat2), fallocate, ftruncate, open or pread;
-//                 allocate (aligned_alloc) or new (operator new), which return no memory for any
-//                 action
+//                 allocate (aligned_alloc) or new (operator new, from main on), which return no
+//                 memory for any action
 //   FAULT_NUMBER  number of the call, counted from 1 in every process
 //   FAULT_ACTION  an errno as a number; short (half is written, legal);
 //                 lie (changes a bit and reports success);
@@ -214,12 +214,32 @@ void* aligned_alloc(size_t alignment, size_t size) {
   return ((Allocate)dlsym(RTLD_NEXT, "aligned_alloc"))(alignment, size);
 }
 
+// Requests of static initialisers are not counted: nothing can catch their exceptions, and they
+// take a few hundred bytes.
+static atomic_int in_main = 0;
+typedef int (*Main)(int, char**, char**);
+static Main program_main = NULL;
+static int counted_main(int count, char** words, char** environment) {
+  in_main = 1;
+  return program_main(count, words, environment);
+}
+int __libc_start_main(Main program, int count, char** words, void (*init)(void), void (*fini)(void),
+                      void (*unload)(void), void* stack);
+int __libc_start_main(Main program, int count, char** words, void (*init)(void), void (*fini)(void),
+                      void (*unload)(void), void* stack) {
+  program_main = program;
+  const __typeof__(&__libc_start_main) real =
+      (__typeof__(&__libc_start_main))dlsym(RTLD_NEXT, "__libc_start_main");
+  return real(counted_main, count, words, init, fini, unload, stack);
+}
+
 // operator new(unsigned long); its failure calls std::__throw_bad_alloc().
 void* _Znwm(size_t size);
 void* _Znwm(size_t size) {
   static void* (*real)(size_t) = NULL;
   if (real == NULL) real = (void* (*)(size_t))dlsym(RTLD_NEXT, "_Znwm");
-  if (meant("new", "")) ((void (*)(void))dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv"))();
+  if (in_main && meant("new", ""))
+    ((void (*)(void))dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv"))();
   return real(size);
 }
 
