@@ -12,7 +12,7 @@
 # Cores of the affinity mask, siblings of one core counted once, and no more than the control
 # group's share of time.
 tessera_cores() {
-  local list first last cpu siblings cores quota period
+  local list first last cpu siblings cores
   list=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status 2>/dev/null)
   cores=$(
     for range in ${list//,/ }; do
@@ -24,11 +24,31 @@ tessera_cores() {
     done | sort -u | wc -l
   )
   [ "$cores" -gt 0 ] || cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)
-  if read -r quota period 2>/dev/null </sys/fs/cgroup/cpu.max && [ "$quota" != max ]; then
-    local share=$(((quota + period - 1) / period))
-    [ "$share" -ge "$cores" ] || cores=$share
-  fi
+  local share
+  for share in $(tessera_quotas); do [ "$share" -ge "$cores" ] || cores=$share; done
   echo "$cores"
+}
+
+# Prints the processors, rounded up, that each limited control group of this process grants: its own
+# group and the visible ancestors, of both versions.
+tessera_quotas() {
+  local controllers path folder quota period
+  while IFS=: read -r _ controllers path; do
+    case ,$controllers, in
+      ,,) folder=/sys/fs/cgroup ;;
+      *,cpu,*) folder=/sys/fs/cgroup/cpu ;;
+      *) continue ;;
+    esac
+    while :; do
+      path=${path%/} quota=-1 period=0
+      read -r quota period 2>/dev/null <"$folder$path/cpu.max" ||
+        { read -r quota <"$folder$path/cpu.cfs_quota_us" &&
+          read -r period <"$folder$path/cpu.cfs_period_us"; } 2>/dev/null
+      [ "${quota:--1}" = max ] || [ "${quota:--1}" -le 0 ] || echo $(((quota + period - 1) / period))
+      [ -n "$path" ] || break
+      path=${path%/*}
+    done
+  done </proc/self/cgroup
 }
 
 tessera_exec() {
