@@ -1,9 +1,6 @@
 #include "machine/crew.hpp"
 
-#include <strings.h>
-
-#include <cstdlib>
-#include <thread>
+#include "machine/contention.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -11,22 +8,17 @@ namespace {
 /// Returns the number of polls, about a microsecond each, before a waiting thread sleeps. A wake-up
 /// takes some tens of microseconds.
 int looks() {
-  static const int value = [] {
-    const char* const policy = std::getenv("OMP_WAIT_POLICY");
-    constexpr int asleep_soon = 20, usual = 1000;
-    return policy != nullptr && strcasecmp(policy, "passive") == 0 ? asleep_soon : usual;
-  }();
-  return value;
+  constexpr int asleep_soon = 20, usual = 1000;
+  return is_contended() ? asleep_soon : usual;
 }
 
-/// Yields to the sibling hardware thread, then to other threads.
+/// Yields to the sibling hardware thread.
 void pause() {
   for (int i = 0; i < 16; ++i) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
   }
-  std::this_thread::yield();
 }
 
 }  // namespace
@@ -38,7 +30,7 @@ void Crew::run(const Loop& loop) {
   calls_.notify_all();
   loop.call(loop.self, 0);
   loop_.store(nullptr);  // later arrivals find nullptr: both orders are sequentially consistent
-  while (inside_.load() != 0) pause();
+  for (Patience patience; inside_.load() != 0; patience.wait()) pause();
   runs_ = false;
 }
 
@@ -57,7 +49,7 @@ void Crew::close() {
 }
 
 void Crew::wait_for_call(unsigned seen) const {
-  for (int look = 0; look < looks(); ++look) {
+  for (int look = 0, last = looks(); look < last; ++look) {
     if (calls_.load() != seen) return;
     pause();
   }

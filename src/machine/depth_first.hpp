@@ -5,9 +5,9 @@
 #include <array>
 #include <atomic>
 #include <optional>
-#include <thread>
 #include <vector>
 
+#include "machine/contention.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::machine {
@@ -53,7 +53,7 @@ class alignas(64) PutOff {
   class Lock {
    public:
     explicit Lock(std::atomic_flag& busy) : busy_(busy) {
-      while (busy_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+      for (Patience patience; busy_.test_and_set(std::memory_order_acquire);) patience.wait();
     }
     ~Lock() { busy_.clear(std::memory_order_release); }
     Lock(const Lock&) = delete;
@@ -90,14 +90,16 @@ void depth_first(const Item& root, const Step& step) {
   };
   const auto work = [&](std::size_t me) {
     Rest rest{put_off[me], open};
+    Patience patience;
     while (open.load(std::memory_order_acquire) > 0) {
       std::optional<Item> item = put_off[me].take_newest();
       for (std::size_t other = 1; !item && other < put_off.size(); ++other)
         item = put_off[(me + other) % put_off.size()].take_oldest();
       if (!item) {
-        std::this_thread::yield();
+        patience.wait();
         continue;
       }
+      patience = {};
       step(*item, rest);
       open.fetch_sub(1, std::memory_order_release);
     }

@@ -21,7 +21,7 @@ namespace {
 constexpr index_t mpi_bytes = index_t{128} << 20;      // 80 MiB suffice
 constexpr index_t mpi_rank_bytes = index_t{16} << 20;  // shared with each other rank
 constexpr int mpi_files = 20;                          // 10 suffice
-constexpr int mpi_threads = 3;                         // MPI's own, the watchdog's, and one
+constexpr int mpi_threads = 4;  // MPI's own, the watchdog's, the watch of contention, and one
 
 void require_address_space(int ranks) {
   rlimit limit{};
@@ -85,7 +85,8 @@ void require_room_for_mpi() {
 }
 
 void require_teams(const mpi::Communicator& comm, int threads) {
-  const ThreadTrial trial(threads - 1, openmp_stack().value_or(0));  // excludes the calling thread
+  // Without the calling thread, with the watch of contention.
+  const ThreadTrial trial(threads, openmp_stack().value_or(0));
   mpi::together(comm, "start threads", [&] {
     require(trial.all_run(), ExitCode::memory,
             fmt::format("{} threads per rank cannot run at once ({} on this node); use fewer "

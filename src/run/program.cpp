@@ -25,6 +25,7 @@
 #include "mpi/launcher.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
+#include "run/contention_watch.hpp"
 #include "run/limits.hpp"
 #include "run/provenance.hpp"
 #include "run/roll_call.hpp"
@@ -139,8 +140,7 @@ struct Invocation {
   bool prints_time = false;  ///< prints the time by phase at the end
 };
 
-void understand_command(const Command& command, const Arguments& arguments, char** argv,
-                        Invocation& task) {
+void understand_command(const Command& command, const Arguments& arguments, Invocation& task) {
   task.runs = command.runs;
   const Parsed parsed = command.options.parse(arguments);
   task.facts = understood(command.options.command() + (parsed.help.empty() ? "" : " --help"),
@@ -153,7 +153,6 @@ void understand_command(const Command& command, const Arguments& arguments, char
   if (parsed.lists.contains("stall-limit")) task.stall_limit = parsed.real("stall-limit");
   task.most_threads = most_threads(parsed);
   require_threads(task.most_threads);
-  sleep_while_waiting_when_crowded(argv, task.most_threads);
   task.prints_time = command.plan && parsed.lists.at("plan").front() != "true";
   task.prepare = [&command, parsed, arguments](ExitCode& code) {
     const mpi::AccountScope account("look at inputs");
@@ -176,7 +175,7 @@ struct CommandLine {
 };
 
 void understand(const Program& program, const CommandLine& words,
-                const std::optional<Command>& named, char** argv, Invocation& task) {
+                const std::optional<Command>& named, Invocation& task) {
   task.facts = understood(words.name, nullptr, {});
   if (words.is_general_help()) {
     task.text = program.help(all_commands(program));
@@ -186,7 +185,7 @@ void understand(const Program& program, const CommandLine& words,
     task.text = "tessera " + version() + "\n";
     return;
   }
-  if (named) return understand_command(*named, words.rest, argv, task);
+  if (named) return understand_command(*named, words.rest, task);
   std::vector<std::string> names;
   for (const CommandRow& row : program.commands) names.emplace_back(row.name);
   task.runs = RankScope::on_all;
@@ -204,7 +203,9 @@ ExitCode run_body(const Invocation& task, const Body& body, const mpi::Communica
                   const Neighbours& neighbours) {
   const mpi::Watchdog watchdog(task.stall_limit);
   set_thread_default(neighbours);
-  require_teams(comm, std::max(task.most_threads, machine::default_threads()));
+  const int threads = std::max(task.most_threads, machine::default_threads());
+  require_teams(comm, threads);
+  const ContentionWatch contention(threads, is_overcommitted(neighbours, threads));
   ExitCode end = ExitCode::ok;
   if (task.runs == RankScope::on_all)
     end = body(comm);
@@ -286,7 +287,7 @@ int main_of(const Program& program, int argc, char** argv) {
   if (mpi::launcher_rank() == 0) name_misspelt_variables(program, named);
   Invocation task;
   try {
-    understand(program, words, named, argv, task);
+    understand(program, words, named, task);
   } catch (const Error& error) {
     task.error = error;
   } catch (const std::bad_alloc&) {

@@ -3,49 +3,20 @@
 #include <fmt/format.h>
 #include <omp.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <string>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "machine/affinity.hpp"
 #include "machine/cpu_quota.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/topology.hpp"
-#include "mpi/launcher.hpp"
 #include "run/limits.hpp"
 
 namespace tessera::run {
-namespace {
-
-bool is_set(const char* variable) { return std::getenv(variable) != nullptr; }
-
-}  // namespace
-
-bool is_crowded(int processes, int threads, int units) {
-  return units > 0 && threads > 1 && index_t{processes} * threads > units;
-}
-
-void sleep_while_waiting_when_crowded(char** argv, int threads) {
-  if (is_set("OMP_WAIT_POLICY") || is_set("GOMP_SPINCOUNT")) return;
-  const char* const wanted = std::getenv("OMP_NUM_THREADS");
-  if (threads == 0 && wanted != nullptr) threads = std::atoi(wanted);
-  const std::vector<int> units = machine::usable_units();
-  const auto count = static_cast<int>(units.size());
-  const bool bound =
-      units.size() < machine::units_of(getppid()).size();  // the launcher bound this rank
-  if (!is_crowded(bound ? 1 : mpi::launcher_node_ranks(), threads, count)) return;
-  machine::run_on(
-      units);  // undoes OpenMP's binding of this thread, which the new program would inherit
-  setenv("OMP_WAIT_POLICY", "passive", 1);
-  execv("/proc/self/exe", argv);  // returns only on failure: slower, but correct
-}
-
 std::optional<index_t> openmp_stack() {
   const char* const value = std::getenv("OMP_STACKSIZE");
   std::string text(trim(value == nullptr ? "" : value));

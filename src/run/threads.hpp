@@ -30,15 +30,4 @@ void require_threads_can_start();
 /// Throws Error(usage) if OMP_THREAD_LIMIT is lower than `threads`.
 void require_threads(int threads);
 
-/// Re-executes this program with OMP_WAIT_POLICY=passive if the ranks on this node have more
-/// threads than processing units and the environment does not set OMP_WAIT_POLICY or
-/// GOMP_SPINCOUNT. The runtime reads the policy once, before main, and spinning threads keep the
-/// core from those they wait for. (In-place transpose in 2600 messages, 3 ranks of 2 threads on 2
-/// cores: 50 ms instead of minutes.) threads: maximum per rank; 0: unknown. Precondition: MPI is
-/// not initialised.
-void sleep_while_waiting_when_crowded(char** argv, int threads);
-
-/// Returns whether processes * threads > units.
-[[nodiscard]] bool is_crowded(int processes, int threads, int units);
-
 }  // namespace tessera::run

@@ -208,27 +208,6 @@ class Sweeps(tessera.Case):
                 for name in os.listdir(self.folder):
                     os.unlink(self.path(name))
 
-    def test_threads_beyond_the_units_wait_asleep(self):
-        units = max(2, len(os.sched_getaffinity(0)))
-        for ranks, threads, crowded in ((3, units, True), (0, units + 1, True), (2, 1, False)):
-            job = tessera.Job(["matmul", "--n", 64, "--repetitions", 10**6, "--threads", threads,
-                               "--out", "c.h5:/C"],
-                              ranks=ranks, folder=self.folder)
-            while not any(".partial" in name
-                          for name in os.listdir(self.folder)) and job.process.poll() is None:
-                time.sleep(0.02)
-            environments = [pathlib.Path(f"/proc/{pid}/environ").read_bytes()
-                            for pid, line in job.pids().items()
-                            if line.startswith(tessera.PROGRAM)]
-            self.assertEqual(len(environments), max(1, ranks))
-            for environment in environments:
-                self.assertEqual(b"OMP_WAIT_POLICY=passive" in environment, crowded,
-                                 (ranks, threads))
-            job.end()
-            job.wait()
-            for name in os.listdir(self.folder):
-                os.unlink(self.path(name))
-
     def test_a_killed_sweep_resumes(self):
         job = tessera.Job(["matmul", "--n", "8:2000:8", *QUICK, "--results", "r.h5"],
                           folder=self.folder)

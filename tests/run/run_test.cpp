@@ -282,14 +282,6 @@ TEST(CommonOptions, AreDeclaredOnce) {
   EXPECT_THROW((void)set.parse({"--repetitions", "0"}), Error);
 }
 
-TEST(Threads, AreACrowdWhereSeveralWaitForOneUnit) {
-  EXPECT_TRUE(is_crowded(3, 2, 2));
-  EXPECT_TRUE(is_crowded(1, 8, 2));
-  EXPECT_FALSE(is_crowded(2, 4, 8));
-  EXPECT_FALSE(is_crowded(4, 1, 2)) << "one thread waits for no other";
-  EXPECT_FALSE(is_crowded(4, 4, 0)) << "nobody says how many units there are";
-}
-
 TEST(Ceilings, GiveThePlanWhatShiftsWereMeasuredOnNoMoreRanks) {
   Ceilings ceilings;
   EXPECT_EQ(network(ceilings, 8).shift_bandwidth[0], mpi::Network{}.bandwidth);
