@@ -4,10 +4,42 @@
 #   tessera_launch RANKS THREADS COMMAND...    runs it and returns its exit code
 #   tessera_exec   RANKS THREADS COMMAND...    replaces the shell by it (`tessera_exec ... & app=$!`: signals reach the launcher)
 #   tessera_job    RANKS THREADS COMMAND...    in a batch script: runs it, and requeues the job if it stopped resumable
+#   tessera_site                               in a batch script: loads the modules of the site file, runs its prologue
+#   tessera_sbatch [OPTION...] SCRIPT ARG...   submits with the options of the site file
 #   tessera_cores                              prints the number of physical cores that this process may use
 #
 # Variables that are already set keep their values. TESSERA_LAUNCHER=srun starts by Slurm's own launcher instead of mpirun;
 # TESSERA_SHOW_COMMAND=1 prints the command.
+
+# The site file has lines KEY = "VALUE"; keys: tessera slurm --help Site.
+tessera_site_file() { echo "${TESSERA_SITE:-${XDG_CONFIG_HOME:-${HOME:-}/.config}/tessera/site.toml}"; }
+tessera_site_value() {
+  local file
+  file=$(tessera_site_file)
+  [ ! -r "$file" ] ||
+    sed -n "s/^[[:space:]]*$1[[:space:]]*=[[:space:]]*\([\"']\)\(.*\)\1[[:space:]]*\(#.*\)*\$/\2/p" "$file"
+}
+
+tessera_site() {
+  local modules prologue strict=$-
+  modules=$(tessera_site_value modules) prologue=$(tessera_site_value prologue)
+  set +eu # many module commands do not pass strict mode
+  # shellcheck disable=SC2086 # names are separated by blanks
+  [ -z "$modules" ] || module load $modules
+  [ -z "$prologue" ] || . "$(cd "$(dirname "$(tessera_site_file)")" && realpath "$prologue")"
+  case $strict in *e*) set -e ;; esac
+  case $strict in *u*) set -u ;; esac
+}
+
+tessera_sbatch() {
+  local key value options=() words=()
+  for key in partition account qos constraint; do
+    value=$(tessera_site_value "$key")
+    [ -z "$value" ] || options+=("--$key=$value")
+  done
+  read -ra words <<<"$(tessera_site_value sbatch)"
+  sbatch "${options[@]}" "${words[@]}" "$@"
+}
 
 # Cores of the affinity mask, siblings of one core counted once, and no more than the control
 # group's share of time.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <iterator>
 
 #include "io/partials.hpp"
 #include "io/raw_file.hpp"
@@ -21,18 +22,26 @@ Command command_of(const std::string& workload) {
   throw Error(ExitCode::internal, "unknown workload " + workload);
 }
 
-/// Writes a batch script; replaces only scripts written by Tessera.
-void write_script(const std::string& file, const std::string& text) {
-  if (io::file_exists(file)) {
-    std::ifstream old(file);
-    std::string first, second;
-    std::getline(old, first);
-    std::getline(old, second);
-    require(second.starts_with("# tessera slurm "), ExitCode::cannot_create,
-            fmt::format(
-                "'{}' exists and is not a script of `tessera slurm`; give --script another name",
-                file));
-  }
+/// Throws Error(cannot_create) if `file` exists with another text, unless it may be replaced and
+/// was written by Tessera.
+void require_free(const std::string& file, const std::string& text, bool may_replace) {
+  if (!io::file_exists(file)) return;
+  std::ifstream in(file);
+  const std::string old((std::istreambuf_iterator<char>(in)), {});
+  if (old == text) return;
+  const bool is_ours = old.starts_with("#!/bin/bash\n# tessera slurm ");
+  require(
+      is_ours, ExitCode::cannot_create,
+      fmt::format("'{}' exists and is not a script of `tessera slurm`; give --script another name",
+                  file));
+  require(may_replace, ExitCode::cannot_create,
+          fmt::format("script '{}' exists and differs; give --script another name, or --overwrite",
+                      file));
+}
+
+/// Writes a batch script.
+void write_script(const std::string& file, const std::string& text, bool may_replace) {
+  require_free(file, text, may_replace);
   const std::string target = io::behind_links(file), partial = io::partial_name(target);
   io::create_new_file(partial);
   std::ofstream out(partial);
@@ -66,7 +75,7 @@ ExitCode submit(const run::Parsed& parsed, const Arguments& arguments) {
   return ExitCode::ok;
 }
 
-Body prepare(const run::Parsed& parsed, const Arguments& arguments, ExitCode& code) {
+Body prepare(run::Parsed parsed, const Arguments& arguments, ExitCode& code) {
   const std::string what = parsed.lists.at("job").front();
   require(!what.empty(), ExitCode::usage, "name a workload, or collect; see tessera slurm --help");
   if (what == "collect") {
@@ -81,19 +90,21 @@ Body prepare(const run::Parsed& parsed, const Arguments& arguments, ExitCode& co
     code = submit(parsed, arguments);
     return {};
   }
+  complete_from_site(parsed);
   const Job job = read_job(parsed, arguments);
   const Command workload = command_of(job.workload);
   const run::Parsed request = planned(workload, job);
   const Planner plan = workload.plan(request, job.tasks_per_node);
   const std::string script = parsed.lists.at("script").front();
-  return [job, request, plan, script](const mpi::Communicator& comm) {
+  const bool may_replace = parsed.lists.at("overwrite").front() == "true";
+  return [job, request, plan, script, may_replace](const mpi::Communicator& comm) {
     const std::vector<workloads::Need> needs = plan(comm);
     Job whole = job;
     complete(whole, request, needs);
     if (script.empty())
       fmt::print("{}", script_of(whole));
     else
-      write_script(script, script_of(whole));
+      write_script(script, script_of(whole), may_replace);
     return ExitCode::ok;
   };
 }

@@ -19,6 +19,8 @@ struct Job {
   index_t mebibytes = 0;                ///< per node
   std::string time;                     ///< in Slurm's format
   std::vector<std::string> lines = {};  ///< further sbatch options: "--partition=gpu"
+  std::string gpu_option = {};          ///< requests GPUs; N is their number
+  std::string prologue = {};            ///< lines to run before the program
   std::string command_line = {};        ///< comments: the command line, and the plan's output
   std::string plan = {};
   bool computes_once = false;  ///< as planned without a results file; see compute_once
@@ -27,6 +29,17 @@ struct Job {
 };
 
 [[nodiscard]] run::OptionSet declare();
+
+/// Adds the options that a site file may set.
+void add_site_options(run::OptionSet& set);
+
+/// Gives options that have neither a flag nor a variable the values of the site file: --site,
+/// $TESSERA_SITE, else tessera/site.toml under $XDG_CONFIG_HOME or ~/.config if it exists. Throws
+/// Error(usage, missing_input) naming file and line.
+void complete_from_site(run::Parsed& parsed);
+
+/// Returns the lines that load --modules and those of --prologue.
+[[nodiscard]] std::string prologue_of(const run::Parsed& parsed);
 
 /// Returns the job that the options request; memory and time that are not given remain for
 /// complete(). Throws Error(usage) for invalid requests.

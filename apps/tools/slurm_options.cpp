@@ -80,8 +80,26 @@ void add_resources(run::OptionSet& set) {
            .help = "Limit the time, in the notation of Slurm. Default: from the plan.",
            .group = "Resources",
            .value = "TIME"});
-  for (const char* name : {"partition", "account", "qos", "constraint"})
-    set.add({.name = name, .help = fmt::format("Pass --{} to sbatch", name), .group = "Resources"});
+}
+
+/// Returns the words of --sbatch. Throws Error(usage) for a line break, and for options that the
+/// script sets from the plan.
+std::string free_options(const std::string& text) {
+  require(text.find('\n') == std::string::npos, ExitCode::usage,
+          "--sbatch has a line break; separate options by blanks");
+  require(text.empty() || text.starts_with('-'), ExitCode::usage,
+          fmt::format("--sbatch '{}' does not begin with an option; write --sbatch='--exclusive'",
+                      text));
+  for (const std::string& word : split(text, ' ')) {
+    const std::string name = word.substr(0, word.find('='));
+    for (const char* planned : {"--nodes", "--ntasks-per-node", "--ntasks", "--cpus-per-task",
+                                "--array", "--mem", "--time", "-N", "-n", "-c", "-a", "-t"})
+      require(name != planned, ExitCode::usage,
+              fmt::format("--sbatch has {}, which the plan needs; give it to tessera slurm as "
+                          "--nodes, --tasks-per-node, --cpus-per-task, --array, --mem or --time",
+                          name));
+  }
+  return text;
 }
 
 }  // namespace
@@ -105,10 +123,20 @@ run::OptionSet declare() {
            .help = "Write the script to a file (default: print it)",
            .group = "Script",
            .value = "FILE"});
+  set.add({.name = "overwrite",
+           .kind = Kind::flag,
+           .help = "Replace a script that Tessera has written",
+           .group = "Script"});
   set.add({.name = "submit",
            .kind = Kind::flag,
            .help = "Submit the script with sbatch",
            .group = "Script"});
+  add_site_options(set);
+  set.add({.name = "site",
+           .help = "Read what options above leave out from a TOML file. Default: "
+                   "tessera/site.toml in XDG_CONFIG_HOME or ~/.config, if it exists.",
+           .group = "Site",
+           .value = "FILE"});
   set.add({.name = "results",
            .help = "Write the runs that collect merges to this file",
            .group = "Script",
@@ -152,6 +180,17 @@ Job read_job(const run::Parsed& parsed, const Arguments& arguments) {
             fmt::format("--{} '{}' contains blanks or quotes", option, text));
     if (!text.empty()) job.lines.push_back(fmt::format("--{}={}", option, text));
   }
+  if (const std::string free = free_options(value(parsed, "sbatch")); !free.empty())
+    job.lines.push_back(free);
+  job.gpu_option = value(parsed, "gpu-option");
+  require(job.gpu_option.starts_with("--") &&
+              job.gpu_option.find_first_of(" \n") == std::string::npos &&
+              job.gpu_option.find('N') != std::string::npos,
+          ExitCode::usage,
+          fmt::format("--gpu-option '{}' is not an option of sbatch with N in the place of the "
+                      "number; write --gpu-option=--gres=gpu:N",
+                      job.gpu_option));
+  job.prologue = prologue_of(parsed);
   // Appends --results, unless given after the workload, where it is the workload's option.
   if (const std::string results = value(parsed, "results"); !results.empty()) {
     job.arguments.emplace_back("--results");

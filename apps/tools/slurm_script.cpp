@@ -52,6 +52,13 @@ index_t warning_seconds(const std::string& time) {
   return std::min<index_t>(120, std::max<index_t>(10, seconds_of(time) / 5));
 }
 
+/// Returns the option of sbatch that requests the GPUs of a node.
+std::string gpu_request(const Job& job) {
+  std::string option = job.gpu_option;
+  const auto number = option.rfind('N');
+  return option.replace(number, 1, std::to_string(job.gpus));
+}
+
 }  // namespace
 
 void complete(Job& job, const run::Parsed& request, const std::vector<workloads::Need>& needs) {
@@ -103,14 +110,15 @@ std::string script_of(const Job& job) {
   ask(fmt::format("--ntasks-per-node={}", job.tasks_per_node));
   ask(fmt::format("--cpus-per-task={}", job.cpus_per_task));
   ask("--hint=nomultithread");
-  if (job.gpus > 0) ask(fmt::format("--gpus-per-node={}", job.gpus));
+  if (job.gpus > 0) ask(gpu_request(job));
   ask(fmt::format("--mem={}M", job.mebibytes));
   ask("--time=" + job.time);
-  for (const std::string& line : job.lines) ask(line);
   ask(fmt::format("--signal=B:USR1@{}", warning_seconds(job.time)));
   ask("--requeue");
   ask("--open-mode=append");
   ask(job.array > 0 ? "--output=%x-%A_%a.out" : "--output=%x-%j.out");
+  for (const std::string& line : job.lines) ask(line);  // last: they take precedence
+  text += job.prologue;  // before strict mode, which many module commands do not pass
   text += "set -euo pipefail\ncd \"$SLURM_SUBMIT_DIR\"\n";
   text += ". " + run::quoted(installed_file(TESSERA_ENV_INSTALLED, TESSERA_ENV_BUILD)) + "\n";
   if (job.gpus > 0)

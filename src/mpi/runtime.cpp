@@ -18,6 +18,7 @@
 #include "base/text.hpp"
 #include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/idle.hpp"
 #include "mpi/launcher.hpp"
 #include "mpi/watchdog.hpp"
 
@@ -121,8 +122,9 @@ class StartSettings {
     if (!launcher().there) {
       hide_others();
       for (const auto& [name, value] : alone) set(name, value);
-    } else if (std::getenv("OMPI_MCA_mtl") == nullptr && !may_have_fabric()) {
-      set("OMPI_MCA_pml", "ob1");
+    } else {
+      set("OMPI_MCA_mpi_yield_when_idle", "1");  // calls sched_yield() of mpi/idle.cpp
+      if (std::getenv("OMPI_MCA_mtl") == nullptr && !may_have_fabric()) set("OMPI_MCA_pml", "ob1");
     }
   }
   ~StartSettings() {
@@ -173,6 +175,7 @@ Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()
       provided >= MPI_THREAD_FUNNELED, ExitCode::internal,
       "the MPI library offers no thread support (funneled is needed); use a build with threads");
   report_crashes(uncared);
+  sleep_while_idle();
   int ranks = 1;  // Slurm also reports its tasks to a program that runs alone in their allocation
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   machine::share_last_caches(std::min(ranks, launcher_node_ranks()));

@@ -223,15 +223,100 @@ class Scripts(tessera.Case):
                        words=("not measured", "--time"),
                        environment={"TESSERA_MACHINE_FILE": self.path("none.toml")})
 
-    def test_only_a_script_of_ours_is_replaced(self):
-        self.script("sort", "--n", 10, "--time", 5, "--script", "s.sbatch")
-        self.script("sort", "--n", 20, "--time", 5, "--script", "s.sbatch")
+    def test_no_script_is_replaced_silently(self):
+        write = ("slurm", "sort", "--time", 5, "--script", "s.sbatch")
+        self.succeed(*write, "--n", 10)
+        self.succeed(*write, "--n", 10)  # equal
+        self.fail_with(tessera.CANNOT_CREATE, *write, "--n", 20, words=("s.sbatch", "--overwrite"))
+        with open(self.path("s.sbatch")) as file:
+            self.assertIn("--n 10", file.read())
+        self.succeed(*write, "--n", 20, "--overwrite")
         with open(self.path("s.sbatch")) as file:
             self.assertIn("--n 20", file.read())
-        with open(self.path("own.sh"), "w") as file:
-            file.write("#!/bin/bash\necho mine\n")
-        self.fail_with(tessera.CANNOT_CREATE, "slurm", "sort", "--time", 5, "--script", "own.sh",
-                       words="own.sh")
+        for own in ("#!/bin/bash\necho mine\n", "mine", ""):
+            with open(self.path("own.sh"), "w") as file:
+                file.write(own)
+            self.fail_with(tessera.CANNOT_CREATE, "slurm", "sort", "--time", 5, "--script",
+                           "own.sh", "--overwrite", words="own.sh")
+            with open(self.path("own.sh")) as file:
+                self.assertEqual(file.read(), own)
+
+    def site(self, text):
+        """Writes a site file where the program looks for it; returns the environment."""
+        os.makedirs(self.path("config/tessera"), exist_ok=True)
+        with open(self.path("config/tessera/site.toml"), "w") as file:
+            file.write(text)
+        return {"XDG_CONFIG_HOME": self.path("config"), "TESSERA_SITE": None}
+
+    SITE = """partition = "long"
+account = 'physics'
+modules = "gcc/12 openmpi/4.1"  # as the program was built
+sbatch = "--mail-type=END --exclusive"
+gpu-option = "--gres=gpu:a100:N"
+prologue = "before.sh"
+"""
+
+    def test_a_site_is_described_once(self):
+        environment = self.site(self.SITE)
+        with open(self.path("config/tessera/before.sh"), "w") as file:
+            file.write("ulimit -l unlimited")
+        lines = self.succeed("slurm", "matmul", "--n", 64, "--time", 5, "--gpus", 2,
+                             environment=environment).out.splitlines()
+        for line in ("--partition=long", "--account=physics", "--mail-type=END --exclusive",
+                     "--gres=gpu:a100:2"):
+            self.assertIn(f"#SBATCH {line}", lines)
+        self.assertFalse([line for line in lines if "gpus-per-node" in line])
+        at = lines.index("module load gcc/12 openmpi/4.1")
+        self.assertEqual(lines[at + 1:at + 3], ["ulimit -l unlimited", "set -euo pipefail"])
+        self.assertTrue(lines[at - 1].startswith("#SBATCH "), lines)
+
+    def test_flags_and_variables_come_before_the_site_file(self):
+        environment = self.site(self.SITE.replace('prologue = "before.sh"\n', ""))
+        text = self.succeed("slurm", "matmul", "--n", 64, "--time", 5, "--partition", "short",
+                            environment={**environment, "TESSERA_ACCOUNT": "chemistry"}).out
+        self.assertIn("--partition=short\n", text)
+        self.assertIn("--account=chemistry\n", text)
+        with open(self.path("other.toml"), "w") as file:
+            file.write('partition = "other"\n')
+        for words, named in ((("--site", "other.toml"), {}), ((), {"TESSERA_SITE": "other.toml"})):
+            text = self.succeed("slurm", "matmul", "--n", 64, "--time", 5, *words,
+                                environment={**environment, **named}).out
+            self.assertIn("--partition=other\n", text)
+            self.assertNotIn("physics", text)
+
+    def test_wrong_sites_are_refused(self):
+        words = ("slurm", "matmul", "--n", 64, "--time", 5)
+        for text, said in (('partitoin = "a"\n', ("site.toml:1:1", "partition")),
+                           ("partition = \n", "site.toml:1"),
+                           ('modules = "a; rm -r x"\n', "--modules"),
+                           ('partition = """a\nb"""\n', "spans lines"),
+                           ('gpu-option = "--gres"\n', "--gpu-option")):
+            self.fail_with(tessera.USAGE, *words, words=said, environment=self.site(text))
+        self.fail_with(tessera.MISSING, *words, words="none.toml",
+                       environment={"TESSERA_SITE": "none.toml"})
+        self.fail_with(tessera.MISSING, *words, words="before.sh",
+                       environment=self.site('prologue = "before.sh"\n'))
+
+    def test_batch_scripts_read_the_site_file(self):
+        """With the functions of jobs/env.sh, and stand-ins for module and sbatch."""
+        environment = {**os.environ, **self.site(self.SITE)}
+        del environment["TESSERA_SITE"]
+        with open(self.path("config/tessera/before.sh"), "w") as file:
+            file.write('echo "prologue $UNSET"; false\n')
+        script = (f". {tessera.ROOT}/jobs/env.sh; module() {{ echo \"module $*\"; }}; "
+                  "sbatch() { printf '%s\\n' \"$@\"; }; set -euo pipefail; "
+                  "tessera_site; echo after; tessera_sbatch --nodes 2 'my script'")
+        done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True,
+                              text=True)
+        self.assertEqual(done.stdout.splitlines(),
+                         ["module load gcc/12 openmpi/4.1", "prologue ", "after",
+                          "--partition=long", "--account=physics", "--mail-type=END",
+                          "--exclusive", "--nodes", "2", "my script"], done.stderr)
+        environment["XDG_CONFIG_HOME"] = "/nonexistent"
+        done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True,
+                              text=True)
+        self.assertEqual(done.stdout.splitlines(), ["after", "--nodes", "2", "my script"],
+                         done.stderr)
 
     def test_what_cannot_be_is_refused(self):
         for words, code, said in (
@@ -250,6 +335,10 @@ class Scripts(tessera.Case):
                 (("sort", "--time", 5, "--ranks", 4), tessera.USAGE, "--nodes"),
                 (("sort", "--time", 5, "--again"), tessera.USAGE, "--again"),
                 (("sort", "--time", 5, "--job-name", "a b"), tessera.USAGE, "--job-name"),
+                (("sort", "--time", 5, "--sbatch=--mem=4G"), tessera.USAGE, "--sbatch"),
+                (("sort", "--time", 5, "--sbatch=echo"), tessera.USAGE, "--sbatch"),
+                (("sort", "--time", 5, "--sbatch=-x\ntouch"), tessera.USAGE, "--sbatch"),
+                (("sort", "--time", 5, "--prologue", "no.sh"), tessera.MISSING, "no.sh"),
                 (("matmul", "--time", 5, "--grid", "2x2", "--algorithm", "summa",
                   "--tasks-per-node", 3), tessera.USAGE, "--grid"),
                 (("matmul", "--time", 5, "--a", "no.h5:/A", "--b", "no.h5:/B"), tessera.MISSING,

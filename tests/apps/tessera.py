@@ -102,7 +102,8 @@ class Job:
         env.update(OMPI_MCA_orte_tmpdir_base=self.session,
                    OMPI_MCA_btl_vader_backing_directory=self.session)
         env.update(COLUMNS="1000", OMP_NUM_THREADS=str(threads),
-                   TESSERA_MACHINE_FILE=os.path.join(self.session, "tessera.toml"))
+                   TESSERA_MACHINE_FILE=os.path.join(self.session, "tessera.toml"),
+                   XDG_CONFIG_HOME=self.session)  # no site file of the user
         # Plans count buffers only, so that small inputs go out of core; tests of memory count the
         # program.
         env.update(TESSERA_PROGRAM_MEMORY="0")

@@ -80,7 +80,8 @@ class SlurmCase(unittest.TestCase):
         """Submits from the top of the tree (its image in the cluster's folder), with the program
         under test."""
         machine = {"TESSERA": tessera.PROGRAM, "TESSERA_MACHINE_FILE": self.path("machine.toml"),
-                   "OMPI_MCA_btl_vader_backing_directory": cluster.path("tmp")}
+                   "OMPI_MCA_btl_vader_backing_directory": cluster.path("tmp"),
+                   "XDG_CONFIG_HOME": self.path("config")}
         return cluster.submit(*words, folder=self.work, environment=machine)
 
     def log(self, number):
@@ -207,7 +208,8 @@ class Generated(SlurmCase):
                               cwd=self.work, text=True,
                               capture_output=True, timeout=120,
                               env={**cluster.environment,
-                                   "TESSERA_MACHINE_FILE": self.path("machine.toml")})
+                                   "TESSERA_MACHINE_FILE": self.path("machine.toml"),
+                                   "XDG_CONFIG_HOME": self.path("config")})
         return tessera.Result(["tessera", "slurm", *map(str, words)], done.returncode, done.stdout,
                               done.stderr, 0)
 
@@ -252,6 +254,49 @@ class Generated(SlurmCase):
         self.assertIn("sbatch: error:", result.err)
         self.assertEqual(len(result.errors), 1, str(result))
         self.assertIn("sbatch rejects 'wide.sbatch'", result.errors[0])
+
+
+    def test_a_failed_task_of_an_array_is_repeated_alone(self):
+        words = ("matmul", "--n", "16,24,32", "--type", "f64", *QUICK, "--array", 3,
+                 "--cpus-per-task", 1, "--time", 10, "--job-name", "partly", "--script",
+                 "partly.sbatch")
+        written = self.tessera_slurm(*words)
+        self.assertEqual(written.code, tessera.OK, str(written))
+        os.makedirs(self.path("partly-3/2.h5"))  # not a file
+        job = self.submit("partly.sbatch")
+        states = {task["ArrayTaskId"]: task["JobState"] for task in cluster.wait(job)}
+        self.assertEqual(states, {"1": "COMPLETED", "2": "FAILED", "3": "COMPLETED"},
+                         self.log(job))
+        os.rmdir(self.path("partly-3/2.h5"))
+        self.succeed(self.submit("--array=2", "partly.sbatch"))
+        files = [self.path(f"partly-3/{task}.h5") for task in (1, 2, 3)]
+        self.assertEqual(self.tessera_slurm("collect", *files, "--results", "partly.h5").code,
+                         tessera.OK)
+        self.assertEqual(len(set(self.points("partly.h5", ranks=1))), 3)
+
+    def test_jobs_have_what_the_site_file_says(self):
+        os.makedirs(self.path("config", "tessera"), exist_ok=True)
+        site, before = (self.path("config", "tessera", name) for name in ("site.toml", "before.sh"))
+        with open(before, "w") as file:
+            file.write("echo prologue on $SLURM_JOB_NAME\n")
+        with open(site, "w") as file:
+            file.write('sbatch = "--comment=from-site --mail-type=NONE"\n'
+                       'prologue = "before.sh"\ngpu-option = "--gres=gpu:N"\n')
+        try:
+            jobs = [self.submitted("matmul", "--n", 32, *QUICK, "--gpus", 1, "--kernel",
+                                   "cache_oblivious", "--cpus-per-task", 1, "--time", 10,
+                                   "--job-name", "site"),
+                    self.submit("jobs/slurm/sort.sbatch", "configs/sort/smoke.toml",
+                                *SMALL["sort"], *QUICK)]
+            task, = self.succeed(jobs[0])
+            self.assertEqual(task["Comment"], "from-site")
+            self.assertEqual(task["TresPerNode"], "gres:gpu:1")
+            self.assertIn("prologue on site\n", self.log(jobs[0]))
+            self.succeed(jobs[1])
+            self.assertIn("prologue on tessera-sort\n", self.log(jobs[1]))
+        finally:
+            os.unlink(site)
+            os.unlink(before)
 
 
 class Requeue(SlurmCase):
