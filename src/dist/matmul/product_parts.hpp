@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "dist/matmul/multiply.hpp"
+#include "kernels/matmul/cache_oblivious.hpp"
+#include "machine/contention.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/transfer.hpp"
 
@@ -49,7 +51,11 @@ void compute(const tessera::matmul::Gemm<T>& gemm, const Method& method, mpi::Ph
              const FixedOrder& fixed_order) {
   const mpi::Computing computing;
   if (method.kernel->name == "cache_oblivious") {
-    machine::parallel(method.threads, fixed_order);
+    // Where others have the cores, a thread may wake up milliseconds later.
+    const int threads = machine::is_contended() ? tessera::matmul::useful_threads<T>(
+                                                      gemm.m(), gemm.n(), gemm.k(), method.threads)
+                                                : method.threads;
+    machine::parallel(threads, fixed_order);
   } else {
     const machine::DefaultThreads scope(method.threads);
     (*method.kernel)(gemm, method.tuning);
