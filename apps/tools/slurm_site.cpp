@@ -48,11 +48,12 @@ void add_site_options(run::OptionSet& set) {
            .group = "Site",
            .value = "OPTION"});
   set.add({.name = "sbatch",
-           .help = "Add options of sbatch: --sbatch='--exclusive --mail-type=END'",
+           .help = "Add options of sbatch. Write --sbatch='--exclusive --mail-type=END'.",
            .group = "Site",
            .value = "OPTIONS"});
   set.add({.name = "modules",
-           .help = "Load modules before the program starts: 'gcc/12 openmpi/4.1'",
+           .help = "Load modules before the program starts. Separate their names by blanks: "
+                   "'gcc/12 openmpi/4.1'.",
            .group = "Site",
            .value = "NAMES"});
   set.add({.name = "prologue",
