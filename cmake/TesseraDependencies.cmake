@@ -27,6 +27,8 @@ option(TESSERA_HDF5_PARALLEL "Prefer the parallel flavour of HDF5" ON)
 set(HDF5_PREFER_PARALLEL ${TESSERA_HDF5_PARALLEL})
 find_package(HDF5 REQUIRED COMPONENTS C HL)
 find_package(ZLIB REQUIRED)
+# Decompresses about 2.5 times as fast as zlib, which replaces it where it is missing.
+pkg_check_modules(LIBDEFLATE IMPORTED_TARGET libdeflate)
 
 set(TESSERA_HAVE_CUDA OFF)
 if(TESSERA_CUDA)

@@ -28,7 +28,7 @@ tessera_forget_launcher() {
   done
 }
 
-tessera_packages=(g++ cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev zlib1g-dev libhwloc-dev
+tessera_packages=(g++ cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev zlib1g-dev libdeflate-dev libhwloc-dev
   libcli11-dev libtomlplusplus-dev libfmt-dev libgtest-dev python3-h5py python3-numpy python3-matplotlib valgrind)
 
 tessera_is_installed() {
