@@ -143,6 +143,8 @@ std::string line_of(const Column& column) {
       fmt::format("{} {} {} {} {}", static_cast<int>(column.key), static_cast<int>(info.kind),
                   info.element_bytes, info.is_signed ? 1 : 0, info.shape.size());
   for (const index_t extent : info.shape) line += fmt::format(" {}", extent);
+  line += fmt::format(" {}", info.chunk.size());
+  for (const index_t extent : info.chunk) line += fmt::format(" {}", extent);
   for (const std::string* word : {&column.path, &column.member, &info.other})
     line += text_of(*word);
   return line + "\n";
@@ -165,6 +167,8 @@ Column parse_column(std::istringstream& words) {
   column.key = static_cast<Key>(key);
   column.info.kind = static_cast<DatasetInfo::Kind>(kind);
   for (std::size_t d = 0; d < rank && words; ++d) words >> column.info.shape.emplace_back();
+  words >> rank;
+  for (std::size_t d = 0; d < rank && words; ++d) words >> column.info.chunk.emplace_back();
   for (std::string* word : {&column.path, &column.member, &column.info.other})
     *word = parse_text(words);
   column.name = column.member.empty() ? last_part(column.path) : column.member;
