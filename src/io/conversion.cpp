@@ -152,6 +152,8 @@ std::optional<std::size_t> word_of(std::size_t bytes) {
                       : std::nullopt;
 }
 
+}  // namespace
+
 /// The conversion from one number type to another.
 struct ConversionPlan {
   NumberBits from, to;
@@ -191,6 +193,8 @@ struct ConversionPlan {
     return first;
   }
 };
+
+namespace {
 
 // Callbacks of the library.
 
@@ -307,6 +311,21 @@ std::optional<NumberBits> number_bits_of(hid_t type) {
     form.precision = H5Tget_precision(type);
   }
   return form.can_be_read() ? std::optional(form) : std::nullopt;
+}
+
+std::optional<NumberConversion> NumberConversion::between(hid_t from, hid_t to) {
+  const auto source = number_bits_of(from), target = number_bits_of(to);
+  if (!source || !target || !target->can_be_made()) return std::nullopt;
+  return NumberConversion(std::make_shared<const ConversionPlan>(*source, *target));
+}
+
+bool NumberConversion::convert(const std::byte* from, std::byte* to, std::size_t n) const {
+  for (std::size_t done = 0; done < n; done += block) {
+    const std::size_t some = std::min(block, n - done);
+    if (plan_->convert(from + done * plan_->from.bytes, to + done * plan_->to.bytes, some) < some)
+      return false;
+  }
+  return true;
 }
 
 void register_conversions() {

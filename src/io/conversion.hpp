@@ -3,13 +3,18 @@
 // even, and produce the same bits with every version of the library, in chunked, compound and
 // virtual datasets alike.
 
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "io/h5.hpp"
 #include "io/number_bits.hpp"
 
 namespace tessera::io {
+
+struct ConversionPlan;
 
 /// Replaces the library's conversions between all integers and floats. Called once, by
 /// quiet_errors().
@@ -18,6 +23,19 @@ void register_conversions();
 /// Returns the format of a number type; none for other types, and for formats that decode() does
 /// not read.
 [[nodiscard]] std::optional<NumberBits> number_bits_of(hid_t type);
+
+/// The conversion of numbers in memory that transfers from one type to another use. Thread-safe.
+class NumberConversion {
+ public:
+  /// Returns none if a type is not a number's, or the library converts them.
+  [[nodiscard]] static std::optional<NumberConversion> between(hid_t from, hid_t to);
+  /// Converts n numbers; returns false if one cannot be represented.
+  [[nodiscard]] bool convert(const std::byte* from, std::byte* to, std::size_t n) const;
+
+ private:
+  explicit NumberConversion(std::shared_ptr<const ConversionPlan> plan) : plan_(std::move(plan)) {}
+  std::shared_ptr<const ConversionPlan> plan_;
+};
 
 /// The reason for the failure of a transfer.
 struct Refusal {

@@ -6,6 +6,7 @@
 
 #include "io/chunks.hpp"
 #include "io/conversion.hpp"
+#include "io/decode.hpp"
 #include "mpi/watchdog.hpp"
 
 namespace tessera::io {
@@ -86,24 +87,37 @@ std::vector<index_t> first_refused(Ranges box, const std::function<bool(const Ra
   return position;
 }
 
+namespace {
+
+/// Reads a part of the box by H5Dread.
+void read_by_library(const BoxRead& whole, hid_t space, const Ranges& part) {
+  const auto& [dataset, name, box, to] = whole;
+  const Transfer transfer;
+  if (!transfer.refused(read_piece(whole, space, part, transfer), name)) return;
+  const auto position = first_refused(part, [&](const Ranges& some) {
+    const Transfer again;
+    return !again.refused(read_piece(whole, space, some, again), name);
+  });
+  Ranges one;
+  for (const index_t i : position) one.push_back({i, i + 1});
+  const Transfer last;
+  last.check(read_piece(whole, space, one, last), to.type, name,
+             fmt::format(" at [{}]", fmt::join(position, ", ")));
+}
+
+}  // namespace
+
 void read_pieces(hid_t dataset, const std::string& name, const Ranges& box, const HeldArray& to,
                  index_t most_bytes) {
   const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name), H5Sclose);
-  require_honest_masks(dataset, name, box);
-  const Transfer transfer;
   const BoxRead whole{dataset, name, box, to};
-  each_piece(box, std::max<index_t>(1, most_bytes / to.element_bytes), [&](const Ranges& part) {
-    if (!transfer.refused(read_piece(whole, space, part, transfer), name)) return;
-    const auto position = first_refused(part, [&](const Ranges& some) {
-      const Transfer again;
-      return !again.refused(read_piece(whole, space, some, again), name);
-    });
-    Ranges one;
-    for (const index_t i : position) one.push_back({i, i + 1});
-    const Transfer last;
-    last.check(read_piece(whole, space, one, last), to.type, name,
-               fmt::format(" at [{}]", fmt::join(position, ", ")));
-  });
+  const index_t most = std::max<index_t>(1, most_bytes / to.element_bytes);
+  const auto by_library = [&](const Ranges& some) {
+    each_piece(some, most, [&](const Ranges& part) { read_by_library(whole, space, part); });
+  };
+  const auto absent = decode_box(dataset, name, box, to);
+  if (!absent) require_honest_masks(dataset, name, box);
+  for (const Ranges& part : absent.value_or(std::vector<Ranges>{box})) by_library(part);
 }
 
 }  // namespace tessera::io

@@ -72,6 +72,18 @@ void Input::take_found(const std::string& text) {
     name_.packing = std::make_shared<const io::Packing>(io::parse_packing(packing));
 }
 
+namespace {
+
+index_t largest_chunk = 0;  // of this process's inputs, for its memory plans
+
+void note_chunk(const io::DatasetInfo& info) {
+  largest_chunk = std::max(largest_chunk, info.chunk_bytes());
+}
+
+}  // namespace
+
+index_t largest_input_chunk() { return largest_chunk; }
+
 std::vector<io::DatasetInfo> Input::share(const mpi::Communicator& comm,
                                           const std::vector<Input*>& inputs) {
   std::vector<io::DatasetInfo> infos;
@@ -95,6 +107,7 @@ std::vector<io::DatasetInfo> Input::share(const mpi::Communicator& comm,
   for (Input* input : inputs) {
     const std::string mine = take(rest);
     if (!comm.is_root()) input->take_found(mine);
+    note_chunk(input->info_);
     infos.push_back(input->wants_values() ? input->values(comm) : input->info_);
   }
   return infos;
@@ -134,7 +147,10 @@ io::TableInfo TableInput::share(const mpi::Communicator& comm) {
   const Alike seen(agreement, comm.size() == 1 ? std::vector<Fact>{} : seen_of_file(name_.file));
   agreement.settle();
   require_same_file(comm, seen);
-  return io::parse_table(comm.broadcast(comm.is_root() ? io::to_text(info_) : std::string(), 0));
+  io::TableInfo table =
+      io::parse_table(comm.broadcast(comm.is_root() ? io::to_text(info_) : std::string(), 0));
+  for (const io::Column& column : table.columns) note_chunk(column.info);
+  return table;
 }
 
 void require_distinct_files(const std::string& out, const io::DatasetName& input,

@@ -80,6 +80,9 @@ class TableInput {
   std::optional<Error> error_;
 };
 
+/// Returns the decoded bytes of the largest chunk of all inputs shared so far; 0 without chunks.
+[[nodiscard]] index_t largest_input_chunk();
+
 /// Throws Error(bad_data) if attributes of a dataset mark its numbers as packed or missing, which
 /// `what` does not support. Serial.
 void require_plain_numbers(const io::DatasetName& name, const std::string& what);

@@ -8,10 +8,12 @@
 #include <limits>
 
 #include "base/text.hpp"
+#include "io/decode.hpp"
 #include "machine/pages.hpp"
 #include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
+#include "run/inputs.hpp"
 #include "run/session.hpp"
 
 namespace tessera::run {
@@ -47,7 +49,9 @@ ProgramMemory program_here(const mpi::Communicator& comm, const Values& point) {
   const char* const stated = std::getenv("TESSERA_PROGRAM_MEMORY");
   if (stated != nullptr && *stated != '\0') return {parse_bytes(stated), 0};
   const index_t messages = comm.size() > 1 ? later_of_messages : 0;
-  return {machine::resident(), later_bytes + messages + threads_of(point) * later_of_thread};
+  const index_t chunks = io::decode_bytes(largest_input_chunk(), threads_of(point));
+  return {machine::resident(),
+          later_bytes + messages + chunks + threads_of(point) * later_of_thread};
 }
 
 /// Returns what a node's ranks may plan to use together: 90 % of its free memory, bytes.

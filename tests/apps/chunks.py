@@ -100,6 +100,64 @@ class Chunks(Storage):
                     self.transposed(f"c.h5:/{name}", values)
                     os.unlink(self.path("t.h5"))
 
+    def test_filters_types_and_boxes(self):
+        """Chunks that threads decode have the values that h5py reads: every pipeline, converted
+        numbers, incomplete chunks at the ends, selections, chunks that were never written."""
+        cases = [({"compression": "gzip", "shuffle": True}, kind)
+                 for kind in ("<f8", ">f8", "<f4", ">i2", "u1", "<c16", "f2")]
+        cases += [(how, "<f4") for how in (
+            {"compression": "gzip", "compression_opts": 0}, {"shuffle": True}, {"fletcher32": True},
+            {"compression": "gzip", "shuffle": True, "fletcher32": True})]
+        whole = numpy.arange(23 * 19 * 9).reshape(23, 19, 9)
+        for how, kind in cases:
+            with h5py.File(self.path("c.h5"), "w") as file:
+                fill = {} if kind == "<c16" else {"fillvalue": 7}
+                made = file.create_dataset("A", whole.shape, kind, chunks=(5, 4, 3), **fill, **how)
+                made[:15, 3:] = (whole % 1000)[:15, 3:].astype(kind)
+                values = made[...]
+            for threads, ranks in ((3, 0), (1, 3)):
+                with self.subTest(how=how, kind=kind, threads=threads, ranks=ranks):
+                    self.succeed("transpose", "--in", "c.h5:/A[2:22,1:,2:9]", "--axes", "2,0,1",
+                                 "--out", "t.h5:/T", "--overwrite", "--threads", str(threads),
+                                 ranks=ranks)
+                    with h5py.File(self.path("t.h5")) as file:
+                        numpy.testing.assert_array_equal(
+                            file["T"][...], values[2:22, 1:, 2:9].transpose(2, 0, 1))
+
+    def test_a_dataset_without_any_chunk(self):
+        """It holds its fill value; the library reports an error for a search of its chunks."""
+        with h5py.File(self.path("c.h5"), "w") as file:
+            file.create_dataset("A", (9, 8), "f8", chunks=(5, 4), compression="gzip", fillvalue=7)
+        self.transposed("c.h5:/A", numpy.full((9, 8), 7.0))
+
+    def test_numbers_that_threads_cannot_convert(self):
+        """The message names the number and its position, as for other storage."""
+        values = numpy.full((20, 20), 3, "i8")
+        values[13, 7] = 2**53 + 1
+        with h5py.File(self.path("c.h5"), "w") as file:
+            file.create_dataset("A", data=values, chunks=(3, 3), compression="gzip")
+        self.refuse(BAD_DATA, "matmul", "--a", "c.h5:/A", "--b", "c.h5:/A", "--out", "o.h5:/C",
+                    words=("c.h5:/A", str(2**53 + 1), "[13, 7]"), ranks=(0, 3))
+
+    def test_a_damaged_chunk_is_named(self):
+        """Damage inside the stored bytes of one chunk: 65, with the chunk's position."""
+        for how, words in (({"compression": "gzip"}, "cannot be decompressed"),
+                           ({"fletcher32": True}, "Fletcher32"),
+                           ({"compression": "gzip", "fletcher32": True}, "Fletcher32")):
+            with h5py.File(self.path("c.h5"), "w", libver="earliest") as file:
+                made = file.create_dataset("A", data=VALUES, chunks=(7, 6), **how)
+                place = made.id.get_chunk_info_by_coord((14, 6))
+            with open(self.path("c.h5"), "r+b") as file:
+                last = place.byte_offset + place.size - 1  # of a checksum
+                file.seek(last)
+                byte = file.read(1)[0]
+                file.seek(last)
+                file.write(bytes([byte ^ 0x55]))
+            for ranks in (0, 3):
+                with self.subTest(how=how, ranks=ranks):
+                    self.refuse(BAD_DATA, "transpose", "--in", "c.h5:/A", "--out", "t.h5:/T",
+                                words=("c.h5:/A", "damaged", "[14, 6]", words), ranks=(ranks,))
+
     def test_elements_of_variable_length(self):
         """Their size in memory is not that in the file: no damage."""
         kinds = {"text": h5py.string_dtype(), "list": h5py.vlen_dtype("i4"),
