@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# bash tests/bench.sh <matmul|transpose|stencil|sort> [--quick] [...]: ours and the peers,
-# interleaved in one run. What else is said is for the program of one process alone (its --help has
+# bash tests/bench.sh <matmul|transpose|stencil|sort|files> [--quick] [...]: ours and the peers,
+# interleaved in one run; files: whole commands from file to file. What else is said is for the program of one process alone (its --help has
 # it).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort [--quick]}
+workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort|files [--quick]}
 shift
 build=build/bench; mkdir -p build
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O3 -DNDEBUG" \
   -DTESSERA_CUDA=OFF -DTESSERA_BENCH=ON >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
+if [ "$workload" = files ]; then
+  cmake --build "$build" --target tessera >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
+  exec "$(command -v /usr/bin/python3 || echo python3)" tests/bench/files.py "$build/bin/tessera" "$@"
+fi
 cmake --build "$build" --target "bench_$workload" >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # every library chooses its kernels by itself
 "$build/tests/bench/bench_$workload" "$@"
