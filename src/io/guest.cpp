@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/note.hpp"
 #include "io/dataset.hpp"
 #include "io/partials.hpp"
 #include "io/raw_file.hpp"
@@ -186,9 +187,9 @@ void Guest::require_writable() const {
                       "writable ({}); name another file",
                       name_, folder, std::strerror(reason)));
   if (status.st_nlink > 1)
-    fmt::print(stderr,
-               "note: '{}' is one of {} hard links to a file: the others keep its old content\n",
-               name_, status.st_nlink);
+    print_note(
+        fmt::format("note: '{}' is one of {} hard links to a file: the others keep its old content",
+                    name_, status.st_nlink));
 }
 
 void Guest::take_lock() {

@@ -18,6 +18,7 @@
 #include <set>
 
 #include "base/directory.hpp"
+#include "base/note.hpp"
 #include "base/text.hpp"
 #include "io/partials.hpp"
 #include "mpi/runtime.hpp"
@@ -66,10 +67,10 @@ void warn_not_synced(const std::string& directory, int error) {
   static std::set<std::string> warned;
   const std::lock_guard lock(mutex);
   if (!warned.insert(directory).second) return;
-  fmt::print(stderr,
-             "note: files in '{}' cannot be synced to the device (fsync: {}): they may be lost if "
-             "the machine fails\n",
-             directory, std::strerror(error));
+  print_note(fmt::format(
+      "note: files in '{}' cannot be synced to the device (fsync: {}): they may be lost if "
+      "the machine fails",
+      directory, std::strerror(error)));
 }
 
 constexpr std::size_t piece_bytes = std::size_t{1}

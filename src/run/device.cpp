@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "base/note.hpp"
 #include "base/text.hpp"
 #include "mpi/agreement.hpp"
 #include "run/shares.hpp"
@@ -18,7 +19,7 @@ namespace {
 void print_once(const mpi::Communicator& comm, const std::string& note) {
   static std::set<std::string> printed;
   if (note.empty() || !comm.is_root() || !printed.insert(note).second) return;
-  fmt::print(stderr, "{}\n", note);
+  print_note(note);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/note.hpp"
 #include "base/text.hpp"
 #include "io/probe.hpp"
 #include "io/raw_file.hpp"
@@ -124,9 +125,9 @@ void TableInput::look() {
     info_ = io::probe_table(name_);
     io::require_table(info_, name_);
     if (!info_.left_out.empty())
-      fmt::print(stderr, "{} is sorted without {}, which {} no dataset{}\n", name_.text(),
-                 join(info_.left_out, ", "), info_.left_out.size() == 1 ? "is" : "are",
-                 info_.left_out.size() == 1 ? "" : "s");
+      print_note(fmt::format("{} is sorted without {}, which {} no dataset{}", name_.text(),
+                             join(info_.left_out, ", "), info_.left_out.size() == 1 ? "is" : "are",
+                             info_.left_out.size() == 1 ? "" : "s"));
   } catch (const Error& error) {
     error_ = error;
     if (error.code() == ExitCode::missing_input && name_.path.ends_with(']'))

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "base/note.hpp"
 #include "base/progress.hpp"
 #include "io/dataset.hpp"
 #include "io/output_file.hpp"
@@ -226,9 +227,9 @@ ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
   if (sweep.comm.is_root()) {
     if (const std::string idle = run::idle_gpu_flags(sweep.parsed, sweep.workload.auto_takes_gpus);
         !idle.empty())
-      fmt::print(stderr, "{} without effect: no GPU kernel is selected; try --device gpu\n", idle);
-    for (const std::string& line : options.idle_flags(sweep.parsed))
-      fmt::print(stderr, "{}\n", line);
+      print_note(
+          fmt::format("{} without effect: no GPU kernel is selected; try --device gpu", idle));
+    for (const std::string& line : options.idle_flags(sweep.parsed)) print_note(line);
   }
   bool right = true;
   const auto points =

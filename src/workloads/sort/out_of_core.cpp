@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "base/note.hpp"
 #include "base/progress.hpp"
 #include "base/text.hpp"
 #include "io/checksum.hpp"
@@ -68,9 +69,8 @@ class External {
     comm_.barrier();
     if (files_ && comm_.is_root()) files_->remove_empty_folder();
     if (!files_ && comm_.is_root() && fs::exists(folder_))
-      fmt::print(stderr,
-                 "'{}' holds runs of an earlier attempt; rerun with --overwrite to reuse them\n",
-                 folder_);
+      print_note(fmt::format(
+          "'{}' holds runs of an earlier attempt; rerun with --overwrite to reuse them", folder_));
   }
 
   /// Prints the plan. Collective.

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/hash.hpp"
+#include "base/note.hpp"
 #include "io/checksum.hpp"
 #include "io/grid.hpp"
 #include "io/notes.hpp"
@@ -325,7 +326,7 @@ Begin resume(const Point& point, DistributedField<T>& u, const std::string& star
     }
     why = found.step >= 0 ? fmt::format("'{}' does not match its checksum", file) : found.why;
     if (any && point.comm.is_root() && io::file_exists(file))
-      fmt::print(stderr, "checkpoint not used: {}\n", why);
+      print_note(fmt::format("checkpoint not used: {}", why));
   }
   mpi::together(point.comm, "resume", [&] {
     if (!any)

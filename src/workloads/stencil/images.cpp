@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/note.hpp"
 #include "io/image.hpp"
 #include "mpi/agreement.hpp"
 #include "workloads/stencil/problem.hpp"
@@ -32,8 +33,8 @@ void describe_image(const std::string& file, const std::vector<io::DatasetSpec>&
   }
   const std::string written = io::write_xdmf(file, specs);
   if (written.empty())
-    fmt::print(stderr, "note: the XDMF file next to '{}' was not written by Tessera and is kept\n",
-               file);
+    print_note(fmt::format(
+        "note: the XDMF file next to '{}' was not written by Tessera and is kept", file));
   else
     fmt::print("written: {}\n", written);
 }

@@ -1,0 +1,33 @@
+#include "base/note.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+
+namespace tessera {
+namespace {
+
+std::atomic<bool> silent{false};
+std::mutex mutex;
+std::vector<std::string> kept;
+
+}  // namespace
+
+void print_note(const std::string& line) {
+  constexpr std::string_view mark = "note: ";
+  const std::lock_guard lock(mutex);
+  kept.push_back(line.starts_with(mark) ? line.substr(mark.size()) : line);
+  if (!silent) fmt::print(stderr, "{}\n", line);
+}
+
+std::vector<std::string> notes() {
+  const std::lock_guard lock(mutex);
+  return kept;
+}
+
+void silence_notes() { silent = true; }
+bool notes_are_silent() { return silent; }
+
+}  // namespace tessera

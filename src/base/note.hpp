@@ -1,0 +1,19 @@
+#pragma once
+// Notes to the user: what the program understood or could not do, without being an error.
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// Prints a line to stderr, unless silenced, and keeps it for notes().
+void print_note(const std::string& line);
+
+/// Returns the lines of all notes of this process, in order, without a leading "note: ".
+[[nodiscard]] std::vector<std::string> notes();
+
+/// Makes print_note() keep lines without printing them, and progress lines stay away (--quiet).
+void silence_notes();
+[[nodiscard]] bool notes_are_silent();
+
+}  // namespace tessera
