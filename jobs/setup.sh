@@ -28,8 +28,9 @@ tessera_forget_launcher() {
   done
 }
 
-tessera_packages=(g++ cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev zlib1g-dev libdeflate-dev libhwloc-dev
-  libcli11-dev libtomlplusplus-dev libfmt-dev libgtest-dev python3-h5py python3-numpy python3-matplotlib valgrind)
+tessera_packages=(g++ cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev zlib1g-dev libdeflate-dev
+  libhwloc-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev libgtest-dev python3-h5py python3-numpy
+  python3-matplotlib python3-jsonschema valgrind)
 
 tessera_is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
@@ -37,7 +38,7 @@ tessera_is_installed() {
 
 tessera_install() {
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    tessera_say "apt-get not found: install g++, CMake >= 3.25, Ninja, Open MPI, HDF5, zlib, hwloc, CLI11, toml++, fmt, GoogleTest" \
+    tessera_say "apt-get not found: install g++, CMake >= 3.25, Ninja, Open MPI, HDF5, zlib, hwloc, CLI11, toml++, nlohmann-json, fmt, GoogleTest" \
       "and Python with h5py, numpy and matplotlib by other means"
     return
   fi

@@ -98,6 +98,25 @@ std::string results() {
          "In Python: h5py.File(\"r.h5\")[\"matmul_0001/samples/seconds\"][:]\n";
 }
 
+std::string json() {
+  return "--json prints one JSON object on one line of standard output instead of text,\n"
+         "for every command, also if it fails. Notes and errors stay on stderr. --quiet\n"
+         "prints errors only.\n\n"
+         "  schema, version, build    of the object, the program, its commit\n"
+         "  command, arguments        what was typed\n"
+         "  options                   effective values and their sources\n"
+         "  exit_code, error          0 and null if the run succeeded\n"
+         "  points                    settings, seconds, median, 95 % interval, rate,\n"
+         "                            check and phases of each measurement\n"
+         "  outputs                   file, path, shape, type and bytes of each dataset\n"
+         "  memory                    planned and peak bytes of the largest rank\n"
+         "  results, skipped          the run in --results, points that it held already\n"
+         "  time                      wall time by phase, seconds\n"
+         "  notes, lines              what is printed otherwise\n\n"
+         "  tessera matmul --n 1024 --json | jq .points[0].rate\n\n"
+         "share/doc/tessera/apps/manual/answer.schema.json is its JSON Schema.\n";
+}
+
 std::string launch() {
   return "Without a launcher the program is one rank with a thread per core. mpirun or\n"
          "srun start several:\n\n"
@@ -118,6 +137,7 @@ constexpr std::array table{
     Topic{"memory-limits", "limits, out of core, exit code 71", "concepts.md", memory},
     Topic{"files", "names of datasets, outputs, checksums", "files.md", files},
     Topic{"results", "results files and their analysis", "results.md", results},
+    Topic{"json", "the object that --json prints", "results.md", json},
     Topic{"launch", "ranks, threads, mpirun and Slurm", "clusters.md", launch},
 };
 

@@ -1,6 +1,7 @@
 #include "doctor.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "base/text.hpp"
 #include "commands/command.hpp"
 #include "machine/topology.hpp"
+#include "run/answer.hpp"
 
 namespace tessera::apps {
 namespace doctor {
@@ -93,11 +95,15 @@ Findings look(const Surroundings& here) {
 }
 
 void print(const Findings& found, bool quiet) {
+  if (quiet) run::answer().let_through();  // problems are errors of the machine
   for (const Finding& one : found) {
-    if (quiet && one.level != Level::hurts) continue;
     const char* mark = one.level == Level::hurts  ? "problem"
                        : one.level == Level::note ? "note"
                                                   : "fine";
+    run::answer().append(
+        "findings",
+        {{"level", mark}, {"subject", one.subject}, {"text", one.what}, {"fix", one.cure}});
+    if (quiet && one.level != Level::hurts) continue;
     fmt::print("{:<7} {:<13} {}\n", mark, one.subject, one.what);
     if (!one.cure.empty()) fmt::print("{:<21} fix: {}\n", "", one.cure);
   }
@@ -115,7 +121,7 @@ Body examine(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
   here.threads = number(parsed, "threads");
   here.cores = machine::topology().cores;
   const Findings found = look(here);
-  print(found, parsed.lists.at("quiet").front() == "true");
+  print(found, run::screen_of(parsed) == run::Screen::nothing);
   int hurts = 0, notes = 0;
   for (const Finding& one : found) {
     hurts += one.level == Level::hurts ? 1 : 0;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/table.hpp"
 #include "commands/command.hpp"
@@ -11,6 +12,7 @@
 #include "kernels/transpose/variants.hpp"
 #include "lab/locality/occupancy.hpp"
 #include "machine/gpu.hpp"
+#include "run/answer.hpp"
 #include "workloads/matmul/workload.hpp"
 #include "workloads/sort/workload.hpp"
 #include "workloads/transpose/workload.hpp"
@@ -22,6 +24,10 @@ void add_rows(Table& table, const std::string& workload, const std::vector<Varia
   for (const VariantInfo& row : rows) {
     table.add(
         {workload, std::string(row.name), std::string(name(row.space)), std::string(row.about)});
+    run::answer().append("kernels", {{"workload", workload},
+                                     {"kernel", row.name},
+                                     {"space", name(row.space)},
+                                     {"about", row.about}});
   }
 }
 

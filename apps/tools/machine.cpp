@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/table.hpp"
 #include "base/text.hpp"
@@ -6,6 +7,7 @@
 #include "machine/gpu.hpp"
 #include "machine/isa.hpp"
 #include "machine/topology.hpp"
+#include "run/answer.hpp"
 #include "run/ceilings.hpp"
 #include "run/device.hpp"
 #include "run/measure_ceilings.hpp"
@@ -58,8 +60,12 @@ void print_ceilings(const run::Ceilings& ceilings) {
     return;
   }
   Table table({"ceiling", "threads or ranks", "value", "units"});
-  for (const run::Ceiling& c : ceilings.all)
+  for (const run::Ceiling& c : ceilings.all) {
     table.add({c.name, std::to_string(c.threads), human_number(c.value), c.units});
+    run::answer().append(
+        "ceilings",
+        {{"name", c.name}, {"threads", c.threads}, {"value", c.value}, {"unit", c.units}});
+  }
   fmt::print("{}measured {} on {}\n", table.text(), ceilings.measured_at, ceilings.host);
 }
 

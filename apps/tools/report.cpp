@@ -7,6 +7,7 @@
 #include "commands/command.hpp"
 #include "io/dataset.hpp"
 #include "io/raw_file.hpp"
+#include "run/answer.hpp"
 #include "spawn.hpp"
 
 namespace tessera::apps {
@@ -22,7 +23,7 @@ std::vector<std::string> words_of(const run::OptionSet& set, const run::Parsed& 
   std::vector<std::string> words, files;
   for (const run::Option& option : set.options()) {
     const std::vector<std::string>& values = parsed.lists.at(option.name);
-    if (values.front().empty()) continue;
+    if (option.shared || values.front().empty()) continue;
     if (option.positional) {
       files.insert(files.end(), values.begin(), values.end());
     } else if (option.kind == run::Kind::flag) {
@@ -41,6 +42,12 @@ std::string file_of(const std::string& word) {
   if (io::file_exists(word)) return word;
   const auto dataset = io::end_of_file_name(word);
   return word.substr(0, dataset != std::string::npos ? dataset : word.rfind('#'));
+}
+
+/// Returns whether the script writes its document to standard output.
+bool prints_document(const run::Parsed& parsed) {
+  const auto out = parsed.lists.find("out");
+  return out != parsed.lists.end() && out->second.front() == "-";
 }
 
 struct Script {
@@ -70,6 +77,7 @@ Command script_command(run::OptionSet set, const Script& script) {
             setenv("TESSERA_PROGRAM", own_program().c_str(), 1);
             setenv("OPENBLAS_NUM_THREADS", "1", 0);  // numpy's threads: one per core by default,
                                                      // unused here
+            if (prints_document(parsed)) run::answer().let_through();
             for (std::string& word : words_of(declared, parsed)) words.push_back(std::move(word));
             code = static_cast<ExitCode>(run_program(std::move(words)));
             return {};

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "commands/command.hpp"
 #include "io/probe.hpp"
 #include "io/schema.hpp"
+#include "run/answer.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -28,6 +30,12 @@ Body verify(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
     fmt::print(
         "{}:{}  {}  checksum {}  {}\n", file, printable(dataset.path), dataset.shape, dataset.found,
         dataset.matches() ? "matches" : "DIFFERS from the stored " + printable(dataset.expected));
+    run::answer().append("datasets", {{"file", file},
+                                      {"path", dataset.path},
+                                      {"shape", dataset.shape},
+                                      {"stored", dataset.expected},
+                                      {"found", dataset.found},
+                                      {"matches", dataset.matches()}});
     right = right && dataset.matches();
   }
   if (check.datasets.empty()) fmt::print("{}: no dataset written by Tessera\n", file);

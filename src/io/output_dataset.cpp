@@ -202,6 +202,12 @@ bool is_own_scale(hid_t dataset, const std::string& path) {
 
 void set_data_alignment(hid_t access_list) { H5Pset_alignment(access_list, 1 << 16, 4096); }
 
+index_t bytes_of(const DatasetSpec& spec) {
+  auto bytes = static_cast<index_t>(H5Tget_size(spec.type));
+  for (const index_t extent : spec.shape) bytes *= extent;
+  return bytes;
+}
+
 index_t create_dataset(hid_t file, const DatasetSpec& spec, const DatasetPlace& place) {
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links, 1);

@@ -28,6 +28,9 @@ struct DatasetSpec {
   std::vector<AttributesOf> attributes = {};  ///< for the dataset itself, and for groups above it
 };
 
+/// Returns the bytes of its elements.
+[[nodiscard]] index_t bytes_of(const DatasetSpec& spec);
+
 /// The destination of a dataset. In a foreign file existing objects are not modified: groups get no
 /// attributes, and only scales of Tessera's form are reused.
 struct DatasetPlace {

@@ -160,6 +160,19 @@ class StartSettings {
   std::vector<std::string> hidden_;
 };
 
+/// The last message of print_error, and what is called before this process fails.
+std::string failure_text;
+std::function<void(int)> failure_report;
+
+/// Calls the function of before_failure(), on rank 0.
+void report_failure(ExitCode code) noexcept {
+  if (code == ExitCode::ok || !failure_report || place_in_world().first != 0) return;
+  try {
+    failure_report(static_cast<int>(code));
+  } catch (...) {  // the exit code tells of the failure itself
+  }
+}
+
 }  // namespace
 
 Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()) {
@@ -186,7 +199,12 @@ Runtime::~Runtime() {
   MPI_Finalize();
 }
 
+std::string last_error() { return failure_text; }
+
+void before_failure(std::function<void(int)> report) { failure_report = std::move(report); }
+
 void print_error(const std::string& message) noexcept {
+  failure_text = message;
   const std::string line =
       "tessera: error: " + printable(message) + "\n";  // file names may contain control characters
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
@@ -211,6 +229,7 @@ std::string whereabouts() {
 
 void die(ExitCode code, const std::string& cause) noexcept {
   print_error(cause + " (" + whereabouts() + ")");
+  report_failure(code);
   wait_until_heard();
   if (mpi_lives()) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   _exit(static_cast<int>(code));
@@ -237,9 +256,12 @@ std::string library_version() {
 int run_main(int* argc, char*** argv, const std::function<ExitCode(const Communicator&)>& body) {
   const Runtime runtime(argc, argv);
   try {
-    return static_cast<int>(body(Communicator::world()));
+    const ExitCode code = body(Communicator::world());
+    report_failure(code);
+    return static_cast<int>(code);
   } catch (const AgreedError& error) {
     if (place_in_world().first == 0) print_error(error.what());
+    report_failure(error.code());
     wait_until_heard();
     return static_cast<int>(error.code());
   } catch (const Error& error) {

@@ -47,6 +47,12 @@ class Runtime {
 
 /// Prints "tessera: error: <message>" to stderr in one write.
 void print_error(const std::string& message) noexcept;
+/// Returns the last message of print_error in this process; empty if there was none.
+[[nodiscard]] std::string last_error();
+
+/// Sets a function that run_main calls on rank 0 with the exit code of a run that fails, while the
+/// launcher still forwards its output.
+void before_failure(std::function<void(int code)> report);
 
 /// Waits until the launcher has read all output, at most a few seconds: as soon as one rank has
 /// failed, it closes the pipes of the others. No effect without a launcher.

@@ -120,9 +120,28 @@ Complex<double> Parsed::complex(const std::string& name) const {
   return parse_complex(lists.at(name).front(), name);
 }
 
+OptionSet::OptionSet(std::string command, std::string summary, std::vector<std::string> examples)
+    : command_(std::move(command)), summary_(std::move(summary)), examples_(std::move(examples)) {
+  options_.push_back({.name = "json",
+                      .kind = Kind::flag,
+                      .help = "Print one JSON object instead of text. Errors and notes stay on "
+                              "stderr; `tessera help json` describes the members.",
+                      .group = "Screen",
+                      .identity = false,
+                      .shared = true});
+  options_.push_back({.name = "quiet",
+                      .kind = Kind::flag,
+                      .help = "Print errors only",
+                      .group = "Screen",
+                      .identity = false,
+                      .shared = true});
+}
+
 Option& OptionSet::add(Option option) {
-  options_.push_back(std::move(option));
-  return options_.back();
+  std::erase_if(options_, [&](const Option& old) { return old.shared && old.name == option.name; });
+  const auto shared =
+      std::find_if(options_.begin(), options_.end(), [](const Option& old) { return old.shared; });
+  return *options_.insert(shared, std::move(option));
 }
 
 const Option* OptionSet::find(const std::string& name) const {

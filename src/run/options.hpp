@@ -34,6 +34,7 @@ struct Option {
   bool identity =
       true;  ///< part of a measured point's identity, unlike destinations and repetitions
   bool differs = false;  ///< may differ between ranks
+  bool shared = false;   ///< of every command: what is printed, not what is done
   bool positional = false;
   bool many = false;    ///< positional: takes all remaining words
   bool nested = false;  ///< in TOML also nested lists of numbers: rows joined by ';', planes by '/'
@@ -80,11 +81,10 @@ struct Section {
 /// Options of one sub-command.
 class OptionSet {
  public:
-  OptionSet(std::string command, std::string summary, std::vector<std::string> examples)
-      : command_(std::move(command)),
-        summary_(std::move(summary)),
-        examples_(std::move(examples)) {}
+  /// Declares --json and --quiet, which every command has, behind the options to be added.
+  OptionSet(std::string command, std::string summary, std::vector<std::string> examples);
 
+  /// Adds an option; it replaces a shared one of the same name.
   Option& add(Option option);
   /// Sets the options that most runs need, listed first in the help.
   void lead_with(std::vector<std::string> names) { leading_ = std::move(names); }

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "io/probe.hpp"
 #include "io/raw_file.hpp"
+#include "io/type_name.hpp"
 #include "mpi/agreement.hpp"
+#include "run/answer.hpp"
 
 namespace tessera::run {
 
@@ -19,6 +22,19 @@ bool same_place(const std::string& a, const std::string& b) {
   return a == b ||
          std::filesystem::weakly_canonical(std::filesystem::absolute(a, ignored), ignored) ==
              std::filesystem::weakly_canonical(std::filesystem::absolute(b, ignored), ignored);
+}
+
+/// Adds the datasets of a file to the member "outputs" of --json. Local.
+void answer_outputs(const std::string& file, const std::vector<io::DatasetSpec>& specs,
+                    bool is_added) {
+  if (!answer().is_json()) return;
+  for (const io::DatasetSpec& spec : specs)
+    answer().append("outputs", {{"file", file},
+                                {"path", spec.path},
+                                {"shape", spec.shape},
+                                {"type", io::type_name(spec.type)},
+                                {"bytes", io::bytes_of(spec)},
+                                {"added", is_added}});
 }
 
 }  // namespace
@@ -108,6 +124,7 @@ bool Outputs::conclude(const mpi::Communicator& comm, const Values& point, Sessi
   session.record(point, measured);
   if (writes && comm.is_root()) {
     for (const File& file : files_) {
+      answer_outputs(file.name, file.specs, file.file->is_guest());
       if (file.specs.size() == 1)
         fmt::print("written: {}:{}", file.name, file.specs.front().path);
       else

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/note.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "io/h5.hpp"
@@ -25,6 +26,7 @@
 #include "mpi/launcher.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
+#include "run/answer.hpp"
 #include "run/contention_watch.hpp"
 #include "run/limits.hpp"
 #include "run/provenance.hpp"
@@ -123,7 +125,8 @@ void name_misspelt_variables(const Program& program, const std::optional<Command
     const auto meant = std::find_if(known.begin(), known.end(), [&](const std::string& option) {
       return edit_distance(name, option) == 1;
     });
-    if (meant != known.end()) fmt::print(stderr, "{} is ignored; did you mean {}?\n", name, *meant);
+    if (meant != known.end())
+      print_note(fmt::format("{} is ignored; did you mean {}?", name, *meant));
   }
 }
 
@@ -153,6 +156,8 @@ void understand_command(const Command& command, const Arguments& arguments, Invo
   if (parsed.lists.contains("stall-limit")) task.stall_limit = parsed.real("stall-limit");
   task.most_threads = most_threads(parsed);
   require_threads(task.most_threads);
+  answer().begin(screen_of(parsed));
+  answer_options(command.options, parsed);
   task.prints_time = command.plan && parsed.lists.at("plan").front() != "true";
   task.prepare = [&command, parsed, arguments](ExitCode& code) {
     const mpi::AccountScope account("look at inputs");
@@ -282,6 +287,8 @@ int do_on_ranks(const Invocation& task, int argc, char** argv) {
 
 int main_of(const Program& program, int argc, char** argv) {
   const CommandLine words(argc, argv);
+  answer().begin(screen_of(words.rest));
+  answer_command(words.name, words.rest);
   std::optional<Command> named;
   if (const CommandRow* row = find_row(program, words.name); row != nullptr) named = row->make();
   if (mpi::launcher_rank() == 0) name_misspelt_variables(program, named);
@@ -304,11 +311,23 @@ int main_of(const Program& program, int argc, char** argv) {
   if (mpi::launcher().there) return do_on_ranks(task, argc, argv);
   if (const int tasks = mpi::tasks_without_mpi();
       tasks > 1 && task.runs == RankScope::on_all && !task.error)
-    fmt::print(
-        stderr,
-        "srun started {} tasks without MPI: each runs as a separate job; use srun --mpi=pmix\n",
-        tasks);
+    print_note(fmt::format(
+        "srun started {} tasks without MPI: each runs as a separate job; use srun --mpi=pmix",
+        tasks));
   return do_alone(task, argc, argv, false);
+}
+
+/// As main_of(), with one message for what it throws.
+int guarded_main_of(const Program& program, int argc, char** argv) {
+  try {
+    return main_of(program, argc, argv);
+  } catch (const Error& error) {
+    return fail(error);
+  } catch (const std::bad_alloc&) {
+    return fail_without_memory();
+  } catch (const std::exception& error) {
+    return fail(mpi::error_of(error));
+  }
 }
 
 }  // namespace
@@ -323,14 +342,13 @@ int run_program(const Program& program, int argc, char** argv) {
   end_cleanly_on_signals();
   std::signal(SIGXFSZ,
               SIG_IGN);  // exceeding the file size limit becomes an error of the write
+  mpi::before_failure([](int code) { answer().print(code); });
+  const int code = guarded_main_of(program, argc, argv);
   try {
-    return main_of(program, argc, argv);
+    answer().print(code);
+    return code;
   } catch (const Error& error) {
     return fail(error);
-  } catch (const std::bad_alloc&) {
-    return fail_without_memory();
-  } catch (const std::exception& error) {
-    return fail(mpi::error_of(error));
   }
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "base/note.hpp"
 #include "base/text.hpp"
 #include "io/probe.hpp"
 #include "io/raw_file.hpp"
@@ -14,6 +16,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
+#include "run/answer.hpp"
 #include "run/inputs.hpp"
 #include "run/provenance.hpp"
 
@@ -332,6 +335,7 @@ void Session::record(const Values& point, Measured measured) {
   }
   mpi::on_root(comm_, "results", [&] {
     count(point, measured, tables);
+    answer_point(tables);
     show(point, measured, summary, share);
     append(tables);
   });
@@ -355,7 +359,10 @@ void Session::finish() {
   const mpi::AccountScope account("results");
   if (!results_.empty() && comm_.max(index_t{run_.empty() ? 0 : 1}) != 0)
     record_tables({{io::schema::wall, wall_rows()}});
+  if (answer().is_json()) answer_memory(comm_.max(planned_), comm_.max(machine::peak_resident()));
   if (!comm_.is_root()) return;
+  if (!run_.empty()) answer().set("results", {{"file", results_}, {"run", run_}});
+  answer().set("skipped", skipped_);
   if (table_) fmt::print("{}", table_->fitted(settings_, terminal_columns()));
   if (!no_counters_.empty() && counters_) {
     fmt::print("\nhardware counters unavailable ({}): simulated instead, one thread on {}\n",
@@ -368,7 +375,7 @@ void Session::finish() {
   }
   if (counters_) fmt::print("{}", counters_->text());
   if (asks_repetitions_ && ran_once_)
-    fmt::print(stderr, "--repetitions has no effect from file to file: the work is done once\n");
+    print_note("--repetitions has no effect from file to file: the work is done once");
   if (skipped_ > 0) {
     fmt::print("{} already in {}: skipped (--again measures them again)\n",
                counted(skipped_, "point"), results_);
