@@ -27,6 +27,7 @@
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
 #include "run/answer.hpp"
+#include "run/build_facts.hpp"
 #include "run/contention_watch.hpp"
 #include "run/limits.hpp"
 #include "run/provenance.hpp"
@@ -187,7 +188,7 @@ void understand(const Program& program, const CommandLine& words,
     return;
   }
   if (words.name == "--version") {
-    task.text = "tessera " + version() + "\n";
+    task.text = answer_version();
     return;
   }
   if (named) return understand_command(*named, words.rest, task);

@@ -16,6 +16,9 @@ namespace tessera::run {
 std::string version() { return TESSERA_VERSION; }
 std::string build_name() { return version() + " (" + TESSERA_GIT_DESCRIBE + ")"; }
 
+std::string commit() { return TESSERA_GIT_DESCRIBE; }
+std::string build_type() { return TESSERA_BUILD_TYPE; }
+
 std::string quoted(const std::string& word) {
   constexpr const char* plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^";
@@ -55,8 +58,8 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
   result["working_directory"] = std::filesystem::current_path(none).string();
   result["workload"] = options.command();
   result["tessera_version"] = version();
-  result["git_describe"] = std::string(TESSERA_GIT_DESCRIBE);
-  result["build_type"] = std::string(TESSERA_BUILD_TYPE);
+  result["git_describe"] = commit();
+  result["build_type"] = build_type();
   result["compiler"] = std::string(__VERSION__);
   result["mpi_library"] = mpi::library_version();
   result["hdf5_version"] = io::library_version();

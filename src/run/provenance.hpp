@@ -15,6 +15,9 @@ namespace tessera::run {
 /// Returns "0.1.0 (v0.1.0-7-g0123abc)"; differs between builds of different commits.
 [[nodiscard]] std::string build_name();
 
+[[nodiscard]] std::string commit();      ///< of the source, as git describes it
+[[nodiscard]] std::string build_type();  ///< of CMake
+
 [[nodiscard]] std::string host_name();
 [[nodiscard]] std::string mpi_library();  ///< name and version
 

@@ -72,6 +72,11 @@ class Answer(tessera.Case):
                 self.assertEqual(answer["exit_code"], text.code)
                 self.assertNotEqual(answer["lines"], [])
 
+    def test_version(self):
+        facts = self.answer("--version")["facts"]
+        self.assertIn(facts["instruction_set"], facts["instruction_sets"])
+        self.assertEqual(facts["blas_missing"] is None, tessera.has_openblas())
+
     def test_quiet(self):
         for name, words in RUNS.items():
             with self.subTest(command=name):

@@ -110,7 +110,13 @@ class Help(tessera.Case):
     def test_version(self):
         with open(os.path.join(tessera.ROOT, "CMakeLists.txt")) as file:
             version = file.read().split("VERSION ")[2].split()[0]
-        self.assertEqual(self.succeed("--version").out, f"tessera {version}\n")
+        lines = self.succeed("--version").out.splitlines()
+        self.assertEqual(lines[0], f"tessera {version}")
+        self.assertEqual([line.split()[0] for line in lines[1:]],
+                         ["commit", "compiler", "MPI", "HDF5", "SIMD", "CUDA", "BLAS"])
+        self.assertLessEqual(max(map(len, lines)), 80)
+        self.assertIn("avx2 selected",
+                      self.succeed("--version", environment={"TESSERA_ISA": "avx2"}).out)
 
     def test_list(self):
         out = self.succeed("list").out
