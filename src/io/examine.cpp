@@ -18,6 +18,7 @@
 #include "io/attributes.hpp"
 #include "io/chunks.hpp"
 #include "io/columns.hpp"
+#include "io/contents.hpp"
 #include "io/occupant.hpp"
 #include "io/results.hpp"
 #include "io/schema.hpp"
@@ -188,11 +189,22 @@ std::string answer_table(const DatasetName& name, Guard& guard) {
   return to_text(table);
 }
 
+/// Describes all datasets; what one of them lacks is part of its description.
+std::string answer_contents(const DatasetName& name, Guard& guard) {
+  const Handle transfer = transfer_of_two();
+  return contents_of(name, [&](hid_t dataset, const DatasetInfo& info, const DatasetName& one) {
+    require_readable(dataset, Handle(H5Dget_create_plist(dataset), H5Pclose), one);
+    read_sample(dataset, info, one, transfer, guard);
+    guard.begin_step(0);
+  });
+}
+
 std::string answer(const std::string& how, const DatasetName& name, Guard& guard) {
   if (how == as_dataset) return answer_dataset(name, guard);
   if (how == as_table) return answer_table(name, guard);
   if (how == as_checksums)
     return to_text(check_file(name.file, [&](index_t bytes) { guard.begin_step(bytes); }));
+  if (how == as_contents) return answer_contents(name, guard);
   if (how == as_results) (void)text_column(name.file, schema::summary, "point");
   if (how == as_output) (void)occupant_of(name.file);
   return "";

@@ -12,6 +12,7 @@ inline constexpr const char* as_table = "table";
 inline constexpr const char* as_checksums = "checksums";
 inline constexpr const char* as_results = "results";
 inline constexpr const char* as_output = "output";
+inline constexpr const char* as_contents = "contents";
 
 /// Limits of one step of an examination.
 struct ReadLimits {

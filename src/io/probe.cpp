@@ -196,6 +196,8 @@ FileCheck check_file_apart(const std::string& file) {
   return parse_check(query_child({file, "/"}, as_checksums));
 }
 
+std::string probe_contents(const DatasetName& name) { return query_child(name, as_contents); }
+
 TableInfo probe_table(const DatasetName& name) { return parse_table(query_child(name, as_table)); }
 
 DatasetInfo probe(DatasetName& name) { return parse_dataset(query_child(name, as_dataset), name); }

@@ -31,6 +31,9 @@ inline constexpr const char* examiner_name = "tessera-examine";
 /// Runs check_file in such a process, for as long as that makes progress.
 [[nodiscard]] FileCheck check_file_apart(const std::string& file);
 
+/// Returns contents_of() (io/contents.hpp), from such a process.
+[[nodiscard]] std::string probe_contents(const DatasetName& name);
+
 /// Throws as probe() unless the results, to which rows will be appended, can be read.
 void probe_results(const std::string& file);
 

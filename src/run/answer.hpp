@@ -31,7 +31,7 @@ class Answer {
   void set(const std::string& member, const Json& value);
   /// Appends to a member that is a list. No effect without --json.
   void append(const std::string& member, const Json& value);
-  /// Restores standard output for a command that prints a document of its own.
+  /// Restores standard output for a command whose output is a document.
   void let_through();
   /// Prints the object, unless that was done. Throws Error(io) if standard output is not writable.
   void print(int code);

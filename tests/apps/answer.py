@@ -26,6 +26,7 @@ RUNS = {
     "locality": ("matmul", "--n", 8, "--kernel", "naive"),
     "scalability": ("matmul", "--n", 16),
     "memory": ("--probe", "capacity", "--size", "64KiB"),
+    "info": ("in.h5",),
     "list": (),
     "machine": ("--show",),
     "verify": ("c0.h5",),
