@@ -97,8 +97,10 @@ std::vector<Ceiling> take_over(Ceilings& ceilings, const std::vector<Ceiling>& m
       refused.push_back(fresh);
       continue;
     }
-    if (known) ceilings.all.erase(there);
-    ceilings.all.push_back(fresh);
+    if (known)
+      *there = fresh;
+    else
+      ceilings.all.push_back(fresh);
   }
   return refused;
 }

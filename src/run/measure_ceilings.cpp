@@ -97,6 +97,9 @@ void measure_node(Measuring& measuring) {
         "copy", [&] { return memory::copy_bandwidth(threads); }, "GB/s");
     rate(
         "triad", [&] { return memory::triad_bandwidth(threads); }, "GB/s");
+    for (const memory::CacheProbe& probe : memory::cache_probes(threads))
+      rate(
+          probe.name, [&] { return memory::read_bandwidth(threads, probe); }, "GB/s");
     if (threads == cores) break;
   }
 }

@@ -40,6 +40,8 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
   for (const Option& option : options.options()) {
     const std::string value = join(parsed.lists.at(option.name), ",");
     result["option_" + option.name] = value;
+    if (!option.users.values.empty())
+      result["users_" + option.name] = option.users.option + "=" + join(option.users.values, ",");
     if (const auto source = parsed.sources.at(option.name); source != "default") {
       sources.push_back(option.name + " (" + source + ")");
     }
@@ -64,7 +66,12 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
   result["mpi_library"] = mpi::library_version();
   result["hdf5_version"] = io::library_version();
   result["instruction_set"] = std::string(machine::name(machine::isa()));
-  result["processor"] = machine::topology().processor;
+  const machine::Topology here = machine::topology();
+  result["processor"] = here.processor;
+  std::vector<std::string> caches;
+  for (const machine::CacheLevel& level : here.caches)
+    caches.push_back(level.name + " " + std::to_string(level.bytes));
+  result["caches"] = join(caches, ", ");
   if (const machine::Gpus* gpus = concerned_gpus(parsed); gpus != nullptr) {
     std::vector<std::string> names;
     for (const machine::Gpu& gpu : gpus->devices) names.push_back(gpu.name);

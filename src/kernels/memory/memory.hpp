@@ -2,6 +2,8 @@
 // Measured ceilings of this machine: arithmetic in registers, and memory bandwidth by number of
 // threads. Each probe starts a team; call them outside any parallel region.
 
+#include <vector>
+
 #include "base/index.hpp"
 
 namespace tessera::memory {
@@ -19,5 +21,17 @@ inline constexpr index_t probe_bytes = index_t{128} << 20;
 [[nodiscard]] double copy_bandwidth(int threads, index_t bytes = probe_bytes);  ///< a = b
 [[nodiscard]] double triad_bandwidth(int threads,
                                      index_t bytes = probe_bytes);  ///< a = b + s c (McCalpin 1995)
+
+/// Working set of a thread that one level of the cache holds and the smaller ones do not.
+struct CacheProbe {
+  const char* name;  ///< "read_l1", "read_l2", "read_l3"
+  index_t bytes;     ///< of each thread
+  index_t volume;    ///< that each thread reads in one run: milliseconds
+};
+/// Returns the probes of this machine's caches for `threads` threads. A level that does not hold
+/// twice the smaller one for each thread has none: its rate cannot be told apart.
+[[nodiscard]] std::vector<CacheProbe> cache_probes(int threads);
+/// Returns the bytes per second that all threads together read, the best of a few runs.
+[[nodiscard]] double read_bandwidth(int threads, const CacheProbe& probe);
 
 }  // namespace tessera::memory

@@ -45,7 +45,27 @@ void triad(double* to, const double* x, double s, const double* y, index_t n) {
     S::stream(to + i, S::mul_add(scale, S::load(y + i), S::load(x + i)));
 }
 
-constexpr ProbeKernels kernels{fma_rounds<float>, fma_rounds<double>, copy, triad};
+/// Adds in independent chains: one would wait for the latency of the addition, not for the loads.
+double read(const double* x, index_t n) {
+  using S = Simd<double>;
+  constexpr int chains = 8;
+  typename S::vec sum[chains];
+#pragma GCC unroll 8
+  for (int c = 0; c < chains; ++c) sum[c] = S::broadcast(0.0);
+  for (index_t i = 0; i < n; i += chains * S::lanes) {
+#pragma GCC unroll 8
+    for (int c = 0; c < chains; ++c) sum[c] += S::load(x + i + c * S::lanes);
+  }
+#pragma GCC unroll 8
+  for (int c = 1; c < chains; ++c) sum[0] += sum[c];
+  double lane[S::lanes];
+  S::store(lane, sum[0]);
+  double total = 0;
+  for (const double part : lane) total += part;
+  return total;
+}
+
+constexpr ProbeKernels kernels{fma_rounds<float>, fma_rounds<double>, copy, triad, read};
 
 }  // namespace
 

@@ -16,6 +16,8 @@ struct ProbeKernels {
   void (*copy)(double* to, const double* from, index_t n);
   /// Computes to[0:n] = x[0:n] + s * y[0:n] likewise.
   void (*triad)(double* to, const double* x, double s, const double* y, index_t n);
+  /// Returns the sum of x[0:n], each element loaded once; aligned to 64 bytes, n a multiple of 64.
+  double (*read)(const double* x, index_t n);
 };
 
 [[nodiscard]] const ProbeKernels& probe_kernels(machine::Isa isa);

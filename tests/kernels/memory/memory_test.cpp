@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
 #include "kernels/memory/probe_leaf.hpp"
 #include "machine/buffer.hpp"
+#include "machine/topology.hpp"
 
 namespace tessera::memory {
 namespace {
@@ -57,6 +59,43 @@ TEST(Probes, CopyReallyCopiesAndTriadReallyAdds) {
     for (index_t i = 0; i < n; ++i) ASSERT_EQ(to[i], x[i] + 3 * y[i]);
     for (index_t i = n; i < n + 8; ++i) ASSERT_EQ(to[i], -1);
   });
+}
+
+TEST(Probes, ReadAddsEveryElementOnce) {
+  for_each_set([](const ProbeKernels& kernels) {
+    for (const index_t n : {64, 128, 4096}) {
+      machine::Buffer<double> x(n + 64);
+      for (index_t i = 0; i < n; ++i) x[i] = static_cast<double>(i + 1);
+      for (index_t i = n; i < n + 64; ++i) x[i] = 1e9;
+      EXPECT_EQ(kernels.read(x.data(), n), static_cast<double>(n * (n + 1) / 2));
+    }
+    EXPECT_EQ(kernels.read(nullptr, 0), 0);
+  });
+}
+
+TEST(Probes, OfCachesFitTheirLevelAndExceedTheSmallerOnes) {
+  const machine::Caches caches = machine::caches();
+  for (const int threads : {1, 2, 3, 64, 10'000}) {
+    index_t smaller = 0;
+    for (const CacheProbe& probe : cache_probes(threads)) {
+      const std::string level = probe.name;
+      const index_t room = level == "read_l1"   ? caches.l1
+                           : level == "read_l2" ? caches.l2
+                                                : caches.l3 * caches.l3_instances / threads;
+      EXPECT_LE(2 * probe.bytes, room) << level;
+      EXPECT_GE(probe.bytes, 2 * smaller) << level;
+      smaller = level == "read_l1" ? caches.l1 : caches.l2;
+    }
+  }
+}
+
+TEST(Probes, ReadAtAPlausibleRate) {
+  for (const int threads : {1, 3})
+    for (CacheProbe probe : cache_probes(threads)) {
+      probe.volume = 2 * probe.bytes;
+      const double rate = read_bandwidth(threads, probe);
+      EXPECT_TRUE(std::isfinite(rate) && rate > 1e7) << probe.name << " " << rate;
+    }
 }
 
 }  // namespace
