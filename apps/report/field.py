@@ -8,7 +8,7 @@ import numpy as np
 
 import pick
 import textplot
-from picture import Picture
+from picture import Picture, said
 
 MOST_CELLS = 800  # shown along an edge; larger ones are subsampled by a stride
 MOST_IN_PAGE = 12  # frames shown on a page; all are written as files
@@ -151,4 +151,5 @@ def pictures(field):
                           else "Numbers as stored.",
                           lambda axes, v=values, s=selection,
                           n=names: draw(axes, v, field, s, n, scale),
-                          text(values, selection, names), height_of(selection), frame in shown)
+                          text(values, selection, names), height_of(selection), frame in shown,
+                          f"values from {said(scale[0])} to {said(scale[1])}")

@@ -7,7 +7,7 @@ import locality
 import results
 import series
 import textplot
-from picture import Picture
+from picture import Picture, said_bars
 
 MOST_BARS = 12
 
@@ -114,4 +114,5 @@ def pictures(points):
                           "fetched from L2, and the hit rate of L1."
                           + which, lambda axes, p=part: draw(axes, p),
                           lambda p=part: textplot.bars(bars_of(p), "sectors"),
-                          1.4 + series.height_of([short(point) for point in part], 0.3))
+                          1.4 + series.height_of([short(point) for point in part], 0.3),
+                          alt=said_bars(bars_of(part), "sectors"))

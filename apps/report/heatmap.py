@@ -54,8 +54,18 @@ def draw(axes, rows, columns, values, labels, units):
                 dark = (value - low) < 0.55 * (high - low)
                 axes.text(c, r, tables.rate(value), ha="center", va="center",
                           fontsize=8 if len(columns) <= 7 else 7,
-                          color="white" if dark else "black")
+                          color="#FEFEFE" if dark else "#010101")  # on a page, too
     axes.figure.colorbar(image, ax=axes, label=f"rate ({units})")
+
+
+def said_cells(rows, columns, values, labels):
+    """Returns the extremes in words."""
+    words = []
+    for name, at in (("fastest", np.nanargmax), ("slowest", np.nanargmin)):
+        r, c = np.unravel_index(at(values), values.shape)
+        words.append(f"{name} {tables.rate(values[r, c])} at {labels[0]} {rows[r]}, "
+                     f"{labels[1]} {columns[c]}")
+    return "; ".join(words)
 
 
 def maps(run):
@@ -63,8 +73,9 @@ def maps(run):
     if not names:
         return
     row, column = names
-    others = [n for n in s.varying(run.points) if n not in taken_by(names, run.points)]
-    found = [(label, points) for label, points in s.split(run.points, others).items()
+    known = [p for p in run.points if "" not in (p.config[row], p.config[column])]
+    others = [n for n in s.varying(known) if n not in taken_by(names, known)]
+    found = [(label, points) for label, points in s.split(known, others).items()
              if len({p.config[row] for p in points}) > 1
              and len({p.config[column] for p in points}) > 1]
     for number, (label, points) in enumerate(found[:MOST_MAPS], 1):
@@ -81,4 +92,4 @@ def maps(run):
             lb=labels: draw(axes, r, c, v, lb, run.rate_units),
             lambda r=rows, c=columns, v=values, lb=labels: textplot.heat(r, c, v, *lb,
                                                                          run.rate_units),
-            1.5 + 0.3 * max(4, len(rows)))
+            1.5 + 0.3 * max(4, len(rows)), alt=said_cells(rows, columns, values, labels))

@@ -4,14 +4,23 @@ import numpy as np
 
 import results
 import textplot
-from picture import Picture
+from picture import Picture, said_lines
 
 MOST_CURVES = 6
+IN_LABELS = ("tile", "column-width")  # of the kernels that use them
+FAR = 64  # times the largest size drawn: caches beyond it are named below the picture
 NEEDED = {"points": ("point", "workload", "loads", "stores", "compulsory", "theorem", "constant",
                      "line_bytes"),
           "curves": ("point", "array", "bytes", "misses", "theorem")}
 MOST_CELLS = 280, 400  # rows and columns: at least two dots each
-RESIDENT, LOADED, STORED, FETCHED = "#D9D9D9", "#0072B2", "#009E73", "#D55E00"
+RESIDENT, LOADED, STORED, FETCHED = (0.5, 0.5, 0.5, 0.3), "#0072B2", "#009E73", "#D55E00"
+
+
+def tuned_by(kernel):
+    """Returns the columns of sizes that a kernel uses."""
+    plain = kernel.removeprefix("cuda_")
+    return ("tile",) if plain in ("tiled", "transposed_tiled", "recursive") else \
+        ("column_width",) if plain in ("column", "zigzag") else ()
 
 
 def label_of(c):
@@ -19,10 +28,8 @@ def label_of(c):
     sizes = {"matmul": "{m} x {n} x {k}", "sort": "n {n}",
              "forkjoin": "n {n}"}.get(c["workload"], "{m} x {n}").format(**c)
     extra = f" {c['stencil']}" if c["workload"] == "stencil" else ""
-    tiles = c["kernel"].removeprefix("cuda_") in ("tiled", "transposed_tiled", "recursive")
-    extra += f", tile {c['tile']}" if tiles and c["tile"] else ""
-    columns = c["kernel"].removeprefix("cuda_") in ("column", "zigzag")
-    extra += f", columns of {c['column_width']}" if columns and c["column_width"] else ""
+    words = {"tile": "tile", "column_width": "columns of"}
+    extra += "".join(f", {words[name]} {c[name]}" for name in tuned_by(c["kernel"]) if c[name])
     extra += f", pad {c['pad']}" if c.get("pad") else ""
     return f"{c['workload']} {c['kernel']} {sizes}{extra}"
 
@@ -36,7 +43,7 @@ def disambiguate(points):
     for label, mine in alike.items():
         options = [results.options_of(point.key) for point in mine]
         names = [n for n in dict.fromkeys(n for o in options for n in o)
-                 if len({o.get(n) for o in options}) > 1]
+                 if len({o.get(n) for o in options}) > 1 and n not in IN_LABELS]
         for point, asked in zip(mine, options):
             point.label = ", ".join([label, *(f"{n.replace('-', ' ')} {asked[n]}"
                                               for n in names if n in asked)])
@@ -46,9 +53,12 @@ def disambiguate(points):
 class Traced:
     """Traced point of a run."""
 
-    def __init__(self, key, config, tables, title, run):
-        self.key, self.config, self.tables, self.title, self.run = key, config, tables, title, run
+    def __init__(self, key, config, tables, attributes, run):
+        self.key, self.config, self.tables, self.run = key, config, tables, run
+        self.title = attributes.get("option_title") or "locality"
+        self.caches = results.caches_of(attributes)
         self.workload, self.label = config["workload"], label_of(config)
+        self.tuned_by = tuned_by(config["kernel"])
 
     @property
     def misses(self):
@@ -78,8 +88,7 @@ def read(path):
             points = tables["points"]
             for row, key in enumerate(points["point"]):
                 found[key] = Traced(key, {name: values[row] for name, values in points.items()},
-                                    tables,
-                                    group.attrs.get("option_title") or "locality", run)
+                                    tables, dict(group.attrs), run)
     return list(found.values())
 
 
@@ -119,6 +128,34 @@ def largest_cache(points):
                         if len(point.rows("ideal").get("lines", ()))])
 
 
+def curve_of(point):
+    """Returns the sizes and the misses of a miss curve, in order."""
+    curve = point.rows("curves", array="all")
+    order = np.argsort(curve["bytes"])
+    return curve["bytes"][order], curve["misses"][order]
+
+
+def caches_of(points):
+    """Returns the caches of the machine that traced the points, {} if there were several."""
+    found = {tuple(point.caches.items()) for point in points}
+    return dict(found.pop()) if len(found) == 1 else {}
+
+
+def mark_caches(axes, points, end):
+    """Marks the caches of the machine up to FAR times the largest size; returns the ends of the
+    axis."""
+    import style
+    low, high = axes.get_xlim()
+    for level, size in caches_of(points).items():
+        if low < size <= FAR * end:
+            axes.axvline(size, color=style.QUIET, linewidth=0.9, linestyle="-.", zorder=1)
+            axes.annotate(f"{level}\n{human_bytes(size)}", (size, 1),
+                          xycoords=("data", "axes fraction"), xytext=(2, 1), fontsize=7,
+                          textcoords="offset points", va="top", linespacing=0.95)
+            high = max(high, size * (high / low) ** 0.15)
+    return low, high
+
+
 def draw_curves(axes, points):
     import style
     end = largest_cache(points)
@@ -148,8 +185,10 @@ def draw_curves(axes, points):
         if drawn:
             axes.plot([], [], color="black", label=words, **how)
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    low, high = axes.get_xlim()
+    counts = np.concatenate([curve_of(point)[1] for point in points])
+    style.log_axis(axes.yaxis, max(1, counts.min()) / 1.6, counts.max() * 3)
+    low, high = mark_caches(axes, points, end)
+    axes.set_xlim(low, high)
     ticks = style.bytes_ticks(low, high)
     axes.set_xticks(ticks, [human_bytes(tick) for tick in ticks])
     axes.set_xlabel("cache size (bytes)")
@@ -186,7 +225,8 @@ def draw_accesses(axes, point, arrays):
     # A line is a row of height 1, divided among its elements.
     boxes = [[(a, row), (b, row), (b, row + 1), (a, row + 1)]
              for a, b, row in zip(stays["from"], stays["to"], y)]
-    axes.add_collection(PolyCollection(boxes, facecolors=RESIDENT, edgecolors="none", zorder=1))
+    axes.add_collection(PolyCollection(boxes, facecolors=RESIDENT, edgecolors="none", zorder=1,
+                                       rasterized=True))
     marks = point.rows("marks")
     first = np.array([arrays[name][2] - arrays[name][0] for name in marks["array"]], dtype=float)
     at = first + marks["address"] / line + 0.5 * point.config["element_bytes"] / line
@@ -196,7 +236,8 @@ def draw_accesses(axes, point, arrays):
                                                      (marks["store"] == 1, STORED, "stored"))):
         axes.scatter(marks["time"][chosen], at[chosen], s=size * (7 if label == "fetched" else 1),
                      color=colour,
-                     marker="s", linewidths=0, zorder=2 + order, label=label)
+                     marker="s", linewidths=0, zorder=2 + order, rasterized=True)
+        axes.plot([], [], color=colour, marker="s", linestyle="none", label=label, markersize=4)
     axes.plot([], [], color=RESIDENT, linewidth=6, label="resident")
     axes.set_xlim(0, marks["time"].max() + 1)
 
@@ -226,8 +267,8 @@ def draw_density(axes, point, arrays, height):
     blue, red = np.array([0.0, 0.447, 0.698]), np.array([0.835, 0.369, 0.0])
     share = share[..., None]
     colour = (1 - share) * blue + share * red
-    axes.imshow(1 - shade[..., None] * (1 - colour), extent=(0, columns * step, rows * lines, 0),
-                aspect="auto",
+    axes.imshow(np.concatenate([colour, shade[..., None]], axis=2),
+                extent=(0, columns * step, rows * lines, 0), aspect="auto",
                 interpolation="nearest")
     axes.plot([], [], color=blue, linewidth=6, label="touched, found in the cache")
     axes.plot([], [], color=red, linewidth=6, label="fetched at every touch")
@@ -250,15 +291,13 @@ def draw_diagram(axes, point):
     axes.xaxis.set_major_formatter(lambda value, _: style.plain(value))
     axes.set_xlabel("time (accesses)")
     axes.set_ylabel("cache lines of the arrays")
-    style.legend_below(axes, markerscale=3 if bool(point.rows("arrays")["exact"][0]) else 1)
+    style.legend_below(axes)
 
 
 def curves_text(points):
     lines = {}
     for point in points:
-        curve = point.rows("curves", array="all")
-        order = np.argsort(curve["bytes"])
-        lines[point.label] = curve["bytes"][order], curve["misses"][order]
+        lines[point.label] = curve_of(point)
     return textplot.lines(lines, "cache size in bytes", "misses", log_y=True)
 
 
@@ -303,6 +342,11 @@ def by_workload(points):
     return found
 
 
+def said_caches(points):
+    words = [f"{level} {human_bytes(size)}" for level, size in caches_of(points).items()]
+    return f" Upright: the caches of this machine, {', '.join(words)}." if words else ""
+
+
 def pictures(points):
     """Yields miss curves, six per picture, and every space-time diagram."""
     for workload, mine in by_workload(points).items():
@@ -312,17 +356,20 @@ def pictures(points):
             which = f" Picture {number} of {-(-len(curves) // MOST_CURVES)}." if len(
                 curves) > MOST_CURVES else ""
             yield Picture(f"misses_{workload}_{number}", f"{workload}, misses by cache size",
-                          "Steps: LRU. Dotted: the theorem. Triangles: the ideal cache." + which,
+                          "Steps: LRU. Dotted: the theorem. Triangles: the ideal cache."
+                          + said_caches(part) + which,
                           lambda axes, p=part: draw_curves(axes, p), lambda p=part: curves_text(p),
-                          3.3 + 0.17 * len(part))
+                          3.3 + 0.17 * len(part),
+                          alt=said_lines({p.label: curve_of(p) for p in part}, "bytes of cache",
+                                         "misses"))
     for number, point in enumerate([p for p in points if len(p.rows("arrays").get("array", ()))],
                                    1):
         table = point.rows("arrays")
         elements = point.config["line_bytes"] // point.config["element_bytes"]
+        lines = int(table["cache_lines"][0])
         yield Picture(f"diagram_{number}_{point.config['workload']}_{point.config['kernel']}",
-                      f"{point.label}, space and time",
-                      f"A cache of {int(table['cache_lines'][0])} lines of {elements} elements; "
-                      f"{counted(point)}. A row is a line, "
-                      "time runs to the right.",
+                      f"{point.label}: {counted(point)} with a cache of {lines} lines "
+                      f"({human_bytes(lines * int(point.config['line_bytes']))})",
+                      f"A line has {elements} elements. A row is a line, time runs to the right.",
                       lambda axes, p=point: draw_diagram(axes, p), lambda p=point: diagram_text(p),
-                      4.2)
+                      4.3)

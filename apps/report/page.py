@@ -1,28 +1,42 @@
 """The report as one self-contained HTML page."""
-import base64
 import html
 
 STYLE = """
-:root { color-scheme: light; }
-body { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff;
-  margin: 0 auto; max-width: 1120px; padding: 1rem; }
+:root { color-scheme: light dark; --paper: #fff; --ink: #1a1a1a; --quiet: #555; --grid: #ddd;
+  --stripe: #f4f6f8; --link: #005a8f; --wrong: #a02000; }
+@media (prefers-color-scheme: dark) { :root { --paper: #15181c; --ink: #e6e6e6; --quiet: #a8b0b8;
+  --grid: #3a4048; --stripe: #1d2227; --link: #7cc4f0; --wrong: #ff9277; } }
+body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  margin: 0 auto; max-width: 1120px; padding: 1rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; margin: .2rem 0; }
 h2 { margin: 2.2rem 0 .4rem; border-bottom: 2px solid #0072B2; }
-h3 { margin: 1.4rem 0 .3rem; } p { margin: .3rem 0; } .quiet { color: #555; }
-nav a { margin-right: 1rem; } a { color: #005a8f; }
+h3 { margin: 1.4rem 0 .3rem; } p { margin: .3rem 0; } .quiet { color: var(--quiet); }
+nav a { margin-right: 1rem; } a { color: var(--link); }
 .pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 480px), 1fr));
   gap: 1.2rem; align-items: start; }
-figure { margin: 0; } figure img { width: 100%; height: auto; }
-figcaption { font-size: .85rem; color: #444; }
-.wide { overflow-x: auto; }
+figure { margin: 0; min-width: 0; }
+figure svg { display: block; width: 100%; height: auto; color: var(--ink); fill: var(--ink); }
+figure svg * { stroke-linejoin: round; stroke-linecap: butt; }
+figcaption { font-size: .85rem; color: var(--quiet); }
+.wide { overflow-x: auto; max-width: 100%; }
 table { border-collapse: collapse; font-size: .85rem; margin: .4rem 0;
   font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .6rem; text-align: left; white-space: nowrap; }
-th { border-bottom: 1.5px solid #333; }
-tr:nth-child(even) td { background: #f4f6f8; } td.number, th.number { text-align: right; }
-td.wrong { color: #a02000; font-weight: bold; } summary { cursor: pointer; margin: .4rem 0; }
-code { font-size: .85rem; }
-@media print { .pictures { grid-template-columns: 1fr 1fr; } figure { break-inside: avoid; } }
+th { border-bottom: 1.5px solid var(--ink); }
+tbody tr:nth-child(even) td { background: var(--stripe); }
+td.number, th.number { text-align: right; } td.wrong { color: var(--wrong); font-weight: bold; }
+summary { cursor: pointer; margin: .4rem 0; } code { font-size: .85rem; }
+@page { margin: 12mm; }
+@media print {
+  :root { color-scheme: light; --paper: #fff; --ink: #000; --quiet: #444; --grid: #ccc;
+    --stripe: #f4f6f8; --link: #000; --wrong: #a02000; }
+  body { max-width: none; padding: 0; font-size: 10pt; } nav { display: none; }
+  .pictures { grid-template-columns: 1fr 1fr; } figure, tr { break-inside: avoid; }
+  h2, h3, summary { break-after: avoid; } thead { display: table-header-group; }
+  .wide { overflow: visible; } table { font-size: 7pt; width: 100%; }
+  th, td { white-space: normal; padding: .1rem .25rem; }
+  details::details-content { content-visibility: visible; block-size: auto; }
+}
 """
 MOST_ROWS_OPEN = 24
 
@@ -47,7 +61,8 @@ def table(rows):
     lines = ["<tr>" + "".join(cell("th" if i == 0 else "td", text, c) for c, text in enumerate(row))
              + "</tr>"
              for i, row in enumerate(rows)]
-    return f'<div class="wide"><table>{"".join(lines)}</table></div>'
+    return (f'<div class="wide" tabindex="0"><table><thead>{lines[0]}</thead>'
+            f'<tbody>{"".join(lines[1:])}</tbody></table></div>')
 
 
 def folded(title, rows, keep_open=MOST_ROWS_OPEN):
@@ -57,18 +72,18 @@ def folded(title, rows, keep_open=MOST_ROWS_OPEN):
     return f"<details{mark}><summary>{escape(title)} ({count})</summary>{table(rows)}</details>"
 
 
-def picture(one, png):
-    source = base64.b64encode(png).decode("ascii")
-    return (f'<figure id="{escape(one.name)}"><img alt="{escape(one.title)}" '
-            f'src="data:image/png;base64,{source}">'
+def picture(one, svg):
+    words = escape(f"{one.title}. {one.alt}".removesuffix(". "))
+    drawn = svg.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)
+    return (f'<figure id="{escape(one.name)}">{drawn}'
             f"<figcaption>{escape(one.caption)}</figcaption></figure>")
 
 
 def pictures(found):
-    """Returns the figures of found, [(picture, bytes of its PNG)]."""
+    """Returns the figures of found, [(picture, its svg element)]."""
     if not found:
         return ""
-    return f'<div class="pictures">{"".join(picture(one, png) for one, png in found)}</div>'
+    return f'<div class="pictures">{"".join(picture(one, svg) for one, svg in found)}</div>'
 
 
 def identity(title):

@@ -7,11 +7,12 @@ import tables
 import textplot
 from picture import Picture
 
-COLOURS = {"compute": "#0072B2", "exchange": "#E69F00", "waiting": "#BBBBBB", "read": "#56B4E9",
+COLOURS = {"compute": "#0072B2", "exchange": "#E69F00", "waiting": "#9A9A9A", "read": "#56B4E9",
            "verify": "#CC79A7",
            "write": "#009E73"}
-SPARE = ("#D55E00", "#F0E442", "#999933", "#882255", "#444444")
+SPARE = ("#D55E00", "#B8A800", "#AA4499", "#8C8C00", "#7A7A7A")
 MOST_RANKS = 32
+LEAST = 1e-3  # of a bar: what is shorter cannot be seen, and is not in the legend
 
 
 def colours_of(names):
@@ -37,6 +38,8 @@ def draw_shares(axes, rows):
     for y, (_, parts) in enumerate(rows):
         total, left = sum(seconds for _, seconds, _ in parts) or 1.0, 0.0
         for name, value, timed in parts:
+            if value < LEAST * total:
+                continue
             label = None if name in seen else name if timed else f"{name} (once)"
             seen.add(name)
             axes.barh(y, 100 * value / total, left=left, height=0.62, color=colours[name],
@@ -64,19 +67,26 @@ def by_variant(run):
     x = rates.most_shared(s.split(mine, inside), axis) if axis else None
     chosen = rates.at(mine, axis, x)
     varied = [n for n in inside if s.count(chosen, [n]) > 1]
-    rows = [(s.label_of(p, varied), shares(p)) for p in chosen]
+    rows = [(s.label_of(p, varied or ["kernel"]), shares(p)) for p in chosen]
+    same = [n for n in inside if n not in varied] + [n for n in ("ranks", "threads")
+                                                     if n not in (*inside, *outside)
+                                                     and (axis is None or n not in axis.columns)]
     words = [w for w in (facet if outside else "", rates.place(axis, x, chosen),
-                         s.common(chosen, [n for n in inside if n not in varied])) if w]
+                         s.size_words(chosen) if axis is None or axis.columns[0] not in s.SIZES
+                         else "", s.common(chosen, same)) if w]
     names = dict.fromkeys(name for _, parts_ in rows for name, _, _ in parts_)
     flat = [(label, {name: seconds for name, seconds, _ in parts_},
              tables.seconds(sum(p[1] for p in parts_)))
             for label, parts_ in rows]
     yield Picture(
-        "phases", f"{run.workload}, time by phase{': ' + ', '.join(words) if words else ''}",
+        "phases", s.titled(f"{run.workload}, time by phase", *words),
         "Mean of the ranks, median of the repetitions; hatched phases occur once per point, not in "
         "every repetition. Waiting: time of the slowest rank beyond the phases of a rank.",
         lambda axes: draw_shares(axes, rows), lambda: textplot.stacks(flat, list(names)),
-        1.5 + s.height_of([label for label, _ in rows], 0.28))
+        1.5 + s.height_of([label for label, _ in rows], 0.28),
+        alt="; ".join(f"{label} {note}: " + ", ".join(
+            f"{name} {100 * value / (sum(parts.values()) or 1):.0f} %"
+            for name, value in parts.items()) for label, parts, note in flat))
 
 
 def imbalance(values):
@@ -108,7 +118,7 @@ def draw_ranks(axes, point):
         left += values
     axes.axvline(point.measured["median"] * scale, color=style.QUIET, linestyle=":", linewidth=1.2,
                  label="a repetition (slowest rank)")
-    shown = style.spread(list(range(ranks)), 16)
+    shown = s.spread(list(range(ranks)), 16)
     axes.set_yticks(shown, [str(r) for r in shown])
     axes.invert_yaxis()
     axes.set_ylabel("rank")
@@ -117,8 +127,9 @@ def draw_ranks(axes, point):
 
 
 def describe(point, points):
-    names = [n for n in s.varying(points) if n not in s.MACHINE][:5]
-    return f": {s.label_of(point, names)}" if names else ""
+    names = [n for n in s.varying(points) if n not in (*s.MACHINE, *s.SIZES)][:5]
+    return s.listed(s.size_words([point]), s.label_of(point, names) if names else "",
+                    s.label_of(point, s.MACHINE))
 
 
 def by_rank(run):
@@ -132,11 +143,12 @@ def by_rank(run):
                                 for n in names if r < len(point.phases[n]))))
             for r in range(min(ranks, MOST_RANKS))]
     yield Picture(
-        "ranks", f"{run.workload}, time by rank{describe(point, run.points)}",
+        "ranks", f"{run.workload}, time by rank: {describe(point, run.points)}",
         "Seconds of every rank, median of the repetitions, of the slowest point with the most "
         "ranks. Imbalance: max / mean - 1 over the ranks.",
         lambda axes: draw_ranks(axes, point), lambda: textplot.stacks(rows, names),
-        1.9 + 0.2 * min(16, max(4, ranks)))
+        1.9 + 0.2 * min(16, max(4, ranks)),
+        alt="; ".join(f"{n}: {100 * imbalance(point.phases[n]):.0f} % imbalance" for n in names))
 
 
 def table(points):

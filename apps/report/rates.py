@@ -5,7 +5,7 @@ import heatmap
 import series as s
 import tables
 import textplot
-from picture import Picture
+from picture import Picture, said_bars, said_lines
 
 INTERVAL = "Medians of the repetitions; whiskers are 95 % confidence intervals of the median, " \
     "of fewer than five their range."
@@ -15,18 +15,19 @@ def most_shared(groups, axis):
     """Returns the x that most groups share, the largest of them."""
     counts = {}
     for points in groups.values():
-        for x in {axis.value(p) for p in points}:
+        for x in {axis.value(p) for p in points} - {None}:
             counts[x] = counts.get(x, 0) + 1
     return max(counts, key=lambda x: (counts[x], x))
 
 
 def at(points, axis, x):
-    return [p for p in points if axis is None or axis.value(p) == x]
+    return [p for p in points if axis is None or axis.value(p) in (x, None)]
 
 
 def place(axis, x, points):
     """Returns text for the picture's position on the axis it does not show."""
-    if axis is None:
+    points = [p for p in points if axis is not None and axis.value(p) == x]
+    if not points:
         return ""
     if len({tuple(p.config[c] for c in axis.columns) for p in points}) > 1:
         return f"edge {x:.0f}"
@@ -40,8 +41,7 @@ def draw_bars(axes, rows, units, ceiling=None):
     rates = [row[1] for row in rows]
     where = np.arange(len(rows))
     errors = np.maximum(0, np.array([[v - low, high - v] for _, v, low, high, _ in rows]).T)
-    log = s.wants_log(rates)
-    axes.barh(where, rates, xerr=errors, color=style.COLOURS[0], height=0.62, ecolor="#222222",
+    axes.barh(where, rates, xerr=errors, color=style.COLOURS[0], height=0.62, ecolor=style.INK,
               error_kw={"elinewidth": 1})
     axes.set_yticks(where, [s.in_lines(row[0]) for row in rows])
     axes.invert_yaxis()
@@ -51,29 +51,34 @@ def draw_bars(axes, rows, units, ceiling=None):
                      label="measured ceiling")
         right = max(right, ceiling)
         style.legend_below(axes)
-    if log:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_xlim(min(rate for rate in rates if rate > 0) / 3, right * 1.5)
-    else:
-        axes.set_xlim(0, right * 1.05)
+    axes.set_xlim(0, right * 1.05 or 1)
     for y, (_, rate, _, _, note) in zip(where, rows):
         axes.annotate(f"{tables.rate(rate)}{f' ({note})' if note else ''}", (1.02, y),
                       xycoords=("axes fraction", "data"),
                       va="center", fontsize=8)
-    axes.set_xlabel(f"rate ({units}){', logarithmic' if log else ''}")
+    axes.set_xlabel(f"rate ({units})")
     axes.grid(True, axis="x", which="major")
     axes.set_axisbelow(True)
 
 
+def references(points):
+    """Returns the point that each is compared with, None for none: the first; for a probe of the
+    memory with a remedy the same probe without, "conflict" for "conflict_padded"."""
+    if "probe" not in points[0].config:
+        return [None, *points[:1] * (len(points) - 1)]
+    return [max((p for p in points if str(point.config["probe"]).startswith(
+        f"{p.config['probe']}_")), key=lambda p: len(p.config["probe"]), default=None)
+            for point in points]
+
+
 def bar_rows(points, names):
     """Returns (label, rate, ends of its interval, note); the note has the share of the ceiling and
-    the ratio to the first rate."""
-    first, rows = points[0], []
-    for point in points:
+    the ratio to the rate of the reference."""
+    rows = []
+    for point, first in zip(points, references(points)):
         share = point.share
         note = [f"{100 * share:.0f} %"] if share == share else []
-        if point is not first and first.rate > 0:
+        if first is not None and first.rate > 0:
             note.append(f"{point.rate / first.rate:.3g}x")
         rows.append((s.label_of(point, names), point.rate, *point.rate_interval, ", ".join(note)))
     return rows
@@ -106,18 +111,22 @@ def variants(run):
         same = [n for n in inside if n not in names]
         same += [n for n in ("probe", "stencil", "type", "ranks", "threads")
                  if n not in outside + inside]
+        of_size = axis is None or axis.columns[0] not in s.SIZES
         words = [w for w in (facet if outside else "", place(axis, x, chosen),
+                             s.size_words(chosen) if of_size else "",
                              s.common(chosen, same)) if w]
         noted = any(p.share == p.share for p in chosen)
+        than = "over the probe without the remedy" if "probe" in chosen[0].config else \
+            f"over the first ({rows[0][0]})"
         yield Picture(
             f"variants_{number}" if len(parts) > 1 else "variants",
             f"{run.workload}, {'ladder of variants' if ladder else 'variants'}: {', '.join(words)}",
             INTERVAL + " In brackets: " + ("share of the measured ceiling and " if noted
-                                           else "")
-            + f"speed-up over the first ({rows[0][0]}).",
+                                           else "") + f"speed-up {than}.",
             lambda axes, r=rows, c=chosen: draw_bars(axes, r, run.rate_units, ceiling_of(c)),
             lambda r=rows: textplot.bars(r, run.rate_units),
-            1.3 + s.height_of([row[0] for row in rows], 0.3))
+            1.3 + s.height_of([row[0] for row in rows], 0.3),
+            alt=said_bars(rows, run.rate_units))
 
 
 def draw_lines(axes, groups, axis, units, ceiling):
@@ -134,8 +143,8 @@ def draw_lines(axes, groups, axis, units, ceiling):
         axes.axhline(ceiling, color=style.QUIET, linestyle=":", linewidth=1.2,
                      label="measured ceiling")
     if log:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:g}")
+        rates = [p.rate for p in every if p.rate > 0]
+        style.log_axis(axes.yaxis, min(rates) / 1.5, max(axes.get_ylim()[1], 1.5 * max(rates)))
     else:
         axes.set_ylim(bottom=0)  # last, as it freezes the upper limit
     axes.set_xlabel(axis.label)
@@ -145,14 +154,15 @@ def draw_lines(axes, groups, axis, units, ceiling):
 
 
 def along(run, axis, name):
-    every = [p for p in run.points if axis.value(p) > 0] or run.points
+    known = [p for p in run.points if axis.value(p) is not None]
+    every = [p for p in known if axis.value(p) > 0] or known
     inside, outside = s.facets(every, axis.columns, s.MOST_SERIES)
     parts = {facet: points for facet, points in s.split(every, outside).items()
              if any(len({axis.value(p) for p in group}) > 1
                     for group in s.split(points, inside).values())}
     for number, (facet, points) in enumerate(list(parts.items())[:s.MOST_FACETS], 1):
         groups = s.split(points, inside)
-        words = [w for w in (facet if outside else "",
+        words = [w for w in (facet if outside else "", s.size_words(points),
                              s.common(points, [n for n in (*s.NAMES, "algorithm", "type", "ranks",
                                                            "threads")
                                                if n not in outside and n not in inside])) if w]
@@ -171,7 +181,8 @@ def along(run, axis, name):
                                                         ceiling_of(p)),
             lambda d=plain, lg=log: textplot.lines(d, axis.label, f"rate ({run.rate_units})",
                                                    log_y=lg),
-            3.0 + 0.17 * (1 + len(groups) // 2))
+            3.0 + 0.17 * (1 + len(groups) // 2),
+            alt=said_lines(plain, axis.label, f"rate in {run.rate_units}"))
 
 
 def lines(run):

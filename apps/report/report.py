@@ -8,6 +8,7 @@ import os
 import field
 import gpu_order
 import heatmap
+import hierarchy
 import locality
 import page
 import phases
@@ -43,12 +44,14 @@ class Section:
     def __init__(self, title):
         self.title = title
         self.runs, self.merged, self.traced, self.ordered, self.fields = [], [], [], [], []
+        self.every_traced = []  # of all sections: their traffic
 
     def pictures(self):
         for run in self.merged:
             mine = [*speedup.pictures(run.scalability)] if run.scalability else \
                 [*rates.variants(run), *rates.lines(run), *scaling.pictures(run),
-                 *heatmap.maps(run), *roofline.pictures(run),
+                 *heatmap.maps(run), *hierarchy.pictures(run, self.every_traced),
+                 *roofline.pictures(run),
                  *phases.by_variant(run), *phases.by_rank(run), *timeline.pictures(run)]
             for one in mine:
                 yield one, run.workload
@@ -72,6 +75,8 @@ class Section:
                 yield f"{run.workload}: all points{f'; everywhere {same}' if same else ''}", \
                     tables.summary(run.points, run.rate_units)
             for heading, rows in ((f"{run.workload}: scaling", scaling.table(run)),
+                                  (f"{run.workload}: roofline of traced traffic",
+                                   hierarchy.table(run, self.every_traced)),
                                   (f"{run.workload}: imbalance, the slowest rank over the mean",
                                    phases.table(run.points))):
                 if rows and not run.scalability:
@@ -83,6 +88,12 @@ class Section:
             yield "locality: traced points", locality.table(self.traced)
         if self.ordered:
             yield "locality: in the order of a GPU's threads", gpu_order.table(self.ordered)
+
+
+def last_of(points):
+    """Returns the points, one per label: points that differ only in options that their kernel does
+    not use are the same."""
+    return list({point.label: point for point in points}.values())
 
 
 def latest(points):
@@ -103,8 +114,9 @@ def sections_of(runs, traced, ordered, fields):
     for one in fields:
         found.setdefault(one.title, Section(one.title)).fields.append(one)
     for section in found.values():
-        locality.disambiguate(section.traced)
-        locality.disambiguate(section.ordered)
+        section.traced = last_of(locality.disambiguate(section.traced))
+        section.ordered = last_of(locality.disambiguate(section.ordered))
+        section.every_traced = traced
     return list(found.values())
 
 
@@ -169,10 +181,10 @@ def write_page(sections, title, html, folder, is_own):
             one.name = next(n for n in [stem] + [f"{stem}_{i}" for i in range(2, 1000)]
                             if n not in names)
             names.add(one.name)
-            png = style.render(one)
-            files.append((os.path.join(folder, one.name + ".png"), png))
+            figure = style.figure_of(one)
+            files.append((os.path.join(folder, one.name + ".png"), style.png_of(figure)))
             if one.in_page:
-                drawn.append((one, png))
+                drawn.append((one, style.svg_of(figure, one.name)))
         text = page.pictures(drawn) + "".join(page.folded(heading, rows)
                                               for heading, rows in section.tables())
         parts.append((section.title, text + (page.folded("runs", provenance(section), 8)

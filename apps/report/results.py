@@ -37,6 +37,14 @@ class Point:
         return options_of(self.key)
 
     @property
+    def used(self):
+        """Returns the options that its kernel, or algorithm, uses: the textbook loop has no tile.
+        """
+        options, users = self.options, self.run.users if self.run else {}
+        return {name: value for name, value in options.items()
+                if name not in users or options.get(users[name][0], "auto") in users[name][1]}
+
+    @property
     def cores(self):
         return int(self.config["ranks"]) * int(self.config["threads"])
 
@@ -94,9 +102,31 @@ class Run:
         return self.attributes.get("option_title") or self.workload
 
     @property
+    def users(self):
+        """Returns {option: (the option by which it is used, the values of that with which it is)};
+        "auto" may choose any. Files from before this was recorded have none."""
+        found = {}
+        for name, text in self.attributes.items():
+            if name.startswith("users_"):
+                by, _, values = str(text).partition("=")
+                found[name.removeprefix("users_")] = by, {"auto", *values.split(",")}
+        return found
+
+    @property
+    def caches(self):
+        return caches_of(self.attributes)
+
+    @property
     def cpus(self):
         """Returns the number of CPUs available to its ranks on all hosts; 0 if not recorded."""
         return len({(row["host"], cpu) for row in self.ranks for cpu in cpus_of(row["cpus"])})
+
+
+def caches_of(attributes):
+    """Returns {level: bytes} of the machine of a run, {"L1": 49152, "L2": ...}; {} if not recorded.
+    """
+    words = [word.split() for word in str(attributes.get("caches", "")).split(",")]
+    return {word[0].removesuffix("d"): int(word[1]) for word in words if len(word) == 2}
 
 
 def cpus_of(text):
@@ -214,9 +244,19 @@ def read_run(name, group):
         run.points.append(Point(identity_of(key), {c: summary[c][row] for c in config}, measured,
                                 phases, timed, seconds, run,
                                 timeline=timelines.get(key, {})))
+        leave_out_unused(run.points[-1])
         if key in file_rows:
             run.points[-1].files = files_of(file_table, file_rows[key])
     return run
+
+
+def leave_out_unused(point):
+    """Empties the columns of options that the point's kernel does not use."""
+    used = point.used
+    for name in point.options:
+        column = name.replace("-", "_")
+        if name not in used and column in point.config:
+            point.config[column] = ""
 
 
 def groups_of(file):
@@ -249,13 +289,13 @@ def disambiguate(points):
         same.setdefault(tuple(point.config.get(name, "") for name in names), []).append(point)
     extra = {}
     for alike in same.values():
-        options = [point.options for point in alike]
+        options = [point.used for point in alike]
         for name in options[0]:
             if name.replace("-", "_") not in names and len({o.get(name) for o in options}) > 1:
                 extra[name.replace("-", "_")] = True
     out = []
     for point in points:
-        asked = {name.replace("-", "_"): value for name, value in point.options.items()}
+        asked = {name.replace("-", "_"): value for name, value in point.used.items()}
         config = {name: point.config[name] if name in point.config
                   else value_of(asked.get(name, ""))
                   for name in [*names, *extra]}
@@ -277,13 +317,14 @@ def as_asked(points):
 
 
 def merge(runs):
-    """Merges runs into one with the points of all, the latest measurement of each."""
+    """Merges runs into one with the points of all, the latest measurement of each. Points that
+    differ only in options that they do not use are the same."""
     first = runs[0]
     whole = Run(first.name, first.attributes, first.rate_units, [], [], first.machine, first.ranks,
                 first.file)
     known = {}
     for run in runs:
-        known.update({point.key: point for point in run.points})
+        known.update({tuple(point.used.items()) or point.key: point for point in run.points})
         whole.scalability = whole.scalability + run.scalability
         whole.machine = run.machine or whole.machine
         for table, found in run.misses.items():

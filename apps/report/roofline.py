@@ -1,12 +1,13 @@
-"""Roofline (Williams, Waterman and Patterson 2009) with ceilings measured by `tessera machine`."""
-import math
+"""Roofline (Williams, Waterman and Patterson 2009) with ceilings measured by `tessera machine`: of
+memory and of every level of the cache. The bytes of a point are counted, each operand once; those
+of traced kernels are in hierarchy.py."""
 import re
 
 import numpy as np
 
 import series as s
 import textplot
-from picture import Picture
+from picture import Picture, said_lines
 
 BYTES = {"f32": 4, "f64": 8}
 # additions per dimension of a box sum, by doubling: points share the partial sums
@@ -80,40 +81,63 @@ def ceiling(machine, name, threads):
     return float(np.interp(threads, *zip(*rows))) if rows else None
 
 
+MEMORY = "memory"
+LEVELS = ("L1", "L2", "L3", MEMORY)
+LINES = {"L1": ":", "L2": "-.", "L3": "--", MEMORY: "-"}
+
+
 def roofs(run, kind, cores, nodes):
-    """Returns (GFLOP/s, GB/s) of the nodes on `cores` cores; None if not measured."""
+    """Returns (GFLOP/s, {level: GB/s}) of the nodes on `cores` cores, the levels that were measured
+    from the smallest; None without peak or memory."""
     peak = ceiling(run.machine, f"fma_{kind}", cores / nodes)
+    found = {level: ceiling(run.machine, f"read_{level.lower()}", cores / nodes)
+             for level in LEVELS[:-1]}
     streams = [v for v in (ceiling(run.machine, n, cores / nodes) for n in ("copy", "triad")) if v]
-    return (peak * nodes, max(streams) * nodes) if peak and streams else None
+    if not peak or not streams:
+        return None
+    found[MEMORY] = max(streams)
+    return peak * nodes, {level: rate * nodes for level, rate in found.items() if rate}
 
 
-def draw(axes, groups, peak, stream, run):
+def draw_roofs(axes, tops, xs, ys, colours):
+    """Draws the roofs around the points, and the axes; colours: of the levels."""
     import style
-    xs = [x for points in groups.values() for x, _ in points]
-    ys = [y for points in groups.values() for _, y in points]
-    ridge = peak / stream
-    left, right = min(min(xs), ridge) / 8, max(max(xs), ridge) * 3
+    peak, bandwidths = tops
+    ridges = [peak / bandwidth for bandwidth in bandwidths.values()]
+    left, right = min(*xs, *ridges) / 4, max(*xs, *ridges) * 4
     span = np.geomspace(left, right, 200)
-    axes.plot(span, np.minimum(peak, stream * span), color="#222222", linewidth=1.6)
+    for level, bandwidth in bandwidths.items():
+        axes.plot(span, np.minimum(peak, bandwidth * span), color=colours[level], linewidth=1.4,
+                  linestyle=LINES[level], label=f"{level} {bandwidth:.3g} GB/s", zorder=1)
     axes.annotate(f"{peak:.0f} GFLOP/s", (right, peak), xytext=(-2, 3), textcoords="offset points",
                   ha="right", fontsize=8)
-    for index, (label, points) in enumerate(groups.items()):
-        axes.plot(*zip(*points), label=label, **{**style.look(index), "linestyle": "none"})
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    low = min(min(ys), stream * left)
-    axes.set_ylim(low / 1.5, max(peak, max(ys)) * 2)
-    axes.set_xlim(left, right)
-    places = [left * (ridge / left) ** share for share in (0.5, 0.25, 0.75)]
-    # away from the points
-    at = max(places, key=lambda place: min(abs(math.log(x / place)) for x in xs))
-    axes.annotate(f"{stream:.3g} GB/s", (at, stream * at), xytext=(5, -9),
-                  textcoords="offset points", fontsize=8)
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_major_formatter("{x:g}")
+    low = max(min(ys) / 4, 1e-4 * min(peak, min(ys)))
+    style.log_axis(axes.xaxis, left, right)
+    style.log_axis(axes.yaxis, low, 2.5 * max(peak, *ys))
     axes.set_xlabel("arithmetic intensity (FLOP per byte)")
     axes.set_ylabel("performance (GFLOP/s)")
     axes.grid(True, which="major")
+
+
+def draw(axes, groups, sizes, tops):
+    """Draws groups, {label: [(intensity, performance, size)]}: a colour each, a marker for each of
+    the sizes where there are several."""
+    import style
+    points = [point for mine in groups.values() for point in mine]
+    draw_roofs(axes, tops, [x for x, _, _ in points], [y for _, y, _ in points],
+               dict.fromkeys(LEVELS, style.QUIET))
+    for index, (label, mine) in enumerate(groups.items()):
+        how = style.look(index)
+        for x, y, size in mine:
+            marked = style.look(sizes.index(size))["marker"] if len(sizes) > 1 else how["marker"]
+            full = sizes.index(size) < len(style.MARKERS)
+            axes.plot(x, y, color=how["color"], marker=marked, linestyle="none",
+                      markerfacecolor=how["color"] if full else "white", zorder=3)
+        axes.plot([], [], color=how["color"], marker="s" if len(sizes) > 1 else how["marker"],
+                  linestyle="none", label=label)
+    for index, size in enumerate(sizes if len(sizes) > 1 else ()):
+        axes.plot([], [], color=style.INK, marker=style.look(index)["marker"], linestyle="none",
+                  markerfacecolor=style.INK if index < len(style.MARKERS) else "white", label=size)
     style.legend_below(axes)
 
 
@@ -124,38 +148,59 @@ def counted(point, workload):
         if found and min(found) > 0 and point.measured["median"] > 0 else None
 
 
+def of_one_machine(run, kind):
+    """Returns the points of an element type at the core count with most of them, the count and the
+    number of nodes; none on GPUs."""
+    mine = [p for p in run.points if p.config.get("type") == kind and counted(p, run.workload)
+            and not str(p.config.get("kernel", "")).startswith(("cuda", "cublas"))]
+    if not mine:
+        return [], 0, 1
+    numbers = [p.cores for p in mine]
+    cores = max(set(numbers), key=lambda c: (numbers.count(c), c))
+    mine = [p for p in mine if p.cores == cores]
+    return mine, cores, len(str(mine[0].run.attributes.get("hosts", "")).split(",")) \
+        if mine[0].run else 1
+
+
 def pictures(run):
     """Yields a picture per element type, at the core count with most points."""
-    for kind in ("f32", "f64"):
-        mine = [p for p in run.points if p.config.get("type") == kind and counted(p, run.workload)]
-        if not mine:
+    for kind in BYTES:
+        mine, cores, nodes = of_one_machine(run, kind)
+        tops = roofs(run, kind, cores, nodes) if mine else None
+        if not tops:
             continue
-        numbers = [p.cores for p in mine]
-        cores = max(set(numbers), key=lambda c: (numbers.count(c), c))
-        mine = [p for p in mine if p.cores == cores]
-        nodes = len(str(mine[0].run.attributes.get("hosts", "")).split(",")) if mine[0].run else 1
-        tops = roofs(run, kind, cores, nodes)
-        on_gpu = [p for p in mine if str(p.config.get("kernel", "")).startswith(("cuda", "cublas"))]
-        mine = [p for p in mine if p not in on_gpu]
-        if not tops or not mine:
-            continue
-        names = [n for n in s.varying(mine) if n in ("kernel", "algorithm", "stencil")]
-        while names and s.count(mine, names) > s.MOST_KERNELS:
+        names = [n for n in s.varying(mine) if n not in (*s.SIZES, *s.MACHINE)]
+        names.sort(key=lambda n: n not in ("kernel", "algorithm", "stencil"))
+        while names and (s.count(mine, names) > s.MOST_KERNELS
+                         or max(len(s.label_of(p, names)) for p in mine) > s.LONGEST):
             names.pop()
-        groups = {label: [counted(p, run.workload) for p in points]
-                  for label, points in s.split(mine, names).items()}
-        step = " in every step, so that kernels that keep several steps in cache exceed the " \
-            "slanted roof. Sums over boxes count as they are done, by doubling" \
-            if run.workload == "stencil" else ""
-        plain = {label: tuple(np.array(points).T) for label, points in groups.items()}
-        xs, ridge = [x for g in groups.values() for x, _ in g], tops[0] / tops[1]
-        roof = np.geomspace(min(*xs, ridge) / 3, max(*xs, ridge) * 3, 64)
-        plain["roof"] = (roof, np.minimum(tops[0], tops[1] * roof))
-        yield Picture(
-            f"roofline_{kind}", f"{run.workload}, roofline: {kind}, {cores} "
-                                f"core{'s' if cores != 1 else ''}",
-            f"Roofs measured by `tessera machine`. FLOP and bytes are counted, not measured: "
-            f"every operand is moved once{step}.",
-            lambda axes, g=groups, t=tops: draw(axes, g, *t, run),
-            lambda d=plain: textplot.lines(d, "FLOP per byte", "GFLOP/s", log_y=True),
-            3.3 + 0.17 * (1 + len(groups) // 2))
+        one = s.size_words(mine)
+        sizes = list(dict.fromkeys(s.size_words([p]) for p in mine))
+        sizes = s.spread(sizes, 2 * s.MOST_SERIES)
+        groups = {label: [(*counted(p, run.workload), s.size_words([p])) for p in points
+                          if s.size_words([p]) in sizes]
+                  for label, points in s.split(mine, names or ["kernel"]).items()}
+        yield one_picture(run, s.titled(f"{run.workload}, roofline", one, kind,
+                                        s.word("cores", cores)), groups, sizes, (kind, *tops))
+
+
+def one_picture(run, title, groups, sizes, machine):
+    kind, *tops = machine
+    step = " in every step, so that kernels that keep several steps in cache exceed the " \
+        "roof of the memory. Sums over boxes count as they are done, by doubling" \
+        if run.workload == "stencil" else ""
+    plain = {label: (np.array([x for x, _, _ in points]), np.array([y for _, y, _ in points]))
+             for label, points in groups.items() if points}
+    xs, ridge = [x for found, _ in plain.values() for x in found], tops[0] / tops[1][MEMORY]
+    roof = np.geomspace(min(*xs, ridge) / 3, max(*xs, ridge) * 3, 64)
+    drawn = {**plain, "roof": (roof, np.minimum(tops[0], tops[1][MEMORY] * roof))}
+    return Picture(
+        f"roofline_{kind}", title,
+        f"Roofs measured by `tessera machine`. FLOP and bytes are counted, not measured: "
+        f"every operand is moved once{step}. The roofs of the caches bound kernels whose operands "
+        f"they hold.",
+        lambda axes: draw(axes, groups, sizes, tops),
+        lambda: textplot.lines(drawn, "FLOP per byte", "GFLOP/s", log_y=True),
+        3.4 + s.legend_height([*("memory 99.9 GB/s" for _ in tops[1]), *groups,
+                               *(sizes if len(sizes) > 1 else ())]),
+        alt=said_lines(plain, "FLOP per byte", "GFLOP/s"))

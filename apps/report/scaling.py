@@ -8,7 +8,10 @@ import numpy as np
 import series as s
 import tables
 import textplot
-from picture import Picture
+from picture import Picture, said_lines
+
+
+FEWEST = 3  # points of a fit: the law has two parameters
 
 
 @dataclasses.dataclass
@@ -20,6 +23,7 @@ class Scaling:
     high: np.ndarray
     work: np.ndarray
     fits: np.ndarray     # points used by the fit: no more threads than CPUs
+    sizes: str           # of the problem, in words; growing ones with their cores
 
     @property
     def speedup(self):
@@ -30,6 +34,11 @@ class Scaling:
         return self.work / self.work[0] * self.seconds[0] / seconds
 
     @property
+    def efficiency(self):
+        """Returns the share of the ideal speed-up."""
+        return self.speedup / self.cores
+
+    @property
     def ends(self):
         """Returns the ends of the speed-up's interval, the first run taken as exact."""
         return self.cores[0] * self.rate_ratio(self.high), self.cores[0] * self.rate_ratio(self.low)
@@ -38,12 +47,11 @@ class Scaling:
 @dataclasses.dataclass
 class Fit:
     serial: float  # serial fraction, 0 .. 1
-    error: float   # its standard error; NaN for two points
+    error: float   # its standard error
     count: int
 
     def __str__(self):
-        error = "" if math.isnan(self.error) else f" +- {percent(self.error, 2)}"
-        return f"serial {percent(self.serial, 3)}{error} %"
+        return f"serial {percent(self.serial, 3)} +- {percent(self.error, 2)} %"
 
 
 def percent(value, digits):
@@ -94,19 +102,26 @@ def per_machine(points):
 
 
 def asked(point, leave_out):
-    return tuple((k, v) for k, v in point.options.items() if k not in leave_out)
+    return tuple((k, v) for k, v in point.used.items() if k not in leave_out)
 
 
 def label_of(group, groups):
     """Returns the requested options that distinguish this group."""
-    options = [g[0].options for g in groups]
+    options = [g[0].used for g in groups]
     machine = "threads" if len({int(p.config["ranks"]) for p in group}) > 1 else "ranks"
-    names = [n for n in options[0] if n not in ("ranks", "threads")
-             and len({o.get(n) for o in options}) > 1]
-    words = [s.word(n.replace("-", "_"), group[0].options.get(n, "-")) for n in names]
+    names = [n for n in dict.fromkeys(name for o in options for name in o)
+             if n not in ("ranks", "threads") and len({o.get(n) for o in options}) > 1]
+    mine = group[0].used
+    words = [s.word(n.replace("-", "_"), mine[n]) for n in names if n in mine]
     if len({int(g[0].config[machine]) for g in groups}) > 1:
         words.append(s.word(machine, int(group[0].config[machine])))
     return ", ".join(words) or "all"
+
+
+def sizes_of(group):
+    same = s.size_words(group)
+    ends = [f"{s.size_words([p])} on {p.cores}" for p in (group[0], group[-1])]
+    return same or " to ".join(ends)
 
 
 def scaling_of(group, label):
@@ -114,8 +129,7 @@ def scaling_of(group, label):
         return np.array([float(p.measured[name]) for p in group])
     fits = np.array([p.run is None or p.run.cpus == 0 or p.cores <= p.run.cpus for p in group])
     return Scaling(label, np.array([p.cores for p in group], dtype=float), column("median"),
-                   column("ci_low"),
-                   column("ci_high"), column("work"), fits)
+                   column("ci_low"), column("ci_high"), column("work"), fits, sizes_of(group))
 
 
 def made_of(groups):
@@ -151,8 +165,9 @@ def weak(points):
 
 
 def fit_of(one, kind):
+    """Returns the fitted law; None below FEWEST points, through which it would pass exactly."""
     mine = one.fits
-    if mine.sum() < 2:
+    if mine.sum() < FEWEST:
         return None
     return amdahl(one.cores[mine], one.seconds[mine]) if kind == "strong" else \
         gustafson(one.cores[mine] / one.cores[0], one.speedup[mine] / one.cores[0])
@@ -169,78 +184,112 @@ def law(one, fit, kind, p):
     return one.cores[0] * one.seconds[0] / (scale * time)
 
 
-def draw(axes, found, fits, kind):
+def draw_points(axes, one, values, how, label=None):
+    """Draws values of a series, (middle, low, high); hollow where there were more threads than
+    CPUs."""
+    middle, low, high = values
+    for chosen, face in ((one.fits, how["color"]), (~one.fits, "white")):
+        if chosen.any():
+            axes.errorbar(one.cores[chosen], middle[chosen],
+                          yerr=np.maximum(0, [middle[chosen] - low[chosen],
+                                              high[chosen] - middle[chosen]]),
+                          **how, linestyle="none", markerfacecolor=face,
+                          label=label if chosen is one.fits or not one.fits.any() else None)
+
+
+def draw(panels, found, fits, kind):
+    """Draws the speed-ups above and the efficiencies below, each with the ideal one."""
     import style
-    top = max(one.cores[-1] for one in found)
-    least = min(one.cores[0] for one in found)
-    axes.plot([least, top], [least, top], color=style.QUIET, linestyle=":", linewidth=1.2,
-              label="ideal")
+    axes, below = panels
+    cores = [c for one in found for c in one.cores]
+    least, top = min(cores), max(cores)
     smooth = np.geomspace(least, top, 60)
     lowest, highest = least, top
+    axes.plot([least, top], [least, top], color=style.QUIET, linestyle=":", linewidth=1.2)
+    below.plot([least, top], [100, 100], color=style.QUIET, linestyle=":", linewidth=1.2,
+               label="ideal")
     for index, (one, fit) in enumerate(zip(found, fits)):
-        colour = style.COLOURS[index % len(style.COLOURS)]
+        how = {"color": style.COLOURS[index % len(style.COLOURS)],
+               "marker": style.MARKERS[index % len(style.MARKERS)]}
         low, high = one.ends
-        for chosen, face in ((one.fits, colour), (~one.fits, "white")):
-            if chosen.any():
-                axes.errorbar(one.cores[chosen], one.speedup[chosen],
-                              yerr=np.maximum(0, [one.speedup[chosen] - low[chosen],
-                                                  high[chosen] - one.speedup[chosen]]),
-                              color=colour, marker=style.MARKERS[index % 8], linestyle="none",
-                              markerfacecolor=face,
-                              label=f"{one.label}{f' ({fit})' if fit else ''}" if chosen is one.fits
-                              or not one.fits.any()
-                              else None)
+        label = "measured" if one.label == "all" else one.label
+        draw_points(axes, one, (one.speedup, low, high), how)
+        draw_points(below, one, [100 * v / one.cores for v in (one.speedup, low, high)], how,
+                    f"{label} ({fit})" if fit else label)
         if fit:
             inside = smooth[(smooth >= one.cores[0]) & (smooth <= one.cores[-1])]
-            axes.plot(inside, law(one, fit, kind, inside), color=colour, linewidth=1.2,
-                      linestyle="--")
+            fitted = law(one, fit, kind, inside)
+            axes.plot(inside, fitted, color=how["color"], linewidth=1.2, linestyle="--")
+            below.plot(inside, 100 * fitted / inside, color=how["color"], linewidth=1.2,
+                       linestyle="--")
         lowest = min(lowest, one.speedup.min(), max(low.min(), one.speedup.min() / 8))
-        highest = max(highest, one.speedup.max())
-    style.pow_two_axis(axes.xaxis, [c for one in found for c in one.cores])
-    axes.set_yscale("log", base=2)
-    axes.yaxis.set_major_formatter(lambda value, _: style.plain(value))
-    axes.set_ylim(lowest * 0.8, highest * 1.25)
-    axes.set_xlabel("cores used (ranks x threads)")
+        highest = max(highest, one.speedup.max(), min(high.max(), 2 * one.speedup.max()))
+    style.pow_two_axis(axes.xaxis, cores)
+    style.log_axis(axes.yaxis, lowest * 0.8, highest * 1.25, base=2)
     axes.set_ylabel("speed-up" if kind == "strong" else "scaled speed-up")
-    axes.grid(True, which="major")
-    style.legend_below(axes)
+    most = 1.15 * max(100, *(100 * one.efficiency.max() for one in found))
+    below.set_ylim(0, most)
+    step = 25 * math.ceil(most / 150)
+    below.set_yticks(np.arange(0, most, step))
+    below.set_xlabel("cores used (ranks x threads)")
+    below.set_ylabel("efficiency (%)")
+    for one in panels:
+        one.grid(True, which="major")
+    style.legend_below(below)
+
+
+LAWS = {"strong": "Amdahl's law (1967), S = 1 / (s + (1 - s) / p), its serial fraction s fitted",
+        "weak": "Gustafson's law (1988), S = p - a (p - 1), its serial fraction a fitted"}
+
+
+def caption(kind, found, fits):
+    words = ["Dotted: ideal."]
+    if any(fits):
+        words.append(f"Dashed: {LAWS[kind]} by least squares of the relative errors, with its "
+                     "standard error.")
+    if not all(fits):
+        words.append(f"No law is fitted to fewer than {FEWEST} points.")
+    words.append("Whiskers: 95 % intervals.")
+    if any((~one.fits).any() for one in found):
+        words.append("Hollow: more threads than cpus, left out of the fit.")
+    return " ".join(words)
 
 
 def pictures(run):
     for kind, every in (("strong", strong(run.points)), ("weak", weak(run.points))):
         for number in range(0, min(len(every), 3 * s.MOST_SERIES), s.MOST_SERIES):
             found = every[number:number + s.MOST_SERIES]
+            sizes = {one.sizes for one in found}
+            points = [p for p in run.points if p.config.get("type")]
             fits = [fit_of(one, kind) for one in found]
-            words = ("Dashed: Amdahl's law (1967), S = 1 / (s + (1 - s) / p), its serial fraction "
-                     "s fitted" if kind == "strong"
-                     else "Dashed: Gustafson's law (1988), S = p - a (p - 1), its serial fraction "
-                          "a fitted")
-            crowded = any((~one.fits).any() for one in found)
-            plain = {one.label: (one.cores, one.speedup) for one in found}
+            label = "speed-up" if kind == "strong" else "scaled speed-up"
+            plain = {"measured" if one.label == "all" else one.label: (one.cores, one.speedup)
+                     for one in found}
             yield Picture(
                 kind if len(every) <= s.MOST_SERIES else f"{kind}_{number // s.MOST_SERIES + 1}",
-                f"{run.workload}, {kind} scaling",
-                words + " by least squares of the relative errors, with its standard error from "
-                        "three points on. Whiskers: 95 % "
-                "intervals." + (" Hollow: more threads than cpus, left out of the fit." if crowded
-                                else ""),
-                lambda axes, f=found, t=fits, k=kind: draw(axes, f, t, k),
-                lambda d=plain, k=kind: textplot.lines(d, "cores used (ranks x threads)",
-                                                       "speed-up" if k == "strong"
-                                                       else "scaled speed-up", log_y=True),
-                3.3 + 0.17 * (1 + len(found)))
+                s.titled(f"{run.workload}, {kind} scaling",
+                         sizes.pop() if len(sizes) == 1 else "",
+                         s.common(points or run.points, ["kernel", "algorithm", "type"])),
+                caption(kind, found, fits),
+                lambda panels, f=found, t=fits, k=kind: draw(panels, f, t, k),
+                lambda d=plain, k=label: textplot.lines(d, "cores used (ranks x threads)", k,
+                                                        log_y=True),
+                4.6 + s.legend_height(["ideal", *(f"{one.label} ({fit})" if fit else one.label
+                                                  for one, fit in zip(found, fits))]),
+                alt=said_lines(plain, "cores", label), panels=(3, 2))
 
 
 def table(run):
     """Returns speed-up, efficiency and fitted fraction of every series, as rows of texts."""
-    rows = [["scaling", "what", "cores", "median", "speed-up", "efficiency", "fit"]]
+    rows = [["scaling", "what", "size", "cores", "median", "speed-up", "efficiency", "fit"]]
     for kind, every in (("strong", strong(run.points)), ("weak", weak(run.points))):
         for one in every:
             fit = fit_of(one, kind)
             for i, cores in enumerate(one.cores):
-                rows.append([kind, one.label, f"{cores:.0f}", tables.seconds(one.seconds[i]),
+                rows.append([kind, one.label, one.sizes, f"{cores:.0f}",
+                             tables.seconds(one.seconds[i]),
                              f"{one.speedup[i]:.2f}",
-                             f"{100 * one.speedup[i] / cores:.0f} %"
+                             f"{100 * one.efficiency[i]:.0f} %"
                              + ("" if one.fits[i] else " (more threads than cpus)"),
                              str(fit) if fit and i == 0 else "" if fit else "-"])
     return rows if len(rows) > 1 else []

@@ -11,6 +11,7 @@ import tables
 MOST_SERIES = 8   # lines per picture; more are illegible
 MOST_KERNELS = 12  # if only kernels distinguish the lines, so that all fit into one picture
 MOST_BARS = 16
+LONGEST = 44  # characters of a label in a legend
 MOST_FACETS = 4   # pictures of one kind
 SIZES = ("m", "n", "k", "shape", "size")
 MACHINE = ("ranks", "threads")
@@ -99,9 +100,11 @@ def size_axis(points, workload):
 
 
 def numeric_names(points, leave_out=()):
-    """Returns the varying numeric columns except sizes."""
+    """Returns the varying numeric columns except sizes; kernels that do not use an option have no
+    value of it."""
     return [n for n in varying(points) if n not in SIZES and n not in leave_out
-            and all(numeric(p.config[n]) is not None for p in points)]
+            and len({p.config[n] for p in points} - {""}) > 1
+            and all(p.config[n] == "" or numeric(p.config[n]) is not None for p in points)]
 
 
 def choose_axis(points, workload):
@@ -124,7 +127,7 @@ def word(name, value):
         return f"{name} auto" if value == "auto" else value or "-"
     if name == "threads" and value == 1:
         return "1 thread"
-    if name in MACHINE:
+    if name in (*MACHINE, "cores"):
         return f"{value} {name}" if value != 1 else f"1 {name[:-1]}"
     plain = name.replace("_", " ")
     if UNITS.get(name) == "bytes" and not isinstance(value, str):
@@ -143,6 +146,17 @@ def in_lines(label):
     return "\n".join(textwrap.wrap(label, 32, break_long_words=False)) or label
 
 
+def columns_of(labels):
+    """Returns the columns of a legend of these labels."""
+    longest = max(len(label) for label in labels)
+    return min(len(labels), 1 if longest > 34 else 2 if longest > 20 else 3 if longest > 12 else 4)
+
+
+def legend_height(labels):
+    """Returns the height of the legend, inches."""
+    return 0.17 * -(-len(labels) // columns_of(labels))
+
+
 def height_of(labels, each):
     """Returns the height for the bars, inches: at least three bars, `each` per one-line label."""
     lines = max((in_lines(label).count("\n") for label in labels), default=0)
@@ -159,6 +173,34 @@ def split(points, names):
 
 def count(points, names):
     return len({tuple(p.config[n] for n in names) for p in points})
+
+
+def size_words(points):
+    """Returns the size of the problem that all points share, as title text; "" if they differ."""
+    c = points[0].config
+    same = [n for n in SIZES if n in c and len({p.config[n] for p in points}) == 1]
+    if {"m", "n", "k"} <= set(same):
+        cube = len({c[n] for n in "mnk"}) == 1
+        return f"m = n = k = {c['n']}" if cube else f"{c['m']} x {c['n']} x {c['k']}"
+    given = set(SIZES) & set(c)
+    return ", ".join(word(n, c[n]) for n in same) if set(same) == given else ""
+
+
+def listed(*words):
+    return ", ".join(word for word in words if word)
+
+
+def spread(values, most):
+    """Returns at most `most` of the values, about evenly spaced, with both ends."""
+    if len(values) <= most:
+        return list(values)
+    step = (len(values) - 1) / (most - 1)
+    return [values[round(i * step)] for i in range(most)]
+
+
+def titled(first, *words):
+    """Returns a title with those words that are not empty after a colon."""
+    return f"{first}: {listed(*words)}" if any(words) else first
 
 
 def facets(points, taken, most):

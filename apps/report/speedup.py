@@ -4,7 +4,7 @@ import numpy as np
 
 import tables
 import textplot
-from picture import Picture
+from picture import Picture, said_lines
 
 MOST_PICTURES = 12
 BUSY = 0.03  # larger shares of waiting for a core are reported
@@ -124,10 +124,9 @@ def draw_bounds(axes, rows):
     most = processors[-1]
     if most > 4:
         style.pow_two_axis(axes.xaxis, processors)
-        axes.set_yscale("log", base=2)
         smallest = min([*low, *(row["speedup_low"] for row in measured)])
-        axes.set_ylim(max(2.0 ** -8, 0.8 * min(1, smallest)), 1.25 * most)
-        axes.yaxis.set_major_formatter("{x:g}")
+        style.log_axis(axes.yaxis, max(2.0 ** -8, 0.8 * min(1, smallest)), 1.25 * most,
+                       base=2)
     else:
         axes.set_xticks(processors, [f"{p:.0f}" for p in processors])
         axes.set_ylim(bottom=0)
@@ -146,7 +145,7 @@ def draw_growth(axes, growth, series):
               label=f"{a:.3g} + {b:.3g} ({growth})")
     style.pow_two_axis(axes.xaxis, n)
     if parallelism.max() / parallelism.min() > 20:
-        axes.set_yscale("log")
+        style.log_axis(axes.yaxis, parallelism.min() / 1.5, parallelism.max() * 1.5)
     axes.set_xlabel("n")
     axes.set_ylabel("parallelism (work / span)")
     axes.grid(True, which="major")
@@ -155,15 +154,18 @@ def draw_growth(axes, growth, series):
 
 def draw_thresholds(axes, kernels):
     import style
+    times = np.concatenate([part for _, one, many, _ in kernels.values() for part in (one, many)])
+    scale, unit = style.time_unit(np.median(times))
     for (kernel, (threshold, one, many, processors)), colour in zip(kernels.items(), style.COLOURS):
+        one, many = one * scale, many * scale
         axes.plot(threshold, one, color=colour, linestyle="--", marker="o",
                   label=f"{kernel}, 1 thread")
         axes.plot(threshold, many, color=colour, marker="s",
                   label=f"{kernel}, {processors[-1]:.0f} threads")
     style.pow_two_axis(axes.xaxis, [t for series in kernels.values() for t in series[0]])
-    axes.set_yscale("log")
+    style.log_axis(axes.yaxis, scale * times.min() / 1.5, scale * times.max() * 1.5)
     axes.set_xlabel("threshold (elements)")
-    axes.set_ylabel("time (s)")
+    axes.set_ylabel(f"time ({unit})")
     axes.grid(True, which="major")
     style.legend_below(axes)
 
@@ -174,7 +176,7 @@ def busy(rows):
             if worst > BUSY else "")
 
 
-def bounds_text(found):
+def bounds_of(found):
     known = [row for row in found if row["speedup"] == row["speedup"]]
     lines = {"at most": ([row["processors"] for row in found],
                          [row["upper_bound"] for row in found]),
@@ -183,7 +185,11 @@ def bounds_text(found):
     if known:
         lines["measured"] = ([row["processors"] for row in known],
                              [row["speedup"] for row in known])
-    return textplot.lines(lines, "processors", "speed-up")
+    return lines
+
+
+def bounds_text(found):
+    return textplot.lines(bounds_of(found), "processors", "speed-up")
 
 
 def every_picture(rows):
@@ -194,23 +200,26 @@ def every_picture(rows):
                       f"{100 * explained:.1f} % of its variance.",
                       lambda axes, g=growth, d=series: draw_growth(axes, g, d),
                       lambda d=series: textplot.lines({"recorded": (d[0], d[1])}, "n",
-                                                      "parallelism", log_y=True))
+                                                      "parallelism", log_y=True),
+                      alt=said_lines({"recorded": (series[0], series[1])}, "n", "parallelism"))
     for number, (n, kernels) in enumerate(thresholds_of(rows).items(), 1):
-        yield Picture(f"threshold_{number}", f"n {n}: time by threshold",
+        yield Picture(f"threshold_{number}", f"{', '.join(kernels)}, n {n}: time by threshold",
                       "Medians; dashed on one thread.", lambda axes,
                       k=kernels: draw_thresholds(axes, k),
                       lambda k=kernels: textplot.lines({name: (d[0], d[2])
                                                         for name, d in k.items()}, "threshold",
                                                        "seconds",
-                                                       log_y=True), 3.5)
+                                                       log_y=True), 3.5,
+                      alt=said_lines({name: (d[0], d[2]) for name, d in kernels.items()},
+                                     "threshold", "seconds"))
     for number, (key, found) in enumerate(panels_of(rows).items(), 1):
         last = found[-1]
-        yield Picture(f"speedup_{number}", key,
+        yield Picture(f"speedup_{number}", f"{key}: bounds of the speed-up",
                       f"Parallelism {tables.number(last['parallelism'])}, burdened "
                       f"{tables.number(last['burdened_parallelism'])}; "
                       "bounds after He, Leiserson and Leiserson (2010)." + busy(found),
                       lambda axes, f=found: draw_bounds(axes, f), lambda f=found: bounds_text(f),
-                      3.4)
+                      3.4, alt=said_lines(bounds_of(found), "processors", "speed-up"))
 
 
 def pictures(rows):

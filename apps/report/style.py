@@ -1,8 +1,12 @@
-"""Style of all pictures: sizes for half a page's width, colours for any colour vision, PNG output.
+"""Style of all pictures: sizes for half a page's width, colours for any colour vision, output as
+PNG files and as SVG for the page.
 """
 import io
 import math
 import os
+import re
+
+import series
 
 
 def load_as_delivered():
@@ -14,7 +18,9 @@ def load_as_delivered():
     here = os.open(".", os.O_PATH)  # searched first by matplotlib
     os.chdir(os.path.dirname(os.path.realpath(__file__)))
     try:
+        import matplotlib.dates  # noqa: F401
         import matplotlib.figure  # noqa: F401
+        import matplotlib.ticker  # noqa: F401
         import matplotlib.transforms  # noqa: F401
     finally:
         os.fchdir(here)
@@ -27,7 +33,7 @@ matplotlib = load_as_delivered()
 # Distinguishable with any colour vision (Okabe and Ito 2008), and by markers without colour.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C00")
 MARKERS = "osD^vPX*"
-GRID, QUIET = "#DDDDDD", "#555555"
+GRID, QUIET, INK = "#DDDDDD", "#555555", "#222222"
 WIDTH = 4.8  # inches; letters of 9 points are 6 on a column of 3.3 inches
 DPI = 200
 
@@ -41,18 +47,45 @@ matplotlib.rcParams.update({
     "errorbar.capsize": 2.5, "svg.hashsalt": "tessera", "hatch.linewidth": 0.6})
 
 
+# Colours of pictures that differ in the dark, as variables that page.py defines.
+OF_THE_PAGE = {"#000000": "currentColor", INK: "currentColor", QUIET: "var(--quiet)",
+               GRID: "var(--grid)", "#ffffff": "var(--paper)"}
+
+
 def figure_of(picture):
     figure = matplotlib.figure.Figure(figsize=(WIDTH, picture.height), layout="constrained")
     figure.suptitle(wrapped(picture.title), x=0.01, ha="left", fontsize=9.5)
-    picture.draw(figure.subplots())
+    if picture.panels:
+        picture.draw(figure.subplots(len(picture.panels), sharex=True,
+                                     gridspec_kw={"height_ratios": picture.panels}))
+    else:
+        picture.draw(figure.subplots())
     return figure
 
 
-def render(picture):
-    """Returns the picture as the bytes of a PNG file."""
+def png_of(figure):
+    """Returns the bytes of a PNG file."""
     out = io.BytesIO()
-    figure_of(picture).savefig(out, dpi=DPI, format="png")
+    figure.savefig(out, dpi=DPI, format="png")
     return out.getvalue()
+
+
+def svg_of(figure, name):
+    """Returns an svg element for a page: without the surroundings of a file, as wide as its place,
+    its colours those of the page, its identities beginning with its name."""
+    out = io.StringIO()
+    figure.savefig(out, dpi=DPI, format="svg", transparent=True, metadata={"Date": None})
+    text = out.getvalue()
+    text = text[text.index("<svg"):].strip()
+    text = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>|<!--.*?-->", "", text,
+                  flags=re.DOTALL)
+    head, rest = text.split(">", 1)
+    head = re.sub(r' (?:width|height|version|xmlns(?::\w+)?)="[^"]*"', "", head)
+    text = re.sub(r'\bid="', f'id="{name}.', f"{head}>{rest}").replace("xlink:href=", "href=")
+    text = re.sub(r'(href="#|url\(#)', rf"\g<1>{name}.", text)
+    for colour, of_page in OF_THE_PAGE.items():
+        text = re.sub(rf"(fill|stroke): {colour}", rf"\1: {of_page}", text, flags=re.IGNORECASE)
+    return re.sub(r"\n\s*", "\n", text)
 
 
 def wrapped(text, width=60):
@@ -71,9 +104,7 @@ def legend_below(axes, below=0.42, **how):
     handles, labels = axes.get_legend_handles_labels()
     if not labels or labels == ["all"]:
         return
-    longest = max(len(label) for label in labels)
-    columns = min(len(labels), 1 if longest > 34 else 2 if longest > 20 else 3 if longest > 12
-                  else 4)
+    columns = series.columns_of(labels)
     place = axes.transAxes + matplotlib.transforms.ScaledTranslation(0, -below,
                                                                      axes.figure.dpi_scale_trans)
     axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place,
@@ -96,16 +127,44 @@ def pow_two_axis(axis, values):
     values = sorted(set(values))
     axis.axes.set_xscale("log", base=2) if axis.axis_name == "x" else axis.axes.set_yscale("log",
                                                                                            base=2)
-    ticks = apart(spread(values, 8), log=True)
+    ticks = apart(series.spread(values, 8), log=True)
     axis.set_ticks(ticks, [plain(v) for v in ticks])
     axis.set_ticks([], minor=True)
+
+
+def log_axis(axis, low, high, base=10):
+    """Makes the axis logarithmic from low to high, with three to seven labelled ticks where round
+    numbers give them: powers of ten, or 1, 2 and 5 times them, or finer; base 2: powers of two
+    where there are three."""
+    scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
+    limits = axis.axes.set_xlim if axis.axis_name == "x" else axis.axes.set_ylim
+    scale("log")
+    limits(low, high)
+    in_twos = base == 2 and low > 0.2 and high / low >= 16
+    ticks = bytes_ticks(low, high, 7) if in_twos else log_ticks(low, high)
+    axis.set_ticks(ticks, [plain(tick) for tick in ticks])
+    axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+
+
+def log_ticks(low, high):
+    """Returns the ticks of log_axis."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8),
+                  (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9),
+                  tuple(1 + i / 10 for i in range(90))):
+        found = [float(f"{step * 10.0 ** power:.12g}") for power in range(first, last + 1)
+                 for step in steps]
+        found = [tick for tick in found if low <= tick <= high]
+        if len(found) >= 3:
+            break
+    return found[::-(-len(found) // 7)] if found else [low]
 
 
 def bytes_ticks(low, high, most=6):
     """Returns powers of two from low to high, evenly spaced, few enough for labels (128 KiB) not to
     overlap."""
     first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
-    return [2 ** power for power in range(first, last + 1,
+    return [2.0 ** power for power in range(first, last + 1,
                                           max(1, -(-(last - first) // (most - 1))))]
 
 
@@ -115,16 +174,8 @@ def value_axis(axis, values):
     if values[0] > 0 and values[-1] / values[0] > 3:
         pow_two_axis(axis, values)
         return
-    ticks = apart(spread(values, 8))
+    ticks = apart(series.spread(values, 8))
     axis.set_ticks(ticks, [plain(v) for v in ticks])
-
-
-def spread(values, most):
-    """Returns at most `most` of the values, about evenly spaced, with both ends."""
-    if len(values) <= most:
-        return list(values)
-    step = (len(values) - 1) / (most - 1)
-    return [values[round(i * step)] for i in range(most)]
 
 
 def apart(values, log=False, share=0.08):

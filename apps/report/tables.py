@@ -133,6 +133,19 @@ def misses(points, found):
               for i, point in enumerate(known))]
 
 
+def spread_over(times):
+    """Merges rows without a value ("": the variant does not use the option) into those with one."""
+    out = {key: row for key, row in times.items() if "" not in key}
+    for key, row in times.items():
+        rows = [other for other in times if other != key and other in out
+                and all(mine in (value, "") for mine, value in zip(key, other))]
+        for other in rows:
+            out[other] = {**row, **out[other]}
+        if "" in key and not rows:
+            out[key] = row
+    return out
+
+
 def side_by_side(points, axis="kernel"):
     """Returns a table with the variants as columns: a row per size with the times and the ratio of
     the first's time to each other. Empty if no two variants computed the same."""
@@ -144,6 +157,7 @@ def side_by_side(points, axis="kernel"):
     for point in points:
         times.setdefault(tuple(point.config[n] for n in others),
                          {})[point.config[axis]] = point.measured["median"]
+    times = spread_over(times)
     first = names[0]
     if len(names) < 2 or not any(len(row) > 1 and first in row for row in times.values()):
         return []

@@ -74,7 +74,7 @@ def draw(axes, stays):
                 label = None
             seen.add(name)
             if name == FLIGHT:
-                axes.broken_barh(spans, (rank + 0.34, 0.14), facecolors="#222222", label=label)
+                axes.broken_barh(spans, (rank + 0.34, 0.14), facecolors=style.INK, label=label)
             else:
                 axes.broken_barh(spans, (rank - 0.38, 0.68), facecolors=colours[name], label=label)
     axes.set_xlim(0, until * scale)
@@ -115,10 +115,12 @@ def pictures(run):
         words = "" if part is None else " Of the time with a message in flight " \
             f"{100 * part:.0f} % is hidden behind other work."
         few = sum(len(mine) for mine in stays.values()) > MOST_STAYS * len(stays)
-        which = f": {s.label_of(point, names)}" if names else ""
+        which = s.listed(s.size_words([point]),
+                         s.label_of(point, [n for n in names if n not in s.SIZES + s.MACHINE]
+                                    + list(s.MACHINE)))
         yield Picture(f"timeline_{number}",
-                      f"{run.workload}, timeline of the last repetition{which}",
+                      f"{run.workload}, timeline of the last repetition: {which}",
                       "Phases of each rank over time; white: outside all phases." + words
                       + (" Beginning only." if few else ""),
                       lambda axes, t=stays: draw(axes, t), lambda t=stays: text(t),
-                      1.6 + 0.34 * max(3, len(stays)))
+                      1.6 + 0.34 * max(3, len(stays)), alt=words.strip())

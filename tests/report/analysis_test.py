@@ -11,11 +11,14 @@ import gpu_order
 import heatmap
 import locality
 import phases
+import rates
 import report
 import results
 import roofline
 import scaling
 import series
+import style
+import tables
 import textplot
 import timeline
 
@@ -71,16 +74,17 @@ class Scaling(made.Case):
         self.assertAlmostEqual(scaling.fit_of(one, "strong").serial, 0.1, 12)
         self.assertEqual(scaling.weak(run.points), [])
         rows = scaling.table(run)
-        self.assertEqual(rows[4][2:6], ["8", "213 ms", "4.71", "59 %"])
-        self.assertEqual(rows[1][6], "serial 10 +- 0 %")
+        self.assertEqual(rows[4][3:7], ["8", "213 ms", "4.71", "59 %"])
+        self.assertEqual(rows[1][7], "serial 10 +- 0 %")
 
     def test_no_speed_up_is_outside_of_the_picture(self):
         for seconds in ((1, 300), (1, 0.2)):  # beyond any gain, and a caching effect
             path = write(self.path("far.h5"), [row("tiled", 64, r, seconds=s)
                                                for r, s in zip((1, 2), seconds)])
             found = scaling.strong(points_of(path).points)
-            axes = matplotlib.figure.Figure().subplots()
-            scaling.draw(axes, found, [None], "strong")
+            panels = matplotlib.figure.Figure().subplots(2)
+            scaling.draw(panels, found, [None], "strong")
+            axes = panels[0]
             low, high = axes.get_ylim()
             self.assertTrue(all(low < s < high for s in found[0].speedup),
                             (low, found[0].speedup, high))
@@ -112,11 +116,44 @@ class Scaling(made.Case):
 
     def test_more_threads_than_cpus_stay_out_of_the_fit(self):
         path = write(self.path("crowded.h5"), [row("tiled", 64, r, seconds=s)
-                                               for r, s in ((1, 1.0), (2, 0.6), (4, 5.0))],
-                     cpus="0-1")
+                                               for r, s in ((1, 1.0), (2, 0.6), (4, 0.4),
+                                                            (8, 5.0))], cpus="0-3")
         (one,) = scaling.strong(points_of(path).points)
-        self.assertEqual(one.fits.tolist(), [True, True, False])
+        self.assertEqual(one.fits.tolist(), [True, True, True, False])
         self.assertAlmostEqual(scaling.fit_of(one, "strong").serial, 0.2, 12)
+
+    def test_no_law_is_fitted_to_one_or_two_points(self):
+        """Two points determine both parameters of a law, whatever they are."""
+        for kind, more in (("strong", {}), ("weak", {"work": 1e6})):
+            points = [row("tiled", 64 * (r if more else 1), r, seconds=1.0,
+                          **{name: r * value for name, value in more.items()}) for r in (1, 2)]
+            run = points_of(write(self.path(f"two_{kind}.h5"), points))
+            (one,) = getattr(scaling, kind)(run.points)
+            self.assertIsNone(scaling.fit_of(one, kind))
+            self.assertEqual([line[-1] for line in scaling.table(run)[1:]], ["-", "-"])
+            (drawn,) = scaling.pictures(run)
+            self.assertIn("No law is fitted to fewer than 3 points", drawn.caption)
+            self.assertNotIn("Dashed", drawn.caption)
+            labels = [text.get_text() for axes in style.figure_of(drawn).axes if axes.get_legend()
+                      for text in axes.get_legend().get_texts()]
+            self.assertEqual(labels, ["ideal", "measured"])
+
+    def test_titles_have_the_size_and_panels_the_efficiency(self):
+        run = points_of(write(self.path("eff.h5"), [row("tiled", 64, r, seconds=0.1 + 0.9 / r)
+                                                    for r in (1, 2, 4)]))
+        (drawn,) = scaling.pictures(run)
+        self.assertEqual(drawn.title,
+                         "matmul, strong scaling: m = n = k = 64, tiled, f64")
+        above, below = style.figure_of(drawn).axes
+        self.assertEqual(above.get_ylabel(), "speed-up")
+        self.assertEqual(below.get_ylabel(), "efficiency (%)")
+        self.assertEqual(below.get_yscale(), "linear")
+        marks = [line.get_ydata() for line in below.lines if line.get_marker() == "o"]
+        np.testing.assert_allclose(marks[0], [100, 100 / 1.1, 100 / 1.3])
+        run = points_of(write(self.path("grow.h5"), [row("tiled", 64 * r, r, work=1e6 * r)
+                                                     for r in (1, 2)]))
+        self.assertIn("m = n = k = 64 on 1 to m = n = k = 128 on 2",
+                      next(iter(scaling.pictures(run))).title)
 
 
 class Roofline(made.Case):
@@ -175,9 +212,13 @@ class Roofline(made.Case):
         run = points_of(write(self.path("tops.h5"), [row("tiled", 100, 2)]))
         peak, stream = roofline.roofs(run, "f64", 2, 1)
         self.assertAlmostEqual(peak, 100 + 240 / 3)    # from 1 to 4 threads linearly
-        self.assertAlmostEqual(stream, 10 + 15 / 3)    # copy; triad has 14.67
-        self.assertEqual(roofline.roofs(run, "f64", 64, 1), (340.0, 25.0))
-        self.assertEqual(roofline.roofs(run, "f64", 8, 2), (680.0, 50.0))  # two nodes
+        self.assertEqual(list(stream), ["L1", "L2", "memory"])  # L3 was not measured
+        self.assertAlmostEqual(stream["memory"], 10 + 15 / 3)    # copy; triad has 14.67
+        self.assertAlmostEqual(stream["L2"], 150 + 450 / 3)
+        levels = {"L1": 1200.0, "L2": 600.0, "memory": 25.0}
+        self.assertEqual(roofline.roofs(run, "f64", 64, 1), (340.0, levels))
+        twice = {level: 2 * rate for level, rate in levels.items()}
+        self.assertEqual(roofline.roofs(run, "f64", 8, 2), (680.0, twice))  # two nodes
         self.assertIsNone(roofline.roofs(run, "f32", 2, 1))
 
 
@@ -253,6 +294,53 @@ class Others(made.Case):
         self.assertEqual([series.label_of(p, ["kernel", "tile"]) for p in points],
                          ["tiled, tile 64", "tiled, tile 16", "tiled, tile 32", "kernel auto"])
         self.assertEqual(series.label_of(points[3], ["tile"]), "without tile")
+
+    def test_a_kernel_has_no_options_that_it_does_not_use(self):
+        """The textbook loop has no tile: neither in labels nor in tables, and is one bar."""
+        tiles = [row(k, options={"tile": t}) for k in ("naive", "tiled") for t in (16, 32)]
+        path = write(self.path("uses.h5"), tiles + [row("auto", options={"tile": 16})],
+                     users_tile="kernel=tiled,recursive")
+        run = points_of(path)
+        labels = [series.label_of(p, ["kernel", "tile"]) for p in run.points]
+        self.assertEqual(labels, ["naive", "tiled, tile 16", "tiled, tile 32",
+                                  "kernel auto, tile 16"])
+        self.assertEqual([p.config["tile"] for p in results.read(path)[0].points
+                          if "tile" in p.config], [])
+        rows = tables.side_by_side(run.points)
+        self.assertEqual([line[0] for line in rows], ["tile", "16", "32"])
+        self.assertNotIn("-", rows[2][1])
+        (bars,) = rates.variants(run)
+        self.assertIn("m = n = k = 64", bars.title)
+        (lines,) = rates.lines(points_of(write(self.path("by.h5"), tiles,
+                                               users_tile="kernel=tiled")))
+        self.assertRegex(lines.title, "by tile: .*tiled")
+        self.assertNotIn("naive", lines.title)
+
+    def test_probes_of_memory_are_compared_with_those_without_the_remedy(self):
+        names = ("cold", "cold_prefetched", "conflict", "conflict_padded")
+        path = write(self.path("probes.h5"), [row("cpu", options={"probe": name}, rate=rate)
+                                              for name, rate in zip(names, (1, 3, 10, 40))],
+                     run="memory_0001")
+        points = points_of(path).points
+        notes = [line[-1] for line in rates.bar_rows(points, ["probe"])]
+        self.assertEqual(notes, ["", "3x", "", "4x"])
+
+    def test_bars_begin_at_zero(self):
+        path = write(self.path("bars.h5"), [row(k, seconds=s) for k, s in (("naive", 9.0),
+                                                                         ("tiled", 1e-3))])
+        (one,) = rates.variants(points_of(path))
+        axes = style.figure_of(one).axes[0]
+        self.assertEqual((axes.get_xscale(), axes.get_xlim()[0]), ("linear", 0))
+        self.assertRegex(one.alt, r"naive .* GFLOP/s; tiled .* GFLOP/s")
+
+    def test_logarithmic_axes_have_several_numbers(self):
+        for low, high, expected in ((1, 1e6, [1, 10, 100, 1e3, 1e4, 1e5, 1e6]),
+                                    (4e3, 3e4, [5e3, 1e4, 2e4]), (0.7, 9, [1, 2, 5]),
+                                    (11, 19, [12, 14, 16, 18]), (1e-9, 1e9, None)):
+            ticks = style.log_ticks(low, high)
+            self.assertTrue(3 <= len(ticks) <= 7 and low <= ticks[0] and ticks[-1] <= high, ticks)
+            if expected:
+                self.assertEqual(ticks, expected)
 
     def test_a_timeline_says_how_much_of_the_flight_is_hidden(self):
         # In flight from 1 to 5 and from 4 to 9, eight seconds in all; computes from 2 to 4 and
@@ -404,7 +492,7 @@ class Locality(made.Case):
                                              "line_step": line * 0 + 1,
                                              "array": np.array(["a"] * 3000),
                                              "touches": line * 0 + 2,
-                                             "fetched": line * 0 + 1}}, "", "")
+                                             "fetched": line * 0 + 1}}, {}, "")
         touches, fetched, step, lines = locality.cells_of(point, {"a": (0, 3000, 0)}, 3250)
         self.assertEqual((touches.sum(), fetched.sum()), (6000, 3000))
         self.assertTrue(all(found <= most for found,

@@ -61,7 +61,7 @@ class Fields(made.Case):
         self.assertEqual(list(images), [f"s-h5--u_{50 * i:08d}.png" for i in range(30)])
         self.assertEqual(len({image.shape for image in images.values()}), 1,
                          "frames of a movie are equally large")
-        self.assertEqual(self.page_of(path).count("<img"), field.MOST_IN_PAGE)
+        self.assertEqual(self.page_of(path).count("<figure"), field.MOST_IN_PAGE)
         one = field.read(f"{path}:/u")
         self.assertEqual((one.names, one.shape, one.times[1]), (("y", "x"), (20, 40), 50))
         self.assertEqual(one.range(), (0, 799))

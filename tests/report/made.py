@@ -21,7 +21,9 @@ PHASES = ((0, "compute", 0.7), (0, "exchange", 0.2), (1, "compute", 0.6), (1, "e
           (-1, "verify", 0.1))
 MACHINE = (("fma_f64", 1, 100.0, "GFLOP/s"), ("fma_f64", 4, 340.0, "GFLOP/s"),
            ("copy", 1, 10.0, "GB/s"),
-           ("copy", 4, 25.0, "GB/s"), ("triad", 1, 12.0, "GB/s"), ("triad", 4, 20.0, "GB/s"))
+           ("copy", 4, 25.0, "GB/s"), ("triad", 1, 12.0, "GB/s"), ("triad", 4, 20.0, "GB/s"),
+           ("read_l1", 1, 300.0, "GB/s"), ("read_l1", 4, 1200.0, "GB/s"),
+           ("read_l2", 1, 150.0, "GB/s"), ("read_l2", 4, 600.0, "GB/s"))
 
 
 def row(kernel="naive", n=64, ranks=2, threads=1, seconds=None, work=None, **more):

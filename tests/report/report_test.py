@@ -1,6 +1,5 @@
 """report_test.py SCRIPTS TESSERA SCRATCH: the page, its pictures and tables, on small results.
 Exits with 77 without matplotlib."""
-import base64
 import html.parser
 import os
 import re
@@ -39,7 +38,8 @@ def run_of(path):
 
 
 class Links(html.parser.HTMLParser):
-    """Parser of a page: its references, its pictures, and whether its tags close."""
+    """Parser of a page: its references, its pictures, and whether its tags close. Pictures are svg
+    elements."""
     ALONE = ("meta", "link", "img", "br")
 
     def __init__(self, text):
@@ -53,8 +53,9 @@ class Links(html.parser.HTMLParser):
                 self.outside.append(value)
             if name == "id":
                 self.names.append(value)
-        if tag == "img":
+        if tag == "svg":
             self.images.append(dict(attrs))
+        assert tag != "img", attrs
         self.scripts += tag == "script"
         if tag not in self.ALONE:
             self.open.append(tag)
@@ -282,33 +283,9 @@ class Report(made.Case):
         self.assertIn(f"{len(links.images)} pictures", words)
         self.assertEqual(len(links.images), len(self.pictures_of(path)))
         for image in links.images:
-            self.assertTrue(image["alt"])
-            self.assert_picture(
-                base64.b64decode(image["src"].removeprefix("data:image/png;base64,")))
-
-    def test_chromium_opens_the_page_without_an_error(self):
-        chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which(
-            "google-chrome")
-        if not chromium:
-            self.skipTest("no Chromium here")
-        path = write(self.fresh("browser.h5"), TWO)
-        self.report(path)
-        shot = self.path("browser.png")
-        profile = os.path.join(made.SCRATCH, "profile")
-        done = subprocess.run([chromium, "--headless", "--no-sandbox", "--disable-gpu",
-                               f"--user-data-dir={profile}",
-                               "--enable-logging=stderr", f"--screenshot={shot}",
-                               "--window-size=1200,1600",
-                               "file://" + os.path.splitext(path)[0] + ".html"],
-                              capture_output=True, text=True, timeout=100,
-                              check=False)
-        shutil.rmtree(profile, ignore_errors=True)
-        if not os.path.exists(shot):
-            self.skipTest(f"Chromium does not start here: {done.stderr[-200:]}")
-        self.assertEqual([line for line in done.stderr.splitlines() if "CONSOLE" in line], [])
-        pixels = matplotlib.image.imread(shot)[..., :3]
-        self.assertGreater(len(np.unique((pixels[::3, ::3].reshape(-1, 3) * 255).astype(int)
-                                         @ [1, 256, 65536])), 50)
+            self.assertEqual(image["role"], "img")
+            self.assertGreater(len(image["aria-label"]), 40)
+            self.assertNotIn("width", image)
 
     def test_joins_runs_and_files_and_takes_the_latest_of_a_point(self):
         path = write(self.fresh("runs.h5"), TWO)

@@ -29,7 +29,7 @@ struct CacheProbe {
   index_t volume;    ///< that each thread reads in one run: milliseconds
 };
 /// Returns the probes of this machine's caches for `threads` threads. A level that does not hold
-/// twice the smaller one for each thread has none: its rate cannot be told apart.
+/// twice the smaller one for each thread has none.
 [[nodiscard]] std::vector<CacheProbe> cache_probes(int threads);
 /// Returns the bytes per second that all threads together read, the best of a few runs.
 [[nodiscard]] double read_bandwidth(int threads, const CacheProbe& probe);
