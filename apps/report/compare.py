@@ -126,24 +126,29 @@ def describe(point, names):
                                              else point.key.split(" ", 1)[-1])
 
 
-def print_table(found):
-    by_workload = {}
+def tables_of(found):
+    """Returns {workload: rows of texts, a point each}."""
+    by_workload, out = {}, {}
     for one in found:
         by_workload.setdefault(one.before.key.split(" ")[0], []).append(one)
     for workload, mine in by_workload.items():
         points = results.disambiguate([one.before for one in mine])
         shown = [n for n in tables.varying(points, always=("kernel", "ranks", "threads"))
                  if n not in series.FOUND]
-        rows = [shown + ["before", "after", "after / before", "95 % interval", "verdict"]]
+        out[workload] = [shown + ["before", "after", "after / before", "95 % interval", "verdict"]]
         for one, point in zip(mine, points):
             known = one.low == one.low
-            rows.append([tables.number(point.config[n]) for n in shown]
-                        + [tables.seconds(one.before.measured["median"]),
-                           tables.seconds(one.after.measured["median"]),
-                           f"{one.ratio:.3f}" if one.ratio == one.ratio else "-",
-                           f"{one.low:.3f} .. {one.high:.3f}" if known else "-",
-                           one.verdict + (f" ({one.reason})" if one.reason else "")])
-        print(f"{workload}\n{tables.grid(rows)}")
+            out[workload].append(
+                [tables.number(point.config[n]) for n in shown]
+                + [tables.seconds(one.before.measured["median"]),
+                   tables.seconds(one.after.measured["median"]),
+                   f"{one.ratio:.3f}" if one.ratio == one.ratio else "-",
+                   f"{one.low:.3f} .. {one.high:.3f}" if known else "-", said(one)])
+    return out
+
+
+def said(one):
+    return one.verdict + (f" ({one.reason})" if one.reason else "")
 
 
 def print_plot(found):
@@ -157,7 +162,7 @@ def print_plot(found):
 
 def traced_of(word):
     """Returns {key: traced point} of "file.h5" or "file.h5#run"."""
-    path, name = pick.split(word)
+    path, name = pick.split_run(word)
     mine = [p for points in pick.read(path, locality.read, gpu_order.read)
             for p in points if name in ("", p.run)]
     return {p.key: p for p in locality.disambiguate(mine)}
@@ -194,14 +199,20 @@ def compare_traced_files(words):
     return collections.Counter(verdict for _, verdict, _ in found)
 
 
+def judged(before, after, tolerance):
+    """Returns the compared points of two lists of runs, and those of one side only."""
+    pairs, gone, fresh = matched(latest(before), latest(after))
+    return [compare_points(a, b, tolerance) for a, b in pairs], gone, fresh
+
+
 def compare(before, after, tolerance, plot=False):
     """Prints the comparison of two lists of runs and returns {verdict: count}."""
     for name, left, right in mismatches(before, after):
         pick.warn(f"machines differ ({name}: '{left}' before, '{right}' after): times may differ "
                   f"for this reason alone")
-    pairs, gone, fresh = matched(latest(before), latest(after))
-    found = [compare_points(a, b, tolerance) for a, b in pairs]
-    print_table(found)
+    found, gone, fresh = judged(before, after, tolerance)
+    for workload, rows in tables_of(found).items():
+        print(f"{workload}\n{tables.grid(rows)}")
     if plot:
         print_plot(found)
     for where, points in (("before", gone), ("after", fresh)):
@@ -219,6 +230,17 @@ def compare(before, after, tolerance, plot=False):
     return counts
 
 
+def compare_files(words, tolerance, plot=False):
+    """Prints the comparison of two files, or runs of them, and returns {verdict: count}."""
+    if len(words) != 2:
+        pick.fail(64, f"compare requires two files: {len(words)} were named")
+    timed = [pick.runs(word, needed=False) for word in words]
+    counts = compare_traced_files(words)
+    if all(timed) or not counts:
+        counts += compare(*(pick.runs(word) for word in words), tolerance, plot)
+    return counts
+
+
 @pick.command
 def main(words=None):
     parser = argparse.ArgumentParser(prog="tessera compare", description=__doc__.split("\n\n")[1])
@@ -226,14 +248,7 @@ def main(words=None):
     parser.add_argument("--tolerance", type=float, default=0.05)
     parser.add_argument("--text", action="store_true")
     arguments = parser.parse_args(words)
-    if len(arguments.files) != 2:
-        pick.fail(64, f"compare requires two files: {len(arguments.files)} were named")
-    timed = [pick.runs(word, needed=False) for word in arguments.files]
-    counts = compare_traced_files(arguments.files)
-    if all(timed) or not counts:
-        counts += compare(*(pick.runs(word) for word in arguments.files), arguments.tolerance,
-                          arguments.text)
-    return exit_code(counts)
+    return exit_code(compare_files(arguments.files, arguments.tolerance, arguments.text))
 
 
 if __name__ == "__main__":

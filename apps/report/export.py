@@ -57,7 +57,7 @@ def read(words, wanted):
     ones included. Exits with code 66 if there are none."""
     out = []
     for word in words:
-        path, name = pick.split(word)
+        path, name = pick.split_run(word)
         found, = pick.read(path, lambda path: read_file(path, name, wanted))
         out += found
     if not out:

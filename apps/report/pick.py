@@ -1,9 +1,12 @@
 """Results files named on a command line, and one-line errors."""
 import functools
 import os
+import re
 import secrets
 import signal
 import sys
+
+import h5py
 
 import results
 
@@ -95,14 +98,38 @@ def read(path, *readers):
         fail(65, f"'{path}' is not a results file ({error}); give one written by --results")
 
 
-def runs(word, needed=True):
-    """Returns the runs with finished timings of "file.h5" or "file.h5#run"; exits if there are none
-    and they are needed."""
+def named(path, name):
+    """Returns the name of the run that a name or a number means: 1 is the first, -1 the last; exits
+    if the file does not have it. "" means all."""
+    def names_of(path):
+        with h5py.File(path, "r") as file:
+            return [run for run, _ in results.groups_of(file)]
+    known, = read(path, names_of)
+    if name in ("", *known):
+        return name
+    number = int(name) if re.fullmatch(r"-?\d+", name) else 0
+    if 1 <= abs(number) <= len(known):
+        return known[number - 1 if number > 0 else number]
+    fail(66, f"'{path}' has no run '{name}': it has {', '.join(known) or 'none'}, or 1 to "
+             f"{len(known)} by number")
+    return None
+
+
+def split_run(word):
+    """Returns (file, name of the run, "" for all) of "file.h5", "file.h5#run" or "file.h5#number".
+    """
     path, name = split(word)
+    return path, named(path, name)
+
+
+def runs(word, needed=True):
+    """Returns the runs with finished timings of "file.h5", "file.h5#run" or "file.h5#number"; exits
+    if there are none and they are needed."""
+    path, name = split_run(word)
     found, = read(path, results.read)
     if name and needed and name not in [run.name for run in found]:
         known = ", ".join(run.name for run in found) or "no run with a finished point"
-        fail(66, f"'{path}' has no run '{name}': it has {known}")
+        fail(66, f"'{path}' has no finished timings in run '{name}': it has {known}")
     found = [run for run in found if name in ("", run.name)]
     if not found and needed:
         fail(65, f"'{path}' holds no finished timings; measure something with --results {path}")

@@ -1,14 +1,18 @@
-"""report.py RESULTS.h5|FILE.h5:/PATH... [--html FILE] [--png FOLDER] [--text]: contents of results
-files as a page, pictures and tables, and pictures of numeric datasets.
+"""report.py RESULTS.h5[#RUN]|FILE.h5:/PATH... [--html FILE] [--png FOLDER] [--text] [--compare]
+[--tolerance X]: contents of results files as a page, pictures and tables, pictures of numeric
+datasets, and the comparison of two results files.
 
 Requires Python 3 with h5py and numpy, and matplotlib unless --text. `tessera report` calls it."""
 import argparse
 import os
 
+import compare
+import comparison
 import field
 import gpu_order
 import heatmap
 import hierarchy
+import history
 import locality
 import page
 import phases
@@ -21,16 +25,21 @@ import speedup
 import tables
 import timeline
 
+TOLERANCE = 0.05  # of compare, too
 
-def read(paths):
-    """Returns the runs, the traced points and the simulated GPU points of all files."""
+
+def read(words):
+    """Returns the runs, the traced points and the simulated GPU points of all files, or of a run of
+    a file."""
     runs, traced, ordered = [], [], []
-    for path in paths:
-        mine, points, on_gpu = pick.read(path, results.read,
-                                         lambda path: locality.whole(locality.read(path)),
-                                         gpu_order.read)
+    for word in words:
+        path, name = pick.split_run(word)
+        found = pick.read(path, results.read, lambda path: locality.whole(locality.read(path)),
+                          gpu_order.read)
+        mine = [run for run in found[0] if name in ("", run.name)]
+        points, on_gpu = ([one for one in part if name in ("", one.run)] for part in found[1:])
         if not mine and not points and not on_gpu:
-            pick.fail(65, f"'{path}' holds no finished point; measure something with --results "
+            pick.fail(65, f"'{word}' holds no finished point; measure something with --results "
                           f"{path}")
         runs += mine
         traced += points
@@ -41,8 +50,8 @@ def read(paths):
 class Section:
     """Section of the page under one title: a study, or the untitled results of one workload."""
 
-    def __init__(self, title):
-        self.title = title
+    def __init__(self, title, tolerance):
+        self.title, self.tolerance = title, tolerance
         self.runs, self.merged, self.traced, self.ordered, self.fields = [], [], [], [], []
         self.every_traced = []  # of all sections: their traffic
 
@@ -55,6 +64,7 @@ class Section:
                  *phases.by_variant(run), *phases.by_rank(run), *timeline.pictures(run)]
             for one in mine:
                 yield one, run.workload
+        yield from history.pictures(self.runs, self.tolerance)
         for one in (*locality.pictures(self.traced), *gpu_order.pictures(self.ordered)):
             yield one, "locality"
         for mine in self.fields:
@@ -84,6 +94,7 @@ class Section:
             for name, found in run.misses.items():
                 if rows := tables.misses(run.points, found):
                     yield f"{run.workload}: {results.MISSES[name]}", rows
+        yield from history.table(self.runs, self.tolerance)
         if self.traced:
             yield "locality: traced points", locality.table(self.traced)
         if self.ordered:
@@ -101,18 +112,21 @@ def latest(points):
     return {(point.title, point.key): point for point in points}.values()
 
 
-def sections_of(runs, traced, ordered, fields):
+def sections_of(runs, traced, ordered, fields, tolerance=TOLERANCE):
     found = {}
+
+    def of(title):
+        return found.setdefault(title, Section(title, tolerance))
     for (title, _), run in results.by_workload(runs).items():
-        found.setdefault(title, Section(title)).merged.append(run)
+        of(title).merged.append(run)
     for run in runs:
-        found[run.title].runs.append(run)
+        of(run.title).runs.append(run)
     for point in latest(traced):
-        found.setdefault(point.title, Section(point.title)).traced.append(point)
+        of(point.title).traced.append(point)
     for point in latest(ordered):
-        found.setdefault(point.title, Section(point.title)).ordered.append(point)
+        of(point.title).ordered.append(point)
     for one in fields:
-        found.setdefault(one.title, Section(one.title)).fields.append(one)
+        of(one.title).fields.append(one)
     for section in found.values():
         section.traced = last_of(locality.disambiguate(section.traced))
         section.ordered = last_of(locality.disambiguate(section.ordered))
@@ -211,7 +225,9 @@ def head(sections):
     machines = dict.fromkeys(f"{run.attributes.get('hosts', '')}: "
                              f"{run.attributes.get('processor', '')}" for run in runs)
     lines = ["; ".join(machines)] if machines else []
-    traced = sum(len(section.traced) + len(section.ordered) for section in sections)
+    traced = sum(len(section.traced) + len(section.ordered) for section in sections
+                 if isinstance(section, Section))
+    lines += [comparison.head(section) for section in sections if not isinstance(section, Section)]
     if runs:
         lines.append(f"{sum(len(run.points) for run in runs)} points in {len(runs)} runs; "
                      + ("every check passed or was disabled" if not wrong
@@ -219,6 +235,21 @@ def head(sections):
     if traced:
         lines.append(f"{traced} traced point{'s' if traced > 1 else ''}")
     return "".join(f'<p class="quiet">{page.escape(line)}</p>' for line in lines)
+
+
+def everything(arguments):
+    """Prints the tables of all files; returns the sections of the page."""
+    fields = [field.read(word) for word in arguments.files if field.split(word)]
+    runs, traced, ordered = read([word for word in arguments.files if not field.split(word)])
+    sections = sections_of(runs, traced, ordered, fields, arguments.tolerance)
+    print_tables(runs, sections)
+    return sections
+
+
+def compared(arguments):
+    """Prints the comparison of two files; returns the section of the page."""
+    compare.compare_files(arguments.files, arguments.tolerance)
+    return [comparison.Comparison(arguments.files, arguments.tolerance)]
 
 
 @pick.command
@@ -231,6 +262,8 @@ def main(words=None):
     parser.add_argument(
         "--png", help="folder for the pictures (default: next to the page, NAME_png)")
     parser.add_argument("--title", help="title of the page")
+    parser.add_argument("--compare", action="store_true", help="compare two results files")
+    parser.add_argument("--tolerance", type=float, default=TOLERANCE)
     parser.add_argument("--text", action="store_true",
                         help="print tables and plots as text, write no files")
     arguments = parser.parse_args(words)
@@ -238,15 +271,11 @@ def main(words=None):
         if arguments.text and getattr(arguments, name):
             pick.fail(64, f"--text conflicts with --{name}: it writes no files; drop one of the "
                           f"two")
-    fields = [field.read(word) for word in arguments.files if field.split(word)]
-    runs, traced, ordered = read([word for word in arguments.files if not field.split(word)])
-    sections = sections_of(runs, traced, ordered, fields)
-    print_tables(runs, sections)
+    sections = compared(arguments) if arguments.compare else everything(arguments)
     if arguments.text:
         print_pictures(sections)
         return
-    first = arguments.files[0] if not field.split(arguments.files[0]) else field.split(
-        arguments.files[0])[0]
+    first = (field.split(arguments.files[0]) or pick.split(arguments.files[0]))[0]
     html = arguments.html or os.path.splitext(first)[0] + ".html"
     folder = arguments.png or os.path.splitext(html)[0] + "_png"
     try:

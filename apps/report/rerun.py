@@ -30,7 +30,7 @@ LEFT_OUT = ("results", "again", "config", "overwrite", "resume", "plan", "ranks"
 def runs_of(word):
     """Returns the runs of "file.h5" or "file.h5#run": timed ones and traced ones, which have no
     points."""
-    path, name = pick.split(word)
+    path, name = pick.split_run(word)
     timed = {run.name: run for run in pick.runs(word, needed=False)}
     with h5py.File(path, "r") as file:
         groups = results.groups_of(file)

@@ -103,6 +103,10 @@ void add_tolerance(run::OptionSet& set) {
            .group = "Verdict",
            .low = 0,
            .high = 10});
+}
+
+void add_verdict(run::OptionSet& set) {
+  add_tolerance(set);
   set.add({.name = "text",
            .kind = run::Kind::flag,
            .help = "Print the ratios as a text plot too",
@@ -132,10 +136,19 @@ Command report_command() {
       "report", "Show results as a page, pictures and tables",
       {"tessera report results.h5", "tessera report a.h5 b.h5 --html both.html",
        "tessera report results.h5 --text          # tables in the terminal only",
+       "tessera report 'r.h5#2'                   # the second run, or #NAME",
+       "tessera report history/*.h5               # medians by date",
+       "tessera report --compare a.h5 b.h5        # ratios and verdicts",
        "tessera report s.h5:/u                    # snapshots, one picture per frame"});
   add_files(set,
-            "Read results files, or datasets. FILE or FILE:/PATH; needs Python with "
-            "h5py, numpy and matplotlib.");
+            "Read results files, runs of them, or datasets. FILE, FILE#RUN (its name or number) "
+            "or FILE:/PATH; needs Python with h5py, numpy and matplotlib.");
+  set.add({.name = "compare",
+           .kind = run::Kind::flag,
+           .help = "Compare two results files, or two runs of one. Exits with 0 whatever the "
+                   "verdicts, unlike tessera compare.",
+           .group = "Verdict"});
+  add_tolerance(set);
   set.add({.name = "html",
            .help = "Write the page to a file. Default: next to the first results file, .html.",
            .group = "Output",
@@ -157,9 +170,10 @@ Command compare_command() {
                      {"tessera compare before.h5 after.h5",
                       "tessera compare r.h5#matmul_0001 r.h5#matmul_0002 --tolerance 0.02"});
   add_files(set,
-            "Read two results files, or runs of them. FILE or FILE#RUN; needs Python with h5py and "
+            "Read two results files, or runs of them. FILE or FILE#RUN (name or number); needs "
+            "Python with h5py and "
             "numpy.");
-  add_tolerance(set);
+  add_verdict(set);
   return script_command(std::move(set), {"compare.py", "h5py numpy", 2});
 }
 
@@ -167,9 +181,9 @@ Command rerun_command() {
   run::OptionSet set("rerun", "Rerun a stored run and compare the times",
                      {"tessera rerun results.h5                  # its last run",
                       "tessera rerun results.h5#matmul_0001 --results again.h5"});
-  add_files(
-      set,
-      "Read a results file, or a run of it. FILE or FILE#RUN; needs Python with h5py and numpy.");
+  add_files(set,
+            "Read a results file, or a run of it. FILE or FILE#RUN (name or number); needs Python "
+            "with h5py and numpy.");
   set.add({.name = "results",
            .help = "Keep the new results in a file. Discarded when absent.",
            .group = "Data",
@@ -189,7 +203,7 @@ Command rerun_command() {
            .kind = run::Kind::flag,
            .help = "Print the command and stop (dry run)",
            .group = "Run"});
-  add_tolerance(set);
+  add_verdict(set);
   return script_command(std::move(set), {"rerun.py", "h5py numpy"});
 }
 
@@ -198,9 +212,9 @@ Command export_command() {
                      {"tessera export results.h5 --csv           # results_samples.csv, ...",
                       "tessera export results.h5 --json --out -  # to the terminal",
                       "tessera export strong.h5 --extra-p"});
-  add_files(
-      set,
-      "Read results files, or runs of them. FILE or FILE#RUN; needs Python with h5py and numpy.");
+  add_files(set,
+            "Read results files, or runs of them. FILE or FILE#RUN (name or number); needs Python "
+            "with h5py and numpy.");
   set.add({.name = "csv",
            .kind = run::Kind::flag,
            .help = "Write one CSV file per table",

@@ -263,6 +263,8 @@ class Results(tessera.Case):
                          "tessera_version", "start_time",
                          "slurm_job_id", "options_set"):
                 self.assertIsInstance(run.attrs[name], str, name)
+            self.assertRegex(run.attrs["caches"], r"^(L1d \d+(, L2 \d+)?(, L3 \d+)?)?$")
+            self.assertIn("tiled", run.attrs["users_tile"].removeprefix("kernel=").split(","))
             self.assertEqual(run.attrs["ranks"], 2)
             self.assertIn("--kernel naive,tiled", run.attrs["command_line"])
             for table, rows in (("samples", 12), ("summary", 4), ("ranks", 2)):
