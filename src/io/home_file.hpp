@@ -15,6 +15,14 @@ namespace tessera::io {
   return text;
 }
 
+/// Returns the path under which an object was opened; empty if unknown.
+[[nodiscard]] inline std::string path_of(hid_t object) {
+  const auto length = H5Iget_name(object, nullptr, 0);
+  std::string text(length < 0 ? 0 : static_cast<std::size_t>(length), '\0');
+  H5Iget_name(object, text.data(), text.size() + 1);
+  return text;
+}
+
 /// Returns whether the dataset's bytes are in that file, so that its offset applies to it.
 [[nodiscard]] inline bool is_in_file(hid_t dataset, hid_t file) {
   const std::string home = home_of(dataset);

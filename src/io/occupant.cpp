@@ -18,7 +18,7 @@ namespace {
 
 /// The contents of an output of Tessera, and whether there is anything else.
 struct Contents {
-  std::set<std::string> written;       // the datasets that the run names; empty in earlier versions
+  std::set<std::string> written;       // datasets that the run names; empty in earlier versions
   std::vector<std::string> groups;     // without a trailing slash
   std::set<std::string> with_content;  // groups that contain objects of Tessera
   bool others = false;
@@ -63,8 +63,9 @@ bool holds_others(hid_t file, const std::string& name) {
       H5Gclose);
   if (has_attribute(group, schema::guest)) return true;
   Contents contents;
-  if (has_attribute(group, schema::datasets)) {
-    for (const std::string& path : split(read_text_attribute(group, schema::datasets), '\n'))
+  for (const char* list : {schema::datasets, schema::coordinates}) {
+    if (!has_attribute(group, list)) continue;
+    for (const std::string& path : split(read_text_attribute(group, list), '\n'))
       contents.written.insert(path);
   }
   h5_check_rc(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, look_at, &contents),

@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "io/attributes.hpp"
+#include "io/coordinates.hpp"
 #include "io/dataset.hpp"
 #include "io/packed.hpp"
 #include "io/schema.hpp"
@@ -78,23 +79,16 @@ Handle scale_named(hid_t file, const std::string& name, const std::vector<index_
 /// Attaches the dimension scales. They are at the root: inside a group they make a file with VTKHDF
 /// unreadable for netCDF (4.9.0).
 void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec, const DatasetPlace& place) {
+  const std::vector<bool> others = dimensions_with_scales(spec);
   for (std::size_t d = 0; d < std::max(spec.dimensions.size(), place.scales.size()); ++d) {
     const auto dimension = static_cast<unsigned>(d);
     if (d < place.scales.size() && place.scales[d] >= 0) {
       h5_check_rc(H5DSattach_scale(dataset, place.scales[d], dimension), failed, spec.path);
-    } else if (d < spec.dimensions.size() && "/" + spec.dimensions[d] != spec.path) {
+    } else if (d < spec.dimensions.size() && !others[d] && "/" + spec.dimensions[d] != spec.path) {
       const Handle scale = scale_named(file, spec.dimensions[d], scale_values(spec, d));
       h5_check_rc(H5DSattach_scale(dataset, scale, dimension), failed, spec.dimensions[d]);
     }
   }
-}
-
-/// Permits attributes of any number and size: those beyond 64 KiB are stored outside of the
-/// object's header, which the oldest format does not support.
-Handle for_attributes(Handle list) {
-  H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
-  H5Pset_attr_phase_change(list, 1000, 0);
-  return list;
 }
 
 /// Creates the groups that get attributes. Returns the objects that get some.
@@ -198,6 +192,12 @@ bool is_own_scale(hid_t dataset, const std::string& path) {
   index_t next = 0;
   return path == "/time" || std::all_of(values->begin(), values->end(),
                                         [&](index_t value) { return value == next++; });
+}
+
+Handle for_attributes(Handle list) {
+  H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  H5Pset_attr_phase_change(list, 1000, 0);
+  return list;
 }
 
 void set_data_alignment(hid_t access_list) { H5Pset_alignment(access_list, 1 << 16, 4096); }

@@ -1,6 +1,7 @@
 #pragma once
 // Creation of the datasets of an output.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,14 @@ struct AttributesOf {
   DatasetName from;
 };
 
+/// The input whose coordinates a dataset gets.
+struct CoordinatesOf {
+  DatasetName from;
+  std::vector<int> axes = {};   ///< of each dimension, the axis of the selection, -1 for a new one;
+                                ///< empty: the same
+  bool rows_reordered = false;  ///< coordinates of the rows are outputs, too, or are left out
+};
+
 struct DatasetSpec {
   std::string path;  ///< "/group/name"; groups are created
   std::vector<index_t> shape;
@@ -26,6 +35,7 @@ struct DatasetSpec {
       {};  ///< values along the first dimension, if that is time; otherwise 0, 1, 2, ...
   bool image = false;                         ///< a field, also for VTK (io/image.hpp)
   std::vector<AttributesOf> attributes = {};  ///< for the dataset itself, and for groups above it
+  std::optional<CoordinatesOf> coordinates = {};
 };
 
 /// Returns the bytes of its elements.
@@ -50,6 +60,10 @@ void require_free_paths(const std::string& file, std::span<const DatasetSpec> sp
 /// Returns whether a dataset is a scale as create_dataset() makes them: numbers 0, 1, 2, ..., or
 /// times.
 [[nodiscard]] bool is_own_scale(hid_t dataset, const std::string& path);
+
+/// Permits attributes of any number and size: those beyond 64 KiB are stored outside of the
+/// object's header, which the oldest format does not support.
+[[nodiscard]] Handle for_attributes(Handle list);
 
 /// Aligns large datasets of files opened with that list to pages.
 void set_data_alignment(hid_t access_list);

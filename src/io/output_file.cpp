@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "io/checksum.hpp"
+#include "io/coordinates.hpp"
 #include "io/image.hpp"
 #include "io/occupant.hpp"
 #include "io/output_dataset.hpp"
@@ -128,6 +129,9 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
     Handle out = create_file(specs, places);
     for (std::size_t d = 0; d < specs.size(); ++d)
       datasets_[d].offset = create_dataset(out, specs[d], places[d]);
+    std::vector<std::string> coordinates;
+    for (std::size_t d = 0; d < specs.size(); ++d)
+      copy_coordinates(out, specs, d, places[d], coordinates);
     const auto names = field_names(specs);
     for (std::size_t d = 0; d < specs.size() && !is_guest();
          ++d)  // names in foreign files take precedence
@@ -141,6 +145,8 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
     write_attribute(group, schema::state, std::string(schema::state_incomplete));
     write_attribute(group, schema::schema_version, index_t{schema::output_version});
     if (is_guest()) write_attribute(group, schema::guest, index_t{1});
+    if (!is_guest() && !coordinates.empty())
+      write_attribute(group, schema::coordinates, join(coordinates, "\n"));
     group.reset();
     places.clear();
     close_written(out, failed, fmt::format("'{}' cannot be created", file_));

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "io/checksum.hpp"
+#include "io/content.hpp"
 #include "io/dataset.hpp"
 #include "io/schema.hpp"
 
@@ -37,6 +38,10 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
   const auto checksum_of = version < 2 ? checksum_version1 : checksum;
   const Handle type(H5Dget_type(dataset), H5Tclose);
   const Handle space(H5Dget_space(dataset), H5Sclose);
+  if (!info.self_contained) {
+    const Elements elements(dataset, space);
+    return content_checksum(dataset, type, elements.data(), 0);
+  }
   std::vector<hsize_t> start(info.shape.size(), 0), count(info.shape.begin(), info.shape.end());
   index_t row = 1;
   for (std::size_t d = 1; d < info.shape.size(); ++d) row *= std::max<index_t>(1, info.shape[d]);

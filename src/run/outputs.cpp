@@ -37,6 +37,11 @@ void answer_outputs(const std::string& file, const std::vector<io::DatasetSpec>&
                                 {"added", is_added}});
 }
 
+/// Returns the path of the group that contains an object.
+std::string group_of(const std::string& path) {
+  return path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
+}
+
 }  // namespace
 
 std::size_t Outputs::add(const io::DatasetName& name, std::vector<index_t> shape, io::Handle type,
@@ -64,9 +69,23 @@ void Outputs::describe_as(std::size_t dataset, const io::DatasetName& input) {
 }
 
 void Outputs::describe_group_as(std::size_t dataset, const io::DatasetName& input) {
-  const std::string& path = spec(dataset).path;
-  spec(dataset).attributes.push_back(
-      {path.substr(0, std::max<std::size_t>(1, path.rfind('/'))), input});
+  spec(dataset).attributes.push_back({group_of(spec(dataset).path), input});
+}
+
+void Outputs::describe_groups_as(std::size_t dataset, const io::DatasetName& input) {
+  std::string to = group_of(spec(dataset).path), from = group_of(input.path);
+  for (bool innermost = true;; innermost = false) {
+    if (!innermost && (to == "/") != (from == "/")) return;
+    spec(dataset).attributes.push_back({to, {input.file, from}});
+    if (to == "/" || from == "/") return;
+    to = group_of(to);
+    from = group_of(from);
+  }
+}
+
+void Outputs::place_as(std::size_t dataset, io::CoordinatesOf input) {
+  describe_groups_as(dataset, input.from);
+  spec(dataset).coordinates = std::move(input);
 }
 
 void Outputs::keep(const mpi::Communicator& comm, const Values& point, const std::string& problem,

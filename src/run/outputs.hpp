@@ -24,6 +24,11 @@ class Outputs {
   void describe_as(std::size_t dataset, const io::DatasetName& input);
   /// Copies the attributes of `input` to the group that contains the added dataset. Before open().
   void describe_group_as(std::size_t dataset, const io::DatasetName& input);
+  /// Copies those of the groups that contain the input dataset to the corresponding groups of the
+  /// added one, from the innermost on, of files' roots to each other. Before open().
+  void describe_groups_as(std::size_t dataset, const io::DatasetName& input);
+  /// Copies the coordinates of an input dataset along with its groups' attributes. Before open().
+  void place_as(std::size_t dataset, io::CoordinatesOf input);
 
   /// Returns the specification of an added dataset for further settings. Before open().
   [[nodiscard]] io::DatasetSpec& spec(std::size_t dataset);

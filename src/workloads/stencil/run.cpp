@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include <array>
 
 #include "dist/stencil/halo_window.hpp"
@@ -103,8 +105,13 @@ std::vector<std::size_t> add_output(const Point& point, const char* option,
         outputs.add(io::parse_dataset_name(name, option), shape, problem.element, dimensions));
     outputs.spec(datasets.back()).time = time;
     outputs.spec(datasets.back()).image = true;
-    if (const std::size_t field = datasets.size() - 1; field < inputs.in.size())
-      outputs.describe_as(datasets.back(), inputs.in[field]->name());
+    if (const std::size_t field = datasets.size() - 1; field < inputs.in.size()) {
+      const io::DatasetName& input = inputs.in[field]->name();
+      outputs.describe_as(datasets.back(), input);
+      std::vector<int> axes(shape.size());
+      std::iota(axes.begin(), axes.end(), time.empty() ? 0 : -1);
+      outputs.place_as(datasets.back(), {input, std::move(axes)});
+    }
   }
   return datasets;
 }

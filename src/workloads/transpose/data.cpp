@@ -126,7 +126,9 @@ run::Outputs open_output(const Point& point, const std::string& identity) {
       const std::size_t place =
           outputs.add(io::parse_dataset_name(point.problem.out, "out"),
                       point.problem.result_extents(), type_of(point.problem, input));
-      if (input != nullptr) outputs.describe_as(place, input->name());
+      if (input == nullptr) return;
+      outputs.describe_as(place, input->name());
+      outputs.place_as(place, {input->name(), point.problem.order()});
     });
   }
   outputs.open(point.comm, point.values, identity);

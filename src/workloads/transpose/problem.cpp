@@ -315,6 +315,11 @@ std::vector<index_t> Problem::result_extents() const {
                                    : std::vector{shape.rows, shape.cols};
 }
 
+std::vector<int> Problem::order() const {
+  if (permutes()) return axes;
+  return shape.op == Op::transpose ? std::vector{1, 0} : std::vector{0, 1};
+}
+
 double Problem::moved_bytes() const {
   const int matrices = 1 + (shape.scale.alpha != 0 ? 1 : 0) + (shape.scale.beta != 0 ? 1 : 0);
   return std::accumulate(

@@ -43,6 +43,7 @@ struct Problem {
   std::vector<dist::transpose::Forecast> forecasts;  ///< by rank
   [[nodiscard]] bool permutes() const { return !axes.empty(); }
   [[nodiscard]] std::vector<index_t> result_extents() const;
+  [[nodiscard]] std::vector<int> order() const;  ///< the input's axes in the result's order
   [[nodiscard]] double moved_bytes() const;  ///< the input read once and the result written once
 };
 

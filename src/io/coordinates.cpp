@@ -1,0 +1,374 @@
+#include "io/coordinates.hpp"
+
+#include <fmt/format.h>
+#include <hdf5_hl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "io/attributes.hpp"
+#include "io/checksum.hpp"
+#include "io/content.hpp"
+#include "io/home_file.hpp"
+#include "io/nexus.hpp"
+#include "io/schema.hpp"
+#include "io/text_attribute.hpp"
+
+namespace tessera::io {
+namespace {
+
+constexpr auto failed = ExitCode::cannot_create;
+constexpr std::string_view no_variable = "This is a netCDF dimension but not a netCDF variable.";
+
+/// Identifies an object in all open files.
+using Identity = std::pair<unsigned long, haddr_t>;
+Identity identity_of(hid_t object) {
+  H5O_info_t info{};
+  if (H5Oget_info(object, &info) < 0) return {0, HADDR_UNDEF};
+  return {info.fileno, info.addr};
+}
+
+std::vector<index_t> extents_of(hid_t dataset) {
+  const Handle space(H5Dget_space(dataset), H5Sclose);
+  std::vector<hsize_t> extents(
+      static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
+  H5Sget_simple_extent_dims(space, extents.data(), nullptr);
+  return {extents.begin(), extents.end()};
+}
+
+/// Returns the scales of a dimension, open.
+std::vector<Handle> scales_of(hid_t dataset, std::size_t dimension) {
+  std::vector<Handle> scales;
+  if (!has_attribute(dataset, "DIMENSION_LIST")) return scales;
+  H5DSiterate_scales(
+      dataset, static_cast<unsigned>(dimension), nullptr,
+      [](hid_t, unsigned, hid_t scale, void* into) -> herr_t {
+        H5Iinc_ref(scale);
+        static_cast<std::vector<Handle>*>(into)->emplace_back(scale, H5Dclose);
+        return 0;
+      },
+      &scales);
+  return scales;
+}
+
+std::string parent_of(const std::string& path) {
+  return path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
+}
+std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string joined(const std::string& group, const std::string& name) {
+  return (group == "/" ? "" : group) + "/" + name;
+}
+
+Handle open_variable(hid_t file, const std::string& path) {
+  Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
+  return object >= 0 && H5Iget_type(object) == H5I_DATASET ? std::move(object) : Handle();
+}
+
+/// An axis of the input dataset.
+struct Axis {
+  layout::Range range;
+  std::optional<std::size_t> place;  // dimension of the output
+  bool reordered = false;
+  std::vector<Identity> scales;
+};
+
+/// The axes of a variable: those of the input dataset, or nullptr for others.
+using AxesOf = std::vector<const Axis*>;
+
+/// A variable, and the part of it that the output has.
+struct Variable {
+  hid_t id;
+  const AxesOf& axes;
+  Handle space;                         // selected
+  std::vector<index_t> slab = {};       // extents of the selection, in the input's order
+  std::vector<std::size_t> order = {};  // of its dimensions in the output, without dropped ones
+  std::vector<index_t> shape = {};      // of the copy
+};
+
+Variable part_of(hid_t variable, const AxesOf& axes) {
+  Variable part{variable, axes, Handle(H5Dget_space(variable), H5Sclose)};
+  const std::vector<index_t> extents = extents_of(variable);
+  std::vector<hsize_t> start, count;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    const layout::Range range = axes[d] != nullptr ? axes[d]->range : layout::Range{0, extents[d]};
+    start.push_back(static_cast<hsize_t>(range.begin));
+    count.push_back(static_cast<hsize_t>(range.size()));
+    part.slab.push_back(range.size());
+    if (axes[d] == nullptr || axes[d]->place) part.order.push_back(d);
+  }
+  std::ranges::stable_sort(part.order, {}, [&](std::size_t d) {
+    return axes[d] != nullptr ? *axes[d]->place : std::size_t{H5S_MAX_RANK};
+  });
+  for (const std::size_t d : part.order) part.shape.push_back(part.slab[d]);
+  if (!extents.empty())
+    H5Sselect_hyperslab(part.space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+  return part;
+}
+
+/// Elements of a copy in memory, with their checksum.
+struct Content {
+  hid_t type;
+  std::span<const std::byte> data;
+  std::uint64_t sum;
+};
+
+bool holds(hid_t dataset, const std::vector<index_t>& shape, const Content& content) {
+  const Handle space(H5Dget_space(dataset), H5Sclose), type(H5Dget_type(dataset), H5Tclose);
+  if (extents_of(dataset) != shape || H5Tequal(type, content.type) <= 0) return false;
+  const Elements elements(dataset, space);
+  return content_checksum(dataset, type, elements.data(), 0) == content.sum;
+}
+
+/// Makes a dataset a scale with the name of another one.
+void make_scale(hid_t from, hid_t to, index_t rows) {
+  if (H5DSis_scale(to) > 0) return;
+  const auto length = std::max<ssize_t>(0, H5DSget_scale_name(from, nullptr, 0));
+  std::string name(static_cast<std::size_t>(length), '\0');
+  H5DSget_scale_name(from, name.data(), name.size() + 1);
+  if (name.starts_with(no_variable)) name = fmt::format("{}{:10}", no_variable, rows);
+  h5_check_rc(H5DSset_scale(to, name.empty() ? nullptr : name.c_str()), failed, path_of(to));
+}
+
+/// Copies the elements of a slab into another order of its dimensions.
+void permute(const Elements& from, const std::vector<index_t>& slab,
+             const std::vector<std::size_t>& order, std::byte* to) {
+  std::vector<index_t> strides(slab.size(), 1), index(order.size(), 0);
+  for (std::size_t d = slab.size(); d-- > 1;) strides[d - 1] = strides[d] * slab[d];
+  const auto bytes = static_cast<std::size_t>(from.bytes());
+  for (index_t i = 0; i < from.count(); ++i, to += bytes) {
+    index_t at = 0;
+    for (std::size_t d = 0; d < order.size(); ++d) at += index[d] * strides[order[d]];
+    std::memcpy(to, from.data().data() + static_cast<std::size_t>(at) * bytes, bytes);
+    for (std::size_t d = order.size(); d-- > 0 && ++index[d] == slab[order[d]];) index[d] = 0;
+  }
+}
+
+class CoordinateCopy {
+ public:
+  CoordinateCopy(hid_t file, std::span<const DatasetSpec> specs, const DatasetSpec& spec)
+      : file_(file),
+        specs_(specs),
+        spec_(spec),
+        from_(spec.coordinates->from),
+        input_(open_file(from_.file)),
+        source_(open_dataset(input_, from_)),
+        result_(h5_check(H5Dopen2(file, spec.path.c_str(), H5P_DEFAULT), failed, spec.path),
+                H5Dclose) {
+    const std::vector<index_t> extents = extents_of(source_);
+    std::vector<std::size_t> rest;  // axes that the selection keeps
+    for (const layout::Range& range : resolve(from_.selection, extents, from_.text())) {
+      const std::size_t s = axes_.size();
+      const bool kept = s >= from_.selection.size() || !from_.selection[s].is_index;
+      if (kept) rest.push_back(s);
+      axes_.push_back({range, std::nullopt, false, {}});
+      for (const Handle& scale : scales_of(source_, s))
+        axes_.back().scales.push_back(identity_of(scale));
+    }
+    const auto& places = spec.coordinates->axes;
+    for (std::size_t d = 0; d < spec.shape.size(); ++d) {
+      const int axis = places.empty() ? static_cast<int>(d) : places[d];
+      if (axis < 0 || axis >= static_cast<int>(rest.size())) continue;
+      Axis& one = axes_[rest[static_cast<std::size_t>(axis)]];
+      one.place = d;
+      one.reordered = d == 0 && spec.coordinates->rows_reordered;
+    }
+  }
+
+  /// Returns the paths of new datasets.
+  std::vector<std::string> run(const DatasetPlace& place) {
+    keep_scale();
+    for (std::size_t s = 0; s < axes_.size(); ++s) {
+      const auto d = axes_[s].place;
+      if (!d || (*d < place.scales.size() && place.scales[*d] >= 0)) continue;
+      for (const Handle& scale : scales_of(source_, s)) attach(scale, &axes_[s], result_, *d);
+      copy_label(s, *d);
+    }
+    for (const char* attribute : {"coordinates", "grid_mapping", "ancillary_variables"})
+      copy_named(source_, attribute);
+    copy_nexus();
+    return new_;
+  }
+
+ private:
+  /// Makes the output a scale if the input is one.
+  void keep_scale() const {
+    if (axes_.size() == 1 && spec_.shape.size() == 1 && H5DSis_scale(source_) > 0)
+      make_scale(source_, result_, spec_.shape.front());
+  }
+
+  void attach(hid_t scale, const Axis* axis, hid_t to, std::size_t dimension) {
+    const Handle copy = carried(scale, {axis});
+    if (copy < 0 || H5DSis_scale(copy) <= 0) return;
+    h5_check_rc(H5DSattach_scale(to, copy, static_cast<unsigned>(dimension)), failed, spec_.path);
+    copy_named(scale, "bounds");
+  }
+
+  void copy_label(std::size_t axis, std::size_t dimension) const {
+    const auto d = static_cast<unsigned>(axis);
+    const ssize_t length = H5DSget_label(source_, d, nullptr, 0);
+    if (length <= 0) return;
+    std::string label(static_cast<std::size_t>(length), '\0');
+    H5DSget_label(source_, d, label.data(), label.size() + 1);
+    H5DSset_label(result_, static_cast<unsigned>(dimension), label.c_str());
+  }
+
+  /// Copies the variables that an attribute names: "lat lon", "area: cell_area".
+  void copy_named(hid_t object, const char* attribute) {
+    std::istringstream words(text_of(object, attribute));
+    for (std::string word; words >> word;) {
+      Handle variable = open_variable(input_, joined(parent_of(path_of(object)), word));
+      if (variable < 0) variable = open_variable(input_, "/" + word);
+      if (variable >= 0) (void)carried(variable, axes_of(variable));
+    }
+  }
+
+  /// Finds the axes of a variable by the scales that it shares with the dataset.
+  [[nodiscard]] AxesOf axes_of(hid_t variable) const {
+    AxesOf axes;
+    const Identity own = identity_of(variable);
+    for (std::size_t d = 0; d < extents_of(variable).size(); ++d) {
+      std::vector<Identity> scales{own};
+      for (const Handle& scale : scales_of(variable, d)) scales.push_back(identity_of(scale));
+      const auto found = std::ranges::find_if(axes_, [&](const Axis& axis) {
+        return std::ranges::find_first_of(axis.scales, scales) != axis.scales.end();
+      });
+      axes.push_back(found == axes_.end() ? nullptr : &*found);
+    }
+    return axes;
+  }
+
+  /// Returns the copy of a variable in the output, open; none if its rows are reordered, or it
+  /// refers to other objects.
+  Handle carried(hid_t variable, const AxesOf& axes) {
+    const Identity own = identity_of(variable);
+    for (const DatasetSpec& other : specs_) {
+      if (!other.coordinates || !other.coordinates->rows_reordered) continue;
+      const Handle source = open_variable(input_, other.coordinates->from.path);
+      if (source < 0 || identity_of(source) != own) continue;
+      Handle there(H5Dopen2(file_, other.path.c_str(), H5P_DEFAULT), H5Dclose);
+      if (H5DSis_scale(variable) > 0) make_scale(variable, there, other.shape.front());
+      return there;
+    }
+    const Handle type(H5Dget_type(variable), H5Tclose);
+    const auto moves = [](const Axis* axis) { return axis != nullptr && axis->reordered; };
+    if (std::ranges::any_of(axes, moves) || H5Tdetect_class(type, H5T_REFERENCE) != 0) return {};
+    const Variable part = part_of(variable, axes);
+    const Elements elements(variable, part.space);
+    std::vector<std::byte> data(elements.data().size());
+    permute(elements, part.slab, part.order, data.data());
+    return stored(part,
+                  {elements.type(), data, content_checksum(input_, elements.type(), data, 0)});
+  }
+
+  /// Returns the dataset with that content: an existing one, or a new one, with a number after the
+  /// name if others have it.
+  Handle stored(const Variable& variable, const Content& content) {
+    const std::string path = path_of(variable.id);
+    const bool beside = parent_of(path) == parent_of(from_.path) && !spec_.image;
+    const std::string group = beside ? parent_of(spec_.path) : "/";
+    for (int n = 1;; ++n) {
+      const std::string name = n == 1 ? name_in(path) : fmt::format("{}_{}", name_in(path), n);
+      const std::string to = joined(group, name);
+      if (H5Lexists(file_, to.c_str(), H5P_DEFAULT) <= 0) return created(to, variable, content);
+      Handle there = open_variable(file_, to);
+      if (there >= 0 && holds(there, variable.shape, content)) return there;
+    }
+  }
+
+  Handle created(const std::string& path, const Variable& variable, const Content& content) {
+    const std::vector<hsize_t> extents(variable.shape.begin(), variable.shape.end());
+    const Handle space(extents.empty() ? H5Screate(H5S_SCALAR)
+                                       : H5Screate_simple(static_cast<int>(extents.size()),
+                                                          extents.data(), nullptr),
+                       H5Sclose),
+        type(H5Tcopy(content.type), H5Tclose),
+        list = for_attributes(Handle(H5Pcreate(H5P_DATASET_CREATE), H5Pclose));
+    Handle copy(
+        h5_check(H5Dcreate2(file_, path.c_str(), type, space, H5P_DEFAULT, list, H5P_DEFAULT),
+                 failed, fmt::format("coordinate '{}' cannot be created", path)),
+        H5Dclose);
+    if (!content.data.empty())
+      h5_check_rc(H5Dwrite(copy, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, content.data.data()), failed,
+                  path);
+    write_attribute(copy, schema::checksum, checksum_text(content.sum));
+    copy_attributes(variable.id, copy, path_of(variable.id), PackingAttributes::copied);
+    if (H5DSis_scale(variable.id) > 0 && variable.shape.size() == 1)
+      make_scale(variable.id, copy, variable.shape.front());
+    new_.push_back(path);
+    for (std::size_t d = 0; d < variable.order.size(); ++d)
+      attach_own(variable, variable.order[d], copy, d);
+    return copy;
+  }
+
+  /// Attaches the scales of a dimension of a variable to its copy.
+  void attach_own(const Variable& variable, std::size_t from, hid_t copy, std::size_t to) {
+    const Axis* const axis = variable.axes[from];
+    for (const Handle& scale : scales_of(variable.id, from)) attach(scale, axis, copy, to);
+  }
+
+  /// Copies the fields that name the axes of a NeXus plot, and describes the output's plot.
+  void copy_nexus() {
+    const std::string group = parent_of(from_.path);
+    const Handle from(H5Gopen2(input_, group.c_str(), H5P_DEFAULT), H5Gclose);
+    const NexusPlot plot(from, source_, name_in(from_.path));
+    if (!plot.found() || spec_.coordinates->rows_reordered) return;
+    std::vector<std::optional<std::size_t>> places;
+    for (const Axis& axis : axes_) places.push_back(axis.place);
+    for (const NexusPlot::Field& field : plot.fields(axes_.size())) {
+      const Handle variable = open_variable(input_, joined(group, field.name));
+      if (variable < 0 || extents_of(variable).size() != field.axes.size()) continue;
+      AxesOf axes;
+      bool fits = true;
+      for (std::size_t d = 0; d < field.axes.size(); ++d) {
+        axes.push_back(&axes_[field.axes[d]]);
+        const index_t rows = extents_of(variable)[d];
+        fits = fits && rows == extents_of(source_)[field.axes[d]];
+      }
+      if (fits) (void)carried(variable, axes);
+    }
+    const Handle to(H5Gopen2(file_, parent_of(spec_.path).c_str(), H5P_DEFAULT), H5Gclose);
+    plot.write(to, result_, {name_in(spec_.path), places, spec_.shape.size()});
+  }
+
+  hid_t file_;
+  std::span<const DatasetSpec> specs_;
+  const DatasetSpec& spec_;
+  const DatasetName& from_;
+  Handle input_, source_, result_;
+  std::vector<Axis> axes_;
+  std::vector<std::string> new_;
+};
+
+}  // namespace
+
+std::vector<bool> dimensions_with_scales(const DatasetSpec& spec) {
+  std::vector<bool> found(spec.shape.size(), false);
+  if (!spec.coordinates) return found;
+  const DatasetName& from = spec.coordinates->from;
+  const Handle input = open_file(from.file), source = open_dataset(input, from);
+  std::vector<index_t> dimensions(extents_of(source).size());
+  std::iota(dimensions.begin(), dimensions.end(), index_t{0});
+  const std::vector<index_t> rest = kept(from.selection, dimensions);
+  for (std::size_t d = 0; d < found.size(); ++d) {
+    const auto& axes = spec.coordinates->axes;
+    const int axis = axes.empty() ? static_cast<int>(d) : axes[d];
+    if (axis < 0 || axis >= ssize(rest)) continue;
+    const auto dimension = static_cast<std::size_t>(rest[static_cast<std::size_t>(axis)]);
+    found[d] = !scales_of(source, dimension).empty();
+  }
+  return found;
+}
+
+void copy_coordinates(hid_t file, std::span<const DatasetSpec> specs, std::size_t which,
+                      const DatasetPlace& place, std::vector<std::string>& created) {
+  if (!specs[which].coordinates) return;
+  for (std::string& path : CoordinateCopy(file, specs, specs[which]).run(place))
+    created.push_back(std::move(path));
+}
+
+}  // namespace tessera::io

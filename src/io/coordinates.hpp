@@ -1,0 +1,24 @@
+#pragma once
+// Dimension scales, and the coordinate variables that attributes name, of an input: copied to an
+// output along the dimensions that it keeps, as netCDF's tools and xarray keep them.
+
+#include <span>
+#include <vector>
+
+#include "io/output_dataset.hpp"
+
+namespace tessera::io {
+
+/// Returns, for each dimension of the dataset, whether its input has dimension scales for it.
+[[nodiscard]] std::vector<bool> dimensions_with_scales(const DatasetSpec& spec);
+
+/// Copies the coordinates of specs[which] to a file that has the datasets of all specs: dimension
+/// scales with their labels and bounds; variables named by the CF attributes `coordinates`,
+/// `grid_mapping` and `ancillary_variables`; and the axes of a NeXus group. They are selected and
+/// transposed as the dataset is; those of reordered rows are attached only if they are among the
+/// specs. Existing datasets with the same content are reused; otherwise a name gets a number.
+/// Appends the paths of new datasets to `created`. Throws Error(bad_data, cannot_create). Serial.
+void copy_coordinates(hid_t file, std::span<const DatasetSpec> specs, std::size_t which,
+                      const DatasetPlace& place, std::vector<std::string>& created);
+
+}  // namespace tessera::io
