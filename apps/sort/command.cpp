@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <memory>
 
+#include "base/text.hpp"
 #include "sort/options.hpp"
 #include "workloads/sort/workload.hpp"
 
@@ -56,6 +57,11 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
     usage(rows.file != order.file || rows.path != order.path,
           "--out and --argsort name the same dataset; name another one for the permutation");
   }
+  for (const char* option : {"columns", "drop"})
+    require(!given(option) || (given("in") && given("out")), ExitCode::usage,
+            fmt::format("--{} chooses the columns of a table that are written; give --in and --out "
+                        "too",
+                        option));
   usage(!given("by") || !given("descending"),
         "--by sets the order of every column; write --by=-name instead of --descending");
   usage((!given("by") && !given("apply")) || parsed.lists.at("type").front() == "auto",
@@ -91,6 +97,18 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
         "or the lists");
 }
 
+/// Returns the columns to carry, by --columns, --drop and --by.
+io::TableChoice choice_of(const run::Parsed& parsed) {
+  const auto words = [&](const char* option) {
+    std::vector<std::string> names;
+    const std::string& text = parsed.lists.at(option).front();
+    if (text.empty()) return names;
+    for (const std::string& word : split(text, ',')) names.emplace_back(trim(word));
+    return names;
+  };
+  return {words("columns"), words("drop"), parsed.lists.at("by").front()};
+}
+
 std::shared_ptr<workloads::sort::Inputs> look_at_inputs(const run::OptionSet& set,
                                                         const run::Parsed& parsed) {
   require_together(set, parsed);
@@ -98,7 +116,9 @@ std::shared_ptr<workloads::sort::Inputs> look_at_inputs(const run::OptionSet& se
   const auto look = [&](const char* option) -> std::unique_ptr<run::TableInput> {
     const std::string& text = parsed.lists.at(option).front();
     if (text.empty()) return nullptr;
-    auto input = std::make_unique<run::TableInput>(text, option);
+    const bool data = option == std::string_view("in");
+    auto input = std::make_unique<run::TableInput>(text, option,
+                                                   data ? choice_of(parsed) : io::TableChoice{});
     for (const char* output : {"out", "argsort"}) {
       const std::string& written = parsed.lists.at(output).front();
       if (!written.empty())

@@ -36,6 +36,16 @@ void add_rows(run::OptionSet& set) {
                    "means descending; name[0:4] or 0:10 compares bytes of a row.",
            .group = "Data",
            .value = "COLUMNS"});
+  set.add({.name = "columns",
+           .help = "Carry these columns of a group only: a,b",
+           .group = "Data",
+           .value = "COLUMNS",
+           .identity = false});
+  set.add({.name = "drop",
+           .help = "Carry all columns of a group but these: a,b",
+           .group = "Data",
+           .value = "COLUMNS",
+           .identity = false});
   set.add({.name = "argsort",
            .help = "Write the stable permutation (i64)",
            .group = "Data",

@@ -1,13 +1,17 @@
 #include "io/columns.hpp"
 
 #include <fmt/format.h>
+#include <hdf5_hl.h>
 
 #include <algorithm>
 #include <cstring>
-#include <sstream>
 
+#include "io/content.hpp"
+#include "io/coordinates.hpp"
 #include "io/pieces.hpp"
+#include "io/references.hpp"
 #include "io/schema.hpp"
+#include "io/text_attribute.hpp"
 #include "io/type_name.hpp"
 
 namespace tessera::io {
@@ -51,15 +55,28 @@ void describe(hid_t type, Column& column) {
   info.other = number_name(base);
 }
 
+/// Returns why rows of a dataset cannot be carried to another file; empty if they can.
+std::string obstacle_of(hid_t dataset, hid_t type) {
+  if (text_of(dataset, "PSEUDOATOM") == "object")
+    return "pickled Python objects, all in one element";  // PyTables
+  const bool inside = H5Tdetect_class(type, H5T_REFERENCE) > 0 && !are_references(type);
+  return !inside && is_portable(type) ? "" : "references to regions, or within elements";
+}
+
 Column inspect_column(hid_t dataset, const DatasetName& name) {
   Column column{.name = last_part(name.path), .path = name.path, .info = inspect(dataset, name)};
-  require(column.info.self_contained, ExitCode::bad_data,
-          fmt::format(
-              "{} holds elements of variable length or references (they cannot be moved as bytes); "
-              "store them with a fixed size",
-              name.text()));
-  describe(Handle(H5Dget_type(dataset), H5Tclose), column);
+  const Handle type(H5Dget_type(dataset), H5Tclose);
+  column.obstacle = obstacle_of(dataset, type);
+  column.has_scales = has_attribute(dataset, "DIMENSION_LIST") ||
+                      has_attribute(dataset, "coordinates") || H5DSis_scale(dataset) > 0;
+  describe(type, column);
   return column;
+}
+
+/// Returns whether a group is one column of several datasets, as AnnData stores categories.
+bool is_column_of_parts(hid_t group) {
+  const std::string how = text_of(group, "encoding-type");
+  return how == "categorical" || how.starts_with("nullable-");
 }
 
 std::vector<Column> members_of(hid_t dataset, const Column& whole) {
@@ -72,7 +89,9 @@ std::vector<Column> members_of(hid_t dataset, const Column& whole) {
     column.name = column.member = member;
     H5free_memory(member);
     column.info.kind = DatasetInfo::Kind::other;
-    describe(Handle(H5Tget_member_type(type, m), H5Tclose), column);
+    const Handle own(H5Tget_member_type(type, m), H5Tclose);
+    column.info.self_contained = is_self_contained(own);
+    describe(own, column);
     members.push_back(std::move(column));
   }
   return members;
@@ -135,46 +154,6 @@ class RowReader {
   Ranges box_;
 };
 
-std::string text_of(const std::string& word) { return fmt::format(" {} {}", word.size(), word); }
-
-std::string line_of(const Column& column) {
-  const DatasetInfo& info = column.info;
-  std::string line =
-      fmt::format("{} {} {} {} {}", static_cast<int>(column.key), static_cast<int>(info.kind),
-                  info.element_bytes, info.is_signed ? 1 : 0, info.shape.size());
-  for (const index_t extent : info.shape) line += fmt::format(" {}", extent);
-  line += fmt::format(" {}", info.chunk.size());
-  for (const index_t extent : info.chunk) line += fmt::format(" {}", extent);
-  for (const std::string* word : {&column.path, &column.member, &info.other})
-    line += text_of(*word);
-  return line + "\n";
-}
-
-std::string parse_text(std::istringstream& words) {
-  std::size_t length = 0;
-  words >> length;
-  words.get();
-  std::string text(words ? length : 0, '\0');
-  words.read(text.data(), static_cast<std::streamsize>(text.size()));
-  return text;
-}
-
-Column parse_column(std::istringstream& words) {
-  Column column;
-  int key = 0, kind = 0;
-  std::size_t rank = 0;
-  words >> key >> kind >> column.info.element_bytes >> column.info.is_signed >> rank;
-  column.key = static_cast<Key>(key);
-  column.info.kind = static_cast<DatasetInfo::Kind>(kind);
-  for (std::size_t d = 0; d < rank && words; ++d) words >> column.info.shape.emplace_back();
-  words >> rank;
-  for (std::size_t d = 0; d < rank && words; ++d) words >> column.info.chunk.emplace_back();
-  for (std::string* word : {&column.path, &column.member, &column.info.other})
-    *word = parse_text(words);
-  column.name = column.member.empty() ? last_part(column.path) : column.member;
-  return column;
-}
-
 }  // namespace
 
 index_t Column::row_bytes() const {
@@ -184,65 +163,87 @@ index_t Column::row_bytes() const {
   return bytes;
 }
 
+namespace {
+
+/// Adds the datasets of a group, with `prefix` before their names.
+void add_members(hid_t group, const DatasetName& name, const std::string& prefix, TableInfo& table,
+                 const LookAtColumn& look) {
+  const std::string folder = name.path.ends_with('/') ? name.path : name.path + "/";
+  for (const std::string& link : names_in(group)) {
+    const Handle member(H5Oopen(group, link.c_str(), H5P_DEFAULT), H5Oclose);
+    const H5I_type_t type = member >= 0 ? H5Iget_type(member) : H5I_BADID;
+    if (type == H5I_DATASET) {
+      Column column = inspect_column(member, {name.file, folder + link});
+      column.name = prefix + link;
+      table.columns.push_back(column);
+      look(column, member);
+    } else if (type == H5I_GROUP && prefix.empty() && is_column_of_parts(member)) {
+      table.parts.push_back(link);
+      add_members(member, {name.file, folder + link}, link + "/", table, look);
+    } else if (link != schema::group) {
+      table.left_out.push_back(prefix + link);
+    }
+  }
+}
+
+/// Adds the coordinates of the rows that are not among the columns.
+void add_coordinates(hid_t file, const std::string& name, TableInfo& table) {
+  std::vector<std::string> found;
+  for (const Column& column : table.columns) {
+    if (!column.has_scales || column.info.shape.empty()) continue;
+    const Handle dataset = open_dataset(file, {name, column.path});
+    for (std::string& path : row_coordinates(file, dataset)) found.push_back(std::move(path));
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  for (const std::string& path : found) {
+    if (std::ranges::find(table.columns, path, &Column::path) != table.columns.end()) continue;
+    table.coordinates.push_back(inspect_column(open_dataset(file, {name, path}), {name, path}));
+  }
+}
+
+}  // namespace
+
 TableInfo inspect_table(const DatasetName& name, const LookAtColumn& look) {
   const Handle file = open_file(name.file);
   const Handle object(H5Oopen(file, name.path.c_str(), H5P_DEFAULT), H5Oclose);
-  if (object < 0 || H5Iget_type(object) != H5I_GROUP) {
+  TableInfo table;
+  table.is_group = object >= 0 && H5Iget_type(object) == H5I_GROUP;
+  if (table.is_group) {
+    add_members(object, name, "", table, look);
+  } else {
     const Handle dataset = open_dataset(file, name);
-    const Column whole = inspect_column(dataset, name);
-    look(whole, dataset);
-    return {false, {whole}, members_of(dataset, whole), {}};
-  }
-  TableInfo table{true, {}, {}, {}};
-  const std::string folder = name.path.ends_with('/') ? name.path : name.path + "/";
-  for (const std::string& link : names_in(object)) {
-    const Handle member(H5Oopen(object, link.c_str(), H5P_DEFAULT), H5Oclose);
-    if (member >= 0 && H5Iget_type(member) == H5I_DATASET) {
-      table.columns.push_back(inspect_column(member, {name.file, folder + link}));
-      look(table.columns.back(), member);
-    } else if (link != schema::group) {
-      table.left_out.push_back(link);
-    }
+    table.columns.push_back(inspect_column(dataset, name));
+    look(table.columns.front(), dataset);
+    table.members = members_of(dataset, table.columns.front());
   }
   require(!table.columns.empty(), ExitCode::bad_data,
           fmt::format("the group {} holds no dataset; name a group of equally long datasets",
                       name.text()));
+  add_coordinates(file, name.file, table);
   return table;
 }
 
-std::string to_text(const TableInfo& table) {
-  std::string text = fmt::format("{} {} {} {}\n", table.is_group ? 1 : 0, table.columns.size(),
-                                 table.members.size(), table.left_out.size());
-  for (const Column& column : table.columns) text += line_of(column);
-  for (const Column& column : table.members) text += line_of(column);
-  for (const std::string& name : table.left_out) text += text_of(name);
-  return text;
-}
-
-TableInfo parse_table(const std::string& text) {
-  std::istringstream words(text);
-  TableInfo table;
-  std::size_t columns = 0, members = 0, others = 0;
-  words >> table.is_group >> columns >> members >> others;
-  for (std::size_t c = 0; c < columns && words; ++c) table.columns.push_back(parse_column(words));
-  for (std::size_t c = 0; c < members && words; ++c) table.members.push_back(parse_column(words));
-  for (std::size_t c = 0; c < others && words; ++c) table.left_out.push_back(parse_text(words));
-  require(!words.fail() && !table.columns.empty(), ExitCode::internal,
-          "process that examines the input sent no result");
-  return table;
+index_t TableInfo::rows() const {
+  const auto first = std::ranges::find(columns, Column::Use::row, &Column::use);
+  return first == columns.end() ? 0 : first->rows();
 }
 
 void require_table(const TableInfo& table, const DatasetName& name) {
   for (const Column& column : table.columns) {
+    if (column.use != Column::Use::row) continue;
     require(!column.info.shape.empty(), ExitCode::bad_data,
             fmt::format("{}:{} is a scalar where a column is needed; give datasets with rows",
                         name.file, column.path));
-    require(column.rows() == table.rows(), ExitCode::bad_data,
-            fmt::format("the columns of {} differ in length ({} has {} rows, {} has {}); make them "
-                        "equally long",
-                        name.text(), table.columns.front().name, table.rows(), column.name,
-                        column.rows()));
+    require_rows(column, table, name);
   }
+}
+
+void require_rows(const Column& column, const TableInfo& table, const DatasetName& name) {
+  require(column.rows() == table.rows(), ExitCode::bad_data,
+          fmt::format("the columns of {} differ in length (the table has {} rows, {} has {}); make "
+                      "them equally long",
+                      name.text(), table.rows(), column.name, column.rows()));
 }
 
 namespace {

@@ -22,6 +22,16 @@ struct Column {
   std::string member = {};  ///< member of a compound dataset; empty: whole elements
   DatasetInfo info;         ///< shape of the dataset, type of the member
   Key key = Key::number;
+  /// The treatment of the column when rows are reordered.
+  enum class Use {
+    row,        ///< its rows are reordered
+    unchanged,  ///< it has other rows, and is copied as it is
+    omitted,    ///< by the user's choice
+  };
+  Use use = Use::row;
+  bool has_scales = false;  ///< it has dimension scales or coordinates, or is a scale
+  std::string obstacle =
+      {};  ///< the reason why its elements cannot be copied to another file; empty: none
 
   [[nodiscard]] index_t rows() const { return info.shape.empty() ? 1 : info.shape[0]; }
   /// Returns the bytes of a row: of one element if the dataset is 1-D.
@@ -36,7 +46,9 @@ struct TableInfo {
   std::vector<Column> members = {};  ///< if the dataset is compound
   std::vector<std::string> left_out =
       {};  ///< members of the group that are not datasets: groups, dangling links
-  [[nodiscard]] index_t rows() const { return columns.front().rows(); }
+  std::vector<std::string> parts = {};   ///< members that are columns of several datasets
+  std::vector<Column> coordinates = {};  ///< of the rows, in other groups
+  [[nodiscard]] index_t rows() const;    ///< of the columns that are reordered
 };
 /// Called by inspect_table with each column's dataset, which is opened once.
 using LookAtColumn = std::function<void(const Column& column, hid_t dataset)>;
@@ -47,8 +59,10 @@ using LookAtColumn = std::function<void(const Column& column, hid_t dataset)>;
 [[nodiscard]] std::string to_text(const TableInfo& table);
 [[nodiscard]] TableInfo parse_table(const std::string& text);
 
-/// Throws Error(bad_data) unless all columns have rows, and equally many.
+/// Throws Error(bad_data) unless all columns that are reordered have rows, and equally many.
 void require_table(const TableInfo& table, const DatasetName& name);
+/// Throws Error(bad_data) unless a column has the rows of the table.
+void require_rows(const Column& column, const TableInfo& table, const DatasetName& name);
 /// Returns the narrowest element type that holds every value of the column. Throws Error(bad_data)
 /// if none does.
 [[nodiscard]] Element element_of_numbers(const Column& column, const std::string& file);

@@ -11,19 +11,16 @@
 #include <string_view>
 #include <utility>
 
-#include "io/attributes.hpp"
-#include "io/checksum.hpp"
 #include "io/content.hpp"
 #include "io/home_file.hpp"
 #include "io/nexus.hpp"
-#include "io/schema.hpp"
+#include "io/small_copy.hpp"
 #include "io/text_attribute.hpp"
 
 namespace tessera::io {
 namespace {
 
 constexpr auto failed = ExitCode::cannot_create;
-constexpr std::string_view no_variable = "This is a netCDF dimension but not a netCDF variable.";
 
 /// Identifies an object in all open files.
 using Identity = std::pair<unsigned long, haddr_t>;
@@ -31,14 +28,6 @@ Identity identity_of(hid_t object) {
   H5O_info_t info{};
   if (H5Oget_info(object, &info) < 0) return {0, HADDR_UNDEF};
   return {info.fileno, info.addr};
-}
-
-std::vector<index_t> extents_of(hid_t dataset) {
-  const Handle space(H5Dget_space(dataset), H5Sclose);
-  std::vector<hsize_t> extents(
-      static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
-  H5Sget_simple_extent_dims(space, extents.data(), nullptr);
-  return {extents.begin(), extents.end()};
 }
 
 /// Returns the scales of a dimension, open.
@@ -67,6 +56,18 @@ std::string joined(const std::string& group, const std::string& name) {
 Handle open_variable(hid_t file, const std::string& path) {
   Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
   return object >= 0 && H5Iget_type(object) == H5I_DATASET ? std::move(object) : Handle();
+}
+
+/// Returns the variables that an attribute names: "lat lon", "area: cell_area". Open.
+std::vector<Handle> variables_named(hid_t file, hid_t object, const char* attribute) {
+  std::vector<Handle> variables;
+  std::istringstream words(text_of(object, attribute));
+  for (std::string word; words >> word;) {
+    Handle variable = open_variable(file, joined(parent_of(path_of(object)), word));
+    if (variable < 0) variable = open_variable(file, "/" + word);
+    if (variable >= 0) variables.push_back(std::move(variable));
+  }
+  return variables;
 }
 
 /// An axis of the input dataset.
@@ -108,30 +109,6 @@ Variable part_of(hid_t variable, const AxesOf& axes) {
   if (!extents.empty())
     H5Sselect_hyperslab(part.space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
   return part;
-}
-
-/// Elements of a copy in memory, with their checksum.
-struct Content {
-  hid_t type;
-  std::span<const std::byte> data;
-  std::uint64_t sum;
-};
-
-bool holds(hid_t dataset, const std::vector<index_t>& shape, const Content& content) {
-  const Handle space(H5Dget_space(dataset), H5Sclose), type(H5Dget_type(dataset), H5Tclose);
-  if (extents_of(dataset) != shape || H5Tequal(type, content.type) <= 0) return false;
-  const Elements elements(dataset, space);
-  return content_checksum(dataset, type, elements.data(), 0) == content.sum;
-}
-
-/// Makes a dataset a scale with the name of another one.
-void make_scale(hid_t from, hid_t to, index_t rows) {
-  if (H5DSis_scale(to) > 0) return;
-  const auto length = std::max<ssize_t>(0, H5DSget_scale_name(from, nullptr, 0));
-  std::string name(static_cast<std::size_t>(length), '\0');
-  H5DSget_scale_name(from, name.data(), name.size() + 1);
-  if (name.starts_with(no_variable)) name = fmt::format("{}{:10}", no_variable, rows);
-  h5_check_rc(H5DSset_scale(to, name.empty() ? nullptr : name.c_str()), failed, path_of(to));
 }
 
 /// Copies the elements of a slab into another order of its dimensions.
@@ -202,7 +179,9 @@ class CoordinateCopy {
   }
 
   void attach(hid_t scale, const Axis* axis, hid_t to, std::size_t dimension) {
-    const Handle copy = carried(scale, {axis});
+    Axis first{{0, spec_.shape[0]}, axis != nullptr ? axis->place : std::nullopt, false, {}};
+    const bool rows = axis != nullptr && axis->reordered && is_dimension_only(scale);
+    const Handle copy = carried(scale, {rows ? &first : axis});
     if (copy < 0 || H5DSis_scale(copy) <= 0) return;
     h5_check_rc(H5DSattach_scale(to, copy, static_cast<unsigned>(dimension)), failed, spec_.path);
     copy_named(scale, "bounds");
@@ -217,14 +196,10 @@ class CoordinateCopy {
     H5DSset_label(result_, static_cast<unsigned>(dimension), label.c_str());
   }
 
-  /// Copies the variables that an attribute names: "lat lon", "area: cell_area".
+  /// Copies the variables that an attribute names.
   void copy_named(hid_t object, const char* attribute) {
-    std::istringstream words(text_of(object, attribute));
-    for (std::string word; words >> word;) {
-      Handle variable = open_variable(input_, joined(parent_of(path_of(object)), word));
-      if (variable < 0) variable = open_variable(input_, "/" + word);
-      if (variable >= 0) (void)carried(variable, axes_of(variable));
-    }
+    for (const Handle& variable : variables_named(input_, object, attribute))
+      (void)carried(variable, axes_of(variable));
   }
 
   /// Finds the axes of a variable by the scales that it shares with the dataset.
@@ -242,18 +217,23 @@ class CoordinateCopy {
     return axes;
   }
 
-  /// Returns the copy of a variable in the output, open; none if its rows are reordered, or it
-  /// refers to other objects.
-  Handle carried(hid_t variable, const AxesOf& axes) {
-    const Identity own = identity_of(variable);
+  /// Returns the output whose rows are those of a variable; none if it is not among the specs.
+  [[nodiscard]] Handle among_rows(hid_t variable) const {
+    const std::string path = path_of(variable);
     for (const DatasetSpec& other : specs_) {
-      if (!other.coordinates || !other.coordinates->rows_reordered) continue;
-      const Handle source = open_variable(input_, other.coordinates->from.path);
-      if (source < 0 || identity_of(source) != own) continue;
+      const auto& from = other.coordinates;
+      if (!from || !from->rows_reordered || from->from.path != path) continue;
       Handle there(H5Dopen2(file_, other.path.c_str(), H5P_DEFAULT), H5Dclose);
       if (H5DSis_scale(variable) > 0) make_scale(variable, there, other.shape.front());
       return there;
     }
+    return {};
+  }
+
+  /// Returns the copy of a variable in the output, open; none if its rows are reordered, or it
+  /// refers to other objects.
+  Handle carried(hid_t variable, const AxesOf& axes) {
+    if (Handle row = among_rows(variable); row >= 0) return row;
     const Handle type(H5Dget_type(variable), H5Tclose);
     const auto moves = [](const Axis* axis) { return axis != nullptr && axis->reordered; };
     if (std::ranges::any_of(axes, moves) || H5Tdetect_class(type, H5T_REFERENCE) != 0) return {};
@@ -269,8 +249,8 @@ class CoordinateCopy {
   /// name if others have it.
   Handle stored(const Variable& variable, const Content& content) {
     const std::string path = path_of(variable.id);
-    const bool beside = parent_of(path) == parent_of(from_.path) && !spec_.image;
-    const std::string group = beside ? parent_of(spec_.path) : "/";
+    const bool near = parent_of(path) == parent_of(from_.path) && !spec_.image;
+    const std::string group = near ? parent_of(spec_.path) : "/";
     for (int n = 1;; ++n) {
       const std::string name = n == 1 ? name_in(path) : fmt::format("{}_{}", name_in(path), n);
       const std::string to = joined(group, name);
@@ -281,24 +261,7 @@ class CoordinateCopy {
   }
 
   Handle created(const std::string& path, const Variable& variable, const Content& content) {
-    const std::vector<hsize_t> extents(variable.shape.begin(), variable.shape.end());
-    const Handle space(extents.empty() ? H5Screate(H5S_SCALAR)
-                                       : H5Screate_simple(static_cast<int>(extents.size()),
-                                                          extents.data(), nullptr),
-                       H5Sclose),
-        type(H5Tcopy(content.type), H5Tclose),
-        list = for_attributes(Handle(H5Pcreate(H5P_DATASET_CREATE), H5Pclose));
-    Handle copy(
-        h5_check(H5Dcreate2(file_, path.c_str(), type, space, H5P_DEFAULT, list, H5P_DEFAULT),
-                 failed, fmt::format("coordinate '{}' cannot be created", path)),
-        H5Dclose);
-    if (!content.data.empty())
-      h5_check_rc(H5Dwrite(copy, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, content.data.data()), failed,
-                  path);
-    write_attribute(copy, schema::checksum, checksum_text(content.sum));
-    copy_attributes(variable.id, copy, path_of(variable.id), PackingAttributes::copied);
-    if (H5DSis_scale(variable.id) > 0 && variable.shape.size() == 1)
-      make_scale(variable.id, copy, variable.shape.front());
+    Handle copy = create_copy(file_, path, variable.shape, content, variable.id);
     new_.push_back(path);
     for (std::size_t d = 0; d < variable.order.size(); ++d)
       attach_own(variable, variable.order[d], copy, d);
@@ -345,6 +308,23 @@ class CoordinateCopy {
 };
 
 }  // namespace
+
+std::vector<std::string> row_coordinates(hid_t file, hid_t dataset) {
+  std::vector<std::string> paths;
+  std::vector<Identity> scales;
+  for (const Handle& scale : scales_of(dataset, 0)) {
+    scales.push_back(identity_of(scale));
+    if (!is_dimension_only(scale)) paths.push_back(path_of(scale));
+  }
+  for (const Handle& variable : variables_named(file, dataset, "coordinates")) {
+    const std::vector<Handle> own = scales_of(variable, 0);
+    if (std::ranges::any_of(own, [&](const Handle& scale) {
+          return std::ranges::find(scales, identity_of(scale)) != scales.end();
+        }))
+      paths.push_back(path_of(variable));
+  }
+  return paths;
+}
 
 std::vector<bool> dimensions_with_scales(const DatasetSpec& spec) {
   std::vector<bool> found(spec.shape.size(), false);

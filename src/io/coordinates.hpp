@@ -12,6 +12,10 @@ namespace tessera::io {
 /// Returns, for each dimension of the dataset, whether its input has dimension scales for it.
 [[nodiscard]] std::vector<bool> dimensions_with_scales(const DatasetSpec& spec);
 
+/// Returns the paths of the coordinate variables of a dataset's rows: scales, and variables that
+/// its attribute `coordinates` names.
+[[nodiscard]] std::vector<std::string> row_coordinates(hid_t file, hid_t dataset);
+
 /// Copies the coordinates of specs[which] to a file that has the datasets of all specs: dimension
 /// scales with their labels and bounds; variables named by the CF attributes `coordinates`,
 /// `grid_mapping` and `ancillary_variables`; and the axes of a NeXus group. They are selected and

@@ -63,7 +63,7 @@ bool holds_others(hid_t file, const std::string& name) {
       H5Gclose);
   if (has_attribute(group, schema::guest)) return true;
   Contents contents;
-  for (const char* list : {schema::datasets, schema::coordinates}) {
+  for (const char* list : {schema::datasets, schema::company}) {
     if (!has_attribute(group, list)) continue;
     for (const std::string& path : split(read_text_attribute(group, list), '\n'))
       contents.written.insert(path);

@@ -216,7 +216,7 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec, const DatasetPlace& 
   if (!spec.attributes.empty()) list = for_attributes(std::move(list));
   H5Pset_layout(list, H5D_CONTIGUOUS);
   H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY);
-  H5Pset_fill_time(list, H5D_FILL_TIME_NEVER);
+  if (is_self_contained(spec.type)) H5Pset_fill_time(list, H5D_FILL_TIME_NEVER);
   const Handle space = make_space(spec.shape);
   const Handle dataset(
       h5_check(H5Dcreate2(file, spec.path.c_str(), spec.type, space, links, list, H5P_DEFAULT),

@@ -12,7 +12,7 @@
 
 namespace tessera::io {
 
-/// An object of an output, and the object of an input whose attributes it gets.
+/// An object of an output, and the object of an input whose attributes or content it gets.
 struct AttributesOf {
   std::string path;
   DatasetName from;
@@ -36,6 +36,7 @@ struct DatasetSpec {
   bool image = false;                         ///< a field, also for VTK (io/image.hpp)
   std::vector<AttributesOf> attributes = {};  ///< for the dataset itself, and for groups above it
   std::optional<CoordinatesOf> coordinates = {};
+  std::vector<AttributesOf> copies = {};  ///< datasets that are copied whole to these paths
 };
 
 /// Returns the bytes of its elements.

@@ -15,13 +15,13 @@
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "io/checksum.hpp"
-#include "io/coordinates.hpp"
 #include "io/image.hpp"
 #include "io/occupant.hpp"
 #include "io/output_dataset.hpp"
 #include "io/partials.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
+#include "io/small_copy.hpp"
 #include "io/summed.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
@@ -32,13 +32,6 @@ namespace {
 
 constexpr auto failed = ExitCode::cannot_create;
 constexpr index_t piece_bytes = index_t{16} << 20;  // unit of checksums and heartbeats
-
-std::vector<index_t> extents_of(hid_t dataset) {
-  const Handle space(H5Dget_space(dataset), H5Sclose);
-  std::array<hsize_t, H5S_MAX_RANK> extents{};
-  const int rank = H5Sget_simple_extent_dims(space, extents.data(), nullptr);
-  return {extents.begin(), extents.begin() + std::max(0, rank)};
-}
 
 }  // namespace
 
@@ -129,9 +122,7 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
     Handle out = create_file(specs, places);
     for (std::size_t d = 0; d < specs.size(); ++d)
       datasets_[d].offset = create_dataset(out, specs[d], places[d]);
-    std::vector<std::string> coordinates;
-    for (std::size_t d = 0; d < specs.size(); ++d)
-      copy_coordinates(out, specs, d, places[d], coordinates);
+    const std::vector<std::string> company = copy_company(out, specs, places);
     const auto names = field_names(specs);
     for (std::size_t d = 0; d < specs.size() && !is_guest();
          ++d)  // names in foreign files take precedence
@@ -145,8 +136,8 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
     write_attribute(group, schema::state, std::string(schema::state_incomplete));
     write_attribute(group, schema::schema_version, index_t{schema::output_version});
     if (is_guest()) write_attribute(group, schema::guest, index_t{1});
-    if (!is_guest() && !coordinates.empty())
-      write_attribute(group, schema::coordinates, join(coordinates, "\n"));
+    if (!is_guest() && !company.empty())
+      write_attribute(group, schema::company, join(company, "\n"));
     group.reset();
     places.clear();
     close_written(out, failed, fmt::format("'{}' cannot be created", file_));
@@ -388,6 +379,7 @@ void OutputFile::confirm_metadata() const {
               (d.offset < 0 ? HADDR_UNDEF : static_cast<haddr_t>(d.offset)));
       if (d.offset < 0) continue;
       const Handle type(h5_check(H5Dget_type(dataset), ExitCode::io, file_), H5Tclose);
+      if (!is_self_contained(type)) continue;  // they have other sizes in memory
       hsize_t bytes = H5Tget_size(type);
       for (const index_t extent : d.shape) bytes *= static_cast<hsize_t>(extent);
       confirm(H5Dget_storage_size(dataset) == bytes);

@@ -63,6 +63,11 @@ class OutputFile {
   void write_slab(std::size_t dataset, std::span<const layout::Range> slab,
                   std::span<const std::byte> data);
 
+  /// Writes the rows of an input dataset in the order `rows` to one whose elements are not
+  /// self-contained, and reads them back. Throws Error(bad_data, io, cannot_create). On rank 0.
+  void write_rows_of(std::size_t dataset, const DatasetName& from,
+                     std::span<const std::uint64_t> rows);
+
   /// Reads back, from the file, elements of a slab that this rank wrote. Local.
   void read_slab(std::size_t dataset, std::span<const layout::Range> slab,
                  std::span<std::byte> data) const;
@@ -119,6 +124,10 @@ class OutputFile {
   /// Prepares the output on rank 0; returns whether a file left by keep() was adopted.
   [[nodiscard]] bool begin(const std::vector<DatasetSpec>& specs, const std::string& problem);
   void create(const std::vector<DatasetSpec>& specs);
+  /// Copies what accompanies the datasets. Returns the paths of new ones.
+  [[nodiscard]] std::vector<std::string> copy_company(hid_t out,
+                                                      const std::vector<DatasetSpec>& specs,
+                                                      const std::vector<DatasetPlace>& places);
   [[nodiscard]] Handle create_file(const std::vector<DatasetSpec>& specs,
                                    std::vector<DatasetPlace>& places) const;
   [[nodiscard]] bool adopt(const std::string& problem);
@@ -137,6 +146,7 @@ class OutputFile {
   std::unique_ptr<Guest> guest_;  // on rank 0
   std::string found_;             // state of the existing file, on rank 0
   std::vector<Dataset> datasets_;
+  std::vector<DatasetSpec> specs_;  // on rank 0, if elements refer to objects
   std::vector<Written> written_;
   bool synced_ = true;  // this rank's data is on the device
   bool published_ = false;

@@ -16,8 +16,8 @@ inline constexpr const char* state_complete = "complete";
 inline constexpr const char* schema_version = "tessera_schema";
 inline constexpr const char* datasets =
     "datasets";  // paths of the datasets that a run wrote there, one per line
-inline constexpr const char* coordinates =
-    "coordinates";  // paths of coordinates copied from inputs, one per line
+inline constexpr const char* company =
+    "company";  // paths of coordinates and others that were copied from inputs, one per line
 // Foreign files to which datasets were added: the group has this attribute and, per run, a group
 // with the attributes that an output file has in the group itself.
 inline constexpr const char* guest = "added_to_a_file_of_others";

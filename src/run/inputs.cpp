@@ -114,8 +114,8 @@ std::vector<io::DatasetInfo> Input::share(const mpi::Communicator& comm,
   return infos;
 }
 
-TableInput::TableInput(const std::string& text, const std::string& option)
-    : name_(io::parse_table_name(text, option)), option_(option) {
+TableInput::TableInput(const std::string& text, const std::string& option, io::TableChoice choice)
+    : name_(io::parse_table_name(text, option)), option_(option), choice_(std::move(choice)) {
   if (mpi::launcher_rank() == 0) look();
 }
 
@@ -123,7 +123,10 @@ void TableInput::look() {
   looked_ = true;
   try {
     info_ = io::probe_table(name_);
+    io::choose_columns(info_, name_, choice_);
     io::require_table(info_, name_);
+    if (const std::string note = io::note_of_unchanged(info_, name_); !note.empty())
+      print_note(note);
     if (!info_.left_out.empty())
       print_note(fmt::format("{} is sorted without {}, which {} no dataset{}", name_.text(),
                              join(info_.left_out, ", "), info_.left_out.size() == 1 ? "is" : "are",
@@ -151,6 +154,7 @@ io::TableInfo TableInput::share(const mpi::Communicator& comm) {
   io::TableInfo table =
       io::parse_table(comm.broadcast(comm.is_root() ? io::to_text(info_) : std::string(), 0));
   for (const io::Column& column : table.columns) note_chunk(column.info);
+  io::choose_columns(table, name_, choice_);
   return table;
 }
 

@@ -8,6 +8,7 @@
 
 #include "io/columns.hpp"
 #include "io/packed.hpp"
+#include "io/table_choice.hpp"
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
@@ -61,13 +62,13 @@ class Input {
 /// Dataset or group of columns named on the command line; see Input.
 class TableInput {
  public:
-  TableInput(const std::string& text, const std::string& option);
+  TableInput(const std::string& text, const std::string& option, io::TableChoice choice = {});
 
   [[nodiscard]] const io::DatasetName& name() const { return name_; }
   [[nodiscard]] io::DatasetName name(const io::Column& column) const {
     return {name_.file, column.path};
   }
-  /// Distributes the table's description; columns are 1-D and of equal length. Collective; throws
+  /// Distributes the table's description, with the use of each column. Collective; throws
   /// AgreedError.
   [[nodiscard]] io::TableInfo share(const mpi::Communicator& comm);
 
@@ -75,6 +76,7 @@ class TableInput {
   void look();
   io::DatasetName name_;
   std::string option_;
+  io::TableChoice choice_;
   io::TableInfo info_;
   bool looked_ = false;
   std::optional<Error> error_;

@@ -37,11 +37,6 @@ void answer_outputs(const std::string& file, const std::vector<io::DatasetSpec>&
                                 {"added", is_added}});
 }
 
-/// Returns the path of the group that contains an object.
-std::string group_of(const std::string& path) {
-  return path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
-}
-
 }  // namespace
 
 std::size_t Outputs::add(const io::DatasetName& name, std::vector<index_t> shape, io::Handle type,
@@ -68,23 +63,24 @@ void Outputs::describe_as(std::size_t dataset, const io::DatasetName& input) {
   spec(dataset).attributes.push_back({spec(dataset).path, input});
 }
 
-void Outputs::describe_group_as(std::size_t dataset, const io::DatasetName& input) {
-  spec(dataset).attributes.push_back({group_of(spec(dataset).path), input});
+std::string Outputs::group_of(const std::string& path) {
+  return path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
 }
 
-void Outputs::describe_groups_as(std::size_t dataset, const io::DatasetName& input) {
-  std::string to = group_of(spec(dataset).path), from = group_of(input.path);
+void Outputs::describe_groups_as(std::size_t dataset, std::string to, const io::DatasetName& from) {
+  std::string group = from.path;
   for (bool innermost = true;; innermost = false) {
-    if (!innermost && (to == "/") != (from == "/")) return;
-    spec(dataset).attributes.push_back({to, {input.file, from}});
-    if (to == "/" || from == "/") return;
+    if (!innermost && (to == "/") != (group == "/")) return;
+    spec(dataset).attributes.push_back({to, {from.file, group}});
+    if (to == "/" || group == "/") return;
     to = group_of(to);
-    from = group_of(from);
+    group = group_of(group);
   }
 }
 
 void Outputs::place_as(std::size_t dataset, io::CoordinatesOf input) {
-  describe_groups_as(dataset, input.from);
+  describe_groups_as(dataset, group_of(spec(dataset).path),
+                     {input.from.file, group_of(input.from.path)});
   spec(dataset).coordinates = std::move(input);
 }
 
@@ -117,6 +113,12 @@ void Outputs::write_slab(std::size_t dataset, std::span<const layout::Range> sla
                          std::span<const std::byte> data) {
   const Destination& place = places_[dataset];
   files_[place.file].file->write_slab(place.dataset, slab, data);
+}
+
+void Outputs::write_rows_of(std::size_t dataset, const io::DatasetName& from,
+                            std::span<const std::uint64_t> rows) {
+  const Destination& place = places_[dataset];
+  files_[place.file].file->write_rows_of(place.dataset, from, rows);
 }
 
 void Outputs::read_slab(std::size_t dataset, std::span<const layout::Range> slab,

@@ -22,13 +22,14 @@ class Outputs {
 
   /// Copies the attributes of an input dataset to an added one. Before open().
   void describe_as(std::size_t dataset, const io::DatasetName& input);
-  /// Copies the attributes of `input` to the group that contains the added dataset. Before open().
-  void describe_group_as(std::size_t dataset, const io::DatasetName& input);
-  /// Copies those of the groups that contain the input dataset to the corresponding groups of the
-  /// added one, from the innermost on, of files' roots to each other. Before open().
-  void describe_groups_as(std::size_t dataset, const io::DatasetName& input);
+  /// Copies the attributes of the input's group `from` to the output's group `to` above an added
+  /// dataset, and of the groups above to each other, of files' roots only to roots. Before open().
+  void describe_groups_as(std::size_t dataset, std::string to, const io::DatasetName& from);
   /// Copies the coordinates of an input dataset along with its groups' attributes. Before open().
   void place_as(std::size_t dataset, io::CoordinatesOf input);
+
+  /// Returns the path of the group that contains an object.
+  [[nodiscard]] static std::string group_of(const std::string& path);
 
   /// Returns the specification of an added dataset for further settings. Before open().
   [[nodiscard]] io::DatasetSpec& spec(std::size_t dataset);
@@ -50,6 +51,9 @@ class Outputs {
   /// Writes a slab, one range per dimension. Local, by one thread at a time.
   void write_slab(std::size_t dataset, std::span<const layout::Range> slab,
                   std::span<const std::byte> data);
+  /// Writes rows of an input dataset whose elements are not self-contained. On rank 0.
+  void write_rows_of(std::size_t dataset, const io::DatasetName& from,
+                     std::span<const std::uint64_t> rows);
   /// Reads back a slab that this rank wrote. Local.
   void read_slab(std::size_t dataset, std::span<const layout::Range> slab,
                  std::span<std::byte> data) const;

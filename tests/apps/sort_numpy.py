@@ -387,7 +387,7 @@ class Refusals(tessera.Case):
     def test_data_that_cannot_be_sorted(self):
         for arguments, words in (
                 (("--in", "t.h5:/matrix"), "2-dimensional"),
-                (("--in", "t.h5:/ragged", "--by", "a"), "length"),
+                (("--in", "t.h5:/ragged", "--by", "a,b"), "length"),
                 (("--in", "t.h5:/records", "--by", "z"), ("numbers", "z[0:16]")),
                 (("--in", "t.h5:/wide"), "--by 0:16"),
                 (("--in", "t.h5:/text", "--by", "a"), "variable length"),

@@ -155,7 +155,8 @@ class Types(tessera.Case):
         for words, name, want in ((("transpose", "--in", "in.h5:/image"), "image", image),
                                   (("sort", "--in", "in.h5:/table", "--by", "a"), "table", table),
                                   (("sort", "--in", "in.h5:/keys"), "keys", image),
-                                  (("sort", "--in", "in.h5:/scale"), "scale", {}),
+                                  (("sort", "--in", "in.h5:/scale"), "scale",
+                                   {"CLASS": b"DIMENSION_SCALE", "NAME": b"of its own"}),
                                   (("sort", "--in", "in.h5:/table", "--by", "a", "--top", "7"),
                                    "table", {k: v for k, v in table.items() if k != "NROWS"})):
             if os.path.exists(self.path("o.h5")):

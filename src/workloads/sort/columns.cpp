@@ -105,6 +105,10 @@ SortColumn by_bytes(const Column& column, layout::Range bytes, Order order,
       fmt::format(
           "--by: bytes {}:{} of {}:{} are empty or outside its rows of {} bytes; give first:last+1",
           bytes.begin, bytes.end, file, column.path, column.row_bytes()));
+  require(column.info.self_contained, ExitCode::bad_data,
+          fmt::format("{}:{} holds elements of {}, which are carried but cannot be compared; sort "
+                      "by another column, or store them with a fixed size",
+                      file, column.path, column.info.type_text()));
   return {column, KeyForm::string(bytes.size()), bytes, order};
 }
 

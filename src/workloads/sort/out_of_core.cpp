@@ -124,9 +124,10 @@ class External {
                    ? add_keys(outputs, name, inputs_, problem_, rows)
                    : add_column(outputs, name, inputs_, problem_, one.column, rows);
       };
-      for (const PieceColumn& one : pieces_->columns())
-        places_.push_back(one.is_index || !problem_.out.empty() ? std::optional(add(one))
-                                                                : std::nullopt);
+      for (const PieceColumn& one : pieces_->columns()) {
+        const bool written = one.is_index || (!problem_.out.empty() && !one.only_compared);
+        places_.push_back(written ? std::optional(add(one)) : std::nullopt);
+      }
     });
     outputs.open(comm_, values_);
   }

@@ -6,17 +6,54 @@
 
 namespace tessera::workloads::sort {
 
+namespace {
+
+constexpr auto group_of = &run::Outputs::group_of;
+
+std::string joined(const std::string& group, const std::string& name) {
+  return (group == "/" ? "" : group) + "/" + name;
+}
+
+/// Returns the path of a column in the output: a coordinate in the table's group is in the
+/// output's.
+std::string path_in(const io::DatasetName& out, const Inputs& inputs, const Problem& problem,
+                    const io::Column& column) {
+  const std::string& table = inputs.data->name().path;
+  const bool is_member = problem.is_group && column.path == joined(table, column.name);
+  if (is_member) return joined(out.path, column.name);
+  if (column.path == table) return out.path;
+  const bool near = group_of(column.path) == group_of(table);
+  return joined(near ? group_of(out.path) : "/", column.name);
+}
+
+/// Declares what accompanies the columns of a table: attributes of groups, unchanged datasets.
+void add_company(run::Outputs& outputs, std::size_t place, const io::DatasetName& out,
+                 const Inputs& inputs, const Problem& problem) {
+  const io::DatasetName& input = inputs.data->name();
+  if (!problem.is_group)
+    return outputs.describe_groups_as(place, group_of(out.path),
+                                      {input.file, group_of(input.path)});
+  outputs.describe_groups_as(place, out.path, input);
+  io::DatasetSpec& spec = outputs.spec(place);
+  for (const std::string& part : problem.parts)
+    spec.attributes.push_back({joined(out.path, part), {input.file, joined(input.path, part)}});
+  for (const io::Column& column : problem.unchanged)
+    spec.copies.push_back({joined(out.path, column.name), inputs.data->name(column)});
+}
+
+}  // namespace
+
 std::size_t add_column(run::Outputs& outputs, const io::DatasetName& out, const Inputs& inputs,
                        const Problem& problem, const io::Column& column, index_t rows) {
   const io::DatasetName input = inputs.data->name(column);
-  const std::string path =
-      !problem.is_group ? out.path : (out.path == "/" ? "" : out.path) + "/" + column.name;
   std::vector<index_t> shape = column.info.shape;
   shape.front() = rows;
-  const std::size_t place = outputs.add({out.file, path}, shape, io::stored_type(input));
+  const std::size_t place =
+      outputs.add({out.file, path_in(out, inputs, problem, column)}, shape, io::stored_type(input));
   outputs.describe_as(place, input);
-  if (problem.is_group && column.path == problem.carried.front().path)
-    outputs.describe_group_as(place, inputs.data->name());
+  if (column.has_scales) outputs.spec(place).coordinates = io::CoordinatesOf{input, {}, true};
+  if (column.path == problem.carried.front().path)
+    add_company(outputs, place, out, inputs, problem);
   return place;
 }
 
@@ -28,6 +65,8 @@ std::size_t add_keys(run::Outputs& outputs, const io::DatasetName& out, const In
   const std::size_t place = outputs.add(
       out, {rows}, problem.form ? io::stored_type(input) : io::owned_type(*key.form.number));
   outputs.describe_as(place, input);
+  outputs.describe_groups_as(place, group_of(out.path), {input.file, group_of(input.path)});
+  if (key.column.has_scales) outputs.spec(place).coordinates = io::CoordinatesOf{input, {}, true};
   return place;
 }
 

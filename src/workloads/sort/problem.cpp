@@ -88,6 +88,7 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
   if (problem.task != Task::apply)
     mpi::together(comm, "open input", [&] {
       problem.by = keys_of(point, table, name);
+      for (const SortColumn& key : problem.by) io::require_rows(key.column, table, name);
       if (point.text("fill") == "last") problem.by = missing_last(std::move(problem.by), name.file);
       if (problem.task == Task::quantiles) check_quantiles(point, inputs, problem);
       if (problem.task == Task::keys && is_plain() && point.text("type") == "auto") {
@@ -99,8 +100,17 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
   const bool plain = is_plain();
   const bool in_form =
       problem.form || point.text("type") != "auto";  // otherwise rows are moved as stored
-  if (problem.task == Task::keys && !(plain && in_form)) problem.task = Task::permutation;
-  if (problem.task != Task::keys && !problem.out.empty()) problem.carried = table.columns;
+  const bool moves_others = !table.coordinates.empty() && !problem.out.empty() &&
+                            point.text("type") == "auto" && problem.task == Task::keys;
+  if (problem.task == Task::keys && (moves_others || !(plain && in_form)))
+    problem.task = Task::permutation;
+  if (problem.task == Task::keys || problem.out.empty()) return;
+  for (const io::Column& column : table.columns) {
+    if (column.use == io::Column::Use::row) problem.carried.push_back(column);
+    if (column.use == io::Column::Use::unchanged) problem.unchanged.push_back(column);
+  }
+  problem.carried.insert(problem.carried.end(), table.coordinates.begin(), table.coordinates.end());
+  problem.parts = table.parts;
 }
 
 /// Returns whether a second copy of the keys would take too much of a rank's memory. Rows are

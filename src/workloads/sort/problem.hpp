@@ -59,9 +59,11 @@ struct Problem {
   Task task = Task::keys;
   index_t n = 0;
   index_t ranks = 1;
-  std::vector<SortColumn> by;       ///< one for plain keys, empty to apply a permutation
-  std::vector<io::Column> carried;  ///< columns of --out, if rows are permuted
-  io::Column permutation;           ///< to apply
+  std::vector<SortColumn> by;         ///< one for plain keys, empty to apply a permutation
+  std::vector<io::Column> carried;    ///< columns of --out, if rows are permuted
+  std::vector<io::Column> unchanged;  ///< datasets that are copied to --out as they are
+  std::vector<std::string> parts;     ///< groups of the table that are columns
+  io::Column permutation;             ///< to apply
   bool is_group = false;
   std::string out, argsort;  ///< destinations of rows and permutation; empty: none
   bool verify = true;
@@ -136,6 +138,16 @@ void require_whole(const mpi::Communicator& comm, const run::TableInput& permuta
 /// Returns counts by simulation, without hardware counters: random keys, or pairs if rows are
 /// permuted.
 [[nodiscard]] run::Counted simulated_counts(const Problem& problem);
+/// The rows of a result: the part of this rank of the permutation, and the outputs of the carried
+/// columns.
+struct ResultRows {
+  std::span<const std::uint64_t> permutation;
+  std::span<const std::size_t> places;
+};
+/// Writes the carried columns whose elements are not self-contained, by rank 0. Collective.
+void carry_content(const mpi::Communicator& comm, const Inputs& inputs, const Problem& problem,
+                   const ResultRows& rows, run::Outputs& outputs);
+
 /// Adds a column of the input with `rows` rows and its attributes to the output that `out` names.
 /// Returns its number.
 [[nodiscard]] std::size_t add_column(run::Outputs& outputs, const io::DatasetName& out,

@@ -224,11 +224,13 @@ class TableSort {
                     once_);
     const std::vector<std::size_t> columns = holders();
     for (const std::size_t c : sequence_) {
+      if (c < problem_.carried.size() && !problem_.carried[c].info.self_contained) continue;
       std::vector<const SortColumn*> keys;
       for (std::size_t k = 0; order_ && k < problem_.by.size(); ++k)
         if (columns[k] == c) keys.push_back(&problem_.by[k]);
       carrier.carry(c, keys, outputs, column_places_[c]);
     }
+    carry_content(comm_, inputs_, problem_, {permutation_, column_places_}, outputs);
     return {carrier.faults(), carrier.seconds()};
   }
 

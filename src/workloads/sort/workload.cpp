@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "kernels/sort/variants.hpp"
@@ -29,7 +30,16 @@ bool may_go_out_of_core(const Problem& problem) {
 /// same on all ranks.
 bool runs_out_of_core(const Values& point, const Problem& problem) {
   const std::string& wanted = point.text("out-of-core");
-  const bool can = may_go_out_of_core(problem);
+  const auto varies = [](const io::Column& column) { return !column.info.self_contained; };
+  const auto held = std::ranges::find_if(problem.carried, varies);
+  mpi::alike("plan", [&] {
+    require(wanted != "always" || held == problem.carried.end(), ExitCode::usage,
+            fmt::format("--out-of-core always conflicts with column {} (elements of {}), which is "
+                        "carried in memory; leave it out with --drop, or drop --out-of-core",
+                        held == problem.carried.end() ? "" : held->name,
+                        held == problem.carried.end() ? "" : held->info.type_text()));
+  });
+  const bool can = may_go_out_of_core(problem) && held == problem.carried.end();
   mpi::alike("plan", [&] {
     require(wanted != "always" || can, ExitCode::usage,
             "--out-of-core always requires --out, or --argsort of the rows of a file");

@@ -20,7 +20,8 @@ struct Slice {
 /// A column of the input, or a generated one, as stored in runs.
 struct PieceColumn {
   io::Column column;
-  bool is_index = false;  ///< the row's number in the input, for --argsort
+  bool is_index = false;       ///< the row's number in the input, for --argsort
+  bool only_compared = false;  ///< a key that is not in the result
 };
 
 [[nodiscard]] index_t rows_of(std::span<const Slice> slices);

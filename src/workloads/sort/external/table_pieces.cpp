@@ -166,8 +166,8 @@ class TablePieces final : public RowPieces {
     std::vector<TableKeys::Holder> holders;
     for (const SortColumn& key : problem_.by) {
       const auto same = [&](const PieceColumn& one) { return one.column.path == key.column.path; };
-      auto found = std::find_if(columns_.begin(), columns_.end(), same);
-      if (found == columns_.end()) found = columns_.insert(columns_.end(), {whole(key.column)});
+      auto found = std::ranges::find_if(columns_, same);
+      if (found == columns_.end()) found = columns_.insert(found, {whole(key.column), false, true});
       holders.push_back({&key, static_cast<std::size_t>(found - columns_.begin())});
     }
     keys_.emplace(inputs_.data->name().file, holders);

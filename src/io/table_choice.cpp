@@ -1,0 +1,102 @@
+#include "io/table_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace tessera::io {
+namespace {
+
+using Use = Column::Use;
+
+/// Returns whether a word of --columns or --drop names the column, or all of its parts.
+bool names(const std::string& word, const Column& column) {
+  return column.name == word || column.name.starts_with(word + "/");
+}
+
+/// Throws Error(usage) unless every word names a column.
+void require_columns(const std::vector<std::string>& words, const char* option,
+                     const TableInfo& table) {
+  std::vector<std::string> known;
+  for (const Column& column : table.columns) known.push_back(column.name);
+  for (const std::string& word : words) {
+    const bool found = std::ranges::any_of(
+        table.columns, [&](const Column& column) { return names(word, column); });
+    require(
+        found, ExitCode::usage,
+        fmt::format("--{}: the table has no column '{}'{}", option, word, suggestion(word, known)));
+  }
+}
+
+/// Returns the column of the first word of --by: "-name[0:4],b". nullptr if there is none.
+const Column* first_key(const TableInfo& table, const std::string& by) {
+  const Column* found = nullptr;
+  for (const Column& column : table.columns) {
+    const std::size_t sign = by.starts_with('-') || by.starts_with('+') ? 1 : 0;
+    for (const std::size_t begin : {std::size_t{0}, sign}) {
+      const std::string_view rest = std::string_view(by).substr(begin);
+      const bool is_it = rest.starts_with(column.name) &&
+                         (rest.size() == column.name.size() || rest[column.name.size()] == ',' ||
+                          rest[column.name.size()] == '[');
+      if (is_it && (found == nullptr || column.name.size() > found->name.size())) found = &column;
+    }
+  }
+  return found;
+}
+
+index_t rows_of(const TableInfo& table, const std::string& by) {
+  if (const Column* const key = first_key(table, by)) return key->rows();
+  index_t most = 0;
+  for (const Column& column : table.columns)
+    if (!column.info.shape.empty() && column.use == Use::row) most = std::max(most, column.rows());
+  return most;
+}
+
+}  // namespace
+
+void choose_columns(TableInfo& table, const DatasetName& name, const TableChoice& choice) {
+  require(table.is_group || (choice.columns.empty() && choice.drop.empty()), ExitCode::usage,
+          fmt::format("--columns and --drop choose datasets of a group: {} is one dataset, whose "
+                      "rows stay whole; drop the option",
+                      name.text()));
+  require_columns(choice.columns, "columns", table);
+  require_columns(choice.drop, "drop", table);
+  const auto among = [](const std::vector<std::string>& words, const Column& column) {
+    return std::ranges::any_of(words, [&](const std::string& word) { return names(word, column); });
+  };
+  for (Column& column : table.columns) {
+    const bool chosen = choice.columns.empty() || among(choice.columns, column);
+    if (!chosen || among(choice.drop, column)) column.use = Use::omitted;
+  }
+  const index_t rows = rows_of(table, choice.by);
+  for (Column& column : table.columns) {
+    const bool other = column.info.shape.empty() || column.rows() != rows;
+    if (table.is_group && other && column.use == Use::row) column.use = Use::unchanged;
+    require(column.use == Use::omitted || column.obstacle.empty(), ExitCode::bad_data,
+            fmt::format("{}:{} holds {}, which cannot be carried; leave it out with --drop {}",
+                        name.file, column.path, column.obstacle, column.name));
+  }
+  require(std::ranges::find(table.columns, Use::row, &Column::use) != table.columns.end(),
+          ExitCode::usage,
+          fmt::format("no column of {} is left to carry; choose other --columns or --drop",
+                      name.text()));
+  std::erase_if(table.coordinates, [&](const Column& column) {
+    return column.info.shape.empty() || column.rows() != rows || !column.obstacle.empty();
+  });
+}
+
+std::string note_of_unchanged(const TableInfo& table, const DatasetName& name) {
+  std::vector<std::string> words;
+  for (const Column& column : table.columns)
+    if (column.use == Use::unchanged)
+      words.push_back(column.info.shape.empty()
+                          ? fmt::format("{} (a scalar)", column.name)
+                          : fmt::format("{} ({})", column.name, counted(column.rows(), "row")));
+  return words.empty() ? ""
+                       : fmt::format("note: {} has {}; copied unchanged: {}", name.text(),
+                                     counted(table.rows(), "row"), join(words, ", "));
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,44 @@
+// Strings of variable length and references: rank 0 carries them through HDF5, in the order of the
+// permutation that it gathers.
+
+#include <utility>
+
+#include "mpi/agreement.hpp"
+#include "workloads/sort/problem.hpp"
+
+namespace tessera::workloads::sort {
+namespace {
+
+/// Returns the whole permutation on rank 0, nothing elsewhere. Collective.
+std::vector<std::uint64_t> gathered(const mpi::Communicator& comm,
+                                    std::span<const std::uint64_t> mine) {
+  constexpr int tag = 0;
+  const std::vector<index_t> counts = comm.all_gather(static_cast<index_t>(mine.size()));
+  if (!comm.is_root()) {
+    comm.send(std::as_bytes(mine), 0, tag).wait();
+    return {};
+  }
+  std::vector<std::uint64_t> all(mine.begin(), mine.end());
+  for (int rank = 1; rank < comm.size(); ++rank) {
+    const std::size_t first = all.size();
+    all.resize(first + static_cast<std::size_t>(counts[static_cast<std::size_t>(rank)]));
+    comm.receive(std::as_writable_bytes(std::span(all).subspan(first)), rank, tag).wait();
+  }
+  return all;
+}
+
+}  // namespace
+
+void carry_content(const mpi::Communicator& comm, const Inputs& inputs, const Problem& problem,
+                   const ResultRows& rows, run::Outputs& outputs) {
+  const auto needs_it = [](const io::Column& column) { return !column.info.self_contained; };
+  if (std::ranges::none_of(problem.carried, needs_it)) return;
+  const std::vector<std::uint64_t> order = gathered(comm, rows.permutation);
+  mpi::on_root(comm, "write", [&] {
+    for (std::size_t c = 0; c < problem.carried.size(); ++c)
+      if (needs_it(problem.carried[c]))
+        outputs.write_rows_of(rows.places[c], inputs.data->name(problem.carried[c]), order);
+  });
+}
+
+}  // namespace tessera::workloads::sort
