@@ -133,7 +133,7 @@ run::OptionSet declare() {
            .group = "Script"});
   add_site_options(set);
   set.add({.name = "site",
-           .help = "Read what options above leave out from a TOML file. Default: "
+           .help = "Read options of this group from a TOML file. Default: "
                    "tessera/site.toml in XDG_CONFIG_HOME or ~/.config, if it exists.",
            .group = "Site",
            .value = "FILE"});
