@@ -199,13 +199,34 @@ class Scripts(tessera.Case):
             file["keys"] = numpy.arange(10)
         return "t.h5:/keys"
 
-    def test_memory_and_time_come_from_the_plan(self):
+    def measured(self):
+        """Returns the environment with a machine of 1 GFLOP/s and 1 GB/s."""
         with open(self.path("m.toml"), "w") as file:
             file.write('host = "h"\n'
                        + "".join(f'[[ceiling]]\nname = "{n}"\nthreads = 1\nvalue = {v}\nunits = '
                                  f'""\n'
-                                                for n, v in (("fma_f64", 1.0), ("copy", 1.0))))
-        measured = {"TESSERA_MACHINE_FILE": self.path("m.toml")}
+                                 for n, v in (("fma_f64", 1.0), ("copy", 1.0))))
+        return {"TESSERA_MACHINE_FILE": self.path("m.toml")}
+
+    def test_the_plan_counts_the_repetitions_as_the_script_does(self):
+        environment = self.measured()
+        for words in (("matmul", "--n", 1000), ("transpose", "--n", 10000),
+                      ("sort", "--n", 10**8), ("stencil", "--shape", "8000x8000", "--steps", 9)):
+            with self.subTest(words=words):
+                words = (*words, "--threads", 1, "--repetitions", 9, "--warmups", 2)
+                plan = self.succeed(*words, "--plan", environment=environment).out
+                script = self.succeed("slurm", *words, "--tasks-per-node", 1, "--cpus-per-task", 1,
+                                      environment=environment).out
+                told = re.search("11 times, 2 of them to warm up: predicted ([^,]+),", plan)[1]
+                self.assertIn(f"predicted {told} on nodes like", script)
+
+    def test_a_plan_of_a_job_that_runs_once_counts_once(self):
+        plan = self.succeed("matmul", "--n", 1000, "--out", "c.h5:/C", "--plan",
+                            environment=self.measured()).out
+        self.assertNotIn("times", plan)
+
+    def test_memory_and_time_come_from_the_plan(self):
+        measured = self.measured()
         text = self.succeed("slurm", "matmul", "--n", 4096, "--tasks-per-node", 1,
                             "--cpus-per-task", 1, *QUICK,
                             environment=measured).out
@@ -362,7 +383,8 @@ class Arrays(tessera.Case):
     """Array jobs as Slurm starts them: it sets count, minimum and step of the tasks for this
     submission only."""
 
-    ENV = "tessera_job() { shift 2; \"$@\"; }\n"  # jobs/env.sh without a launcher
+    # jobs/env.sh without a launcher and a site
+    ENV = "tessera_job() { shift 2; \"$@\"; }\ntessera_site() { :; }\n"
 
     def task(self, script, task, tasks, *words):
         """Runs the script as one of the tasks; returns the points in its results file."""

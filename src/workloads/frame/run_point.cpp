@@ -1,7 +1,10 @@
 // Actions on a point of any workload.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "machine/fork_join.hpp"
 #include "run/device.hpp"
 #include "run/memory_plan.hpp"
@@ -17,10 +20,30 @@ index_t ranks_per_node(const mpi::Communicator& comm, const run::Values& values)
   return std::min<index_t>(values.integer("ranks"), machine::default_threads());
 }
 
+/// Returns how often a point is computed, including warm-ups. Out of core it is computed once.
+index_t times_computed(const run::Values& values, const PlannedPoint& point) {
+  if (point.mode() == Mode::out_of_core) return 1;
+  return values.integer("warmups") + values.integer("repetitions");
+}
+
+/// Prints the time of all repetitions, if there are several and the machine was measured.
+void print_repetitions(const run::Values& values, const PlannedPoint& point, const Need& need) {
+  const index_t times = times_computed(values, point);
+  if (times < 2 || need.seconds < 0) return;
+  fmt::print("the run computes this {} times{}: predicted {}, without input, check and files\n",
+             times,
+             values.integer("warmups") == 0
+                 ? ""
+                 : fmt::format(", {} of them to warm up", values.integer("warmups")),
+             human_seconds(need.seconds * static_cast<double>(times)));
+}
+
 /// Prints the plan; throws the error of a run that cannot execute it. Collective.
 void plan_point(const mpi::Communicator& comm, const run::Values& values, const PlannedPoint& point,
                 const run::Ceilings& ceilings) {
-  point.print(ceilings, ranks_per_node(comm, values));
+  const index_t per_node = ranks_per_node(comm, values);
+  point.print(ceilings, per_node);
+  if (comm.is_root()) print_repetitions(values, point, point.need(ceilings, per_node));
   run::require_planned_gpu(comm, values, point.kernel());
   if (point.mode() == Mode::out_of_core) return;
   run::require_planned_memory(comm, values, values.has("ranks") ? run::Held{} : point.held(),
@@ -61,7 +84,7 @@ std::vector<Need> needs_of(const SweepRequest& sweep, const Resolve& resolve,
     Need& need = result.emplace_back(point->need(ceilings, ranks_per_node));
     if (const index_t limit = values.bytes("memory"); limit > 0 && point->may_go_out_of_core())
       need.memory = std::min(need.memory, limit);
-    need.repetitions = values.integer("warmups") + values.integer("repetitions");
+    need.repetitions = times_computed(values, *point);
   }
   return result;
 }
