@@ -71,6 +71,7 @@ def surroundings(folder):
         OMPI_MCA_orte_tmpdir_base=tools,  # concurrent jobs that end would remove each other's
         MPLCONFIGDIR=tools,
         XDG_CACHE_HOME=tools,
+        XDG_CONFIG_HOME=tools,
         TESSERA_SEED="1",
     )
     return env
