@@ -7,11 +7,11 @@ STYLE = """
 @media (prefers-color-scheme: dark) { :root { --paper: #15181c; --ink: #e6e6e6; --quiet: #a8b0b8;
   --grid: #3a4048; --stripe: #1d2227; --link: #7cc4f0; --wrong: #ff9277; } }
 body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  margin: 0 auto; max-width: 1120px; padding: 1rem; overflow-wrap: anywhere; }
+  margin: 0 auto; max-width: 1120px; padding: 1rem; overflow-wrap: break-word; }
 h1 { font-size: 1.6rem; margin: .2rem 0; }
 h2 { margin: 2.2rem 0 .4rem; border-bottom: 2px solid #0072B2; }
 h3 { margin: 1.4rem 0 .3rem; } p { margin: .3rem 0; } .quiet { color: var(--quiet); }
-nav a { margin-right: 1rem; } a { color: var(--link); }
+nav a { margin-right: 1rem; display: inline-block; max-width: 100%; } a { color: var(--link); }
 .pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 480px), 1fr));
   gap: 1.2rem; align-items: start; }
 figure { margin: 0; min-width: 0; }
@@ -34,11 +34,12 @@ summary { cursor: pointer; margin: .4rem 0; } code { font-size: .85rem; }
   .pictures { grid-template-columns: 1fr 1fr; } figure, tr { break-inside: avoid; }
   h2, h3, summary { break-after: avoid; } thead { display: table-header-group; }
   .wide { overflow: visible; } table { font-size: 7pt; width: 100%; }
-  th, td { white-space: normal; padding: .1rem .25rem; }
+  th, td { white-space: normal; padding: .1rem .25rem; } .long { overflow-wrap: anywhere; }
   details::details-content { content-visibility: visible; block-size: auto; }
 }
 """
 MOST_ROWS_OPEN = 24
+LONGEST_WORD = 30
 
 
 def escape(value):
@@ -56,8 +57,10 @@ def table(rows):
 
     def cell(tag, text, c):
         names = (["number"] if right[c] else []) + (["wrong"] if text.startswith("FAILED") else [])
+        names += ["long"] if max(map(len, text.split()), default=0) > LONGEST_WORD else []
         kind = f' class="{" ".join(names)}"' if names else ""
-        return f"<{tag}{kind}>{escape(text)}</{tag}>"
+        # on paper names may break after an underscore, and what is long anywhere
+        return f"<{tag}{kind}>{escape(text).replace('_', '_<wbr>')}</{tag}>"
     lines = ["<tr>" + "".join(cell("th" if i == 0 else "td", text, c) for c, text in enumerate(row))
              + "</tr>"
              for i, row in enumerate(rows)]

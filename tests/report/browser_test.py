@@ -71,6 +71,11 @@ function measured(doc) {
     if (own) out.texts.push([contrast(parts(getComputedStyle(e).color).rgb, behind(e)),
                              e.tagName + ": " + e.textContent.slice(0, 40)]);
   }
+  out.broken = [...doc.querySelectorAll("td.number")].filter(e => {
+    const range = doc.createRange();
+    range.selectNodeContents(e);
+    return !e.textContent.includes(" ") && range.getClientRects().length > 1;
+  }).map(e => e.textContent);
   out.pictures = 0;
   for (const e of doc.querySelectorAll("svg, img")) {
     ++out.pictures;
@@ -157,6 +162,7 @@ class Browser(made.Case):
                 self.assertEqual(found["wide"], width)
                 self.assertEqual(found["beside"], [])
                 self.assertLessEqual(found["scroll"], width)
+                self.assertEqual(found["broken"], [], "a number on two lines")
 
     def test_what_is_too_wide_is_found(self):
         sticks = self.text.replace("<nav>", '<p style="width: 500px">wide</p><nav>')
@@ -165,6 +171,10 @@ class Browser(made.Case):
         unbroken = self.text.replace("@media print", "@media all").replace(
             "white-space: normal", "white-space: nowrap")
         self.assertTrue(self.measure(PAPER, unbroken)["beside"])
+        torn = self.text.replace("@media print", "@media all").replace(
+            ".long { overflow-wrap: anywhere; }",
+            "td { overflow-wrap: anywhere; font-size: 30px; }")
+        self.assertTrue(self.measure(PAPER, torn)["broken"])
 
     def test_every_picture_has_a_text(self):
         found = self.measure(1280)

@@ -40,7 +40,7 @@ def run_of(path):
 class Links(html.parser.HTMLParser):
     """Parser of a page: its references, its pictures, and whether its tags close. Pictures are svg
     elements."""
-    ALONE = ("meta", "link", "img", "br")
+    ALONE = ("meta", "link", "img", "br", "wbr")
 
     def __init__(self, text):
         super().__init__()

@@ -1,0 +1,141 @@
+"""hierarchy_test.py SCRIPTS TESSERA SCRATCH: rooflines of traced traffic, and caches in miss curves
+and diagrams, from what the program traces. Exits with 77 without matplotlib."""
+import os
+import subprocess
+import sys
+
+import made
+from made import h5py, np
+
+try:
+    import matplotlib  # noqa: F401
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+import hierarchy
+import locality
+import results
+import roofline
+import style
+
+CEILINGS = {"fma_f64": (10, "GFLOP/s"), "copy": (4, "GB/s"), "read_l1": (64, "GB/s"),
+            "read_l2": (16, "GB/s")}
+CACHES = {"L1": 4096, "L2": 65536}
+
+
+class Hierarchy(made.Case):
+    def setUp(self):
+        self.path_ = self.path("timed.h5")
+        self.traces = self.path("traced.h5")
+        machine = self.path("machine.toml")
+        with open(machine, "w", encoding="utf-8") as file:
+            file.write('host = "h"\nmeasured_at = "t"\n')
+            for name, (value, units) in CEILINGS.items():
+                file.write(f'\n[[ceiling]]\nname = "{name}"\nthreads = 1\nvalue = {value}.0\n'
+                           f'units = "{units}"\n')
+        self.environment = dict(os.environ, TESSERA_MACHINE_FILE=machine)
+        self.program("matmul", "--n", "24,32", "--kernel", "naive,tiled", "--tile", "8",
+                     "--threads", "1", "--type", "f64", "--results", self.path_)
+
+    def program(self, *words):
+        subprocess.run([made.TESSERA, *words], env=self.environment, check=True,
+                       capture_output=True)
+
+    def trace(self, *words):
+        self.program("locality", "matmul", *words, "--results", self.traces)
+        return locality.read(self.traces)
+
+    def run_of(self):
+        runs = results.read(self.path_)
+        for run in runs:
+            run.attributes["caches"] = "L1d 4096, L2 65536"
+        return next(iter(results.by_workload(runs).values()))
+
+    def rows(self, *words):
+        return hierarchy.rows_of(self.run_of(), "f64", self.trace(*words))[0]
+
+    def test_every_level_gets_its_traffic(self):
+        rows = self.rows("--n", "32", "--kernel", "naive,tiled", "--tile", "8")
+        self.assertEqual([label for label, _, _ in rows],
+                         ["naive, m = n = k = 32", "tiled, m = n = k = 32"])
+        with h5py.File(self.traces) as file:
+            points, curves = file["locality_0001/points"], file["locality_0001/curves"]
+            every = curves["array"].asstr()[:] == "all"
+            for row, (_, _, levels) in enumerate(rows):
+                mine = every & (curves["point"][:] == points["point"][row])
+                sizes, misses = curves["bytes"][mine], curves["misses"][mine]
+                below = {level: misses[sizes <= size].min() for level, size in CACHES.items()}
+                amount = {"L1": 8.0 * (points["loads"][row] + points["stores"][row]),
+                          "L2": 64 * below["L1"], "memory": 64 * below["L2"]}
+                self.assertEqual(list(levels), list(amount))
+                for level, moved in amount.items():
+                    self.assertAlmostEqual(levels[level], 2 * 32**3 / moved)
+            # All operands are in L2: each line comes once from memory.
+            self.assertAlmostEqual(rows[0][2]["memory"], 2 * 32**3 / (3 * 8 * 32**2))
+
+    def test_only_the_same_problem_is_the_same(self):
+        for words in (("--n", "48"), ("--n", "32", "--type", "f32"), ("--n", "32", "--pad", "8"),
+                      ("--n", "32", "--m", "16"), ("--n", "32", "--kernel", "tiled", "--tile", "4"),
+                      ("--n", "32", "--kernel", "recursive")):
+            with self.subTest(words):
+                self.assertEqual(self.rows(*words), [])
+                os.remove(self.traces)
+        # A textbook loop has no tile.
+        self.assertEqual(len(self.rows("--n", "32", "--kernel", "naive", "--tile", "4")), 1)
+
+    def test_the_lowest_roof_is_named(self):
+        tops = (10.0, {"L1": 64.0, "L2": 16.0, "memory": 4.0})
+        for intensities, expected in (({"L1": 0.125, "L2": 1.0, "memory": 9.0}, "L1, 8 GFLOP/s"),
+                                      ({"L1": 1.0, "L2": 0.25, "memory": 9.0}, "L2, 4 GFLOP/s"),
+                                      ({"L1": 1.0, "L2": 1.0, "memory": 0.5}, "memory, 2 GFLOP/s"),
+                                      ({"L1": 9.0, "L2": 9.0, "memory": 9.0}, "peak, 10 GFLOP/s")):
+            self.assertEqual(hierarchy.tightest(intensities, tops), expected)
+
+    def test_pictures_have_a_roof_and_a_point_for_every_level(self):
+        every = self.trace("--n", "24,32", "--kernel", "naive,tiled", "--tile", "8")
+        drawn, = hierarchy.pictures(self.run_of(), every)
+        axes = style.figure_of(drawn).axes[0]
+        labels = [text.get_text() for text in axes.get_legend().get_texts()]
+        self.assertEqual(labels[:3], ["L1 64 GB/s", "L2 16 GB/s", "memory 4 GB/s"])
+        self.assertEqual(len(labels), 3 + 4)
+        for level in ("L1", "L2", "memory"):
+            marks = [line for line in axes.lines if line.get_color() == hierarchy.COLOURS[level]
+                     and line.get_marker() not in ("None", "")]
+            self.assertEqual(len(marks), 4, level)
+        self.assertIn("tightest roof", drawn.alt)
+        self.assertEqual(len(hierarchy.table(self.run_of(), every)), 5)
+        self.assertEqual(list(hierarchy.pictures(self.run_of(), [])), [])
+
+    def test_sizes_have_markers_and_kernels_colours(self):
+        drawn, = roofline.pictures(self.run_of())
+        axes = style.figure_of(drawn).axes[0]
+        points = [line for line in axes.lines if len(line.get_xdata()) == 1]
+        looks = {(line.get_color(), line.get_marker()) for line in points}
+        self.assertEqual((len(points), len(looks)), (4, 4))
+        labels = [text.get_text() for text in axes.get_legend().get_texts()]
+        self.assertEqual(labels[3:], ["naive", "tiled", "m = n = k = 24", "m = n = k = 32"])
+
+    def test_curves_have_the_caches_of_the_machine(self):
+        points = self.trace("--n", "32", "--kernel", "naive")
+        for text, marks in (("L1d 4096, L2 65536, L3 1099511627776", ["L1\n4 KiB", "L2\n64 KiB"]),
+                            ("", [])):
+            points[0].caches = results.caches_of({"caches": text})
+            drawn = next(locality.pictures(points))
+            axes = style.figure_of(drawn).axes[0]
+            self.assertEqual([one.get_text() for one in axes.texts], marks)
+            self.assertEqual("L3 1024 GiB" in drawn.caption, bool(marks))
+            low, high = axes.get_xlim()
+            self.assertTrue(all(low < one.xy[0] < high for one in axes.texts))
+
+    def test_diagrams_say_the_cache_and_the_fetches(self):
+        points = self.trace("--n", "12", "--kernel", "naive", "--diagram", "16")
+        title = list(locality.pictures(points))[-1].title
+        with h5py.File(self.traces) as file:
+            fetches = int(np.sum(file["locality_0001/marks/fetched"][:] == 1))
+        self.assertIn(f"{fetches} fetches", title)
+        self.assertIn("with a cache of 16 lines (1 KiB)", title)
+
+
+if __name__ == "__main__":
+    made.main()
