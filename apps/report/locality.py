@@ -277,7 +277,6 @@ def draw_density(axes, point, arrays, height):
 def draw_diagram(axes, point):
     import style
     arrays, height = array_rows(point)
-    table = point.rows("arrays")
     axes.set_ylim(height, 0)
     if bool(point.rows("arrays")["exact"][0]):
         draw_accesses(axes, point, arrays)

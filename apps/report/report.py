@@ -284,7 +284,7 @@ def main(words=None):
     except OSError as error:
         pick.fail(73, f"'{error.filename or html}' cannot be written ({error.strerror}); name "
                       f"other places with --html and --png")
-    print(f"page: {html}\n{count} pictures: {folder}")
+    print(f"page: {html}\n{count} picture{'s' if count != 1 else ''}: {folder}")
 
 
 if __name__ == "__main__":

@@ -19,11 +19,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 if not CHROMIUM:
     print("skipped: Chromium is not installed (apt-get install chromium)")
     sys.exit(77)
-try:
-    import matplotlib  # noqa: F401
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
+made.require("matplotlib")
 
 import report
 

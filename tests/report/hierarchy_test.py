@@ -2,16 +2,11 @@
 and diagrams, from what the program traces. Exits with 77 without matplotlib."""
 import os
 import subprocess
-import sys
 
 import made
 from made import h5py, np
 
-try:
-    import matplotlib  # noqa: F401
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
+made.require("matplotlib")
 
 import hierarchy
 import locality

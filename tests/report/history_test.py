@@ -1,16 +1,11 @@
 """history_test.py SCRIPTS TESSERA SCRATCH: runs chosen by name or number, comparisons on a page,
 and medians by date. Exits with 77 without matplotlib."""
 import os
-import sys
 
 import made
 from made import np, row, write
 
-try:
-    import matplotlib  # noqa: F401
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
+made.require("matplotlib")
 
 import comparison
 import history

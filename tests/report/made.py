@@ -1,5 +1,6 @@
 """Made-up results files of the current schema, and common parts of the report's tests."""
 import contextlib
+import importlib
 import io
 import os
 import subprocess
@@ -16,6 +17,17 @@ except ImportError as error:
 # the folder of the scripts, the program, the test's folder
 REPORT, TESSERA, SCRATCH = sys.argv[1:4]
 sys.path.insert(0, REPORT)
+
+
+
+def require(module):
+    """Imports a module, or skips the whole test without it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        print(f"skipped: {error}")
+        sys.exit(77)
+
 
 PHASES = ((0, "compute", 0.7), (0, "exchange", 0.2), (1, "compute", 0.6), (1, "exchange", 0.3),
           (-1, "verify", 0.1))

@@ -10,11 +10,8 @@ import sys
 import made
 from made import h5py, np, row, write
 
-try:
-    import matplotlib.image
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
+made.require("matplotlib.image")
+import matplotlib.image
 
 import io
 

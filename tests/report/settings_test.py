@@ -8,11 +8,7 @@ import sys
 import made
 from made import row, write
 
-try:
-    import matplotlib  # noqa: F401
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
+made.require("matplotlib")
 
 SCRIPT = os.path.join(made.REPORT, "report.py")
 SETTINGS = (b"text.usetex: True\n", b"backend: nosuch\n",
