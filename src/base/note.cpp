@@ -1,4 +1,5 @@
 #include "base/note.hpp"
+#include "base/progress.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +20,9 @@ void print_note(const std::string& line) {
   constexpr std::string_view mark = "note: ";
   const std::lock_guard lock(mutex);
   kept.push_back(line.starts_with(mark) ? line.substr(mark.size()) : line);
-  if (!silent) fmt::print(stderr, "{}\n", line);
+  if (silent) return;
+  clear_progress_line();
+  fmt::print(stderr, "{}\n", line);
 }
 
 std::vector<std::string> notes() {

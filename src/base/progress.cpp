@@ -4,29 +4,139 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <vector>
 
+#include "base/table.hpp"
 #include "base/text.hpp"
 
 namespace tessera {
+namespace {
 
-Progress::Progress(std::string name, double total, Shown shown)
-    : name_(std::move(name)),
-      total_(total),
-      enabled_(shown == Shown::yes && isatty(STDERR_FILENO) != 0) {}
+/// The steps of this process, outermost first, and whether a line is on the terminal.
+struct Steps {
+  std::mutex mutex;
+  std::vector<const Progress*> all;
+  bool drawn = false;
+};
 
-Progress::~Progress() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
+Steps& steps() {
+  static Steps one;
+  return one;
 }
 
-void Progress::update(double done) {
-  const double elapsed = timer_.seconds();
-  if (!enabled_ || elapsed < 1.0 || elapsed - last_ < 0.2) return;
-  last_ = elapsed;
-  drawn_ = true;
-  const double share = total_ > 0 ? std::clamp(done / total_, 0.0, 1.0) : 0.0;
-  const std::string left = share > 0 ? human_seconds(elapsed * (1 - share) / share) + " left" : "";
-  fmt::print(stderr, "\r\033[K{}  {:3.0f} %  {}", name_, 100 * share, left);
+/// Removes the line. Precondition: the mutex is held.
+void erase_line(Steps& all) {
+  if (all.drawn) fmt::print(stderr, "\r\033[K");
+  all.drawn = false;
+}
+
+/// Returns the line for the innermost step and the outermost one around it; empty if the innermost
+/// is too young. Precondition: the mutex is held.
+std::string line_of(const Steps& all, double youngest) {
+  if (all.all.empty() || all.all.back()->seconds() < youngest) return "";
+  const Progress& inner = *all.all.back();
+  const Progress& outer = *all.all.front();
+  const bool nested = &inner != &outer && outer.total() > 1;
+  return (nested ? outer.text() + ": " : "") + inner.text();
+}
+
+}  // namespace
+
+WorkDone& work_done() {
+  static WorkDone all;
+  return all;
+}
+
+Progress::Progress(std::string name, double total, Counts counts)
+    : name_(std::move(name)), total_(total), counts_(counts) {
+  from_ = counted();
+  if (total <= 0) return;
+  const std::lock_guard lock(steps().mutex);
+  steps().all.push_back(this);
+}
+
+Progress::~Progress() {
+  if (total_ <= 0) return;
+  const std::lock_guard lock(steps().mutex);
+  std::erase(steps().all, this);
+  erase_line(steps());
+  std::fflush(stderr);
+}
+
+index_t Progress::counted() const {
+  switch (counts_) {
+    case Counts::bytes_read:
+      return work_done().bytes_read;
+    case Counts::bytes_written:
+      return work_done().bytes_written;
+    case Counts::steps:
+      return work_done().steps;
+    case Counts::updates:
+      break;
+  }
+  return 0;
+}
+
+double Progress::done() const {
+  const double done =
+      counts_ == Counts::updates ? done_.load() : static_cast<double>(counted() - from_);
+  return std::clamp(done, 0.0, total_);
+}
+
+std::string Progress::text() const {
+  const double now = done(), elapsed = seconds();
+  const bool bytes = counts_ == Counts::bytes_read || counts_ == Counts::bytes_written;
+  const auto amount = [&](double some) {
+    return bytes ? human_bytes(some) : fmt::format("{:.0f}", some);
+  };
+  const std::string line = fmt::format("{} {} of {}", name_, amount(now), amount(total_));
+  if (now <= 0 || elapsed <= 0) return fmt::format("{}, {:.0f} s so far", line, elapsed);
+  const double rate = now / elapsed;
+  return fmt::format("{}, {}, {} left", line,
+                     bytes ? human_bytes(rate) + "/s" : human_number(rate) + " a second",
+                     human_seconds((total_ - now) / rate));
+}
+
+ProgressTimes progress_times() {
+  constexpr double minute = 60;
+  if (isatty(STDERR_FILENO) != 0) return {.terminal = true};
+  return {.terminal = false, .first = 2, .every = minute};
+}
+
+ProgressLine::ProgressLine(const ProgressTimes& times) : thread_([this, times] { watch(times); }) {}
+
+ProgressLine::~ProgressLine() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void ProgressLine::watch(const ProgressTimes& times) {
+  std::unique_lock lock(mutex_);
+  while (
+      !wake_.wait_for(lock, std::chrono::duration<double>(times.every), [this] { return stop_; })) {
+    Steps& all = steps();
+    const std::lock_guard guard(all.mutex);
+    const std::string line = line_of(all, times.first);
+    if (line.empty()) continue;
+    if (!times.terminal) {
+      fmt::print(stderr, "progress: {}\n", line);
+      continue;
+    }
+    all.drawn = true;
+    fmt::print(stderr, "\r\033[K{}", line.substr(0, terminal_columns() - 1));
+    std::fflush(stderr);
+  }
+}
+
+void clear_progress_line() {
+  const std::lock_guard lock(steps().mutex);
+  erase_line(steps());
   std::fflush(stderr);
 }
 

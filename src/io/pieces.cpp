@@ -1,4 +1,5 @@
 #include "io/pieces.hpp"
+#include "base/progress.hpp"
 
 #include <fmt/format.h>
 
@@ -45,6 +46,7 @@ herr_t read_piece(const BoxRead& whole, hid_t space, const Ranges& part, const T
   const herr_t result = H5Dread(dataset, to.type, memory, space, transfer,
                                 static_cast<std::byte*>(to.data) + at * to.element_bytes);
   mpi::heartbeat();
+  work_done().bytes_read += static_cast<index_t>(H5Sget_select_npoints(memory)) * to.element_bytes;
   return result;
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/directory.hpp"
 #include "base/note.hpp"
+#include "base/progress.hpp"
 #include "base/text.hpp"
 #include "io/partials.hpp"
 #include "mpi/runtime.hpp"
@@ -98,6 +99,7 @@ void RawFile::write_at(index_t offset, std::span<const std::byte> data) const {
            fmt::format("{} cannot be written to '{}'", human_bytes(data.size()), path_));
     }
     offset += written;
+    work_done().bytes_written += written;
     data = data.subspan(static_cast<std::size_t>(written));
   }
 }
@@ -108,6 +110,7 @@ void RawFile::read_at(index_t offset, std::span<std::byte> data) const {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) fail(got < 0 ? errno : EIO, fmt::format("'{}' cannot be read back", path_));
     offset += got;
+    work_done().bytes_read += got;
     data = data.subspan(static_cast<std::size_t>(got));
   }
 }

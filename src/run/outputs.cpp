@@ -1,4 +1,5 @@
 #include "run/outputs.hpp"
+#include "base/progress.hpp"
 
 #include <fmt/format.h>
 
@@ -127,6 +128,14 @@ void Outputs::read_slab(std::size_t dataset, std::span<const layout::Range> slab
   files_[place.file].file->read_slab(place.dataset, slab, data);
 }
 
+/// Returns the mean bytes that a rank writes.
+double Outputs::bytes_of_a_rank(const mpi::Communicator& comm) const {
+  double all = 0;
+  for (const File& file : files_)
+    for (const io::DatasetSpec& spec : file.specs) all += static_cast<double>(io::bytes_of(spec));
+  return all / comm.size();
+}
+
 bool Outputs::conclude(const mpi::Communicator& comm, const Values& point, Session& session,
                        Measured& measured, const std::function<void()>& write) {
   const bool right = !measured.verdict || measured.verdict->passed();
@@ -134,6 +143,7 @@ bool Outputs::conclude(const mpi::Communicator& comm, const Values& point, Sessi
   if (writes) {
     mpi::together(comm, "write", [&] {
       const mpi::PhaseScope scope(measured.once, "write");
+      const Progress progress("write", bytes_of_a_rank(comm), Progress::Counts::bytes_written);
       write();
       check(point);
     });
@@ -144,6 +154,7 @@ bool Outputs::conclude(const mpi::Communicator& comm, const Values& point, Sessi
   }
   session.record(point, measured);
   if (writes && comm.is_root()) {
+    clear_progress_line();
     for (const File& file : files_) {
       answer_outputs(file.name, file.specs, file.file->is_guest());
       if (file.specs.size() == 1)

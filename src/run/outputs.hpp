@@ -75,6 +75,7 @@ class Outputs {
     std::size_t file, dataset;
   };
   void check(const Values& point);
+  [[nodiscard]] double bytes_of_a_rank(const mpi::Communicator& comm) const;
   void publish(const std::map<std::string, io::Value>& attributes);
 
   std::vector<io::Handle> types_;

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/note.hpp"
+#include "base/progress.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "io/h5.hpp"
@@ -208,6 +209,8 @@ int fail(const Error& error) {
 ExitCode run_body(const Invocation& task, const Body& body, const mpi::Communicator& comm,
                   const Neighbours& neighbours) {
   const mpi::Watchdog watchdog(task.stall_limit);
+  std::optional<ProgressLine> progress;
+  if (comm.is_root() && !notes_are_silent()) progress.emplace(progress_times());
   set_thread_default(neighbours);
   const int threads = std::max(task.most_threads, machine::default_threads());
   require_teams(comm, threads);

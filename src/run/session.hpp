@@ -92,8 +92,7 @@ template <class Prepare, class F>
   const index_t warmups = point.integer("warmups");
   std::optional<Counting> counting;
   if (point.flag("counters")) counting.emplace(comm);
-  Progress progress("repetitions", static_cast<double>(warmups + point.integer("repetitions")),
-                    comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
+  Progress progress("repetitions", static_cast<double>(warmups + point.integer("repetitions")));
   for (index_t r = -warmups; r < point.integer("repetitions"); ++r) {
     if (r > -warmups && stop_requested(comm)) throw Stopped();
     mpi::Phases phases;

@@ -2,6 +2,7 @@
 // panels with double buffering.
 
 #include "dist/matmul/out_of_core.hpp"
+#include "base/progress.hpp"
 
 #include <algorithm>
 #include <array>
@@ -240,7 +241,9 @@ class Streaming {
       will_read(after(first));
     });
     index_t tile = share_.begin;
+    Progress progress("tiles", static_cast<double>(share_.size()));
     for (; tile < share_.end && !stops(); ++tile) {
+      progress.update(static_cast<double>(tile - share_.begin));
       sums_.start(c_of(tile));
       MatrixView<T> sum;
       index_t leaf = -1;

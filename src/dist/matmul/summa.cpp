@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/progress.hpp"
 #include "dist/matmul/forecast_parts.hpp"
 #include "dist/matmul/leaf_stack.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
@@ -121,7 +122,10 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
   stack.start(c);
   MatrixView<T> sum;
   index_t leaf = -1;
+  Progress progress("panels", static_cast<double>(panels.size()));
+  double done = 0;
   for (const Range k : panels) {
+    progress.update(done++);
     const bool leaf_begins = leaf < 0 || leaves.begin(leaf + 1) == k.begin;
     if (leaf_begins) sum = stack.begin(++leaf);
     Gemm<T> gemm{product.alpha, {}, product.op_a, {}, product.op_b, T{1}, sum};

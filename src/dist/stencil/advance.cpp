@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/progress.hpp"
 #include "dist/stencil/halo.hpp"
 #include "dist/stencil/overlap.hpp"
 #include "machine/device_times.hpp"
@@ -131,6 +132,7 @@ Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t s
     }
     u.turn(stretch);
     done += stretch;
+    work_done().steps += stretch;
     ++traffic.exchanges;
     traffic.messages += halo->messages();
   }

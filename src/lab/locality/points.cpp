@@ -75,7 +75,7 @@ ExitCode trace_points(const TraceSweep& sweep, const std::string& first,
     fmt::print("{}", first);
     const auto points = set.points(sweep.parsed);
     std::set<std::string> seen;
-    Progress progress("points", static_cast<double>(points.size()), Progress::Shown::yes);
+    Progress progress("points", static_cast<double>(points.size()));
     for (std::size_t i = 0; i < points.size(); ++i) {
       const std::string key = set.key(points[i]);
       if (!seen.insert(key).second) continue;  // repeated values of an axis

@@ -238,8 +238,7 @@ ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
     plan_points(sweep, points, session, actions);
     return ExitCode::ok;
   }
-  Progress progress("points", static_cast<double>(points.size()),
-                    sweep.comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
+  Progress progress("points", static_cast<double>(points.size()));
   std::size_t done = 0;
   try {
     for (; done < points.size(); ++done) {

@@ -1,6 +1,7 @@
 // In-memory product: loads operands strip by strip while their check vectors are computed, times
 // the repetitions, verifies by Freivalds' check and writes C.
 
+#include "base/progress.hpp"
 #include "workloads/matmul/problem.hpp"
 
 #include <fmt/format.h>
@@ -156,6 +157,8 @@ class Loading : public dist::matmul::MatrixStrips<T> {
                               load);
     };
     if (source_.input == nullptr) return load_all();  // which cannot fail
+    const auto bytes = static_cast<double>(matrix_.box().area() * index_t{sizeof(T)});
+    const Progress progress("read", bytes, Progress::Counts::bytes_read);
     mpi::together(comm_, "read", load_all);
   }
   void all() const { each({}); }

@@ -2,6 +2,7 @@
 // while they are in a cache, and writes them.
 
 #include "workloads/sort/carry.hpp"
+#include "base/progress.hpp"
 
 #include <atomic>
 #include <exception>
@@ -134,6 +135,8 @@ void Carrier::carry(std::size_t c, std::span<const SortColumn* const> keys, run:
 void Carrier::read(Column& column) {
   mpi::together(comm_, "read", [&] {
     const mpi::PhaseScope scope(phases_, "read");
+    const Progress progress("read", static_cast<double>(mine_.size() * column.bytes),
+                            Progress::Counts::bytes_read);
     column.before = Buffer<std::byte>(checked_mul(mine_.size(), column.bytes, "a column"));
     if (!column.in_place)
       column.after = Buffer<std::byte>(checked_mul(rows_here(), column.bytes, "a column"));

@@ -1,5 +1,6 @@
 // In-memory sort of plain keys: all of them, the first ones, or each distinct one once.
 
+#include "base/progress.hpp"
 #include "dist/sort/check.hpp"
 #include "dist/sort/on_devices.hpp"
 #include "dist/sort/some_keys.hpp"
@@ -28,6 +29,9 @@ class KeySort {
     read_rows_ = {offsets[rank], offsets[rank + 1]};
     mpi::together(comm, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
+      const auto bytes = static_cast<double>(read_rows_.size() * index_t{sizeof(T)});
+      const Progress progress("read", inputs.data == nullptr ? 0 : bytes,
+                              Progress::Counts::bytes_read);
       const index_t room = std::max(read_rows_.size(), share_);
       items_ = machine::Buffer<T>(room);
       if (!problem.takes_first()) spare_ = machine::Buffer<T>(room);

@@ -158,7 +158,7 @@ class External {
 
   void make_runs(mpi::Phases& phases) {
     const layout::Range mine = layout::BlockMap(plan_.runs, comm_.size()).range(comm_.rank());
-    Progress progress("runs", static_cast<double>(mine.size()), shown());
+    Progress progress("runs", static_cast<double>(mine.size()));
     index_t found = 0;
     mpi::together(comm_, "runs", [&] {
       std::vector<index_t> missing;
@@ -190,9 +190,6 @@ class External {
     });
   }
 
-  [[nodiscard]] Progress::Shown shown() const {
-    return comm_.is_root() ? Progress::Shown::yes : Progress::Shown::no;
-  }
   /// Reports the reused files. Collective.
   void print_found(index_t found, index_t all, const char* what) const {
     found = comm_.sum(found);
@@ -218,7 +215,7 @@ class External {
 
   void merge(const RunParts& parts, mpi::Phases& phases) {
     parts_ = layout::BlockMap(parts.count(), comm_.size()).range(comm_.rank());
-    Progress progress("parts", static_cast<double>(parts_.size()), shown());
+    Progress progress("parts", static_cast<double>(parts_.size()));
     index_t found = 0;
     mpi::together(comm_, "merge", [&] {
       struct PartSlices {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/progress.hpp"
 #include "dist/sort/check.hpp"
 #include "machine/buffer.hpp"
 #include "mpi/agreement.hpp"
@@ -174,6 +175,10 @@ class TableSort {
   run::Measured make_permutation(const Values& point) {
     mpi::together(comm_, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
+      double bytes = 0;
+      for (const SortColumn& column : problem_.by)
+        bytes += static_cast<double>(mine_.size() * column.form.bytes);
+      const Progress progress("read", bytes, Progress::Counts::bytes_read);
       for (const SortColumn& column : problem_.by) {
         key_data_.emplace_back(checked_mul(mine_.size(), column.form.bytes, "a key column"));
         load(inputs_, problem_, column, mine_, key_data_.back().data());

@@ -1,6 +1,7 @@
 // Marches the fields on the host or on GPUs through all steps, with stops for checks, snapshots,
 // probes and checkpoints, and writes the result.
 
+#include "base/progress.hpp"
 #include "workloads/stencil/problem.hpp"
 
 #include <fmt/format.h>
@@ -178,6 +179,8 @@ class StencilRun {
     run::Measured measured =
         run::measure(point_.comm, values, prepare, [&](mpi::Phases& phases, run::Clock& clock) {
           if (--left == 0) clock.aside([&] { add_stops(stops); });
+          const Progress progress("steps", static_cast<double>(steps - begin_.step),
+                                  Progress::Counts::steps);
           Aside aside(clock, stops.all());
           const std::array<Stop*, 1> observers{&aside};
           traffic = march(begin_.step, steps, observers, [&](index_t some) {
@@ -227,6 +230,7 @@ class StencilRun {
                                  problem.shape.fields);
       }
       const mpi::PhaseScope scope(once_, "read");
+      const Progress progress("read", bytes_to_read(), Progress::Counts::bytes_read);
       u_.use(load_terms<T>(problem, point_.inputs, rank));
       read_field();
     });
@@ -250,6 +254,11 @@ class StencilRun {
   void read_field() {
     load(point_.problem, point_.inputs, u_);
     load_given(point_.problem, point_.inputs, u_);
+  }
+  /// Returns the bytes of this rank's fields if they come from files.
+  [[nodiscard]] double bytes_to_read() const {
+    const auto fields = static_cast<double>(point_.inputs.in.size());
+    return fields * static_cast<double>(u_.box().volume() * index_t{sizeof(T)});
   }
   /// Resets the field for the next repetition.
   void begin() {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 
+#include "base/progress.hpp"
 #include "base/random.hpp"
 #include "io/dataset.hpp"
 #include "io/number_types.hpp"
@@ -114,6 +115,9 @@ void load(const Problem& problem, const Origin& origin, const std::vector<index_
     return;
   }
   const io::Handle type = type_of(problem, origin.input);
+  auto bytes = static_cast<double>(problem.element.element_bytes);
+  for (const layout::Range& range : slab) bytes *= static_cast<double>(range.size());
+  const Progress progress("read", bytes, Progress::Counts::bytes_read);
   io::read_slab(origin.input->name(), slab,
                 {type, to, problem.element.element_bytes, slab.back().size()});
 }

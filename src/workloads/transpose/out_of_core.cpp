@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/progress.hpp"
 #include "base/text.hpp"
 #include "dist/transpose/axes.hpp"
 #include "dist/transpose/blocks.hpp"
@@ -129,8 +130,10 @@ class TilePass {
   index_t run(std::span<const index_t> mine, mpi::Phases& phases) {
     io::FileQueue::Ticket writing;
     begin_to_read(mine, 0);
+    Progress progress("tiles", static_cast<double>(mine.size()));
     std::size_t t = 0;
     for (; t < mine.size() && !run::stop_requested_here(); ++t) {
+      progress.update(static_cast<double>(t));
       const Slab from = tiles_.of(mine[t], point_.problem.extents), to = permuted(from, axes_);
       const std::byte* const in = buffer(in_, t).data();
       auto& out = buffer(out_, t);

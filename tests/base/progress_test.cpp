@@ -1,0 +1,99 @@
+#include "base/progress.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "base/note.hpp"
+
+namespace tessera {
+namespace {
+
+/// Runs `work` with a progress line and returns what is printed on stderr.
+template <class Work>
+std::string printed(const ProgressTimes& times, const Work& work) {
+  testing::internal::CaptureStderr();
+  {
+    const ProgressLine line(times);
+    work();
+  }
+  return testing::internal::GetCapturedStderr();
+}
+
+/// Waits until something is printed on the captured stderr.
+void wait_until_printed() {
+  struct stat status {};
+  while (fstat(STDERR_FILENO, &status) == 0 && status.st_size == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+TEST(Progress, SaysWhatIsDoneAndLeft) {
+  Progress steps("steps", 60000);
+  EXPECT_EQ(steps.text(), "steps 0 of 60000, 0 s so far");
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  steps.update(15000);
+  EXPECT_NE(steps.text().find("steps 15000 of 60000, "), std::string::npos) << steps.text();
+  EXPECT_NE(steps.text().find(" a second, "), std::string::npos) << steps.text();
+  EXPECT_TRUE(steps.text().ends_with(" left")) << steps.text();
+  steps.update(1e9);
+  EXPECT_NE(steps.text().find("60000 of 60000"), std::string::npos) << steps.text();
+}
+
+TEST(Progress, CountsBytesFromItsBeginningOn) {
+  work_done().bytes_read += 1 << 30;
+  const Progress reading("read", 4 << 20, Progress::Counts::bytes_read);
+  work_done().bytes_read += 1 << 20;
+  EXPECT_TRUE(reading.text().starts_with("read 1 MiB of 4 MiB, ")) << reading.text();
+}
+
+TEST(ProgressLine, IsRemovedFromTheTerminalAtTheEndOfTheStep) {
+  const std::string text = printed({.terminal = true, .first = 0, .every = 1e-3}, [] {
+    Progress points("points", 3);
+    points.update(1);
+    Progress steps("steps", 10);
+    wait_until_printed();
+  });
+  EXPECT_NE(text.find("\r\033[Kpoints 1 of 3, "), std::string::npos) << text;
+  EXPECT_NE(text.find(": steps 0 of 10, "), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\r\033[K")) << text;
+}
+
+TEST(ProgressLine, IsALineOfALog) {
+  const std::string text = printed({.terminal = false, .first = 0, .every = 1e-3}, [] {
+    const Progress steps("steps", 10);
+    wait_until_printed();
+  });
+  EXPECT_TRUE(text.starts_with("progress: steps 0 of 10, ")) << text;
+  EXPECT_EQ(text.find('\033'), std::string::npos) << text;
+  EXPECT_EQ(text.back(), '\n');
+}
+
+TEST(ProgressLine, LeavesShortStepsAndUnknownAmountsAlone) {
+  const std::string text = printed({.terminal = true, .first = 0, .every = 1e-3}, [] {
+    const Progress nothing("read", 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  });
+  EXPECT_EQ(text, "");
+  EXPECT_EQ(printed({.terminal = true, .first = 1e9, .every = 1e-3},
+                    [] {
+                      const Progress steps("steps", 10);
+                      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                    }),
+            "");
+}
+
+TEST(ProgressLine, MakesRoomForNotes) {
+  const std::string text = printed({.terminal = true, .first = 0, .every = 1e-3}, [] {
+    const Progress steps("steps", 10);
+    wait_until_printed();
+    print_note("note: a note");
+  });
+  EXPECT_NE(text.find("\r\033[Knote: a note\n"), std::string::npos) << text;
+  EXPECT_EQ(notes().back(), "a note");
+}
+
+}  // namespace
+}  // namespace tessera
