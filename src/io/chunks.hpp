@@ -45,10 +45,6 @@ class ChunkGrid {
 
 /// Reads the stored bytes of a chunk and its filter mask; bytes are empty if it is not stored. The
 /// lengths are bounded by those that the filters can produce: throws Error(bad_data).
-struct StoredChunk {
-  std::vector<std::byte> bytes;
-  unsigned mask = 0;
-};
 void read_stored_chunk(hid_t dataset, std::span<const hsize_t> chunk, const Chunking& chunking,
                        const std::string& name, StoredChunk& to);
 

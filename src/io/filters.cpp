@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -93,6 +94,21 @@ struct ChunkDecoder::Inflater {
   }
 };
 
+struct ChunkEncoder::Deflater {
+  libdeflate_compressor* state;
+  explicit Deflater(unsigned level) : state(libdeflate_alloc_compressor(static_cast<int>(level))) {
+    require(state != nullptr, ExitCode::memory, "libdeflate cannot be started");
+  }
+  ~Deflater() { libdeflate_free_compressor(state); }
+  Deflater(const Deflater&) = delete;
+  Deflater& operator=(const Deflater&) = delete;
+
+  /// Compresses into a buffer; returns the bytes of the stream, 0 if it does not fit.
+  std::size_t compress(std::span<const std::byte> from, std::span<std::byte> to) const {
+    return libdeflate_zlib_compress(state, from.data(), from.size(), to.data(), to.size());
+  }
+};
+
 #else
 
 struct ChunkDecoder::Inflater {
@@ -107,7 +123,51 @@ struct ChunkDecoder::Inflater {
   }
 };
 
+struct ChunkEncoder::Deflater {
+  int level;
+  explicit Deflater(unsigned wanted) : level(static_cast<int>(wanted)) {}
+
+  std::size_t compress(std::span<const std::byte> from, std::span<std::byte> to) const {
+    uLongf bytes = to.size();
+    const int result = compress2(reinterpret_cast<Bytef*>(to.data()), &bytes,
+                                 reinterpret_cast<const Bytef*>(from.data()), from.size(), level);
+    require(result != Z_MEM_ERROR, ExitCode::memory, "zlib cannot be started");
+    return result == Z_OK ? bytes : 0;
+  }
+};
+
 #endif
+
+ChunkEncoder::ChunkEncoder(Filters filters) : filters_(std::move(filters)) {
+  if (const auto deflate = position_of_deflate(filters_))
+    deflater_ = std::make_unique<Deflater>(filters_[*deflate].parameter);
+}
+ChunkEncoder::~ChunkEncoder() = default;
+
+void ChunkEncoder::encode(std::span<const std::byte> chunk, StoredChunk& to) {
+  to.bytes.assign(chunk.begin(), chunk.end());
+  to.mask = 0;
+  for (std::size_t f = 0; f < filters_.size(); ++f) {
+    const Filter& filter = filters_[f];
+    if (filter.kind == Filter::Kind::fletcher32) {
+      const std::uint32_t sum = fletcher32(to.bytes);
+      for (std::size_t b = 0; b < sum_bytes; ++b)
+        to.bytes.push_back(static_cast<std::byte>(sum >> 8 * b & 0xffU));
+      continue;
+    }
+    buffer_.resize(to.bytes.size());
+    if (filter.kind == Filter::Kind::shuffle) {
+      shuffle(to.bytes, filter.parameter, buffer_.data());
+      std::swap(to.bytes, buffer_);
+    } else if (const std::size_t bytes = deflater_->compress(to.bytes, buffer_);
+               bytes > 0 && bytes < to.bytes.size()) {
+      buffer_.resize(bytes);
+      std::swap(to.bytes, buffer_);
+    } else {
+      to.mask |= 1U << f;
+    }
+  }
+}
 
 ChunkDecoder::ChunkDecoder(Filters filters, std::size_t bytes)
     : filters_(std::move(filters)), bytes_(bytes), inflater_(std::make_unique<Inflater>()) {}

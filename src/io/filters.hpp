@@ -4,6 +4,7 @@
 // those of HDF5's filters.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -62,6 +63,30 @@ class ChunkDecoder {
   std::size_t bytes_;
   std::vector<std::byte> buffers_[2];
   std::unique_ptr<Inflater> inflater_;
+};
+
+/// A chunk as it is stored.
+struct StoredChunk {
+  std::vector<std::byte> bytes;
+  unsigned mask = 0;
+};
+
+/// Applies filters to chunks, one after the other. Not thread-safe: one per thread.
+class ChunkEncoder {
+ public:
+  explicit ChunkEncoder(Filters filters);
+  ~ChunkEncoder();
+  ChunkEncoder(const ChunkEncoder&) = delete;
+  ChunkEncoder& operator=(const ChunkEncoder&) = delete;
+
+  /// Encodes a chunk; its mask excludes deflate if that does not make it smaller.
+  void encode(std::span<const std::byte> chunk, StoredChunk& to);
+
+ private:
+  struct Deflater;
+  Filters filters_;
+  std::vector<std::byte> buffer_;
+  std::unique_ptr<Deflater> deflater_;
 };
 
 /// Splits n elements of `bytes` bytes into planes: to[b, i] = from[i, b]; trailing bytes stay.

@@ -101,6 +101,33 @@ TEST(ChunkDecoder, UndoesTheFiltersThatTheMaskLeaves) {
   EXPECT_EQ(copy_of(sum_first.decode(deflated(with_sum(data)), 0)), data);
 }
 
+TEST(ChunkEncoder, MakesWhatTheDecoderUndoes) {
+  Bytes noise(1000);
+  std::uint32_t state = 1;
+  for (std::byte& one : noise) {
+    state = state * 1664525U + 1013904223U;
+    one = static_cast<std::byte>(state >> 24U);
+  }
+  for (const Filters& filters :
+       {Filters{}, Filters{{Filter::Kind::deflate, 4}}, Filters{{Filter::Kind::shuffle, 8}},
+        Filters{{Filter::Kind::shuffle, 4}, {Filter::Kind::deflate, 9}, {Filter::Kind::fletcher32}},
+        Filters{{Filter::Kind::fletcher32}, {Filter::Kind::deflate, 1}},
+        Filters{{Filter::Kind::deflate, 0}}}) {
+    ChunkEncoder encoder(filters);
+    ChunkDecoder decoder(filters, 1000);
+    for (const Bytes& data : {numbers(1000), noise, Bytes(1000)}) {
+      StoredChunk stored;
+      encoder.encode(data, stored);
+      EXPECT_LE(stored.bytes.size(), data.size() + 4);
+      EXPECT_EQ(copy_of(decoder.decode(stored.bytes, stored.mask)), data);
+    }
+  }
+  ChunkEncoder encoder({{Filter::Kind::shuffle, 8}, {Filter::Kind::deflate, 4}});
+  StoredChunk stored;
+  encoder.encode(noise, stored);
+  EXPECT_EQ(stored.mask, 2U);  // as it is: deflate does not make it smaller
+}
+
 TEST(ChunkDecoder, TakesTheChecksumsOfOldVersions) {
   Bytes stored = with_sum(numbers(1000));
   std::swap(stored[1000], stored[1001]);
