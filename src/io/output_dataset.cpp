@@ -155,6 +155,23 @@ std::vector<std::string> paths_to(const std::string& path) {
   return paths;
 }
 
+void set_storage(hid_t list, const Storage& storage, const std::string& path) {
+  if (!storage.is_chunked()) {
+    H5Pset_layout(list, H5D_CONTIGUOUS);
+    H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY);
+    return;
+  }
+  const std::vector<hsize_t> extents(storage.chunk.begin(), storage.chunk.end());
+  h5_check_rc(H5Pset_chunk(list, static_cast<int>(extents.size()), extents.data()), failed, path);
+  for (const Filter& filter : storage.filters) {
+    const herr_t set = filter.kind == Filter::Kind::shuffle ? H5Pset_shuffle(list)
+                       : filter.kind == Filter::Kind::deflate
+                           ? H5Pset_deflate(list, filter.parameter)
+                           : H5Pset_fletcher32(list);
+    h5_check_rc(set, failed, path);
+  }
+}
+
 }  // namespace
 
 void require_free_paths(const std::string& file, std::span<const DatasetSpec> specs) {
@@ -214,8 +231,7 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec, const DatasetPlace& 
   const std::vector<AttributesOf> described = make_groups(file, spec, place, links);
   Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   if (!spec.attributes.empty()) list = for_attributes(std::move(list));
-  H5Pset_layout(list, H5D_CONTIGUOUS);
-  H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY);
+  set_storage(list, spec.storage, spec.path);
   if (is_self_contained(spec.type)) H5Pset_fill_time(list, H5D_FILL_TIME_NEVER);
   const Handle space = make_space(spec.shape);
   const Handle dataset(

@@ -8,6 +8,7 @@
 
 #include "base/index.hpp"
 #include "io/dataset.hpp"
+#include "io/filters.hpp"
 #include "io/h5.hpp"
 
 namespace tessera::io {
@@ -26,6 +27,14 @@ struct CoordinatesOf {
   bool rows_reordered = false;  ///< coordinates of the rows are outputs, too, or are left out
 };
 
+/// The storage of a dataset: contiguous unless it has chunk extents.
+struct Storage {
+  std::vector<index_t> chunk = {};
+  Filters filters = {};
+  [[nodiscard]] bool is_chunked() const { return !chunk.empty(); }
+  bool operator==(const Storage&) const = default;
+};
+
 struct DatasetSpec {
   std::string path;  ///< "/group/name"; groups are created
   std::vector<index_t> shape;
@@ -37,6 +46,7 @@ struct DatasetSpec {
   std::vector<AttributesOf> attributes = {};  ///< for the dataset itself, and for groups above it
   std::optional<CoordinatesOf> coordinates = {};
   std::vector<AttributesOf> copies = {};  ///< datasets that are copied whole to these paths
+  Storage storage = {};
 };
 
 /// Returns the bytes of its elements.
@@ -53,10 +63,15 @@ struct DatasetPlace {
 /// below one of these.
 void require_free_paths(const std::string& file, std::span<const DatasetSpec> specs);
 
-/// Creates a contiguous dataset with its scales and attributes, its space allocated. Returns the
-/// offset of its first byte in the file; -1 if it has no elements. Throws Error(cannot_create).
+/// Creates a dataset with its scales and attributes, its space allocated if it is contiguous.
+/// Returns the offset of its first byte in the file; -1 if it has no elements or is chunked. Throws
+/// Error(cannot_create).
 [[nodiscard]] index_t create_dataset(hid_t file, const DatasetSpec& spec,
                                      const DatasetPlace& place);
+
+/// Returns the storage of a dataset. Throws Error(bad_data) for chunks with other filters than
+/// filters.hpp's.
+[[nodiscard]] Storage storage_of(hid_t dataset, const std::string& name);
 
 /// Returns whether a dataset is a scale as create_dataset() makes them: numbers 0, 1, 2, ..., or
 /// times.

@@ -57,8 +57,8 @@ void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing,
                       const std::string& problem) {
   existing_ = existing;
   for (const DatasetSpec& spec : specs) {
-    datasets_.push_back(
-        {spec.path, spec.shape, static_cast<index_t>(H5Tget_size(spec.type)), -1, 0});
+    datasets_.push_back({spec.path, spec.shape, static_cast<index_t>(H5Tget_size(spec.type)), -1, 0,
+                         0, spec.storage});
   }
   bool copies = false, resumes = false;
   mpi::on_root(comm_, "create output", [&] {
@@ -73,6 +73,7 @@ void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing,
   });
   partial_ = comm_.broadcast(partial_, 0);
   kept_ = comm_.broadcast(kept_, 0);
+  scratch_ = scratch_of(partial_);
   for (Dataset& dataset : datasets_) comm_.broadcast(std::span(&dataset.offset, 1), 0);
 }
 
@@ -97,7 +98,9 @@ bool OutputFile::begin(const std::vector<DatasetSpec>& specs, const std::string&
 }
 
 OutputFile::~OutputFile() {
-  if (!published_ && comm_.is_root()) discard_partial(partial_);
+  if (!comm_.is_root()) return;
+  if (!published_) discard_partial(partial_);
+  if (has_scratch()) discard_partial(scratch_of(partial_));
 }
 
 Handle OutputFile::create_file(const std::vector<DatasetSpec>& specs,
@@ -142,15 +145,16 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
     places.clear();
     close_written(out, failed, fmt::format("'{}' cannot be created", file_));
   }
-  const RawFile raw(partial_, RawFile::Mode::read_write);
+  if (has_scratch()) create_scratch();
   for (const Dataset& dataset : datasets_) {
     if (dataset.offset < 0) continue;
+    const RawFile raw(file_of(dataset), RawFile::Mode::read_write);
     const index_t count =
         std::accumulate(dataset.shape.begin(), dataset.shape.end(), index_t{1},
                         [](index_t a, index_t b) { return checked_mul(a, b, "the output"); });
     raw.reserve(dataset.offset, checked_mul(count, dataset.element_bytes, "the output"));
   }
-  if (sync_ == Sync::on) (void)raw.sync();
+  if (sync_ == Sync::on) (void)RawFile(partial_, RawFile::Mode::read_write).sync();
 }
 
 void OutputFile::write_runs(const RawFile& raw, std::size_t which, const StridedRuns& runs,
@@ -209,13 +213,13 @@ void OutputFile::write(std::size_t which, index_t first_element, std::span<const
   const index_t bytes = dataset.element_bytes;
   const index_t group = onlooker.elements;
   const index_t elements_at_once = std::max<index_t>(1, piece_bytes / bytes / group) * group;
-  const RawFile raw(partial_, RawFile::Mode::read_write);
+  const RawFile raw(file_of(dataset), RawFile::Mode::read_write);
   while (!data.empty()) {
     const auto piece =
         data.first(std::min(data.size(), static_cast<std::size_t>(elements_at_once * bytes)));
     const index_t elements = static_cast<index_t>(piece.size()) / bytes;
     write_runs(raw, which, {first_element, elements, 1, elements}, piece, onlooker);
-    if (sync_ == Sync::on)
+    if (sync_ == Sync::on && !dataset.storage.is_chunked())
       raw.will_sync(datasets_[which].offset + first_element * bytes,
                     static_cast<index_t>(piece.size()));
     first_element += elements;
@@ -228,7 +232,7 @@ void OutputFile::write_slab(std::size_t which, std::span<const layout::Range> sl
   const Dataset& dataset = dataset_of(which);
   require_slab(dataset, slab, data.size());
   if (data.empty()) return;
-  const RawFile raw(partial_, RawFile::Mode::read_write);
+  const RawFile raw(file_of(dataset), RawFile::Mode::read_write);
   for_each_runs(dataset.shape, slab, [&](const StridedRuns& runs) {
     const auto bytes = static_cast<std::size_t>(runs.length * runs.count * dataset.element_bytes);
     write_runs(raw, which, runs, data.first(bytes));
@@ -241,7 +245,7 @@ void OutputFile::read_slab(std::size_t which, std::span<const layout::Range> sla
   const Dataset& dataset = dataset_of(which);
   require_slab(dataset, slab, data.size());
   if (data.empty()) return;
-  const RawFile raw(partial_, RawFile::Mode::read);
+  const RawFile raw(file_of(dataset), RawFile::Mode::read);
   for_each_runs(dataset.shape, slab, [&](const StridedRuns& runs) {
     for (index_t r = 0; r < runs.count; ++r) {
       const auto bytes = static_cast<std::size_t>(runs.length * dataset.element_bytes);
@@ -268,7 +272,10 @@ std::uint64_t OutputFile::sum_in_file(const RawFile& raw, const Written& written
 }
 
 void OutputFile::sync_written() {
-  if (!synced_ && sync_ == Sync::on) (void)RawFile(partial_, RawFile::Mode::read_write).sync();
+  if (!synced_ && sync_ == Sync::on) {
+    (void)RawFile(partial_, RawFile::Mode::read_write).sync();
+    if (has_scratch()) (void)RawFile(scratch_, RawFile::Mode::read_write).sync();
+  }
   synced_ = true;
 }
 
@@ -281,12 +288,15 @@ void OutputFile::check_written(ReadBack amount, int threads) {
     amount = total <= (index_t{1} << 30) ? ReadBack::all : ReadBack::sample;
   const index_t step = amount == ReadBack::all ? 1 : std::max<index_t>(1, ssize(written_) / 16);
   const index_t some = amount == ReadBack::off || total == 0 ? 0 : ceil_div(ssize(written_), step);
+  read_back_ = amount;
   const RawFile raw(partial_, RawFile::Mode::read);
+  const RawFile scratch(has_scratch() ? scratch_ : partial_, RawFile::Mode::read);
   std::vector<std::vector<std::byte>> buffers(static_cast<std::size_t>(threads));
   for_each_on_threads(threads, some, [&](index_t i, int thread) {
     const Written& written = written_[static_cast<std::size_t>(i * step)];
     const Dataset& dataset = datasets_[written.dataset];
-    require(sum_in_file(raw, written, buffers[static_cast<std::size_t>(thread)]) == written.sum,
+    const RawFile& from = dataset.storage.is_chunked() ? scratch : raw;
+    require(sum_in_file(from, written, buffers[static_cast<std::size_t>(thread)]) == written.sum,
             ExitCode::io,
             fmt::format("'{}' differs from the data written to it (at byte {}); check the device",
                         file_, dataset.offset + written.runs.first * dataset.element_bytes));
@@ -296,6 +306,7 @@ void OutputFile::check_written(ReadBack amount, int threads) {
 
 void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
   mpi::together(comm_, "write", [&] { sync_written(); });
+  write_chunks();
   for (Dataset& dataset : datasets_) {
     dataset.sum = comm_.sum(dataset.sum);
     dataset.written = comm_.sum(dataset.written);
@@ -359,37 +370,6 @@ void OutputFile::write_sums(hid_t out) const {
     const Handle dataset(h5_check(H5Dopen2(out, d.path.c_str(), H5P_DEFAULT), ExitCode::io, d.path),
                          H5Dclose);
     write_attribute(dataset, schema::checksum, checksum_text(d.sum));
-  }
-}
-
-/// Reopens the file and compares the metadata that the library wrote.
-void OutputFile::confirm_metadata() const {
-  const auto confirm = [&](bool holds) {
-    require(holds, ExitCode::io,
-            fmt::format("'{}' differs from the data written to it (its metadata); check the device",
-                        file_));
-  };
-  try {
-    const Handle in = open_file(partial_);
-    for (const Dataset& d : datasets_) {
-      const Handle dataset = open_dataset(in, {partial_, d.path});
-      confirm(read_text_attribute(dataset, schema::checksum) == checksum_text(d.sum));
-      confirm(extents_of(dataset) == d.shape);
-      confirm(H5Dget_offset(dataset) ==
-              (d.offset < 0 ? HADDR_UNDEF : static_cast<haddr_t>(d.offset)));
-      if (d.offset < 0) continue;
-      const Handle type(h5_check(H5Dget_type(dataset), ExitCode::io, file_), H5Tclose);
-      if (!is_self_contained(type)) continue;  // they have other sizes in memory
-      hsize_t bytes = H5Tget_size(type);
-      for (const index_t extent : d.shape) bytes *= static_cast<hsize_t>(extent);
-      confirm(H5Dget_storage_size(dataset) == bytes);
-    }
-    const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::io, file_),
-                       H5Gclose);
-    confirm(read_text_attribute(group, schema::state) == schema::state_complete);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::io) throw;
-    confirm(false);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,12 @@ class OutputFile {
     index_t offset = -1;  // in the file; -1 if it has no elements
     std::uint64_t sum = 0;
     index_t written = 0;  // elements; those of all ranks once published
+    Storage storage = {};
+    struct Encoded {
+      index_t chunk;
+      std::uint64_t sum;
+    };
+    std::vector<Encoded> encoded = {};  // chunks by this rank, with their part of the checksum
   };
   struct Written {
     std::size_t dataset;
@@ -121,6 +128,19 @@ class OutputFile {
   [[nodiscard]] std::uint64_t sum_in_file(const RawFile& raw, const Written& written,
                                           std::vector<std::byte>& buffer) const;
   void sync_written();
+  /// Returns the file that holds the elements until the output is published: for chunked datasets
+  /// a hidden scratch file (output_chunks.cpp).
+  [[nodiscard]] const std::string& file_of(const Dataset& dataset) const {
+    return dataset.storage.is_chunked() ? scratch_ : partial_;
+  }
+  [[nodiscard]] bool has_scratch() const;
+  void create_scratch();
+  void place_in_scratch();
+  void adopt_scratch(const std::string& left);
+  void write_chunks();
+  [[nodiscard]] std::uint64_t write_chunks(Dataset& dataset, std::optional<Handle>& out);
+  void check_chunks();
+  void confirm_storage(hid_t dataset, const Dataset& wanted) const;
   /// Prepares the output on rank 0; returns whether a file left by keep() was adopted.
   [[nodiscard]] bool begin(const std::vector<DatasetSpec>& specs, const std::string& problem);
   void create(const std::vector<DatasetSpec>& specs);
@@ -140,6 +160,8 @@ class OutputFile {
   std::string file_;
   std::string target_;  // file_ with links resolved
   std::string partial_;
+  std::string scratch_;  // next to it
+  ReadBack read_back_ = ReadBack::all;
   std::string kept_;
   Sync sync_;
   Existing existing_ = Existing::refuse;
@@ -151,6 +173,9 @@ class OutputFile {
   bool synced_ = true;  // this rank's data is on the device
   bool published_ = false;
 };
+
+/// Returns the bytes with which a rank's threads encode chunks of that size.
+[[nodiscard]] index_t encode_bytes(index_t chunk_bytes, int threads);
 
 /// Throws Error(cannot_create) if an output cannot be created: its file must not be changed, or the
 /// directory is missing or not writable. Local; leaves no file.

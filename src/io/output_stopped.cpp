@@ -34,6 +34,7 @@ void OutputFile::keep(const std::string& problem, const std::string& state) {
     if (is_guest()) write_attribute(group, schema::stopped_over, guest_->state());
     group.reset();
     close_written(out, ExitCode::io, what);
+    if (has_scratch()) publish_file(scratch_, scratch_of(stopped_name(target_)));
     publish_file(partial_, stopped_name(target_));
   });
   published_ = true;
@@ -70,7 +71,10 @@ std::string OutputFile::left_of(const std::string& file, const std::string& prob
 /// Adopts the file that keep() left; deletes any other file of its name.
 bool OutputFile::adopt(const std::string& problem) {
   const std::string stopped = stopped_name(target_);
-  if (!is_own_file(stopped)) return false;
+  if (!is_own_file(stopped)) {
+    if (is_own_file(scratch_of(stopped))) unlink(scratch_of(stopped).c_str());
+    return false;
+  }
   try {
     require(!problem.empty(), ExitCode::bad_data, "problem is empty");
     const Handle in = open_file(stopped);
@@ -85,15 +89,19 @@ bool OutputFile::adopt(const std::string& problem) {
       const Handle dataset = open_dataset(in, {stopped, datasets_[d].path});
       require(inspect(dataset, {stopped, datasets_[d].path}).shape == datasets_[d].shape,
               ExitCode::bad_data, "shape differs");
+      require(storage_of(dataset, datasets_[d].path) == datasets_[d].storage, ExitCode::bad_data,
+              "storage differs");
       const haddr_t offset = H5Dget_offset(dataset);
       datasets_[d].offset = offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
       datasets_[d].sum = std::stoull(read_text_attribute(dataset, schema::checksum), nullptr, 16);
       datasets_[d].written = std::stoll(written[d]);
     }
+    if (has_scratch()) adopt_scratch(scratch_of(stopped));
     kept_ = state;
   } catch (const std::exception&) {
     for (Dataset& dataset : datasets_) dataset.sum = 0, dataset.written = 0;
     unlink(stopped.c_str());
+    unlink(scratch_of(stopped).c_str());
     return false;
   }
   publish_file(stopped, partial_);

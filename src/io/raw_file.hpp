@@ -40,6 +40,10 @@ class RawFile {
 [[nodiscard]] std::string partial_name(const std::string& file);
 /// Returns the hidden name with that ending next to the file.
 [[nodiscard]] std::string hidden_name(const std::string& file, const std::string& ending);
+/// Returns the name of the scratch file of a partial or stopped output (io/output_chunks.cpp).
+[[nodiscard]] inline std::string scratch_of(const std::string& partial) {
+  return partial + ".elements";
+}
 /// Returns the hidden name of the output that a stopped run leaves to a later one.
 [[nodiscard]] std::string stopped_name(const std::string& file);
 /// Removes partial files of this name that killed processes of this host left.

@@ -182,6 +182,25 @@ void add_output_options(OptionSet& options) {
                        "in another file only the dataset of that name.",
                .group = "Files",
                .identity = false});
+  options.add({.name = "compress",
+               .help = "Compress the outputs, in chunks. gzip:LEVEL, shuffle and fletcher32, "
+                       "several with commas: shuffle,gzip:1; none: no filter.",
+               .group = "Files",
+               .value = "FILTERS",
+               .identity = false});
+  options.add({.name = "chunks",
+               .help = "Store the outputs in chunks, 64x64x64 or auto. Dimensions without a number "
+                       "stay whole; auto: at most 1 MiB, as with --compress alone.",
+               .group = "Files",
+               .value = "EXTENTS",
+               .identity = false});
+  options.add({.name = "like",
+               .help =
+                   "Store the outputs like a dataset. Its chunks and filters; 'input': those of "
+                   "the input (matmul: of A), with axes in the output's order.",
+               .group = "Files",
+               .value = "FILE:/D",
+               .identity = false});
   options.add({.name = "verify-output",
                .kind = Kind::choice,
                .fallback = "auto",

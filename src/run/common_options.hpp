@@ -35,7 +35,7 @@ void add_scaled_input(OptionSet& options);
 /// further values of --fill.
 void add_values_options(OptionSet& options, const std::string& others = "");
 
-/// Adds --overwrite and --verify-output, for commands with --out.
+/// Adds --overwrite, --compress, --chunks, --like and --verify-output, for commands with --out.
 void add_output_options(OptionSet& options);
 
 /// Adds --resume and --part, for jobs that are interrupted or share a sweep, and --timeline of the

@@ -15,6 +15,7 @@
 #include "mpi/runtime.hpp"
 #include "run/inputs.hpp"
 #include "run/session.hpp"
+#include "run/storage.hpp"
 
 namespace tessera::run {
 namespace {
@@ -42,6 +43,13 @@ struct ProgramMemory {
   [[nodiscard]] index_t bytes() const { return now + later; }
 };
 
+/// Returns the bytes that compressing outputs needs; commands without outputs lack the options.
+index_t memory_to_encode(const Values& point) {
+  if (!point.all().contains("compress")) return 0;
+  const StorageRequest request(point.text("compress"), point.text("chunks"), point.text("like"));
+  return request.memory(largest_input_chunk(), static_cast<int>(threads_of(point)));
+}
+
 /// Returns this process's memory. With --memory makes malloc return freed blocks at once: its
 /// adaptive threshold keeps later large blocks, whose gaps are reused only in part.
 ProgramMemory program_here(const mpi::Communicator& comm, const Values& point) {
@@ -50,8 +58,8 @@ ProgramMemory program_here(const mpi::Communicator& comm, const Values& point) {
   if (stated != nullptr && *stated != '\0') return {parse_bytes(stated), 0};
   const index_t messages = comm.size() > 1 ? later_of_messages : 0;
   const index_t chunks = io::decode_bytes(largest_input_chunk(), threads_of(point));
-  return {machine::resident(),
-          later_bytes + messages + chunks + threads_of(point) * later_of_thread};
+  return {machine::resident(), later_bytes + messages + chunks + memory_to_encode(point) +
+                                   threads_of(point) * later_of_thread};
 }
 
 /// Returns what a node's ranks may plan to use together: 90 % of its free memory, bytes.

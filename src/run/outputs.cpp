@@ -44,8 +44,9 @@ std::size_t Outputs::add(const io::DatasetName& name, std::vector<index_t> shape
                          std::vector<std::string> dimensions) {
   auto file = std::find_if(files_.begin(), files_.end(),
                            [&](const File& f) { return same_place(f.name, name.file); });
-  if (file == files_.end()) file = files_.insert(files_.end(), File{name.file, {}, nullptr});
+  if (file == files_.end()) file = files_.insert(files_.end(), File{name.file, {}, {}, nullptr});
   file->specs.push_back({name.path, std::move(shape), type, std::move(dimensions)});
+  file->origins.emplace_back();
   places_.push_back({static_cast<std::size_t>(file - files_.begin()), file->specs.size() - 1});
   types_.push_back(std::move(type));
   return places_.size() - 1;
@@ -62,6 +63,12 @@ io::DatasetSpec& Outputs::spec(std::size_t dataset) {
 
 void Outputs::describe_as(std::size_t dataset, const io::DatasetName& input) {
   spec(dataset).attributes.push_back({spec(dataset).path, input});
+  store_as(dataset, {input});
+}
+
+void Outputs::store_as(std::size_t dataset, StorageOrigin origin) {
+  const Destination& place = places_[dataset];
+  files_[place.file].origins[place.dataset] = std::move(origin);
 }
 
 std::string Outputs::group_of(const std::string& path) {
@@ -93,6 +100,12 @@ void Outputs::keep(const mpi::Communicator& comm, const Values& point, const std
 
 void Outputs::open(const mpi::Communicator& comm, const Values& point, const std::string& problem) {
   using Existing = io::OutputFile::Existing;
+  mpi::together(comm, "create output", [&] {
+    const StorageRequest request(point.text("compress"), point.text("chunks"), point.text("like"));
+    for (File& file : files_)
+      for (std::size_t d = 0; d < file.specs.size(); ++d)
+        file.specs[d].storage = request.of(file.specs[d], file.origins[d]);
+  });
   for (File& file : files_) {
     mpi::on_root(comm, "create output", [&] {
       io::require_file_or_nothing(file.name, "output");

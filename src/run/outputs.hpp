@@ -3,12 +3,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "io/dataset.hpp"
 #include "io/output_file.hpp"
 #include "run/session.hpp"
+#include "run/storage.hpp"
 
 namespace tessera::run {
 
@@ -20,7 +22,8 @@ class Outputs {
   std::size_t add(const io::DatasetName& name, std::vector<index_t> shape, Element element,
                   std::vector<std::string> dimensions = {});
 
-  /// Copies the attributes of an input dataset to an added one. Before open().
+  /// Copies the attributes of an input dataset, which --like input refers to, to an added one.
+  /// Before open().
   void describe_as(std::size_t dataset, const io::DatasetName& input);
   /// Copies the attributes of the input's group `from` to the output's group `to` above an added
   /// dataset, and of the groups above to each other, of files' roots only to roots. Before open().
@@ -30,6 +33,9 @@ class Outputs {
 
   /// Returns the path of the group that contains an object.
   [[nodiscard]] static std::string group_of(const std::string& path);
+
+  /// Names the input that --like input refers to. Before open().
+  void store_as(std::size_t dataset, StorageOrigin origin);
 
   /// Returns the specification of an added dataset for further settings. Before open().
   [[nodiscard]] io::DatasetSpec& spec(std::size_t dataset);
@@ -69,6 +75,7 @@ class Outputs {
   struct File {
     std::string name;
     std::vector<io::DatasetSpec> specs;
+    std::vector<std::optional<StorageOrigin>> origins;  ///< of the datasets
     std::unique_ptr<io::OutputFile> file;
   };
   struct Destination {

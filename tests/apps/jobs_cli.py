@@ -24,17 +24,6 @@ class Stops(tessera.Case):
         with open(f"/proc/{pid}/status") as status:
             return int(re.search(r"SigCgt:\s*(\w+)", status.read())[1], 16) >> (number - 1) & 1
 
-    def written(self, job):
-        """Returns the bytes written so far by the processes of a job."""
-        total = 0
-        for pid in job.pids():
-            try:
-                with open(f"/proc/{pid}/io") as counts:
-                    total += int(re.search(r"wchar: (\d+)", counts.read())[1])
-            except OSError:
-                continue  # it has just ended
-        return total
-
     def test_a_sweep_stops_after_a_point_and_goes_on(self):
         for ranks, number in ((0, signal.SIGUSR1), (0, signal.SIGTERM), (2, signal.SIGUSR1)):
             with self.subTest(ranks=ranks, signal=number):
@@ -81,7 +70,7 @@ class Stops(tessera.Case):
             for ranks in (0, 3):
                 again = [*words, "--n", n, "--m", n // 2, "--overwrite"]
                 job = tessera.Job(again, ranks=ranks, folder=self.folder)
-                result = job.stop(lambda: self.written(job) > 1 << 20)
+                result = job.stop(lambda: job.written() > 1 << 20)
                 if result.code == tessera.OK:
                     os.remove(self.path("t.h5"))
                     continue
@@ -122,7 +111,7 @@ class Stops(tessera.Case):
         for n in (3000, 6000, 12000):  # a fast machine may finish before the signal arrives
             job = tessera.Job([*words, "--n", n, "--m", n // 2, "--type", "f32"],
                               folder=self.folder)
-            if job.stop(lambda: self.written(job) > 1 << 20).code == tessera.STOPPED:
+            if job.stop(lambda: job.written() > 1 << 20).code == tessera.STOPPED:
                 break
         self.assertTrue(os.path.exists(self.path(".t.h5.stopped")))
         self.assertNotIn("resumed", self.succeed(*words, "--n", n, "--m", n // 2, "--type",
@@ -136,7 +125,7 @@ class Stops(tessera.Case):
             a = numpy.arange(2 * n * n // 2, dtype="f4").reshape(2, n // 2, n)
             name = tessera.write_matrix(self.path("a.h5"), a)
             job = tessera.Job([*words, "--in", f"{name}[0]"], folder=self.folder)
-            if job.stop(lambda: self.written(job) > 1 << 20).code == tessera.STOPPED:
+            if job.stop(lambda: job.written() > 1 << 20).code == tessera.STOPPED:
                 break
         self.assertTrue(os.path.exists(self.path(".t.h5.stopped")))
         self.assertNotIn("resumed", self.succeed(*words, "--in", f"{name}[1]").out)

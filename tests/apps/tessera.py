@@ -155,6 +155,17 @@ class Job:
                 continue
         return found
 
+    def written(self):
+        """Returns the bytes written so far by the processes."""
+        total = 0
+        for pid in self.pids():
+            try:
+                with open(f"/proc/{pid}/io") as counts:
+                    total += int(re.search(r"wchar: (\d+)", counts.read())[1])
+            except OSError:
+                continue  # it has just ended
+        return total
+
     def wait(self, timeout=PATIENCE):
         """Waits for the result. A job that exceeds the timeout is killed and reported with code
         None, a launcher without ranks with the code that it printed."""

@@ -62,7 +62,8 @@ TABLE = {
               'for k in d})',
     "polars": 'import polars as pl; t = table(); d = pl.DataFrame({**t, "name": '
               't["name"].astype("U8")}).sort(["a", "b"], maintain_order=True); save_table({k: '
-              'd[k].to_numpy() if k != "name" else d[k].to_numpy().astype("S8") for k in d.columns})',
+              'd[k].to_numpy() if k != "name" else d[k].to_numpy().astype("S8") '
+              'for k in d.columns})',
     "duckdb": 'import duckdb, pandas as pd; t = table(); p = pd.DataFrame({**t, "name": '
               't["name"].astype("U8")}); r = duckdb.sql("select * from p order by a, b")'
               '.fetchnumpy(); save_table({k: v if k != "name" else v.astype("S8") '

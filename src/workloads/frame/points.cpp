@@ -20,6 +20,7 @@
 #include "mpi/runtime.hpp"
 #include "run/common_options.hpp"
 #include "run/device.hpp"
+#include "run/storage.hpp"
 
 namespace tessera::workloads {
 namespace {
@@ -135,6 +136,12 @@ void check_outputs(const Workload& workload, const run::Parsed& parsed) {
             "--{} '{}' names a part of a dataset: an output is a whole dataset; drop the brackets",
             named.output->option, text));
   }
+  const auto first = [&](const char* option) { return parsed.lists.at(option).front(); };
+  const bool stored =
+      run::StorageRequest(first("compress"), first("chunks"), first("like")).given();
+  require(!outputs.empty() || !stored, ExitCode::usage,
+          fmt::format("--compress, --chunks and --like store an output; name a file with {}",
+                      known_outputs(workload)));
   const std::string& amount = parsed.lists.at("verify-output").front();
   require(!outputs.empty() || (amount != "all" && amount != "sample"), ExitCode::usage,
           fmt::format("--verify-output {} requires an output to read back; name a file with {}",

@@ -23,14 +23,16 @@ using run::Values;
 
 namespace kernels = tessera::matmul;
 
-run::Outputs open_output(const mpi::Communicator& comm, const Values& point,
-                         const Problem& problem) {
+run::Outputs open_output(const Point& point) {
+  const Problem& problem = point.problem;
   run::Outputs outputs;
   if (!problem.out.empty()) {
-    outputs.add(io::parse_dataset_name(problem.out, "out"), {problem.shape.m, problem.shape.n},
-                problem.element, {"row", "col"});
+    const std::size_t place =
+        outputs.add(io::parse_dataset_name(problem.out, "out"), {problem.shape.m, problem.shape.n},
+                    problem.element, {"row", "col"});
+    if (point.inputs.a) outputs.store_as(place, {point.inputs.a->name()});
   }
-  outputs.open(comm, point);
+  outputs.open(point.comm, point.values);
   return outputs;
 }
 
@@ -241,7 +243,7 @@ bool run_point(const Point& point) {
   const auto& q = problem.shape;
   const std::uint64_t seed = problem.seed;
   const int threads = problem.method.threads;
-  run::Outputs outputs = open_output(comm, point.values, problem);
+  run::Outputs outputs = open_output(point);
   mpi::Phases once;
   Matrices<T> matrices = allocate<T>(comm, problem);
   auto &a = matrices.a, &b = matrices.b, &c = matrices.c, &old_c = matrices.old_c;

@@ -223,7 +223,7 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
   const auto& comm = point.comm;
   const auto& problem = point.problem;
   point.session.plan_memory(stream.rank_bytes + problem.allowance.program);
-  run::Outputs outputs = open_output(comm, point.values, problem);
+  run::Outputs outputs = open_output(point);
   Sources sources;
   mpi::together(comm, "open input", [&] { sources = sources_of(point, stream); });
   io::FileTraffic of_check;

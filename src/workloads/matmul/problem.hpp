@@ -66,9 +66,6 @@ template <class T>
   }
 }
 
-/// Creates the file of C, if any. Collective.
-[[nodiscard]] run::Outputs open_output(const mpi::Communicator& comm, const run::Values& point,
-                                       const Problem& problem);
 /// Sets the columns, work and ceiling of a measurement.
 void describe(const Problem& problem, run::Measured& measured);
 /// Returns the tolerance in units of T's roundoff, including the error of operands rounded to fewer
@@ -77,6 +74,9 @@ template <class T>
 [[nodiscard]] double tolerance_of(const Problem& problem);
 
 using Point = PointOf<Problem, Inputs>;
+
+/// Creates the file of C, if any. Collective.
+[[nodiscard]] run::Outputs open_output(const Point& point);
 
 /// Runs a point in memory. Returns whether the result is right. Collective.
 [[nodiscard]] bool run_in_memory(const Point& point);

@@ -133,6 +133,7 @@ run::Outputs open_output(const Point& point, const std::string& identity) {
       if (input == nullptr) return;
       outputs.describe_as(place, input->name());
       outputs.place_as(place, {input->name(), point.problem.order()});
+      outputs.store_as(place, {input->name(), point.problem.order()});
     });
   }
   outputs.open(point.comm, point.values, identity);
