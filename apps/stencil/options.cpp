@@ -93,7 +93,10 @@ void add_operation(OptionSet& set) {
   set.add({.name = "boundary",
            .fallback = "clamp",
            .help = "Select the values beyond the sides. " + tessera::stencil::boundary_usage() +
-                   "; by side: x=periodic,y-=constant:1,y+=mirror.",
+                   "; by side: x=periodic,y-=constant:1,y+=mirror. Names of scipy, OpenCV, "
+                   "numpy and torch: nearest, replicate, edge = clamp; reflect101 = mirror; "
+                   "symmetric, grid-mirror = reflect; wrap, grid-wrap, circular = periodic; "
+                   "zeros = constant:0. The mode reflect of numpy and torch is mirror.",
            .group = "Operation",
            .value = "NAME"});
   set.add({.name = "given",

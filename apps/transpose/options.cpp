@@ -68,11 +68,13 @@ void add_operation(OptionSet& set) {
        .group = "Operation",
        .choices = {"T", "N", "H"},
        .axis = true});
-  set.add({.name = "axes",
-           .help = fmt::format("Permute up to {} axes. 2,0,1 makes the last axis the first.",
-                               tessera::transpose::max_rank),
-           .group = "Operation",
-           .value = "AXES"});
+  set.add(
+      {.name = "axes",
+       .help = fmt::format("Permute up to {} axes. 2,0,1 makes the last axis the first; names of "
+                           "dimension scales are accepted, too: lat,lon,time.",
+                           tessera::transpose::max_rank),
+       .group = "Operation",
+       .value = "AXES"});
   set.add({.name = "alpha",
            .kind = Kind::real,
            .fallback = "1",

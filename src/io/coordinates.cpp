@@ -45,6 +45,14 @@ std::vector<Handle> scales_of(hid_t dataset, std::size_t dimension) {
   return scales;
 }
 
+std::string label_of(hid_t dataset, std::size_t dimension) {
+  const auto d = static_cast<unsigned>(dimension);
+  const auto length = std::max<ssize_t>(0, H5DSget_label(dataset, d, nullptr, 0));
+  std::string label(static_cast<std::size_t>(length), '\0');
+  if (length > 0) H5DSget_label(dataset, d, label.data(), label.size() + 1);
+  return label;
+}
+
 std::string parent_of(const std::string& path) {
   return path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
 }
@@ -188,12 +196,8 @@ class CoordinateCopy {
   }
 
   void copy_label(std::size_t axis, std::size_t dimension) const {
-    const auto d = static_cast<unsigned>(axis);
-    const ssize_t length = H5DSget_label(source_, d, nullptr, 0);
-    if (length <= 0) return;
-    std::string label(static_cast<std::size_t>(length), '\0');
-    H5DSget_label(source_, d, label.data(), label.size() + 1);
-    H5DSset_label(result_, static_cast<unsigned>(dimension), label.c_str());
+    const std::string label = label_of(source_, axis);
+    if (!label.empty()) H5DSset_label(result_, static_cast<unsigned>(dimension), label.c_str());
   }
 
   /// Copies the variables that an attribute names.
@@ -342,6 +346,24 @@ std::vector<bool> dimensions_with_scales(const DatasetSpec& spec) {
     found[d] = !scales_of(source, dimension).empty();
   }
   return found;
+}
+
+std::vector<std::string> dimension_names(const DatasetName& name) {
+  const Handle file = open_file(name.file), dataset = open_dataset(file, name);
+  const Handle group(H5Gopen2(file, parent_of(name.path).c_str(), H5P_DEFAULT), H5Gclose);
+  const std::size_t rank = extents_of(dataset).size();
+  std::vector<std::string> names(rank);
+  for (const NexusPlot::Field& field : NexusPlot(group, dataset, name_in(name.path)).fields(rank))
+    if (field.axes.size() == 1) names[field.axes.front()] = field.name;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::string label = label_of(dataset, d);
+    if (!label.empty()) names[d] = label;
+    for (const Handle& scale : scales_of(dataset, d)) names[d] = name_in(path_of(scale));
+  }
+  std::vector<std::string> rest;
+  for (std::size_t d = 0; d < rank; ++d)
+    if (d >= name.selection.size() || !name.selection[d].is_index) rest.push_back(names[d]);
+  return rest;
 }
 
 void copy_coordinates(hid_t file, std::span<const DatasetSpec> specs, std::size_t which,

@@ -16,6 +16,11 @@ namespace tessera::io {
 /// its attribute `coordinates` names.
 [[nodiscard]] std::vector<std::string> row_coordinates(hid_t file, hid_t dataset);
 
+/// Returns the names of a dataset's dimensions that its selection keeps: those of scales, labels,
+/// or axes of a NeXus group; empty where there is none. Throws Error(bad_data, missing_input).
+/// Serial.
+[[nodiscard]] std::vector<std::string> dimension_names(const DatasetName& name);
+
 /// Copies the coordinates of specs[which] to a file that has the datasets of all specs: dimension
 /// scales with their labels and bounds; variables named by the CF attributes `coordinates`,
 /// `grid_mapping` and `ancillary_variables`; and the axes of a NeXus group. They are selected and

@@ -12,69 +12,13 @@
 
 #include "base/text.hpp"
 #include "io/number_types.hpp"
+#include "io/other_forms.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "io/storage.hpp"
 #include "io/type_name.hpp"
 
 namespace tessera::io {
-
-std::size_t end_of_file_name(std::string_view text) {
-  const std::size_t last = text.rfind(":/");
-  std::size_t in_folder = std::string_view::npos;
-  for (std::size_t at = last; at != std::string_view::npos && at > 0;
-       at = text.rfind(":/", at - 1)) {
-    const std::string file(text.substr(0, at));
-    if (file_exists(file)) return at;
-    if (in_folder == std::string_view::npos && file_exists(directory_of(file))) in_folder = at;
-  }
-  return in_folder == std::string_view::npos ? last : in_folder;
-}
-
-DatasetName parse_dataset_name(std::string_view text, std::string_view option) {
-  const auto colon = end_of_file_name(text);
-  require(colon != std::string_view::npos && colon > 0 && colon + 2 < text.size(), ExitCode::usage,
-          fmt::format("--{} '{}' does not name a dataset; write file.h5:/path/to/dataset", option,
-                      text));
-  const std::string path(text.substr(colon + 1));
-  const bool named = !path.ends_with('/') && path.find("//") == std::string::npos;
-  require(
-      named && (path + '/').find("/./") == std::string::npos,
-      ExitCode::usage,  // HDF5 ignores both
-      fmt::format("--{} '{}' has an empty name or '.' in its path; write file.h5:/path/to/dataset",
-                  option, text));
-  return {std::string(text.substr(0, colon)), path};
-}
-
-DatasetName parse_table_name(std::string_view text, std::string_view option) {
-  const auto colon = end_of_file_name(text);
-  if (colon != std::string_view::npos && colon > 0 && colon + 2 == text.size())
-    return {std::string(text.substr(0, colon)), "/"};
-  return parse_dataset_name(text, option);
-}
-
-std::vector<std::string> split_names(const std::string& text) {
-  std::vector<std::string> names{""};
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
-    std::string& name = names.back();
-    if (text[i] != ',' || depth != 0) {
-      name += text[i];
-      continue;
-    }
-    const std::size_t colon = end_of_file_name(name);
-    const std::string next = text.substr(i + 1, text.find(',', i + 1) - i - 1);
-    const bool elsewhere = next.find(":/") != std::string::npos,
-               same_file = !elsewhere && next.starts_with('/');
-    if (colon == std::string::npos || (!same_file && !elsewhere)) {
-      name += text[i];
-    } else {
-      names.push_back(same_file ? name.substr(0, colon + 1) : "");
-    }
-  }
-  return names;
-}
 
 DatasetInfo number_type(std::string_view name) {
   using Kind = DatasetInfo::Kind;
@@ -152,13 +96,14 @@ namespace {
           fmt::format(
               "'{}' cannot be opened ({}); check whether other files in its folder can be opened",
               file, words));
+  const std::string form = form_of(file);
   throw Error(
       ExitCode::bad_data,
       is_hdf5 > 0
           ? fmt::format("'{}' is a damaged or unreadable HDF5 file ({}); write it again", file,
                         words)
-          : fmt::format("'{}' is not an HDF5 file ({}); name one written by h5py or similar", file,
-                        words));
+          : fmt::format("'{}' is {} ({}); {}", file, form.empty() ? "not an HDF5 file" : form,
+                        words, advice_on(file, form)));
 }
 
 }  // namespace
@@ -171,6 +116,9 @@ Handle open_file(const std::string& file, hid_t access_list) {
     throw Error(ExitCode::missing_input, fmt::format("'{}' cannot be read: {}; check the path",
                                                      file, std::strerror(reason)));
   }
+  if (const std::string form = form_of(file); S_ISDIR(status.st_mode) && !form.empty())
+    throw Error(ExitCode::bad_data,
+                fmt::format("'{}' is {}; {}", file, form, advice_on(file, form)));
   require(!S_ISDIR(status.st_mode), ExitCode::missing_input,
           fmt::format("'{}' cannot be read: it is a directory; name a file in it", file));
   require(S_ISREG(status.st_mode), ExitCode::bad_data,  // opening a pipe would wait for its writer
@@ -192,6 +140,18 @@ void require_complete(hid_t file, const std::string& name) {
 }
 
 namespace {
+
+/// Returns the deepest group on a path.
+std::string group_on(hid_t file, const std::string& path) {
+  std::string group = "/";
+  for (std::size_t end = path.find('/', 1); end != std::string::npos;
+       end = path.find('/', end + 1)) {
+    const Handle opened(H5Gopen2(file, path.substr(0, end).c_str(), H5P_DEFAULT), H5Gclose);
+    if (opened < 0) break;
+    group = path.substr(0, end);
+  }
+  return group;
+}
 
 /// Returns the error for a dataset that could not be opened.
 Error no_dataset(hid_t file, const DatasetName& name) {
@@ -216,17 +176,21 @@ Error no_dataset(hid_t file, const DatasetName& name) {
     return {ExitCode::missing_input,
             fmt::format("'{}' of '{}' is a dangling link; name a dataset", name.path, name.file)};
   }
+  const std::string group = group_on(file, name.path);
+  const Handle opened(H5Gopen2(file, group.c_str(), H5P_DEFAULT), H5Gclose);
   std::vector<std::string> names;
   H5Literate(
-      file, H5_INDEX_NAME, H5_ITER_INC, nullptr,
+      opened, H5_INDEX_NAME, H5_ITER_INC, nullptr,
       [](hid_t, const char* link, const H5L_info_t*, void* list) -> herr_t {
-        static_cast<std::vector<std::string>*>(list)->push_back(std::string("/") + link);
+        static_cast<std::vector<std::string>*>(list)->push_back(link);
         return 0;
       },
       &names);
-  return {ExitCode::missing_input,
-          fmt::format("'{}' has no dataset '{}'; choose from its root: {}", name.file, name.path,
-                      names.empty() ? "(empty)" : join(names, ", "))};
+  for (std::string& one : names) one.insert(0, group == "/" ? "/" : group + "/");
+  return {
+      ExitCode::missing_input,
+      fmt::format("'{}' has no dataset '{}'; choose from its {}: {}", name.file, name.path,
+                  group == "/" ? "root" : "group", names.empty() ? "(empty)" : join(names, ", "))};
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ void choose_columns(TableInfo& table, const DatasetName& name, const TableChoice
   }
   require(std::ranges::find(table.columns, Use::row, &Column::use) != table.columns.end(),
           ExitCode::usage,
-          fmt::format("no column of {} is left to carry; choose other --columns or --drop",
+          fmt::format("{} has no other columns to carry; choose other --columns or --drop",
                       name.text()));
   std::erase_if(table.coordinates, [&](const Column& column) {
     return column.info.shape.empty() || column.rows() != rows || !column.obstacle.empty();

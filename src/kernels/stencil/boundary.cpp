@@ -14,30 +14,29 @@
 namespace tessera::stencil {
 namespace {
 
-/// Returns "; it is 'mirror' here", or the nearest known name.
-std::string advice(std::string_view text, const std::vector<std::string>& names) {
+/// Returns the word without what libraries write differently: "BORDER_REFLECT_101", "grid-wrap".
+std::string plain(std::string_view text) {
   std::string word;
   for (const char c : text)
     if (c != '_' && c != '-')
       word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (word.starts_with("border")) word.erase(0, 6);
-  for (const Boundary kind : boundaries) {
-    const auto synonyms = split(info(kind).synonyms, ' ');
-    if (!word.empty() && std::find(synonyms.begin(), synonyms.end(), word) != synonyms.end())
-      return fmt::format("; use '{}{}'", name(kind), info(kind).takes_value ? ":0" : "");
-  }
-  return suggestion(text, names);
+  return word;
 }
 
 }  // namespace
 
 Boundary parse_boundary(std::string_view text) {
+  const std::string word = plain(text);
   std::vector<std::string> names;
   for (const Boundary kind : boundaries) {
-    if (name(kind) == text) return kind;
+    const auto synonyms = split(info(kind).synonyms, ' ');
+    const bool known = !word.empty() && std::ranges::find(synonyms, word) != synonyms.end();
+    if (name(kind) == word || known) return kind;
     names.emplace_back(name(kind));
   }
-  throw Error(ExitCode::usage, fmt::format("unknown boundary '{}'{}", text, advice(text, names)));
+  throw Error(ExitCode::usage,
+              fmt::format("unknown boundary '{}'{}", text, suggestion(text, names)));
 }
 
 std::string boundary_usage() {

@@ -28,7 +28,9 @@ Side parse_side(const std::string& text) {
   const auto parts = split(text, ':');
   Side side{tessera::stencil::parse_boundary(parts[0]), 0};
   const bool has_value = parts.size() == 2;
-  require(parts.size() <= 2 && has_value == info(side.kind).takes_value, ExitCode::usage,
+  const bool is_zero = parts[0] == "zero" || parts[0] == "zeros";
+  require(parts.size() <= 2 && has_value == (info(side.kind).takes_value && !is_zero),
+          ExitCode::usage,
           fmt::format("--boundary '{}': constant requires a value and no other name accepts one; "
                       "write constant:1.5",
                       text));

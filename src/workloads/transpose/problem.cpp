@@ -25,68 +25,6 @@ using dist::transpose::Number;
 using dist::transpose::Op;
 using run::Values;
 
-std::vector<index_t> parse_list(const std::string& text, const char* option) {
-  std::vector<index_t> values;
-  for (const std::string& word : split(text, ',')) {
-    const std::string digits(trim(word));
-    require(!digits.empty() && digits.size() < 19 &&
-                digits.find_first_not_of("0123456789") == std::string::npos,
-            ExitCode::usage,
-            fmt::format("--{} '{}' is not a list of numbers; write 2,0,1", option, text));
-    values.push_back(std::stoll(digits));
-  }
-  return values;
-}
-
-/// Parses a permutation of the input's axes.
-std::vector<int> parse_axes(const std::string& text, std::size_t rank) {
-  std::vector<int> axes;
-  for (const index_t axis : parse_list(text, "axes"))
-    axes.push_back(static_cast<int>(std::min<index_t>(axis, 1000)));
-  auto sorted = axes;
-  std::sort(sorted.begin(), sorted.end());
-  bool permutation = axes.size() == rank;
-  for (std::size_t k = 0; k < sorted.size(); ++k)
-    permutation = permutation && sorted[k] == static_cast<int>(k);
-  require(
-      permutation, ExitCode::usage,
-      fmt::format(
-          "--axes {} is not a permutation of the {} axes of the input; name each of 0 to {} once",
-          text, rank, static_cast<index_t>(rank) - 1));
-  return axes;
-}
-
-void resolve_extents(const Values& point, const io::DatasetInfo* info, const std::string& name,
-                     Problem& problem) {
-  if (info != nullptr) {
-    problem.extents = info->shape;
-    problem.chunk = info->chunk;
-  } else if (point.has("shape")) {
-    problem.extents = parse_list(point.text("shape"), "shape");
-  } else {
-    problem.extents = {point.has("m") ? point.integer("m") : point.integer("n"),
-                       point.integer("n")};
-  }
-  const std::size_t rank = problem.extents.size();
-  require(rank >= 1 && rank <= tessera::transpose::max_rank, ExitCode::bad_data,
-          fmt::format("{} is {}-dimensional: 1 to {} dimensions can be permuted", name, rank,
-                      tessera::transpose::max_rank));
-  if (point.has("axes")) {
-    problem.axes = parse_axes(point.text("axes"), rank);
-  } else {
-    require(rank == 2, ExitCode::bad_data,
-            fmt::format("{} is {}-dimensional: a transpose requires a matrix; give the order of "
-                        "its axes with --axes",
-                        name, rank));
-  }
-  if (rank == 2) {  // a matrix uses the faster algorithms
-    problem.shape.rows = problem.extents[0];
-    problem.shape.cols = problem.extents[1];
-    if (point.has("axes")) problem.shape.op = problem.axes[0] == 1 ? Op::transpose : Op::none;
-    problem.axes.clear();
-  }
-}
-
 /// Returns the number type of the computation; opaque without arithmetic.
 Number number_of(const io::DatasetInfo& element) {
   using Kind = io::DatasetInfo::Kind;
@@ -352,8 +290,9 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     });
   const io::DatasetInfo* const found = inputs.in ? &info : nullptr;
   const std::string name = inputs.in ? inputs.in->name().text() : "the input";
+  const std::vector<std::string> dimensions = names_for_axes(comm, point, inputs);
   mpi::alike("plan", [&] {
-    resolve_extents(point, found, name, problem);
+    resolve_extents(point, {found, name, dimensions}, problem);
     resolve_element(point, found, name, problem);
   });
   resolve_method(comm, comm.node(), point, problem);

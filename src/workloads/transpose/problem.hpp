@@ -51,6 +51,19 @@ struct Problem {
 /// communication: for shares by speed.
 [[nodiscard]] double speed_of(const Problem& problem);
 
+/// Returns the names of the input's dimensions if --axes uses them, otherwise none. Collective.
+[[nodiscard]] std::vector<std::string> names_for_axes(const mpi::Communicator& comm,
+                                                      const run::Values& point,
+                                                      const Inputs& inputs);
+/// The input of a file.
+struct FileInput {
+  const io::DatasetInfo* info;  ///< nullptr: generated
+  std::string name;
+  std::vector<std::string> dimensions = {};
+};
+/// Sets the problem's extents and order of axes. Throws Error(usage, bad_data).
+void resolve_extents(const run::Values& point, const FileInput& input, Problem& problem);
+
 /// Resolves a point: shape and element type from the input files, if any, otherwise from the
 /// options. Collective.
 [[nodiscard]] Problem resolve(const mpi::Communicator& comm, const run::Values& point,
