@@ -45,6 +45,7 @@ std::string form_of(const std::string& file) {
         fs::exists(folder / ".zgroup", ignored) || fs::exists(folder / "zarr.json", ignored);
     return group ? zarr_group : "";
   }
+  if (!fs::is_regular_file(file, ignored)) return "";  // reading a pipe would wait for its writer
   std::array<char, 4> head{};
   std::ifstream(file, std::ios::binary).read(head.data(), head.size());
   const bool classic = head[0] == 'C' && head[1] == 'D' && head[2] == 'F';

@@ -87,7 +87,8 @@ class Names(tessera.Case):
         numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "g/T"),
                                          self.values[0, 0:2, 1:].T)
         self.succeed("sort", "--in", "a.h5:k", "--out", "s.h5:k")
-        self.succeed("matmul", "--a", "a.h5:M", "--trans-a", "T", "--b", "a.h5:M", "--out", "c.h5:C")
+        self.succeed("matmul", "--a", "a.h5:M", "--trans-a", "T", "--b", "a.h5:M", "--out",
+                     "c.h5:C")
         self.succeed("stencil", "--in", "a.h5:M,a.h5:M", "--steps", 1, "--out", "u.h5:u,/v")
         with h5py.File(self.path("u.h5")) as file:
             self.assertLessEqual({"u", "v"}, set(file))
