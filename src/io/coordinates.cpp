@@ -4,6 +4,7 @@
 #include <hdf5_hl.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "io/attributes.hpp"
 #include "io/content.hpp"
 #include "io/home_file.hpp"
 #include "io/nexus.hpp"
@@ -21,6 +23,8 @@ namespace tessera::io {
 namespace {
 
 constexpr auto failed = ExitCode::cannot_create;
+/// Attributes that name variables (CF 1.11).
+constexpr std::array named_by = {"coordinates", "grid_mapping", "ancillary_variables"};
 
 /// Identifies an object in all open files.
 using Identity = std::pair<unsigned long, haddr_t>;
@@ -173,8 +177,7 @@ class CoordinateCopy {
       for (const Handle& scale : scales_of(source_, s)) attach(scale, &axes_[s], result_, *d);
       copy_label(s, *d);
     }
-    for (const char* attribute : {"coordinates", "grid_mapping", "ancillary_variables"})
-      copy_named(source_, attribute);
+    for (const char* attribute : named_by) copy_named(source_, attribute);
     copy_nexus();
     return new_;
   }
@@ -346,6 +349,23 @@ std::vector<bool> dimensions_with_scales(const DatasetSpec& spec) {
     found[d] = !scales_of(source, dimension).empty();
   }
   return found;
+}
+
+void read_coordinates(hid_t file, hid_t dataset, const std::function<void(index_t)>& step) {
+  std::vector<Handle> all;
+  for (std::size_t d = 0; d < extents_of(dataset).size(); ++d)
+    for (Handle& scale : scales_of(dataset, d)) all.push_back(std::move(scale));
+  for (const char* attribute : named_by)
+    for (Handle& one : variables_named(file, dataset, attribute)) all.push_back(std::move(one));
+  for (const Handle& one : all) {
+    const Handle space(H5Dget_space(one), H5Sclose), type(H5Dget_type(one), H5Tclose);
+    step(checked_mul(H5Sget_simple_extent_npoints(space), static_cast<index_t>(H5Tget_size(type)),
+                     "a coordinate"));
+    read_attributes(one, path_of(one));
+    if (is_portable(type)) (void)Elements(one, space);
+  }
+  const std::string group = parent_of(path_of(dataset));
+  read_attributes(Handle(H5Oopen(file, group.c_str(), H5P_DEFAULT), H5Oclose), group);
 }
 
 std::vector<std::string> dimension_names(const DatasetName& name) {

@@ -2,7 +2,9 @@
 // Dimension scales, and the coordinate variables that attributes name, of an input: copied to an
 // output along the dimensions that it keeps, as netCDF's tools and xarray keep them.
 
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "io/output_dataset.hpp"
@@ -15,6 +17,11 @@ namespace tessera::io {
 /// Returns the paths of the coordinate variables of a dataset's rows: scales, and variables that
 /// its attribute `coordinates` names.
 [[nodiscard]] std::vector<std::string> row_coordinates(hid_t file, hid_t dataset);
+
+/// Reads the coordinates of a dataset that copy_coordinates() would copy with scales and CF
+/// attributes, and the attributes of its group. Calls `step` with the bytes of each before it is
+/// read. Throws Error(bad_data).
+void read_coordinates(hid_t file, hid_t dataset, const std::function<void(index_t)>& step);
 
 /// Returns the names of a dataset's dimensions that its selection keeps: those of scales, labels,
 /// or axes of a NeXus group; empty where there is none. Throws Error(bad_data, missing_input).

@@ -19,6 +19,7 @@
 #include "io/chunks.hpp"
 #include "io/columns.hpp"
 #include "io/contents.hpp"
+#include "io/coordinates.hpp"
 #include "io/occupant.hpp"
 #include "io/results.hpp"
 #include "io/schema.hpp"
@@ -171,6 +172,7 @@ std::string answer_dataset(DatasetName name, Guard& guard) {
   const DatasetInfo info = inspect(dataset, name);
   read_sample(dataset, info, name, transfer_of_two(), guard);
   read_attributes(dataset, name.text());
+  read_coordinates(file, dataset, [&](index_t bytes) { guard.begin_step(bytes); });
   return (name.selection.empty() ? "whole " : "part ") + to_text(info);
 }
 

@@ -130,6 +130,40 @@ class NetCDF(tessera.Case):
             numpy.testing.assert_array_equal(file["v"][:], numpy.arange(35).reshape(5, 7)[1:4].T)
 
 
+@needs("vtkmodules", debian="python3-vtk9")
+class Vtk(tessera.Case):
+    """Image data of VTK and ParaView (VTKHDF) as fields, and back."""
+
+    def read(self, name, field):
+        from vtkmodules.util.numpy_support import vtk_to_numpy
+        from vtkmodules.vtkIOHDF import vtkHDFReader
+        reader = vtkHDFReader()
+        reader.SetFileName(self.path(name))
+        reader.Update()
+        image = reader.GetOutput()
+        values = vtk_to_numpy(image.GetPointData().GetArray(field))
+        return values.reshape(tuple(reversed(image.GetDimensions())))
+
+    def test_a_field_of_an_image_is_swept(self):
+        values = numpy.random.default_rng(tessera.SEED).normal(size=(4, 5, 6))
+        with h5py.File(self.path("in.vtkhdf"), "w") as file:
+            group = file.create_group("VTKHDF")
+            group.attrs.create("Type", numpy.bytes_("ImageData"),
+                               dtype=h5py.string_dtype("ascii", 9))
+            group.attrs.update({"Version": numpy.array([1, 0], "i8"),
+                                "WholeExtent": numpy.array([0, 5, 0, 4, 0, 3], "i8"),
+                                "Origin": numpy.zeros(3), "Spacing": numpy.ones(3),
+                                "Direction": numpy.eye(3).ravel()})
+            group["PointData/u"] = values
+        numpy.testing.assert_array_equal(self.read("in.vtkhdf", "u"), values)
+        self.succeed("stencil", "--in", "in.vtkhdf:/VTKHDF/PointData/u", "--steps", 3, "--out",
+                     "out.vtkhdf:/u", ranks=2)
+        with h5py.File(self.path("out.vtkhdf")) as file:
+            want = file["u"][()]
+        self.assertGreater(abs(want - values).max(), 0)
+        numpy.testing.assert_array_equal(self.read("out.vtkhdf", "u"), want)
+
+
 class Nexus(tessera.Case):
     def test_plots_follow_their_axes(self):
         counts = numpy.arange(60.0).reshape(3, 4, 5)
