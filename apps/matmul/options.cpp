@@ -46,7 +46,8 @@ std::string of(bool Uses::*member) {
 void add_data(run::OptionSet& set) {
   run::add_matrix_input(set, "a", "A");
   set.add({.name = "b",
-           .help = "Read B from a dataset or a part of it. Generated when absent.",
+           .help = "Read B from a dataset or a part of it. Generated when absent. Vectors and "
+                   "batches of matrices (1-D and 3-D datasets) are as in numpy's matmul.",
            .group = "Data",
            .value = "DATASET"});
   run::add_scaled_input(set);

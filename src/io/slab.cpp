@@ -34,7 +34,14 @@ std::vector<index_t> extents_of(hid_t space) {
   return {extents.begin(), extents.end()};
 }
 
-/// Converts a slab of the name's selection to one of the dataset.
+/// Returns the number of dimensions that a selection keeps.
+std::size_t kept_rank(const DatasetName& name, std::size_t rank) {
+  const auto dropped = std::ranges::count_if(name.selection, &Pick::is_index);
+  return rank - std::min(rank, static_cast<std::size_t>(dropped));
+}
+
+/// Converts a slab of the name's selection to one of the dataset. A slab of more dimensions sees
+/// the dataset with further ones of extent 1: a vector as a column.
 Ranges in_dataset(const DatasetName& name, const std::vector<index_t>& extents,
                   std::span<const layout::Range> slab) {
   Ranges whole = resolve(name.selection, extents, name.text());
@@ -44,8 +51,26 @@ Ranges in_dataset(const DatasetName& name, const std::vector<index_t>& extents,
     const layout::Range part = slab[d++];
     whole[k] = {whole[k].begin + part.begin, whole[k].begin + part.end};
   }
-  TESSERA_EXPECTS(d == slab.size());
+  TESSERA_EXPECTS(d <= slab.size());
   return whole;
+}
+
+/// Reads elements into a column of a matrix, whose rows are to.ld elements apart.
+void read_column(hid_t dataset, const DatasetName& name, const Ranges& box, const SlabTarget& to) {
+  HeldArray held{to.type, to.data, to.element_bytes, {}};
+  index_t count = 1;
+  for (const layout::Range range : box) {
+    held.extents.push_back(range.size());
+    count *= range.size();
+  }
+  if (to.ld == 1) return read_pieces(dataset, name.text(), box, held);
+  const auto bytes = static_cast<std::size_t>(to.element_bytes);
+  std::vector<std::byte> packed(static_cast<std::size_t>(count) * bytes);
+  held.data = packed.data();
+  read_pieces(dataset, name.text(), box, held);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+    std::copy_n(packed.data() + i * bytes, bytes,
+                static_cast<std::byte*>(to.data) + i * static_cast<std::size_t>(to.ld) * bytes);
 }
 
 }  // namespace
@@ -67,7 +92,9 @@ void read_slab(const DatasetName& name, std::span<const layout::Range> slab, con
   const Handle file = open_file(name.file, access);
   const Handle dataset = open_dataset(file, name);
   const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
-  const Ranges box = in_dataset(name, extents_of(space), slab);
+  const std::vector<index_t> extents = extents_of(space);
+  const Ranges box = in_dataset(name, extents, slab);
+  if (kept_rank(name, extents.size()) < slab.size()) return read_column(dataset, name, box, to);
   HeldArray held{to.type, to.data, to.element_bytes, {}};
   std::size_t last = 0;  // the slab's last dimension in the dataset
   for (std::size_t d = 0; d < box.size(); ++d) {

@@ -27,9 +27,9 @@ run::Outputs open_output(const Point& point) {
   const Problem& problem = point.problem;
   run::Outputs outputs;
   if (!problem.out.empty()) {
-    const std::size_t place =
-        outputs.add(io::parse_dataset_name(problem.out, "out"), {problem.shape.m, problem.shape.n},
-                    problem.element, {"row", "col"});
+    const std::size_t place = outputs.add(io::parse_dataset_name(problem.out, "out"),
+                                          problem.operands.result, problem.element,
+                                          problem.operands.names);
     if (point.inputs.a) outputs.store_as(place, {point.inputs.a->name()});
   }
   outputs.open(point.comm, point.values);
@@ -40,18 +40,21 @@ namespace {
 
 std::vector<io::Cell> columns_of(const Problem& problem) {
   const auto& q = problem.shape;
-  return {{"kernel", problem.kernels},
-          {"algorithm", problem.algorithm},
-          {"type", problem.type},
-          {"op", problem.ops},
-          {"m", q.m},
-          {"n", q.n},
-          {"k", q.k}};
+  std::vector<io::Cell> columns = {{"kernel", problem.kernels},
+                                   {"algorithm", problem.algorithm},
+                                   {"type", problem.type},
+                                   {"op", problem.ops},
+                                   {"m", q.m},
+                                   {"n", q.n},
+                                   {"k", q.k}};
+  if (problem.operands.is_batch()) columns.push_back({"batch", problem.operands.products});
+  return columns;
 }
 
 /// Returns counts by simulation, without hardware counters.
 run::Counted simulated_counts(const Problem& problem) {
   const auto& q = problem.shape;
+  if (problem.operands.is_batch()) return run::not_simulated("batches are not traced");
   if (q.op_a != Op::none || q.op_b != Op::none)
     return run::not_simulated("transposed operands are not traced");
   if (is_complex_element(problem.element))
@@ -74,7 +77,7 @@ void describe(const Problem& problem, run::Measured& measured) {
   measured.columns = columns_of(problem);
   if (problem.alpha != Complex<double>{0})  // otherwise nothing is multiplied
     measured.work = q.flops_each * static_cast<double>(q.m) * static_cast<double>(q.n) *
-                    static_cast<double>(q.k);
+                    static_cast<double>(q.k) * static_cast<double>(problem.operands.products);
   measured.rate_units = "GFLOP/s";
   if (problem.kernels == problem.method.kernel->name)
     measured.ceiling = ceiling_of(problem);  // of all ranks
@@ -137,7 +140,7 @@ template <class T>
 class Loading : public dist::matmul::MatrixStrips<T> {
  public:
   struct Source {
-    const run::Input* input;
+    const io::DatasetName* input;
     bool in_chunks;  ///< as stored
     std::uint64_t seed, stream;
     int threads;
@@ -191,7 +194,7 @@ class Loading : public dist::matmul::MatrixStrips<T> {
     body(rows, to);
   }
   void read(const layout::Box& rows, MatrixView<T> to) const {
-    if (source_.input != nullptr) return io::read_box<T>(source_.input->name(), rows, to);
+    if (source_.input != nullptr) return io::read_box<T>(*source_.input, rows, to);
     dist::fill_random<T>(to, rows, matrix_.cols(), source_.seed, source_.stream);
   }
 
@@ -235,22 +238,33 @@ run::Measured measure_product(const Point& point, const dist::matmul::Product<T>
   return measured;
 }
 
+/// The result of one product, with its timings and verdict.
 template <class T>
-bool run_point(const Point& point) {
+struct Computed {
+  Matrices<T> matrices;
+  run::Measured measured;
+};
+
+/// Loads the operands of a product, multiplies and verifies. Collective.
+template <class T>
+Computed<T> compute(const Point& point, index_t which) {
   const auto& comm = point.comm;
   const auto& problem = point.problem;
-  const auto& inputs = point.inputs;
+  const auto& operands = problem.operands;
   const auto& q = problem.shape;
   const std::uint64_t seed = problem.seed;
   const int threads = problem.method.threads;
-  run::Outputs outputs = open_output(point);
   mpi::Phases once;
-  Matrices<T> matrices = allocate<T>(comm, problem);
-  auto &a = matrices.a, &b = matrices.b, &c = matrices.c, &old_c = matrices.old_c;
-  const Loading<T> loading_a(comm, {inputs.a.get(), !problem.a_chunk.empty(), seed, 1, threads}, a,
-                             once),
-      loading_b(comm, {inputs.b.get(), !problem.b_chunk.empty(), seed, 2, threads}, b, once);
-  if (q.reads_c) Loading<T>(comm, {inputs.c.get(), true, seed, 3, threads}, old_c, once).all();
+  Computed<T> result{allocate<T>(comm, problem), {}};
+  auto& [a, b, c, old_c] = result.matrices;
+  const auto source = [&](const std::vector<io::DatasetName>& names, bool in_chunks,
+                          std::uint64_t stream) {
+    return
+        typename Loading<T>::Source{Operands::of(names, which), in_chunks, seed, stream, threads};
+  };
+  const Loading<T> loading_a(comm, source(operands.a, !problem.a_chunk.empty(), 1), a, once),
+      loading_b(comm, source(operands.b, !problem.b_chunk.empty(), 2), b, once);
+  if (q.reads_c) Loading<T>(comm, source(operands.c, true, 3), old_c, once).all();
   std::fill_n(
       c.view().data, c.box().area(),
       T(std::numeric_limits<Real<T>>::quiet_NaN()));  // exposes elements that are not written
@@ -264,19 +278,75 @@ bool run_point(const Point& point) {
     loading_a.all();
     loading_b.all();
   }
-  run::Measured measured = measure_product(point, product, old_c, once);
-  measured.once = once;
-  describe(problem, measured);
-  measured.simulated_counts = [&] { return simulated_counts(problem); };
+  result.measured = measure_product(point, product, old_c, once);
+  result.measured.once = once;
   if (problem.verify) {
-    const mpi::PhaseScope scope(measured.once, "verify");
-    measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(problem)};
+    const mpi::PhaseScope scope(result.measured.once, "verify");
+    result.measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(problem)};
   }
-  return outputs.conclude(comm, point.values, point.session, measured, [&] {
-    const std::span<const T> mine(c.view().data, static_cast<std::size_t>(c.box().area()));
-    const layout::Box& box = c.box();
-    if (box.cols.size() == q.n) return outputs.write(0, box.rows.begin * q.n, std::as_bytes(mine));
-    outputs.write_slab(0, std::array{box.rows, box.cols}, std::as_bytes(mine));
+  return result;
+}
+
+/// Writes this rank's box of a product. Local.
+template <class T>
+void write_box(const Problem& problem, const DistributedMatrix<T>& c, index_t which,
+               run::Outputs& outputs) {
+  const auto& q = problem.shape;
+  const layout::Box& box = c.box();
+  if (box.empty()) return;
+  const std::span<const T> mine(c.view().data, static_cast<std::size_t>(box.area()));
+  if (box.cols.size() == q.n)
+    return outputs.write(0, (which * q.m + box.rows.begin) * q.n, std::as_bytes(mine));
+  std::vector<layout::Range> slab{box.rows, box.cols};  // columns of several ranks: a matrix
+  if (problem.operands.is_batch()) slab.insert(slab.begin(), {which, which + 1});
+  outputs.write_slab(0, slab, std::as_bytes(mine));
+}
+
+/// Adds the timings of another product; the worst verdict remains.
+void merge(run::Measured& all, const run::Measured& next) {
+  for (std::size_t r = 0; r < all.seconds.size(); ++r) all.seconds[r] += next.seconds[r];
+  for (std::size_t r = 0; r < all.kernels.size(); ++r) all.kernels[r] += next.kernels[r];
+  const auto add = [](mpi::Phases& to, const mpi::Phases& from) {
+    for (const auto& [name, seconds] : from.seconds()) to.add(name, seconds);
+  };
+  for (std::size_t r = 0; r < all.phases.size(); ++r) add(all.phases[r], next.phases[r]);
+  add(all.once, next.once);
+  if (all.verdict && !(next.verdict->ratio <= all.verdict->ratio)) all.verdict = next.verdict;
+}
+
+/// Computes the products of a batch one after the other, and writes each. Collective.
+template <class T>
+run::Measured run_batch(const Point& point, run::Outputs& outputs) {
+  run::Measured all;
+  for (index_t i = 0; i < point.problem.operands.products; ++i) {
+    Computed<T> one = compute<T>(point, i);
+    if (!outputs.empty())
+      mpi::together(point.comm, "write", [&] {
+        const mpi::PhaseScope scope(one.measured.once, "write");
+        write_box(point.problem, one.matrices.c, i, outputs);
+      });
+    if (i == 0)
+      all = std::move(one.measured);
+    else
+      merge(all, one.measured);
+  }
+  return all;
+}
+
+template <class T>
+bool run_point(const Point& point) {
+  const auto& problem = point.problem;
+  run::Outputs outputs = open_output(point);
+  const bool batch = problem.operands.is_batch();
+  Computed<T> one;
+  if (batch)
+    one.measured = run_batch<T>(point, outputs);
+  else
+    one = compute<T>(point, 0);
+  describe(problem, one.measured);
+  one.measured.simulated_counts = [&] { return simulated_counts(problem); };
+  return outputs.conclude(point.comm, point.values, point.session, one.measured, [&] {
+    if (!batch) write_box(problem, one.matrices.c, 0, outputs);
   });
 }
 

@@ -26,7 +26,7 @@ constexpr index_t longest_strip = index_t{32}
 
 /// A stored operand: from a file, or generated.
 struct Source {
-  const run::Input* input;
+  const io::DatasetName* input;
   std::uint64_t seed, stream;
   Extents extents;
   std::unique_ptr<io::MappedMatrix> mapped = {};
@@ -35,7 +35,7 @@ struct Source {
   void read(const Box& box, MatrixView<T> to) const {
     if (box.empty()) return;
     if (input == nullptr) return dist::fill_random<T>(to, box, extents.cols, seed, stream);
-    io::read_box<T>(input->name(), box, to);
+    io::read_box<T>(*input, box, to);
   }
   /// Returns the bytes of a box in a file.
   template <class T>
@@ -46,7 +46,7 @@ struct Source {
     if (box.empty() || input == nullptr) return;
     if (mapped) return mapped->will_bring(box);
     const layout::Range slab[] = {box.rows, box.cols};
-    io::will_read(input->name(), slab);
+    io::will_read(*input, slab);
   }
   /// Returns the box, read into `room` or as a view of the mapping.
   template <class T>
@@ -67,26 +67,26 @@ struct Sources {
 Sources sources_of(const Point& point, const OutOfCorePlan& stream) {
   const auto& q = point.problem.shape;
   const std::uint64_t seed = point.problem.seed;
-  const auto mapped = [&](const std::unique_ptr<run::Input>& input, bool maps) {
+  const auto& operands = point.problem.operands;
+  const auto mapped = [&](const io::DatasetName* input, bool maps) {
     if (!maps) return std::unique_ptr<io::MappedMatrix>();
-    auto matrix = io::MappedMatrix::open(input->name(), point.problem.element);
+    auto matrix = io::MappedMatrix::open(*input, point.problem.element);
     require(matrix != nullptr, ExitCode::io,
-            input->name().text() + " cannot be mapped into memory as planned");
+            input->text() + " cannot be mapped into memory as planned");
     return matrix;
   };
-  return {{point.inputs.a.get(), seed, 1, stored(q.op_a, q.m, q.k),
-           mapped(point.inputs.a, stream.maps_a)},
-          {point.inputs.b.get(), seed, 2, stored(q.op_b, q.k, q.n),
-           mapped(point.inputs.b, stream.maps_b)},
-          {point.inputs.c.get(), seed, 3, {q.m, q.n}}};
+  const auto *const a = Operands::of(operands.a, 0), *const b = Operands::of(operands.b, 0);
+  return {{a, seed, 1, stored(q.op_a, q.m, q.k), mapped(a, stream.maps_a)},
+          {b, seed, 2, stored(q.op_b, q.k, q.n), mapped(b, stream.maps_b)},
+          {Operands::of(operands.c, 0), seed, 3, {q.m, q.n}}};
 }
 
 /// Returns whether all ranks can map an operand. Collective.
-bool can_map(const mpi::Communicator& comm, const std::unique_ptr<run::Input>& input,
-             Element element) {
+bool can_map(const mpi::Communicator& comm, const io::DatasetName* input, Element element) {
   bool here = false;
-  mpi::together(comm, "plan",
-                [&] { here = input && io::MappedMatrix::open(input->name(), element) != nullptr; });
+  mpi::together(comm, "plan", [&] {
+    here = input != nullptr && io::MappedMatrix::open(*input, element) != nullptr;
+  });
   return comm.max(index_t{here ? 0 : 1}) == 0;
 }
 
@@ -95,10 +95,17 @@ std::span<const std::byte> bytes_of(MatrixView<const T> x) {
   return std::as_bytes(std::span(x.data, static_cast<std::size_t>(x.rows * x.cols)));
 }
 
+/// Returns a box of C as a slab of the result, in which the column of a vector is a dimension.
+std::vector<layout::Range> result_slab(const Box& box, const Problem& problem) {
+  if (problem.operands.result.size() == 1) return {box.rows};
+  return {box.rows, box.cols};
+}
+
 template <class T>
 class Files : public dist::matmul::OutOfCoreFiles<T> {
  public:
-  Files(const Sources& sources, run::Outputs& outputs) : sources_(sources), outputs_(outputs) {}
+  Files(const Sources& sources, const Problem& problem, run::Outputs& outputs)
+      : sources_(sources), problem_(problem), outputs_(outputs) {}
   void will_read(const Box& a, const Box& b) override {
     sources_.a.will_read(a);
     sources_.b.will_read(b);
@@ -116,8 +123,7 @@ class Files : public dist::matmul::OutOfCoreFiles<T> {
     sources_.c.read(box, to);
   }
   void write(const Box& box, MatrixView<const T> c) override {
-    const layout::Range slab[] = {box.rows, box.cols};
-    outputs_.write_slab(0, slab, bytes_of(c));
+    outputs_.write_slab(0, result_slab(box, problem_), bytes_of(c));
     queue_.count_written(ssize(bytes_of(c)));
   }
   void begin(std::function<void()> step) override { begun_ = queue_.ask(std::move(step)); }
@@ -133,6 +139,7 @@ class Files : public dist::matmul::OutOfCoreFiles<T> {
 
  private:
   const Sources& sources_;
+  const Problem& problem_;
   run::Outputs& outputs_;
   io::FileQueue::Ticket begun_;
   io::FileQueue queue_;
@@ -207,9 +214,8 @@ dist::matmul::PassingProduct<T> passing(const Point& point, const OutOfCorePlan&
   std::vector<Box> tiles;
   for (index_t t = share.begin; t < share.end; ++t) tiles.push_back(stream.tile(t));
   const auto read_c = [&](const Box& box, MatrixView<T> to) {
-    const layout::Range slab[] = {box.rows, box.cols};
     const std::span<T> room(to.data, static_cast<std::size_t>(to.rows * to.cols));
-    outputs.read_slab(0, slab, std::as_writable_bytes(room));
+    outputs.read_slab(0, result_slab(box, point.problem), std::as_writable_bytes(room));
     return ssize(std::as_bytes(room));
   };
   const auto written = std::make_shared<Strips<T>>(tiles, most, traffic, read_c);
@@ -231,7 +237,7 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
   if (problem.verify)
     check.emplace(comm, passing<T>(point, stream, sources, outputs, of_check), problem.seed,
                   problem.method.threads);
-  Files<T> files(sources, outputs);
+  Files<T> files(sources, problem, outputs);
   index_t done = 0;
   run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
     mpi::together(comm, "stream", [&] {
@@ -266,15 +272,19 @@ index_t check_bytes(const Problem& problem) {
 }  // namespace
 
 bool may_go_out_of_core(const Problem& problem) {
-  return !problem.out.empty() && problem.gpus == nullptr;
+  return !problem.out.empty() && problem.gpus == nullptr && !problem.operands.is_batch() &&
+         !problem.operands.result.empty();
 }
 
 std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm,
                                                    const run::Values& values,
-                                                   const Problem& problem, const Inputs& inputs) {
+                                                   const Problem& problem) {
   const std::string& wanted = values.text("out-of-core");
   if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(problem))) return std::nullopt;
   mpi::alike("plan", [&] {
+    require(!problem.operands.is_batch() && !problem.operands.result.empty(), ExitCode::usage,
+            "--out-of-core always conflicts with batches and products of two vectors, which are "
+            "computed in memory; drop it");
     require(may_go_out_of_core(problem), ExitCode::usage,
             "--out-of-core always requires --out and conflicts with matrices that stay on GPUs; "
             "try --gpu-exchange host");
@@ -285,8 +295,9 @@ std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm
   // The kernel keeps a mapped file resident until memory is short, whereas --memory limits the
   // resident memory: so mapping is used only without --memory.
   const bool maps = problem.allowance.limit == 0;
-  const bool maps_a = maps && can_map(comm, inputs.a, problem.element),
-             maps_b = maps && can_map(comm, inputs.b, problem.element);
+  const auto& operands = problem.operands;
+  const bool maps_a = maps && can_map(comm, Operands::of(operands.a, 0), problem.element),
+             maps_b = maps && can_map(comm, Operands::of(operands.b, 0), problem.element);
   const bool device_here = problem.method.kernel->space == Space::device;
   const bool on_device = comm.max(index_t{device_here ? 0 : 1}) == 0;  // one plan for all ranks
   mpi::together(comm, "plan", [&] {

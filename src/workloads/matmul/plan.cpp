@@ -99,12 +99,15 @@ Need need_of(const Problem& problem, const run::Ceilings& ceilings, index_t rank
   for (std::size_t r = 0; r < forecasts.size(); ++r)
     need.seconds =
         std::max(need.seconds, predicted_seconds(problem, r, ceilings, ranks_per_node, exchange));
+  need.seconds *= static_cast<double>(problem.operands.products);
   return need;
 }
 
 void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node) {
   const auto& q = problem.shape;
   const auto& forecasts = problem.planned.forecasts;
+  if (problem.operands.is_batch())
+    fmt::print("one of {} after the other:\n", counted(problem.operands.products, "product"));
   fmt::print("plan: {} x {} x {} {} on {} x {}, algorithm {}, kernel {}\n", q.m, q.n, q.k,
              name(problem.element), counted(q.ranks, "rank"),
              counted(problem.method.threads, "thread"), problem.algorithm, problem.kernels);

@@ -19,93 +19,9 @@ namespace tessera::workloads::matmul {
 namespace {
 
 using dist::matmul::Method;
-using dist::matmul::Op;
-using dist::matmul::stored;
 using run::Values;
 
 namespace kernels = tessera::matmul;
-
-Extents logical_shape(const io::DatasetInfo& info, Op op) {
-  return stored(op, info.shape[0], info.shape[1]);
-}
-
-/// Returns the op of an option; for real elements H is T.
-Op op_of(const Values& point, const std::string& option, Element element) {
-  const std::string& letter = point.text(option);
-  if (letter == "N") return Op::none;
-  return letter == "H" && is_complex_element(element) ? Op::hermitian : Op::transpose;
-}
-
-/// Returns the element type of the computation: as requested, or that of the widest operand.
-Element resolve_element(const Values& point, const std::vector<io::DatasetInfo>& operands) {
-  using Kind = io::DatasetInfo::Kind;
-  const std::string& type = point.text("type");
-  for (const Element named : {Element::f32, Element::f64, Element::c64, Element::c128}) {
-    if (type == name(named)) return named;
-  }
-  bool single = !operands.empty(), complex = false;
-  for (const io::DatasetInfo& info : operands) {
-    complex = complex || info.kind == Kind::complex;
-    single =
-        single && (info.kind == Kind::real ? info.element_bytes <= 4
-                                           : info.kind == Kind::complex && info.element_bytes <= 8);
-  }
-  if (complex) return single ? Element::c64 : Element::c128;
-  return single ? Element::f32 : Element::f64;
-}
-
-/// Throws Error(bad_data) unless it is a matrix of numbers that the element can hold.
-void require_operand(const io::DatasetInfo& info, const io::DatasetName& name, Element element) {
-  if (info.kind != io::DatasetInfo::Kind::complex || info.shape.size() != 2)
-    return io::require_matrix(info, name);
-  require(is_complex_element(element), ExitCode::bad_data,
-          fmt::format(
-              "{} holds complex numbers ({}), which {} cannot represent; try --type c64 or c128",
-              name.text(), info.type_text(), tessera::name(element)));
-}
-
-/// Resolves shape and element type from the input files, if any, otherwise from the options.
-/// Collective.
-void resolve_data(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                  Problem& problem) {
-  auto& q = problem.shape;
-  q.n = point.integer("n");
-  q.m = point.has("m") ? point.integer("m") : q.n;
-  q.k = point.has("k") ? point.integer("k") : q.n;
-  std::vector<run::Input*> files;
-  for (const auto* input : {&inputs.a, &inputs.b, &inputs.c})
-    if (*input) files.push_back(input->get());
-  const std::vector<io::DatasetInfo> infos = run::Input::share(comm, files);
-  problem.element = resolve_element(point, infos);
-  q.op_a = op_of(point, "trans-a", problem.element);
-  q.op_b = op_of(point, "trans-b", problem.element);
-  if (!inputs.a) return;
-  const io::DatasetInfo &a = infos[0], &b = infos[1];
-  mpi::alike("open input", [&] {
-    require_operand(a, inputs.a->name(), problem.element);
-    require_operand(b, inputs.b->name(), problem.element);
-    const Extents left = logical_shape(a, q.op_a), right = logical_shape(b, q.op_b);
-    require(left.cols == right.rows, ExitCode::bad_data,
-            fmt::format("the inner dimensions differ: op(A) of {} is {} x {}, op(B) of {} is {} x "
-                        "{}; transpose one with "
-                        "--trans-a or --trans-b, or give other matrices",
-                        inputs.a->name().text(), left.rows, left.cols, inputs.b->name().text(),
-                        right.rows, right.cols));
-  });
-  q.m = logical_shape(a, q.op_a).rows;
-  q.k = logical_shape(a, q.op_a).cols;
-  q.n = logical_shape(b, q.op_b).cols;
-  problem.a_chunk = a.chunk;
-  problem.b_chunk = b.chunk;
-  if (!inputs.c) return;
-  const io::DatasetInfo& c = infos[2];
-  mpi::alike("open input", [&] {
-    require_operand(c, inputs.c->name(), problem.element);
-    require(c.shape[0] == q.m && c.shape[1] == q.n, ExitCode::bad_data,
-            fmt::format("{} is {}, but the product is {} x {}; give a C of that shape",
-                        inputs.c->name().text(), c.shape_text(), q.m, q.n));
-  });
-}
 
 void resolve_precision(const mpi::Communicator& comm, const Values& point, Problem& problem) {
   const std::string& name = point.text("precision");

@@ -19,9 +19,26 @@
 
 namespace tessera::workloads::matmul {
 
+/// The operands of the products of a point as numpy's `@` sees them: vectors are columns, a vector
+/// from the left multiplies the transposed matrix, 3-D operands are batches of matrices.
+struct Operands {
+  std::vector<io::DatasetName> a, b, c;  ///< per product, or one for all; empty: generated
+  index_t products = 1;
+  std::vector<index_t> result;     ///< extents of the result
+  std::vector<std::string> names;  ///< of its dimensions
+  [[nodiscard]] bool is_batch() const { return !names.empty() && names.front() == "batch"; }
+  /// Returns the operand of a product; nullptr if it is generated.
+  [[nodiscard]] static const io::DatasetName* of(const std::vector<io::DatasetName>& names,
+                                                 index_t product) {
+    if (names.empty()) return nullptr;
+    return names.size() == 1 ? &names.front() : &names[static_cast<std::size_t>(product)];
+  }
+};
+
 /// One resolved point of the sweep over options.
 struct Problem {
   dist::matmul::ForecastRequest shape;
+  Operands operands;
   Element element = Element::f64;
   Complex<double> alpha = 1;
   Complex<double> beta = 0;
@@ -51,6 +68,11 @@ using dist::matmul::Extents;
 
 /// Parses ROWSxCOLS; 0 x 0 for an empty text. Throws Error(usage).
 [[nodiscard]] layout::ProcessGrid parse_grid(const std::string& text);
+
+/// Resolves operands, shape and element type from the input files, if any, otherwise from the
+/// options. Collective.
+void resolve_data(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                  Problem& problem);
 
 /// Resolves a point. Collective.
 [[nodiscard]] Problem resolve(const mpi::Communicator& comm, const run::Values& point,
@@ -87,8 +109,7 @@ using Point = PointOf<Problem, Inputs>;
 /// Returns the plan of an out-of-core product if it is requested, or if the product is larger than
 /// the ranks' memory. Collective.
 [[nodiscard]] std::optional<dist::matmul::OutOfCorePlan> out_of_core_if_needed(
-    const mpi::Communicator& comm, const run::Values& values, const Problem& problem,
-    const Inputs& inputs);
+    const mpi::Communicator& comm, const run::Values& values, const Problem& problem);
 /// Runs a point out of core. Returns whether the result is right. Collective.
 [[nodiscard]] bool run_out_of_core(const Point& point, const dist::matmul::OutOfCorePlan& stream);
 void print_out_of_core(const Problem& problem, const dist::matmul::OutOfCorePlan& stream);

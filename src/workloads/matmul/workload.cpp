@@ -12,7 +12,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
   Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs,
           const run::Ceilings&)
       : PlannedOf(comm, values, inputs, resolve(comm, values, inputs)),
-        stream_(out_of_core_if_needed(comm, values, problem_, inputs)) {}
+        stream_(out_of_core_if_needed(comm, values, problem_)) {}
 
   [[nodiscard]] Mode mode() const override { return stream_ ? Mode::out_of_core : Mode::in_memory; }
   [[nodiscard]] bool may_go_out_of_core() const override {
