@@ -60,17 +60,17 @@ std::string advice_on(const std::string& file, const std::string& form) {
   if (form == zarr_group)
     return fmt::format(
         "convert it: python3 -c 'import h5py, zarr; zarr.copy_all(zarr.open(\"{}\", "
-        "\"r\"), h5py.File(\"{}\", \"w\"))'",
+        "\"r\"), h5py.File(\"{}\", \"x\"))'",
         file, to);
   if (form == zarr_array)
     return fmt::format(
-        "convert it: python3 -c 'import h5py, zarr; h5py.File(\"{}\", \"w\")"
+        "convert it: python3 -c 'import h5py, zarr; h5py.File(\"{}\", \"x\")"
         "[\"data\"] = zarr.open(\"{}\", \"r\")[...]'",
         to, file);
   if (form == csv)
     return fmt::format(
         "if it is CSV, convert it: python3 -c 'import h5py, numpy; "
-        "h5py.File(\"{}\", \"w\")[\"table\"] = numpy.genfromtxt(\"{}\", "
+        "h5py.File(\"{}\", \"x\")[\"table\"] = numpy.genfromtxt(\"{}\", "
         "delimiter=\",\", names=True, dtype=None, encoding=\"bytes\")'",
         to, file);
   return "name one written by h5py or similar";

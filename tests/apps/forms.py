@@ -21,6 +21,7 @@ class OtherForms(tessera.Case):
         done = subprocess.run(command.replace("python3 ", f"{tessera.sys.executable} "), shell=True,
                               cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, f"{command}\n{done.stderr}")
+        return command
 
     @needs("netCDF4", debian="python3-netcdf4")
     @unittest.skipIf(shutil.which("nccopy") is None, "no nccopy; apt-get install netcdf-bin")
@@ -52,7 +53,10 @@ class OtherForms(tessera.Case):
     def test_csv(self):
         with open(self.path("t.csv"), "w", encoding="utf8") as file:
             file.write("time,energy,name\n3,1.5,c\n1,2.5,abc\n2,-1,b\n")
-        self.convert("t.csv:/table", form="'t.csv' is a text file, not HDF5")
+        command = self.convert("t.csv:/table", form="'t.csv' is a text file, not HDF5")
+        again = subprocess.run(command.replace("python3 ", f"{tessera.sys.executable} "),
+                               shell=True, cwd=self.folder, capture_output=True, text=True)
+        self.assertNotEqual(again.returncode, 0, "an existing file would be lost")
         self.succeed("sort", "--in", "t.h5:/table", "--by", "name", "--out", "s.h5:/table")
         with h5py.File(self.path("s.h5")) as file:
             self.assertEqual(list(file["table"]["time"]), [1, 2, 3])
