@@ -169,11 +169,12 @@ class Datasets(Refused):
                                 ranks=(0,))
 
     def test_wrong_dimensions(self):
-        for name, shape in {"point": (), "line": (20,), "block": (3, 20, 4),
-                            "more": (1, 1, 20, 1)}.items():
+        for name, shape, words in (("point", (), "2-D"), ("more", (1, 1, 20, 1), "2-D"),
+                                   ("line", (19,), "the inner dimensions differ"),
+                                   ("block", (3, 20, 4), "the inner dimensions differ")):
             with h5py.File(self.path("d.h5"), "w") as file:
                 file[name] = numpy.ones(shape)
-            self.refuse_product(BAD_DATA, a=f"d.h5:/{name}", words=(f"d.h5:/{name}", "2-D"),
+            self.refuse_product(BAD_DATA, a=f"d.h5:/{name}", words=(f"d.h5:/{name}", words),
                                 ranks=(0, 3) if name == "line" else (0,))
         with h5py.File(self.path("d.h5"), "w") as file:
             file["null"] = h5py.Empty("f8")
