@@ -237,6 +237,8 @@ ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
       print_note(
           fmt::format("{} without effect: no GPU kernel is selected; try --device gpu", idle));
     for (const std::string& line : options.idle_flags(sweep.parsed)) print_note(line);
+    if (sweep.workload.notes)
+      for (const std::string& line : sweep.workload.notes(sweep.parsed)) print_note(line);
   }
   bool right = true;
   const auto points =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/note.hpp"
 #include "base/text.hpp"
 #include "machine/fork_join.hpp"
 #include "run/device.hpp"
@@ -53,6 +54,9 @@ void plan_point(const mpi::Communicator& comm, const run::Values& values, const 
 /// Runs a point. Returns whether the result is right. Collective.
 bool run_point(const mpi::Communicator& comm, const run::Values& values, const PlannedPoint& point,
                run::Session& session) {
+  if (const index_t idle = point.idle_ranks(); idle > 0 && comm.is_root())
+    print_note(fmt::format("note: {} of {} have no data, as the input is small; use {}", idle,
+                           counted(comm.size(), "rank"), counted(comm.size() - idle, "rank")));
   if (point.mode() == Mode::in_memory) {
     const auto most = [&](index_t ranks) { return point.most_memory(ranks); };
     session.plan_memory(point.known_to_fit()

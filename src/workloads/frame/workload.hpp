@@ -67,6 +67,8 @@ class PlannedPoint {
   [[nodiscard]] virtual index_t most_memory(index_t ranks) const = 0;
   /// Returns the memory of the worst rank, and the time of the slowest. Local.
   [[nodiscard]] virtual Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const = 0;
+  /// Returns the ranks that have no data. Local.
+  [[nodiscard]] virtual index_t idle_ranks() const { return 0; }
   /// Prints the plan of every rank on rank 0. Collective.
   virtual void print(const run::Ceilings& ceilings, index_t ranks_per_node) const = 0;
   /// Runs the point and records it in the session. Returns whether the result is right. Collective.
@@ -137,6 +139,8 @@ struct Workload {
   std::vector<OutputOption> outputs = {};
   /// Returns what a point of the request leaves; empty function: nothing.
   std::function<Leftovers(const run::Parsed&)> leaves = {};
+  /// Returns what the request is understood as where another one is likely, and how to write that.
+  std::function<std::vector<std::string>(const run::Parsed&)> notes = {};
   bool auto_takes_gpus = false;  ///< --device auto uses a GPU if there is one
 };
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/note.hpp"
 #include "base/text.hpp"
 #include "dist/sort/key_words.hpp"
 #include "dist/sort/select.hpp"
@@ -93,6 +94,27 @@ double value_of(const SortColumn& column, std::uint64_t bits) {
   });
 }
 
+/// Reports NaN among the keys, which are last in either order. largest: the last key. Collective.
+void note_nan(const mpi::Communicator& comm, const QuantileKeys& keys, const Problem& problem,
+              std::uint64_t largest) {
+  const SortColumn& column = problem.by.front();
+  if (!std::isnan(value_of(column, largest))) return;
+  index_t found = 0;
+  mpi::together(comm, "read", [&] {
+    keys.visit([&](std::span<const std::uint64_t> piece) {
+      found += std::count_if(piece.begin(), piece.end(), [&](std::uint64_t bits) {
+        return std::isnan(value_of(column, bits));
+      });
+    });
+  });
+  found = comm.sum(found);
+  if (comm.is_root())
+    print_note(
+        fmt::format("note: {} of {} keys are NaN and count as the largest; remove them from "
+                    "the file to leave them out",
+                    found, problem.n));
+}
+
 /// Returns the positions of the wanted keys: two per quantile.
 std::vector<index_t> positions_of(const Problem& problem) {
   std::vector<index_t> positions;
@@ -166,7 +188,8 @@ bool run_quantiles(const Point& point) {
   const dist::sort::BitsPass pass = [&](const BitsPiece& piece) {
     mpi::together(comm, "read", [&] { keys->visit(piece); });
   };
-  const std::vector<index_t> positions = positions_of(problem);
+  std::vector<index_t> positions = positions_of(problem);
+  positions.push_back(problem.n - 1);  // whether any key is NaN
   std::vector<Selected> found;
   run::Measured measured = run::measure(
       comm, values, [] {},
@@ -187,6 +210,7 @@ bool run_quantiles(const Point& point) {
     quantiles.push_back(t == 0 || below == above ? below : between(below, above, t));
     if (comm.is_root()) fmt::print("quantile {}: {}\n", problem.quantiles[q], quantiles.back());
   }
+  note_nan(comm, *keys, problem, found.back().bits);
   describe(problem, measured);
   measured.once = once;
   return outputs.conclude(comm, values, point.session, measured, [&] {

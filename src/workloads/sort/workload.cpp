@@ -107,6 +107,9 @@ class Planned final : public PlannedOf<Problem, Inputs> {
   [[nodiscard]] index_t most_memory(index_t ranks) const override {
     return sort::most_memory(problem_, ranks);
   }
+  [[nodiscard]] index_t idle_ranks() const override {
+    return std::max<index_t>(0, problem_.ranks - problem_.n);
+  }
   [[nodiscard]] Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
     Need most = need_of(problem_, ceilings, ranks_per_node);
     const index_t limit = values_.bytes("memory");
@@ -133,6 +136,15 @@ class Planned final : public PlannedOf<Problem, Inputs> {
   bool out_of_core_;
 };
 
+/// Returns a note for a sort of a file whose result is not kept.
+std::vector<std::string> notes_of(const run::Parsed& parsed) {
+  const bool keeps = names(parsed, "out") || names(parsed, "argsort") ||
+                     names(parsed, "quantiles") || names(parsed, "results");
+  if (!names(parsed, "in") || keeps || parsed.lists.at("plan").front() == "true") return {};
+  return {
+      "note: the sorted rows are discarded after the check; write --out FILE:/PATH to keep them"};
+}
+
 }  // namespace
 
 Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
@@ -149,7 +161,8 @@ Workload workload(const run::OptionSet& options) {
   };
   return {.options = &options,
           .outputs = {{"out", OutputOption::Names::table}, {"argsort"}},
-          .leaves = leaves};
+          .leaves = leaves,
+          .notes = notes_of};
 }
 
 }  // namespace tessera::workloads::sort

@@ -1,10 +1,14 @@
 // Marches the fields on the host or on GPUs through all steps, with stops for checks, snapshots,
 // probes and checkpoints, and writes the result.
 
+#include "base/note.hpp"
 #include "base/progress.hpp"
 #include "workloads/stencil/problem.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 
 #include <numeric>
 
@@ -204,6 +208,7 @@ class StencilRun {
         steps > 0 ? static_cast<double>(steps - begin_.step) / static_cast<double>(steps) : 0;
     const bool right =
         outputs_.conclude(point_.comm, values, point_.session, measured, [&] { write(); });
+    note_nan();
     if (right) {
       describe_images(point_, "snapshots", specs_of(datasets_.snapshots), true);
       describe_images(point_, "out", specs_of(datasets_.out), values.flag("xdmf"));
@@ -233,6 +238,7 @@ class StencilRun {
       const Progress progress("read", bytes_to_read(), Progress::Counts::bytes_read);
       u_.use(load_terms<T>(problem, point_.inputs, rank));
       read_field();
+      if (!point_.inputs.in.empty()) nan_ = count_nan();
     });
     fresh_ = true;
     if (!point_.problem.checkpoint.empty()) start_ = start_of(point_, u_);
@@ -259,6 +265,32 @@ class StencilRun {
   [[nodiscard]] double bytes_to_read() const {
     const auto fields = static_cast<double>(point_.inputs.in.size());
     return fields * static_cast<double>(u_.box().volume() * index_t{sizeof(T)});
+  }
+  /// Returns the cells of this rank that are NaN.
+  [[nodiscard]] index_t count_nan() const {
+    index_t found = 0;
+    for (index_t field = 0; field < u_.fields() && !u_.box().empty(); ++field) {
+      const auto view = u_.now(field);
+      for (index_t z = 0; z < view.extent[0]; ++z) {
+        for (index_t y = 0; y < view.extent[1]; ++y) {
+          const T* const row = view.row(z, y);
+          found += std::count_if(row, row + view.extent[2], [](T value) {
+            return std::isnan(static_cast<Arithmetic<T>>(value));
+          });
+        }
+      }
+    }
+    return found;
+  }
+  /// Reports cells that were NaN when they were read. Collective.
+  void note_nan() const {
+    if (point_.inputs.in.empty()) return;
+    const index_t found = point_.comm.sum(nan_);
+    if (found == 0 || !point_.comm.is_root()) return;
+    print_note(fmt::format(
+        "note: {} of {} cells of the input are NaN, which spreads with every step; set their "
+        "attribute _FillValue to NaN and write --fill mask to leave such cells out",
+        found, u_.scheme().global.volume() * u_.fields()));
   }
   /// Resets the field for the next repetition.
   void begin() {
@@ -310,6 +342,7 @@ class StencilRun {
   Datasets datasets_;
   mpi::Phases once_;
   bool fresh_ = false;  ///< the field is the one before the first step
+  index_t nan_ = 0;     ///< cells of this rank that were NaN when they were read
 };
 
 }  // namespace

@@ -2,7 +2,12 @@
 
 #include "workloads/stencil/workload.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
+
+#include "base/text.hpp"
 
 namespace tessera::workloads::stencil {
 namespace {
@@ -23,11 +28,27 @@ class Planned final : public PlannedOf<Problem, Inputs> {
   [[nodiscard]] Need need(const run::Ceilings&, index_t) const override {
     return need_of(problem_);
   }
+  [[nodiscard]] index_t idle_ranks() const override {
+    return problem_.shape.ranks - problem_.plan.grid.active();
+  }
   void print(const run::Ceilings&, index_t) const override {
     if (comm_.is_root()) print_plan(problem_);
   }
   [[nodiscard]] bool run(run::Session& session) const override { return run_steps(in(session)); }
 };
+
+/// Returns a note for --shape 512,512, which is a sweep of 1-D fields.
+std::vector<std::string> notes_of(const run::Parsed& parsed) {
+  const std::vector<std::string>& shapes = parsed.lists.at("shape");
+  const bool all_lines = std::all_of(shapes.begin(), shapes.end(), [](const std::string& shape) {
+    return shape.find('x') == std::string::npos;
+  });
+  if (shapes.size() < 2 || shapes.size() > 3 || !all_lines) return {};
+  return {
+      fmt::format("note: --shape {} is a sweep of 1-D fields; write --shape {} for one field of "
+                  "{} dimensions",
+                  join(shapes, ","), join(shapes, "x"), shapes.size())};
+}
 
 }  // namespace
 
@@ -38,7 +59,8 @@ Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
 Workload workload(const run::OptionSet& options) {
   using Names = OutputOption::Names;
   return {.options = &options,
-          .outputs = {{"out", Names::datasets}, {"snapshots", Names::datasets}}};
+          .outputs = {{"out", Names::datasets}, {"snapshots", Names::datasets}},
+          .notes = notes_of};
 }
 
 }  // namespace tessera::workloads::stencil

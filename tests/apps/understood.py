@@ -1,0 +1,64 @@
+"""Requests that are probably not meant: a note says what was understood, and how to say the
+other."""
+
+import tessera
+from tessera import h5py, numpy
+
+
+class Understood(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        values = numpy.arange(400.0)
+        values[::8] = numpy.nan
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["k"], file["A"] = values, values.reshape(20, 20)
+            file["whole"], file["i"] = numpy.arange(400.0), numpy.arange(50)
+
+    def note_of(self, *words, **how):
+        """Returns the note of a run, "" if there is none."""
+        lines = [line for line in self.succeed(*words, **how).err.splitlines()
+                 if line.startswith("note: ")]
+        self.assertLessEqual(len(lines), 1, lines)
+        return lines[0] if lines else ""
+
+    def test_a_shape_with_commas(self):
+        words = ("stencil", "--steps", 1, "--shape")
+        self.assertIn("--shape 64x64 for one field of 2 dimensions", self.note_of(*words, "64,64"))
+        self.assertIn("--shape 8x9x10", self.note_of(*words, "8,9,10"))
+        for shape in ("64x64", "64", "64x64,32x32", "8,16,32,64"):
+            self.assertEqual(self.note_of(*words, shape), "", shape)
+
+    def test_a_sort_without_output(self):
+        words = ("sort", "--in", "in.h5:/whole")
+        self.assertIn("write --out FILE:/PATH", self.note_of(*words))
+        for more in (("--out", "s.h5:/k"), ("--argsort", "p.h5:/k"), ("--quantiles", 0.5),
+                     ("--results", "r.h5"), ("--plan",)):
+            self.assertEqual(self.note_of(*words, *more), "", more)
+        self.assertEqual(self.note_of("sort", "--n", 100), "")
+
+    def test_nan(self):
+        for ranks in (0, 3):
+            for order in ((), ("--descending",)):
+                note = self.note_of("sort", "--in", "in.h5:/k", "--quantiles", "0.5", *order,
+                                    ranks=ranks)
+                self.assertIn("50 of 400 keys are NaN", note)
+            self.assertIn("50 of 400 cells of the input are NaN",
+                          self.note_of("stencil", "--in", "in.h5:/A", "--steps", 2, ranks=ranks))
+        for name in ("whole", "i"):
+            self.assertEqual(self.note_of("sort", "--in", f"in.h5:/{name}", "--quantiles", 0.5), "")
+        self.assertEqual(self.note_of("stencil", "--in", "in.h5:/whole", "--steps", 2), "")
+
+    def test_the_way_out_for_nan_in_a_field(self):
+        with h5py.File(self.path("in.h5"), "r+") as file:
+            file["A"].attrs["_FillValue"] = numpy.nan
+        self.assertEqual(self.note_of("stencil", "--in", "in.h5:/A", "--steps", 2, "--fill",
+                                      "mask"), "")
+
+    def test_an_input_that_is_small_for_the_ranks(self):
+        self.assertIn("3 of 5 ranks have no data", self.note_of("sort", "--n", 2, ranks=5))
+        self.assertIn("use 4 ranks", self.note_of("stencil", "--shape", 4, "--steps", 1, ranks=5))
+        self.assertEqual(self.note_of("sort", "--n", 5, ranks=5), "")
+
+
+if __name__ == "__main__":
+    tessera.main()
