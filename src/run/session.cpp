@@ -18,6 +18,7 @@
 #include "mpi/watchdog.hpp"
 #include "run/answer.hpp"
 #include "run/inputs.hpp"
+#include "run/limiter.hpp"
 #include "run/provenance.hpp"
 
 namespace tessera::run {
@@ -336,6 +337,9 @@ void Session::record(const Values& point, Measured measured) {
   mpi::on_root(comm_, "results", [&] {
     count(point, measured, tables);
     answer_point(tables);
+    limits_.push_back(limit_sentence(
+        tables[2].rows,
+        std::isnan(share) ? std::nullopt : std::optional(CeilingShare{measured.ceiling, share})));
     show(point, measured, summary, share);
     append(tables);
   });
@@ -364,6 +368,10 @@ void Session::finish() {
   if (!run_.empty()) answer().set("results", {{"file", results_}, {"run", run_}});
   answer().set("skipped", skipped_);
   if (table_) fmt::print("{}", table_->fitted(settings_, terminal_columns()));
+  if (limits_.size() == 1 && !limits_.front().empty()) {
+    answer().set("limit", limits_.front());
+    fmt::print("{}\n", limits_.front());
+  }
   if (!no_counters_.empty() && counters_) {
     fmt::print("\nhardware counters unavailable ({}): simulated instead, one thread on {}\n",
                no_counters_, simulated_caches());

@@ -219,7 +219,8 @@ class Session {
   std::optional<Table> table_;
   std::size_t settings_ = 0;  ///< its columns before the measurements
   std::optional<Table> counters_;
-  std::string no_counters_;  ///< why hardware counts are missing
+  std::vector<std::string> limits_;  ///< of each point, what limited it
+  std::string no_counters_;          ///< why hardware counts are missing
   int skipped_ = 0;
   index_t planned_ = 0;
   bool wrote_ranks_ = false;

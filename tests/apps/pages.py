@@ -103,7 +103,9 @@ MEASURED = re.compile(r"(median|95 % interval|kernels)(, (s|ms|us|ns))?$|.*/s( i
 
 def without_measurements(lines):
     """Returns lines with the measured columns of their tables as 0.0, headings without units, and
-    verdicts without numbers, which narrow tables leave out."""
+    verdicts without numbers, which narrow tables leave out; without the sentence about what limited
+    a run, which only those of a second print."""
+    lines = [line for line in lines if not line.startswith("limited by ")]
     out, spans = [re.sub(r"\b(passed|FAILED) \([^)]*\)", r"\1", line) for line in lines], []
     for at, line in enumerate(lines):
         if at > 0 and re.fullmatch(r"-+(  (-+|\.\.\.))+", line):

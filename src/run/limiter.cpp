@@ -1,0 +1,120 @@
+#include "run/limiter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+#include "base/text.hpp"
+
+namespace tessera::run {
+namespace {
+
+enum class Kind { reading, writing, messages, transfers, check, computing };
+constexpr std::size_t kinds = 6;
+
+Kind kind_of(std::string_view phase) {
+  if (phase == "read") return Kind::reading;
+  for (const char* one : {"write", "publish", "snapshot", "checkpoint"})
+    if (phase == one) return Kind::writing;
+  if (phase == "exchange" || phase == "in flight" || phase == "waiting") return Kind::messages;
+  if (phase == "to device" || phase == "from device") return Kind::transfers;
+  return phase == "verify" ? Kind::check : Kind::computing;
+}
+
+template <class T>
+const T& value_of(const io::Row& row, const char* column) {
+  const auto found = std::find_if(row.begin(), row.end(),
+                                  [&](const io::Cell& cell) { return cell.column == column; });
+  return std::get<T>(found->value);
+}
+
+/// Seconds of a point: the mean of the ranks by kind, and computing of the slowest rank.
+struct Spent {
+  std::array<double, kinds> mean{};
+  double total = 0, slowest_computing = 0;
+  [[nodiscard]] double of(Kind kind) const { return mean[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] std::string share_text(double seconds) const {
+    return fmt::format("{:.0f} % of {}", 100 * seconds / total, human_seconds(total));
+  }
+};
+
+Spent spent_in(const std::vector<io::Row>& phases) {
+  std::map<index_t, std::array<double, kinds>> ranks;
+  for (const io::Row& row : phases) {
+    const auto& phase = value_of<std::string>(row, "phase");
+    if (phase == "device kernels") continue;  // within the others
+    ranks[value_of<index_t>(row, "rank")][static_cast<std::size_t>(kind_of(phase))] +=
+        value_of<double>(row, "seconds");
+  }
+  Spent spent;
+  for (const auto& [rank, seconds] : ranks) {
+    for (std::size_t k = 0; k < kinds; ++k)
+      spent.mean[k] += seconds[k] / static_cast<double>(ranks.size());
+    spent.slowest_computing =
+        std::max(spent.slowest_computing, seconds[static_cast<std::size_t>(Kind::computing)]);
+  }
+  for (const double seconds : spent.mean) spent.total += seconds;
+  return spent;
+}
+
+std::string computing_text(const Spent& spent, const std::optional<CeilingShare>& reached) {
+  constexpr double near = 0.6;  // of a ceiling
+  const std::string share = spent.share_text(spent.of(Kind::computing));
+  if (!reached || reached->share < near)
+    return fmt::format("limited by computing ({}); try more threads, ranks or --device gpu", share);
+  const double percent = 100 * reached->share;
+  if (reached->name == "copy")
+    return fmt::format(
+        "limited by memory: {:.0f} % of its measured bandwidth; try more nodes, as more cores of "
+        "this one share it",
+        percent);
+  return fmt::format(
+      "limited by arithmetic: {:.0f} % of the measured peak rate; try --type f32, more ranks or "
+      "--device gpu",
+      percent);
+}
+
+}  // namespace
+
+std::string limit_sentence(const std::vector<io::Row>& phases,
+                           const std::optional<CeilingShare>& reached) {
+  constexpr double shortest = 1, least = 0.4, least_waiting = 0.2;
+  const Spent spent = spent_in(phases);
+  if (spent.total < shortest) return "";
+  const double waiting = spent.slowest_computing - spent.of(Kind::computing);
+  if (waiting >= least_waiting * spent.total)
+    return fmt::format(
+        "limited by imbalance: the slowest rank computed {:.1f} times as long as the mean; try "
+        "ranks with equally many cores, or --shares measured",
+        spent.slowest_computing / spent.of(Kind::computing));
+  const auto most = std::max_element(spent.mean.begin(), spent.mean.end());
+  if (*most < least * spent.total) return "";
+  const std::string share = spent.share_text(*most);
+  switch (static_cast<Kind>(most - spent.mean.begin())) {
+    case Kind::reading:
+      return fmt::format(
+          "limited by reading ({}); try a faster file system, or an input without compression",
+          share);
+    case Kind::writing:
+      return fmt::format(
+          "limited by writing ({}); try a faster file system, or --verify-output sample", share);
+    case Kind::messages:
+      return fmt::format(
+          "limited by messages between ranks ({}); try fewer ranks with more threads each", share);
+    case Kind::transfers:
+      return fmt::format(
+          "limited by transfers to and from the GPU ({}); try --device cpu, or a larger "
+          "--device-memory",
+          share);
+    case Kind::check:
+      return fmt::format("limited by the check of the result ({}); try --no-verify", share);
+    case Kind::computing:
+      break;
+  }
+  return computing_text(spent, reached);
+}
+
+}  // namespace tessera::run
