@@ -195,7 +195,7 @@ def compare_traced_files(words):
     found = compare_traced(*(traced_of(word) for word in words))
     if found:
         rows = [['point', 'verdict'], *([label, f'{v} ({why})'] for label, v, why in found)]
-        print(f"traced\n{tables.grid(rows)}")
+        print(f"traced\n{tables.fitted(rows)}")
     return collections.Counter(verdict for _, verdict, _ in found)
 
 
@@ -212,7 +212,7 @@ def compare(before, after, tolerance, plot=False):
                   f"for this reason alone")
     found, gone, fresh = judged(before, after, tolerance)
     for workload, rows in tables_of(found).items():
-        print(f"{workload}\n{tables.grid(rows)}")
+        print(f"{workload}\n{tables.fitted(rows, rows[0].index('before'))}")
     if plot:
         print_plot(found)
     for where, points in (("before", gone), ("after", fresh)):

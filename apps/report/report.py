@@ -143,7 +143,7 @@ def print_tables(runs, sections):
     for section in sections:
         for heading, rows in section.tables():
             if "all points" not in heading and "bounds and" not in heading:
-                print(f"{heading}\n{tables.grid(rows)}")
+                print(f"{heading}\n{tables.fitted(rows)}")
 
 
 def print_pictures(sections):

@@ -1,7 +1,9 @@
 """Tables as rows of texts, the first of which is the heading, and their terminal form."""
 import math
 import re
+import shutil
 import statistics
+import textwrap
 
 FILES = ["read beside", "written beside", "waited for files"]  # between files and memory
 FIGURE = re.compile(r"\d[^/]*$")  # formulas (2mn/L) begin with digits, too
@@ -46,6 +48,22 @@ def grid(rows):
     return "\n".join(lines) + "\n"
 
 
+def fitted(rows, keys=1):
+    """Aligns rows like grid(), without columns that hold no value. A table wider than the terminal
+    becomes several below each other, each with the first `keys` columns."""
+    room = shutil.get_terminal_size().columns + 2
+    width = [2 + max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    first = list(range(keys))
+    parts = [first]
+    for c in range(keys, len(width)):
+        if all(row[c] == "-" for row in rows[1:]):
+            continue
+        if len(parts[-1]) > keys and sum(width[i] for i in parts[-1]) + width[c] > room:
+            parts.append(first)
+        parts[-1] = parts[-1] + [c]
+    return "\n".join(grid([[row[c] for c in part] for row in rows]) for part in parts)
+
+
 def varying(points, always=()):
     """Returns the columns of the configuration that distinguish the points."""
     names = points[0].config.keys()
@@ -66,10 +84,13 @@ def share(point):
     return f"{100 * point.share:.0f} %" if point.share == point.share else "-"
 
 
-def summary(points, rate_units):
+ALWAYS = ("kernel", "ranks", "threads")  # columns of a page, also where all points agree
+
+
+def summary(points, rate_units, always=ALWAYS):
     """Returns one row per point: its distinguishing columns, median with interval, rate, check,
     phases and files."""
-    shown = varying(points, always=("kernel", "ranks", "threads"))
+    shown = varying(points, always)
     phases = list(dict.fromkeys(name for point in points for name in point.phases))
     files = FILES if any(point.files for point in points) else []
     rows = [shown + ["median", "95 % interval", rate_units, "of ceiling", "check"] + phases + files]
@@ -89,21 +110,24 @@ def of_files(files):
     return [f"{files[n] / 1e9:.3g} GB" for n in ("read", "written")] + [seconds(files["waited"])]
 
 
-def fixed(points):
+def fixed(points, always=ALWAYS):
     """Returns the configuration common to all points, as text."""
-    shown = varying(points, always=("kernel", "ranks", "threads"))
+    shown = varying(points, always)
     return ", ".join(f"{n} {number(points[0].config[n])}"
                      for n in points[0].config if n not in shown)
 
 
 def text(run):
     points, a = run.points, run.attributes
-    same = fixed(points)
+    always = ("kernel",)
+    same = fixed(points, always)
     return (f"{run.name}: {a.get('command_line', '')}\n"
             f"  {a.get('start_time', '')}, {a.get('hosts', '')}, {a.get('processor', '')}, "
             f"Tessera {a.get('git_describe', '')} ({a.get('build_type', '')})\n"
-            + (f"  everywhere: {same}\n" if same else "")
-            + grid(summary(points, run.rate_units))
+            + ("".join(f"  {line}\n" for line in textwrap.wrap(
+                f"everywhere: {same}", max(20, shutil.get_terminal_size().columns - 2)))
+               if same else "")
+            + fitted(summary(points, run.rate_units, always), len(varying(points, always)))
             + ("phases: seconds a rank (mean of the ranks), median of the repetitions\n"
                if any(point.phases for point in points) else ""))
 

@@ -1,6 +1,8 @@
 """analysis_test.py SCRIPTS TESSERA SCRATCH: computations of the report against manually derived
 numbers."""
 import math
+import os
+from unittest import mock
 
 import made
 from made import np, row, write
@@ -317,6 +319,19 @@ class Locality(made.Case):
                  "column_width": 0}
         self.assertEqual(locality.label_of(probe), "forkjoin quicksort n 9")
 
+    def test_tables_fit_the_terminal(self):
+        """In several tables below each other, each with the first columns; empty columns go."""
+        rows = [["kernel", "n", "empty"] + [f"column {c}" for c in range(9)]]
+        rows += [[kernel, "8", "-"] + ["0.25 ms"] * 9 for kernel in ("naive", "tiled")]
+        with mock.patch.dict(os.environ, {"COLUMNS": "40"}):
+            blocks = report.tables.fitted(rows, 2).split("\n\n")
+        self.assertEqual(len(blocks), 3)
+        for block in blocks:
+            self.assertLessEqual(max(map(len, block.splitlines())), 40, block)
+            self.assertTrue(block.splitlines()[2].startswith("naive   8"), block)
+        self.assertEqual(sum(block.count("column") for block in blocks), 9)
+        self.assertNotIn("empty", "".join(blocks))
+
     def test_theorems_stand_at_the_left(self):
         path = traced(self.path("t.h5"), ["type=u32"], **{**LOOKED, "theorem": "2mn/L if Z >= n"})
         self.assertIn("misses  theorem ", report.tables.grid(locality.table(locality.read(path))))
@@ -346,7 +361,7 @@ class Locality(made.Case):
     def test_simulated_points_of_a_gpu_are_reported(self):
         path = traced(self.path("g.h5"), ["type=f32"], table="gpu", **SECTORS)
         text = self.run_script(report, path, "--text")
-        self.assertRegex(text, r"sort std n 8, blocks of 8 +all +8 +75.0 % +2 +0.0 % +-\n")
+        self.assertRegex(text, r"sort std n 8, blocks of 8 +all +8 +75.0 % +2 +0.0 %\n")
         self.assertIn("2 sectors  L1 hits 75.0 %", text)
         # once more: the latest
         traced(path, ["type=f32"], run="locality_0002", table="gpu", **{**SECTORS, "fetches": 7})
