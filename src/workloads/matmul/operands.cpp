@@ -112,14 +112,20 @@ void turn(Operand& a, Operand& b) {
   b.op = b.op == Op::none ? Op::transpose : Op::none;
 }
 
-/// Throws Error(bad_data) unless the operands' matrices can be multiplied.
+/// Returns the extents of op(A): "3 x 4"; "4" for a vector.
+std::string extents_text(const Operand& operand) {
+  const Extents extents = operand.logical();
+  return operand.is_vector ? fmt::format("{}", operand.rows)
+                           : fmt::format("{} x {}", extents.rows, extents.cols);
+}
+
+/// Throws Error(bad_data) unless the operands can be multiplied. Precondition: not turned.
 void require_product(const Operand& left, const Operand& right) {
-  const Extents a = left.logical(), b = right.logical();
-  require(a.cols == b.rows, ExitCode::bad_data,
-          fmt::format("the inner dimensions differ: op(A) of {} is {} x {}, op(B) of {} is {} x "
-                      "{}; transpose one with "
-                      "--trans-a or --trans-b, or give other matrices",
-                      left.text(), a.rows, a.cols, right.text(), b.rows, b.cols));
+  const index_t inner = left.is_vector ? left.rows : left.logical().cols;
+  require(inner == right.logical().rows, ExitCode::bad_data,
+          fmt::format("the inner dimensions differ: op(A) of {} is {}, op(B) of {} is {}; "
+                      "transpose one with --trans-a or --trans-b, or give other matrices",
+                      left.text(), extents_text(left), right.text(), extents_text(right)));
   const index_t most = std::max(left.matrices, right.matrices);
   const bool fits = (left.matrices == most || left.matrices == 1) &&
                     (right.matrices == most || right.matrices == 1) &&
@@ -135,7 +141,6 @@ void set_operands(const Operand& a, const Operand& b, Problem& problem) {
   const bool turned = a.is_vector && !b.is_vector;
   const Operand &left = turned ? b : a, &right = turned ? a : b;
   auto& q = problem.shape;
-  require_product(left, right);
   q.op_a = left.op;
   q.op_b = right.op;
   q.m = left.logical().rows;
@@ -178,6 +183,7 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
   mpi::alike("open input", [&] {
     Operand a = operand_of(infos[0], inputs.a->name(), "a", q.op_a, problem.element),
             b = operand_of(infos[1], inputs.b->name(), "b", q.op_b, problem.element);
+    require_product(a, b);
     turn(a, b);
     problem.operands.result.clear();
     problem.operands.names.clear();
