@@ -52,9 +52,9 @@ std::string short_type_of(const Json& dataset) {
   return type.substr(0, std::min(type.find(" {"), type.find(" of variable")));
 }
 
-/// Returns the workloads that take the dataset: matmul multiplies matrices of numbers, transpose
-/// permutes axes of numbers and small records, stencil advances fields of real numbers, sort orders
-/// columns and compound rows.
+/// Returns the workloads that take the dataset: matmul multiplies vectors, matrices and batches of
+/// numbers, transpose permutes axes of numbers and small records, stencil advances fields of real
+/// numbers, sort orders columns and compound rows.
 std::vector<std::string> uses_of(const Json& dataset) {
   if (!dataset["problem"].is_null()) return {};
   const std::size_t dimensions = dataset["shape"].size();
@@ -64,11 +64,12 @@ std::vector<std::string> uses_of(const Json& dataset) {
   const bool fixed = dataset["self_contained"] == true;
   const bool compound = dataset["type"].get<std::string>().starts_with("compound ");
   std::vector<std::string> uses;
-  if (dimensions == 2 && (real || kind == "complex")) uses.emplace_back("matmul");
+  const bool in_space = dimensions >= 1 && dimensions <= 3;
+  if (in_space && (real || kind == "complex")) uses.emplace_back("matmul");
   if (dimensions >= 2 && dimensions <= tessera::transpose::max_rank && fixed &&
       bytes <= tessera::transpose::max_record_bytes)
     uses.emplace_back("transpose");
-  if (dimensions >= 1 && dimensions <= 3 && real) uses.emplace_back("stencil");
+  if (in_space && real) uses.emplace_back("stencil");
   if (dimensions == 1 && fixed && ((real && bytes <= 8) || is_fixed_text(dataset) || compound))
     uses.emplace_back("sort");
   return uses;

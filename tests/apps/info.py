@@ -39,7 +39,8 @@ def write_file(path):
 
 # A dry run of each workload on the dataset of one dimension or more.
 PLANS = {
-    "matmul": lambda name, shape: ("--a", name, "--b", name, "--trans-b", "T"),
+    "matmul": lambda name, shape: ("--a", name, "--b", name) + (
+        ("--trans-b", "T") if len(shape) > 1 else ()),
     "transpose": lambda name, shape: ("--in", name) + (
         () if len(shape) == 2 else ("--axes", ",".join(map(str, reversed(range(len(shape))))))),
     "stencil": lambda name, shape: ("--in", name, "--steps", 1, "--raw"),
