@@ -117,19 +117,18 @@ class Scalability(tessera.Case):
                 self.assertEqual(row["least"], row["lower_bound"])
 
     def test_the_growth_of_the_parallelism_is_that_of_the_theory(self):
-        path = self.path("s.h5")
-        for kernel, least in (("mergesort_serial_merge", 1.05), ("mergesort_parallel_merge", 2.5)):
+        path, growths = self.path("s.h5"), []
+        for kernel in ("mergesort_serial_merge", "mergesort_parallel_merge"):
             rows = self.record("forkjoin", "--kernel", kernel, "--n", "65536,262144,1048576",
                                "--threshold", 1024, "--threads", 1)
             found = {row["n"]: row for row in rows if row["processors"] == 16}
-            sizes = sorted(found)
-            growth = found[sizes[-1]]["parallelism"] / found[sizes[0]]["parallelism"]
-            # lg n grows by 20/16; n / lg^2 n by 10: a serial merge gains almost nothing from 16
-            # times the keys.
-            self.assertGreater(growth, least, kernel)
-            self.assertLess(growth, 2 * found[sizes[-1]]["theory"] / found[sizes[0]]["theory"],
-                            kernel)
+            small, large = found[min(found)], found[max(found)]
+            growths.append(large["parallelism"] / small["parallelism"])
+            self.assertLess(growths[-1], 2 * large["theory"] / small["theory"], kernel)
             os.remove(path)
+        # lg n grows by 20/16; n / lg^2 n by 10: a serial merge gains almost nothing from 16 times
+        # the keys. Tasks are timed, which other processes disturb: hence a third of the ratio.
+        self.assertGreater(growths[1], 1.4 * growths[0])
 
     def test_a_given_burden_is_taken(self):
         rows = self.record("forkjoin", "--kernel", "loops_parallel_outside", "--n", 1000,

@@ -198,7 +198,7 @@ class Virtual(Storage):
         name = self.virtual("v.h5", "s.h5")
         with open(self.path("s.h5"), "wb") as file:
             file.write(b"no HDF5" * 100)
-        self.refuse_input(MISSING, name, ("s.h5:/A", "is not an HDF5 file"))
+        self.refuse_input(MISSING, name, ("s.h5:/A", "not HDF5"))
 
 
 class RawFiles(Storage):

@@ -287,7 +287,7 @@ class Generated(SlurmCase):
                                    "cache_oblivious", "--cpus-per-task", 1, "--time", 10,
                                    "--job-name", "site"),
                     self.submit("jobs/slurm/sort.sbatch", "configs/sort/smoke.toml",
-                                *SMALL["sort"], *QUICK)]
+                                *SMALL["sort"], *QUICK, "--results", "results/site.h5")]
             task, = self.succeed(jobs[0])
             self.assertEqual(task["Comment"], "from-site")
             self.assertEqual(task["TresPerNode"], "gres:gpu:1")
