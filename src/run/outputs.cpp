@@ -100,12 +100,16 @@ void Outputs::keep(const mpi::Communicator& comm, const Values& point, const std
 
 void Outputs::open(const mpi::Communicator& comm, const Values& point, const std::string& problem) {
   using Existing = io::OutputFile::Existing;
-  mpi::together(comm, "create output", [&] {
+  const auto choose_storage = [&] {
     const StorageRequest request(point.text("compress"), point.text("chunks"), point.text("like"));
     for (File& file : files_)
       for (std::size_t d = 0; d < file.specs.size(); ++d)
         file.specs[d].storage = request.of(file.specs[d], file.origins[d]);
-  });
+  };
+  if (files_.empty() && point.text("like").empty())  // no file is read, whose reading may fail
+    mpi::alike("create output", choose_storage);
+  else
+    mpi::together(comm, "create output", choose_storage);
   for (File& file : files_) {
     mpi::on_root(comm, "create output", [&] {
       io::require_file_or_nothing(file.name, "output");

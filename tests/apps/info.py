@@ -102,7 +102,7 @@ class Info(tessera.Case):
         self.assertRegex(out, r"cannot be read: in.h5:/nothing has a null dataspace")
         one = self.succeed("info", "in.h5:/t2m").out
         for words in ("chunks 1 x 10 x 20, shuffle, gzip 4", "scale_factor  0.01", "axis 1",
-                      "for           transpose, stencil"):
+                      "for           matmul, transpose, stencil"):
             self.assertIn(words, one)
         self.assertEqual(set(self.contents("in.h5:/events")),
                          {"/events/time", "/events/energy", "/events/name"})

@@ -67,7 +67,7 @@ class Selections(tessera.Case):
                 self.fail_with(tessera.USAGE, "transpose", "--in", name + part, "--out", "t.h5:/T",
                                words=word, ranks=2)
         self.fail_with(tessera.BAD_DATA, "matmul", "--a", f"{name}[0,0]", "--b", f"{name}[0]",
-                       words=("inner dimensions", "is 90,", "is 110 x 90"))
+                       words=("inner dimensions", "is 110,", "is 90 x 110"))
         self.fail_with(tessera.BAD_DATA, "matmul", "--a", f"{name}[0,0,0]", "--b", f"{name}[0]",
                        words="matrix")
         self.fail_with(tessera.MISSING, "matmul", "--a", f"{name}[x]", "--b", f"{name}[0]",
