@@ -15,6 +15,7 @@ except ImportError as error:
     sys.exit(77)
 
 # the folder of the scripts, the program, the test's folder
+os.environ["COLUMNS"] = "1000"  # tables in one piece
 REPORT, TESSERA, SCRATCH = sys.argv[1:4]
 sys.path.insert(0, REPORT)
 
