@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # bash tests/bench.sh <matmul|transpose|stencil|sort|files> [--quick] [...]: ours and the peers,
-# interleaved in one run; files: whole commands from file to file. What else is said is for the program of one process alone (its --help has
-# it).
+# interleaved in one run; files: whole commands from file to file. Other arguments are passed to the
+# program of one process only (see its --help).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort|files [--quick]}

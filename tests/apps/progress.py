@@ -58,7 +58,7 @@ class Progress(tessera.Case):
         shown = [line.split("\r\x1b[K")[-1] for line in text.replace("\r\n", "\n").split("\n")]
         self.assertFalse([line for line in shown if " left" in line], shown)
 
-    def test_nothing_where_nobody_looks(self):
+    def test_no_progress_without_a_terminal(self):
         result = self.succeed(*self.long_run())
         self.assertEqual(result.err, "")
         self.assertNotIn("\x1b", result.out)

@@ -27,9 +27,9 @@ run::Outputs open_output(const Point& point) {
   const Problem& problem = point.problem;
   run::Outputs outputs;
   if (!problem.out.empty()) {
-    const std::size_t place = outputs.add(io::parse_dataset_name(problem.out, "out"),
-                                          problem.operands.result, problem.element,
-                                          problem.operands.names);
+    const std::size_t place =
+        outputs.add(io::parse_dataset_name(problem.out, "out"), problem.operands.result,
+                    problem.element, problem.operands.names);
     if (point.inputs.a) outputs.store_as(place, {point.inputs.a->name()});
   }
   outputs.open(point.comm, point.values);
