@@ -7,6 +7,8 @@ import textwrap
 
 FILES = ["read beside", "written beside", "waited for files"]  # between files and memory
 FIGURE = re.compile(r"\d[^/]*$")  # formulas (2mn/L) begin with digits, too
+TIME = re.compile(r"\d[\d.]* (?:s|ms|us|ns)\b")
+WIDEST_TIME = "99.9 us"
 
 # Found by the program rather than requested: never an axis, never a distinction of points.
 FOUND = ("grid", "messages", "hash", "kind")
@@ -14,8 +16,8 @@ FOUND = ("grid", "messages", "hash", "kind")
 
 def seconds(value):
     for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "us")):
-        if value * factor >= 1:
-            return f"{value * factor:.3g} {unit}"
+        if value * factor >= 0.9995:
+            return f"{rate(value * factor)} {unit}"
     return f"{value * 1e9:.3g} ns" if value > 0 else "0 s"
 
 
@@ -50,9 +52,11 @@ def grid(rows):
 
 def fitted(rows, keys=1):
     """Aligns rows like grid(), without columns that hold no value. A table wider than the terminal
-    becomes several below each other, each with the first `keys` columns."""
+    becomes several below each other, each with the first `keys` columns. A time counts with its
+    widest form, so the columns of a part do not depend on measured digits."""
     room = shutil.get_terminal_size().columns + 2
-    width = [2 + max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    width = [2 + max(len(TIME.sub(WIDEST_TIME, row[c])) for row in rows)
+             for c in range(len(rows[0]))]
     first = list(range(keys))
     parts = [first]
     for c in range(keys, len(width)):

@@ -332,6 +332,21 @@ class Locality(made.Case):
         self.assertEqual(sum(block.count("column") for block in blocks), 9)
         self.assertNotIn("empty", "".join(blocks))
 
+    def test_columns_of_a_part_do_not_depend_on_measured_digits(self):
+        """A time of 1 ms takes as much room as one of 99.9 us."""
+        parts = []
+        for time in ("1 ms", "1.2 ms", "99.9 us", "356 ns"):
+            rows = [["kernel", "n"] + [f"t{c}" for c in range(9)]] + [["naive", "8"] + [time] * 9]
+            with mock.patch.dict(os.environ, {"COLUMNS": "40"}):
+                parts.append([block.split("\n")[0].split()
+                              for block in report.tables.fitted(rows, 2).split("\n\n")])
+        self.assertEqual(parts, parts[:1] * 4)
+
+    def test_times_change_their_unit_where_they_are_rounded(self):
+        for value, text in ((0.0009996, "1 ms"), (0.9994, "999 ms"), (1234.4, "1234 s"),
+                            (9.99e-10, "0.999 ns"), (0, "0 s")):
+            self.assertEqual(report.tables.seconds(value), text)
+
     def test_theorems_stand_at_the_left(self):
         path = traced(self.path("t.h5"), ["type=u32"], **{**LOOKED, "theorem": "2mn/L if Z >= n"})
         self.assertIn("misses  theorem ", report.tables.grid(locality.table(locality.read(path))))
