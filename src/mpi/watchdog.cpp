@@ -17,10 +17,15 @@ namespace {
 std::atomic<const char*> phase_name{"start"};
 std::atomic<int> computing{0};
 
-double processor_seconds() {
+double seconds_of(clockid_t clock) {
   timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  clock_gettime(clock, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// Returns the processor time of all threads but the calling one.
+double processor_seconds_of_others() {
+  return seconds_of(CLOCK_PROCESS_CPUTIME_ID) - seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 }  // namespace
@@ -51,20 +56,21 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::watch(double limit_seconds) {
-  constexpr double tick = 0.1, busy_seconds = 0.01;  // the watchdog itself uses microseconds
+  // On a loaded machine a computing rank may get this little only over many ticks.
+  constexpr double tick = 0.1, busy_seconds = 0.01;
   std::uint64_t last = heartbeats();
-  double used = processor_seconds();
+  double used = processor_seconds_of_others();  // at the last progress
   double still = 0;  // seconds without a beat, except those in which the process was suspended
   Timer since_look;
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::duration<double>(tick), [this] { return stop_; })) {
     still += std::min(since_look.restart(), 2 * tick);
     const std::uint64_t now = heartbeats();
-    const double now_used = processor_seconds();
+    const double now_used = processor_seconds_of_others();
     const bool computes = computing.load() > 0 && now_used - used > busy_seconds;
-    used = now_used;
     if (now != last || computes) {
       last = now;
+      used = now_used;
       still = 0;
     } else if (still > limit_seconds) {
       // MPI_Abort may block on a lock that the hung call holds; then this process exits, and mpirun
