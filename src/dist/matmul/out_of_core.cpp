@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "dist/matmul/forecast_parts.hpp"
 #include "dist/matmul/leaf_stack.hpp"
 #include "dist/matmul/product_parts.hpp"
 
@@ -44,16 +45,26 @@ std::vector<Range> panels_of(const Leaves& leaves, index_t width) {
   return panels;
 }
 
+/// Returns the bytes that the kernel packs of a panel of each operand; whole tiles pack most.
+index_t packing_bytes(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
+  const ForecastRequest& q = s.shape;
+  if (request.knows_packing) {
+    const Local panel{s.m, s.n, s.k, s.maps_a ? q.k : s.k, s.maps_b ? q.n : s.n};
+    return kernel_bytes(q, {}, panel, 1);
+  }
+  const auto packed = [&](index_t rows) {
+    return std::min(packed_bytes, (rows + edge_unit) * std::min(s.k, unit) * q.element_bytes);
+  };
+  return packed(s.m) + packed(s.n);
+}
+
 /// Returns the bytes of a rank: two tiles of C (one computed, one written) and the pending sums;
 /// two panels of each operand that is not mapped (double buffering); the kernels' packing buffers.
 index_t rank_bytes(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
   const index_t element = s.shape.element_bytes;
-  const auto packed = [&](index_t rows) {
-    return std::min(packed_bytes, (rows + edge_unit) * std::min(s.k, unit) * element);
-  };
   const index_t panels = (s.maps_a ? 0 : s.m * s.k) + (s.maps_b ? 0 : s.k * s.n);
-  return (2 + most_waiting(s.leaves())) * s.m * s.n * element + 2 * panels * element + packed(s.m) +
-         packed(s.n) + request.other_bytes;
+  return (2 + most_waiting(s.leaves())) * s.m * s.n * element + 2 * panels * element +
+         packing_bytes(request, s) + request.other_bytes;
 }
 
 /// Returns a tile's edge: a multiple of the operand's chunk length, or of micro-tiles if that is

@@ -14,6 +14,9 @@ struct OutOfCoreRequest {
   ForecastRequest shape;
   std::vector<index_t> a_chunk = {}, b_chunk = {};  ///< as stored; empty if contiguous
   int threads = 1;
+  /// Whether the kernel is cache_oblivious, with the same instruction set on all ranks: what it
+  /// packs is known. Otherwise both panels count as packed.
+  bool knows_packing = false;
   index_t other_bytes = 0;              ///< other bytes that a rank holds
   bool maps_a = false, maps_b = false;  ///< mapped from the file cache, not copied
   /// A GPU multiplies: every panel is sent to it, and C with each panel to it and back, so panels

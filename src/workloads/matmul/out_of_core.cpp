@@ -8,6 +8,7 @@
 #include "dist/matmul/out_of_core.hpp"
 #include "io/async_file.hpp"
 #include "io/mapped.hpp"
+#include "machine/isa.hpp"
 #include "mpi/agreement.hpp"
 #include "run/file_traffic.hpp"
 #include "run/stop.hpp"
@@ -298,13 +299,22 @@ std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm
   const auto& operands = problem.operands;
   const bool maps_a = maps && can_map(comm, Operands::of(operands.a, 0), problem.element),
              maps_b = maps && can_map(comm, Operands::of(operands.b, 0), problem.element);
-  const bool device_here = problem.method.kernel->space == Space::device;
-  const bool on_device = comm.max(index_t{device_here ? 0 : 1}) == 0;  // one plan for all ranks
+  const auto& kernel = *problem.method.kernel;
+  // one plan for all ranks, whatever their processors
+  mpi::Agreement ranks(comm, "plan");
+  const auto isa = static_cast<index_t>(machine::isa());
+  const std::size_t most_isa = ranks.largest(isa), least_isa = ranks.largest(-isa),
+                    host = ranks.largest(kernel.space == Space::device ? 0 : 1),
+                    packs = ranks.largest(kernel.name == "cache_oblivious" ? 0 : 1);
+  ranks.settle();
+  const bool on_device = ranks.value(host) == 0;
+  const bool knows_packing =
+      ranks.value(packs) == 0 && ranks.value(most_isa) == ranks.least(least_isa);
   mpi::together(comm, "plan", [&] {
-    stream =
-        plan_out_of_core({problem.shape, problem.a_chunk, problem.b_chunk, problem.method.threads,
-                          check_bytes(problem), maps_a, maps_b, on_device, problem.allowance.free},
-                         allowance);
+    stream = plan_out_of_core(
+        {problem.shape, problem.a_chunk, problem.b_chunk, problem.method.threads, knows_packing,
+         check_bytes(problem), maps_a, maps_b, on_device, problem.allowance.free},
+        allowance);
   });
   return stream;
 }

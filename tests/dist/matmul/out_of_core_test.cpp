@@ -68,6 +68,18 @@ TEST(OutOfCorePlan, HasNoRoomForPanelsThatAreMapped) {
   EXPECT_LE(mapped.rank_bytes, index_t{96} << 20);
 }
 
+TEST(OutOfCorePlan, CountsOnlyWhatTheKernelPacks) {
+  OutOfCoreRequest request{.shape = shape(4200, 4200, 500)};
+  const index_t limit = index_t{64} << 20;
+  const OutOfCorePlan guessed = plan_out_of_core(request, limit);
+  request.knows_packing = true;
+  const OutOfCorePlan known = plan_out_of_core(request, limit);
+  EXPECT_LE(known.rank_bytes, limit);
+  EXPECT_GE(known.m * known.n, guessed.m * guessed.n) << "tiles use the memory that is left";
+  if (known.m == guessed.m && known.n == guessed.n && known.k == guessed.k)
+    EXPECT_LE(known.rank_bytes, guessed.rank_bytes);
+}
+
 TEST(OutOfCorePlan, HasLongPanelsForADevice) {
   OutOfCoreRequest request{
       .shape = shape(16384, 16384, 16384), .maps_a = true, .maps_b = true, .on_device = true};
