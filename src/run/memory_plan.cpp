@@ -21,8 +21,10 @@ namespace tessera::run {
 namespace {
 
 // Memory that processes gained between plan and end, over all workloads from and to files: library
-// pages executed for the first time and HDF5's caches; and messages in flight.
-constexpr index_t later_bytes = index_t{5} << 20, later_of_messages = index_t{4} << 20;
+// pages executed for the first time and HDF5's caches; and messages in flight, more with more
+// ranks.
+constexpr index_t later_bytes = index_t{5} << 20, later_of_messages = index_t{2} << 20,
+                  later_of_peer = index_t{1} << 17, most_of_messages = index_t{4} << 20;
 constexpr index_t no_limit = std::numeric_limits<index_t>::max();
 constexpr index_t later_of_thread = index_t{1} << 18;  // used part of a stack and a malloc arena
 
@@ -56,7 +58,9 @@ ProgramMemory program_here(const mpi::Communicator& comm, const Values& point) {
   if (point.bytes("memory") > 0) machine::give_back_at_once();
   const char* const stated = std::getenv("TESSERA_PROGRAM_MEMORY");
   if (stated != nullptr && *stated != '\0') return {parse_bytes(stated), 0};
-  const index_t messages = comm.size() > 1 ? later_of_messages : 0;
+  const index_t messages =
+      comm.size() > 1 ? std::min(most_of_messages, later_of_messages + comm.size() * later_of_peer)
+                      : 0;
   const index_t chunks = io::decode_bytes(largest_input_chunk(), threads_of(point));
   return {machine::resident(), later_bytes + messages + chunks + memory_to_encode(point) +
                                    threads_of(point) * later_of_thread};
