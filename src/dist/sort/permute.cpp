@@ -101,6 +101,11 @@ void make_room(machine::Buffer<T>& buffer, index_t count) {
 }
 
 template <class T>
+std::span<const T> slice(std::span<const T> all, index_t begin, index_t end) {
+  return all.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+}
+
+template <class T>
 std::span<const T> first(const machine::Buffer<T>& buffer, index_t count) {
   return buffer.span().first(static_cast<std::size_t>(count));
 }
@@ -109,10 +114,9 @@ std::span<const T> first(const machine::Buffer<T>& buffer, index_t count) {
 
 index_t gather_bytes(index_t ranks, index_t share, index_t element_bytes) {
   if (ranks == 1) return 0;
-  const index_t at_once = requests_at_once(element_bytes);
-  const index_t mine = std::min(share, at_once);
-  const index_t asked = std::min(share, checked_mul(at_once, ranks, "number of requests"));
-  return mine * (8 + 4 + element_bytes) + asked * (8 + element_bytes);
+  const index_t mine = std::min(share, requests_at_once(element_bytes));
+  const index_t moved = std::min(share, answers_at_once(ranks, mine) + ranks);
+  return mine * (8 + 4) + moved * (8 + 2 * element_bytes);
 }
 
 Gather::Gather(const mpi::Communicator& comm, const layout::BlockMap& map,
@@ -132,42 +136,55 @@ void Gather::operator()(ColumnView column, std::byte* to) {
   const auto count = static_cast<index_t>(indices_.size());
   for (index_t done = 0; done < most_; done += at_once) {
     const index_t begin = std::min(done, count), size = std::min(at_once, count - begin);
+    std::byte* const here = to + begin * column.element_bytes;
     if (!made_)
       make_requests(
-          indices_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)));
-    made_ = most_ <= at_once;
-    ask(column, to + begin * column.element_bytes);
+          indices_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)),
+          std::min(most_ - done, at_once));
+    for (index_t part = 0; part < requests_.parts; ++part) {
+      if (!made_) send_part(part);
+      ask_part(column, here);
+    }
+    made_ = most_ <= at_once && requests_.parts == 1;
+    take_own(column, here);
   }
 }
 
-void Gather::ask(ColumnView column, std::byte* to) {
-  const index_t bytes = column.element_bytes, others = requests_.from_others;
+void Gather::ask_part(ColumnView column, std::byte* to) {
+  const index_t bytes = column.element_bytes;
   mpi::together(comm_, "permute", [&] {
-    make_room(answers_, requests_.by_others * bytes);
-    make_room(arrived_, others * bytes);
+    make_room(answers_, part_.by_others * bytes);
+    make_room(arrived_, part_.from_others * bytes);
   });
-  gather_here(column.data, bytes, first(requests_.wanted, requests_.by_others), answers_.data(),
-              threads_);
-  std::vector<index_t> bytes_to = requests_.count_from, bytes_from = requests_.count_to;
+  gather_here(column.data, bytes, first(part_.wanted, part_.by_others), answers_.data(), threads_);
+  std::vector<index_t> bytes_to = part_.count_from, bytes_from = part_.count_to;
   for (index_t& some : bytes_to) some *= bytes;
   for (index_t& some : bytes_from) some *= bytes;
   mpi::exchange(comm_, std::as_const(answers_).span(), bytes_to, arrived_.span(), bytes_from);
-  const auto part = [](auto span, index_t begin, index_t end) {
-    return span.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-  };
+  const std::byte* from = std::as_const(arrived_).data();
+  for (std::size_t owner = 0; owner < part_.count_to.size(); ++owner) {
+    const auto position = std::as_const(requests_.position)
+                              .span()
+                              .subspan(static_cast<std::size_t>(part_.begin_to[owner]),
+                                       static_cast<std::size_t>(part_.count_to[owner]));
+    in_pieces(ssize(position), threads_, [&](index_t begin, index_t end) {
+      put_in_place(from + begin * bytes, bytes, slice(position, begin, end), to);
+    });
+    from += part_.count_to[owner] * bytes;
+  }
+}
+
+void Gather::take_own(ColumnView column, std::byte* to) const {
+  const index_t others = requests_.from_others;
   const auto position = first(requests_.position, requests_.count);
-  in_pieces(others, threads_, [&](index_t begin, index_t end) {
-    put_in_place(std::as_const(arrived_).data() + begin * bytes, bytes, part(position, begin, end),
-                 to);
-  });
   const auto places = first(requests_.indices, requests_.count);
   in_pieces(requests_.count - others, threads_, [&](index_t begin, index_t end) {
-    gather_to_place(column.data, bytes, part(places, others + begin, others + end),
-                    part(position, others + begin, others + end), to);
+    gather_to_place(column.data, column.element_bytes, slice(places, others + begin, others + end),
+                    slice(position, others + begin, others + end), to);
   });
 }
 
-void Gather::make_requests(std::span<const Index> indices) {
+void Gather::make_requests(std::span<const Index> indices, index_t most) {
   const auto count = static_cast<index_t>(indices.size()), chunks = ceil_div(count, grain);
   const auto ranks = static_cast<std::size_t>(comm_.size()),
              me = static_cast<std::size_t>(comm_.rank());
@@ -209,11 +226,36 @@ void Gather::make_requests(std::span<const Index> indices) {
     });
   });
   requests_.count_from = comm_.all_to_all(requests_.count_to);
-  requests_.by_others =
+  const index_t by_others =
       std::accumulate(requests_.count_from.begin(), requests_.count_from.end(), index_t{0});
-  mpi::together(comm_, "permute", [&] { make_room(requests_.wanted, requests_.by_others); });
-  mpi::exchange_items(comm_, first(requests_.indices, requests_.from_others), requests_.count_to,
-                      requests_.wanted.span(), requests_.count_from);
+  requests_.parts =
+      std::max<index_t>(1, comm_.max(ceil_div(std::max(requests_.from_others, by_others),
+                                              answers_at_once(comm_.size(), most))));
+}
+
+void Gather::send_part(index_t number) {
+  const auto begin_of = [&](index_t count, index_t part) { return count * part / requests_.parts; };
+  const auto shares = [&](const std::vector<index_t>& counts) {
+    std::vector<index_t> some = counts;
+    for (index_t& count : some) count = begin_of(count, number + 1) - begin_of(count, number);
+    return some;
+  };
+  const auto sum = [](const std::vector<index_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), index_t{0});
+  };
+  part_.count_to = shares(requests_.count_to);
+  part_.count_from = shares(requests_.count_from);
+  part_.from_others = sum(part_.count_to);
+  part_.by_others = sum(part_.count_from);
+  part_.begin_to.clear();
+  index_t before = 0;  // requests to the ranks so far
+  for (const index_t count : requests_.count_to) {
+    part_.begin_to.push_back(before + begin_of(count, number));
+    before += count;
+  }
+  mpi::together(comm_, "permute", [&] { make_room(part_.wanted, part_.by_others); });
+  mpi::exchange_items(comm_, first(requests_.indices, requests_.from_others), part_.begin_to,
+                      part_.count_to, part_.wanted.span(), part_.count_from);
 }
 
 }  // namespace tessera::dist::sort

@@ -25,8 +25,16 @@ struct ColumnView {
   return fit < least ? least : fit > most ? most : fit;
 }
 
-/// Returns the bytes of a gather on a rank that has `share` elements and requests as many: requests
-/// and their positions, other ranks' requests, and the answers.
+/// Returns the elements that a rank sends, or receives, at once where no rank has more than
+/// `requests`: those of evenly spread indices and 1/32 more.
+[[nodiscard]] constexpr index_t answers_at_once(index_t ranks, index_t requests) {
+  constexpr index_t least = 4096;
+  const index_t even = requests - requests / ranks + requests / 32;
+  return even < least ? least : even;
+}
+
+/// Returns the bytes of a gather, for any indices, on a rank that has `share` elements and requests
+/// as many: requests and their positions, other ranks' requests, and the answers.
 [[nodiscard]] index_t gather_bytes(index_t ranks, index_t share, index_t element_bytes);
 
 /// Returns whether to permute a column on one rank in place (kernels/sort/permute.hpp): from a few
@@ -36,7 +44,8 @@ struct ColumnView {
 }
 
 /// Gathers elements of consecutive columns by the same indices from their owners, in rounds of
-/// requests_at_once. A single round's requests are reused for the next column.
+/// requests_at_once. Uneven ones (a rank sends or receives more than answers_at_once) are exchanged
+/// in parts. The requests of a single round and part are reused for the next column.
 class Gather {
  public:
   /// Precondition: indices are in [0, map.extent()) and outlive the object; they may repeat and
@@ -50,13 +59,23 @@ class Gather {
   /// Requests of some of the indices by owner, as indices within the owner's part; this rank's own
   /// elements are last.
   struct Requests {
-    std::vector<index_t> count_to, count_from;       // none of this rank's own
-    machine::Buffer<std::uint64_t> indices, wanted;  // to other ranks; from other ranks
-    machine::Buffer<std::uint32_t> position;         // of each index among the requests in order
-    index_t count = 0, from_others = 0, by_others = 0;
+    std::vector<index_t> count_to, count_from;  // none of this rank's own
+    machine::Buffer<std::uint64_t> indices;
+    machine::Buffer<std::uint32_t> position;  // of each index among the requests in order
+    index_t count = 0, from_others = 0;
+    index_t parts = 1;  // in which they are exchanged, the same on all ranks
   };
-  void make_requests(std::span<const std::uint64_t> indices);
-  void ask(ColumnView column, std::byte* to);
+  /// An even share of every rank's requests to every other rank.
+  struct Part {
+    std::vector<index_t> begin_to, count_to, count_from;
+    machine::Buffer<std::uint64_t> wanted;  // by other ranks
+    index_t from_others = 0, by_others = 0;
+  };
+  /// most: requests of a rank
+  void make_requests(std::span<const std::uint64_t> indices, index_t most);
+  void send_part(index_t number);
+  void ask_part(ColumnView column, std::byte* to);
+  void take_own(ColumnView column, std::byte* to) const;
 
   mpi::Communicator comm_;
   layout::BlockMap map_;
@@ -65,6 +84,7 @@ class Gather {
   index_t most_;  // indices of a rank
   bool made_ = false;
   Requests requests_;
+  Part part_;
   machine::Buffer<std::byte> answers_, arrived_;
 };
 

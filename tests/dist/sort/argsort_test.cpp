@@ -180,6 +180,41 @@ TEST(Gather, BringsElementsOfAnySize) {
   }
 }
 
+TEST(Gather, MovesUnevenIndicesInParts) {
+  const auto comm = Communicator::world();
+  const index_t each = 20000, n = each * comm.size();
+  const layout::BlockMap map(n, comm.size());
+  const layout::Range mine = map.range(comm.rank());
+  std::vector<std::uint64_t> column(static_cast<std::size_t>(each)), to(column.size());
+  for (index_t i = 0; i < each; ++i)
+    column[static_cast<std::size_t>(i)] = static_cast<std::uint64_t>(mine.begin + i) * 3;
+  const auto check = [&](const auto& index) {
+    std::vector<std::uint64_t> indices(column.size());
+    for (index_t i = 0; i < each; ++i) indices[static_cast<std::size_t>(i)] = index(i);
+    Gather gather(comm, map, indices, 2);
+    for (int again = 0; again < 2; ++again) {
+      std::fill(to.begin(), to.end(), 0);
+      gather({reinterpret_cast<const std::byte*>(column.data()), 8},
+             reinterpret_cast<std::byte*>(to.data()));
+      index_t wrong = 0;
+      for (std::size_t i = 0; i < to.size(); ++i) wrong += to[i] != indices[i] * 3 ? 1 : 0;
+      EXPECT_EQ(wrong, 0);
+    }
+  };
+  check([&](index_t i) { return static_cast<std::uint64_t>(n - 1 - mine.begin - i); });  // reversed
+  check([&](index_t i) { return static_cast<std::uint64_t>(i); });  // all ask the first rank
+}
+
+TEST(GatherBytes, AreBoundedForAnyIndices) {
+  const index_t share = 300'000;
+  EXPECT_EQ(gather_bytes(1, share, 8), 0);
+  for (const index_t ranks : {2, 3, 64}) {
+    EXPECT_LE(gather_bytes(ranks, share, 8), share * (8 + 4 + 8 + 8 + 8));
+    EXPECT_GE(gather_bytes(ranks, share, 8), share * (8 + 4) + share * (ranks - 1) / ranks * 24);
+  }
+  EXPECT_LT(gather_bytes(3, share, 8), share * (8 + 4) + share * 24 * 71 / 100);
+}
+
 TEST(ArgsortFirst, IsTheBeginningOfArgsort) {
   const auto comm = Communicator::world();
   const index_t n = 403;
