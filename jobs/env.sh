@@ -32,13 +32,24 @@ tessera_site() {
 }
 
 tessera_sbatch() {
-  local key value options=() words=()
+  local key value options=() words=() arguments=("$@") i copy='' code=0
   for key in partition account qos constraint; do
     value=$(tessera_site_value "$key")
     [ -z "$value" ] || options+=("--$key=$value")
   done
   read -ra words <<<"$(tessera_site_value sbatch)"
-  sbatch "${options[@]}" "${words[@]}" "$@"
+  value=$(tessera_site_value gpu-option)
+  for i in "${!arguments[@]}"; do
+    [ -n "$value" ] && [ -f "${arguments[i]}" ] || continue
+    # The site's form of the request replaces the script's in a copy: both at once may conflict.
+    copy=$(mktemp)
+    sed "s|^#SBATCH --gpus-per-node=\([0-9]*\)|#SBATCH ${value%N*}\1${value##*N}|" "${arguments[i]}" >"$copy"
+    arguments[i]=$copy
+    break
+  done
+  sbatch "${options[@]}" "${words[@]}" "${arguments[@]}" || code=$?
+  [ -z "$copy" ] || rm -f "$copy"
+  return $code
 }
 
 # Cores of the affinity mask, siblings of one core counted once, and no more than the control

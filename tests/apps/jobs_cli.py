@@ -328,6 +328,23 @@ prologue = "before.sh"
         self.assertEqual(done.stdout.splitlines(), ["after", "--nodes", "2", "my script"],
                          done.stderr)
 
+    def test_batch_scripts_request_gpus_as_the_site_does(self):
+        """Of the number in the script, whose own form of the request is not submitted."""
+        environment = {**os.environ, **self.site('gpu-option = "--gres=gpu:NVL:N"\n')}
+        del environment["TESSERA_SITE"]
+        command = (f". {tessera.ROOT}/jobs/env.sh; sbatch() {{ grep SBATCH \"$3\"; echo \"$4\"; "
+                   "return 3; }; set -euo pipefail; code=0; "
+                   f"tessera_sbatch --nodes 2 {tessera.ROOT}/jobs/slurm/SCRIPT.sbatch 'my config' "
+                   "|| code=$?; echo $code; ls -A $TMPDIR")
+        os.mkdir(self.path("tmp"))
+        environment["TMPDIR"] = self.path("tmp")
+        for script, lines in (("matmul_gpu", ["#SBATCH --gres=gpu:NVL:1"]), ("matmul", [])):
+            done = subprocess.run(["bash", "-c", command.replace("SCRIPT", script)],
+                                  env=environment, capture_output=True, text=True)
+            out = done.stdout.splitlines()
+            self.assertEqual([line for line in out if "gpu:" in line or "gpus" in line], lines)
+            self.assertEqual(out[-2:], ["my config", "3"], done.stderr)
+
     def test_what_cannot_be_is_refused(self):
         for words, code, said in (
                 ((), tessera.USAGE, "workload"), (("nope",), tessera.USAGE, "nope"),
