@@ -155,7 +155,7 @@ void add_method(OptionSet& set) {
            .kind = Kind::choice,
            .fallback = "auto",
            .help = "Transpose out of core, tile by tile. Each tile is read and written once. auto: "
-                   "where memory does not suffice.",
+                   "where memory does not suffice, and from 64 MiB on from file to file.",
            .group = "Machine",
            .choices = {"auto", "always", "never"}});
   run::add_plan_ranks(set);

@@ -317,6 +317,52 @@ class Memory(tessera.Case):
                        "never", words="allows")
 
 
+class Streaming(tessera.Case):
+    """Files of more than 64 MiB, whose transposes fit in memory."""
+    IN_TILES = "out_of_core"
+
+    def setUp(self):
+        super().setUp()
+        self.a = numpy.random.default_rng(tessera.SEED).random((3001, 2900))
+
+    def transpose(self, *words, ranks=0):
+        result = self.succeed("transpose", "--in", "a.h5:/A", "--out", "t.h5:/T", "--overwrite",
+                              *words, ranks=ranks)
+        return result.out
+
+    def test_conversions_stream(self):
+        tessera.write_matrix(self.path("a.h5"), self.a)
+        for ranks in (0, 3):
+            self.assertIn(self.IN_TILES, self.transpose(ranks=ranks))
+            numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), self.a.T)
+        self.succeed("verify", "t.h5")
+
+    @unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
+    def test_four_tiles_are_held(self):
+        name = tessera.write_matrix(self.path("a.h5"), self.a)
+        small = tessera.write_matrix(self.path("s.h5"), self.a[:8, :8])
+        base = self.own_memory("transpose", "--in", small, "--out", "s2.h5:/T")
+        peak = self.own_memory("transpose", "--in", name, "--out", "t.h5:/T")
+        self.assertLess(peak, base + (96 << 20))
+
+    def test_measurements_stay_in_memory(self):
+        tessera.write_matrix(self.path("a.h5"), self.a)
+        for words in (("--repetitions", 2), ("--algorithm", "pairwise"), ("--kernel", "tiled"),
+                      ("--counters",), ("--out-of-core", "never")):
+            with self.subTest(words=words):
+                self.assertNotIn(self.IN_TILES, self.transpose(*words))
+
+    def test_chunks_larger_than_tiles_are_read_once(self):
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file.create_dataset("A", data=self.a, chunks=self.a.shape)
+        self.assertNotIn(self.IN_TILES, self.transpose())
+
+    def test_short_runs_stay_in_memory(self):
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file["A"] = self.a.ravel()[:54**4].reshape(54, 54, 54, 54)
+        self.assertNotIn(self.IN_TILES, self.transpose("--axes", "3,2,1,0"))
+
+
 class Refusals(tessera.Case):
     def setUp(self):
         super().setUp()

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/progress.hpp"
@@ -30,6 +31,9 @@ constexpr index_t tiles_held =
     4;  // double buffering: one is read, one permuted into another, one written
 constexpr index_t largest_tile = index_t{512}
                                  << 20;  // larger ones have no significantly longer runs
+constexpr index_t streamed_tile = index_t{16}
+                                  << 20;  // buffers are reused, and runs of squares have 11 KiB
+constexpr index_t shortest_streamed_run = 4096;  // a page of a file
 
 std::vector<int> axes_of(const Problem& problem) {
   if (problem.permutes()) return problem.axes;
@@ -270,6 +274,24 @@ Tiles tiles_of(const Problem& problem) {
   return plan_tiles(
       Permutation{problem.extents, axes_of(problem), problem.shape.element_bytes, problem.chunk},
       std::min(largest_tile, problem.allowance.net_of_program() / tiles_held));
+}
+
+std::optional<Tiles> streamed_tiles_of(const Problem& problem) {
+  double bytes = static_cast<double>(problem.shape.element_bytes);
+  for (const index_t extent : problem.extents) bytes *= static_cast<double>(extent);
+  if (bytes < static_cast<double>(tiles_held * streamed_tile) ||
+      problem.allowance.net_of_program() < tiles_held * streamed_tile)
+    return std::nullopt;
+  Tiles tiles = plan_tiles(
+      Permutation{problem.extents, axes_of(problem), problem.shape.element_bytes, problem.chunk},
+      streamed_tile);
+  bool has_whole_chunks = true;
+  for (std::size_t a = 0; a < problem.chunk.size(); ++a)
+    has_whole_chunks &=
+        tiles.tile[a] == problem.extents[a] || tiles.tile[a] % problem.chunk[a] == 0;
+  if (!has_whole_chunks || std::min(tiles.read_run, tiles.write_run) < shortest_streamed_run)
+    return std::nullopt;
+  return tiles;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // A resolved point of a transpose, and the declarations shared by the files of the workload.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -112,6 +113,10 @@ void describe(const Problem& problem, run::Measured& measured);
 /// rank's memory; run and print it.
 [[nodiscard]] bool may_go_out_of_core(const Problem& problem);
 [[nodiscard]] dist::transpose::Tiles tiles_of(const Problem& problem);
+/// Returns tiles of a few MiB for a transpose from file to file that fits in memory: reading,
+/// permuting and writing overlap in reused buffers. Returns none if it is small, if runs in a file
+/// would be shorter than a page, or if chunks would be read more than once.
+[[nodiscard]] std::optional<dist::transpose::Tiles> streamed_tiles_of(const Problem& problem);
 bool run_out_of_core(const Point& point, const dist::transpose::Tiles& tiles);
 void print_out_of_core(const Problem& problem, const dist::transpose::Tiles& tiles);
 /// Returns the bytes of tiles that a rank holds.

@@ -11,8 +11,19 @@
 namespace tessera::workloads::transpose {
 namespace {
 
-/// Returns the tiles if the problem is computed out of core: requested, or larger than the ranks'
-/// memory.
+/// Returns whether the point only converts a file into another by the methods chosen here: it is
+/// computed once, and nothing of it is measured.
+bool only_converts(const run::Values& values, const Problem& problem) {
+  const VariantInfo* const kernel = find_variant(tessera::transpose::variants(), problem.kernel);
+  const bool chosen = values.text("algorithm") == "auto" && values.text("kernel") == "auto" &&
+                      kernel != nullptr && kernel->space == Space::host;
+  const bool measured = values.integer("repetitions") != 1 || values.integer("warmups") != 0 ||
+                        values.flag("counters");
+  return values.has("in") && chosen && !measured;
+}
+
+/// Returns the tiles if the problem is computed out of core: requested, larger than the ranks'
+/// memory, or faster so.
 std::optional<dist::transpose::Tiles> out_of_core_if_needed(const run::Values& values,
                                                             const Problem& problem) {
   const std::string& wanted = values.text("out-of-core");
@@ -22,7 +33,8 @@ std::optional<dist::transpose::Tiles> out_of_core_if_needed(const run::Values& v
             "--out-of-core always requires --out and conflicts with --in-place, --alpha, --beta "
             "and --op H of complex numbers");
   });
-  if (wanted == "auto" && fits(problem)) return std::nullopt;
+  if (wanted == "auto" && fits(problem))
+    return only_converts(values, problem) ? streamed_tiles_of(problem) : std::nullopt;
   return tiles_of(problem);
 }
 
