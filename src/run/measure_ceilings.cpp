@@ -20,6 +20,7 @@
 #include "mpi/probes.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
+#include "run/measure_rates.hpp"
 
 namespace tessera::run {
 namespace {
@@ -100,8 +101,10 @@ void measure_node(Measuring& measuring) {
     for (const memory::CacheProbe& probe : memory::cache_probes(threads))
       rate(
           probe.name, [&] { return memory::read_bandwidth(threads, probe); }, "GB/s");
+    measure(measuring, [&] { return work_rates(threads); });
     if (threads == cores) break;
   }
+  measure(measuring, file_rates);
 }
 
 /// Measures the first device: those of a node are alike. CPU load of other processes does not
