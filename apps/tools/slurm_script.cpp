@@ -72,8 +72,8 @@ void complete(Job& job, const run::Parsed& request, const std::vector<workloads:
   for (const workloads::Need& need : needs) {
     job.computes_once = job.computes_once && need.repetitions == 1;
     memory = std::max(memory, need.memory);
-    known = known && need.seconds >= 0;
-    seconds += need.seconds * static_cast<double>(need.repetitions);
+    known = known && need.total >= 0;
+    seconds += need.total;
   }
   const std::string limit = request.lists.at("memory").front();
   require(limit.empty() || parse_bytes(limit) >= memory, ExitCode::usage,

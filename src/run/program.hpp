@@ -17,6 +17,7 @@ namespace tessera::run {
 struct Need {
   index_t memory = 0;       ///< of any rank, bytes
   double seconds = -1;      ///< per repetition; -1 without measured ceilings
+  double total = -1;        ///< of the command as typed: input, repetitions, check and files
   index_t repetitions = 1;  ///< including warm-ups
 };
 

@@ -188,13 +188,13 @@ class Scripts(tessera.Case):
             file["keys"] = numpy.arange(10)
         return "t.h5:/keys"
 
-    def measured(self):
+    def measured(self, rates=("fma_f64", "copy")):
         """Returns the environment with a machine of 1 GFLOP/s and 1 GB/s."""
         with open(self.path("m.toml"), "w") as file:
             file.write('host = "h"\n'
-                       + "".join(f'[[ceiling]]\nname = "{n}"\nthreads = 1\nvalue = {v}\nunits = '
+                       + "".join(f'[[ceiling]]\nname = "{n}"\nthreads = 1\nvalue = 1.0\nunits = '
                                  f'""\n'
-                                 for n, v in (("fma_f64", 1.0), ("copy", 1.0))))
+                                 for n in rates))
         return {"TESSERA_MACHINE_FILE": self.path("m.toml")}
 
     def test_the_plan_counts_the_repetitions_as_the_script_does(self):
@@ -206,13 +206,86 @@ class Scripts(tessera.Case):
                 plan = self.succeed(*words, "--plan", environment=environment).out
                 script = self.succeed("slurm", *words, "--tasks-per-node", 1, "--cpus-per-task", 1,
                                       environment=environment).out
-                told = re.search("11 times, 2 of them to warm up: predicted ([^,]+),", plan)[1]
-                self.assertIn(f"predicted {told} on nodes like", script)
+                self.assertIn("11 times, 2 of them to warm up\n", plan)
+                told = re.search("predicted time of the run: ([^ ]+) s", plan)[1]
+                asked = re.search("predicted ([^ ]+) s on nodes like", script)[1]
+                # The starts of the two commands differ.
+                self.assertLess(abs(float(told) - float(asked)), 0.1 * float(told) + 2)
 
     def test_a_plan_of_a_job_that_runs_once_counts_once(self):
         plan = self.succeed("matmul", "--n", 1000, "--out", "c.h5:/C", "--plan",
                             environment=self.measured()).out
         self.assertNotIn("times", plan)
+
+    RATES = ("fma_f64", "copy", "touch", "generate", "hash", "sort", "encode", "decode",
+             "file_write", "file_read")
+
+    def phases(self, *words):
+        """Returns the planned seconds by phase on a machine of 1 GFLOP/s and 1 GB/s."""
+        out = self.succeed(*words, "--threads", 1, "--plan",
+                           environment=self.measured(self.RATES)).out
+        self.assertNotIn("without", out)
+        text = re.search(r"predicted time of the run: \S+ m?s: (.*)", out)[1]
+        units = {"ms": 1e-3, "s": 1, "min": 60}
+        return {name: float(value) * units[unit]
+                for name, value, unit in re.findall(r"([a-z-]+) ([0-9.]+) (m?s|min)", text)}
+
+    def expect(self, got, **seconds):
+        for phase, value in seconds.items():
+            self.assertLess(abs(got.get(phase.replace("_", "-"), 0) - value), 0.06 * value + 2e-3,
+                            (phase, got))
+
+    def test_the_plan_counts_what_a_run_does_once(self):
+        once = self.phases("matmul", "--n", 2000, "--out", "c.h5:/C")
+        self.expect(once, read=0.064, repetitions=16, warm_up=0, verify=0.096, write=0.032)
+        many = self.phases("matmul", "--n", 2000, "--repetitions", 3, "--warmups", 2)
+        self.expect(many, read=0.064, repetitions=48, warm_up=32, write=0)
+        turned = self.phases("transpose", "--n", 4000, "--out", "t.h5:/T", "--compress", "gzip:4")
+        self.expect(turned, allocate=0.256, read=0.128, repetitions=0.256, verify=0.256,
+                    write=0.256)
+        self.expect(self.phases("transpose", "--n", 4000, "--no-verify"), verify=0, warm_up=0.256)
+        field = self.phases("stencil", "--shape", "2000x2000", "--steps", 4, "--repetitions", 4,
+                            "--warmups", 0)
+        self.expect(field, read=0.032, prepare=0.096)
+        keys = self.phases("sort", "--n", 10**7, "--out", "k.h5:/k")
+        self.expect(keys, read=0.08, prepare=0, verify=0.16, write=0.08)
+
+    def test_the_plan_counts_files(self):
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["A"] = numpy.zeros((1500, 2000))
+            file.create_dataset("Z", data=numpy.zeros((1500, 2000)), chunks=(100, 100),
+                                compression="gzip")
+        words = ("--out", "t.h5:/T", "--no-verify")
+        self.expect(self.phases("transpose", "--in", "in.h5:/A", *words), read=0.024, write=0.024)
+        self.expect(self.phases("transpose", "--in", "in.h5:/Z", *words), read=0.048)
+        self.expect(self.phases("transpose", "--in", "in.h5:/A", *words, "--out-of-core", "always",
+                                "--memory", "8MiB"), read=0.024, write=0.024)
+
+    def test_a_plan_names_the_phases_whose_rates_are_unknown(self):
+        out = self.succeed("transpose", "--n", 1000, "--plan", environment=self.measured()).out
+        self.assertIn("\nwithout allocate, read, verify, whose rates are unknown: run `tessera "
+                      "machine` once\n", out)
+
+    def test_every_long_phase_of_a_run_is_in_its_plan(self):
+        """Whatever takes 5 % of a run, by its own account."""
+        once = {"plan", "results", "close", "look at inputs", "open input", "open results",
+                "create output"}
+        named = {**dict.fromkeys(once, "start"), "publish": "write"}
+        work = {"compute", "exchange", "sort", "split", "merge", "waiting", "in flight"}
+        for words in (("matmul", "--n", 700), ("transpose", "--n", 2000),
+                      ("stencil", "--shape", "1000x1000", "--steps", 20), ("sort", "--n", 10**6)):
+            for more in (("--out", f"{words[0]}.h5:/x"), ("--repetitions", 3)):
+                with self.subTest(words=(*words, *more)):
+                    planned = self.phases(*words, *more)
+                    out = self.succeed(*words, *more, "--threads", 1).out
+                    took = re.search(r"^time: (\S+) (m?s): (.*)", out, re.MULTILINE)
+                    unit = {"ms": 1e-3, "s": 1}
+                    total = float(took[1]) * unit[took[2]]
+                    for phase, value, of in re.findall(r"([a-z ]+?) ([0-9.]+) (m?s)", took[3]):
+                        phase = phase.strip()
+                        if float(value) * unit[of] > 0.05 * total:
+                            name = "repetitions" if phase in work else named.get(phase, phase)
+                            self.assertIn(name, planned, out)
 
     def test_memory_and_time_come_from_the_plan(self):
         measured = self.measured()

@@ -2,6 +2,7 @@
 
 #include "run/common_options.hpp"
 #include "workloads/frame/points.hpp"
+#include "workloads/frame/time.hpp"
 #include "workloads/request.hpp"
 
 namespace tessera {
@@ -26,6 +27,7 @@ class Point final : public workloads::PlannedPoint {
   [[nodiscard]] workloads::Need need(const run::Ceilings&, index_t) const override {
     return {.memory = asked_.memory, .seconds = 2};
   }
+  [[nodiscard]] workloads::Volumes volumes() const override { return {.generated = 3e9}; }
   void print(const run::Ceilings&, index_t) const override { ++asked_.planned; }
   [[nodiscard]] bool run(run::Session&) const override {
     ++asked_.run;
@@ -120,6 +122,46 @@ TEST_F(Frame, NeedsNoMoreThanTheMemoryOfWhatGoesOutOfCore) {
   EXPECT_EQ(needs.front().memory, 100);
   EXPECT_EQ(needs.front().repetitions, 5);
   EXPECT_EQ(needs.front().seconds, 2);
+}
+
+TEST_F(Frame, CountsWarmUpsAndRepetitionsInTheTimeOfARun) {
+  const std::vector<std::string> words{"--repetitions", "3", "--warmups", "2"};
+  const auto needs = needs_of({comm, workload, options().parse(words), words}, resolve(), 4);
+  EXPECT_NEAR(needs.back().total, 10, 1e-9);
+}
+
+run::Ceilings rates() {
+  return {"h",
+          "t",
+          {{"generate", 1, 1, "GB/s"},
+           {"generate", 2, 2, "GB/s"},
+           {"copy", 2, 4, "GB/s"},
+           {"file_write", 1, 1, "GB/s"}}};
+}
+
+TEST(RunTime, NodesShareWorkButNotFiles) {
+  const workloads::Volumes volumes{.generated = 8e9, .restored = 8e9, .written = 8e9};
+  const auto time = workloads::time_of(volumes, 1, rates(),
+                                       {.ranks = 4, .ranks_per_node = 2, .repetitions = 2}, 1);
+  const std::vector<std::pair<std::string, double>> expected{
+      {"read", 2}, {"prepare", 2}, {"repetitions", 2}, {"write", 8}};
+  EXPECT_EQ(time.phases, expected);
+  EXPECT_EQ(time.total(), 14);
+}
+
+TEST(RunTime, LoadsTheInputAgainForEveryRepetitionButTheFirst) {
+  const auto time = workloads::time_of({.generated = 1e9, .reloads = true}, 1, rates(),
+                                       {.warmups = 1, .repetitions = 2}, 1);
+  EXPECT_EQ(time.phases[1], (std::pair<std::string, double>("prepare", 2)));
+}
+
+TEST(RunTime, NamesPhasesOfUnknownRates) {
+  const auto time = workloads::time_of({.generated = 1e9, .hashed = 1e9}, 1, rates(), {}, 1);
+  EXPECT_EQ(time.unknown, std::vector<std::string>{"verify"});
+  EXPECT_EQ(workloads::text_of(time, 80),
+            "2 s: read 1 s, repetitions 1 s\nwithout verify, whose rates "
+            "are unknown: run `tessera machine` once");
+  EXPECT_EQ(workloads::time_of({.generated = 1e9}, -1, rates(), {}, 1).total(), -1);
 }
 
 }  // namespace

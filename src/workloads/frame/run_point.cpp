@@ -5,11 +5,14 @@
 #include <algorithm>
 
 #include "base/note.hpp"
+#include "base/table.hpp"
 #include "base/text.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/load.hpp"
 #include "run/device.hpp"
 #include "run/memory_plan.hpp"
 #include "workloads/frame/points.hpp"
+#include "workloads/frame/time.hpp"
 
 namespace tessera::workloads {
 namespace {
@@ -27,16 +30,33 @@ index_t times_computed(const run::Values& values, const PlannedPoint& point) {
   return values.integer("warmups") + values.integer("repetitions");
 }
 
-/// Prints the time of all repetitions, if there are several and the machine was measured.
-void print_repetitions(const run::Values& values, const PlannedPoint& point, const Need& need) {
-  const index_t times = times_computed(values, point);
-  if (times < 2 || need.seconds < 0) return;
-  fmt::print("the run computes this {} times{}: predicted {}, without input, check and files\n",
-             times,
-             values.integer("warmups") == 0
-                 ? ""
-                 : fmt::format(", {} of them to warm up", values.integer("warmups")),
-             human_seconds(need.seconds * static_cast<double>(times)));
+/// Returns the time of a point as typed. `start`: processor seconds of starting the program.
+RunTime time_as_typed(const run::Values& values, const PlannedPoint& point,
+                      const run::Ceilings& ceilings, JobSize job) {
+  job.warmups = point.mode() == Mode::out_of_core ? 0 : values.integer("warmups");
+  job.repetitions = times_computed(values, point) - job.warmups;
+  Volumes volumes = point.volumes();
+  const auto compress = values.all().find("compress");
+  if (compress != values.all().end() && compress->second != "" && compress->second != "none")
+    volumes.encoded = volumes.written;
+  return time_of(volumes, point.need(ceilings, job.ranks_per_node).seconds, ceilings, job,
+                 run::threads_of(values));
+}
+
+/// Returns the ranks that the plan is for.
+index_t planned_ranks(const mpi::Communicator& comm, const run::Values& values) {
+  return values.has("ranks") ? values.integer("ranks") : comm.size();
+}
+
+/// Prints the time of the run as typed, by phase, if the machine was measured.
+void print_time(const run::Values& values, const PlannedPoint& point, const RunTime& time) {
+  if (time.phases.empty()) return;
+  if (const index_t times = times_computed(values, point); times > 1)
+    fmt::print("the run computes this {} times{}\n", times,
+               values.integer("warmups") == 0
+                   ? ""
+                   : fmt::format(", {} of them to warm up", values.integer("warmups")));
+  fmt::print("predicted time of the run: {}\n", text_of(time, terminal_columns() - 27));
 }
 
 /// Prints the plan; throws the error of a run that cannot execute it. Collective.
@@ -44,7 +64,12 @@ void plan_point(const mpi::Communicator& comm, const run::Values& values, const 
                 const run::Ceilings& ceilings) {
   const index_t per_node = ranks_per_node(comm, values);
   point.print(ceilings, per_node);
-  if (comm.is_root()) print_repetitions(values, point, point.need(ceilings, per_node));
+  if (comm.is_root()) {
+    const JobSize job{.ranks = planned_ranks(comm, values),
+                      .ranks_per_node = per_node,
+                      .start = machine::own_processor_seconds()};
+    print_time(values, point, time_as_typed(values, point, ceilings, job));
+  }
   run::require_planned_gpu(comm, values, point.kernel());
   if (point.mode() == Mode::out_of_core) return;
   run::require_planned_memory(comm, values, values.has("ranks") ? run::Held{} : point.held(),
@@ -89,6 +114,10 @@ std::vector<Need> needs_of(const SweepRequest& sweep, const Resolve& resolve,
     if (const index_t limit = values.bytes("memory"); limit > 0 && point->may_go_out_of_core())
       need.memory = std::min(need.memory, limit);
     need.repetitions = times_computed(values, *point);
+    const JobSize job{.ranks = planned_ranks(sweep.comm, values),
+                      .ranks_per_node = ranks_per_node,
+                      .start = result.size() > 1 ? 0 : machine::own_processor_seconds()};
+    need.total = time_as_typed(values, *point, ceilings, job).total();
   }
   return result;
 }

@@ -45,6 +45,21 @@ enum class Mode {
   out_of_core  ///< from file to file, within a rank's memory limit
 };
 
+/// Work of all ranks together besides the repetitions, in bytes.
+struct Volumes {
+  double touched = 0;    ///< memory written for the first time
+  double generated = 0;  ///< random input
+  double read = 0;       ///< input from files, decoded
+  double decoded = 0;    ///< of those, compressed or in chunks
+  bool reloads = false;  ///< every repetition but the first loads the input again
+  double restored = 0;   ///< read and written before each repetition
+  double hashed = 0;     ///< by the check
+  double streamed = 0;   ///< read by the check without hashing
+  double spilled = 0;    ///< written to temporary files and read again
+  double written = 0;    ///< outputs
+  double encoded = 0;    ///< of those, compressed
+};
+
 /// A resolved and planned point. The frame calls its functions on every rank.
 class PlannedPoint {
  public:
@@ -67,6 +82,8 @@ class PlannedPoint {
   [[nodiscard]] virtual index_t most_memory(index_t ranks) const = 0;
   /// Returns the memory of the worst rank, and the time of the slowest. Local.
   [[nodiscard]] virtual Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const = 0;
+  /// Returns the work besides the repetitions. Local.
+  [[nodiscard]] virtual Volumes volumes() const = 0;
   /// Returns the ranks that have no data. Local.
   [[nodiscard]] virtual index_t idle_ranks() const { return 0; }
   /// Prints the plan of every rank on rank 0. Collective.

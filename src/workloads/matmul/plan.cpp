@@ -103,6 +103,38 @@ Need need_of(const Problem& problem, const run::Ceilings& ceilings, index_t rank
   return need;
 }
 
+Volumes volumes_of(const Problem& problem, const dist::matmul::OutOfCorePlan* stream) {
+  const auto& q = problem.shape;
+  const auto& operands = problem.operands;
+  const auto products = static_cast<double>(operands.products);
+  const auto bytes = [&](index_t rows, index_t cols) {
+    return products * static_cast<double>(rows) * static_cast<double>(cols) *
+           static_cast<double>(q.element_bytes);
+  };
+  const double a = bytes(q.m, q.k), b = bytes(q.k, q.n), c = bytes(q.m, q.n);
+  Volumes v;
+  const auto load = [&](const std::vector<io::DatasetName>& from, double size, bool in_chunks) {
+    (from.empty() ? v.generated : v.read) += size;
+    if (!from.empty() && in_chunks) v.decoded += size;
+  };
+  if (stream != nullptr) {
+    const double again = static_cast<double>(stream->read_bytes) / std::max(1.0, a + b);
+    load(operands.a, again * a, !problem.a_chunk.empty());
+    load(operands.b, again * b, !problem.b_chunk.empty());
+    v.touched = static_cast<double>(stream->rank_bytes * q.ranks);
+  } else {
+    load(operands.a, a, !problem.a_chunk.empty());
+    load(operands.b, b, !problem.b_chunk.empty());
+    for (const Forecast& f : forecasts_on(problem, q.ranks))
+      v.touched += products * static_cast<double>(f.memory());
+  }
+  if (q.reads_c) load(operands.c, c, false);
+  if (q.reads_c && stream == nullptr) v.restored = 2 * c;
+  if (problem.verify) v.streamed = a + b + c;
+  if (!problem.out.empty()) v.written = c;
+  return v;
+}
+
 void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node) {
   const auto& q = problem.shape;
   const auto& forecasts = problem.planned.forecasts;

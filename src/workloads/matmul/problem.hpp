@@ -148,6 +148,9 @@ template <class T>
 [[nodiscard]] Need need_of(const Problem& problem, const run::Ceilings& ceilings,
                            index_t ranks_per_node);
 
+/// Returns the work of all ranks besides the products, out of core by `stream` if it is not null.
+[[nodiscard]] Volumes volumes_of(const Problem& problem, const dist::matmul::OutOfCorePlan* stream);
+
 /// Prints every rank's memory, messages and arithmetic, and the predicted time on the measured
 /// machine.
 void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node);

@@ -30,6 +30,9 @@ class Planned final : public PlannedOf<Problem, Inputs> {
   [[nodiscard]] Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
     return need_of(problem_, ceilings, ranks_per_node);
   }
+  [[nodiscard]] Volumes volumes() const override {
+    return volumes_of(problem_, stream_ ? &*stream_ : nullptr);
+  }
   void print(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
     if (!comm_.is_root()) return;
     if (stream_) return print_out_of_core(problem_, *stream_);

@@ -14,14 +14,17 @@ namespace {
 
 using dist::sort::Forecast;
 
-/// Returns the seconds in which the threads of a rank sort its keys in cache. Uniform u64 on one
-/// thread of Emerald Rapids: 10.1 ns a key of 3e6, 11.2 of 1e7.
-double seconds_in_cache(const Problem& problem, const Forecast& f) {
-  constexpr double byte_seconds = 11e-9 / 8;
-  index_t key_bytes = 0;
+/// Returns the seconds in which the threads of a rank sort its keys, by the rate measured for keys
+/// of 8 bytes. Without it: uniform u64 on one thread of Emerald Rapids, 11.2 ns a key of 1e7.
+double seconds_in_cache(const Problem& problem, const Forecast& f, const run::Ceilings& ceilings,
+                        index_t ranks_per_node) {
+  constexpr double usual = 8 / 11e-9;  // bytes a second and thread
+  index_t key_bytes = problem.task == Task::keys ? 0 : index_t{sizeof(std::uint64_t)};
   for (const SortColumn& column : problem.by) key_bytes += column.form.bytes;
-  return byte_seconds * static_cast<double>(f.items * key_bytes) /
-         static_cast<double>(problem.method.threads);
+  const auto node = ceilings.at("sort", problem.method.threads * ranks_per_node);
+  const double rate = node ? *node * 1e9 / static_cast<double>(ranks_per_node)
+                           : usual * static_cast<double>(problem.method.threads);
+  return static_cast<double>(f.items * key_bytes) / rate;
 }
 
 /// Predicts the seconds of a sort: a key is read and written about six times on a rank (twice to
@@ -37,7 +40,8 @@ double predicted_seconds(const Problem& problem, const Forecast& f, const run::C
   const double in_memory = passes * static_cast<double>(f.home_bytes) / node;
   const auto* const row = find_variant(tessera::sort::variants(), problem.method.kernel);
   const bool on_host = row == nullptr || row->space == Space::host;
-  return std::max(in_memory, on_host ? seconds_in_cache(problem, f) : 0) + exchange;
+  return std::max(in_memory, on_host ? seconds_in_cache(problem, f, ceilings, ranks_per_node) : 0) +
+         exchange;
 }
 
 dist::sort::ForecastRequest forecast_request(const Problem& problem, index_t ranks) {
@@ -92,6 +96,26 @@ Need need_of(const Problem& problem, const run::Ceilings& ceilings, index_t rank
         std::max(need.seconds, predicted_seconds(problem, f, ceilings, ranks_per_node, exchange));
   }
   return need;
+}
+
+Volumes volumes_of(const Problem& problem, Mode mode) {
+  const bool of_keys = problem.task == Task::keys;
+  index_t key = 0, row = 0;
+  for (const SortColumn& column : problem.by) key += column.form.bytes;
+  for (const io::Column& column : problem.carried) row += column.row_bytes();
+  const auto n = static_cast<double>(problem.n), rows = static_cast<double>(problem.rows_out());
+  const double keys = n * static_cast<double>(key), carried = n * static_cast<double>(row);
+  Volumes v;
+  (problem.generated() ? v.generated : v.read) = keys + carried;
+  for (const Forecast& f : problem.forecasts) v.touched += static_cast<double>(f.memory());
+  if (mode == Mode::out_of_core && problem.task != Task::quantiles) v.spilled = keys + carried;
+  if (problem.keeps_input && of_keys) v.restored = 2 * keys;
+  v.reloads = of_keys && !problem.keeps_input;
+  v.streamed = 4 * carried;  // gathered by the permutation
+  if (problem.verify) v.hashed = 2 * keys + 2 * carried;
+  if (!problem.out.empty()) v.written = rows * static_cast<double>(of_keys ? key : row);
+  if (!problem.argsort.empty()) v.written += rows * double{sizeof(std::uint64_t)};
+  return v;
 }
 
 void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node) {

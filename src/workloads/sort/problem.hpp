@@ -113,6 +113,8 @@ void plan(Problem& problem);
 /// Returns the memory of the worst rank, and the time of the slowest.
 [[nodiscard]] Need need_of(const Problem& problem, const run::Ceilings& ceilings,
                            index_t ranks_per_node);
+/// Returns the work of all ranks besides sorting.
+[[nodiscard]] Volumes volumes_of(const Problem& problem, Mode mode);
 void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node);
 
 /// Run, verify and write one measured point each. Return whether the result is right. Collective.

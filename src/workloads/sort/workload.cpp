@@ -117,6 +117,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
       most.memory = quantiles_memory(problem_, limit > 0 ? limit : most.memory);
     return most;
   }
+  [[nodiscard]] Volumes volumes() const override { return volumes_of(problem_, mode()); }
   void print(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
     if (problem_.task == Task::quantiles) return print_quantiles_plan(asked());
     if (out_of_core_) return print_out_of_core(asked());

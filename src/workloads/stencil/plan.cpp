@@ -75,6 +75,23 @@ Need need_of(const Problem& problem) {
   return need;
 }
 
+Volumes volumes_of(const Asked& asked) {
+  const Problem& problem = asked.problem;
+  const auto field = static_cast<double>(problem.scheme().global.volume()) *
+                     static_cast<double>(problem.shape.element_bytes * problem.shape.fields);
+  Volumes v;
+  (asked.inputs.in.empty() ? v.generated : v.read) = field;
+  v.reloads = true;
+  for (index_t rank = 0; rank < problem.shape.ranks; ++rank)
+    v.touched += static_cast<double>(memory_of(problem, rank));
+  if (problem.verify) v.streamed = field;
+  if (asked.values.has("out")) v.written += field;
+  if (asked.values.has("snapshots"))
+    v.written +=
+        field * static_cast<double>(1 + problem.shape.steps / std::max<index_t>(1, problem.every));
+  return v;
+}
+
 namespace {
 
 /// Prints how the first rank's fields are processed on its device, if in slabs.

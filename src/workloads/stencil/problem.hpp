@@ -136,6 +136,10 @@ void print_plan(const Problem& problem);
 [[nodiscard]] Need need_of(const Problem& problem);
 
 using Point = PointOf<Problem, Inputs>;
+using Asked = AskedOf<Problem, Inputs>;
+
+/// Returns the work of all ranks besides the steps.
+[[nodiscard]] Volumes volumes_of(const Asked& asked);
 
 /// Runs a point. Returns whether the result is right. Collective.
 [[nodiscard]] bool run_steps(const Point& point);

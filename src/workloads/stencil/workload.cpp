@@ -28,6 +28,7 @@ class Planned final : public PlannedOf<Problem, Inputs> {
   [[nodiscard]] Need need(const run::Ceilings&, index_t) const override {
     return need_of(problem_);
   }
+  [[nodiscard]] Volumes volumes() const override { return volumes_of(asked()); }
   [[nodiscard]] index_t idle_ranks() const override {
     return problem_.shape.ranks - problem_.plan.grid.active();
   }

@@ -107,6 +107,28 @@ Need need_of(const Problem& problem, const run::Ceilings& ceilings) {
   return need;
 }
 
+Volumes volumes_of(const Asked& asked, const dist::transpose::Tiles* tiles) {
+  const Problem& problem = asked.problem;
+  const double matrix = problem.moved_bytes() / 2;
+  Volumes v;
+  const auto load = [&](const run::Input* input) {
+    (input == nullptr ? v.generated : v.read) += matrix;
+  };
+  load(asked.inputs.in.get());
+  if (asked.inputs.in && !problem.chunk.empty()) v.decoded = matrix;
+  const auto& scale = problem.shape.scale;
+  if (scale.beta != 0) load(asked.inputs.c.get());
+  if (tiles != nullptr)
+    v.touched = static_cast<double>(held_of(*tiles) * problem.shape.ranks);
+  else
+    for (const Forecast& f : problem.forecasts) v.touched += static_cast<double>(f.memory());
+  if (scale.beta != 0 || problem.shape.in_place) v.restored = 2 * matrix;
+  if (problem.verify) v.hashed = 2 * matrix;
+  if (problem.verify && !scale.plain()) v.streamed = 4 * matrix;  // computed again
+  if (!problem.out.empty()) v.written = matrix;
+  return v;
+}
+
 void print_plan(const Problem& problem, const run::Ceilings& ceilings) {
   const auto& forecasts = problem.forecasts;
   fmt::print("plan: {} {} to {} on {} x {}, algorithm {}, kernel {}\n", problem.element.type_text(),

@@ -48,6 +48,8 @@ struct Problem {
   [[nodiscard]] double moved_bytes() const;  ///< the input read once and the result written once
 };
 
+using Asked = AskedOf<Problem, Inputs>;
+
 /// Returns the throughput of this rank's transpose, in bytes read and written per second, without
 /// communication: for shares by speed.
 [[nodiscard]] double speed_of(const Problem& problem);
@@ -80,6 +82,8 @@ void plan(Problem& problem);
 [[nodiscard]] index_t most_memory(const Problem& problem, index_t ranks);
 /// Returns the memory of the worst rank, and the time of the slowest.
 [[nodiscard]] Need need_of(const Problem& problem, const run::Ceilings& ceilings);
+/// Returns the work of all ranks besides the transposes, out of core by `tiles` if not null.
+[[nodiscard]] Volumes volumes_of(const Asked& asked, const dist::transpose::Tiles* tiles);
 /// Prints every rank's memory, messages and traffic, and the predicted time on the measured
 /// machine.
 void print_plan(const Problem& problem, const run::Ceilings& ceilings);

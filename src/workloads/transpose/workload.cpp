@@ -65,6 +65,9 @@ class Planned final : public PlannedOf<Problem, Inputs> {
     plan(problem);
     return need_of(problem, ceilings);
   }
+  [[nodiscard]] Volumes volumes() const override {
+    return volumes_of(asked(), tiles_ ? &*tiles_ : nullptr);
+  }
   void print(const run::Ceilings& ceilings, index_t) const override {
     if (!comm_.is_root()) return;
     if (tiles_) return print_out_of_core(problem_, *tiles_);
