@@ -18,6 +18,7 @@
 #include "io/nexus.hpp"
 #include "io/small_copy.hpp"
 #include "io/text_attribute.hpp"
+#include "io/variable_part.hpp"
 
 namespace tessera::io {
 namespace {
@@ -26,8 +27,6 @@ constexpr auto failed = ExitCode::cannot_create;
 /// Attributes that name variables (CF 1.11).
 constexpr std::array named_by = {"coordinates", "grid_mapping", "ancillary_variables"};
 
-/// Identifies an object in all open files.
-using Identity = std::pair<unsigned long, haddr_t>;
 Identity identity_of(hid_t object) {
   H5O_info_t info{};
   if (H5Oget_info(object, &info) < 0) return {0, HADDR_UNDEF};
@@ -82,61 +81,6 @@ std::vector<Handle> variables_named(hid_t file, hid_t object, const char* attrib
   return variables;
 }
 
-/// An axis of the input dataset.
-struct Axis {
-  layout::Range range;
-  std::optional<std::size_t> place;  // dimension of the output
-  bool reordered = false;
-  std::vector<Identity> scales;
-};
-
-/// The axes of a variable: those of the input dataset, or nullptr for others.
-using AxesOf = std::vector<const Axis*>;
-
-/// A variable, and the part of it that the output has.
-struct Variable {
-  hid_t id;
-  const AxesOf& axes;
-  Handle space;                         // selected
-  std::vector<index_t> slab = {};       // extents of the selection, in the input's order
-  std::vector<std::size_t> order = {};  // of its dimensions in the output, without dropped ones
-  std::vector<index_t> shape = {};      // of the copy
-};
-
-Variable part_of(hid_t variable, const AxesOf& axes) {
-  Variable part{variable, axes, Handle(H5Dget_space(variable), H5Sclose)};
-  const std::vector<index_t> extents = extents_of(variable);
-  std::vector<hsize_t> start, count;
-  for (std::size_t d = 0; d < extents.size(); ++d) {
-    const layout::Range range = axes[d] != nullptr ? axes[d]->range : layout::Range{0, extents[d]};
-    start.push_back(static_cast<hsize_t>(range.begin));
-    count.push_back(static_cast<hsize_t>(range.size()));
-    part.slab.push_back(range.size());
-    if (axes[d] == nullptr || axes[d]->place) part.order.push_back(d);
-  }
-  std::ranges::stable_sort(part.order, {}, [&](std::size_t d) {
-    return axes[d] != nullptr ? *axes[d]->place : std::size_t{H5S_MAX_RANK};
-  });
-  for (const std::size_t d : part.order) part.shape.push_back(part.slab[d]);
-  if (!extents.empty())
-    H5Sselect_hyperslab(part.space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
-  return part;
-}
-
-/// Copies the elements of a slab into another order of its dimensions.
-void permute(const Elements& from, const std::vector<index_t>& slab,
-             const std::vector<std::size_t>& order, std::byte* to) {
-  std::vector<index_t> strides(slab.size(), 1), index(order.size(), 0);
-  for (std::size_t d = slab.size(); d-- > 1;) strides[d - 1] = strides[d] * slab[d];
-  const auto bytes = static_cast<std::size_t>(from.bytes());
-  for (index_t i = 0; i < from.count(); ++i, to += bytes) {
-    index_t at = 0;
-    for (std::size_t d = 0; d < order.size(); ++d) at += index[d] * strides[order[d]];
-    std::memcpy(to, from.data().data() + static_cast<std::size_t>(at) * bytes, bytes);
-    for (std::size_t d = order.size(); d-- > 0 && ++index[d] == slab[order[d]];) index[d] = 0;
-  }
-}
-
 class CoordinateCopy {
  public:
   CoordinateCopy(hid_t file, std::span<const DatasetSpec> specs, const DatasetSpec& spec)
@@ -154,7 +98,7 @@ class CoordinateCopy {
       const std::size_t s = axes_.size();
       const bool kept = s >= from_.selection.size() || !from_.selection[s].is_index;
       if (kept) rest.push_back(s);
-      axes_.push_back({range, std::nullopt, false, {}});
+      axes_.push_back({range, std::nullopt, false, {}, !kept});
       for (const Handle& scale : scales_of(source_, s))
         axes_.back().scales.push_back(identity_of(scale));
     }
@@ -173,6 +117,8 @@ class CoordinateCopy {
     keep_scale();
     for (std::size_t s = 0; s < axes_.size(); ++s) {
       const auto d = axes_[s].place;
+      for (const Handle& scale : axes_[s].picked ? scales_of(source_, s) : std::vector<Handle>())
+        keep_scalar(scale, axes_[s]);
       if (!d || (*d < place.scales.size() && place.scales[*d] >= 0)) continue;
       for (const Handle& scale : scales_of(source_, s)) attach(scale, &axes_[s], result_, *d);
       copy_label(s, *d);
@@ -189,10 +135,25 @@ class CoordinateCopy {
       make_scale(source_, result_, spec_.shape.front());
   }
 
+  /// Keeps the coordinate of an axis that an index removes, as a scalar coordinate (CF 5.7).
+  void keep_scalar(hid_t scale, const Axis& axis) {
+    constexpr const char* attribute = "coordinates";
+    if (is_dimension_only(scale)) return;
+    const Handle copy = carried(scale, axes_along(scale, &axis));
+    if (copy < 0) return;
+    copy_named(scale, "bounds");
+    const std::string path = path_of(copy);
+    if (parent_of(path) != parent_of(spec_.path)) return;
+    std::string names = text_of(result_, attribute);
+    names += (names.empty() ? "" : " ") + name_in(path);
+    if (has_attribute(result_, attribute)) H5Adelete(result_, attribute);
+    write_attribute(result_, attribute, names);
+  }
+
   void attach(hid_t scale, const Axis* axis, hid_t to, std::size_t dimension) {
-    Axis first{{0, spec_.shape[0]}, axis != nullptr ? axis->place : std::nullopt, false, {}};
+    Axis first{{0, spec_.shape[0]}, axis != nullptr ? axis->place : std::nullopt, false, {}, false};
     const bool rows = axis != nullptr && axis->reordered && is_dimension_only(scale);
-    const Handle copy = carried(scale, {rows ? &first : axis});
+    const Handle copy = carried(scale, axes_along(scale, rows ? &first : axis));
     if (copy < 0 || H5DSis_scale(copy) <= 0) return;
     h5_check_rc(H5DSattach_scale(to, copy, static_cast<unsigned>(dimension)), failed, spec_.path);
     copy_named(scale, "bounds");
