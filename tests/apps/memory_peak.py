@@ -78,7 +78,9 @@ class Peak(tessera.Case):
             n, out = int(2900 * more), ("--out", "out.h5:/X", "--overwrite")
             self.check("product", ("matmul", "--n", n, *ONCE), ranks)
             self.check("transpose", ("transpose", "--n", int(3600 * more), *ONCE, *out), ranks)
-            self.check("transpose of a file", ("transpose", "--in", "in.h5:/A", *ONCE, *out), ranks)
+            words = ("transpose", "--in", "in.h5:/A", *ONCE, *out)
+            self.check("transpose of a file", (*words, "--out-of-core", "never"), ranks)
+            self.check("streamed transpose of a file", words, ranks)
             self.check("sort", ("sort", "--n", int(9e6 * more ** 2), "--kernel", "mergesort",
                                 *ONCE), ranks)
             self.check("sort of a file", ("sort", "--in", "in.h5:/K", "--kernel", "mergesort",
