@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "io/columns.hpp"
 #include "io/pieces.hpp"
@@ -141,9 +142,49 @@ void read_stored(const std::string& file, const Column& column, layout::Range ro
   reader.read(rows, as_member(column, reader.stored_type()), to);
 }
 
+namespace {
+
+/// Calls body(i, text) for rows[i], i in [0, rows.size()), of strings of variable length; a null
+/// string is empty.
+void for_each_text(const std::string& file, const Column& column, layout::Range rows,
+                   const std::function<void(index_t, std::string_view)>& body) {
+  constexpr index_t at_once = index_t{1} << 16;
+  RowReader reader(file, column);
+  const Handle text = reader.stored_type(),
+               type = as_member(column, Handle(H5Tcopy(text), H5Tclose));
+  for (index_t begin = rows.begin; begin < rows.end; begin += at_once) {
+    const layout::Range some{begin, std::min(begin + at_once, rows.end)};
+    std::vector<char*> texts(static_cast<std::size_t>(some.size()), nullptr);
+    reader.read(some, type, reinterpret_cast<std::byte*>(texts.data()));
+    for (index_t i = 0; i < some.size(); ++i) {
+      char* const one = texts[static_cast<std::size_t>(i)];
+      body(begin - rows.begin + i, one == nullptr ? "" : one);
+      H5free_memory(one);
+    }
+  }
+}
+
+}  // namespace
+
+index_t longest_text(const std::string& file, const Column& column, layout::Range rows) {
+  index_t longest = 0;
+  for_each_text(file, column, rows,
+                [&](index_t, std::string_view text) { longest = std::max(longest, ssize(text)); });
+  return longest;
+}
+
 void read_bytes(const std::string& file, const Column& column, layout::Range rows,
                 layout::Range bytes, std::byte* to) {
   if (rows.empty() || bytes.empty()) return;
+  if (column.holds_texts()) {
+    std::fill_n(to, rows.size() * bytes.size(), std::byte{});
+    for_each_text(file, column, rows, [&](index_t i, std::string_view text) {
+      const auto from = std::min(text.size(), static_cast<std::size_t>(bytes.begin));
+      text = text.substr(from, static_cast<std::size_t>(bytes.size()));
+      std::memcpy(to + i * bytes.size(), text.data(), text.size());
+    });
+    return;
+  }
   RowReader reader(file, column);
   const Handle type = as_member(column, zero_padded(reader.stored_type()));
   const index_t row_bytes = column.row_bytes();

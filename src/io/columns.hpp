@@ -14,7 +14,7 @@ struct Column {
   /// The comparison of rows.
   enum class Key {
     number,  ///< an integer (including enumerations) or real number
-    text,    ///< a string of fixed length
+    text,    ///< a string
     bytes,   ///< ordered by bytes only
   };
   std::string name;         ///< last part of the path, or name of the member
@@ -34,6 +34,10 @@ struct Column {
       {};  ///< the reason why its elements cannot be copied to another file; empty: none
 
   [[nodiscard]] index_t rows() const { return info.shape.empty() ? 1 : info.shape[0]; }
+  /// Returns whether rows are strings of variable length.
+  [[nodiscard]] bool holds_texts() const {
+    return key == Key::text && !info.self_contained && info.shape.size() == 1;
+  }
   /// Returns the bytes of a row: of one element if the dataset is 1-D.
   [[nodiscard]] index_t row_bytes() const;
 };
@@ -75,10 +79,13 @@ void read_numbers(const std::string& file, const Column& column, layout::Range r
 void read_numbers(const std::string& file, const Column& column, layout::Range rows,
                   Element element, std::byte* to, index_t at_once,
                   const std::function<void(layout::Range)>& arrived);
-/// Reads these bytes of every row into to[0 : rows.size(), 0 : bytes.size()]; strings are padded
-/// with zeros, however they are stored.
+/// Reads these bytes of every row into to[0 : rows.size(), 0 : bytes.size()]; strings, also of
+/// variable length, are padded with zeros, however they are stored.
 void read_bytes(const std::string& file, const Column& column, layout::Range rows,
                 layout::Range bytes, std::byte* to);
+/// Returns the bytes of the longest of these strings of variable length.
+[[nodiscard]] index_t longest_text(const std::string& file, const Column& column,
+                                   layout::Range rows);
 /// Reads rows as they are stored into to[0 : rows.size(), 0 : row_bytes].
 void read_stored(const std::string& file, const Column& column, layout::Range rows, std::byte* to);
 

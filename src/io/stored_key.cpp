@@ -42,7 +42,7 @@ StoredKey::StoredKey(const std::string& file, const Column& column,
 }
 
 std::optional<index_t> StoredKey::offset() const {
-  if (missing_) return std::nullopt;
+  if (missing_ || !is_self_contained(stored_)) return std::nullopt;
   const bool together = elements_ == 1 || from_element_ == size_of(stored_);
   if (!together || H5Tequal(stored_, wanted_) <= 0) return std::nullopt;
   return begin_ + bytes_.begin;

@@ -245,6 +245,69 @@ class Columns(tessera.Case):
             file["t/words"][7] = "other"
         self.assertEqual(self.run_tessera("verify", "s.h5").code, tessera.VERIFICATION)
 
+    def test_strings_are_keys(self):
+        texts = numpy.array([w.encode() for w in self.words])
+        for ranks in (1, 3, 4):
+            for by, order in (("words", numpy.argsort(texts, kind="stable")),
+                              ("key,words", numpy.lexsort((texts, self.key))),
+                              ("words[0:2],-value",
+                               numpy.lexsort((-numpy.arange(self.n), texts.astype("S2"))))):
+                self.succeed("sort", "--in", "t.h5:/table", "--by", by, "--out", "s.h5:/t",
+                             "--overwrite", ranks=ranks)
+                with h5py.File(self.path("s.h5")) as file:
+                    numpy.testing.assert_array_equal(file["t/value"], order, f"{by}, {ranks}")
+                    self.assertEqual(list(file["t/words"].asstr()), list(self.words[order]))
+
+    def test_strings_of_all_kinds_are_ordered_by_bytes(self):
+        words = ["b", "", "a", "aa", "\u00e9", "z", "\u20ac", "a" * 300, "a", "\U0001f600", "B"]
+        with h5py.File(self.path("w.h5"), "w") as file:
+            data = file.create_dataset("w", (len(words) + 2,), dtype=h5py.string_dtype(),
+                                       chunks=(4,), maxshape=(None,))
+            data[:len(words)] = words  # the last two are null
+            rows = numpy.zeros(len(words), [("w", h5py.string_dtype()), ("i", "i4")])
+            rows["w"], rows["i"] = words, numpy.arange(len(words))
+            file["rows"] = rows
+            file.create_dataset("none", (0,), dtype=h5py.string_dtype())
+            file["pairs"] = numpy.array([["a", "b"]], dtype=object)
+        want = sorted([w.encode() for w in words] + [b"", b""])
+        for ranks in (1, 3):
+            self.succeed("sort", "--in", "w.h5:/w", "--out", "s.h5:/w", "--argsort", "s.h5:/p",
+                         "--overwrite", ranks=ranks)
+            with h5py.File(self.path("s.h5")) as file:
+                self.assertEqual(list(file["w"][()]), want)
+                self.assertEqual(list(file["p"][:3]), [1, 11, 12])
+            self.succeed("sort", "--in", "w.h5:/w", "--descending", "--unique", "--out", "s.h5:/w",
+                         "--overwrite", ranks=ranks)
+            with h5py.File(self.path("s.h5")) as file:
+                self.assertEqual(list(file["w"][()]), sorted(set(want), reverse=True))
+            self.succeed("sort", "--in", "w.h5:/rows", "--by", "w", "--out", "s.h5:/r",
+                         "--overwrite", ranks=ranks)
+            with h5py.File(self.path("s.h5")) as file:
+                self.assertEqual([w for w in file["r"]["w"]], want[2:])
+            self.succeed("sort", "--in", "w.h5:/w", "--top", 5, "--out", "s.h5:/w", "--overwrite",
+                         ranks=ranks)
+            with h5py.File(self.path("s.h5")) as file:
+                self.assertEqual(list(file["w"][()]), want[:5])
+        self.succeed("sort", "--in", "w.h5:/none", "--out", "s.h5:/w", "--overwrite", ranks=2)
+        with h5py.File(self.path("s.h5")) as file:
+            self.assertEqual(file["w"].shape, (0,))
+        self.fail_with(tessera.BAD_DATA, "sort", "--in", "w.h5:/pairs", "--out", "s.h5:/x",
+                       words="cannot be compared")
+
+    def test_columns_held_in_memory_need_it(self):
+        with h5py.File(self.path("m.h5"), "w") as file:
+            file["t/key"] = numpy.arange(20000)[::-1]
+            file["t/words"] = numpy.array(["w" * 100 + str(i) for i in range(20000)], dtype=object)
+        arguments = ("sort", "--in", "m.h5:/t", "--out", "o.h5:/t", "--memory", "1MiB")
+        self.fail_with(tessera.MEMORY, *arguments, "--by", "key", ranks=2,
+                       words=("column words", "carried in memory", "--drop words"))
+        self.fail_with(tessera.MEMORY, *arguments, "--by", "words", "--columns", "key", ranks=2,
+                       words=("column words", "compared in memory", "--memory"))
+        self.assertFalse(os.path.exists(self.path("o.h5")))
+        self.succeed(*arguments, "--by", "key", "--drop", "words", ranks=2)
+        with h5py.File(self.path("o.h5")) as file:
+            numpy.testing.assert_array_equal(file["t/key"], numpy.arange(20000))
+
     def test_rows_with_strings(self):
         rows = numpy.zeros(self.n, [("key", "i4"), ("word", h5py.string_dtype())])
         rows["key"], rows["word"] = self.key, self.words
@@ -269,8 +332,8 @@ class Columns(tessera.Case):
                   words="--columns: the table has no column 'valu'; did you mean 'value'?")
         self.sort("--drop", "none", code=tessera.USAGE, words="--drop: the table has no column")
         self.sort(*OUT_OF_CORE, code=tessera.USAGE, words=("ragged", "--drop"))
-        self.fail_with(tessera.BAD_DATA, "sort", "--in", "t.h5:/table", "--by", "words", "--out",
-                       "o.h5:/t", words=("t.h5:/table/words", "string of variable length"))
+        self.fail_with(tessera.BAD_DATA, "sort", "--in", "t.h5:/table", "--by", "ragged", "--out",
+                       "o.h5:/t", words=("t.h5:/table/ragged", "cannot be compared"))
         self.fail_with(tessera.USAGE, "sort", "--in", "t.h5:/table/key", "--columns", "a", "--out",
                        "o.h5:/t", words="--columns and --drop choose datasets of a group")
         self.fail_with(tessera.USAGE, "sort", "--in", "t.h5:/table", "--by", "key", "--drop", "a",

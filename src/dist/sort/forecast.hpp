@@ -16,6 +16,7 @@ struct ForecastRequest {
   bool keeps_input = false;         ///< keeps a copy of the keys, to sort them again
   index_t passes = 0;               ///< columns by which a permutation is sorted; 0: plain keys
   index_t widest_column_bytes = 0;  ///< of an element of the carried columns
+  index_t content_bytes = 0;        ///< that the first rank holds for a column of variable length
   bool all_rows = true;             ///< and whether all of them are carried
   std::vector<double>
       weights{};  ///< distribution of plain keys in the input, by rank; empty: equal shares

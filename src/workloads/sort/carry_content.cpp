@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "io/content.hpp"
 #include "mpi/agreement.hpp"
 #include "workloads/sort/problem.hpp"
 
@@ -27,11 +28,25 @@ std::vector<std::uint64_t> gathered(const mpi::Communicator& comm,
   return all;
 }
 
+bool needs_it(const io::Column& column) { return !column.info.self_contained; }
+
 }  // namespace
+
+index_t content_bytes(const mpi::Communicator& comm, const Inputs& inputs, const Problem& problem) {
+  if (std::ranges::none_of(problem.carried, needs_it)) return 0;
+  index_t most = 0;
+  const index_t enough = problem.allowance.net_of_program() / 4;  // not worth a look at each
+  mpi::on_root(comm, "read", [&] {
+    for (const io::Column& column : problem.carried)
+      if (needs_it(column))
+        most = std::max(most, 2 * checked_mul(column.rows(), column.row_bytes(), "a column") +
+                                  io::variable_bytes(inputs.data->name(column), enough));
+  });
+  return comm.max(most);
+}
 
 void carry_content(const mpi::Communicator& comm, const Inputs& inputs, const Problem& problem,
                    const ResultRows& rows, run::Outputs& outputs) {
-  const auto needs_it = [](const io::Column& column) { return !column.info.self_contained; };
   if (std::ranges::none_of(problem.carried, needs_it)) return;
   const std::vector<std::uint64_t> order = gathered(comm, rows.permutation);
   mpi::on_root(comm, "write", [&] {

@@ -98,23 +98,30 @@ std::vector<ColumnWord> words_of(std::string_view by, const io::TableInfo& table
   return words;
 }
 
-SortColumn by_bytes(const Column& column, layout::Range bytes, Order order,
-                    const std::string& file) {
-  require(
-      !bytes.empty() && bytes.end <= column.row_bytes(), ExitCode::usage,
-      fmt::format(
-          "--by: bytes {}:{} of {}:{} are empty or outside its rows of {} bytes; give first:last+1",
-          bytes.begin, bytes.end, file, column.path, column.row_bytes()));
-  require(column.info.self_contained, ExitCode::bad_data,
+/// Throws Error(bad_data) if the bytes of rows are not their content.
+void require_comparable(const Column& column, const std::string& file) {
+  require(column.info.self_contained || column.holds_texts(), ExitCode::bad_data,
           fmt::format("{}:{} holds elements of {}, which are carried but cannot be compared; sort "
                       "by another column, or store them with a fixed size",
                       file, column.path, column.info.type_text()));
+}
+
+SortColumn by_bytes(const Column& column, layout::Range bytes, Order order,
+                    const std::string& file) {
+  require_comparable(column, file);
+  require(
+      !bytes.empty() && (column.holds_texts() || bytes.end <= column.row_bytes()), ExitCode::usage,
+      fmt::format(
+          "--by: bytes {}:{} of {}:{} are empty or outside its rows of {} bytes; give first:last+1",
+          bytes.begin, bytes.end, file, column.path, column.row_bytes()));
   return {column, KeyForm::string(bytes.size()), bytes, order};
 }
 
 }  // namespace
 
 SortColumn whole_column(const Column& column, Order order, const std::string& file) {
+  require_comparable(column, file);
+  if (column.holds_texts()) return {column, KeyForm::string(0), {}, order};
   if (column.key == Column::Key::text && column.info.shape.size() == 1)
     return by_bytes(column, {0, column.info.element_bytes}, order, file);
   return {column, KeyForm::of(io::element_of_numbers(column, file)), {}, order};
@@ -143,6 +150,19 @@ std::vector<SortColumn> missing_last(std::vector<SortColumn> columns, const std:
     result.push_back(std::move(one));
   }
   return result;
+}
+
+void measure_texts(const mpi::Communicator& comm, const std::string& file, index_t n,
+                   std::vector<SortColumn>& by) {
+  const layout::Range mine = layout::BlockMap(n, comm.size()).range(comm.rank());
+  for (SortColumn& key : by) {
+    if (!key.column.holds_texts() || !key.bytes.empty()) continue;
+    index_t longest = 1;
+    mpi::together(comm, "read",
+                  [&] { longest = std::max(longest, io::longest_text(file, key.column, mine)); });
+    key.bytes = {0, comm.max(longest)};
+    key.form.bytes = key.bytes.end;
+  }
 }
 
 void read_key(const std::string& file, const SortColumn& column, layout::Range rows,

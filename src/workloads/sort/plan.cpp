@@ -54,6 +54,7 @@ dist::sort::ForecastRequest forecast_request(const Problem& problem, index_t ran
   for (const SortColumn& column : problem.by) q.key_bytes += column.form.bytes;
   for (const io::Column& column : problem.carried)
     q.widest_column_bytes = std::max(q.widest_column_bytes, column.row_bytes());
+  q.content_bytes = problem.content_bytes;
   if (problem.task != Task::keys) {
     for (const SortColumn& column : problem.by) q.passes += column.form.words();
     q.passes = std::max<index_t>(1, q.passes);

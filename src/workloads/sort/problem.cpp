@@ -96,6 +96,7 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
         problem.form = io::NumberForm::of(inputs.data->name(key.column), *key.form.number);
       }
     });
+  measure_texts(comm, name.file, problem.n, problem.by);
   if (problem.task == Task::quantiles) return;
   const bool plain = is_plain();
   const bool in_form =
@@ -251,6 +252,7 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   if (problem.task == Task::apply) resolve_permutation(comm, inputs, problem);
   mpi::alike("create output", [&] { require_name(problem); });
   problem.allowance = run::Allowance(comm, point);
+  problem.content_bytes = content_bytes(comm, inputs, problem);
   plan(problem);
   return problem;
 }

@@ -62,6 +62,7 @@ struct Problem {
   std::vector<SortColumn> by;         ///< one for plain keys, empty to apply a permutation
   std::vector<io::Column> carried;    ///< columns of --out, if rows are permuted
   std::vector<io::Column> unchanged;  ///< datasets that are copied to --out as they are
+  index_t content_bytes = 0;          ///< that rank 0 holds for elements of variable length
   std::vector<std::string> parts;     ///< groups of the table that are columns
   io::Column permutation;             ///< to apply
   bool is_group = false;
@@ -177,6 +178,14 @@ void describe(const Problem& problem, run::Measured& measured, Mode mode = Mode:
 /// Returns a column of numbers or strings as a key. Throws Error(bad_data).
 [[nodiscard]] SortColumn whole_column(const io::Column& column, dist::sort::Order order,
                                       const std::string& file);
+/// Sets the bytes of keys that are whole strings of variable length, of n rows: as many as the
+/// longest has. Collective.
+void measure_texts(const mpi::Communicator& comm, const std::string& file, index_t n,
+                   std::vector<SortColumn>& by);
+/// Returns the bytes in which rank 0 holds the elements of a carried column of variable length, at
+/// most; 0 without one. Collective.
+[[nodiscard]] index_t content_bytes(const mpi::Communicator& comm, const Inputs& inputs,
+                                    const Problem& problem);
 /// Returns "f64", "-8B": type and order.
 [[nodiscard]] std::string text_of(const SortColumn& column);
 /// Reads rows of a key column in the input's layout.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
@@ -26,20 +27,52 @@ bool may_go_out_of_core(const Problem& problem) {
   return rows && (!problem.out.empty() || !problem.argsort.empty());
 }
 
+/// A column whose elements are held in memory: of variable length, or references.
+struct HeldColumn {
+  const io::Column* column = nullptr;  // nullptr: there is none
+  bool is_key = false;
+  bool may_be_dropped = false;
+
+  [[nodiscard]] std::string text() const {
+    return fmt::format("column {} (elements of {}), which is {} in memory", column->name,
+                       column->info.type_text(), is_key ? "compared" : "carried");
+  }
+  [[nodiscard]] std::string remedy() const {
+    return is_key           ? "sort by another column"
+           : may_be_dropped ? fmt::format("leave it out with --drop {}", column->name)
+                            : "store its elements with a fixed size";
+  }
+};
+
+HeldColumn held_column(const Problem& problem) {
+  for (const SortColumn& key : problem.by)
+    if (key.column.holds_texts()) return {&key.column, true, false};
+  for (const io::Column& column : problem.carried)
+    if (!column.info.self_contained) return {&column, false, problem.is_group};
+  return {};
+}
+
 /// Returns whether it is computed out of core: requested, or larger than the ranks' memory, the
 /// same on all ranks.
 bool runs_out_of_core(const Values& point, const Problem& problem) {
   const std::string& wanted = point.text("out-of-core");
-  const auto varies = [](const io::Column& column) { return !column.info.self_contained; };
-  const auto held = std::ranges::find_if(problem.carried, varies);
-  mpi::alike("plan", [&] {
-    require(wanted != "always" || held == problem.carried.end(), ExitCode::usage,
-            fmt::format("--out-of-core always conflicts with column {} (elements of {}), which is "
-                        "carried in memory; leave it out with --drop, or drop --out-of-core",
-                        held == problem.carried.end() ? "" : held->name,
-                        held == problem.carried.end() ? "" : held->info.type_text()));
-  });
-  const bool can = may_go_out_of_core(problem) && held == problem.carried.end();
+  const HeldColumn held = held_column(problem);
+  if (held.column != nullptr) {
+    if (wanted == "never") return false;
+    const index_t most = most_memory(problem, problem.ranks);
+    const index_t allowed = problem.allowance.net_of_program();
+    mpi::alike("plan", [&] {
+      require(wanted != "always", ExitCode::usage,
+              fmt::format("--out-of-core always conflicts with {}; {}, or drop --out-of-core",
+                          held.text(), held.remedy()));
+      require(most <= allowed, ExitCode::memory,
+              fmt::format("the table needs {} on a rank, of which {} are free: it has {}; {}, or "
+                          "raise --memory",
+                          human_bytes(most), human_bytes(allowed), held.text(), held.remedy()));
+    });
+    return false;
+  }
+  const bool can = may_go_out_of_core(problem);
   mpi::alike("plan", [&] {
     require(wanted != "always" || can, ExitCode::usage,
             "--out-of-core always requires --out, or --argsort of the rows of a file");
