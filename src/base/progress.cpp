@@ -44,13 +44,8 @@ std::string line_of(const Steps& all, double youngest) {
 
 }  // namespace
 
-WorkDone& work_done() {
-  static WorkDone all;
-  return all;
-}
-
-Progress::Progress(std::string name, double total, Counts counts)
-    : name_(std::move(name)), total_(total), counts_(counts) {
+Progress::Progress(std::string name, double total, Counts counts, ProgressAmount amount)
+    : name_(std::move(name)), total_(total), counts_(counts), amount_(std::move(amount)) {
   from_ = counted();
   if (total <= 0) return;
   const std::lock_guard lock(steps().mutex);
@@ -73,6 +68,10 @@ index_t Progress::counted() const {
       return work_done().bytes_written;
     case Counts::steps:
       return work_done().steps;
+    case Counts::multiplied:
+      return work_done().multiplied;
+    case Counts::placed:
+      return work_done().placed;
     case Counts::updates:
       break;
   }
@@ -87,6 +86,7 @@ double Progress::done() const {
 
 std::string Progress::text() const {
   const double now = done(), elapsed = seconds();
+  if (amount_.whole > 0) return text_of_share(now / total_, elapsed);
   const bool bytes = counts_ == Counts::bytes_read || counts_ == Counts::bytes_written;
   const auto amount = [&](double some) {
     return bytes ? human_bytes(some) : fmt::format("{:.0f}", some);
@@ -97,6 +97,15 @@ std::string Progress::text() const {
   return fmt::format("{}, {}, {} left", line,
                      bytes ? human_bytes(rate) + "/s" : human_number(rate) + " a second",
                      human_seconds((total_ - now) / rate));
+}
+
+std::string Progress::text_of_share(double share, double elapsed) const {
+  const std::string whole = fmt::format("{} {}", human_number(amount_.whole), amount_.units);
+  if (share <= 0 || elapsed <= 0)
+    return fmt::format("{} of {}, {:.0f} s so far", name_, whole, elapsed);
+  return fmt::format("{} {:.0f} % of {}, {} {}/s, {} left", name_, 100 * share, whole,
+                     human_number(share * amount_.whole / elapsed), amount_.units,
+                     human_seconds((1 / share - 1) * elapsed));
 }
 
 ProgressTimes progress_times() {

@@ -33,16 +33,16 @@ class Progress(tessera.Case):
         os.close(there)
         return job.wait(), text.decode(errors="replace")
 
-    def long_run(self):
-        """Returns the words of a stencil that takes several seconds here."""
-        words = ("stencil", "--shape", "600x600", "--repetitions", 1, "--warmups", 0, "--steps")
-        steps = 1000
+    def long_run(self, words=("stencil", "--shape", "600x600", "--steps"), size=1000, power=1):
+        """Returns the words of a run that takes several seconds here: words and a size, with which
+        its time grows by that power."""
+        words = (words[0], "--repetitions", 1, "--warmups", 0, *words[1:])
         while True:
-            out = self.succeed(*words, steps, "--json").out
+            out = self.succeed(*words, size, "--json").out
             seconds = float(re.search(r'"median":([0-9.e+-]+)', out)[1])
             if seconds > 0.5:
-                return (*words, int(steps * max(1, 8 / seconds)))
-            steps *= 4
+                return (*words, int(size * max(1, 8 / seconds) ** (1 / power)))
+            size = int(size * 4 ** (1 / power))
 
     def test_a_line_that_disappears(self):
         words = self.long_run()
@@ -57,6 +57,21 @@ class Progress(tessera.Case):
         # what remains on the screen
         shown = [line.split("\r\x1b[K")[-1] for line in text.replace("\r\n", "\n").split("\n")]
         self.assertFalse([line for line in shown if " left" in line], shown)
+
+    def test_within_one_product_and_one_sort(self):
+        for words, size, power, units in (
+                (("matmul", "--kernel", "recursive", "--no-verify", "--n"), 500, 3, "GFLOP"),
+                (("sort", "--kernel", "mergesort", "--no-verify", "--n"), 500000, 1, "Mkeys")):
+            with self.subTest(workload=words[0]):
+                code, text = self.screen_of(*self.long_run(words, size, power))
+                self.assertEqual(code, OK, text)
+                what = "product" if words[0] == "matmul" else "sort"
+                drawn = re.findall(rf"\r\x1b\[K{what} (\d+) % of [^ ]+ {units}, "
+                                   rf"[^ ]+ {units}/s, [^\r]* left", text)
+                self.assertGreater(len(drawn), 0, text)
+                shares = [int(share) for share in drawn]
+                self.assertEqual(shares, sorted(shares))
+                self.assertGreater(shares[-1], shares[0] if len(shares) > 4 else -1)
 
     def test_no_progress_without_a_terminal(self):
         result = self.succeed(*self.long_run())

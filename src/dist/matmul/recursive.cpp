@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/progress.hpp"
 #include "dist/matmul/forecast_parts.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "machine/pages.hpp"
@@ -108,6 +109,21 @@ void follow(const Round<T>& round, mpi::Phases& phases) {
   if (!in_c) combine_nodes(comm, plan, values, product.c, phases);
 }
 
+/// Shows the progress of all ranks by the multiplications of this one, which are those of `plans`.
+template <class T>
+Progress progress_of(const Shape& shape, const std::vector<Plan>& plans, index_t rank) {
+  double mine = 0;
+  for (const Plan& plan : plans) {
+    const Cuboid& its = plan.of(static_cast<int>(rank));
+    mine += static_cast<double>(its.m.size()) * static_cast<double>(its.n.size()) *
+            static_cast<double>(plan.k_range(its).size());
+  }
+  const double all = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                     static_cast<double>(shape.leaves.k());
+  constexpr double flops_each = is_complex<T> ? 8 : 2;
+  return {"product", mine, Progress::Counts::multiplied, {flops_each * all / 1e9, "GFLOP"}};
+}
+
 template <class T>
 void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
                mpi::Phases& phases) {
@@ -128,6 +144,7 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
     meet(comm, product);
   };
   meet_here();
+  const Progress progress = progress_of<T>(shape, plans, comm.rank());
   for (const Plan& plan : plans) {
     follow(Round<T>{comm, product, method, plan}, phases);
     if (plans.size() > 1)

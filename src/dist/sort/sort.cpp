@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/progress.hpp"
 #include "dist/sort/algorithms.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
@@ -109,10 +111,20 @@ bool finds_order(std::span<T> keys, Order order, const Method& method, const Don
   return method.kernel == "auto" && kernels::sort_ordered(keys, method.threads, order, done);
 }
 
+/// Shows the progress of all ranks by the keys of this one, which come in order by `parts` parts.
+Progress progress_of(const char* step, index_t keys, double parts, index_t ranks) {
+  const double digits = std::log2(std::max(1.0, parts));
+  return {step,
+          static_cast<double>(keys) * digits,
+          Progress::Counts::placed,
+          {static_cast<double>(keys * ranks) / 1e6, "Mkeys"}};
+}
+
 template <class Item>
 void sort_locally(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
                   mpi::Phases& phases) {
   const mpi::PhaseScope scope(phases, "sort");
+  const Progress progress = progress_of("sort", room.n, static_cast<double>(room.n), comm.size());
   const auto n = static_cast<std::size_t>(room.n);
   mpi::together(comm, "sort", [&] {
     if constexpr (!std::is_same_v<Item, Pair>) {
@@ -138,6 +150,9 @@ void merge_received(const Counts& counts, const Item* from, Item* to, const Meth
     runs.push_back({from, count});
     from += count;
   }
+  const auto ranks = static_cast<index_t>(runs.size());
+  const Progress progress =
+      progress_of("merge", counts.received(), static_cast<double>(ranks), ranks);
   const mpi::Computing computing;
   machine::parallel(method.threads, [&] { kernels::merge_runs<Item>(runs, to); });
 }
@@ -149,6 +164,7 @@ index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order orde
   using B = kernels::Bits<T>;
   if (comm.size() == 1 && method.algorithm != Algorithm::rounds) {
     const mpi::PhaseScope scope(phases, "sort");
+    const Progress progress = progress_of("sort", room.n, static_cast<double>(room.n), 1);
     const auto n = static_cast<std::size_t>(room.n);
     mpi::together(comm, "sort", [&] {
       if (finds_order(std::span(room.items, n), order, method, done)) return;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/work_done.hpp"
 #include "dist/stencil/overlap.hpp"
 #include "kernels/stencil/level_rows.hpp"
 #include "mpi/agreement.hpp"
@@ -308,6 +309,7 @@ Traffic DeviceStencil<T>::advance(index_t steps, mpi::Phases& phases) {
     }
     turned_ = (turned_ + stretch.passes.count) % 2;
     done += stretch.steps;
+    work_done().steps += stretch.steps;
     ++traffic.exchanges;
   }
   finish(phases);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/work_done.hpp"
 #include "kernels/matmul/operand.hpp"
 #include "kernels/matmul/sweep.hpp"
 #include "kernels/matmul/textbook.hpp"
@@ -17,11 +18,14 @@ void product_by_cells(const Gemm<T>& g, index_t width) {
   const auto a = operand(g.a, g.op_a);
   const auto b = operand(g.b, g.op_b);
   const index_t k = g.k();
-  for (index_t step = 0; step < g.m() * g.n(); ++step) {
-    const auto [i, j] = cell_of(walk, step, g.m(), g.n(), width);
-    T sum{0};
-    for (index_t p = 0; p < k; ++p) sum += a(i, p) * b(p, j);
-    put(g.c(i, j), g.alpha, sum, g.beta);
+  for (index_t row = 0; row < g.m(); ++row) {
+    for (index_t step = row * g.n(); step < (row + 1) * g.n(); ++step) {
+      const auto [i, j] = cell_of(walk, step, g.m(), g.n(), width);
+      T sum{0};
+      for (index_t p = 0; p < k; ++p) sum += a(i, p) * b(p, j);
+      put(g.c(i, j), g.alpha, sum, g.beta);
+    }
+    count_multiplied(g.n() * k);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The triple loop i, j, p: 2 m n k flops. A template for plain and traced elements.
 
+#include "base/work_done.hpp"
 #include "kernels/matmul/operand.hpp"
 #include "kernels/matmul/textbook.hpp"
 
@@ -18,6 +19,7 @@ void naive(const Gemm<T>& g, const Tuning&) {
       for (index_t p = 0; p < k; ++p) sum += a(i, p) * b(p, j);
       put(g.c(i, j), g.alpha, sum, g.beta);
     }
+    count_multiplied(g.n() * k);
   }
 }
 

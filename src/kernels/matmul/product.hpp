@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/instrument.hpp"
+#include "base/work_done.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "kernels/matmul/leaf.hpp"
 #include "kernels/matmul/scratch.hpp"
@@ -132,6 +133,7 @@ class Product {
       const Part all{.block = {0, 0, m_, n_}, .backwards = false};
       const bool on_team = share_ == Share::c && machine::recorder() == nullptr;
       on_team ? share_tiles(chunk, all, target) : tiles(chunk, all, target, {});
+      if (!counts_tiles(chunk)) count_multiplied(m_ * n_ * chunk.k);
     }
   }
 
@@ -278,6 +280,10 @@ class Product {
     }
   }
 
+  [[nodiscard]] bool counts_tiles(const Chunk<T>& chunk) const {
+    return rows_ * columns_ * chunk.k >= counted_products;
+  }
+
   [[nodiscard]] bool is_tile(const Part& part) const {
     return part.block.m <= rows_ && part.block.n <= columns_;
   }
@@ -362,6 +368,7 @@ class Product {
                          : ends  ? chunk.b_next
                                  : nullptr},
                    target.store);
+    if (counts_tiles(chunk)) count_multiplied(block.m * block.n * chunk.k);
   }
 
   T alpha_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/instrument.hpp"
+#include "base/work_done.hpp"
 #include "kernels/matmul/tiled.hpp"
 #include "machine/fork_join.hpp"
 
@@ -21,19 +22,26 @@ void multiply_halves(T alpha, Operand<T> a, Operand<T> b, MatrixView<T> c, index
   [[maybe_unused]] const Subproblem<T> here;
   const index_t m = c.rows, n = c.cols;
   if (std::max({m, n, k}) <= leaf) return multiply_tile(alpha, a, b, c, k);
+  const auto count = [whole = m * n * k](index_t part) {
+    if (whole >= counted_products && part < counted_products) count_multiplied(part);
+  };
   if (k > m && k > n) {
     const index_t half = k / 2;
     multiply_halves(alpha, a, b, c, half, leaf);
-    return multiply_halves(alpha, a.at(0, half), b.at(half, 0), c, k - half, leaf);
+    count(m * n * half);
+    multiply_halves(alpha, a.at(0, half), b.at(half, 0), c, k - half, leaf);
+    return count(m * n * (k - half));
   }
   const bool rows = m >= n;
   const index_t half = (rows ? m : n) / 2;
   const auto first = [=] {
     multiply_halves(alpha, a, b, rows ? c.rows_range(0, half) : c.cols_range(0, half), k, leaf);
+    count((rows ? half * n : m * half) * k);
   };
   const auto second = [=] {
     rows ? multiply_halves(alpha, a.at(half, 0), b, c.rows_range(half, m - half), k, leaf)
          : multiply_halves(alpha, a, b.at(0, half), c.cols_range(half, n - half), k, leaf);
+    count((rows ? (m - half) * n : m * (n - half)) * k);
   };
   if (m * n * k < least_task) {
     first();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/work_done.hpp"
 #include "kernels/matmul/operand.hpp"
 #include "kernels/matmul/textbook.hpp"
 
@@ -33,6 +34,7 @@ void tiled(const Gemm<T>& g, const Tuning& tuning) {
       for (index_t p = 0; p < k; p += tile)
         multiply_tile(g.alpha, a.at(i, p), b.at(p, j), c, std::min(tile, k - p));
     }
+    count_multiplied(std::min(tile, g.m() - i) * g.n() * k);
   }
 }
 

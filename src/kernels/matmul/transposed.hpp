@@ -1,6 +1,7 @@
 #pragma once
 // Dot products of rows, after transposing B. A template for plain and traced elements.
 
+#include "base/work_done.hpp"
 #include "kernels/matmul/rows.hpp"
 #include "kernels/matmul/textbook.hpp"
 
@@ -18,6 +19,7 @@ void transposed(const Gemm<T>& g, const Tuning&) {
       for (index_t p = 0; p < k; ++p) sum += a[i][p] * b[j][p];
       put(g.c(i, j), g.alpha, sum, g.beta);
     }
+    count_multiplied(g.n() * k);
   }
 }
 

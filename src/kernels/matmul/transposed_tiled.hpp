@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/work_done.hpp"
 #include "kernels/matmul/rows.hpp"
 #include "kernels/matmul/textbook.hpp"
 
@@ -45,6 +46,7 @@ void transposed_tiled(const Gemm<T>& g, const Tuning& tuning) {
         multiply_tile(g.alpha, RowsFrom<T>{a, i, p}, RowsFrom<T>{b, j, p}, std::min(tile, k - p),
                       c);
     }
+    count_multiplied(std::min(tile, g.m() - i) * g.n() * k);
   }
 }
 

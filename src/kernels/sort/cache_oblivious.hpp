@@ -48,11 +48,14 @@ void sort_funnel(Item* data, Item* scratch, index_t n) {
   machine::fork_for(0, parts, grain, [&](index_t first, index_t last) {
     for (index_t p = first; p < last; ++p) {
       const index_t begin = p * n / parts;
-      sort_funnel(data + begin, scratch + begin, (p + 1) * n / parts - begin);
+      const index_t size = (p + 1) * n / parts - begin;
+      sort_funnel(data + begin, scratch + begin, size);
+      count_sorted_part(n, size);
     }
   });
   merge_cut<Item>(runs, scratch, n);
   copy_items(scratch, data, n);
+  count_level(n, parts);
 }
 
 template <class Item>

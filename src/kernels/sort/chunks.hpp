@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/work_done.hpp"
 #include "kernels/sort/leaf.hpp"
 
 namespace tessera::sort {
@@ -195,14 +196,17 @@ void stream_batch(const Division<KeyBits<Item>>& division, const Item* items, in
   }
 }
 
-/// Distributes items[0:n] to streams by their division; raw keys become bits.
+/// Distributes items[0:n] to streams by their division; raw keys become bits. digits: the binary
+/// digits of their places that this finds, for the progress.
 template <class Item>
 void stream_all(const Division<KeyBits<Item>>& division, const Item* items, index_t n,
-                FlushedStreams<Item>& streams) {
+                double digits, FlushedStreams<Item>& streams) {
   for (index_t i = 0; i < n; i += classify_batch) {
     const index_t count = std::min(classify_batch, n - i);
     stream_batch(division, items + i, count, items + std::min(i + classify_batch, n - count),
                  streams);
+    const index_t uncounted = (i + count - 1) % counted_keys + 1;
+    if (uncounted == counted_keys || i + count == n) count_placed(uncounted, digits);
   }
   streams.finish();
 }

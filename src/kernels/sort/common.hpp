@@ -6,6 +6,7 @@
 #include <bit>
 #include <functional>
 
+#include "base/work_done.hpp"
 #include "kernels/sort/key.hpp"
 #include "machine/fork_join.hpp"
 

@@ -184,6 +184,12 @@ class CountByBuckets {
   static constexpr index_t chunk = chunk_bytes / static_cast<index_t>(sizeof(B));
   static constexpr index_t stride = chunk + 64 / static_cast<index_t>(sizeof(B));
 
+  /// Returns half the binary digits of the keys' places: found by the distribution, and by
+  /// counting.
+  [[nodiscard]] double half_of_digits() const {
+    return std::log2(static_cast<double>(block_.n)) / 2;
+  }
+
   void distribute(B* to) {
     const index_t tasks = team() == 1 ? 1 : 2 * team(),
                   length = round_up(ceil_div(block_.n, tasks), chunk);
@@ -195,7 +201,7 @@ class CountByBuckets {
       auto& its = streams_[static_cast<std::size_t>(t)];
       its.start(plan_.buckets(), chunk, stride, buffers_.data() + t * plan_.buckets() * stride,
                 to + begin, end - begin);
-      stream_all(plan_.division(), block_.data + begin, end - begin, its);
+      stream_all(plan_.division(), block_.data + begin, end - begin, half_of_digits(), its);
     });
   }
 
@@ -232,6 +238,7 @@ class CountByBuckets {
       write_counted(to, size(b), low, counted.few, slots_of(b), block_.map);
     else
       write_counted(to, size(b), low, counted.many.data(), slots_of(b), block_.map);
+    count_placed(size(b), half_of_digits());
   }
 
   const Block<B>& block_;

@@ -23,8 +23,14 @@ void sort_to(Item* data, Item* scratch, index_t n, Result result) {
   }
   const index_t half = n / 2;
   const Result parts = result == Result::in_data ? Result::in_scratch : Result::in_data;
-  const auto left = [=] { sort_to(data, scratch, half, parts); };
-  const auto right = [=] { sort_to(data + half, scratch + half, n - half, parts); };
+  const auto left = [=] {
+    sort_to(data, scratch, half, parts);
+    count_sorted_part(n, half);
+  };
+  const auto right = [=] {
+    sort_to(data + half, scratch + half, n - half, parts);
+    count_sorted_part(n, n - half);
+  };
   Item* const from = result == Result::in_data ? scratch : data;
   Item* const to = result == Result::in_data ? data : scratch;
   if (n > task_grain && team() > 1) {
@@ -35,6 +41,7 @@ void sort_to(Item* data, Item* scratch, index_t n, Result result) {
     right();
     merge_sequential(from, half, from + half, n - half, to);
   }
+  count_level(n, 2);
 }
 
 template <class Item>

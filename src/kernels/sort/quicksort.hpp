@@ -64,9 +64,19 @@ void sort_in_place(Item* data, index_t n, int depth) {
                                                     [&](const Item& x) { return !(pivot < x); })
                                         : 0;
     const index_t above = below + equal;
-    if (n > 4 * task_grain && team() > 1) {
-      return machine::fork_join([=] { sort_in_place(data, below, depth); },
-                                [=] { sort_in_place(data + above, n - above, depth); });
+    if (n > counted_keys) {
+      count_level(n, 2);
+      const auto left = [=] {
+        sort_in_place(data, below, depth);
+        count_sorted_part(n, below);
+      };
+      const auto right = [=] {
+        sort_in_place(data + above, n - above, depth);
+        count_sorted_part(n, n - above);
+      };
+      if (team() > 1) return machine::fork_join(left, right);
+      left();
+      return right();
     }
     sort_in_place(data, below, depth);
     data += above;
@@ -124,8 +134,16 @@ void sort_shared(Item* data, index_t n, index_t shared, int depth) {
           ? partition_shared(data + below, n - below, [&](const Item& x) { return !(pivot < x); })
           : 0;
   const index_t above = below + equal;
-  machine::fork_join([=] { sort_shared(data, below, shared, depth - 1); },
-                     [=] { sort_shared(data + above, n - above, shared, depth - 1); });
+  count_level(n, 2);
+  machine::fork_join(
+      [=] {
+        sort_shared(data, below, shared, depth - 1);
+        count_sorted_part(n, below);
+      },
+      [=] {
+        sort_shared(data + above, n - above, shared, depth - 1);
+        count_sorted_part(n, n - above);
+      });
 }
 
 template <class Item>

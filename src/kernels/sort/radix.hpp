@@ -104,9 +104,15 @@ class Radix {
       auto& streams = streams_[static_cast<std::size_t>(t)];
       streams.start(plan_.buckets(), chunk, stride, memory_.data() + t * plan_.buckets() * stride,
                     data_ + begin, end - begin);
-      stream_all(plan_.division(), data_ + begin, end - begin, streams);
+      stream_all(plan_.division(), data_ + begin, end - begin, digits() - digits_in_cache(),
+                 streams);
     });
   }
+
+  /// Returns the binary digits of the keys' places, and those that are found in the cache: weights
+  /// of the two steps by their times.
+  [[nodiscard]] double digits() const { return std::log2(static_cast<double>(n_)); }
+  [[nodiscard]] double digits_in_cache() const { return digits() / 2; }
 
   void place_buckets() {
     place_ = machine::Buffer<index_t>(plan_.buckets() + 1);
@@ -227,6 +233,7 @@ class Radix {
       close_up(b, worker.pieces);
     else
       worker.cache.sort(worker.pieces, data_ + place_[b], size(b), bounds, {}, map_);
+    count_placed(size(b), digits_in_cache());
     if (done_ != nullptr) (*done_)(data_ + place_[b], size(b));
   }
 

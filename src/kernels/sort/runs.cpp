@@ -116,6 +116,7 @@ void merge_runs(std::span<const Run<Item>> runs, Item* to) {
       for (std::size_t r = 0; r < slices.size(); ++r) slices[r].n = cuts[r];
       merge_some<Item>(slices, to + first(part), spare.data());
       drop(cuts);
+      count_placed(count, std::log2(static_cast<double>(runs.size())));
     }
   });
 }

@@ -79,6 +79,7 @@ void sort_sampled(Item* data, Item* scratch, Item* home, index_t n) {
   machine::Buffer<Like<Item, index_t>> begin(2 * samplesort_leaves + 1);
   distribute(data, scratch, n, 2 * samplesort_leaves, begin.data(), classifier,
              [](const Item& item) { return item; });
+  count_level(n, samplesort_leaves);
   const index_t grain = n > 4 * task_grain && team() > 1 ? 1 : 2 * samplesort_leaves;
   machine::fork_for(0, 2 * samplesort_leaves, grain, [&](index_t first, index_t last) {
     for (index_t b = first; b < last; ++b) {
@@ -88,6 +89,7 @@ void sort_sampled(Item* data, Item* scratch, Item* home, index_t n) {
       } else if (home != scratch) {
         std::copy(scratch + at, scratch + at + size, home + at);
       }
+      count_sorted_part(n, size);
     }
   });
 }
