@@ -2,10 +2,13 @@
 #include "base/progress.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
 #include <mutex>
+
+#include "base/lines.hpp"
 
 namespace tessera {
 namespace {
@@ -22,7 +25,7 @@ void print_note(const std::string& line) {
   kept.push_back(line.starts_with(mark) ? line.substr(mark.size()) : line);
   if (silent) return;
   clear_progress_line();
-  fmt::print(stderr, "{}\n", line);
+  fmt::print(stderr, "{}\n", filled(line, columns_of(STDERR_FILENO)));
 }
 
 std::vector<std::string> notes() {

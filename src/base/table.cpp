@@ -1,14 +1,13 @@
 #include "base/table.hpp"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/lines.hpp"
 #include "base/text.hpp"
 
 namespace tessera {
@@ -144,12 +143,6 @@ std::string Table::fitted(std::size_t settings, std::size_t columns) const {
   return wrapped(common, columns) + (common.empty() ? "" : "\n") + table.text();
 }
 
-std::size_t terminal_columns() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  const char* const variable = std::getenv("COLUMNS");
-  const long columns = variable == nullptr ? 0 : std::strtol(variable, nullptr, 10);
-  return columns > 0 ? static_cast<std::size_t>(columns) : 80;
-}
+std::size_t terminal_columns() { return columns_of(STDOUT_FILENO); }
 
 }  // namespace tessera

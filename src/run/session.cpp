@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/lines.hpp"
 #include "base/note.hpp"
 #include "base/text.hpp"
 #include "io/probe.hpp"
@@ -370,14 +371,16 @@ void Session::finish() {
   if (table_) fmt::print("{}", table_->fitted(settings_, terminal_columns()));
   if (limits_.size() == 1 && !limits_.front().empty()) {
     answer().set("limit", limits_.front());
-    fmt::print("{}\n", limits_.front());
+    print_filled(limits_.front());
   }
   if (!no_counters_.empty() && counters_) {
-    fmt::print("\nhardware counters unavailable ({}): simulated instead, one thread on {}\n",
-               no_counters_, simulated_caches());
+    print_filled(
+        fmt::format("\nhardware counters unavailable ({}): simulated instead, one thread on {}",
+                    no_counters_, simulated_caches()));
   } else if (!no_counters_.empty()) {
-    fmt::print("hardware counters unavailable ({}); `tessera locality` simulates misses instead\n",
-               no_counters_);
+    print_filled(fmt::format(
+        "hardware counters unavailable ({}); `tessera locality` simulates misses instead",
+        no_counters_));
   } else if (counters_) {
     fmt::print("\ncounters, median of the repetitions, all ranks:\n");
   }

@@ -65,6 +65,27 @@ class Screen(tessera.Case):
                 out = self.succeed(*words, environment={"COLUMNS": None}).out
                 self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
 
+    def test_sentences_fit_eighty_columns(self):
+        """Notes and results, of failing runs, too. An error stays one line, for logs."""
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["k"], file["A"] = [3.0, numpy.nan, 1.0], numpy.full((20, 20), numpy.nan)
+        self.succeed("transpose", "--n", 9, "--out", "there.h5:/T")
+        for words, ranks in (
+                (("matmul", "--n", 3, "--kernel", "naive", "--tile", 4), 5),
+                (("matmul", "--a", "in.h5:/A", "--b", "in.h5:/k"), 0),
+                (("transpose", "--n", 2, "--repetitions", 3), 3),
+                (("transpose", "--n", 9, "--out", "there.h5:/T"), 0),
+                (("transpose", "--in", "in.h5:/A", "--out", "t.h5:/T", "--repetitions", 3), 0),
+                (("stencil", "--shape", "64,64", "--steps", 2), 0),
+                (("stencil", "--in", "in.h5:/A", "--steps", 2, "--out", "u.h5:/u"), 0),
+                (("sort", "--in", "in.h5:/k", "--quantiles", "0.5"), 0),
+                (("sort", "--in", "in.h5:/k"), 5), (("sort", "--in", "in.h5:/nope"), 0)):
+            with self.subTest(words=words):
+                result = self.run_tessera(*words, ranks=ranks, environment={"COLUMNS": None})
+                for line in (*result.out.splitlines(), *result.err.splitlines()):
+                    if "tessera: error: " not in line:
+                        self.assertLessEqual(len(line), 80, str(result))
+
     def test_nothing_is_lost(self):
         """A narrow screen shows every setting of the wide one, above the table or in it."""
         for words in self.WORDS:

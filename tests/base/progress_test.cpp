@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/lines.hpp"
 #include "base/note.hpp"
 
 namespace tessera {
@@ -47,6 +48,24 @@ TEST(Progress, CountsBytesFromItsBeginningOn) {
   const Progress reading("read", 4 << 20, Progress::Counts::bytes_read);
   work_done().bytes_read += 1 << 20;
   EXPECT_TRUE(reading.text().starts_with("read 1 MiB of 4 MiB, ")) << reading.text();
+}
+
+TEST(Progress, ShowsAShareOfAnAmount) {
+  const Progress product("product", 4e6, Progress::Counts::multiplied, {8e-3, "GFLOP"});
+  EXPECT_EQ(product.text(), "product of 0.008 GFLOP, 0 s so far");
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  count_multiplied(1000000);
+  EXPECT_TRUE(product.text().starts_with("product 25 % of 0.008 GFLOP, ")) << product.text();
+  EXPECT_NE(product.text().find(" GFLOP/s, "), std::string::npos) << product.text();
+  EXPECT_TRUE(product.text().ends_with(" left")) << product.text();
+}
+
+TEST(Filled, BreaksLinesAtSpaces) {
+  EXPECT_EQ(filled("one two three", 7), "one two\n  three");
+  EXPECT_EQ(filled("one two three", 80), "one two three");
+  EXPECT_EQ(filled("a/long/path/that/stays whole", 9), "a/long/path/that/stays\n  whole");
+  EXPECT_EQ(filled("a b c d e f", 5), "a b c\n  d e\n  f");
+  EXPECT_EQ(filled("", 5), "");
 }
 
 TEST(ProgressLine, IsRemovedFromTheTerminalAtTheEndOfTheStep) {

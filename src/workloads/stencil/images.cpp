@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/lines.hpp"
 #include "base/note.hpp"
 #include "io/image.hpp"
 #include "mpi/agreement.hpp"
@@ -17,18 +18,18 @@ namespace {
 void describe_image(const std::string& file, const std::vector<io::DatasetSpec>& specs, bool xdmf) {
   const io::DatasetSpec& first = specs.front();
   if (first.dimensions.size() - (first.time.empty() ? 0 : 1) > 1 && !io::is_vtk_image(first))
-    fmt::print(
-        "no VTKHDF in {}: VTK cannot read images with extent 1 before the last dimension{}\n", file,
-        xdmf ? "; use the XDMF file" : "; use --xdmf");
+    print_filled(fmt::format(
+        "no VTKHDF in {}: VTK cannot read images with extent 1 before the last dimension{}", file,
+        xdmf ? "; use the XDMF file" : "; use --xdmf"));
   if (!xdmf) return;
   const bool readable = std::all_of(specs.begin(), specs.end(), [&](const io::DatasetSpec& spec) {
     return io::is_xdmf_name(file, spec.path);
   });
   if (!readable) {
-    fmt::print(
+    print_filled(fmt::format(
         "not written: {}: XDMF does not support ':' or non-ASCII characters in names of files and "
-        "datasets\n",
-        io::xdmf_name(file));
+        "datasets",
+        io::xdmf_name(file)));
     return;
   }
   const std::string written = io::write_xdmf(file, specs);

@@ -1,0 +1,37 @@
+#include "base/lines.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/text.hpp"
+
+namespace tessera {
+
+std::size_t columns_of(int descriptor) {
+  winsize size{};
+  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* const variable = std::getenv("COLUMNS");
+  const long columns = variable == nullptr ? 0 : std::strtol(variable, nullptr, 10);
+  return columns > 0 ? static_cast<std::size_t>(columns) : 80;
+}
+
+std::string filled(std::string_view text, std::size_t columns) {
+  std::string lines;
+  std::size_t used = 0;
+  for (const std::string& word : split(text, ' ')) {
+    const bool fits = used + 1 + word.size() <= columns;
+    if (used > 0) lines += fits ? " " : "\n  ";
+    lines += word;
+    used = used > 0 && fits ? used + 1 + word.size() : (used > 0 ? 2 : 0) + word.size();
+  }
+  return lines;
+}
+
+void print_filled(std::string_view text) {
+  fmt::print("{}\n", filled(text, columns_of(STDOUT_FILENO)));
+}
+
+}  // namespace tessera
