@@ -58,6 +58,10 @@ class Understood(tessera.Case):
         self.assertIn("3 of 5 ranks have no data", self.note_of("sort", "--n", 2, ranks=5))
         self.assertIn("use 4 ranks", self.note_of("stencil", "--shape", 4, "--steps", 1, ranks=5))
         self.assertEqual(self.note_of("sort", "--n", 5, ranks=5), "")
+        self.assertIn("2 of 5 ranks have no data", self.note_of("matmul", "--n", 3, ranks=5))
+        self.assertIn("use 2 ranks", self.note_of("transpose", "--n", 2, ranks=3))
+        self.assertEqual(self.note_of("matmul", "--n", 100, ranks=3), "")
+        self.assertEqual(self.note_of("transpose", "--n", 100, ranks=3), "")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 #include "workloads/matmul/workload.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera::workloads::matmul {
@@ -26,6 +27,12 @@ class Planned final : public PlannedOf<Problem, Inputs> {
   [[nodiscard]] bool known_to_fit() const override { return problem_.fits; }
   [[nodiscard]] index_t most_memory(index_t ranks) const override {
     return matmul::most_memory(problem_, ranks);
+  }
+  [[nodiscard]] index_t idle_ranks() const override {
+    const auto& all = problem_.planned.forecasts;
+    return stream_ ? 0 : std::count_if(all.begin(), all.end(), [](const auto& one) {
+      return one.home_bytes == 0;
+    });
   }
   [[nodiscard]] Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
     return need_of(problem_, ceilings, ranks_per_node);

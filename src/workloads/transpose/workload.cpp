@@ -2,6 +2,7 @@
 
 #include "workloads/transpose/workload.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -58,6 +59,12 @@ class Planned final : public PlannedOf<Problem, Inputs> {
   }
   [[nodiscard]] index_t most_memory(index_t ranks) const override {
     return transpose::most_memory(problem_, ranks);
+  }
+  [[nodiscard]] index_t idle_ranks() const override {
+    const auto& all = problem_.forecasts;
+    return tiles_ ? 0 : std::count_if(all.begin(), all.end(), [](const auto& one) {
+      return one.home_bytes == 0;
+    });
   }
   [[nodiscard]] Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
     Problem problem = problem_;
