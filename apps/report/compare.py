@@ -22,6 +22,7 @@ import dataclasses
 import math
 import sys
 
+import answer
 import gpu_order
 import locality
 import pick
@@ -186,6 +187,22 @@ def compare_traced(before, after):
     return out
 
 
+def finite(value):
+    return value if math.isfinite(value) else None
+
+
+def answer_comparison(found, counts, **more):
+    """Adds a comparison to the answer: the points with ratios of medians, and the verdicts."""
+    answer.put("comparison", {
+        "points": [{"point": one.before.key,
+                    "before": finite(float(one.before.measured["median"])),
+                    "after": finite(float(one.after.measured["median"])),
+                    "ratio": finite(one.ratio),
+                    "interval": [finite(one.low), finite(one.high)],
+                    "verdict": one.verdict, "reason": one.reason} for one in found],
+        "verdicts": {verdict: counts[verdict] for verdict in VERDICTS}, **more})
+
+
 def exit_code(counts):
     return 1 if counts["SLOWER"] + counts["WRONG"] else 2 if counts["AMBIGUOUS"] else 0
 
@@ -196,6 +213,8 @@ def compare_traced_files(words):
     if found:
         rows = [['point', 'verdict'], *([label, f'{v} ({why})'] for label, v, why in found)]
         print(f"traced\n{tables.fitted(rows)}")
+        answer.put("traced", [{"point": label, "verdict": verdict, "reason": why}
+                              for label, verdict, why in found])
     return collections.Counter(verdict for _, verdict, _ in found)
 
 
@@ -222,6 +241,9 @@ def compare(before, after, tolerance, plot=False):
         pick.fail(65, "the files share no point; compare runs of the same options, ranks and "
                       "threads")
     counts = collections.Counter(one.verdict for one in found)
+    answer_comparison(found, counts, tolerance=tolerance,
+                      only_before=[point.key for point in gone],
+                      only_after=[point.key for point in fresh])
     words = [f"{counts[v]} {v}" for v in VERDICTS if counts[v]] + ([f"{len(gone)} only before"]
                                                                    if gone else []) \
         + ([f"{len(fresh)} only after"] if fresh else [])

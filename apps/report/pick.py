@@ -8,6 +8,7 @@ import sys
 
 import h5py
 
+import answer
 import results
 
 # Exceptions raised for files that lack data or have another structure.
@@ -76,6 +77,8 @@ def command(main):
         except BROKEN as error:
             fail(65, f"results have an unknown structure ({type(error).__name__}: {error}); give "
                      f"files written by --results")
+        finally:
+            answer.write()
     return guarded
 
 

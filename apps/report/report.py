@@ -6,6 +6,7 @@ Requires Python 3 with h5py and numpy, and matplotlib unless --text. `tessera re
 import argparse
 import os
 
+import answer
 import compare
 import comparison
 import field
@@ -142,6 +143,7 @@ def print_tables(runs, sections):
             print(speedup.text(run.scalability))
     for section in sections:
         for heading, rows in section.tables():
+            answer.add_table(heading, rows)
             if "all points" not in heading and "bounds and" not in heading:
                 print(f"{heading}\n{tables.fitted(rows)}")
 
@@ -184,7 +186,8 @@ def load_style():
 
 def write_page(sections, title, html, folder, is_own):
     """Draws every picture into the folder and all of them into the page. Removes the pictures of an
-    earlier page if the folder is the page's own (is_own). Returns the number of pictures."""
+    earlier page if the folder is the page's own (is_own). Returns the files written, the page
+    first."""
     style = load_style()
     parts, names, files = [], set(), []
     for section in sections:
@@ -210,7 +213,7 @@ def write_page(sections, title, html, folder, is_own):
         pick.write_whole(path, png)
     # replaces what is not UTF-8, file names included
     pick.write_whole(html, page.document(title, head(sections), parts).encode("utf-8", "replace"))
-    return len(names)
+    return [html, *(path for path, _ in files)]
 
 
 def title_of(sections):
@@ -279,11 +282,13 @@ def main(words=None):
     html = arguments.html or os.path.splitext(first)[0] + ".html"
     folder = arguments.png or os.path.splitext(html)[0] + "_png"
     try:
-        count = write_page(sections, arguments.title or title_of(sections), html, folder,
+        files = write_page(sections, arguments.title or title_of(sections), html, folder,
                            not arguments.png)
     except OSError as error:
         pick.fail(73, f"'{error.filename or html}' cannot be written ({error.strerror}); name "
                       f"other places with --html and --png")
+    answer.put("files", files)
+    count = len(files) - 1
     print(f"page: {html}\n{count} picture{'s' if count != 1 else ''}: {folder}")
 
 

@@ -17,6 +17,7 @@ import zlib
 
 import h5py
 
+import answer
 import compare
 import pick
 import results
@@ -117,6 +118,7 @@ def start(run, scratch, options):
         + arguments_of(run, scratch, options.repetitions) + ["--results", fresh, "--again"]
     folder = str(run.attributes.get("working_directory", ""))
     folder = folder if os.path.isdir(folder) else None
+    answer.put("rerun", {"run": run.name, "command": command, "folder": folder})
     print(f"{f'cd {shlex.quote(folder)} && ' if folder else ''}{shlex.join(command)}", flush=True)
     if options.dry_run:
         sys.exit(0)

@@ -1,7 +1,14 @@
 // Commands implemented by scripts in report/: they only read results and print, and need no MPI.
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "commands/command.hpp"
@@ -50,6 +57,23 @@ bool prints_document(const run::Parsed& parsed) {
   return out != parsed.lists.end() && out->second.front() == "-";
 }
 
+/// Runs a script; what it adds to the answer of --json comes in an unnamed file.
+int run_script(std::vector<std::string> words) {
+  if (!run::answer().is_json()) return run_program(std::move(words));
+  const int file = memfd_create("tessera-answer", 0);
+  require(file >= 0, ExitCode::io,
+          fmt::format("a file in memory cannot be created ({})", std::strerror(errno)));
+  setenv("TESSERA_ANSWER", fmt::format("/proc/self/fd/{}", file).c_str(), 1);
+  const int code = run_program(std::move(words));
+  std::string text(static_cast<std::size_t>(std::max<off_t>(0, lseek(file, 0, SEEK_END))), '\0');
+  const bool whole = pread(file, text.data(), text.size(), 0) == std::ssize(text);
+  close(file);
+  if (!whole || text.empty()) return code;
+  const run::Json members = run::Json::parse(text);
+  for (const auto& [member, value] : members.items()) run::answer().set(member, value);
+  return code;
+}
+
 struct Script {
   std::string name;       ///< in report/
   std::string modules;    ///< required Python modules
@@ -79,7 +103,7 @@ Command script_command(run::OptionSet set, const Script& script) {
                                                      // unused here
             if (prints_document(parsed)) run::answer().let_through();
             for (std::string& word : words_of(declared, parsed)) words.push_back(std::move(word));
-            code = static_cast<ExitCode>(run_program(std::move(words)));
+            code = static_cast<ExitCode>(run_script(std::move(words)));
             return {};
           },
           RankScope::on_one};

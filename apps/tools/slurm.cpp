@@ -5,9 +5,11 @@
 
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "io/partials.hpp"
 #include "io/raw_file.hpp"
+#include "run/answer.hpp"
 #include "spawn.hpp"
 
 namespace tessera::apps {
@@ -51,6 +53,7 @@ void write_script(const std::string& file, const std::string& text, bool may_rep
   require(static_cast<bool>(out), ExitCode::cannot_create,
           fmt::format("script '{}' cannot be written", file));
   io::publish_file(partial, target);
+  run::answer().append("files", file);
 }
 
 /// Writes the script in a child process, then runs sbatch: MPI's environment variables must not

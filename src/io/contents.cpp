@@ -242,4 +242,9 @@ std::string contents_of(const DatasetName& name, const LookAtDataset& look) {
       -1, ' ', false, Json::error_handler_t::replace);
 }
 
+index_t stored_bytes(const DatasetName& name) {
+  const Handle file = open_file(name.file);
+  return static_cast<index_t>(H5Dget_storage_size(open_dataset(file, name)));
+}
+
 }  // namespace tessera::io

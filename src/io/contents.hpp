@@ -19,4 +19,7 @@ using LookAtDataset =
 /// is a file with a group or a dataset of it. Throws Error(missing_input, bad_data).
 [[nodiscard]] std::string contents_of(const DatasetName& name, const LookAtDataset& look);
 
+/// Returns the bytes that a dataset takes in its file. Throws Error(missing_input, bad_data).
+[[nodiscard]] index_t stored_bytes(const DatasetName& name);
+
 }  // namespace tessera::io

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -28,6 +30,43 @@ constexpr int schema = 1;  // version of the object
 Json& object() {
   static Json one = Json::object();
   return one;
+}
+
+/// Returns the members that every object has, before those of object().
+Json frame_of(int code, const std::string& error) {
+  Json all = Json::object();
+  all["schema"] = schema;
+  all["version"] = version();
+  all["build"] = build_name();
+  all["exit_code"] = code;
+  all["error"] = error.empty() ? Json() : Json(error);
+  return all;
+}
+
+std::string text_of(const Json& all) {
+  return all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// The objects of runs that a signal ends: made beforehand, as handlers cannot allocate memory.
+struct StoppedAnswers {
+  static constexpr std::array<int, 3> numbers{SIGINT, SIGTERM, SIGHUP};
+  std::array<std::string, 3> texts;
+  std::atomic<int> output{-1};  ///< -1: none is to be printed
+};
+StoppedAnswers stopped;
+
+/// Makes them for standard output at the descriptor.
+void expect_signals(int output) {
+  constexpr std::array names{"Ctrl-C", "SIGTERM", "SIGHUP"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Json all = frame_of(128 + StoppedAnswers::numbers[i],
+                        std::string("the run was stopped by ") + names[i]);
+    all.update(object());
+    all["time"] = Json::object();
+    all["notes"] = all["lines"] = Json::array();
+    stopped.texts[i] = text_of(all);
+  }
+  stopped.output = output;
 }
 
 /// Returns whether a flag is on the command line, or in the environment if it is not.
@@ -102,6 +141,7 @@ void Answer::begin(Screen screen) {
   std::fflush(stdout);
   output_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (screen == Screen::nothing) silence_notes();
+  if (captures) expect_signals(output_);
   dup2(target, STDOUT_FILENO);
   close(target);
   screen_ = screen;
@@ -115,8 +155,21 @@ void Answer::append(const std::string& member, const Json& value) {
   if (is_json()) object()[member].push_back(value);
 }
 
+void Answer::add_rows(const std::string& table, const Json& units, const Json& rows) {
+  if (!is_json()) return;
+  Json& all = object()["tables"];
+  auto found =
+      std::find_if(all.begin(), all.end(), [&](const Json& one) { return one["table"] == table; });
+  if (found == all.end()) {
+    all.push_back({{"table", table}, {"units", units}, {"rows", Json::array()}});
+    found = std::prev(all.end());
+  }
+  for (const Json& row : rows) (*found)["rows"].push_back(row);
+}
+
 void Answer::let_through() {
   if (output_ < 0) return;
+  stopped.output = -1;
   std::fflush(stdout);
   dup2(output_, STDOUT_FILENO);
   close(output_);
@@ -127,12 +180,7 @@ void Answer::let_through() {
 void Answer::print(int code) {
   if (!is_json() || output_ < 0) return;
   std::fflush(stdout);
-  Json all = Json::object();
-  all["schema"] = schema;
-  all["version"] = version();
-  all["build"] = build_name();
-  all["exit_code"] = code;
-  all["error"] = code == 0 || mpi::last_error().empty() ? Json() : Json(mpi::last_error());
+  Json all = frame_of(code, code == 0 ? "" : mpi::last_error());
   all.update(object());
   all["time"] = Json::object();
   for (const auto& [phase, seconds] : mpi::account().seconds()) all["time"][phase] = seconds;
@@ -140,7 +188,7 @@ void Answer::print(int code) {
   all["lines"] = captured_lines();
   let_through();
   if (mpi::launcher_rank() != 0) return;
-  write_all(STDOUT_FILENO, all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_all(STDOUT_FILENO, text_of(all));
 }
 
 Answer& answer() {
@@ -148,9 +196,20 @@ Answer& answer() {
   return one;
 }
 
+void answer_stopped(int number) noexcept {
+  const int output = stopped.output.exchange(-1);
+  const auto* const found =
+      std::find(StoppedAnswers::numbers.begin(), StoppedAnswers::numbers.end(), number);
+  if (output < 0 || found == StoppedAnswers::numbers.end()) return;
+  const std::string& text =
+      stopped.texts[static_cast<std::size_t>(found - StoppedAnswers::numbers.begin())];
+  [[maybe_unused]] const auto written = write(output, text.data(), text.size());
+}
+
 void answer_command(const std::string& name, const std::vector<std::string>& arguments) {
   object()["command"] = name;  // known before a config file asks for JSON
   object()["arguments"] = arguments;
+  if (const int output = stopped.output.exchange(-1); output >= 0) expect_signals(output);
 }
 
 void answer_options(const OptionSet& options, const Parsed& parsed) {

@@ -31,6 +31,9 @@ class Answer {
   void set(const std::string& member, const Json& value);
   /// Appends to a member that is a list. No effect without --json.
   void append(const std::string& member, const Json& value);
+  /// Appends rows to a table of the member "tables". units: of the columns that have one. No effect
+  /// without --json.
+  void add_rows(const std::string& table, const Json& units, const Json& rows);
   /// Restores standard output for a command whose output is a document.
   void let_through();
   /// Prints the object, unless that was done. Throws Error(io) if standard output is not writable.
@@ -44,6 +47,10 @@ class Answer {
 /// Returns the answer of this process.
 [[nodiscard]] Answer& answer();
 
+/// Prints the object of a run that a signal ends, with exit code 128 + number, unless an object was
+/// printed or none is asked for. Safe in signal handlers.
+void answer_stopped(int number) noexcept;
+
 /// Sets "command" and "arguments".
 void answer_command(const std::string& name, const std::vector<std::string>& arguments);
 
@@ -55,6 +62,9 @@ void answer_options(const OptionSet& options, const Parsed& parsed);
 
 /// Appends to "points" what the results tables `samples`, `summary` and `phases` hold of a point.
 void answer_point(const std::vector<io::TableRows>& tables);
+
+/// Appends tables of the results to the member "tables".
+void answer_tables(const std::vector<io::TableRows>& tables);
 
 /// Sets "memory": the largest planned and measured resident memory of any rank, bytes.
 void answer_memory(index_t planned, index_t peak);

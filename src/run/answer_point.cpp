@@ -105,6 +105,22 @@ void answer_point(const std::vector<io::TableRows>& tables) {
   answer().append("points", point);
 }
 
+void answer_tables(const std::vector<io::TableRows>& tables) {
+  if (!answer().is_json()) return;
+  for (const io::TableRows& table : tables) {
+    Json units = Json::object(), rows = Json::array();
+    for (const io::Row& row : table.rows) {
+      Json members = Json::object();
+      for (const io::Cell& cell : row) {
+        members[cell.column] = json_of(cell.value);
+        if (!cell.units.empty()) units[cell.column] = cell.units;
+      }
+      rows.push_back(members);
+    }
+    answer().add_rows(table.table, units, rows);
+  }
+}
+
 void answer_memory(index_t planned, index_t peak) {
   answer().set("memory", {{"planned", planned > 0 ? Json(planned) : Json()}, {"peak", peak}});
 }

@@ -1,5 +1,6 @@
 #include "run/outputs.hpp"
 #include "base/progress.hpp"
+#include "base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "io/contents.hpp"
 #include "io/probe.hpp"
 #include "io/raw_file.hpp"
 #include "io/type_name.hpp"
@@ -25,6 +27,29 @@ bool same_place(const std::string& a, const std::string& b) {
              std::filesystem::weakly_canonical(std::filesystem::absolute(b, ignored), ignored);
 }
 
+/// Returns the bytes that a dataset takes in its file. Local.
+index_t stored_bytes_of(const std::string& file, const io::DatasetSpec& spec) {
+  return spec.storage.is_chunked() ? io::stored_bytes({file, spec.path}) : io::bytes_of(spec);
+}
+
+/// Returns "written: c.h5:/C, 122 KiB", with the ratio where the datasets are compressed.
+std::string text_of_written(const std::string& file, const std::vector<io::DatasetSpec>& specs,
+                            bool is_added) {
+  double bytes = 0, stored = 0;
+  for (const io::DatasetSpec& spec : specs) {
+    bytes += static_cast<double>(io::bytes_of(spec));
+    stored += static_cast<double>(stored_bytes_of(file, spec));
+  }
+  const std::string what =
+      specs.size() == 1 ? ":" + specs.front().path : fmt::format(" ({} datasets)", specs.size());
+  const std::string ratio =
+      stored > 0 && stored < bytes
+          ? fmt::format(" compressed from {} ({:.1f} to 1)", human_bytes(bytes), bytes / stored)
+          : "";
+  return fmt::format("written: {}{}, {}{}{}", file, what, human_bytes(stored), ratio,
+                     is_added ? ", added to the existing file" : "");
+}
+
 /// Adds the datasets of a file to the member "outputs" of --json. Local.
 void answer_outputs(const std::string& file, const std::vector<io::DatasetSpec>& specs,
                     bool is_added) {
@@ -35,6 +60,7 @@ void answer_outputs(const std::string& file, const std::vector<io::DatasetSpec>&
                                 {"shape", spec.shape},
                                 {"type", io::type_name(spec.type)},
                                 {"bytes", io::bytes_of(spec)},
+                                {"stored_bytes", stored_bytes_of(file, spec)},
                                 {"added", is_added}});
 }
 
@@ -174,11 +200,7 @@ bool Outputs::conclude(const mpi::Communicator& comm, const Values& point, Sessi
     clear_progress_line();
     for (const File& file : files_) {
       answer_outputs(file.name, file.specs, file.file->is_guest());
-      if (file.specs.size() == 1)
-        fmt::print("written: {}:{}", file.name, file.specs.front().path);
-      else
-        fmt::print("written: {} ({} datasets)", file.name, file.specs.size());
-      fmt::print("{}\n", file.file->is_guest() ? ", added to the existing file" : "");
+      fmt::print("{}\n", text_of_written(file.name, file.specs, file.file->is_guest()));
     }
   }
   return right;

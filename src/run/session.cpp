@@ -348,6 +348,7 @@ void Session::record(const Values& point, Measured measured) {
 
 void Session::record_tables(const std::vector<io::TableRows>& tables) {
   if (!results_.empty()) find_provenance();
+  answer_tables(tables);
   mpi::on_root(comm_, "results", [&] { append(tables); });
 }
 

@@ -9,6 +9,7 @@
 
 #include "io/partials.hpp"
 #include "mpi/launcher.hpp"
+#include "run/answer.hpp"
 
 namespace tessera::run {
 namespace {
@@ -43,6 +44,7 @@ void end_by(int number) {
                                                                   // foreground group
   if (const int child = waited_for; child > 0 && !all_got_it) kill(child, number);
   const bool removed = io::remove_partials();
+  answer_stopped(number);
   if (speaks) {
     print("tessera: error: the run was stopped by ");
     print(name_of(number));

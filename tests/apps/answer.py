@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 
 import tessera
@@ -99,7 +100,8 @@ class Answer(tessera.Case):
             self.assertTrue(point["check"]["passed"])
             self.assertIn("write", [phase["phase"] for phase in point["phases"]])
             self.assertEqual(answer["outputs"], [{"file": "c.h5", "path": "/C", "shape": [40, 30],
-                                                  "type": "f64", "bytes": 9600, "added": False}])
+                                                  "type": "f64", "bytes": 9600,
+                                                  "stored_bytes": 9600, "added": False}])
             self.assertGreater(answer["memory"]["peak"], 1 << 20)
             self.assertEqual(answer["options"]["out"], {"value": "c.h5:/C", "source": "flag"})
             self.assertEqual(answer["options"]["threads"]["value"], 0)
@@ -158,6 +160,65 @@ class Answer(tessera.Case):
     def test_an_exported_document_is_printed_itself(self):
         document = json.loads(self.succeed("export", "r.h5", "--json", "--out", "-").out)
         self.assertIn("runs", document)
+
+    def test_compressed_outputs(self):
+        with h5py.File(self.path("zeros.h5"), "w") as file:
+            file["A"] = numpy.zeros((500, 400))
+        words = ("transpose", "--in", "zeros.h5:/A", "--compress", "gzip", "--out")
+        output, = self.answer(*words, "z.h5:/T")["outputs"]
+        with h5py.File(self.path("z.h5")) as file:
+            self.assertEqual(output["stored_bytes"], file["T"].id.get_storage_size())
+        self.assertEqual(output["bytes"], 1600000)
+        self.assertLess(output["stored_bytes"], 160000)
+        self.assertRegex(self.succeed(*words, "y.h5:/T").out,
+                         r"written: y.h5:/T, \S+ KiB compressed from 1.53 MiB \(\d+\.\d to 1\)")
+
+    def test_tables(self):
+        traced = self.answer(*("locality", *RUNS["locality"]))["tables"]
+        curves, = (table for table in traced if table["table"] == "curves")
+        self.assertTrue(all(row["misses"] > 0 for row in curves["rows"]), curves)
+        self.assertNotEqual(self.answer("scalability", *RUNS["scalability"])["tables"], [])
+        for words in (("report", "r.h5", "--text"), ("report", "r.h5", "--html", "p.html")):
+            answer = self.answer(*words)
+            points, = (table for table in answer["tables"] if "all points" in table["table"])
+            self.assertEqual(points["units"]["median"], "s")
+            self.assertIsInstance(points["rows"][0]["median"], float)
+
+    def test_a_comparison(self):
+        self.succeed("matmul", "--n", 16, "--repetitions", 7, "--results", "q.h5")
+        answer = self.answer("compare", "q.h5", "q.h5")
+        point, = answer["comparison"]["points"]
+        self.assertEqual(point["before"], point["after"])
+        low, high = point["interval"]
+        self.assertTrue(low <= point["ratio"] == 1 <= high)
+        self.assertEqual(answer["comparison"]["verdicts"][point["verdict"]], 1)
+        self.assertEqual(answer["exit_code"], {"SAME": 0, "AMBIGUOUS": 2}[point["verdict"]])
+        again = self.answer("rerun", "q.h5")
+        self.assertEqual(again["rerun"]["run"], "matmul_0001")
+        self.assertEqual(len(again["comparison"]["points"]), 1)
+        self.assertEqual(self.answer("compare", "q.h5", "r.h5")["comparison"]["points"][0]["point"],
+                         point["point"])
+
+    def test_written_files(self):
+        files = self.answer("report", "r.h5", "--html", "p.html")["files"]
+        self.assertEqual(files[0], "p.html")
+        for name in files:
+            self.assertTrue(os.path.exists(self.path(name)), name)
+        self.assertEqual(self.answer("slurm", *RUNS["slurm"], "--script", "j.sbatch")["files"],
+                         ["j.sbatch"])
+
+    def test_a_signal(self):
+        """A run that a signal ends prints its object, too."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            job = tessera.Job(("stencil", "--shape", "64x64", "--steps", 10**9, "--json"),
+                              folder=self.folder)
+            output = f"/proc/{job.process.pid}/fd/1"
+            result = job.stop(lambda: "memfd:tessera-output" in os.readlink(output), number)
+            answer = json.loads(result.out)
+            jsonschema.validate(answer, SCHEMA)
+            self.assertEqual((answer["exit_code"], result.code), (128 + number, -number))
+            self.assertEqual(answer["command"], "stencil")
+            self.assertIn(answer["error"], result.err)
 
     def test_names_that_are_no_text(self):
         name = b"in\xff\"\\\n.h5"

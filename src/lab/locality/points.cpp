@@ -11,6 +11,7 @@
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "mpi/agreement.hpp"
+#include "run/answer.hpp"
 #include "run/inputs.hpp"
 #include "run/provenance.hpp"
 
@@ -84,7 +85,9 @@ ExitCode trace_points(const TraceSweep& sweep, const std::string& first,
         continue;
       }
       notebook.expect();
-      notebook.add(trace(key, points[i]));
+      std::vector<io::TableRows> tables = trace(key, points[i]);
+      run::answer_tables(tables);
+      notebook.add(std::move(tables));
       progress.update(static_cast<double>(i + 1));
     }
     notebook.finish();
