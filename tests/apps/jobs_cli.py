@@ -566,7 +566,8 @@ class Plans(tessera.Case):
         before = tessera.snapshot(self.folder)
         for code, *words in requests:
             with self.subTest(words):
-                run, plan = (re.sub(r"free memory is [\d.]+", "free memory",  # changes between the runs
+                # The free memory changes between the two commands.
+                run, plan = (re.sub(r"free memory is [\d.]+", "free memory",
                                     "\n".join(self.fail_with(code, *words, *more).errors))
                              for more in ((), ("--plan",)))
                 self.assertEqual(plan, run)
