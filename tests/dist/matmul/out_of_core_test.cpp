@@ -75,9 +75,8 @@ TEST(OutOfCorePlan, CountsOnlyWhatTheKernelPacks) {
   request.knows_packing = true;
   const OutOfCorePlan known = plan_out_of_core(request, limit);
   EXPECT_LE(known.rank_bytes, limit);
-  EXPECT_GE(known.m * known.n, guessed.m * guessed.n) << "tiles use the memory that is left";
-  if (known.m == guessed.m && known.n == guessed.n && known.k == guessed.k)
-    EXPECT_LE(known.rank_bytes, guessed.rank_bytes);
+  const index_t larger = known.m * known.n - guessed.m * guessed.n;
+  EXPECT_TRUE(larger > 0 || (larger == 0 && known.rank_bytes < guessed.rank_bytes));
 }
 
 TEST(OutOfCorePlan, HasLongPanelsForADevice) {
