@@ -62,7 +62,8 @@ std::vector<std::string> uses_of(const Json& dataset) {
   const auto bytes = dataset["element_bytes"].get<index_t>();
   const bool real = kind == "real" || kind == "integer" || kind == "boolean";
   const bool fixed = dataset["self_contained"] == true;
-  const bool compound = dataset["type"].get<std::string>().starts_with("compound ");
+  const std::string type = dataset["type"];
+  const bool compound = type.starts_with("compound ");
   std::vector<std::string> uses;
   const bool in_space = dimensions >= 1 && dimensions <= 3;
   if (in_space && (real || kind == "complex")) uses.emplace_back("matmul");
@@ -70,7 +71,7 @@ std::vector<std::string> uses_of(const Json& dataset) {
       bytes <= tessera::transpose::max_record_bytes)
     uses.emplace_back("transpose");
   if (in_space && real) uses.emplace_back("stencil");
-  if (dimensions == 1 && fixed && ((real && bytes <= 8) || is_fixed_text(dataset) || compound))
+  if (dimensions == 1 && ((real && bytes <= 8) || type.starts_with("string ") || compound))
     uses.emplace_back("sort");
   return uses;
 }
@@ -103,7 +104,7 @@ std::vector<TableGroup> tables_in(const Json& datasets) {
   for (const Json& dataset : datasets) {
     const std::string path = dataset["path"];
     const std::string parent = path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
-    const bool is_column = !dataset["shape"].empty() && dataset["self_contained"] == true;
+    const bool is_column = !dataset["shape"].empty();
     const index_t rows = is_column ? dataset["shape"][0].get<index_t>() : -1;
     const auto [group, is_new] = groups.try_emplace(parent, TableGroup{parent, 0, rows});
     ++group->second.columns;

@@ -356,9 +356,9 @@ class Plans(tessera.Case):
 
     def test_memory_refusal_has_the_numbers(self):
         for ranks in (0, 2):
-            result = self.fail_with(MEMORY, "matmul", "--n", 512, "--memory", "1MiB", "--out",
+            result = self.fail_with(MEMORY, "matmul", "--n", 512, "--memory", "128KiB", "--out",
                                     "c.h5:/C", ranks=ranks,
-                                    words=("MiB", "1 MiB", "--memory"))
+                                    words=("128 KiB", "--memory"))
             self.assertEqual(os.listdir(self.folder), [], str(result))
         self.assertIn("use 4 ranks", self.fail_with(MEMORY, "matmul", "--n", 512, "--memory",
                                                         "4MiB").errors[0])
