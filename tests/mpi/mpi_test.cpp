@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <sys/statvfs.h>
 
 #include <chrono>
 #include <functional>
@@ -16,7 +15,6 @@
 #include "mpi/probes.hpp"
 #include "mpi/progress.hpp"
 #include "mpi/runtime.hpp"
-#include "mpi/shared_memory.hpp"
 #include "mpi/transfer.hpp"
 
 namespace tessera::mpi {
@@ -146,17 +144,6 @@ TEST(Communicator, KeepsTheLinesOfAGrid) {
   EXPECT_EQ(&copy.grid_lines(rows, cols), &lines);
   EXPECT_EQ(comm.grid_lines(cols, rows).row.size(), rows);
   EXPECT_EQ(lines.row.sum(index_t{1}), cols) << "another grid leaves them as they are";
-}
-
-TEST(Phases, AreListedWhenTheyBegin) {  // there may be no memory for it at their end
-  Phases phases;
-  {
-    const PhaseScope scope(phases, "multiply");
-    ASSERT_EQ(phases.seconds().size(), 1u);
-    EXPECT_EQ(phases.of("multiply"), 0);
-  }
-  EXPECT_EQ(phases.seconds().size(), 1u);
-  EXPECT_GT(phases.of("multiply"), 0);
 }
 
 TEST(Communicator, MessagesOfSeveralSizesArriveInOrder) {
@@ -358,50 +345,6 @@ TEST(Communicator, FindsTheRanksOfAPart) {
   EXPECT_EQ(comm.ranks_of(part), part.all_gather(index_t{comm.rank()}));
 }
 
-TEST(SharedMemory, IsSeenByEveryRankOfTheNode) {
-  const Communicator comm = Communicator::world();
-  const Communicator node = comm.node();
-  for (const index_t bytes : {0, 1, 4096, 100000}) {
-    std::vector<index_t> sizes(static_cast<std::size_t>(node.size()), bytes);
-    if (node.size() > 1) sizes[1] = 0;  // segments may differ, and be empty
-    const index_t mine = sizes[static_cast<std::size_t>(node.rank())];
-    SharedMemory memory(node, sizes);
-    EXPECT_TRUE(memory.there());
-    EXPECT_EQ(memory.size_of(node.rank()), mine);
-    memory.fence();
-    for (int peer = 0; peer < node.size();
-         ++peer) {  // every rank writes its byte into every segment
-      if (node.rank() < memory.size_of(peer))
-        memory.of(peer)[node.rank()] = static_cast<std::byte>(node.rank() + 1);
-    }
-    memory.fence();
-    for (int peer = 0; peer < node.size(); ++peer) {
-      if (peer < mine) {
-        EXPECT_EQ(memory.of(node.rank())[peer], static_cast<std::byte>(peer + 1));
-      }
-    }
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.of(node.rank())) % 4096, 0u);
-    const SharedMemory moved = std::move(memory);
-    EXPECT_TRUE(moved.there());
-    EXPECT_FALSE(memory.there());  // NOLINT: use after move is tested
-  }
-}
-
-TEST(SharedMemory, RefusesMoreThanThereIs) {
-  const Communicator node = Communicator::world().node();
-  struct statvfs whole {};  // total, since others may free memory concurrently
-  if (statvfs("/dev/shm", &whole) != 0) GTEST_SKIP() << "no /dev/shm";
-  const auto too_much =
-      static_cast<index_t>(whole.f_blocks * whole.f_frsize / node.size()) + (1 << 20);
-  try {
-    const SharedMemory memory(
-        node, std::vector<index_t>(static_cast<std::size_t>(node.size()), too_much));
-    FAIL();
-  } catch (const AgreedError& error) {
-    EXPECT_EQ(error.code(), ExitCode::memory);
-  }
-}
-
 TEST(ProgressThread, MessagesTravelWhileNobodyElseCallsMpi) {
   const Communicator comm = Communicator::world();
   const int next = (comm.rank() + 1) % comm.size(),
@@ -418,45 +361,6 @@ TEST(ProgressThread, MessagesTravelWhileNobodyElseCallsMpi) {
   EXPECT_TRUE(request.parts().empty()) << "a look of this thread's before each pause moves little";
   EXPECT_EQ(in, std::vector<double>(out.size(), last));
   request.wait();
-}
-
-TEST(Phases, KeepStaysOnlyWhenWatched) {
-  Phases phases;
-  { const PhaseScope scope(phases, "compute"); }
-  EXPECT_FALSE(phases.watched());
-  EXPECT_TRUE(phases.stays().empty());
-  phases.watch();
-  const double before = phases.of("compute");
-  {
-    const InFlight flight(phases);
-    const PhaseScope scope(phases, "compute");
-  }
-  ASSERT_EQ(phases.stays().size(), 2u);
-  const Stay& inner = phases.stays()[0];
-  const Stay& outer = phases.stays()[1];
-  EXPECT_STREQ(inner.phase, "compute");
-  EXPECT_STREQ(outer.phase, Phases::in_flight);
-  EXPECT_LE(outer.begin, inner.begin);
-  EXPECT_LE(inner.begin, inner.end);
-  EXPECT_LE(inner.end, outer.end);
-  EXPECT_NEAR(inner.end - inner.begin, phases.of("compute") - before,
-              1e-12);                          // both use one clock reading
-  EXPECT_EQ(phases.of(Phases::in_flight), 0);  // separate from the phases
-  for (std::size_t i = 0; i < 2 * Phases::most_stays; ++i)
-    const PhaseScope scope(phases, "compute");
-  EXPECT_EQ(phases.stays().size(), Phases::most_stays);
-}
-
-TEST(Phases, AddUp) {
-  Phases phases;
-  phases.add("compute", 1);
-  phases.add("exchange", 2);
-  phases.add("compute", 0.5);
-  EXPECT_EQ(phases.of("compute"), 1.5);
-  EXPECT_EQ(phases.seconds().front().first, "compute");
-  { const PhaseScope scope(phases, "write"); }
-  EXPECT_EQ(std::string(current_phase()), "write");
-  EXPECT_GE(phases.of("write"), 0);
 }
 
 TEST(Probes, GivePlausibleCosts) {
