@@ -170,9 +170,9 @@ tessera_job() { # ranks threads command...
   if [ $code = 85 ] && [ -n "${SLURM_JOB_ID:-}" ]; then
     if [ "${SLURM_RESTART_COUNT:-0}" -ge "${TESSERA_REQUEUES:-100}" ]; then
       tessera_note "requeued ${SLURM_RESTART_COUNT} times, the limit of TESSERA_REQUEUES; to resume, submit it again"
-    elif scontrol requeue "$SLURM_JOB_ID"; then
-      tessera_note "stopped in time and requeued (restart ${SLURM_RESTART_COUNT:-0})"
-      exit 0
+    else # the note comes first: Slurm ends this shell once the job is requeued
+      tessera_note "stopped in time, to be requeued (restart ${SLURM_RESTART_COUNT:-0})"
+      if scontrol requeue "$SLURM_JOB_ID"; then exit 0; fi
     fi
   fi
   return $code

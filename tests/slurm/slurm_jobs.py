@@ -343,7 +343,7 @@ class Requeue(SlurmCase):
             self.wait_until(lambda: self.step_of(checkpoint) > before, "progress")
         cluster.client("scancel", job)
         cluster.wait(job)
-        self.assertIn("stopped in time and requeued (restart 0)", self.log(job))
+        self.assertIn("stopped in time, to be requeued (restart 0)", self.log(job))
         step = self.step_of(checkpoint)
         rest = self.submit(*stencil, "--steps", step + 5)
         self.succeed(rest)
