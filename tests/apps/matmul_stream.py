@@ -134,9 +134,10 @@ class Streams(tessera.Case):
         a, b = rng.random((500, 600)), rng.random((600, 400))
         words = ("matmul", *self.write(a=a, b=b), "--out", "out.h5:/C", "--overwrite",
                  "--memory", "3MiB", "--out-of-core", "always")
-        plan = self.succeed(*words, "--plan").out
-        times_a, times_b = map(int, re.search(r"\(A (\d+) times?, B (\d+) times?\)", plan).groups())
         for how in (("--threads", 1), ("--threads", 2), ("--kernel", "tiled")):
+            plan = self.succeed(*words, *how, "--plan", threads=2).out
+            times_a, times_b = map(int, re.search(r"\(A (\d+) times?, B (\d+) times?\)",
+                                                  plan).groups())
             self.succeed(*words, *how, "--results", "r.h5", threads=2)
             found = tessera.traffic(self.path("r.h5"))
             self.assertEqual(set(found), {-1, 0})
