@@ -25,7 +25,8 @@ struct JobSize {
   double start = 0;  ///< processor seconds of starting the program
 };
 
-/// Returns the time of a point: `need` holds that of a repetition, `threads` those of a rank.
+/// Returns the time of a point on `threads` threads a rank. `repetition` is in seconds; negative:
+/// unknown.
 [[nodiscard]] RunTime time_of(const Volumes& volumes, double repetition,
                               const run::Ceilings& ceilings, const JobSize& job, int threads);
 
