@@ -17,13 +17,15 @@ function(tessera_test path)
   string(REGEX REPLACE "[/.]+" "_" name "${folder}/${path}")
   string(REGEX REPLACE "^_" "" name "${name}")
   add_executable(${name} ${path}.cpp ${T_SOURCES})
+  # Not the ceilings that this machine may have measured.
+  set(environment TESSERA_MACHINE_FILE=${CMAKE_CURRENT_BINARY_DIR}/${name}.toml)
   target_link_libraries(${name} PRIVATE tessera_flags ${T_LINK} GTest::gtest)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   if(NOT T_RANKS)
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES LABELS "unit;${T_LABELS}" TIMEOUT ${TEST_LIMIT_S}
-                         ENVIRONMENT "OMP_NUM_THREADS=4")
+                         ENVIRONMENT "${environment};OMP_NUM_THREADS=4")
     return()
   endif()
   target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/mpi/main.cpp)
@@ -34,7 +36,7 @@ function(tessera_test path)
     set_tests_properties(${name}_${ranks} PROPERTIES LABELS "mpi;${T_LABELS}"
       TIMEOUT ${TEST_LIMIT_S}
       PROCESSORS 2
-                         ENVIRONMENT "${TESSERA_MPI_ENVIRONMENT};OMP_NUM_THREADS=2")
+      ENVIRONMENT "${environment};${TESSERA_MPI_ENVIRONMENT};OMP_NUM_THREADS=2")
   endforeach()
 endfunction()
 
