@@ -7,23 +7,32 @@ cd "$(dirname "$0")/.."
 workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort|files [--quick]}
 shift
 build=build/bench; mkdir -p build
-cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O3 -DNDEBUG" \
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_CXX_FLAGS_RELEASE="-O3 -DNDEBUG" \
   -DTESSERA_CUDA=OFF -DTESSERA_BENCH=ON >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
+make() { cmake --build "$build" --target "$1" >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }; }
+# The Python of the PATH, with the peers that the user has there, or the system's.
+python=$(for one in python3 /usr/bin/python3; do
+  if "$one" -c "import h5py" 2>&-; then echo "$one"; fi
+done | head -n 1)
 if [ "$workload" = files ]; then
-  cmake --build "$build" --target tessera >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
-  exec "$(command -v /usr/bin/python3 || echo python3)" tests/bench/files.py "$build/bin/tessera" "$@"
+  make tessera
+  exec "${python:?h5py is missing}" tests/bench/files.py "$build/bin/tessera" "$@"
 fi
-cmake --build "$build" --target "bench_$workload" >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
+make "bench_$workload"
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # every library chooses its kernels by itself
 "$build/tests/bench/bench_$workload" "$@"
 quick=(); for word in "$@"; do [ "$word" = --quick ] && quick=(--quick); done
-if [ -x "$build/tests/bench/bench_${workload}_mpi" ]; then # the distributed peers, where they were found
+# Distributed peers, where they were found.
+if [ -x "$build/tests/bench/bench_${workload}_mpi" ]; then
   # shellcheck source=jobs/env.sh
   . jobs/env.sh
   [ "$workload" = sort ] && counts="2 3 4"
-  for ranks in ${counts:-2 4}; do tessera_launch "$ranks" 1 "$build/tests/bench/bench_${workload}_mpi" "${quick[@]}"; done
+  for ranks in ${counts:-2 4}; do
+    tessera_launch "$ranks" 1 "$build/tests/bench/bench_${workload}_mpi" "${quick[@]}"
+  done
 fi
 if [ -e "tests/bench/${workload}_files.py" ]; then
-  cmake --build "$build" --target tessera >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
-  "$(command -v /usr/bin/python3 || echo python3)" "tests/bench/${workload}_files.py" "$build/bin/tessera" "${quick[@]}"
+  make tessera
+  "${python:?h5py is missing}" "tests/bench/${workload}_files.py" "$build/bin/tessera" "${quick[@]}"
 fi

@@ -11,88 +11,106 @@ namespace tessera::apps {
 namespace sort {
 namespace {
 
-/// Throws Error(usage) for --scratch or --out-of-core always, unless the sort can use files.
-void require_files(const run::Parsed& parsed) {
-  const auto given = [&](const char* option) { return !parsed.lists.at(option).front().empty(); };
-  const std::string& wanted = parsed.lists.at("out-of-core").front();
-  const auto usage = [](bool holds, const char* message) {
-    require(holds, ExitCode::usage, message);
-  };
-  usage(wanted != "always" || !given("quantiles"),
+/// What was typed.
+struct Asked {
+  const run::Parsed& parsed;
+  [[nodiscard]] const std::string& value(const char* option) const {
+    return parsed.lists.at(option).front();
+  }
+  [[nodiscard]] bool given(const char* option) const { return !value(option).empty(); }
+  [[nodiscard]] bool flagged(const char* option) const { return value(option) == "true"; }
+  [[nodiscard]] bool unsaid(const char* option) const {
+    return parsed.sources.at(option) == "default";
+  }
+};
+
+void usage(bool holds, const char* message) { require(holds, ExitCode::usage, message); }
+
+/// The following throw Error(usage) for options that conflict.
+
+void require_files(const Asked& asked) {
+  const std::string& wanted = asked.value("out-of-core");
+  usage(wanted != "always" || !asked.given("quantiles"),
         "--out-of-core always conflicts with --quantiles, which does not sort; drop one of them");
-  if (!given("scratch")) return;
+  if (!asked.given("scratch")) return;
   usage(wanted != "never",
         "--scratch conflicts with --out-of-core never: no runs are written; drop one of them");
-  usage(given("out") || given("argsort"),
+  usage(asked.given("out") || asked.given("argsort"),
         "--scratch requires an output: only a sort from file to file writes runs; add --out or "
         "--argsort");
-  usage(!given("apply") && !given("quantiles"),
+  usage(!asked.given("apply") && !asked.given("quantiles"),
         "--scratch conflicts with --apply and --quantiles: they write no runs; drop it");
-  usage(given("in") || !given("argsort"),
+  usage(asked.given("in") || !asked.given("argsort"),
         "--scratch conflicts with --argsort of generated keys: no runs are written; drop it");
 }
 
-void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
-  const auto given = [&](const char* option) { return !parsed.lists.at(option).front().empty(); };
-  const auto usage = [](bool holds, const char* message) {
-    require(holds, ExitCode::usage, message);
-  };
-  usage(!given("by") || given("in"), "--by requires a table; give it with --in file.h5:/group");
-  usage(!given("apply") || given("in"),
+void require_order(const Asked& asked) {
+  usage(!asked.given("by") || asked.given("in"),
+        "--by requires a table; give it with --in file.h5:/group");
+  const bool applied = asked.given("apply");
+  usage(!applied || asked.given("in"),
         "--apply requires --in, whose rows it reorders; give --in too");
-  usage(!given("apply") || given("out"),
+  usage(!applied || asked.given("out"),
         "--apply without --out has no effect; add --out FILE:/PATH");
-  usage(!given("apply") || (!given("by") && !given("argsort") && !given("descending")),
+  usage(!applied || (!asked.given("by") && !asked.given("argsort") && !asked.given("descending")),
         "--apply conflicts with --by, --argsort and --descending: its file gives the order; drop "
         "them");
-  const auto flagged = [&](const char* option) {
-    return parsed.lists.at(option).front() == "true";
-  };
-  usage(!given("apply") || (!flagged("counters") && !flagged("timeline")),
+  usage(!applied || (!asked.flagged("counters") && !asked.flagged("timeline")),
         "--counters and --timeline conflict with --apply, which does not sort; drop them");
-  if (given("out") && given("argsort")) {
-    const io::DatasetName rows = io::parse_table_name(parsed.lists.at("out").front(), "out");
-    const io::DatasetName order =
-        io::parse_dataset_name(parsed.lists.at("argsort").front(), "argsort");
+}
+
+void require_outputs(const Asked& asked) {
+  if (asked.given("out") && asked.given("argsort")) {
+    const io::DatasetName rows = io::parse_table_name(asked.value("out"), "out");
+    const io::DatasetName order = io::parse_dataset_name(asked.value("argsort"), "argsort");
     usage(rows.file != order.file || rows.path != order.path,
           "--out and --argsort name the same dataset; name another one for the permutation");
   }
   for (const char* option : {"columns", "drop"})
-    require(!given(option) || (given("in") && given("out")), ExitCode::usage,
+    require(!asked.given(option) || (asked.given("in") && asked.given("out")), ExitCode::usage,
             fmt::format("--{} chooses the columns of a table that are written; give --in and --out "
                         "too",
                         option));
-  usage(!given("by") || !given("descending"),
+  usage(!asked.given("by") || !asked.given("descending"),
         "--by sets the order of every column; write --by=-name instead of --descending");
-  usage((!given("by") && !given("apply")) || parsed.lists.at("type").front() == "auto",
+  const bool typed = asked.value("type") != "auto";
+  usage((!asked.given("by") && !asked.given("apply")) || !typed,
         "--type conflicts with --by and --apply: their rows keep the stored types; drop --type");
-  usage(!given("in") || !given("out") || !given("argsort") ||
-            parsed.lists.at("type").front() == "auto",
+  usage(!asked.given("in") || !asked.given("out") || !asked.given("argsort") || !typed,
         "--type conflicts with --out and --argsort together: keys keep the stored type; drop "
         "--type or sort twice");
-  const int parts = int{given("top")} + int{flagged("unique")} + int{given("quantiles")};
-  usage(parts == 0 || !given("apply"),
+}
+
+void require_part(const Asked& asked) {
+  const int parts =
+      int{asked.given("top")} + int{asked.flagged("unique")} + int{asked.given("quantiles")};
+  usage(parts == 0 || !asked.given("apply"),
         "--top, --unique and --quantiles conflict with --apply, which does not sort; drop them");
   usage(parts <= 1,
         "--top, --unique and --quantiles conflict: each selects a part of the order; give one of "
         "them");
-  usage(parsed.lists.at("fill").front() == "raw" ||
-            (given("in") && !given("apply") && !given("quantiles")),
+  usage(asked.value("fill") == "raw" ||
+            (asked.given("in") && !asked.given("apply") && !asked.given("quantiles")),
         "--fill last requires a sort of --in; drop it");
-  usage(!given("quantiles") || !given("argsort"),
+  usage(!asked.given("quantiles") || !asked.given("argsort"),
         "--argsort conflicts with --quantiles, which does not sort; drop --argsort");
-  require_files(parsed);
-  if (given("quantiles"))
-    (void)workloads::sort::parse_quantiles(parsed.lists.at("quantiles").front());
-  const auto unsaid = [&](const char* option) { return parsed.sources.at(option) == "default"; };
-  usage(!given("in") || (unsaid("n") && unsaid("input")),
+}
+
+void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
+  const Asked asked{parsed};
+  require_order(asked);
+  require_outputs(asked);
+  require_part(asked);
+  require_files(asked);
+  if (asked.given("quantiles")) (void)workloads::sort::parse_quantiles(asked.value("quantiles"));
+  usage(!asked.given("in") || (asked.unsaid("n") && asked.unsaid("input")),
         "--n and --input describe generated keys and conflict with --in; drop them or --in");
   for (const char* option : {"kernel", "algorithm"}) {
     for (const char* task : {"apply", "quantiles"})
-      require(!given(task) || unsaid(option), ExitCode::usage,
+      require(!asked.given(task) || asked.unsaid(option), ExitCode::usage,
               fmt::format("--{} conflicts with --{}, which does not sort; drop it", option, task));
   }
-  usage((!given("out") && !given("argsort")) || set.points(parsed).size() == 1,
+  usage((!asked.given("out") && !asked.given("argsort")) || set.points(parsed).size() == 1,
         "--out and --argsort conflict with a sweep: each holds the result of one sort; drop them "
         "or the lists");
 }

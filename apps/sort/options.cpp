@@ -46,6 +46,9 @@ void add_rows(run::OptionSet& set) {
            .group = "Data",
            .value = "COLUMNS",
            .identity = false});
+}
+
+void add_order(run::OptionSet& set) {
   set.add({.name = "argsort",
            .help = "Write the stable permutation (i64)",
            .group = "Data",
@@ -134,6 +137,7 @@ run::OptionSet declare() {
        "mpirun -n 7 tessera sort --n 1e9 --plan                # dry run",
        "tessera sort --config configs/sort/variants.toml --results r.h5"});
   add_rows(set);
+  add_order(set);
   add_keys(set);
   run::add_kernel(set, run::names_of(kernels::variants()));
   run::add_device(set, "the CPU");
