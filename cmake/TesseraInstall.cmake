@@ -1,5 +1,5 @@
-# cmake --install: the program, the libraries with their headers, and what lets others find them:
-# find_package(Tessera) gives tessera::tessera, pkg-config gives tessera.
+# cmake --install: the libraries with their headers, what lets others find them (find_package(Tessera)
+# gives tessera::tessera, pkg-config gives tessera), and with MPI the program, its manual and jobs.
 include(CMakePackageConfigHelpers)
 
 get_property(layers GLOBAL PROPERTY TESSERA_LAYERS)
@@ -8,17 +8,23 @@ set_target_properties(tessera_library PROPERTIES EXPORT_NAME tessera)
 target_link_libraries(tessera_library INTERFACE ${layers})
 add_library(tessera::tessera ALIAS tessera_library)
 
-install(TARGETS tessera tessera_examine RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS tessera_library ${layers} EXPORT TesseraTargets ARCHIVE DESTINATION
   ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera FILES_MATCHING PATTERN
-  "*.hpp"
-        PATTERN "lab" EXCLUDE)
-install(DIRECTORY apps/report configs DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
-        FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
+list(TRANSFORM layers REPLACE "^tessera_" src/ OUTPUT_VARIABLE folders)
+install(DIRECTORY ${folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera
+        FILES_MATCHING PATTERN "*.hpp")
+install(FILES src/tessera.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera)
 # In the folders of the tree, so that the links of the pages hold.
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY apps/manual DESTINATION ${CMAKE_INSTALL_DOCDIR}/apps)
+install(FILES src/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
+install(DIRECTORY src/decisions DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
+if(TESSERA_MPI)
+  install(TARGETS tessera tessera_examine RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY apps/report configs DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
+          FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
+  install(FILES jobs/env.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/jobs)
+  install(DIRECTORY apps/manual DESTINATION ${CMAKE_INSTALL_DOCDIR}/apps)
+endif()
 if(TARGET tessera_reference)
   set(reference ${PROJECT_BINARY_DIR}/apps/reference)
   install(DIRECTORY ${reference}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
@@ -29,9 +35,6 @@ if(TARGET tessera_reference)
   install(FILES ${reference}/fish/tessera.fish
           DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
-install(FILES src/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
-install(DIRECTORY src/decisions DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
-install(FILES jobs/env.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/jobs)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tessera)
 install(EXPORT TesseraTargets NAMESPACE tessera:: DESTINATION ${package})
@@ -50,6 +53,10 @@ install(FILES ${PROJECT_BINARY_DIR}/TesseraConfig.cmake
 list(REVERSE layers)
 list(TRANSFORM layers PREPEND -l OUTPUT_VARIABLE libraries)
 list(APPEND libraries ${TESSERA_HDF5_LIBRARIES} ${MPI_CXX_LIBRARIES} ${OpenMP_CXX_FLAGS} -pthread)
+set(TESSERA_PC_FLAGS)
+if(TESSERA_MPI)
+  set(TESSERA_PC_FLAGS -DOMPI_SKIP_MPICXX)
+endif()
 if(LIBDEFLATE_FOUND)
   list(APPEND libraries ${LIBDEFLATE_LINK_LIBRARIES})
 endif()

@@ -293,8 +293,9 @@ class Form(unittest.TestCase):
     def test_code_of_the_library_is_that_of_its_test(self):
         """C++ and CMake equal what tests/install compiles."""
         sources = {
-            kind: read(os.path.join(tessera.ROOT, "tests", "install", name))
-            for kind, name in (("cpp", "main.cpp"), ("cmake", "CMakeLists.txt"))
+            kind: "".join(read(os.path.join(tessera.ROOT, "tests/install", name)) for name in names)
+            for kind, names in (("cpp", ("main.cpp", "kernels/main.cpp")),
+                                ("cmake", ("CMakeLists.txt",)))
         }
         for path in PAGES.values():
             for block in pages.blocks(read(path)):

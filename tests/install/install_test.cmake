@@ -1,7 +1,7 @@
 # Installs the build into a separate prefix, builds an external program against it by find_package
-# and by pkg-config, and runs each on 3 ranks.
+# and by pkg-config, and runs each: main.cpp on 3 ranks, or kernels/main.cpp for a build without MPI.
 #   cmake -DBUILD= -DSCRATCH= -DSOURCE= -DCXX= -DFLAGS= -DLIBDIR= -DGENERATOR=
-#         -DLAUNCH=<mpirun with flags> -P install_test.cmake
+#         -DLAUNCH=<mpirun with flags; empty: without MPI> -P install_test.cmake
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -15,7 +15,7 @@ endfunction()
 
 function(run_outside program)
   run(${LAUNCH} ${program})
-  if(NOT words MATCHES "3 ranks, 0 of 943 elements wrong")
+  if(NOT words MATCHES "${ranks}0 of 943 elements wrong")
     message(FATAL_ERROR "${program} said:\n${words}")
   endif()
 endfunction()
@@ -24,20 +24,30 @@ file(REMOVE_RECURSE ${SCRATCH})
 set(prefix ${SCRATCH}/prefix)
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 
-run(${prefix}/bin/tessera --version)
-run(${prefix}/bin/tessera list)
-foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.toml
-  include/tessera/tessera.hpp
-        share/doc/tessera/README.md share/doc/tessera/apps/manual/index.md
-        share/doc/tessera/apps/manual/matmul_variants.png
-        share/doc/tessera/apps/manual/reference/tessera-sort.md share/man/man1/tessera.1
-        share/man/man1/tessera-sort.1 share/bash-completion/completions/tessera
-        share/zsh/site-functions/_tessera share/fish/vendor_completions.d/tessera.fish
-        share/doc/tessera/src/README.md share/doc/tessera/src/decisions/io.md)
-  if(NOT EXISTS ${prefix}/${file})
-    message(FATAL_ERROR "${file} was not installed")
+if(LAUNCH)
+  set(ranks "3 ranks, ")
+  run(${prefix}/bin/tessera --version)
+  run(${prefix}/bin/tessera list)
+  foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.toml
+    include/tessera/tessera.hpp
+          share/doc/tessera/README.md share/doc/tessera/apps/manual/index.md
+          share/doc/tessera/apps/manual/matmul_variants.png
+          share/doc/tessera/apps/manual/reference/tessera-sort.md share/man/man1/tessera.1
+          share/man/man1/tessera-sort.1 share/bash-completion/completions/tessera
+          share/zsh/site-functions/_tessera share/fish/vendor_completions.d/tessera.fish
+          share/doc/tessera/src/README.md share/doc/tessera/src/decisions/io.md)
+    if(NOT EXISTS ${prefix}/${file})
+      message(FATAL_ERROR "${file} was not installed")
+    endif()
+  endforeach()
+else()
+  set(ranks)
+  set(SOURCE ${SOURCE}/kernels)
+  file(GLOB_RECURSE distributed ${prefix}/include/tessera/mpi/* ${prefix}/bin/*)
+  if(distributed)
+    message(FATAL_ERROR "${distributed} was installed by a build without MPI")
   endif()
-endforeach()
+endif()
 
 # The laboratory belongs to the program: neither its headers nor its library are installed.
 file(GLOB laboratory ${prefix}/include/tessera/lab ${prefix}/${LIBDIR}/libtessera_lab*)
