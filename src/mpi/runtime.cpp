@@ -231,7 +231,9 @@ void die(ExitCode code, const std::string& cause) noexcept {
   print_error(cause + " (" + whereabouts() + ")");
   report_failure(code);
   wait_until_heard();
-  if (mpi_lives()) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  // Open MPI's MPI_Abort prints eight lines, which a process without peers does not need.
+  const bool has_peers = launcher().there || place_in_world().second > 1;
+  if (mpi_lives() && has_peers) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   _exit(static_cast<int>(code));
 }
 
