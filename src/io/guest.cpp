@@ -13,6 +13,7 @@
 
 #include "base/note.hpp"
 #include "io/dataset.hpp"
+#include "io/geometry.hpp"
 #include "io/partials.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
@@ -84,33 +85,14 @@ void require_place(hid_t file, const DatasetSpec& spec, const std::string& name,
           name, spec.path));
 }
 
-struct Image {
-  hid_t data;       // group of its fields
-  H5O_info_t gone;  // the dataset to be removed
-  std::vector<std::string> names;
-};
-
 /// Removes the names of a replaced dataset from Tessera's VTK image.
 void leave_image(hid_t file, hid_t dataset) {
   const char* const fields = "/VTKHDF/PointData";
   if (H5Lexists(file, "/VTKHDF", H5P_DEFAULT) <= 0 || H5Lexists(file, fields, H5P_DEFAULT) <= 0)
     return;
   const Handle group(H5Gopen2(file, fields, H5P_DEFAULT), H5Gclose);
-  Image image{group, {}, {}};
-  if (group < 0 || H5Oget_info(dataset, &image.gone) < 0) return;
-  H5Literate(
-      group, H5_INDEX_NAME, H5_ITER_INC, nullptr,
-      [](hid_t parent, const char* name, const H5L_info_t* info, void* data) -> herr_t {
-        Image& of = *static_cast<Image*>(data);
-        H5O_info_t object{};
-        if (info->type == H5L_TYPE_HARD &&
-            H5Oget_info_by_name(parent, name, &object, H5P_DEFAULT) >= 0 &&
-            object.addr == of.gone.addr)
-          of.names.emplace_back(name);
-        return 0;
-      },
-      &image);
-  for (const std::string& name : image.names)
+  if (group < 0) return;
+  for (const std::string& name : names_in(group, dataset))
     h5_check_rc(H5Ldelete(group, name.c_str(), H5P_DEFAULT), failed,
                 "fields of the VTK image cannot be removed");
 }

@@ -78,6 +78,11 @@ std::array<index_t, 3> space_extents(const DatasetSpec& spec) {
   return extents;
 }
 
+/// Returns the numbers of x, y and z in XDMF's order.
+std::string zyx(const std::array<double, 3>& xyz) {
+  return fmt::format("{} {} {}", xyz[2], xyz[1], xyz[0]);
+}
+
 void write_offsets(hid_t group, const DatasetSpec& spec, const std::string& name) {
   std::vector<index_t> each;
   for (index_t i = 0; i < static_cast<index_t>(spec.time.size()); ++i) each.push_back(i);
@@ -154,12 +159,21 @@ std::vector<std::string> field_names(std::span<const DatasetSpec> specs) {
 
 bool is_vtk_image(const DatasetSpec& spec) {
   const auto time = static_cast<std::ptrdiff_t>(spec.time.empty() ? 0 : 1);
-  return spec.image && spec.shape.size() - static_cast<std::size_t>(time) >= 2 &&
+  const index_t dims = ssize(spec.shape) - time;
+  return spec.image && dims >= 2 && dims <= 3 &&
          std::find(spec.shape.begin() + time, spec.shape.end() - 1, 1) == spec.shape.end() - 1;
 }
 
-void link_image(hid_t file, const DatasetSpec& spec, const std::string& name) {
-  if (!is_vtk_image(spec)) return;
+Geometry common_geometry(std::span<const DatasetSpec> specs) {
+  const auto first = std::ranges::find_if(
+      specs, [](const DatasetSpec& spec) { return spec.geometry.has_value(); });
+  return first == specs.end() ? Geometry{} : *first->geometry;
+}
+
+namespace {
+
+void link_image(hid_t file, const DatasetSpec& spec, const std::string& name,
+                const Geometry& geometry) {
   if (H5Lexists(file, group_name, H5P_DEFAULT) > 0) return link_sibling(file, spec, name);
   const Handle group = make_group(file, group_name);
   const std::array<index_t, 2> version{spec.time.empty() ? 1 : 2, 0};
@@ -168,15 +182,23 @@ void link_image(hid_t file, const DatasetSpec& spec, const std::string& name) {
   write_fixed_text(group, "Type", "ImageData");
   write_array(group, "WholeExtent", H5T_NATIVE_INT64,
               std::array<index_t, 6>{0, n[2] - 1, 0, n[1] - 1, 0, n[0] - 1});
-  write_array(group, "Origin", H5T_NATIVE_DOUBLE, std::array<double, 3>{0, 0, 0});
-  write_array(group, "Spacing", H5T_NATIVE_DOUBLE, std::array<double, 3>{1, 1, 1});
-  write_array(group, "Direction", H5T_NATIVE_DOUBLE,
-              std::array<double, 9>{1, 0, 0, 0, 1, 0, 0, 0, 1});
+  write_array(group, "Origin", H5T_NATIVE_DOUBLE, geometry.origin);
+  write_array(group, "Spacing", H5T_NATIVE_DOUBLE, geometry.spacing);
+  write_array(group, "Direction", H5T_NATIVE_DOUBLE, geometry.direction);
   const Handle data = make_group(group, "PointData");
   write_fixed_text(data, "Scalars", name);
   h5_check_rc(H5Lcreate_hard(file, spec.path.c_str(), data, name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
               failed, name);
   if (!spec.time.empty()) write_steps(group, spec, name);
+}
+
+}  // namespace
+
+void link_images(hid_t file, std::span<const DatasetSpec> specs) {
+  const std::vector<std::string> names = field_names(specs);
+  const Geometry geometry = common_geometry(specs);
+  for (std::size_t d = 0; d < specs.size(); ++d)
+    if (is_vtk_image(specs[d])) link_image(file, specs[d], names[d], geometry);
 }
 
 constexpr const char* xdmf_begin =
@@ -191,15 +213,17 @@ std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> spec
   const std::string name = escaped(names.front());
   std::string text =
       xdmf_begin + name + "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
+  const Geometry geometry = common_geometry(specs);
   const std::size_t frames = first.time.empty() ? 1 : first.time.size();
   for (std::size_t f = 0; f < frames; ++f) {
     text += fmt::format(
         R"(<Grid Name="{0}"><Time Value="{1}"/>
 <Topology TopologyType="3DCoRectMesh" Dimensions="{2}"/>
-<Geometry GeometryType="ORIGIN_DXDYDZ"><DataItem Dimensions="3" Format="XML">0 0 0</DataItem>
-<DataItem Dimensions="3" Format="XML">1 1 1</DataItem></Geometry>
+<Geometry GeometryType="ORIGIN_DXDYDZ"><DataItem Dimensions="3" Format="XML">{3}</DataItem>
+<DataItem Dimensions="3" Format="XML">{4}</DataItem></Geometry>
 )",
-        name, first.time.empty() ? 0 : first.time[f], extents);
+        name, first.time.empty() ? 0 : first.time[f], extents, zyx(geometry.origin),
+        zyx(geometry.spacing));
     for (std::size_t d = 0; d < specs.size(); ++d)
       text +=
           fmt::format(R"(<Attribute Name="{}" AttributeType="Scalar" Center="Node">{}</Attribute>)",

@@ -19,14 +19,19 @@ namespace tessera::io {
 /// datasets.
 [[nodiscard]] bool is_vtk_image(const DatasetSpec& spec);
 
-/// Creates the group /VTKHDF, in which the dataset, as a hard link, is the point data of an image
-/// of two or three dimensions; version 1.0, or 2.0 for a series in time (VTK 9.1 supports only
-/// 1.0). If the group exists, adds a field of equal extents and times to its image. No effect
-/// unless is_vtk_image().
-void link_image(hid_t file, const DatasetSpec& spec, const std::string& name);
+/// Returns the geometry of the fields: that of the first which has one, because the fields of a run
+/// share their points.
+[[nodiscard]] Geometry common_geometry(std::span<const DatasetSpec> specs);
+
+/// Creates the group /VTKHDF, in which the datasets for which is_vtk_image() holds, as hard links,
+/// are point data of one image with common_geometry(): version 1.0, or 2.0 for a series in time
+/// (VTK 9.1 supports only 1.0). Of a series and single fields, only those like the first belong to
+/// the image.
+void link_images(hid_t file, std::span<const DatasetSpec> specs);
 
 /// Returns an XDMF description of datasets of `file` with equal extents and times, step by step for
-/// a series in time. It refers to the file by its name in the same directory.
+/// a series in time. It refers to the file by its name in the same directory, and has origin and
+/// spacing of common_geometry(): the format does not support a direction.
 [[nodiscard]] std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> specs);
 /// Returns whether XDMF readers find the dataset: they split its name at the first colon and
 /// support ASCII only.

@@ -9,6 +9,7 @@
 #include "base/index.hpp"
 #include "io/dataset.hpp"
 #include "io/filters.hpp"
+#include "io/geometry.hpp"
 #include "io/h5.hpp"
 
 namespace tessera::io {
@@ -43,6 +44,7 @@ struct DatasetSpec {
   std::vector<index_t> time =
       {};  ///< values along the first dimension, if that is time; otherwise 0, 1, 2, ...
   bool image = false;                         ///< a field, also for VTK (io/image.hpp)
+  std::optional<Geometry> geometry = {};      ///< of an image, if its input has one
   std::vector<AttributesOf> attributes = {};  ///< for the dataset itself, and for groups above it
   std::optional<CoordinatesOf> coordinates = {};
   std::vector<AttributesOf> copies = {};  ///< datasets that are copied whole to these paths

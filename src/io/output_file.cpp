@@ -126,10 +126,7 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
     for (std::size_t d = 0; d < specs.size(); ++d)
       datasets_[d].offset = create_dataset(out, specs[d], places[d]);
     const std::vector<std::string> company = copy_company(out, specs, places);
-    const auto names = field_names(specs);
-    for (std::size_t d = 0; d < specs.size() && !is_guest();
-         ++d)  // names in foreign files take precedence
-      link_image(out, specs[d], names[d]);
+    if (!is_guest()) link_images(out, specs);  // names in foreign files take precedence
     const Handle groups = creation_ordered(H5P_GROUP_CREATE);
     const bool there = H5Lexists(out, schema::group, H5P_DEFAULT) > 0;
     Handle group(h5_check(there ? H5Gopen2(out, schema::group, H5P_DEFAULT)

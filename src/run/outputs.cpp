@@ -138,6 +138,10 @@ void Outputs::open(const mpi::Communicator& comm, const Values& point, const std
     mpi::together(comm, "create output", choose_storage);
   for (File& file : files_) {
     mpi::on_root(comm, "create output", [&] {
+      for (io::DatasetSpec& spec : file.specs) {
+        spec.geometry = io::geometry_of(spec);
+        spec.image = spec.image || spec.geometry;
+      }
       io::require_file_or_nothing(file.name, "output");
       if (io::file_exists(io::behind_links(file.name))) io::probe_output(file.name);
     });

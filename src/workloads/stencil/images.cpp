@@ -22,6 +22,12 @@ void describe_image(const std::string& file, const std::vector<io::DatasetSpec>&
         "no VTKHDF in {}: VTK cannot read images with extent 1 before the last dimension{}", file,
         xdmf ? "; use the XDMF file" : "; use --xdmf"));
   if (!xdmf) return;
+  if (io::common_geometry(specs).is_turned()) {
+    print_filled(fmt::format(
+        "not written: {}: XDMF does not support the Direction of the image; VTKHDF in {} has it",
+        io::xdmf_name(file), file));
+    return;
+  }
   const bool readable = std::all_of(specs.begin(), specs.end(), [&](const io::DatasetSpec& spec) {
     return io::is_xdmf_name(file, spec.path);
   });
