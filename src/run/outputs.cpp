@@ -1,4 +1,5 @@
 #include "run/outputs.hpp"
+#include "base/note.hpp"
 #include "base/progress.hpp"
 #include "base/text.hpp"
 
@@ -62,6 +63,18 @@ void answer_outputs(const std::string& file, const std::vector<io::DatasetSpec>&
                                 {"bytes", io::bytes_of(spec)},
                                 {"stored_bytes", stored_bytes_of(file, spec)},
                                 {"added", is_added}});
+}
+
+/// Notes the outputs to which the requested storage does not apply. Local.
+void note_contiguous(const std::string& file, const std::vector<io::DatasetSpec>& specs) {
+  std::vector<std::string> paths;
+  for (const io::DatasetSpec& spec : specs)
+    if (!io::is_self_contained(spec.type)) paths.push_back(spec.path);
+  if (paths.empty()) return;
+  const std::string more = paths.size() > 1 ? fmt::format(" and {} more", paths.size() - 1) : "";
+  print_note(fmt::format(
+      "note: not compressed: {}:{}{}; elements of variable length and references stay contiguous",
+      file, paths.front(), more));
 }
 
 }  // namespace
@@ -128,9 +141,11 @@ void Outputs::open(const mpi::Communicator& comm, const Values& point, const std
   using Existing = io::OutputFile::Existing;
   const auto choose_storage = [&] {
     const StorageRequest request(point.text("compress"), point.text("chunks"), point.text("like"));
-    for (File& file : files_)
+    for (File& file : files_) {
       for (std::size_t d = 0; d < file.specs.size(); ++d)
         file.specs[d].storage = request.of(file.specs[d], file.origins[d]);
+      if (request.given() && comm.is_root()) note_contiguous(file.name, file.specs);
+    }
   };
   if (files_.empty() && point.text("like").empty())  // no file is read, whose reading may fail
     mpi::alike("create output", choose_storage);

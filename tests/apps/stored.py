@@ -85,6 +85,56 @@ class Stored(tessera.Case):
             self.succeed("transpose", "--in", "i.h5:/M", "--out", "o.h5:/T", *few, ranks=ranks)
             numpy.testing.assert_array_equal(self.stored("o.h5:/T", chunks=(13, 11)), MATRIX.T)
 
+    def test_products_and_sorts_out_of_core_equal_those_that_are_not_compressed(self):
+        """Also with chunks that are no tiles, and of the input's storage."""
+        with h5py.File(self.path("i.h5"), "a") as file:
+            file["keys"] = RNG.integers(0, 10**9, 40000)
+            file["P"] = numpy.round(RNG.standard_normal((150, 130)), 1)
+            file.create_dataset("Q", data=numpy.round(RNG.standard_normal((130, 90)), 1),
+                                chunks=(7, 90), compression="gzip")
+        product = ("matmul", "--a", "i.h5:/P", "--b", "i.h5:/Q", "--memory", "1MiB")
+        keys = ("sort", "--in", "i.h5:/keys", "--memory", "256KiB")
+        rows = ("sort", "--in", "i.h5:/T", "--by", "key", "--memory", "256KiB")
+        jobs = ((product, "--out", "C", ("--chunks", "13"), {"C": (13, 90)}),
+                (product, "--out", "C", ("--chunks", "11x17"), {"C": (11, 17)}),
+                (product, "--out", "C", ("--like", "i.h5:/Q"), {"C": (7, 90)}),
+                (keys, "--out", "k", ("--chunks", "777"), {"k": (777,)}),
+                (keys, "--argsort", "k", (), {"k": (40000,)}),
+                (rows, "--out", "T", ("--chunks", "100"),
+                 {"T/key": (100,), "T/name": (100,), "T/pos": (100, 3)}))
+        always = ("--out-of-core", "always", "--overwrite")
+        for ranks in (0, 3):
+            for words, option, path, chunks, wanted in jobs:
+                with self.subTest(words=words, option=option, chunks=chunks, ranks=ranks):
+                    self.succeed(*words, *always, option, f"plain.h5:/{path}", ranks=ranks)
+                    self.succeed(*words, *always, option, f"o.h5:/{path}", "--compress",
+                                 "shuffle,gzip:1", *chunks, ranks=ranks)
+                    with h5py.File(self.path("plain.h5")) as file:
+                        for name, chunk in wanted.items():
+                            found = self.stored(f"o.h5:/{name}", chunks=chunk, compression="gzip",
+                                                compression_opts=1, shuffle=True)
+                            numpy.testing.assert_array_equal(found, file[name][...])
+                            self.assertIsNone(file[name].chunks)
+                    self.assertEqual(sorted(os.listdir(self.folder)), ["i.h5", "o.h5", "plain.h5"])
+
+    def test_columns_to_which_filters_do_not_apply_are_noted(self):
+        """HDF5's filters would compress the addresses of strings only."""
+        words = numpy.array([f"w{number}" for number in range(5000)], dtype=object)
+        with h5py.File(self.path("i.h5"), "a") as file:
+            file.create_dataset("T/word", data=words, dtype=h5py.string_dtype())
+        for ranks in (0, 2):
+            result = self.succeed("sort", "--in", "i.h5:/T", "--by", "key", "--out", "o.h5:/T",
+                                  "--overwrite", "--compress", "gzip", ranks=ranks)
+            self.assertEqual(result.err.count("note: not compressed: o.h5:/T/word;"), 1, result.err)
+            with h5py.File(self.path("i.h5")) as file:
+                order = numpy.argsort(file["T/key"][...], kind="stable")
+            self.assertEqual(self.stored("o.h5:/T/word", chunks=None).tolist(),
+                             [word.encode() for word in words[order]])
+            self.stored("o.h5:/T/key", compression="gzip")
+        plain = self.succeed("sort", "--in", "i.h5:/T", "--by", "key", "--out", "o.h5:/T",
+                             "--overwrite")
+        self.assertNotIn("contiguous", plain.err)
+
     def test_a_dataset_is_added_to_a_foreign_file(self):
         self.succeed("transpose", "--in", "i.h5:/M", "--out", "o.h5:/T")
         shutil.copy(self.path("i.h5"), self.path("mine.h5"))

@@ -63,6 +63,30 @@ class FullDisk(Fault):
         self.assertIn(OK, outcomes)
         self.assertNotEqual(outcomes[0], OK)
 
+    def test_no_space_for_the_compressed_copy(self):
+        """The elements have space, their chunks do not: the old output stays as it is."""
+        words = ("transpose", "--n", 512, "--out", f"{self.disk}/c.h5:/C", "--compress", "gzip:1",
+                 "--overwrite")
+        self.succeed(*words)
+        before, need, codes = tessera.digest(f"{self.disk}/c.h5"), 512 * 512 * 8, []
+        for spare in (0, need // 8, need // 2, *range(need - 5 * 8192, need + 3 * 8192, 8192)):
+            for ranks in (0, RANKS):
+                self.fill(need + spare)
+                result = self.run_tessera(*words, ranks=ranks)
+                codes.append(result.code)
+                told = f"{spare} bytes to spare\n{result}"
+                if result.code == OK:
+                    self.assert_verified(f"{self.disk}/c.h5", told)
+                else:
+                    self.assert_failed(result, CANNOT_CREATE, ("c.h5", "No space left"))
+                    self.assertEqual(tessera.digest(f"{self.disk}/c.h5"), before, told)
+                self.assertEqual(sorted(os.listdir(self.disk)), ["c.h5", "filler"], told)
+                os.unlink(os.path.join(self.disk, "filler"))
+                if result.code == OK:
+                    before = tessera.digest(f"{self.disk}/c.h5")
+        self.assertNotEqual(codes[0], OK)
+        self.assertEqual(codes[-1], OK)
+
     def test_no_space_for_the_results(self):
         """The results of earlier runs are unchanged."""
         results = f"{self.disk}/r.h5"
