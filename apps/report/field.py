@@ -81,7 +81,7 @@ def read(word):
                               "name 1 to 3 dimensions of real numbers, and frames of them")
             usual = ("time", "z", "y", "x")[-data.ndim:]
             names = tuple(dimension_name(d, other) for d, other in zip(data.dims, usual))
-            if data.ndim < 4 and names[0] != "time":
+            if data.ndim < 4 and names[0] not in ("time", "step"):
                 return Field(file, name, names, data.shape, [None], "")
             scale = data.dims[0][0] if len(data.dims[0]) else None
             times = range(len(data)) if scale is None else scale[:].tolist()

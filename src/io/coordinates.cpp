@@ -206,9 +206,9 @@ class CoordinateCopy {
     const auto moves = [](const Axis* axis) { return axis != nullptr && axis->reordered; };
     if (std::ranges::any_of(axes, moves) || H5Tdetect_class(type, H5T_REFERENCE) != 0) return {};
     const Variable part = part_of(variable, axes);
+    if (!part.exists) return {};
     const Elements elements(variable, part.space);
-    std::vector<std::byte> data(elements.data().size());
-    permute(elements, part.slab, part.order, data.data());
+    const std::vector<std::byte> data = permuted(elements, part);
     return stored(part,
                   {elements.type(), data, content_checksum(input_, elements.type(), data, 0)});
   }

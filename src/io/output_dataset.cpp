@@ -76,6 +76,20 @@ Handle scale_named(hid_t file, const std::string& name, const std::vector<index_
   }
 }
 
+/// Returns the name of a dimension's scale. Steps are named `step` instead of `time` if the input
+/// has a variable of that name, which may become a coordinate of the output.
+std::string scale_name(const DatasetSpec& spec, std::size_t d) {
+  if (d != 0 || spec.time.empty() || !spec.coordinates) return spec.dimensions[d];
+  const DatasetName& from = spec.coordinates->from;
+  const Handle input = open_file(from.file);
+  const std::string group = from.path.substr(0, from.path.rfind('/') + 1);
+  const auto has = [&](const std::string& path) {
+    return H5Lexists(input, path.c_str(), H5P_DEFAULT) > 0;
+  };
+  const std::string& name = spec.dimensions[d];
+  return has(group + name) || has("/" + name) ? "step" : name;
+}
+
 /// Attaches the dimension scales. They are at the root: inside a group they make a file with VTKHDF
 /// unreadable for netCDF (4.9.0).
 void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec, const DatasetPlace& place) {
@@ -85,7 +99,7 @@ void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec, const Dat
     if (d < place.scales.size() && place.scales[d] >= 0) {
       h5_check_rc(H5DSattach_scale(dataset, place.scales[d], dimension), failed, spec.path);
     } else if (d < spec.dimensions.size() && !others[d] && "/" + spec.dimensions[d] != spec.path) {
-      const Handle scale = scale_named(file, spec.dimensions[d], scale_values(spec, d));
+      const Handle scale = scale_named(file, scale_name(spec, d), scale_values(spec, d));
       h5_check_rc(H5DSattach_scale(dataset, scale, dimension), failed, spec.dimensions[d]);
     }
   }
@@ -207,8 +221,9 @@ bool is_own_scale(hid_t dataset, const std::string& path) {
   const auto values = own_scale(dataset);
   if (!values) return false;
   index_t next = 0;
-  return path == "/time" || std::all_of(values->begin(), values->end(),
-                                        [&](index_t value) { return value == next++; });
+  return path == "/time" || path == "/step" ||
+         std::all_of(values->begin(), values->end(),
+                     [&](index_t value) { return value == next++; });
 }
 
 Handle for_attributes(Handle list) {

@@ -33,18 +33,21 @@ struct Variable {
   const AxesOf& axes;
   Handle space;                         // selected
   std::vector<index_t> slab = {};       // extents of the selection, in the input's order
+  std::vector<index_t> extents = {};    // those, with elements that the variable does not have yet
   std::vector<std::size_t> order = {};  // of its dimensions in the output, without dropped ones
   std::vector<index_t> shape = {};      // of the copy
+  bool exists = true;                   // false: the variable ends before the index
 };
 
 /// Returns the axes of a scale: the dataset's, and none for further dimensions.
 [[nodiscard]] AxesOf axes_along(hid_t scale, const Axis* axis);
 
-/// Selects the part of a variable that the output has.
+/// Selects the part of a variable that the output has. A variable may be shorter than the data: if
+/// it can grow, the part has fill values beyond its end, as netCDF reads such variables; otherwise
+/// the part is shorter.
 [[nodiscard]] Variable part_of(hid_t variable, const AxesOf& axes);
 
-/// Copies the elements of a slab into another order of its dimensions.
-void permute(const Elements& from, const std::vector<index_t>& slab,
-             const std::vector<std::size_t>& order, std::byte* to);
+/// Returns the elements of the part in the output's order of dimensions, with its fill values.
+[[nodiscard]] std::vector<std::byte> permuted(const Elements& from, const Variable& part);
 
 }  // namespace tessera::io

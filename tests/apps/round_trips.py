@@ -91,9 +91,21 @@ class Xarray(tessera.Case):
         want = self.opened("era.nc").isel(time=1)
         self.check("u.nc", want, drop_variables=["VTKHDF"])
         snapshots = self.opened("s.nc")
-        self.assertEqual(snapshots.t2m.dims, ("time", "lat", "lon"))
-        for name in ("lat", "lon", "height", "name"):
-            numpy.testing.assert_array_equal(snapshots[name], want[name])
+        self.assertEqual(snapshots.t2m.dims, ("step", "lat", "lon"))
+        self.assertEqual(snapshots.step.values.tolist(), [0])
+        self.assertEqual(set(snapshots.t2m.coords), set(want.t2m.coords) | {"step"})
+        for name in ("time", "lat", "lon", "height", "name"):
+            xarray.testing.assert_equal(snapshots[name].variable, want[name].variable)
+        self.succeed("verify", "s.nc")
+
+    def test_snapshots_of_a_field_with_a_dimension_time(self):
+        """Of which each step in time of the input is a row of the field."""
+        for steps in range(2):
+            self.succeed("stencil", "--in", "era.nc:/t2m[:,2]", "--steps", 2, "--snapshots",
+                         "s.nc:/t2m", "--every", 1, *("--overwrite",) * steps)
+        snapshots = self.opened("s.nc")
+        self.assertEqual(snapshots.t2m.dims, ("step", "time", "lon"))
+        xarray.testing.assert_equal(snapshots.time.variable, self.opened("era.nc").time.variable)
 
     def test_in_groups(self):
         self.data.to_netcdf(self.path("g.nc"), group="a/b", engine="netcdf4")
@@ -141,39 +153,48 @@ class NetCDF(tessera.Case):
             numpy.testing.assert_array_equal(file["x_bnds"][:], numpy.arange(14).reshape(7, 2))
             numpy.testing.assert_array_equal(file["v"][:], numpy.arange(35).reshape(5, 7)[1:4].T)
 
+    def test_coordinates_that_end_before_the_data(self):
+        """Variables along an unlimited dimension have their own lengths in the file. netCDF reads
+        fill values beyond them."""
+        with netcdf.Dataset(self.path("in.nc"), "w") as file:
+            file.createDimension("time", None)
+            file.createDimension("x", 3)
+            file.createVariable("time", "f8", ("time",), fill_value=-1)[:2] = [10, 20]
+            file.createVariable("never", "i4", ("time",))
+            file.createVariable("v", "f4", ("time", "x"))[:] = numpy.arange(15).reshape(5, 3)
+            file["v"].coordinates = "never"
+        with netcdf.Dataset(self.path("in.nc")) as file:
+            file.set_auto_mask(False)
+            time, never = file["time"][:], file["never"][:]
+        self.assertEqual(time.tolist(), [10, 20, -1, -1, -1])
+        for part, begin, end in (("", 0, 5), ("[1:4]", 1, 4), ("[3:]", 3, 5)):
+            self.succeed("transpose", "--in", f"in.nc:/v{part}", "--out", "t.nc:/v", "--overwrite",
+                         ranks=2)
+            self.succeed("stencil", "--in", f"in.nc:/v{part}", "--steps", 1, "--out", "u.nc:/v",
+                         "--overwrite")
+            for name in ("t.nc", "u.nc"):
+                with netcdf.Dataset(self.path(name)) as file:
+                    file.set_auto_mask(False)
+                    numpy.testing.assert_array_equal(file["time"][:], time[begin:end])
+                    numpy.testing.assert_array_equal(file["never"][:], never[begin:end])
+                self.succeed("verify", name)
+        self.succeed("transpose", "--in", "in.nc:/v[4:,:]", "--out", "t.nc:/v", "--overwrite")
+        self.succeed("stencil", "--in", "in.nc:/v[4]", "--steps", 1, "--out", "u.nc:/v",
+                     "--overwrite")
+        with h5py.File(self.path("u.nc")) as file:
+            self.assertEqual(file["time"][()], -1)
 
-@needs("vtkmodules", debian="python3-vtk9")
-class Vtk(tessera.Case):
-    """Image data of VTK and ParaView (VTKHDF) as fields, and back."""
-
-    def read(self, name, field):
-        from vtkmodules.util.numpy_support import vtk_to_numpy
-        from vtkmodules.vtkIOHDF import vtkHDFReader
-        reader = vtkHDFReader()
-        reader.SetFileName(self.path(name))
-        reader.Update()
-        image = reader.GetOutput()
-        values = vtk_to_numpy(image.GetPointData().GetArray(field))
-        return values.reshape(tuple(reversed(image.GetDimensions())))
-
-    def test_a_field_of_an_image_is_swept(self):
-        values = numpy.random.default_rng(tessera.SEED).normal(size=(4, 5, 6))
-        with h5py.File(self.path("in.vtkhdf"), "w") as file:
-            group = file.create_group("VTKHDF")
-            group.attrs.create("Type", numpy.bytes_("ImageData"),
-                               dtype=h5py.string_dtype("ascii", 9))
-            group.attrs.update({"Version": numpy.array([1, 0], "i8"),
-                                "WholeExtent": numpy.array([0, 5, 0, 4, 0, 3], "i8"),
-                                "Origin": numpy.zeros(3), "Spacing": numpy.ones(3),
-                                "Direction": numpy.eye(3).ravel()})
-            group["PointData/u"] = values
-        numpy.testing.assert_array_equal(self.read("in.vtkhdf", "u"), values)
-        self.succeed("stencil", "--in", "in.vtkhdf:/VTKHDF/PointData/u", "--steps", 3, "--out",
-                     "out.vtkhdf:/u", ranks=2)
-        with h5py.File(self.path("out.vtkhdf")) as file:
-            want = file["u"][()]
-        self.assertGreater(abs(want - values).max(), 0)
-        numpy.testing.assert_array_equal(self.read("out.vtkhdf", "u"), want)
+    def test_scales_of_fixed_length_that_end_before_the_data(self):
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["v"], file["x"] = numpy.arange(12.0).reshape(3, 4), numpy.arange(1.0, 3)
+            file["x"].make_scale("x")
+            file["v"].dims[1].attach_scale(file["x"])
+        for part, want in (("", [1, 2]), ("[:,1:]", [2]), ("[:,2:]", []), ("[:,3]", None)):
+            axes = () if want is not None else ("--axes", "0")
+            self.succeed("transpose", "--in", f"in.h5:/v{part}", *axes, "--out", "t.h5:/v",
+                         "--overwrite")
+            with h5py.File(self.path("t.h5")) as file:
+                self.assertEqual(file["x"][:].tolist() if "x" in file else None, want)
 
 
 class Nexus(tessera.Case):
