@@ -20,16 +20,18 @@ using Key = Column::Key;
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Returns the names of the direct members of a group.
+/// Returns the names of the direct members of a group, in order of their creation if the group
+/// tracks it.
 std::vector<std::string> names_in(hid_t group) {
   std::vector<std::string> names;
-  H5Literate(
-      group, H5_INDEX_NAME, H5_ITER_INC, nullptr,
-      [](hid_t, const char* link, const H5L_info_t*, void* into) -> herr_t {
-        static_cast<std::vector<std::string>*>(into)->emplace_back(link);
-        return 0;
-      },
-      &names);
+  const auto collect = [](hid_t, const char* link, const H5L_info_t*, void* into) -> herr_t {
+    static_cast<std::vector<std::string>*>(into)->emplace_back(link);
+    return 0;
+  };
+  for (const H5_index_t order : {H5_INDEX_CRT_ORDER, H5_INDEX_NAME}) {
+    names.clear();
+    if (H5Literate(group, order, H5_ITER_INC, nullptr, collect, &names) >= 0) break;
+  }
   return names;
 }
 

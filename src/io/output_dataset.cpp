@@ -134,6 +134,23 @@ void write_fill_value(hid_t dataset) {
   h5_check_rc(H5Awrite(attribute, H5T_NATIVE_DOUBLE, &none), failed, "_FillValue");
 }
 
+/// Copies the value that a user defined for elements which are not written, if the output has the
+/// elements of the input.
+void take_fill_value(hid_t list, const DatasetSpec& spec) {
+  for (const auto& [path, from] : spec.attributes) {
+    if (path != spec.path || from.packing || !is_self_contained(spec.type)) continue;
+    const Handle input = open_file(from.file), source = open_dataset(input, from);
+    const Handle type(H5Dget_type(source), H5Tclose),
+        creation(H5Dget_create_plist(source), H5Pclose);
+    H5D_fill_value_t defined{};
+    H5Pfill_value_defined(creation, &defined);
+    if (defined != H5D_FILL_VALUE_USER_DEFINED || H5Tequal(type, spec.type) <= 0) continue;
+    std::vector<std::byte> value(H5Tget_size(type));
+    h5_check_rc(H5Pget_fill_value(creation, type, value.data()), ExitCode::bad_data, from.text());
+    h5_check_rc(H5Pset_fill_value(list, type, value.data()), failed, spec.path);
+  }
+}
+
 /// Copies the attributes of a dataset or group of an input.
 void take_attributes(hid_t object, const DatasetName& from) {
   const Handle input = open_file(from.file);
@@ -247,6 +264,7 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec, const DatasetPlace& 
   Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   if (!spec.attributes.empty()) list = for_attributes(std::move(list));
   set_storage(list, spec.storage, spec.path);
+  take_fill_value(list, spec);
   if (is_self_contained(spec.type)) H5Pset_fill_time(list, H5D_FILL_TIME_NEVER);
   const Handle space = make_space(spec.shape);
   const Handle dataset(

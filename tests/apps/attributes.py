@@ -126,6 +126,39 @@ class Attributes(tessera.Case):
         self.succeed("sort", "--in", "out.h5:/s", "--by", "a", "--out", "again.h5:/s")
         self.succeed("verify", "again.h5")
 
+    def test_fill_values_stay_with_the_elements_of_the_input(self):
+        with h5py.File(self.path("in.h5"), "r+") as file:
+            file.create_dataset("filled/f", data=numpy.arange(12.0).reshape(4, 3), fillvalue=-9)
+            file.create_dataset("filled/k", data=[4, 1, 3, 2], fillvalue=7)
+            file.create_dataset("filled/c", (4,), [("a", "i4"), ("b", ">f8")],
+                                fillvalue=numpy.array((1, 2.5), [("a", "i4"), ("b", ">f8")]))
+        for compress in ((), ("--compress", "gzip")):
+            self.succeed("transpose", "--in", "in.h5:/filled/f", "--out", "t.h5:/f", "--overwrite",
+                         *compress)
+            self.succeed("sort", "--in", "in.h5:/filled", "--by", "k", "--out", "s.h5:/s",
+                         "--overwrite", *compress)
+            with h5py.File(self.path("t.h5")) as file, h5py.File(self.path("s.h5")) as table:
+                self.assertEqual(file["f"].fillvalue, -9)
+                self.assertEqual((table["s/f"].fillvalue, table["s/k"].fillvalue), (-9, 7))
+                self.assertEqual(table["s/c"].fillvalue.tolist(), (1, 2.5))
+            self.succeed("verify", "s.h5")
+        self.succeed("transpose", "--in", "in.h5:/filled/f", "--type", "f32", "--out", "t.h5:/f",
+                     "--overwrite")
+        with h5py.File(self.path("t.h5")) as file:
+            self.assertEqual(file["f"].fillvalue, 0)
+
+    def test_columns_keep_the_order_of_their_creation(self):
+        names = ["z", "b", "key", "a"]
+        with h5py.File(self.path("o.h5"), "w", track_order=True) as file:
+            group = file.create_group("t", track_order=True)
+            for name in names:
+                group[name] = numpy.arange(5)[::-1]
+        self.succeed("sort", "--in", "o.h5:/t", "--by", "key", "--out", "s.h5:/t", ranks=2)
+        with h5py.File(self.path("s.h5")) as file:
+            found, group = [], file["t"]
+            group.id.links.iterate(found.append, idx_type=h5py.h5.INDEX_CRT_ORDER)
+            self.assertEqual([name.decode() for name in found], names)
+
     def test_large_ones_and_many(self):
         with h5py.File(self.path("large.h5"), "w", libver="latest") as file:
             file["table/keys"] = numpy.arange(9)[::-1]
