@@ -13,6 +13,7 @@ class Understood(tessera.Case):
         with h5py.File(self.path("in.h5"), "w") as file:
             file["k"], file["A"] = values, values.reshape(20, 20)
             file["whole"], file["i"] = numpy.arange(400.0), numpy.arange(50)
+            file["none"] = numpy.zeros((0, 5))
 
     def note_of(self, *words, **how):
         """Returns the note of a run, "" if there is none."""
@@ -61,6 +62,7 @@ class Understood(tessera.Case):
         self.assertIn("2 of 5 ranks have no data", self.note_of("matmul", "--n", 3, ranks=5))
         self.assertIn("use 2 ranks", self.note_of("transpose", "--n", 2, ranks=3))
         self.assertEqual(self.note_of("matmul", "--n", 100, ranks=3), "")
+        self.assertEqual(self.note_of("transpose", "--in", "in.h5:/none", ranks=2), "")
         self.assertEqual(self.note_of("transpose", "--n", 100, ranks=3), "")
 
 

@@ -79,7 +79,8 @@ void plan_point(const mpi::Communicator& comm, const run::Values& values, const 
 /// Runs a point. Returns whether the result is right. Collective.
 bool run_point(const mpi::Communicator& comm, const run::Values& values, const PlannedPoint& point,
                run::Session& session) {
-  if (const index_t idle = point.idle_ranks(); idle > 0 && comm.is_root())
+  const index_t idle = point.idle_ranks();
+  if (idle > 0 && idle < comm.size() && comm.is_root())
     print_note(fmt::format("note: {} of {} have no data, as the input is small; use {}", idle,
                            counted(comm.size(), "rank"), counted(comm.size() - idle, "rank")));
   if (point.mode() == Mode::in_memory) {
