@@ -1,6 +1,7 @@
 #include "commands/command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
 
 #include "matmul/options.hpp"

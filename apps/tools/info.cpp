@@ -1,6 +1,7 @@
 // tessera info: the datasets of a file, and the commands that take them.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

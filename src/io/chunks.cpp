@@ -1,6 +1,7 @@
 #include "io/chunks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

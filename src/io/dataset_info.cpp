@@ -1,6 +1,7 @@
 // Descriptions of datasets as text, for messages and for another process.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <sstream>
 

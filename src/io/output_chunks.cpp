@@ -3,6 +3,7 @@
 // published, every rank encodes chunks with its threads, and rank 0 writes them.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>

@@ -2,6 +2,7 @@
 #include "base/progress.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

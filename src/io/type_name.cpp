@@ -1,6 +1,7 @@
 #include "io/type_name.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

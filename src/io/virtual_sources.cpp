@@ -2,6 +2,7 @@
 // silently returns the fill value, by default zero.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <filesystem>

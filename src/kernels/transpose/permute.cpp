@@ -3,6 +3,7 @@
 #include "kernels/transpose/permute.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.hpp"
 #include "kernels/transpose/halves.hpp"

@@ -4,6 +4,7 @@
 #include "workloads/frame/points.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>

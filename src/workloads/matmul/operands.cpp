@@ -1,6 +1,7 @@
 // Operands from files: matrices, vectors and batches of matrices, as numpy's `@` takes them.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 // Resolves a point of the sweep: shapes and types from files or options, kernels and transports.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>

@@ -2,6 +2,7 @@
 // complete, and resumes from the newest one of the same problem.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Forecast memory of every rank, and the printed plan of a stencil.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

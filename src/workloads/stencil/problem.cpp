@@ -1,6 +1,6 @@
 // Resolves a point of the sweep: fields, stencil, terms, kernel, grid and halo transport.
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

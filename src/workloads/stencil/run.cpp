@@ -6,6 +6,7 @@
 #include "workloads/stencil/problem.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -4,6 +4,7 @@
 #include "workloads/transpose/problem.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstring>
 

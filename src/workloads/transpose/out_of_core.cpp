@@ -2,6 +2,7 @@
 // processes its share of the tiles without communication.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

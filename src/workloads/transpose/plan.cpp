@@ -1,6 +1,7 @@
 // Predicted time, traffic and memory of every rank, and the printed plan of a transpose.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

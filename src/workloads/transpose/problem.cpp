@@ -1,6 +1,7 @@
 // Resolves a point of the sweep: extents, element type, axes, scaling, kernel and algorithm.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
