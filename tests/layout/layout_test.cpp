@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "layout/block_map.hpp"
 #include "layout/matrix_layout.hpp"
 
