@@ -42,8 +42,8 @@ struct Column {
   [[nodiscard]] index_t row_bytes() const;
 };
 
-/// The columns of a dataset (one) or of a group (all, in the order of their names). inspect_table
-/// throws Error(missing_input, bad_data).
+/// The columns of a dataset (one) or of a group (all, in the order of their creation if the group
+/// tracks it, otherwise of their names). inspect_table throws Error(missing_input, bad_data).
 struct TableInfo {
   bool is_group = false;
   std::vector<Column> columns;

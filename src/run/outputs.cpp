@@ -72,9 +72,9 @@ void note_contiguous(const std::string& file, const std::vector<io::DatasetSpec>
     if (!io::is_self_contained(spec.type)) paths.push_back(spec.path);
   if (paths.empty()) return;
   const std::string more = paths.size() > 1 ? fmt::format(" and {} more", paths.size() - 1) : "";
-  print_note(fmt::format(
-      "note: not compressed: {}:{}{}; elements of variable length and references stay contiguous",
-      file, paths.front(), more));
+  print_note(
+      fmt::format("note: not compressed: {}:{}{} (elements of variable length and references)",
+                  file, paths.front(), more));
 }
 
 }  // namespace

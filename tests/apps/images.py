@@ -22,7 +22,8 @@ def vtk():
         return None
 
 
-def write_image(path, values, time=None, kind="PointData", first=(0, 0, 0), components=0, **geometry):
+def write_image(path, values, time=None, kind="PointData", first=(0, 0, 0), components=0,
+                **geometry):
     """Writes an image of values[..., z, y, x], of points or cells, whose extent begins at `first`
     (x, y, z)."""
     dims = values.ndim - (time is not None) - bool(components)
@@ -57,7 +58,8 @@ def positions(attrs, shape):
 class Images(tessera.Case):
     def setUp(self):
         super().setUp()
-        self.values = numpy.random.default_rng(tessera.SEED).permutation(numpy.arange(120.0)).reshape(4, 5, 6)
+        order = numpy.random.default_rng(tessera.SEED).permutation(120)
+        self.values = order.reshape(4, 5, 6).astype("f8")
         self.geometry = {"Origin": [10, -20, 3.5], "Spacing": [0.25, 0.5, 2], "Direction": TURNED}
 
     def places(self, name, dataset="u"):
