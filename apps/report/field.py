@@ -24,6 +24,61 @@ def split(word):
     return None
 
 
+def text_of(attributes, name):
+    value = attributes.get(name, "")
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+@dataclasses.dataclass
+class Packing:
+    """How stored numbers stand for values (CF conventions): value = factor stored + offset; cells
+    of the marks, or outside low .. high, are empty."""
+    marks: list
+    low: float
+    high: float
+    factor: float
+    offset: float
+
+    @classmethod
+    def of(cls, attributes):
+        def numbers(name, *usual):
+            found = np.ravel(attributes.get(name, usual))
+            return [float(v) for v in found] if found.dtype.kind in "fiu" else list(usual)
+        low, high = numbers("valid_range", -math.inf, math.inf)
+        return cls(numbers("_FillValue") + numbers("missing_value"),
+                   numbers("valid_min", low)[0], numbers("valid_max", high)[0],
+                   numbers("scale_factor", 1.0)[0], numbers("add_offset", 0.0)[0])
+
+    def values(self, stored):
+        stored = np.asarray(stored, dtype=float)
+        empty = np.isin(stored, self.marks) | (stored < self.low) | (stored > self.high)
+        return np.where(empty, math.nan, self.factor * stored + self.offset)
+
+
+@dataclasses.dataclass
+class Axis:
+    """Coordinates along a dimension: first + i step, those of its scale if they are regular."""
+    label: str
+    first: float = 0.0
+    step: float = 1.0
+
+    @classmethod
+    def of(cls, dimension, name, count):
+        scale = dimension[0] if len(dimension) else None
+        if scale is None or scale.shape != (count,) or scale.dtype.kind not in "fiu":
+            return cls(name)
+        at = scale[:].astype(float)
+        step = (at[-1] - at[0]) / max(1, count - 1)
+        if step == 0 or not np.allclose(np.diff(at), step, rtol=1e-3, atol=0):
+            return cls(f"{name} (index)" if count > 1 else name)
+        units = text_of(scale.attrs, "units")
+        return cls(f"{name} ({units})" if units else name, at[0], step)
+
+    def edges(self, count):
+        """Returns the coordinates of the outer edges of the first and the last cell."""
+        return self.first - self.step / 2, self.first + (count - 0.5) * self.step
+
+
 @dataclasses.dataclass
 class Field:
     file: str
@@ -31,7 +86,10 @@ class Field:
     names: tuple   # of the dimensions, excluding time
     shape: tuple
     times: list    # of the frames; [None] without a time dimension
-    units: str
+    units: str     # of the times
+    axes: dict     # {name: Axis}
+    packing: Packing
+    label: str     # of the values, with their units
 
     @property
     def title(self):
@@ -48,8 +106,8 @@ class Field:
 
     def values(self, frame, selection):
         with h5py.File(self.file, "r") as file:
-            return np.asarray(file[self.path][selection if self.times == [None]
-                                              else (frame, *selection)], dtype=float)
+            return self.packing.values(file[self.path][selection if self.times == [None]
+                                                       else (frame, *selection)])
 
     def range(self):
         """Returns the minimum and maximum over all pictures: one colour scale for all frames."""
@@ -81,20 +139,26 @@ def read(word):
                               "name 1 to 3 dimensions of real numbers, and frames of them")
             usual = ("time", "z", "y", "x")[-data.ndim:]
             names = tuple(dimension_name(d, other) for d, other in zip(data.dims, usual))
+            axes = {n: Axis.of(d, n, count) for n, d, count in zip(names, data.dims, data.shape)}
+            units = text_of(data.attrs, "units")
+            values = (axes, Packing.of(data.attrs),
+                      os.path.basename(name) + (f" ({units})" if units else ""))
             if data.ndim < 4 and names[0] not in ("time", "step"):
-                return Field(file, name, names, data.shape, [None], "")
+                return Field(file, name, names, data.shape, [None], "", *values)
             scale = data.dims[0][0] if len(data.dims[0]) else None
             times = range(len(data)) if scale is None else scale[:].tolist()
-            units = "" if scale is None else str(scale.attrs.get("units", ""))
-            return Field(file, name, names[1:], data.shape[1:], list(times), units)
+            units = "" if scale is None else text_of(scale.attrs, "units")
+            return Field(file, name, names[1:], data.shape[1:], list(times), units, *values)
     return pick.read(path, of)[0]
 
 
 def draw(axes, values, field, selection, names, scale):
     edges = [s.stop for s in selection if isinstance(s, slice)]
-    axes.set_xlabel(names[-1])
+    across = field.axes[names[-1]]
+    axes.set_xlabel(across.label)
     if values.ndim == 1:
-        axes.plot(np.arange(0, edges[0], selection[0].step), values)
+        axes.set_ylabel(field.label)
+        axes.plot(across.first + across.step * np.arange(0, edges[0], selection[0].step), values)
         axes.set_ylim(scale[0] - 0.05 * (scale[1] - scale[0]),
                       scale[1] + 0.05 * (scale[1] - scale[0]))
         return
@@ -102,14 +166,19 @@ def draw(axes, values, field, selection, names, scale):
     rows, columns = edges
     import matplotlib  # tables and text plots work without it
     colours = matplotlib.colormaps["viridis"].with_extremes(bad="grey")
+    along = field.axes[names[0]]
+    below, above = along.edges(rows)
     image = axes.imshow(values, cmap=colours, vmin=scale[0], vmax=scale[1],
-                        origin="lower" if up else "upper",
-                        interpolation="nearest", aspect="equal" if max(edges) <= 4 * min(edges)
+                        origin="lower" if up else "upper", interpolation="nearest",
+                        aspect=abs(across.step / along.step) if max(edges) <= 4 * min(edges)
                         else "auto",
-                        extent=(-0.5, columns - 0.5, *((-0.5, rows - 0.5) if up
-                                                       else (rows - 0.5, -0.5))))
-    axes.set_ylabel(names[0])
-    axes.figure.colorbar(image, ax=axes)
+                        extent=(*across.edges(columns), *((below, above) if up
+                                                          else (above, below))))
+    axes.set_xlim(sorted(across.edges(columns)))
+    if up:
+        axes.set_ylim(sorted((below, above)))
+    axes.set_ylabel(along.label)
+    axes.figure.colorbar(image, ax=axes, label=field.label)
 
 
 def text(values, selection, names):
@@ -147,8 +216,8 @@ def pictures(field):
             yield Picture("_".join(word for word in (number, cut.replace(" = ", "")) if word)
                           or "all",
                           ", ".join(word for word in (field.title, when, cut) if word),
-                          "One scale for all frames." if when
-                          else "Numbers as stored.",
+                          "One scale for all frames. Cells without a value are grey." if when
+                          else "Cells without a value are grey." if values.ndim > 1 else "",
                           lambda axes, v=values, s=selection,
                           n=names: draw(axes, v, field, s, n, scale),
                           text(values, selection, names), height_of(selection), frame in shown,

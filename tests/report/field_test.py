@@ -52,6 +52,27 @@ class Fields(made.Case):
         for results in (path, f"{path}#matmul_0001", "no.h5:/u"):
             self.assertIsNone(field.split(results))
 
+    def test_values_of_packed_fields_and_cells_without_one(self):
+        stored = np.array([[0, 100, -9999], [200, 300, 7]], dtype="i2")
+        path = self.write("cf.h5", stored, ("lat", "lon"))
+        with h5py.File(path, "r+") as file:
+            file["u"].attrs.update(_FillValue=np.int16(-9999), missing_value=np.int16(7),
+                                   scale_factor=0.5, add_offset=280.0, units=np.bytes_("K"))
+            del file["u"].attrs["DIMENSION_LIST"]
+            for name, at in (("south", [60.0, 50.0]), ("east", [0.0, 1.0, 4.0])):
+                file[name] = at
+                file[name].make_scale(name)
+                file[name].attrs["units"] = np.bytes_("degrees")
+            file["u"].dims[0].attach_scale(file["south"])
+            file["u"].dims[1].attach_scale(file["east"])
+        found = field.read(f"{path}:/u")
+        np.testing.assert_array_equal(found.values(0, (slice(None), slice(None))),
+                                      [[280, 330, np.nan], [380, 430, np.nan]])
+        self.assertEqual((found.range(), found.label), ((280.0, 430.0), "u (K)"))
+        south, east = found.axes["south"], found.axes["east"]
+        self.assertEqual((south.label, south.edges(2)), ("south (degrees)", (65.0, 45.0)))
+        self.assertEqual((east.label, east.edges(3)), ("east (index)", (-0.5, 2.5)))
+
     def test_every_frame_is_a_picture_on_one_scale_and_the_page_shows_some(self):
         u = np.linspace(0, 1, 30)[:, None, None] * np.arange(20 * 40).reshape(20, 40)
         path = self.write("s.h5", u, ("time", "y", "x"), 50 * np.arange(30))
