@@ -2,7 +2,8 @@
 of results to other tools.
 
 CSV: one file per table, with the file and run before each row; empty cells where a run lacks a
-column. JSON: the runs with their provenance, and the tables as rows; NaN and infinity become null.
+column. Times are in seconds; NAME_units follows every column NAME in other units. JSON: the runs
+with their provenance, and the tables as rows; NaN and infinity become null.
 Extra-P (JSON lines): one line per sample and phase; parameters are p (ranks), t (threads) and every
 number that varies; varying text is part of the call path."""
 import argparse
@@ -69,13 +70,23 @@ def rows_of(columns):
     return [dict(zip(columns, (plain(v) for v in values))) for values in zip(*columns.values())]
 
 
+def with_units(row, units):
+    """Returns the row with NAME_units after every column in units other than seconds."""
+    out = {}
+    for name, value in row.items():
+        out[name] = value
+        if units.get(name, "s") not in ("", "s"):
+            out[f"{name}_units"] = units[name]
+    return out
+
+
 def as_csv(runs):
     """Returns {table: CSV text}."""
     found = {}
     for file, run, _, tables in runs:
-        for table, (columns, _) in tables.items():
-            found.setdefault(table, []).extend({"file": file, "run": run, **row}
-                                               for row in rows_of(columns))
+        for table, (columns, units) in tables.items():
+            found.setdefault(table, []).extend(
+                {"file": file, "run": run, **with_units(row, units)} for row in rows_of(columns))
     out = {}
     for table, rows in found.items():
         names = list(dict.fromkeys(name for row in rows for name in row))

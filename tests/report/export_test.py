@@ -40,8 +40,12 @@ class Export(made.Case):
         self.assertEqual([float(r["seconds"]) for r in rows[:3]], [0.1 * 4, 0.2 * 4, 0.3 * 4 / 7])
         self.assertEqual((rows[0]["file"], rows[0]["run"], rows[-1]["run"]),
                          ("e.h5", "matmul_0001", "sort_0001"))
+        for r in rows:
+            self.assertEqual(r["rate_units"], "GFLOP/s")
+        self.assertNotIn("seconds_units", rows[0])
         summary = read_csv(base + "_summary.csv")
         self.assertEqual(len(summary), 5)
+        self.assertEqual(list(summary[0])[list(summary[0]).index("rate") + 1], "rate_units")
         self.assertEqual(summary[0]["ceiling_share"], "")  # not a number
 
     def test_pandas_reads_the_csv(self):
