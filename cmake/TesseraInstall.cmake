@@ -22,7 +22,7 @@ if(TESSERA_MPI)
   install(TARGETS tessera tessera_examine RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY apps/report configs DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
           FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
-  install(FILES jobs/env.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/jobs)
+  install(FILES jobs/env.sh jobs/launch.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/jobs)
   install(DIRECTORY apps/manual DESTINATION ${CMAKE_INSTALL_DOCDIR}/apps)
 endif()
 if(TARGET tessera_reference)

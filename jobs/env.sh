@@ -6,10 +6,8 @@
 #   tessera_job    RANKS THREADS COMMAND...    in a batch script: runs it, and requeues the job if it stopped resumable
 #   tessera_site                               in a batch script: loads the modules of the site file, runs its prologue
 #   tessera_sbatch [OPTION...] SCRIPT ARG...   submits with the options of the site file
-#   tessera_cores                              prints the number of physical cores that this process may use
 #
-# Variables that are already set keep their values. TESSERA_LAUNCHER=srun starts by Slurm's own launcher instead of mpirun;
-# TESSERA_SHOW_COMMAND=1 prints the command.
+# launch.sh, which it reads, says how ranks are started.
 
 # The site file has lines KEY = "VALUE"; keys: tessera slurm --help Site.
 tessera_site_file() { echo "${TESSERA_SITE:-${XDG_CONFIG_HOME:-${HOME:-}/.config}/tessera/site.toml}"; }
@@ -52,99 +50,8 @@ tessera_sbatch() {
   return $code
 }
 
-# Cores of the affinity mask, siblings of one core counted once, and no more than the control
-# group's share of time.
-tessera_cores() {
-  local list first last cpu siblings cores
-  list=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status 2>/dev/null)
-  cores=$(
-    for range in ${list//,/ }; do
-      first=${range%-*} last=${range#*-}
-      for ((cpu = first; cpu <= last; ++cpu)); do
-        siblings=/sys/devices/system/cpu/cpu$cpu/topology/thread_siblings_list
-        cat "$siblings" 2>/dev/null || echo "$cpu"
-      done
-    done | sort -u | wc -l
-  )
-  [ "$cores" -gt 0 ] || cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)
-  local share
-  for share in $(tessera_quotas); do [ "$share" -ge "$cores" ] || cores=$share; done
-  echo "$cores"
-}
-
-# Prints the processors, rounded up, that each limited control group of this process grants: its own
-# group and the visible ancestors, of both versions.
-tessera_quotas() {
-  local controllers path folder quota period
-  while IFS=: read -r _ controllers path; do
-    case ,$controllers, in
-      ,,) folder=/sys/fs/cgroup ;;
-      *,cpu,*) folder=/sys/fs/cgroup/cpu ;;
-      *) continue ;;
-    esac
-    while :; do
-      path=${path%/} quota=-1 period=0
-      read -r quota period 2>/dev/null <"$folder$path/cpu.max" ||
-        { read -r quota <"$folder$path/cpu.cfs_quota_us" &&
-          read -r period <"$folder$path/cpu.cfs_period_us"; } 2>/dev/null
-      [ "${quota:--1}" = max ] || [ "${quota:--1}" -le 0 ] || echo $(((quota + period - 1) / period))
-      [ -n "$path" ] || break
-      path=${path%/*}
-    done
-  done </proc/self/cgroup
-}
-
-tessera_exec() {
-  local ranks=$1 threads=$2
-  shift 2
-  local nodes=${SLURM_JOB_NUM_NODES:-1}
-  local cores=$(($(tessera_cores) * nodes))
-
-  export OMP_NUM_THREADS=$threads
-  export OMP_PLACES=${OMP_PLACES:-cores} OMP_PROC_BIND=${OMP_PROC_BIND:-close}
-  export SRUN_CPUS_PER_TASK=$threads # srun of Slurm >= 22.05 does not inherit sbatch's --cpus-per-task
-  if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
-
-  if ! tessera_may_read_peers; then
-    export OMPI_MCA_btl_vader_single_copy_mechanism=${OMPI_MCA_btl_vader_single_copy_mechanism:-none}
-  fi
-  # Open MPI's own MPI-IO module hangs on Lustre, and HDF5's file locks fail on most network file
-  # systems.
-  case $(stat -f -c %T . 2>/dev/null) in
-    lustre | nfs* | gpfs | beegfs | panfs | ceph | smb* | fuse*)
-      export OMPI_MCA_io=${OMPI_MCA_io:-romio321} HDF5_USE_FILE_LOCKING=${HDF5_USE_FILE_LOCKING:-FALSE} ;;
-  esac
-
-  if [ "${TESSERA_LAUNCHER:-mpirun}" = srun ]; then
-    tessera_become srun --mpi=pmix --ntasks="$ranks" --cpus-per-task="$threads" --cpu-bind=cores "$@"
-  fi
-  # By default mpirun binds each of up to two ranks to one core, on which all its threads would run.
-  local place=(--map-by "slot:PE=$threads" --bind-to core)
-  if [ $((ranks * threads)) -gt "$cores" ]; then
-    # More ranks than slots are an error unless requested, as is binding them; places would pin the
-    # same cores twice.
-    place=(--bind-to none)
-    unset OMP_PLACES
-    export OMP_PROC_BIND=false OMP_WAIT_POLICY=passive OMPI_MCA_mpi_yield_when_idle=1
-    export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-  fi
-  tessera_become mpirun -n "$ranks" "${place[@]}" "$@"
-}
-
-tessera_become() {
-  [ -z "${TESSERA_SHOW_COMMAND:-}" ] || echo "\$ OMP_NUM_THREADS=$OMP_NUM_THREADS $*"
-  exec "$@"
-}
-
-# Containers often forbid a process to read another's memory ("Read -1, expected N, errno = 1"):
-# CAP_SYS_PTRACE (bit 19) is required, unless neither a seccomp filter nor Yama is active.
-tessera_may_read_peers() {
-  local effective seccomp yama=0
-  effective=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)
-  seccomp=$(sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status)
-  [ ! -r /proc/sys/kernel/yama/ptrace_scope ] || read -r yama </proc/sys/kernel/yama/ptrace_scope
-  (((0x${effective:-0} >> 19) & 1)) || [ "${seccomp:-0}$yama" = 00 ]
-}
+# shellcheck source=jobs/launch.sh
+. "$(dirname "${BASH_SOURCE[0]}")/launch.sh"
 
 tessera_launch() { (tessera_exec "$@"); }
 

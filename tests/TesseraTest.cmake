@@ -40,11 +40,14 @@ function(tessera_test path)
   endforeach()
 endfunction()
 
-# mpirun as root, on few cores, in a container without ptrace.
-set(TESSERA_MPI_ENVIRONMENT
-  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-  OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none
-  OMPI_MCA_mpi_yield_when_idle=1 OMP_WAIT_POLICY=passive)
+# Any mpirun, as root, on few cores, in a container without ptrace.
+execute_process(COMMAND bash ${PROJECT_SOURCE_DIR}/jobs/launch.sh --contained
+  OUTPUT_VARIABLE TESSERA_MPI_ENVIRONMENT OUTPUT_STRIP_TRAILING_WHITESPACE
+  COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE "\n" ";" TESSERA_MPI_ENVIRONMENT "${TESSERA_MPI_ENVIRONMENT}")
+list(APPEND TESSERA_MPI_ENVIRONMENT OMP_WAIT_POLICY=passive)
+set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/jobs/launch.sh)
 # Suppressing Open MPI's leaks needs frames of the slow unwinder; other builds avoid its cost of
 # minutes.
 set(TESSERA_SANITIZER_ENVIRONMENT)
@@ -68,8 +71,8 @@ function(tessera_script name file)
   if(NOT T_PROCESSORS)
     set(T_PROCESSORS 2)
   endif()
-  set(environment TESSERA_BIN=$<TARGET_FILE:tessera> PYTHONDONTWRITEBYTECODE=1
-    ${TESSERA_SANITIZER_ENVIRONMENT} ${T_ENVIRONMENT})
+  set(environment TESSERA_BIN=$<TARGET_FILE:tessera> TESSERA_LAUNCHER=${MPIEXEC_EXECUTABLE}
+    PYTHONDONTWRITEBYTECODE=1 ${TESSERA_SANITIZER_ENVIRONMENT} ${T_ENVIRONMENT})
   add_test(NAME ${name} COMMAND ${TESSERA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${file}
     ${T_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${TEST_LIMIT_S}

@@ -35,9 +35,10 @@ checked[stencil]='*UnderACheck*'
 # Ranks that talk GPU to GPU: on every number of GPUs there is, and with two ranks a GPU.
 tests[exchange]="mpi_device_exchange_test dist_transpose_on_devices_test dist_matmul_on_devices_test dist_sort_on_devices_test dist_stencil_on_devices_test"
 devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 NCCL_NVLS_ENABLE=0
+# shellcheck disable=SC2046 # a word is a variable
+export $(bash jobs/launch.sh --shared) NCCL_NVLS_ENABLE=0
 checked[exchange]='*BringEveryPiece*:*OverlaysAnyTwoLayouts*:*HasTheBitsOfTheHost*:*OrdersByTheMap*:*SeveralFieldsInOne*:*BringsBackParts*:*DividesManyKeys*'
-under_mpirun() { mpirun --bind-to none --oversubscribe -n "$@"; }
+under_mpirun() { mpirun -n "$@"; }
 if [ -z "${TESSERA_NCCL:-}" ] && ! ldconfig -p | grep -q 'libnccl\.so\.2'; then # perhaps a package of Python's has it
   found=$(find / -xdev -name libnccl.so.2 -print -quit 2>/dev/null || true)
   if [ -n "$found" ]; then export TESSERA_NCCL=$found; fi
@@ -99,7 +100,7 @@ exchange_test() {
   if [ ${#quick[@]} != 0 ]; then filter=${checked[exchange]} counts=$((2 * devices)); fi
   for ranks in $counts; do
     echo "-- $1, $ranks ranks"
-    OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=2 under_mpirun "$ranks" "$(program_of "$1")" --gtest_brief=1 --gtest_filter="$filter"
+    OMP_NUM_THREADS=2 under_mpirun "$ranks" "$(program_of "$1")" --gtest_brief=1 --gtest_filter="$filter"
   done
 }
 kernel_test() { # of a workload, a program, in N shards, this one

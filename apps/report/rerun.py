@@ -6,6 +6,7 @@ threads and instruction set, in its working directory if that exists. Outputs go
 folder next to the results. Then `compare` compares the new run with the stored one; the exit code
 is compare's, or the run's if that failed (70 for 1 and 2, which are verdicts)."""
 import argparse
+import errno
 import os
 import re
 import shlex
@@ -89,23 +90,32 @@ def environment_of(run):
         environment["TESSERA_ISA"] = str(run.attributes["instruction_set"])
     if threads_of(run):
         environment["OMP_NUM_THREADS"] = str(threads_of(run))
-    if os.getuid() == 0:
-        environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     return environment
 
 
-def launch_words(run, launcher, environment):
-    """Returns the launcher's words before the program; none for one rank."""
+def launch_script():
+    """Returns the path of jobs/launch.sh: installed, or of the source tree."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    paths = [os.path.join(here, *up, "jobs", "launch.sh") for up in ([".."], ["..", ".."])]
+    return next((path for path in paths if os.path.exists(path)), None) or pick.fail(
+        70, f"jobs/launch.sh ({paths[0]}): not found; install Tessera again, or name a launcher "
+            f"with --launcher")
+
+
+def launch_words(run, launcher):
+    """Returns (the words that start the ranks, the same to be shown), before the program; none for
+    one rank."""
     ranks, threads = int(run.attributes.get("ranks", 1)), threads_of(run) or 1
     if launcher:
-        return shlex.split(launcher.replace("{ranks}",
-                                            str(ranks)).replace("{threads}", str(threads)))
+        words = shlex.split(launcher.replace("{ranks}",
+                                             str(ranks)).replace("{threads}", str(threads)))
+        return words, words
     if ranks == 1:
-        return []
-    if ranks * threads > len(os.sched_getaffinity(0)):
-        environment.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
-        return ["mpirun", "-n", str(ranks), "--oversubscribe", "--bind-to", "none"]
-    return ["mpirun", "-n", str(ranks), "--map-by", f"slot:PE={threads}", "--bind-to", "core"]
+        return [], []
+    script, counts = launch_script(), [str(ranks), str(threads)]
+    shown = subprocess.run(["bash", script, "--words", *counts], check=True, text=True,
+                           stdout=subprocess.PIPE).stdout.split()
+    return ["bash", script, *counts], shown
 
 
 def start(run, scratch, options):
@@ -113,9 +123,10 @@ def start(run, scratch, options):
     fresh = os.path.abspath(options.results) if options.results else os.path.join(scratch,
                                                                                   "results.h5")
     environment = environment_of(run)
-    command = launch_words(run, options.launcher,
-                           environment) + [os.environ.get("TESSERA_PROGRAM", "tessera")] \
+    launch, shown = launch_words(run, options.launcher)
+    program = [os.environ.get("TESSERA_PROGRAM", "tessera")] \
         + arguments_of(run, scratch, options.repetitions) + ["--results", fresh, "--again"]
+    command = shown + program
     folder = str(run.attributes.get("working_directory", ""))
     folder = folder if os.path.isdir(folder) else None
     answer.put("rerun", {"run": run.name, "command": command, "folder": folder})
@@ -123,7 +134,9 @@ def start(run, scratch, options):
     if options.dry_run:
         sys.exit(0)
     try:
-        code = subprocess.run(command, cwd=folder, env=environment, check=False).returncode
+        if shown and not shutil.which(shown[0]):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        code = subprocess.run(launch + program, cwd=folder, env=environment, check=False).returncode
     except OSError as error:
         pick.fail(66, f"'{command[0]}' cannot be started ({error.strerror}); name another "
                       f"launcher with --launcher")

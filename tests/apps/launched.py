@@ -44,7 +44,7 @@ class Launched(tessera.Case):
             words += [*([":"] if words else []), "-n", 1, "env", *own, tessera.PROGRAM,
                       *line[len(own):]]
         return tessera.Job(words, folder=self.folder, environment=environment,
-                           program="mpirun").wait()
+                           program=tessera.MPIRUN).wait()
 
 
 class Leftovers(Launched):
@@ -99,7 +99,8 @@ class Leftovers(Launched):
             file.write(f'[ "$OMPI_COMM_WORLD_RANK" = 1 ] || exit 0\n"{tessera.PROGRAM}" list; '
                        f'"{tessera.PROGRAM}" verify a.h5\n'
                        'echo "code $?"\n')
-        result = tessera.Job(["-n", 2, "sh", script], folder=self.folder, program="mpirun").wait()
+        result = tessera.Job(["-n", 2, "sh", script], folder=self.folder,
+                             program=tessera.MPIRUN).wait()
         self.assertIn("workload", result.out, str(result))
         self.assertIn("code 65", result.out, str(result))
         self.assertEqual(len(result.errors), 1, str(result))
@@ -110,11 +111,11 @@ class Leftovers(Launched):
             file.write('"$@"\nexit $?\n')
         words = ["-n", 2, "sh", script, tessera.PROGRAM]
         result = tessera.Job([*words, "matmul", "--n", 8, *QUICK], folder=self.folder,
-                             program="mpirun").wait()
+                             program=tessera.MPIRUN).wait()
         self.assertEqual(result.code, OK, str(result))
         self.assertRegex(result.out, r"8 +8 +8.* 2 +\d+ ")
         result = tessera.Job([*words, "matmul", "--kernal", "x"], folder=self.folder,
-                             program="mpirun").wait()
+                             program=tessera.MPIRUN).wait()
         self.assert_failed(result, USAGE, "--kernal")
 
 
@@ -189,7 +190,7 @@ class ToldDifferently(Launched):
                       "a.h5:/A", *map(str, QUICK)]
                      for folder in ("here", other)]
             result = tessera.Job([*ranks[0], ":", *ranks[1]], folder=self.folder,
-                                 program="mpirun").wait()
+                                 program=tessera.MPIRUN).wait()
             self.assert_failed(result, MISSING, ("'a.h5'", words, "rank 0", "rank 1"))
 
     def test_what_may_differ(self):

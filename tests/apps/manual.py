@@ -57,6 +57,8 @@ def surroundings(folder):
         if not re.match("TESSERA_|OMPI_(?!MCA_plm)|PMI|SLURM_|OMP_|HDF5_|MPLBACKEND", name)
     }
     env.update(tessera.MPI_ENVIRONMENT)
+    # concurrent jobs that end would remove each other's
+    env.update(dict.fromkeys(tessera.LAUNCHER_FOLDERS, tools))
     env.update(
         PATH=f"{tools}:{env.get('PATH', '/usr/bin:/bin')}",
         TESSERA_DEVICE="cpu",
@@ -68,7 +70,6 @@ def surroundings(folder):
         COLUMNS="80",
         PYTHONDONTWRITEBYTECODE="1",
         TESSERA_PROGRAM_MEMORY="33554432",
-        OMPI_MCA_orte_tmpdir_base=tools,  # concurrent jobs that end would remove each other's
         MPLCONFIGDIR=tools,
         XDG_CACHE_HOME=tools,
         XDG_CONFIG_HOME=tools,

@@ -226,7 +226,7 @@ class InGroups(tessera.Case):
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def run_in(self, group, what, ranks, words, codes):
-        command = [*(("mpirun", "-n", str(ranks)) if ranks else ()), tessera.PROGRAM,
+        command = [*((tessera.MPIRUN, "-n", str(ranks)) if ranks else ()), tessera.PROGRAM,
                    *map(str, words)]
         result = group.run(command, folder=self.folder, environment=MEASURED)
         with self.subTest(what, ranks=ranks):

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import subprocess
 import sys
 
 import tessera
@@ -61,6 +62,22 @@ class Rerun(tessera.Case):
         self.assertIn("last of 2 runs: transpose_0001", result.out)
         self.assertRegex(result.out, r"mpirun -n 3 .*tessera transpose --n=30")
         self.assertIn("1 point compared", result.out)
+
+    def test_ranks_are_started_as_jobs_are(self):
+        path = self.measure("transpose", "--n", 30, "--repetitions", 5, "--threads", 1, ranks=2)
+        script = os.path.join(tessera.ROOT, "jobs", "launch.sh")
+        words = subprocess.run(["bash", script, "--words", "2", "1"], check=True, text=True,
+                               stdout=subprocess.PIPE,
+                               env={**os.environ, "TESSERA_LAUNCHER": ""}).stdout.strip()
+        result = self.rerun(path)
+        self.assertIn(f"{words} ", result.out)
+        self.assertIn("1 point compared", result.out)
+        self.assertRegex(result.out, r"(?m) 2 +1 ")
+
+    def test_no_launcher_is_one_line(self):
+        path = self.measure("transpose", "--n", 30, "--repetitions", 5, ranks=2)
+        self.fail_with(MISSING, "rerun", path, "--launcher", "none/mpirun -n {ranks}",
+                       words=("'none/mpirun'", "--launcher"), environment=PYTHON)
 
     def test_what_a_run_wrote_stays_and_nothing_is_left_behind(self):
         a = tessera.write_matrix(self.path("a.h5"), numpy.arange(12.0).reshape(3, 4))

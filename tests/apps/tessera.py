@@ -40,17 +40,16 @@ JOB_MARK = "TESSERA_TEST_JOB"  # marks the processes of one job in their environ
 OK, USAGE, BAD_DATA, MISSING, INTERNAL, MEMORY = 0, 64, 65, 66, 70, 71
 CANNOT_CREATE, IO, STALLED, VERIFICATION, STOPPED = 73, 74, 75, 76, 85
 
-# mpirun as root, on few cores, in a container without ptrace (as in tests/TesseraTest.cmake).
-MPI_ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    # else mpirun waits a second before it ends a failed job
-    "OMPI_MCA_odls_base_sigkill_timeout": "0",
-}
+MPIRUN = os.environ.get("TESSERA_LAUNCHER", "mpirun")  # of the MPI that the program is built with
+# Any mpirun, as root, on few cores, in a container without ptrace (as in tests/TesseraTest.cmake).
+MPI_ENVIRONMENT = dict(line.split("=", 1) for line in subprocess.run(
+    ["bash", os.path.join(ROOT, "jobs", "launch.sh"), "--contained"], check=True, text=True,
+    stdout=subprocess.PIPE).stdout.splitlines())
+# else the mpirun of Open MPI 4, or of 5, waits a second before it ends a failed job
+MPI_ENVIRONMENT.update(OMPI_MCA_odls_base_sigkill_timeout="0",
+                       PRTE_MCA_odls_base_sigkill_timeout="0")
+# Variables of the folder for the launcher's files in Open MPI 4 and 5.
+LAUNCHER_FOLDERS = ("OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base")
 
 
 def find_program():
@@ -92,15 +91,15 @@ class Job:
         self.mark = f"{JOB_MARK}={uuid.uuid4().hex}"
         command = [program or PROGRAM] + [str(a) for a in arguments]
         if ranks > 0:
-            command = ["mpirun", "-n", str(ranks)] + command
+            command = [MPIRUN, "-n", str(ranks)] + command
         # A user's TESSERA_... would change the tested behaviour, and measured ceilings the output.
         env = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_")}
         env.update(MPI_ENVIRONMENT)
         # Concurrent jobs would remove each other's session folder.
         self.session = tempfile.mkdtemp(prefix="tessera-job-", dir=SHARED_MEMORY)
         os.chmod(self.session, 0o777)  # some jobs run as another user
-        env.update(OMPI_MCA_orte_tmpdir_base=self.session,
-                   OMPI_MCA_btl_vader_backing_directory=self.session)
+        env.update(dict.fromkeys(LAUNCHER_FOLDERS, self.session))
+        env.update(OMPI_MCA_btl_vader_backing_directory=self.session)  # btl_sm in 5, a synonym
         env.update(COLUMNS="1000", OMP_NUM_THREADS=str(threads),
                    TESSERA_MACHINE_FILE=os.path.join(self.session, "tessera.toml"),
                    XDG_CONFIG_HOME=self.session)  # no site file of the user
@@ -149,7 +148,7 @@ class Job:
             try:
                 with open(f"/proc/{pid}/environ", "rb") as environ:
                     for word in environ.read().split(b"\0"):
-                        if word.startswith(b"OMPI_COMM_WORLD_RANK="):
+                        if word.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")):
                             found[int(word.split(b"=")[1])] = pid
             except OSError:
                 continue

@@ -60,7 +60,7 @@ class FailingCalls(Fault):
             self.assertIn(result.code, codes, told)
             self.assertEqual(len(result.errors), 1, told)
             # a rank that dies alone leaves its partial file to the next run
-            if codes != (MEMORY,) or result.command[0] != "mpirun":
+            if codes != (MEMORY,) or result.command[0] != tessera.MPIRUN:
                 self.assertEqual(self.partials(folder), [], told)
         for name in self.partials(folder):
             os.unlink(os.path.join(folder, name))

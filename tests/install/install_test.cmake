@@ -29,6 +29,7 @@ if(LAUNCH)
   run(${prefix}/bin/tessera --version)
   run(${prefix}/bin/tessera list)
   foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.toml
+          share/tessera/jobs/env.sh share/tessera/jobs/launch.sh
     include/tessera/tessera.hpp
           share/doc/tessera/README.md share/doc/tessera/apps/manual/index.md
           share/doc/tessera/apps/manual/matmul_variants.png
