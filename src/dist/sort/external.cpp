@@ -43,11 +43,17 @@ index_t count_before(index_t count, const Before& before) {
 
 RunPlan plan_runs(index_t rows, index_t row_bytes, index_t allowance, index_t ranks) {
   constexpr index_t coarsest = 4096;  // rows read to find a cut between two samples
+  constexpr index_t uneven = 16;      // a part exceeds a run by this fraction of it at most
+  constexpr index_t samples = 8;      // of each run in a part, at least
   RunPlan plan{.rows = rows, .at_once = allowance / row_bytes};
   // All ranks have equally many runs; none is empty.
   plan.runs = std::max<index_t>(
       1, std::min(rows, round_up(ceil_div(rows, std::max<index_t>(1, plan.at_once)), ranks)));
-  plan.step = std::clamp<index_t>(plan.at_once / (8 * (plan.runs + 1)), 1, coarsest);
+  // Parts as large as runs, plus uneven borders, need no more memory, and ranks have as many.
+  const index_t run = ceil_div(rows, plan.runs);
+  plan.at_once =
+      std::min(plan.at_once, std::max(run + ceil_div(run, uneven), samples * (plan.runs + 1)));
+  plan.step = std::clamp<index_t>(plan.at_once / (samples * (plan.runs + 1)), 1, coarsest);
   plan.part_aim = plan.at_once - (plan.runs + 1) * plan.step;
   require(
       plan.part_aim >= plan.at_once / 2 && plan.part_aim > 0, ExitCode::memory,

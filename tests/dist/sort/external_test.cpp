@@ -102,6 +102,14 @@ TEST(External, NeedsMemoryForMoreThanOneRowOfEachRun) {
   EXPECT_GT(plan_runs(1000000, 8, 80000, 1).part_aim, 0);
 }
 
+TEST(External, PlansNoMoreMemoryThanEqualPartsNeed) {
+  const RunPlan plan = plan_runs(1'000'000, 8, 8 * 260'000, 3);  // 4 runs fit, 3 ranks have 6
+  EXPECT_EQ(plan.runs, 6);
+  EXPECT_GE(plan.at_once, 1'000'000 / 6);
+  EXPECT_LE(plan.at_once, 1'000'000 / 6 * 108 / 100);
+  EXPECT_LT(plan_runs(1'000'000, 8, 8 * 1'500'000, 3).at_once, 360'000);
+}
+
 TEST(GroupBuckets, TakesNeighboursThatFitTogether) {
   const auto groups = [](std::vector<index_t> sizes, index_t most) {
     return group_buckets(sizes, most);
