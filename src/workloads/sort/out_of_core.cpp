@@ -38,9 +38,12 @@ class External {
         pieces_(make_pieces(inputs_, problem_, verify_, !problem_.argsort.empty(), queue_)),
         order_(problem_.unique ? OrderOfParts::RepeatedRows::wrong
                                : OrderOfParts::RepeatedRows::allowed) {
+    constexpr index_t small = 32;  // with fewer rows, buffers are smaller, too
     const index_t allowance = problem_.allowance.net_of_program();
+    buffers_ = std::min(pieces_->buffer_bytes(), allowance / small);
     mpi::alike("plan", [&] {
-      plan_ = dist::sort::plan_runs(problem_.n, pieces_->row_bytes(), allowance, comm_.size());
+      plan_ = dist::sort::plan_runs(problem_.n, pieces_->row_bytes(), allowance - buffers_,
+                                    comm_.size());
     });
     folder_ = folder_of_runs(values_);
   }
@@ -89,7 +92,7 @@ class External {
   }
 
   [[nodiscard]] index_t held() const {
-    return std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes();
+    return std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes() + buffers_;
   }
 
  private:
@@ -362,6 +365,7 @@ class External {
   bool verify_;
   io::FileQueue queue_;
   std::unique_ptr<RowPieces> pieces_;
+  index_t buffers_ = 0;  // of the kernels, bytes
   RunPlan plan_;
   std::string folder_;
   bool divided_ = false;  // runs are divided, otherwise sorted

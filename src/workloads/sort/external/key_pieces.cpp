@@ -38,6 +38,10 @@ class KeyPieces final : public RowPieces {
     return io::owned_type(element_of<T>);
   }
   [[nodiscard]] index_t row_bytes() const override { return 3 * sizeof(T); }
+  [[nodiscard]] index_t buffer_bytes() const override {
+    constexpr index_t of_thread = index_t{5} << 18;  // radix sort: two buckets, streams
+    return threads() * of_thread;
+  }
   [[nodiscard]] std::size_t words() const override { return 1; }
 
   void prepare(index_t rows) override { rows_.prepare(rows); }

@@ -57,6 +57,8 @@ class RowPieces {
   [[nodiscard]] virtual io::Handle stored_type(const PieceColumn& column) const = 0;
   /// Returns the bytes of a row while it is sorted and the previous column is still written.
   [[nodiscard]] virtual index_t row_bytes() const = 0;
+  /// Returns the bytes of the kernels' buffers, besides the rows.
+  [[nodiscard]] virtual index_t buffer_bytes() const = 0;
   /// Returns the number of words of a row (key_words.hpp): rows equal to --unique have equal words.
   [[nodiscard]] virtual std::size_t words() const = 0;
   /// Allocates for calls with at most this number of rows. Local.

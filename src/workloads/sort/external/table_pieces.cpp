@@ -63,6 +63,11 @@ class TablePieces final : public RowPieces {
     return bytes;
   }
 
+  [[nodiscard]] index_t buffer_bytes() const override {
+    constexpr index_t of_thread = index_t{5} << 19;  // radix sort of pairs: three buckets, streams
+    return threads() * of_thread;
+  }
+
   void prepare(index_t rows) override {
     rows_->prepare(rows);
     pairs_ = Buffer<Pair>(rows);
