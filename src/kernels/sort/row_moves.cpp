@@ -89,6 +89,20 @@ void will_gather(const std::byte* from, index_t bytes, std::span<const std::uint
     will_read(from + static_cast<index_t>(place) * bytes, bytes);
 }
 
+index_t count_differing(std::span<const MovedColumn> columns, std::span<const std::uint64_t> places,
+                        index_t first) {
+  index_t wrong = 0;
+  for (const MovedColumn& column : columns) {
+    const std::byte* to = column.to + first * column.bytes;
+    for (const std::uint64_t place : places) {
+      const std::byte* const from = column.from + static_cast<index_t>(place) * column.bytes;
+      if (!std::equal(to, to + column.bytes, from)) ++wrong;
+      to += column.bytes;
+    }
+  }
+  return wrong;
+}
+
 void group_rows(std::span<const std::uint16_t> group, std::span<const MovedColumn> columns,
                 std::span<index_t> begin) {
   const auto n = static_cast<index_t>(group.size());

@@ -22,6 +22,9 @@ struct MovedColumn {
   std::byte* to = nullptr;
   index_t bytes = 0;  ///< per row
 };
+/// Returns how many column entries to[first + j] differ from their sources from[places[j]].
+[[nodiscard]] index_t count_differing(std::span<const MovedColumn> columns,
+                                      std::span<const std::uint64_t> places, index_t first);
 /// Groups rows by bucket, stably: bucket b is then [begin[b], begin[b + 1]). group[j] <
 /// begin.size() - 1 is the bucket of row j. Runs on the threads of the enclosing parallel region.
 void group_rows(std::span<const std::uint16_t> group, std::span<const MovedColumn> columns,

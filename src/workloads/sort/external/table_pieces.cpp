@@ -363,25 +363,11 @@ class TablePieces final : public RowPieces {
                                      column.to + begin * column.bytes);
         if (!verify_) return;
         sum += hash(from(to, begin), end - begin);
-        if (selects_rows()) wrong += differ(columns, some, begin);
+        if (selects_rows()) wrong += tessera::sort::count_differing(columns, some, begin);
       });
     });
     result.hash_after = sum;
     result.faults += wrong;
-  }
-  /// Returns the number of rows from `first` on that differ from their sources.
-  static index_t differ(const std::vector<tessera::sort::MovedColumn>& columns,
-                        std::span<const std::uint64_t> places, index_t first) {
-    index_t wrong = 0;
-    for (const auto& column : columns) {
-      const std::byte* to = column.to + first * column.bytes;
-      for (const std::uint64_t place : places) {
-        const std::byte* const from = column.from + static_cast<index_t>(place) * column.bytes;
-        if (!std::equal(to, to + column.bytes, from)) ++wrong;
-        to += column.bytes;
-      }
-    }
-    return wrong;
   }
 
   const Inputs& inputs_;
