@@ -99,7 +99,8 @@ class Doctor(tessera.Case):
         cores = self.cores()
         self.assert_hurts("not enough slots", "--oversubscribe --bind-to none", "--ranks",
                           8 * cores,
-                          environment={"OMPI_MCA_rmaps_base_oversubscribe": ""})
+                          environment={"OMPI_MCA_rmaps_base_oversubscribe": "",
+                                       "PRTE_MCA_rmaps_default_mapping_policy": ""})
         self.assert_hurts("threads share cores", "--bind-to none, or at most", "--ranks", 8 * cores)
         self.assert_hurts("binding more processes than cpus", "slot:PE=1 --bind-to core", "--ranks",
                           cores, "--threads", 3)
