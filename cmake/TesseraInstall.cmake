@@ -1,5 +1,6 @@
-# cmake --install: the libraries with their headers, what lets others find them (find_package(Tessera)
-# gives tessera::tessera, pkg-config gives tessera), and with MPI the program, its manual and jobs.
+# cmake --install: the libraries with their headers, what lets others find them
+# (find_package(Tessera) gives tessera::tessera, pkg-config gives tessera), and with MPI the
+# program, its manual and jobs.
 include(CMakePackageConfigHelpers)
 
 get_property(layers GLOBAL PROPERTY TESSERA_LAYERS)

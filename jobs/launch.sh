@@ -49,7 +49,8 @@ tessera_quotas() {
       read -r quota period 2>/dev/null <"$folder$path/cpu.max" ||
         { read -r quota <"$folder$path/cpu.cfs_quota_us" &&
           read -r period <"$folder$path/cpu.cfs_period_us"; } 2>/dev/null
-      [ "${quota:--1}" = max ] || [ "${quota:--1}" -le 0 ] || echo $(((quota + period - 1) / period))
+      [ "${quota:--1}" = max ] || [ "${quota:--1}" -le 0 ] ||
+        echo $(((quota + period - 1) / period))
       [ -n "$path" ] || break
       path=${path%/*}
     done
@@ -108,14 +109,16 @@ tessera_permitting() { # contained, if without looking
     printf '%s\n' OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   fi
   if [ -n "${1:-}" ] || ! tessera_may_read_peers; then
-    printf '%s\n' "OMPI_MCA_btl_vader_single_copy_mechanism=${OMPI_MCA_btl_vader_single_copy_mechanism:-none}" \
+    local vader=OMPI_MCA_btl_vader_single_copy_mechanism
+    printf '%s\n' "$vader=${!vader:-none}" \
       "OMPI_MCA_smsc=${OMPI_MCA_smsc:-^cma}"
   fi
 }
 
 tessera_shared() { # Open MPI 4, Open MPI 5, Intel MPI; MPICH shares by default
   tessera_permitting "${1:-}"
-  printf '%s\n' OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none \
+  printf '%s\n' OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+    OMPI_MCA_hwloc_base_binding_policy=none \
     PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe \
     PRTE_MCA_hwloc_default_binding_policy=none I_MPI_PIN=0
 }

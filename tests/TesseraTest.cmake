@@ -31,7 +31,7 @@ function(tessera_test path)
   target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/mpi/main.cpp)
   target_link_libraries(${name} PRIVATE tessera_mpi)
   foreach(ranks IN LISTS T_RANKS)
-    add_test(NAME ${name}_${ranks} COMMAND bash ${PROJECT_SOURCE_DIR}/tests/mpi/launch.sh
+    add_test(NAME ${name}_${ranks} COMMAND bash ${PROJECT_SOURCE_DIR}/tests/mpi/session.sh
              ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
              ${MPIEXEC_PREFLAGS} $<TARGET_FILE:${name}> --gtest_brief=1 ${MPIEXEC_POSTFLAGS})
     set_tests_properties(${name}_${ranks} PROPERTIES LABELS "mpi;${T_LABELS}"

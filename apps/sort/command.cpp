@@ -26,7 +26,7 @@ struct Asked {
 
 void usage(bool holds, const char* message) { require(holds, ExitCode::usage, message); }
 
-/// The following throw Error(usage) for options that conflict.
+// The following throw Error(usage) for options that conflict.
 
 void require_files(const Asked& asked) {
   const std::string& wanted = asked.value("out-of-core");

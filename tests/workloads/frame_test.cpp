@@ -54,8 +54,6 @@ const run::OptionSet& options() {
 
 class Frame : public testing::Test {
  protected:
-  // The ceilings of the machine change what is known of the phases.
-  Frame() { setenv("TESSERA_MACHINE_FILE", "no-ceilings.toml", 1); }
   ExitCode points(const std::vector<std::string>& words) {
     const run::Parsed parsed = options().parse(words);
     try {

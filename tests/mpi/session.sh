@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bash launch.sh MPIRUN...: starts it with a separate session folder. Two launchers that start or
+# bash session.sh MPIRUN...: starts it with a separate session folder. Two launchers that start or
 # end at the same time create and remove the common one of Open MPI under each other ("mkdir: File
 # exists", seen once in 700 tests under load).
 folder=$(mktemp -d) || exit
