@@ -109,7 +109,9 @@ void Session::open_results() {
     require_own_file(results_, options_, parsed_);
     if (io::file_exists(io::behind_links(results_))) io::probe_results(results_);
     if (parsed_.lists.at("again").front() == "true") return;
-    for (const std::string& point : io::text_column(results_, io::schema::summary, "point"))
+    const bool counts = parsed_.lists.at("counters").front() == "true";
+    const char* table = counts ? io::schema::counters : io::schema::summary;
+    for (const std::string& point : io::text_column(results_, table, "point"))
       known_.insert(without_asked_threads(point));
   });
 }
@@ -264,11 +266,9 @@ void Session::show(const Values& point, const Measured& measured, const Summary&
   if (!table_) {
     std::vector<std::string> headings;
     for (const io::Cell& cell : measured.columns) headings.push_back(cell.column);
-    for (const char* heading : {"ranks", "threads"}) headings.emplace_back(heading);
+    headings.insert(headings.end(), {"ranks", "threads"});
     settings_ = headings.size();
-    for (const char* heading : {"median", "95 % interval"}) headings.emplace_back(heading);
-    headings.push_back(measured.rate_units);
-    headings.emplace_back("of ceiling");
+    headings.insert(headings.end(), {"median", "95 % interval", measured.rate_units, "of ceiling"});
     if (device) headings.insert(headings.end(), {"kernels", measured.rate_units + " in them"});
     headings.emplace_back("check");
     table_.emplace(std::move(headings));

@@ -136,6 +136,14 @@ class Counters(tessera.Case):
                 self.assertEqual([(row["source"], row["what"]) for row in rows], [("none", why)])
                 self.assertIn(why, out)
 
+    def test_stored_points_without_counts_are_measured_again(self):
+        words = ("matmul", "--n", 64, *QUICK, "--results", self.path("r.h5"))
+        skipped = "1 point already in"
+        self.succeed(*words)
+        self.assertNotIn(skipped, self.succeed(*words, "--counters").out)
+        self.assertIn(skipped, self.succeed(*words, "--counters").out)
+        self.assertIn(skipped, self.succeed(*words).out)
+
     def test_counters_of_many_ranks(self):
         out = self.succeed("matmul", "--n", 64, "--counters", *QUICK, ranks=3).out
         self.assertEqual(out.count("counters"), 1, out)
