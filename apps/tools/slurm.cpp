@@ -108,6 +108,7 @@ Body prepare(run::Parsed parsed, const Arguments& arguments, ExitCode& code) {
       fmt::print("{}", script_of(whole));
     else
       write_script(script, script_of(whole), may_replace);
+    if (!script.empty()) fmt::print("written: {}\n", script);
     return ExitCode::ok;
   };
 }

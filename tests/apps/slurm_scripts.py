@@ -163,7 +163,7 @@ class Scripts(tessera.Case):
 
     def test_no_script_is_replaced_silently(self):
         write = ("slurm", "sort", "--time", 5, "--script", "s.sbatch")
-        self.succeed(*write, "--n", 10)
+        self.assertEqual(self.succeed(*write, "--n", 10).out, "written: s.sbatch\n")
         self.succeed(*write, "--n", 10)  # equal
         self.fail_with(tessera.CANNOT_CREATE, *write, "--n", 20, words=("s.sbatch", "--overwrite"))
         with open(self.path("s.sbatch")) as file:
