@@ -150,8 +150,9 @@ index_t require_memory(const mpi::Communicator& comm, const Values& point, const
                                  ? fmt::format("the run needs {} on rank {}: --memory allows {}",
                                                held_text(held.resident(), program.bytes()),
                                                comm.rank(), human_bytes(limit))
-                                 : fmt::format("{} on {} need {}: 90 % of the free memory is {}",
+                                 : fmt::format("{} on {} {} {}: 90 % of the free memory is {}",
                                                counted(node.size(), "rank"), mpi::host_name(),
+                                               node.size() == 1 ? "needs" : "need",
                                                human_bytes(on_node), human_bytes(free));
     const index_t fit =
         over_limit ? smallest_fit(comm.size(), limit - program.bytes(), most_on) : 0;

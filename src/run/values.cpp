@@ -85,8 +85,9 @@ void Input::require_no_missing(const mpi::Communicator& comm, const io::DatasetI
       place.insert(place.begin(), std::to_string(rest % info.shape[d]));
     throw Error(ExitCode::bad_data,
                 fmt::format("{} has {} of {} cells without a value (by _FillValue, missing_value "
-                            "or valid_range), the first at [{}]; pass --fill nan or --fill NUMBER, "
-                            "or --raw to read the numbers as stored",
+                            "or valid_range), the first at [{}]; pass --fill nan, --fill NUMBER, "
+                            "--fill mask (stencils leave them out) or --raw (reads the numbers as "
+                            "stored)",
                             name_.text(), count, rows * row, join(place, ",")));
   });
 }

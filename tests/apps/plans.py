@@ -18,8 +18,9 @@ class Plans(tessera.Case):
             for ranks in (0, 2):
                 planned = self.fail_with(tessera.MEMORY, *small, "--plan", ranks=ranks)
                 self.assertIn("plan: ", planned.out)
-            self.assertIn(f"cannot run: {said}\n",
-                          self.fail_with(tessera.MEMORY, *small, "--plan", words=said).out)
+            # Once, as the error.
+            self.assertNotIn("cannot run",
+                             self.fail_with(tessera.MEMORY, *small, "--plan", words=said).out)
             self.fail_with(tessera.MEMORY, *small, "--plan", "--ranks", 2,
                            words="--memory allows 1 MiB")
             self.assertNotIn("cannot run", self.succeed(*words, "--plan").out)

@@ -188,7 +188,7 @@ void plan_points(const SweepRequest& sweep, const std::vector<run::Values>& poin
       actions.plan(point, session);
       if (!elsewhere) require_places(sweep);
     } catch (const mpi::AgreedError& error) {
-      if (sweep.comm.is_root()) fmt::print("cannot run: {}\n", error.what());
+      if (sweep.comm.is_root() && points.size() > 1) fmt::print("cannot run: {}\n", error.what());
       if (!first) first = error;
     }
   }
