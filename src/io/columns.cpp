@@ -109,6 +109,12 @@ index_t Column::row_bytes() const {
 
 namespace {
 
+/// Returns whether a dataset has a null dataspace.
+bool is_null(hid_t dataset) {
+  const Handle space(H5Dget_space(dataset), H5Sclose);
+  return H5Sget_simple_extent_type(space) == H5S_NULL;
+}
+
 /// Adds the datasets of a group, with `prefix` before their names.
 void add_members(hid_t group, const DatasetName& name, const std::string& prefix, TableInfo& table,
                  const LookAtColumn& look) {
@@ -116,7 +122,7 @@ void add_members(hid_t group, const DatasetName& name, const std::string& prefix
   for (const std::string& link : names_in(group)) {
     const Handle member(H5Oopen(group, link.c_str(), H5P_DEFAULT), H5Oclose);
     const H5I_type_t type = member >= 0 ? H5Iget_type(member) : H5I_BADID;
-    if (type == H5I_DATASET) {
+    if (type == H5I_DATASET && !is_null(member)) {
       Column column = inspect_column(member, {name.file, folder + link});
       column.name = prefix + link;
       table.columns.push_back(column);

@@ -27,6 +27,7 @@ struct Column {
     row,        ///< its rows are reordered
     unchanged,  ///< it has other rows, and is copied as it is
     omitted,    ///< by the user's choice
+    across,     ///< the rows are along another dimension of it, too: it is left out
   };
   Use use = Use::row;
   bool has_scales = false;  ///< it has dimension scales or coordinates, or is a scale
@@ -49,7 +50,7 @@ struct TableInfo {
   std::vector<Column> columns;
   std::vector<Column> members = {};  ///< if the dataset is compound
   std::vector<std::string> left_out =
-      {};  ///< members of the group that are not datasets: groups, dangling links
+      {};  ///< members of the group that are no datasets with elements: groups, dangling links
   std::vector<std::string> parts = {};   ///< members that are columns of several datasets
   std::vector<Column> coordinates = {};  ///< of the rows, in other groups
   [[nodiscard]] index_t rows() const;    ///< of the columns that are reordered

@@ -18,10 +18,10 @@ std::string counted_text(const std::string& word) {
 
 std::string line_of(const Column& column) {
   const DatasetInfo& info = column.info;
-  std::string line =
-      fmt::format("{} {} {} {} {} {} {}", static_cast<int>(column.key), static_cast<int>(info.kind),
-                  info.element_bytes, info.is_signed ? 1 : 0, info.self_contained ? 1 : 0,
-                  column.has_scales ? 1 : 0, info.shape.size());
+  std::string line = fmt::format(
+      "{} {} {} {} {} {} {} {}", static_cast<int>(column.key), static_cast<int>(column.use),
+      static_cast<int>(info.kind), info.element_bytes, info.is_signed ? 1 : 0,
+      info.self_contained ? 1 : 0, column.has_scales ? 1 : 0, info.shape.size());
   for (const index_t extent : info.shape) line += fmt::format(" {}", extent);
   line += fmt::format(" {}", info.chunk.size());
   for (const index_t extent : info.chunk) line += fmt::format(" {}", extent);
@@ -42,11 +42,12 @@ std::string parse_text(std::istringstream& words) {
 
 Column parse_column(std::istringstream& words) {
   Column column;
-  int key = 0, kind = 0;
+  int key = 0, use = 0, kind = 0;
   std::size_t rank = 0;
-  words >> key >> kind >> column.info.element_bytes >> column.info.is_signed >>
+  words >> key >> use >> kind >> column.info.element_bytes >> column.info.is_signed >>
       column.info.self_contained >> column.has_scales >> rank;
   column.key = static_cast<Key>(key);
+  column.use = static_cast<Column::Use>(use);
   column.info.kind = static_cast<DatasetInfo::Kind>(kind);
   for (std::size_t d = 0; d < rank && words; ++d) words >> column.info.shape.emplace_back();
   words >> rank;

@@ -201,9 +201,11 @@ class CoordinateCopy {
   /// Returns the copy of a variable in the output, open; none if its rows are reordered, or it
   /// refers to other objects.
   Handle carried(hid_t variable, const AxesOf& axes) {
-    if (Handle row = among_rows(variable); row >= 0) return row;
-    const Handle type(H5Dget_type(variable), H5Tclose);
     const auto moves = [](const Axis* axis) { return axis != nullptr && axis->reordered; };
+    const auto stays = [](const Axis* axis) { return axis != nullptr && !axis->reordered; };
+    const bool is_other = std::ranges::any_of(axes, stays) && std::ranges::none_of(axes, moves);
+    if (Handle row = is_other ? Handle() : among_rows(variable); row >= 0) return row;
+    const Handle type(H5Dget_type(variable), H5Tclose);
     if (std::ranges::any_of(axes, moves) || H5Tdetect_class(type, H5T_REFERENCE) != 0) return {};
     const Variable part = part_of(variable, axes);
     if (!part.exists) return {};
@@ -276,6 +278,14 @@ class CoordinateCopy {
 };
 
 }  // namespace
+
+std::vector<std::vector<std::string>> scales_by_dimension(hid_t dataset) {
+  std::vector<std::vector<std::string>> paths(extents_of(dataset).size());
+  for (std::size_t d = 0; d < paths.size(); ++d)
+    for (const Handle& scale : scales_of(dataset, d)) paths[d].push_back(path_of(scale));
+  if (!paths.empty() && H5DSis_scale(dataset) > 0) paths.front().push_back(path_of(dataset));
+  return paths;
+}
 
 std::vector<std::string> row_coordinates(hid_t file, hid_t dataset) {
   std::vector<std::string> paths;

@@ -14,6 +14,10 @@ namespace tessera::io {
 /// Returns, for each dimension of the dataset, whether its input has dimension scales for it.
 [[nodiscard]] std::vector<bool> dimensions_with_scales(const DatasetSpec& spec);
 
+/// Returns, for each dimension of the dataset, the paths of its dimension scales; a scale is one of
+/// its own first dimension.
+[[nodiscard]] std::vector<std::vector<std::string>> scales_by_dimension(hid_t dataset);
+
 /// Returns the paths of the coordinate variables of a dataset's rows: scales, and variables that
 /// its attribute `coordinates` names.
 [[nodiscard]] std::vector<std::string> row_coordinates(hid_t file, hid_t dataset);

@@ -36,6 +36,20 @@ std::uint64_t sum_of(hid_t dataset) {
 
 }  // namespace
 
+namespace {
+
+/// Attaches the scales of a dataset that was copied whole.
+void copy_scales(hid_t out, std::vector<DatasetSpec> specs, const AttributesOf& copy, hid_t source,
+                 std::vector<std::string>& created) {
+  if (!has_attribute(source, "DIMENSION_LIST")) return;
+  const Handle type(H5Dget_type(source), H5Tclose);
+  specs.push_back({copy.path, extents_of(source), type, {}});
+  specs.back().coordinates = CoordinatesOf{copy.from};
+  copy_coordinates(out, specs, specs.size() - 1, {}, created);
+}
+
+}  // namespace
+
 std::vector<std::string> OutputFile::copy_company(hid_t out, const std::vector<DatasetSpec>& specs,
                                                   const std::vector<DatasetPlace>& places) {
   std::vector<std::string> created;
@@ -44,7 +58,9 @@ std::vector<std::string> OutputFile::copy_company(hid_t out, const std::vector<D
   for (std::size_t d = 0; d < specs.size(); ++d) {
     for (const AttributesOf& copy : specs[d].copies) {
       const Handle input = open_file(copy.from.file);
-      copy_whole(open_dataset(input, copy.from), out, copy.path, created);
+      const Handle source = open_dataset(input, copy.from);
+      copy_whole(source, out, copy.path, created);
+      copy_scales(out, specs, copy, source, created);
     }
     if (!are_references(specs[d].type)) continue;
     specs_ = specs;

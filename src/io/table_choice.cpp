@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "io/coordinates.hpp"
 
 namespace tessera::io {
 namespace {
@@ -54,7 +55,32 @@ index_t rows_of(const TableInfo& table, const std::string& by) {
   return most;
 }
 
+bool shares(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::ranges::find_first_of(a, b) != a.end();
+}
+
 }  // namespace
+
+void compare_dimensions(TableInfo& table, const DatasetName& name, const std::string& by) {
+  const Column* const key = first_key(table, by);
+  if (!table.is_group || key == nullptr || !key->has_scales) return;
+  const Handle file = open_file(name.file);
+  const auto scales_of = [&](const Column& column) {
+    return scales_by_dimension(open_dataset(file, {name.file, column.path}));
+  };
+  const std::vector<std::vector<std::string>> of_key = scales_of(*key);
+  if (of_key.empty() || of_key.front().empty()) return;
+  const std::vector<std::string>& rows = of_key.front();
+  for (auto* list : {&table.columns, &table.coordinates})
+    for (Column& column : *list) {
+      if (!column.has_scales || column.info.shape.empty()) continue;
+      const std::vector<std::vector<std::string>> scales = scales_of(column);
+      const bool across = std::any_of(scales.begin() + 1, scales.end(),
+                                      [&](const auto& others) { return shares(others, rows); });
+      const bool other = !scales.front().empty() && !shares(scales.front(), rows);
+      column.use = across ? Use::across : other ? Use::unchanged : Use::row;
+    }
+}
 
 void choose_columns(TableInfo& table, const DatasetName& name, const TableChoice& choice) {
   require(table.is_group || (choice.columns.empty() && choice.drop.empty()), ExitCode::usage,
@@ -74,7 +100,8 @@ void choose_columns(TableInfo& table, const DatasetName& name, const TableChoice
   for (Column& column : table.columns) {
     const bool other = column.info.shape.empty() || column.rows() != rows;
     if (table.is_group && other && column.use == Use::row) column.use = Use::unchanged;
-    require(column.use == Use::omitted || column.obstacle.empty(), ExitCode::bad_data,
+    const bool carried = column.use == Use::row || column.use == Use::unchanged;
+    require(!carried || column.obstacle.empty(), ExitCode::bad_data,
             fmt::format("{}:{} holds {}, which cannot be carried; leave it out with --drop {}",
                         name.file, column.path, column.obstacle, column.name));
   }
@@ -83,20 +110,29 @@ void choose_columns(TableInfo& table, const DatasetName& name, const TableChoice
           fmt::format("{} has no other columns to carry; choose other --columns or --drop",
                       name.text()));
   std::erase_if(table.coordinates, [&](const Column& column) {
-    return column.info.shape.empty() || column.rows() != rows || !column.obstacle.empty();
+    return column.use != Use::row || column.info.shape.empty() || column.rows() != rows ||
+           !column.obstacle.empty();
   });
 }
 
-std::string note_of_unchanged(const TableInfo& table, const DatasetName& name) {
-  std::vector<std::string> words;
-  for (const Column& column : table.columns)
+std::string note_of_others(const TableInfo& table, const DatasetName& name) {
+  std::vector<std::string> unchanged, across;
+  for (const Column& column : table.columns) {
     if (column.use == Use::unchanged)
-      words.push_back(column.info.shape.empty()
-                          ? fmt::format("{} (a scalar)", column.name)
-                          : fmt::format("{} ({})", column.name, counted(column.rows(), "row")));
-  return words.empty() ? ""
-                       : fmt::format("note: {} has {}; copied unchanged: {}", name.text(),
-                                     counted(table.rows(), "row"), join(words, ", "));
+      unchanged.push_back(fmt::format("{} ({})", column.name,
+                                      column.info.shape.empty() ? "a scalar"
+                                      : column.rows() == table.rows()
+                                          ? "another dimension"
+                                          : counted(column.rows(), "row")));
+    if (column.use == Use::across) across.push_back(column.name);
+  }
+  if (unchanged.empty() && across.empty()) return "";
+  std::string note = fmt::format("note: {} has {}", name.text(), counted(table.rows(), "row"));
+  if (!unchanged.empty()) note += "; copied unchanged: " + join(unchanged, ", ");
+  if (!across.empty())
+    note += fmt::format("; left out, because the rows are along another dimension of them: {}",
+                        join(across, ", "));
+  return note;
 }
 
 }  // namespace tessera::io

@@ -14,12 +14,19 @@ struct TableChoice {
   std::string by = {};                    ///< --by, whose first column tells the rows of the table
 };
 
-/// Sets the use of each column: rows by the choice, other lengths unchanged. Throws Error(usage)
+/// Sets the use of columns and coordinates by the dimension scales of the first key of --by: those
+/// along another dimension are unchanged, those that have the rows along another dimension than
+/// their first are left out. Throws Error(bad_data). Serial.
+void compare_dimensions(TableInfo& table, const DatasetName& name, const std::string& by);
+
+/// Sets the use of each column that is still to be reordered: rows by the choice, other lengths
+/// unchanged. Throws Error(usage)
 /// for unknown columns or a choice among the members of a dataset, Error(bad_data) if elements of a
 /// column to carry have an obstacle.
 void choose_columns(TableInfo& table, const DatasetName& name, const TableChoice& choice);
 
-/// Returns a note about the columns that are copied unchanged; empty if there are none.
-[[nodiscard]] std::string note_of_unchanged(const TableInfo& table, const DatasetName& name);
+/// Returns a note about the columns that are copied unchanged or left out by choose_columns(), not
+/// by the user; empty if there are none.
+[[nodiscard]] std::string note_of_others(const TableInfo& table, const DatasetName& name);
 
 }  // namespace tessera::io

@@ -123,13 +123,14 @@ void TableInput::look() {
   looked_ = true;
   try {
     info_ = io::probe_table(name_);
+    io::compare_dimensions(info_, name_, choice_.by);
     io::choose_columns(info_, name_, choice_);
     io::require_table(info_, name_);
-    if (const std::string note = io::note_of_unchanged(info_, name_); !note.empty())
-      print_note(note);
+    if (const std::string note = io::note_of_others(info_, name_); !note.empty()) print_note(note);
     if (!info_.left_out.empty())
-      print_note(fmt::format("{} is sorted without {}, which {} no dataset{}", name_.text(),
-                             join(info_.left_out, ", "), info_.left_out.size() == 1 ? "is" : "are",
+      print_note(fmt::format("{} is sorted without {}, which {} no dataset{} with elements",
+                             name_.text(), join(info_.left_out, ", "),
+                             info_.left_out.size() == 1 ? "is" : "are",
                              info_.left_out.size() == 1 ? "" : "s"));
   } catch (const Error& error) {
     error_ = error;

@@ -173,6 +173,33 @@ class NetCDF(tessera.Case):
         numpy.testing.assert_array_equal(self.opened("o.nc").obs, numpy.arange(500))
         self.assertEqual(self.opened("o.nc").obs.dims, ("obs",))
 
+    def test_only_what_is_along_the_rows_is_sorted(self):
+        """Not other dimensions of equal length; what has rows along another axis is left out."""
+        rng = numpy.random.default_rng(tessera.SEED)
+        for n in (40, 41):
+            data = xarray.Dataset(
+                {"c": ("x", rng.normal(size=40)), "w": (("x", "y"), rng.normal(size=(40, n))),
+                 "d": ("y", rng.normal(size=n)), "s": ("y", numpy.array(["a"] * n, dtype=object)),
+                 "u": (("y", "z"), rng.normal(size=(n, 40))), "one": ((), 1.5),
+                 "v": (("y", "x"), rng.normal(size=(n, 40))), "cov": (("x", "xx"), numpy.eye(40))},
+                coords={"x": rng.permutation(40), "y": rng.permutation(n)})
+            data.to_netcdf(self.path("in.nc"), engine="netcdf4")
+            with h5py.File(self.path("in.nc"), "r+") as file:  # as netCDF's (x, x)
+                file["cov"].dims[1].detach_scale(file["xx"])
+                file["cov"].dims[1].attach_scale(file["x"])
+                del file["xx"]
+            want = data.drop_vars(["v", "cov"]).sortby("x")
+            for by, ranks in (("x", 1), ("-x", 3)):
+                result = self.succeed("sort", "--in", "in.nc:/", f"--by={by}", "--out", "s.nc:/",
+                                      "--overwrite", ranks=ranks)
+                self.assertIn("left out, because the rows are along another dimension of them: "
+                              "v, cov", result.err)
+                self.assertIn("another dimension)" if n == 40 else "41 rows)", result.err)
+                step = -1 if by[0] == "-" else 1
+                xarray.testing.assert_identical(self.opened("s.nc"), want.isel(x=slice(None, None,
+                                                                                       step)))
+                self.succeed("verify", "s.nc")
+
     def test_dimensions_alone(self):
         with netcdf.Dataset(self.path("d.nc"), "w") as file:
             file.createDimension("obs", 50)

@@ -215,13 +215,15 @@ class Nothing(tessera.Case):
             file["table/a"] = numpy.arange(3)
             file["table/null"] = h5py.Empty("f8")
         for words in (("sort", "--in", "in.h5:/null"),
-                      ("sort", "--in", "in.h5:/table", "--by", "a"),
                       ("matmul", "--a", "in.h5:/null", "--b", "in.h5:/null"),
                       ("transpose", "--in", "in.h5:/null"),
                       ("stencil", "--in", "in.h5:/null", "--steps", 1)):
             result = self.fail_with(tessera.BAD_DATA, *words, words=("null", "null dataspace"))
             self.assertNotIn("scalar", result.errors[0])
         self.fail_with(tessera.BAD_DATA, "sort", "--in", "in.h5:/scalar", words="is a scalar")
+        said = self.succeed("sort", "--in", "in.h5:/table", "--by", "a", "--out", "s.h5:/t").err
+        self.assertIn("is sorted without null, which is no dataset with elements", said)
+        self.fail_with(tessera.USAGE, "sort", "--in", "in.h5:/table", "--by", "null", words="null")
 
 
 if __name__ == "__main__":
