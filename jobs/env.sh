@@ -2,20 +2,25 @@
 # Sourced by run.sh and the scripts in slurm/: starts programs of Tessera.
 #
 #   tessera_launch RANKS THREADS COMMAND...    runs it and returns its exit code
-#   tessera_exec   RANKS THREADS COMMAND...    replaces the shell by it (`tessera_exec ... & app=$!`: signals reach the launcher)
-#   tessera_job    RANKS THREADS COMMAND...    in a batch script: runs it, and requeues the job if it stopped resumable
-#   tessera_site                               in a batch script: loads the modules of the site file, runs its prologue
+#   tessera_exec   RANKS THREADS COMMAND...    replaces the shell by it, so that signals reach the
+#                                              launcher (`tessera_exec ... & app=$!`)
+#   tessera_job    RANKS THREADS COMMAND...    in a batch script: runs it, and requeues the job
+#                                              if it stopped resumable
+#   tessera_site                               in a batch script: loads the modules of the site file
+#                                              and runs its prologue
 #   tessera_sbatch [OPTION...] SCRIPT ARG...   submits with the options of the site file
 #
 # launch.sh, which it reads, says how ranks are started.
 
 # The site file has lines KEY = "VALUE"; keys: tessera slurm --help Site.
-tessera_site_file() { echo "${TESSERA_SITE:-${XDG_CONFIG_HOME:-${HOME:-}/.config}/tessera/site.toml}"; }
+tessera_site_file() {
+  echo "${TESSERA_SITE:-${XDG_CONFIG_HOME:-${HOME:-}/.config}/tessera/site.toml}"
+}
 tessera_site_value() {
-  local file
+  local file s='[[:space:]]*'
   file=$(tessera_site_file)
   [ ! -r "$file" ] ||
-    sed -n "s/^[[:space:]]*$1[[:space:]]*=[[:space:]]*\([\"']\)\(.*\)\1[[:space:]]*\(#.*\)*\$/\2/p" "$file"
+    sed -n "s/^$s$1$s=$s\([\"']\)\(.*\)\1$s\(#.*\)*\$/\2/p" "$file"
 }
 
 tessera_site() {
@@ -41,7 +46,8 @@ tessera_sbatch() {
     [ -n "$value" ] && [ -f "${arguments[i]}" ] || continue
     # The site's form of the request replaces the script's in a copy: both at once may conflict.
     copy=$(mktemp)
-    sed "s|^#SBATCH --gpus-per-node=\([0-9]*\)|#SBATCH ${value%N*}\1${value##*N}|" "${arguments[i]}" >"$copy"
+    sed "s|^#SBATCH --gpus-per-node=\([0-9]*\)|#SBATCH ${value%N*}\1${value##*N}|" \
+      "${arguments[i]}" >"$copy"
     arguments[i]=$copy
     break
   done
@@ -70,13 +76,16 @@ tessera_job() { # ranks threads command...
   while kill -0 $app 2>/dev/null; do
     wait $app || true
     # A signal ended the wait: forward it until the launcher handles it.
-    if [ -n "$tessera_signalled" ] && kill -USR1 $app 2>/dev/null; then sleep 1 & wait $! || true; fi
+    if [ -n "$tessera_signalled" ] && kill -USR1 $app 2>/dev/null; then
+      sleep 1 & wait $! || true
+    fi
   done
   trap '' USR1 # a further signal must not end the last wait, which returns the exit code
   wait $app || code=$?
   if [ $code = 85 ] && [ -n "${SLURM_JOB_ID:-}" ]; then
     if [ "${SLURM_RESTART_COUNT:-0}" -ge "${TESSERA_REQUEUES:-100}" ]; then
-      tessera_note "requeued ${SLURM_RESTART_COUNT} times, the limit of TESSERA_REQUEUES; to resume, submit it again"
+      tessera_note "requeued ${SLURM_RESTART_COUNT} times, the limit of TESSERA_REQUEUES;" \
+        "to resume, submit it again"
     else # the note comes first: Slurm ends this shell once the job is requeued
       tessera_note "stopped in time, to be requeued (restart ${SLURM_RESTART_COUNT:-0})"
       if scontrol requeue "$SLURM_JOB_ID"; then exit 0; fi

@@ -41,7 +41,8 @@ launch() {
 }
 
 draw_report() { # folder
-  if "$program" report "$1/results.h5" --html "$1/report.html" --png "$1/pictures" >"$1/report.log" 2>&1; then
+  if "$program" report "$1/results.h5" --html "$1/report.html" --png "$1/pictures" \
+    >"$1/report.log" 2>&1; then
     rm -f "$1/report.log"
     files+=("$1/report.html" "all measurements as a page, with pictures in $1/pictures")
   else
@@ -53,8 +54,8 @@ job_matmul() {
   local folder=results/matmul
   mkdir -p $folder
   choose_size
-  tessera_say "matmul: counts of a detector = ideal gamma-ray spectra ($spectra x $channels, int32, gzip) x its response" \
-    "($channels x $channels, f32)"
+  tessera_say "matmul: counts of a detector = ideal gamma-ray spectra" \
+    "($spectra x $channels, int32, gzip) x its response ($channels x $channels, f32)"
   "$python" jobs/make_input.py $folder "$spectra" "$channels"
   if [ -e $folder/results.h5 ]; then mv $folder/results.h5 $folder/results.previous.h5; fi
   launch matmul --a $folder/spectra.h5:/counts --b $folder/response.h5:/smearing \
@@ -68,17 +69,19 @@ folder = sys.argv[1]
 with h5py.File(f"{folder}/spectra.h5") as a, h5py.File(f"{folder}/counted.h5") as c:
     ideal, counted = a["counts"][:].sum(axis=1), c["counts"][:].sum(axis=1)
 error = abs(counted / ideal - 1).max()
-print(f"h5py: counts of every spectrum are preserved to within {error:.1e}:", "right" if error < 1e-5 else "WRONG")
+print(f"h5py: counts of every spectrum are preserved to within {error:.1e}:",
+      "right" if error < 1e-5 else "WRONG")
 sys.exit(0 if error < 1e-5 else 76)
 PYTHON
   tessera_say "compare all kernels (configs/matmul/variants.toml)"
   launch matmul --config configs/matmul/variants.toml --results $folder/results.h5
   draw_report $folder
-  files+=("$folder/spectra.h5" "input: ideal spectra" "$folder/response.h5" "input: the detector's response"
+  files+=("$folder/spectra.h5" "input: ideal spectra"
+    "$folder/response.h5" "input: the detector's response"
     "$folder/counted.h5" "the product, with its checksum, check and provenance"
     "$folder/results.h5" "every repetition and phase: tessera report $folder/results.h5")
   next+=("mpirun -n $ranks $program matmul --n 2048:8192:x2 --plan"
-    "mpirun -n $ranks $program matmul --config configs/matmul/strong.toml --results results/strong.h5")
+    "mpirun -n $ranks $program matmul --config configs/matmul/strong.toml --results results/s.h5")
 }
 
 job_transpose() {
@@ -86,21 +89,25 @@ job_transpose() {
   mkdir -p $folder
   tessera_say "transpose: spectra by channel instead of by exposure (the same file, int32, gzip)"
   if [ -e $folder/results.h5 ]; then mv $folder/results.h5 $folder/results.previous.h5; fi
-  launch transpose --in $input --out $folder/by_channel.h5:/counts --overwrite --results $folder/results.h5
+  launch transpose --in $input --out $folder/by_channel.h5:/counts --overwrite \
+    --results $folder/results.h5
   tessera_say "compare kernels on a cache-friendly size and on a power of two"
-  launch transpose --n 4000,4096 --kernel naive,tiled,column,cache_oblivious --repetitions 3 --results $folder/results.h5
+  launch transpose --n 4000,4096 --kernel naive,tiled,column,cache_oblivious --repetitions 3 \
+    --results $folder/results.h5
   draw_report $folder
   files+=("$folder/by_channel.h5" "the spectra transposed" "$folder/results.h5" "its timings")
-  next+=("$program transpose --config configs/studies/transpose_naive_vs_cache_oblivious.toml --results results/study.h5")
+  local study=configs/studies/transpose_naive_vs_cache_oblivious.toml
+  next+=("$program transpose --config $study --results results/study.h5")
 }
 
 job_stencil() {
   local folder=results/stencil input=results/matmul/spectra.h5:/counts
   mkdir -p $folder
-  tessera_say "stencil: 10 steps of diffusion smooth the map of counts (exposure x channel), reflecting boundaries"
+  tessera_say "stencil: 10 steps of diffusion smooth the map of counts (exposure x channel)," \
+    "reflecting boundaries"
   if [ -e $folder/results.h5 ]; then mv $folder/results.h5 $folder/results.previous.h5; fi
-  launch stencil --in $input --stencil heat --steps 10 --boundary reflect --out $folder/smooth.h5:/counts --overwrite \
-    --results $folder/results.h5
+  launch stencil --in $input --stencil heat --steps 10 --boundary reflect \
+    --out $folder/smooth.h5:/counts --overwrite --results $folder/results.h5
   "$python" - $folder <<'PYTHON'
 import sys
 import h5py, numpy
@@ -111,12 +118,13 @@ for _ in range(10):
     p = numpy.pad(u, 1, "symmetric")
     u = 0.5 * u + 0.125 * (p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:])
 error = abs(got - u).max() / abs(u).max()
-print(f"numpy: equal to within {error:.1e} of the largest count:", "right" if error < 1e-14 else "WRONG")
+print(f"numpy: equal to within {error:.1e} of the largest count:",
+      "right" if error < 1e-14 else "WRONG")
 sys.exit(0 if error < 1e-14 else 76)
 PYTHON
   tessera_say "compare kernels on many steps of a two-dimensional field"
-  launch stencil --shape 2048x2048 --steps 32 --kernel naive,tiled,column,streaming,cache_oblivious --repetitions 3 \
-    --results $folder/results.h5
+  launch stencil --shape 2048x2048 --steps 32 --repetitions 3 \
+    --kernel naive,tiled,column,streaming,cache_oblivious --results $folder/results.h5
   draw_report $folder
   files+=("$folder/smooth.h5" "the counts smoothed" "$folder/results.h5" "its timings")
   next+=("$program stencil --config configs/stencil/variants.toml --results results/stencil.h5")
@@ -139,8 +147,8 @@ if not os.path.exists(path):
     os.rename(path + ".part", path)
 PYTHON
   if [ -e $folder/results.h5 ]; then mv $folder/results.h5 $folder/results.previous.h5; fi
-  launch sort --in $folder/events.h5:/events --by channel,-energy --out $folder/sorted.h5:/events --overwrite \
-    --results $folder/results.h5
+  launch sort --in $folder/events.h5:/events --by channel,-energy \
+    --out $folder/sorted.h5:/events --overwrite --results $folder/results.h5
   "$python" - $folder <<'PYTHON'
 import sys
 import h5py, numpy
@@ -152,16 +160,18 @@ print("numpy.lexsort: equal rows:", "right" if right else "WRONG")
 sys.exit(0 if right else 76)
 PYTHON
   tessera_say "compare kernels"
-  launch sort --n 4000000 --type u64 --kernel std,quicksort,mergesort,samplesort,radix --repetitions 3 \
-    --results $folder/results.h5
+  launch sort --n 4000000 --type u64 --repetitions 3 \
+    --kernel std,quicksort,mergesort,samplesort,radix --results $folder/results.h5
   draw_report $folder
-  files+=("$folder/events.h5" "input: a table of events" "$folder/sorted.h5" "the events in order" "$folder/results.h5" "its timings")
+  files+=("$folder/events.h5" "input: a table of events"
+    "$folder/sorted.h5" "the events in order" "$folder/results.h5" "its timings")
   next+=("$program sort --config configs/studies/counting_sort.toml --results results/study.h5")
 }
 
 tessera_install
 tessera_build tessera
-python=$(tessera_python) || tessera_fail "Python with h5py and numpy is missing; install them, or set TESSERA_PYTHON"
+python=$(tessera_python) ||
+  tessera_fail "Python with h5py and numpy is missing; install them, or set TESSERA_PYTHON"
 export TESSERA_PYTHON=$python
 program=build/release/bin/tessera
 choose_ranks
@@ -170,7 +180,7 @@ built=$SECONDS
 tessera_say "built in $built s; $cores core(s): $ranks ranks x $threads thread(s)"
 
 tessera_say "peak rates of this machine"
-# Messages first; a waiting rank would disturb the probes of the node, which one process alone takes.
+# Messages first; a waiting rank would disturb the probes of the node, which a single process takes.
 tessera_launch 2 1 "$program" machine --seconds 0.1 >/dev/null
 echo
 echo "\$ $program machine --seconds 0.1"
@@ -185,6 +195,7 @@ done
 echo
 tessera_say "done in $((SECONDS - built)) s. Files:"
 printf '  %-32s %s\n' "${files[@]}"
-tessera_say "next steps (as root first: export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1):"
+as_root="export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+tessera_say "next steps (as root first: $as_root):"
 printf '  %s\n' "${next[@]}"
 tessera_say "run the tests: bash jobs/test.sh"
