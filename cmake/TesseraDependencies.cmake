@@ -28,6 +28,8 @@ if(TESSERA_MPI)
   find_package(nlohmann_json REQUIRED)
   set(HDF5_PREFER_PARALLEL ${TESSERA_HDF5_PARALLEL})
   find_package(HDF5 REQUIRED COMPONENTS C HL)
+  include(TesseraOneMpi)
+  tessera_require_one_mpi()
   find_package(ZLIB REQUIRED)
   # Decompresses about 2.5 times as fast as zlib, which replaces it where it is missing.
   pkg_check_modules(LIBDEFLATE IMPORTED_TARGET libdeflate)

@@ -20,6 +20,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/idle.hpp"
 #include "mpi/launcher.hpp"
+#include "mpi/loaded.hpp"
 #include "mpi/watchdog.hpp"
 
 extern char** environ;
@@ -176,6 +177,7 @@ void report_failure(ExitCode code) noexcept {
 }  // namespace
 
 Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()) {
+  require_one_library();
   const std::vector<int> uncared = uncared_crashes();
   int provided = 0;
   {

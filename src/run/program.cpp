@@ -25,6 +25,7 @@
 #include "mpi/account.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/launcher.hpp"
+#include "mpi/loaded.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
 #include "run/answer.hpp"
@@ -275,8 +276,19 @@ int fail_before_mpi(const Error& error) {
   return static_cast<int>(error.code());
 }
 
+/// Returns the error that keeps MPI from starting, if there is one.
+std::optional<Error> error_before_mpi(const Invocation& task) {
+  if (task.error && task.error->code() == ExitCode::memory) return task.error;
+  try {
+    mpi::require_one_library();
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
 int do_on_ranks(const Invocation& task, int argc, char** argv) {
-  if (task.error && task.error->code() == ExitCode::memory) return fail_before_mpi(*task.error);
+  if (const auto error = error_before_mpi(task)) return fail_before_mpi(*error);
   bool is_root = false;
   const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
     is_root = comm.is_root();

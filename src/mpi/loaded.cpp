@@ -1,0 +1,40 @@
+#include "mpi/loaded.hpp"
+
+#include <link.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace tessera::mpi {
+namespace {
+
+/// Returns the paths of the loaded MPI libraries: Open MPI, Intel MPI, MPICH and its derivatives.
+std::vector<std::string> loaded_libraries() {
+  std::vector<std::string> found;
+  const auto look = [](dl_phdr_info* object, std::size_t, void* list) {
+    const std::string_view path(object->dlpi_name);
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (name.starts_with("libmpi.so") || name.starts_with("libmpich.so"))
+      static_cast<std::vector<std::string>*>(list)->emplace_back(path);
+    return 0;
+  };
+  dl_iterate_phdr(look, &found);
+  return found;
+}
+
+}  // namespace
+
+void require_one_library() {
+  const std::vector<std::string> libraries = loaded_libraries();
+  if (libraries.size() < 2) return;
+  throw Error(ExitCode::internal,
+              "two MPI libraries are loaded (" + libraries[0] + ", " + libraries[1] +
+                  "): MPI cannot start; check LD_LIBRARY_PATH, or build Tessera with an HDF5 of "
+                  "its own MPI (HDF5_ROOT)");
+}
+
+}  // namespace tessera::mpi
