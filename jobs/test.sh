@@ -21,7 +21,7 @@ exclude='^slow$'
 if [ "${1:-}" = --all ]; then
   shift
   exclude='^$'
-  tessera_packages+=(clang-14 libclang-rt-14-dev) # for the fuzzer of requests
+  tessera_packages+=(clang libclang-rt-dev libomp-dev) # for the other compiler and the fuzzers
 fi
 if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then exclude="$exclude|^cuda$"; fi # no GPU
 

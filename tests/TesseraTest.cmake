@@ -18,7 +18,8 @@ function(tessera_test path)
   string(REGEX REPLACE "^_" "" name "${name}")
   add_executable(${name} ${path}.cpp ${T_SOURCES})
   # Not the ceilings that this machine may have measured.
-  set(environment TESSERA_MACHINE_FILE=${CMAKE_CURRENT_BINARY_DIR}/${name}.toml)
+  set(environment TESSERA_MACHINE_FILE=${CMAKE_CURRENT_BINARY_DIR}/${name}.toml
+      ${TESSERA_TOOL_ENVIRONMENT})
   target_link_libraries(${name} PRIVATE tessera_flags ${T_LINK} GTest::gtest)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   if(NOT T_RANKS)
@@ -57,6 +58,15 @@ if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
     ASAN_OPTIONS=fast_unwind_on_malloc=0:allocator_may_return_null=1
     LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/lsan.supp:print_suppressions=0)
   list(APPEND TESSERA_MPI_ENVIRONMENT ${TESSERA_SANITIZER_ENVIRONMENT})
+endif()
+
+# Archer, which tells ThreadSanitizer what OpenMP synchronises, is next to clang's libomp.
+set(TESSERA_TOOL_ENVIRONMENT)
+if(CMAKE_CXX_FLAGS MATCHES "fsanitize=thread")
+  file(REAL_PATH "${OpenMP_omp_LIBRARY}" libomp)
+  cmake_path(GET libomp PARENT_PATH folder)
+  find_library(TESSERA_ARCHER archer HINTS ${folder} REQUIRED)
+  set(TESSERA_TOOL_ENVIRONMENT OMP_TOOL_LIBRARIES=${TESSERA_ARCHER})
 endif()
 
 # tessera_script(<name> <file> [ARGUMENTS <test>...] [LABELS <label>...]

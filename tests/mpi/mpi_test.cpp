@@ -32,7 +32,7 @@ TEST(Runtime, GivesEveryRankItsPartOfTheLastCaches) {
 
 TEST(Communicator, BroadcastsTextsOfAnyLength) {
   const Communicator comm = Communicator::world();
-  for (const std::size_t length : {0, 1, 1015, 1016, 1017, 5000}) {
+  for (const unsigned length : {0U, 1U, 1015U, 1016U, 1017U, 5000U}) {
     std::string text(length, 'x');
     if (!text.empty()) text.back() = 'y';
     EXPECT_EQ(comm.broadcast(comm.is_root() ? text : std::string("other"), 0), text);

@@ -47,7 +47,7 @@ TEST(SharedMemory, RefusesMoreThanThereIs) {
   struct statvfs whole {};  // total, since others may free memory concurrently
   if (statvfs("/dev/shm", &whole) != 0) GTEST_SKIP() << "no /dev/shm";
   const auto too_much =
-      static_cast<index_t>(whole.f_blocks * whole.f_frsize / node.size()) + (1 << 20);
+      static_cast<index_t>(whole.f_blocks * whole.f_frsize) / node.size() + (1 << 20);
   try {
     const SharedMemory memory(
         node, std::vector<index_t>(static_cast<std::size_t>(node.size()), too_much));
