@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "commands/command.hpp"
 #include "doctor.hpp"
+#include "doctor_mpi.hpp"
 #include "io/h5.hpp"
 #include "machine/gpu.hpp"
 #include "reference/facts.hpp"
@@ -145,7 +146,10 @@ void look_at_files(const Surroundings& here, Findings& found) {
     found.push_back({Level::note, "files",
                      fmt::format("'{}' is on {}: MPI-IO of other tools may hang or be slow",
                                  here.folder, name->second),
-                     "export OMPI_MCA_io=romio321 (Tessera itself writes without MPI-IO)"});
+                     mpi_library().other_files.empty()
+                         ? ""
+                         : fmt::format("export {} (Tessera itself writes without MPI-IO)",
+                                       mpi_library().other_files)});
   look_at_space(here.folder, found);
   found.push_back({Level::fine, "HDF5", "version " + io::library_version()});
   if (variable("HDF5_DISABLE_VERSION_CHECK"))

@@ -16,6 +16,7 @@
 
 #include "base/text.hpp"
 #include "doctor.hpp"
+#include "doctor_mpi.hpp"
 #include "run/provenance.hpp"
 #include "run/threads.hpp"
 
@@ -65,17 +66,6 @@ std::optional<std::string> words_of(std::vector<std::string> words) {
   return text;
 }
 
-/// Returns the launcher's library according to the output of `mpirun --version`; "" if unknown.
-std::string family(const std::string& text) {
-  if (text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos ||
-      text.find("open-mpi") != std::string::npos)
-    return "Open MPI";
-  if (text.find("HYDRA") != std::string::npos || text.find("MPICH") != std::string::npos)
-    return "MPICH";
-  if (text.find("Intel(R) MPI") != std::string::npos) return "Intel MPI";
-  return "";
-}
-
 /// Returns whether a process may read a sibling's memory, as Open MPI's shared-memory transport
 /// requires.
 bool siblings_may_read() {
@@ -101,16 +91,30 @@ bool siblings_may_read() {
   return held > 0 && reader > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/// Returns whether Open MPI's variables let ranks outnumber the cores.
+bool may_oversubscribe() {
+  return variable("OMPI_MCA_rmaps_base_oversubscribe") ||
+         variable("PRTE_MCA_rmaps_default_mapping_policy");
+}
+
+/// Returns whether a variable of Open MPI 4 or 5 switches binding off.
+bool is_unbound() {
+  return variable("OMPI_MCA_hwloc_base_binding_policy").value_or("") == "none" ||
+         variable("PRTE_MCA_hwloc_default_binding_policy").value_or("") == "none";
+}
+
 void look_at_mpirun(Findings& found) {
   const std::string library = run::mpi_library();
   const auto version = words_of({"mpirun", "--version"});
   if (!version) {
     found.push_back(
         {Level::hurts, "mpirun", "is not in the PATH; this program uses " + library,
-         "apt-get install openmpi-bin, or load the module of the MPI that Tessera was built with"});
+         fmt::format(
+             "apt-get install {}, or load the module of the MPI that Tessera was built with",
+             mpi_library().package)});
     return;
   }
-  const std::string launcher = family(*version), own = family(library);
+  const std::string_view launcher = family_of(*version), own = family_of(library);
   const std::string first =
       version->empty() ? "no version" : std::string(trim(split(*version, '\n').front()));
   if (launcher.empty() || (!own.empty() && launcher != own)) {
@@ -136,13 +140,11 @@ void look_at_openmp(const Surroundings& here, Findings& found) {
          fmt::format("OMP_NUM_THREADS={} is not a number", *variable("OMP_NUM_THREADS")),
          fmt::format("export OMP_NUM_THREADS={}", here.cores)});
   } else if (asked > here.cores) {
-    found.push_back(
-        {Level::hurts, "OpenMP",
-         fmt::format("OMP_NUM_THREADS={} on {} of this process: threads share cores", asked,
-                     counted(here.cores, "core")),
-         fmt::format(
-             "export OMP_NUM_THREADS={}, or give a rank more cores (mpirun --map-by slot:PE={})",
-             here.cores, asked)});
+    found.push_back({Level::hurts, "OpenMP",
+                     fmt::format("OMP_NUM_THREADS={} on {} of this process: threads share cores",
+                                 asked, counted(here.cores, "core")),
+                     fmt::format("export OMP_NUM_THREADS={}, or give a rank more cores (mpirun {})",
+                                 here.cores, bound(asked))});
   } else {
     found.push_back({Level::fine, "OpenMP",
                      asked == 0 ? "OMP_NUM_THREADS unset: a rank uses its share of the cores"
@@ -164,26 +166,25 @@ void look_at_openmp(const Surroundings& here, Findings& found) {
                      "OMP_DYNAMIC=" + *dynamic + ": a region may get fewer threads than requested",
                      "unset OMP_DYNAMIC"});
   if (variable("GOMP_CPU_AFFINITY"))
-    found.push_back(
-        {Level::note, "OpenMP",
-         "GOMP_CPU_AFFINITY pins the threads of every rank to the same cores",
-         "unset GOMP_CPU_AFFINITY; let mpirun bind (--bind-to core) and set OMP_PROC_BIND=close"});
+    found.push_back({Level::note, "OpenMP",
+                     "GOMP_CPU_AFFINITY pins the threads of every rank to the same cores",
+                     "unset GOMP_CPU_AFFINITY; let mpirun bind and set OMP_PROC_BIND=close"});
 }
 
 void look_at_launcher(const Surroundings&, Findings& found) {
   look_at_mpirun(found);
-  if (geteuid() == 0 &&
-      (!variable("OMPI_ALLOW_RUN_AS_ROOT") || !variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")) &&
-      family(run::mpi_library()) == "Open MPI")
+  if (geteuid() == 0 && is_open_mpi() &&
+      (!variable("OMPI_ALLOW_RUN_AS_ROOT") || !variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")))
     found.push_back({Level::hurts, "root", "mpirun of Open MPI refuses to run as root",
                      "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
-  const bool single_copy =
-      variable("OMPI_MCA_btl_vader_single_copy_mechanism").value_or("cma") != "none";
-  if (single_copy && !siblings_may_read())
+  const MpiLibrary& library = mpi_library();
+  const bool reads = !library.peer_reads.empty() &&
+                     variable(std::string(library.peer_reads).c_str()).value_or("cma") == "cma";
+  if (reads && !siblings_may_read())
     found.push_back({Level::hurts, "containers",
                      "ranks may not read each other's memory (\"Read -1, expected N, errno = 1\")",
-                     "export OMPI_MCA_btl_vader_single_copy_mechanism=none, or docker run "
-                     "--cap-add=SYS_PTRACE"});
+                     fmt::format("export {}={}, or docker run --cap-add=SYS_PTRACE",
+                                 library.peer_reads, library.no_peer_reads)});
   const std::string temporary = variable("TMPDIR").value_or("/tmp");
   if (temporary.size() > 70)
     found.push_back(
@@ -205,45 +206,41 @@ void look_at_launcher(const Surroundings&, Findings& found) {
 
 void look_at_binding(const Surroundings& here, Findings& found) {
   const int threads = std::max(1, here.threads > 0 ? here.threads : threads_asked());
-  const bool may_oversubscribe = variable("OMPI_MCA_rmaps_base_oversubscribe") ||
-                                 variable("PRTE_MCA_rmaps_default_mapping_policy");
-  const bool unbound = variable("OMPI_MCA_hwloc_base_binding_policy").value_or("") == "none";
   if (here.ranks == 0) {
     found.push_back(
         {Level::note, "binding",
-         fmt::format(
-             "by default, mpirun binds each of up to two ranks to one core, which all its threads "
-             "share; `tessera doctor --ranks R --threads T` prints the options for a job"),
+         std::string(is_open_mpi()
+                         ? "by default, mpirun binds each of up to two ranks to one core, "
+                           "which all its threads share; "
+                         : "") +
+             "`tessera doctor --ranks R --threads T` prints the options for a job",
          ""});
     return;
   }
   const index_t wanted = index_t{here.ranks} * threads;
   const std::string job = fmt::format("{} x {} on {}", counted(here.ranks, "rank"),
                                       counted(threads, "thread"), counted(here.cores, "core"));
-  if (here.ranks > here.cores && !may_oversubscribe) {
-    found.push_back({Level::hurts, "slots", job + ": \"There are not enough slots available\"",
-                     fmt::format("mpirun -n {} --oversubscribe --bind-to none, or at most {}",
-                                 here.ranks, counted(here.cores, "rank"))});
+  const std::string unbound = fmt::format("mpirun -n {} {}, or at most {}", here.ranks,
+                                          mpi_library().crowded, counted(here.cores, "rank"));
+  const auto bound_line = [&](int cores) {
+    return fmt::format("OMP_NUM_THREADS={} mpirun -n {} {}", cores, here.ranks, bound(cores));
+  };
+  if (is_open_mpi() && here.ranks > here.cores && !may_oversubscribe()) {
+    found.push_back(
+        {Level::hurts, "slots", job + ": \"There are not enough slots available\"", unbound});
   } else if (wanted > here.cores) {
     const int share = here.cores / here.ranks;
     found.push_back(
         {Level::hurts, "binding",
-         job + ": threads share cores, and binding aborts (\"binding more processes than cpus\")",
-         share > 0
-             ? fmt::format("OMP_NUM_THREADS={0} mpirun -n {1} --map-by slot:PE={0} --bind-to core",
-                           share, here.ranks)
-             : fmt::format("mpirun -n {} --bind-to none, or at most {}", here.ranks,
-                           counted(here.cores, "rank"))});
-  } else if (threads > 1 && here.ranks <= 2 && !unbound) {
-    found.push_back(
-        {Level::hurts, "binding", job + ": by default, mpirun binds each rank to one core",
-         fmt::format("OMP_NUM_THREADS={0} mpirun -n {1} --map-by slot:PE={0} --bind-to core",
-                     threads, here.ranks)});
+         job + ": threads share cores" +
+             (is_open_mpi() ? ", and binding aborts (\"binding more processes than cpus\")" : ""),
+         share > 0 ? bound_line(share) : unbound});
+  } else if (is_open_mpi() && threads > 1 && here.ranks <= 2 && !is_unbound()) {
+    found.push_back({Level::hurts, "binding",
+                     job + ": by default, mpirun binds each rank to one core",
+                     bound_line(threads)});
   } else {
-    found.push_back(
-        {Level::fine, "binding",
-         fmt::format("{}: OMP_NUM_THREADS={} mpirun -n {} --map-by slot:PE={} --bind-to core", job,
-                     threads, here.ranks, threads)});
+    found.push_back({Level::fine, "binding", job + ": " + bound_line(threads)});
   }
 }
 
@@ -265,11 +262,13 @@ void look_at_slurm(const Surroundings& here, Findings& found) {
     found.push_back({Level::note, "Slurm",
                      "OMP_NUM_THREADS is unset in a job with --cpus-per-task=" + *cores,
                      "export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK"});
+  const MpiLibrary& library = mpi_library();
   if (const auto type = variable("SLURM_MPI_TYPE").value_or("none");
-      type == "none" || type == "pmi2")
-    found.push_back({Level::note, "Slurm",
-                     "srun defaults to --mpi=" + type + ": Open MPI fails to start",
-                     "srun --mpi=pmix, or mpirun inside the job"});
+      type == "none" || (type == "pmi2" && library.srun != "pmi2"))
+    found.push_back(
+        {Level::note, "Slurm",
+         fmt::format("srun defaults to --mpi={}: {} fails to start", type, library.family),
+         fmt::format("srun --mpi={}, or mpirun inside the job", library.srun)});
   if (variable("SLURM_GPUS_PER_TASK"))
     found.push_back(
         {Level::note, "Slurm",

@@ -1,6 +1,7 @@
 """tessera doctor: creates problems, checks that they are found, and applies the fixes."""
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -97,7 +98,7 @@ class Doctor(tessera.Case):
 
     def test_ranks_and_threads_of_a_job_that_is_meant(self):
         cores = self.cores()
-        self.assert_hurts("not enough slots", "--oversubscribe --bind-to none", "--ranks",
+        self.assert_hurts("not enough slots", "slot:OVERSUBSCRIBE --bind-to none", "--ranks",
                           8 * cores,
                           environment={"OMPI_MCA_rmaps_base_oversubscribe": "",
                                        "PRTE_MCA_rmaps_default_mapping_policy": ""})
@@ -108,8 +109,36 @@ class Doctor(tessera.Case):
             self.assert_hurts("by default, mpirun binds each rank to one core",
                               f"--map-by slot:PE={cores} --bind-to core",
                               "--ranks", 1, "--threads", cores,
-                              environment={"OMPI_MCA_hwloc_base_binding_policy": ""})
+                              environment={"OMPI_MCA_hwloc_base_binding_policy": "",
+                                           "PRTE_MCA_hwloc_default_binding_policy": ""})
         self.assertIn("fine    binding", self.doctor("--ranks", cores, "--threads", 1).out)
+
+    def launch_words(self, ranks, threads, launcher="mpirun"):
+        script = os.path.join(tessera.ROOT, "jobs", "launch.sh")
+        return subprocess.run(["bash", script, "--words", str(ranks), str(threads)], check=True,
+                              text=True, stdout=subprocess.PIPE,
+                              env={**os.environ, "TESSERA_LAUNCHER": launcher}).stdout.strip()
+
+    def test_launch_lines_are_those_of_jobs(self):
+        self.assertIn(self.launch_words(1, 1), self.doctor("--ranks", 1, "--threads", 1).out)
+        crowd = 8 * self.cores()
+        self.assertIn(f"fix: {self.launch_words(crowd, 1)}, or at most",
+                      self.doctor("--ranks", crowd, "--threads", 1).out)
+
+    def test_options_of_every_library_are_those_of_jobs(self):
+        with open(os.path.join(tessera.ROOT, "apps", "tools", "doctor_mpi.cpp"),
+                  encoding="utf-8") as file:
+            source = file.read()
+        for version in ("mpirun (Open MPI) 5.0.7", "HYDRA build details:",
+                        "Intel(R) MPI Library for Linux* OS, Version 2021.18"):
+            self.fake_mpirun(f"echo '{version}'\n")
+            mpirun = self.path("bin/mpirun")
+            crowd = 8 * self.cores()
+            bound, crowded = (self.launch_words(ranks, 1, mpirun).removeprefix(
+                f"{mpirun} -n {ranks} ") for ranks in (1, crowd))
+            bound = re.sub(r"(PE=|core:|DOMAIN )1", r"\1{}", bound)
+            for options in (bound, crowded):
+                self.assertIn(f'"{options}"', source, version)
 
     def fake_mpirun(self, script):
         os.makedirs(self.path("bin"), exist_ok=True)
