@@ -11,14 +11,16 @@
 namespace tessera::dist::sort {
 namespace {
 
-/// Returns the bytes of a column and its permuted copy; if it is permuted in place, of the column
-/// and its auxiliary memory.
+/// Returns the most bytes of a column and its permuted copy; if it is permuted in place, of the
+/// column and its auxiliary memory.
 index_t carry_bytes(const ForecastRequest& q, index_t share) {
-  const index_t bytes = q.widest_column_bytes;
-  if (bytes == 0) return 0;
-  if (!q.all_rows || !permuted_in_place(static_cast<int>(q.ranks), bytes))
-    return 2 * share * bytes + gather_bytes(q.ranks, share, bytes);
-  return share * (bytes + 8) + share / 256 * bytes;
+  index_t most = 0;
+  for (const index_t bytes : q.column_bytes) {
+    const bool in_place = q.all_rows && permuted_in_place(static_cast<int>(q.ranks), bytes);
+    most = std::max(most, in_place ? share * (bytes + 8) + share / 256 * bytes
+                                   : 2 * share * bytes + gather_bytes(q.ranks, share, bytes));
+  }
+  return most;
 }
 
 Forecast of_rank(const ForecastRequest& q, index_t share) {
@@ -54,11 +56,15 @@ Forecast of_rank(const ForecastRequest& q, index_t share) {
     return f;
   }
   f.home_bytes = share * (q.key_bytes + 8);
-  const index_t between_passes = share * 8 + share * 8 + gather_bytes(q.ranks, share, 8);
-  const index_t while_sorting =
-      held + std::max(sorting, held) + (q.passes > 1 ? between_passes : 0);
-  const index_t while_checking = share * (8 + 8 + 8 + 1) + gather_bytes(q.ranks, share, 8);
-  const index_t while_carrying = carry_bytes(q, share);
+  index_t while_sorting = held + std::max(sorting, held);
+  if (q.passes > 1) {
+    // words and places, and a bit per row for ties
+    while_sorting += share * (8 + 8) + ceil_div(share, 8) + gather_once_bytes(q.ranks, share, 8);
+  }
+  const index_t while_checking = share * (8 + 8 + 8 + 1) + gather_once_bytes(q.ranks, share, 8);
+  index_t while_carrying = carry_bytes(q, share);
+  if (q.all_rows)  // without the keys, with a bit per row for the check of the order
+    while_carrying += ceil_div(share, 8) - share * q.key_bytes;
   f.work_bytes = std::max({while_sorting, while_checking, while_carrying});
   f.sent_bytes *= static_cast<double>(q.passes);
   f.sent_bytes += static_cast<double>(q.passes - 1) * 4 * static_cast<double>(share * 8);

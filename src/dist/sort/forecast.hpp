@@ -1,6 +1,7 @@
 #pragma once
 // Forecast of memory and traffic of one rank: arithmetic, tested without a launcher.
 
+#include <set>
 #include <vector>
 
 #include "dist/sort/sort.hpp"
@@ -13,11 +14,11 @@ struct ForecastRequest {
   index_t key_bytes = 8;  ///< of a key; of all key columns together if a permutation is made
   index_t ranks = 1;
   Algorithm algorithm = Algorithm::exact;
-  bool keeps_input = false;         ///< keeps a copy of the keys, to sort them again
-  index_t passes = 0;               ///< columns by which a permutation is sorted; 0: plain keys
-  index_t widest_column_bytes = 0;  ///< of an element of the carried columns
-  index_t content_bytes = 0;        ///< that the first rank holds for a column of variable length
-  bool all_rows = true;             ///< and whether all of them are carried
+  bool keeps_input = false;          ///< keeps a copy of the keys, to sort them again
+  index_t passes = 0;                ///< columns by which a permutation is sorted; 0: plain keys
+  std::set<index_t> column_bytes{};  ///< of an element of each carried column
+  index_t content_bytes = 0;         ///< that the first rank holds for a column of variable length
+  bool all_rows = true;              ///< and whether all of them are carried
   std::vector<double>
       weights{};  ///< distribution of plain keys in the input, by rank; empty: equal shares
 };

@@ -44,7 +44,7 @@ AdjacentRows compare_neighbours(const mpi::Communicator& comm, const layout::Blo
   if (extra > 0) rows.indices[0] = static_cast<std::uint64_t>(before);
   std::copy(permutation.begin(), permutation.end(), rows.indices.begin() + extra);
   std::fill(rows.steps.begin(), rows.steps.end(), KeyStep::equal);
-  Gather gather(comm, map, std::as_const(rows.indices).span(), threads);
+  Gather gather(comm, map, std::as_const(rows.indices).span(), threads, Gather::Use::once);
   for (const KeyColumn& column : columns) {
     for (index_t word = 0; word < column.form.words(); ++word) {
       key_word(column, word, words.size(), words.data(), threads);

@@ -110,29 +110,40 @@ std::span<const T> first(const machine::Buffer<T>& buffer, index_t count) {
   return buffer.span().first(static_cast<std::size_t>(count));
 }
 
-}  // namespace
-
-index_t gather_bytes(index_t ranks, index_t share, index_t element_bytes) {
+/// Returns the bytes of a gather in rounds of `at_once` requests.
+index_t bytes_in_rounds(index_t ranks, index_t share, index_t element_bytes, index_t at_once) {
   if (ranks == 1) return 0;
-  const index_t mine = std::min(share, requests_at_once(element_bytes));
+  const index_t mine = std::min(share, at_once);
   const index_t moved = std::min(share, answers_at_once(ranks, mine) + ranks);
   return mine * (8 + 4) + moved * (8 + 2 * element_bytes);
 }
 
+}  // namespace
+
+index_t gather_bytes(index_t ranks, index_t share, index_t element_bytes) {
+  return bytes_in_rounds(ranks, share, element_bytes, requests_at_once(element_bytes));
+}
+
+index_t gather_once_bytes(index_t ranks, index_t share, index_t element_bytes) {
+  return bytes_in_rounds(ranks, share, element_bytes, requests_once(element_bytes, share));
+}
+
 Gather::Gather(const mpi::Communicator& comm, const layout::BlockMap& map,
-               std::span<const Index> indices, int threads)
+               std::span<const Index> indices, int threads, Use use)
     : comm_(comm),
       map_(map),
       indices_(indices),
       threads_(threads),
-      most_(comm.max(static_cast<index_t>(indices.size()))) {}
+      most_(comm.max(static_cast<index_t>(indices.size()))),
+      use_(use) {}
 
 void Gather::operator()(ColumnView column, std::byte* to) {
   if (comm_.size() == 1) {
     gather_here(column.data, column.element_bytes, indices_, to, threads_);
     return;
   }
-  const index_t at_once = requests_at_once(column.element_bytes);
+  const index_t at_once = use_ == Use::once ? requests_once(column.element_bytes, most_)
+                                            : requests_at_once(column.element_bytes);
   const auto count = static_cast<index_t>(indices_.size());
   for (index_t done = 0; done < most_; done += at_once) {
     const index_t begin = std::min(done, count), size = std::min(at_once, count - begin);
@@ -153,8 +164,8 @@ void Gather::operator()(ColumnView column, std::byte* to) {
 void Gather::ask_part(ColumnView column, std::byte* to) {
   const index_t bytes = column.element_bytes;
   mpi::together(comm_, "permute", [&] {
-    make_room(answers_, part_.by_others * bytes);
-    make_room(arrived_, part_.from_others * bytes);
+    make_room(answers_, std::max(requests_.most_at_once, part_.by_others) * bytes);
+    make_room(arrived_, std::max(requests_.most_at_once, part_.from_others) * bytes);
   });
   gather_here(column.data, bytes, first(part_.wanted, part_.by_others), answers_.data(), threads_);
   std::vector<index_t> bytes_to = part_.count_from, bytes_from = part_.count_to;
@@ -228,9 +239,10 @@ void Gather::make_requests(std::span<const Index> indices, index_t most) {
   requests_.count_from = comm_.all_to_all(requests_.count_to);
   const index_t by_others =
       std::accumulate(requests_.count_from.begin(), requests_.count_from.end(), index_t{0});
-  requests_.parts =
-      std::max<index_t>(1, comm_.max(ceil_div(std::max(requests_.from_others, by_others),
-                                              answers_at_once(comm_.size(), most))));
+  const index_t at_once = answers_at_once(comm_.size(), most);
+  requests_.parts = std::max<index_t>(
+      1, comm_.max(ceil_div(std::max(requests_.from_others, by_others), at_once)));
+  requests_.most_at_once = std::min(most, at_once + comm_.size());
 }
 
 void Gather::send_part(index_t number) {
@@ -253,7 +265,9 @@ void Gather::send_part(index_t number) {
     part_.begin_to.push_back(before + begin_of(count, number));
     before += count;
   }
-  mpi::together(comm_, "permute", [&] { make_room(part_.wanted, part_.by_others); });
+  mpi::together(comm_, "permute", [&] {
+    make_room(part_.wanted, std::max(requests_.most_at_once, part_.by_others));
+  });
   mpi::exchange_items(comm_, first(requests_.indices, requests_.from_others), part_.begin_to,
                       part_.count_to, part_.wanted.span(), part_.count_from);
 }

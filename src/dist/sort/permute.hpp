@@ -25,6 +25,14 @@ struct ColumnView {
   return fit < least ? least : fit > most ? most : fit;
 }
 
+/// Returns the number of requests of a rank in one round of gather(), which makes them once: a
+/// sixteenth of all, so that their buffers are small beside the column.
+[[nodiscard]] constexpr index_t requests_once(index_t element_bytes, index_t requests) {
+  constexpr index_t least = index_t{1} << 14, rounds = 16;
+  const index_t most = requests_at_once(element_bytes), some = ceil_div(requests, rounds);
+  return some < least ? least : some > most ? most : some;
+}
+
 /// Returns the elements that a rank sends, or receives, at once where no rank has more than
 /// `requests`: those of evenly spread indices and 1/32 more.
 [[nodiscard]] constexpr index_t answers_at_once(index_t ranks, index_t requests) {
@@ -36,6 +44,8 @@ struct ColumnView {
 /// Returns the bytes of a gather, for any indices, on a rank that has `share` elements and requests
 /// as many: requests and their positions, other ranks' requests, and the answers.
 [[nodiscard]] index_t gather_bytes(index_t ranks, index_t share, index_t element_bytes);
+/// As above, of gather().
+[[nodiscard]] index_t gather_once_bytes(index_t ranks, index_t share, index_t element_bytes);
 
 /// Returns whether to permute a column on one rank in place (kernels/sort/permute.hpp): from a few
 /// words an element on, a copy in order costs more than following the cycles.
@@ -48,11 +58,13 @@ struct ColumnView {
 /// in parts. The requests of a single round and part are reused for the next column.
 class Gather {
  public:
+  enum class Use { columns, once };
   /// Precondition: indices are in [0, map.extent()) and outlive the object; they may repeat and
-  /// differ in number between ranks. Collective.
+  /// differ in number between ranks. Use::once: in rounds of requests_once. Collective.
   Gather(const mpi::Communicator& comm, const layout::BlockMap& map,
-         std::span<const std::uint64_t> indices, int threads);
-  /// Sets to[j] to element indices[j] of the whole; `column` is this rank's part. Collective.
+         std::span<const std::uint64_t> indices, int threads, Use use = Use::columns);
+  /// Sets to[j] to element indices[j] of the whole; `column` is this rank's part. `to` may be the
+  /// indices' memory if the elements have their size and are gathered once. Collective.
   void operator()(ColumnView column, std::byte* to);
 
  private:
@@ -63,7 +75,8 @@ class Gather {
     machine::Buffer<std::uint64_t> indices;
     machine::Buffer<std::uint32_t> position;  // of each index among the requests in order
     index_t count = 0, from_others = 0;
-    index_t parts = 1;  // in which they are exchanged, the same on all ranks
+    index_t parts = 1;         // in which they are exchanged, the same on all ranks
+    index_t most_at_once = 0;  // for which buffers have room from the first part on
   };
   /// An even share of every rank's requests to every other rank.
   struct Part {
@@ -82,17 +95,18 @@ class Gather {
   std::span<const std::uint64_t> indices_;
   int threads_;
   index_t most_;  // indices of a rank
+  Use use_;
   bool made_ = false;
   Requests requests_;
   Part part_;
   machine::Buffer<std::byte> answers_, arrived_;
 };
 
-/// Gathers once.
+/// Gathers once; `to` may be the indices' memory if the elements have their size.
 template <class T>
 void gather(const mpi::Communicator& comm, const layout::BlockMap& map, const T* column,
             std::span<const std::uint64_t> indices, T* to, int threads) {
-  Gather(comm, map, indices, threads)(
+  Gather(comm, map, indices, threads, Gather::Use::once)(
       {reinterpret_cast<const std::byte*>(column), static_cast<index_t>(sizeof(T))},
       reinterpret_cast<std::byte*>(to));
 }

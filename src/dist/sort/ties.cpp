@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <numeric>
+#include <optional>
 #include <vector>
 
 #include "dist/sort/permute.hpp"
@@ -16,22 +19,55 @@ namespace {
 using layout::Range;
 using tessera::sort::Pair;
 
-constexpr index_t grain = 1 << 14;        // rows, or ties, of one task
+constexpr index_t bits = 64;              // rows of a word of bits
+constexpr index_t grain = bits << 8;      // rows of one task
 constexpr index_t most_across = 1 << 18;  // rows of ties across ranks, of all ranks
 
-/// Returns the results of `f(begin, end, found)` for pieces of [0, n), in order.
-template <class F>
-std::vector<Range> found_in_pieces(index_t n, int threads, const F& f) {
-  std::vector<std::vector<Range>> found(static_cast<std::size_t>(ceil_div(n, grain)));
-  machine::parallel(threads, [&] {
-    machine::parallel_for(0, ceil_div(n, grain), 1, [&](index_t piece, index_t) {
-      f(piece * grain, std::min(n, (piece + 1) * grain), found[static_cast<std::size_t>(piece)]);
-    });
-  });
-  std::vector<Range> all;
-  for (const auto& some : found) all.insert(all.end(), some.begin(), some.end());
-  return all;
-}
+/// A bit per row: whether its digits so far equal those of the row before. A tie is a row without
+/// the bit and those behind it with the bit.
+class EqualRows {
+ public:
+  explicit EqualRows(index_t rows)
+      : rows_(rows), words_(static_cast<std::size_t>(ceil_div(rows, bits)), ~std::uint64_t{0}) {
+    if (rows > 0) words_.front() &= ~std::uint64_t{1};
+  }
+
+  [[nodiscard]] bool any() const {
+    return std::any_of(words_.begin(), words_.end(), [](std::uint64_t word) { return word != 0; });
+  }
+  /// Clears the bits of those rows for which equal(row) is false; begin is a multiple of bits.
+  template <class F>
+  void keep(layout::Range rows, const F& equal) {
+    for (index_t begin = rows.begin; begin < rows.end; begin += bits) {
+      std::uint64_t& word = words_[static_cast<std::size_t>(begin / bits)];
+      for (std::uint64_t left = word; left != 0; left &= left - 1) {
+        const index_t row = begin + std::countr_zero(left);
+        if (row >= rows.end || !equal(row)) word ^= left & -left;
+      }
+    }
+  }
+  /// Returns the first of the rows that has the bit, or has it not; their end if there is none.
+  [[nodiscard]] index_t next(index_t row, index_t end, bool has) const {
+    while (row < end) {
+      const std::uint64_t word = words_[static_cast<std::size_t>(row / bits)],
+                          rest = (has ? word : ~word) >> (row % bits);
+      if (rest != 0) return std::min(end, row + std::countr_zero(rest));
+      row = (row / bits + 1) * bits;
+    }
+    return end;
+  }
+  /// Returns the end of the tie that begins with that row.
+  [[nodiscard]] index_t end_of_tie(index_t row) const { return next(row + 1, rows_, false); }
+  /// Returns the first row of that row's tie.
+  [[nodiscard]] index_t begin_of_tie(index_t row) const {
+    while ((words_[static_cast<std::size_t>(row / bits)] >> (row % bits) & 1) != 0) --row;
+    return row;
+  }
+
+ private:
+  index_t rows_;
+  std::vector<std::uint64_t> words_;
+};
 
 class Ties {
  public:
@@ -46,18 +82,21 @@ class Ties {
 
   bool run() {
     if (how_.comm.min(static_cast<double>(rows_)) == 0) return false;
+    mpi::together(how_.comm, "sort", [&] { equal_.emplace(rows_); });
     join();
-    find_in_rows();
+    find();
     for (std::size_t digit = 1; digit < how_.digits; ++digit) {
-      if (how_.comm.sum(static_cast<index_t>(ties_.size())) == 0) return true;
+      const bool tied = equal_->any() || joins_the_one_before() || joins_the_next();
+      if (how_.comm.sum(index_t{tied ? 1 : 0}) == 0) return true;
       fetch(digit);
       const mpi::PhaseScope scope(phases_, "sort");
       for_each_tie([this](Range tie, index_t) {
         std::sort(pairs_.begin() + tie.begin, pairs_.begin() + tie.end);
       });
       if (!sort_across()) return false;
+      if (digit + 1 == how_.digits) return true;
       join();
-      find_in_ties();
+      find();
     }
     return true;
   }
@@ -70,36 +109,21 @@ class Ties {
   [[nodiscard]] bool joins_the_one_before() const { return joined(how_.comm.rank()); }
   [[nodiscard]] bool joins_the_next() const { return joined(how_.comm.rank() + 1); }
 
-  /// Finds the equal rows from `begin` on; appends a tie if they are several or extend to another
-  /// rank. Returns their end.
-  index_t find(index_t begin, index_t end, std::vector<Range>& found) const {
-    index_t behind = begin + 1;
-    while (behind < end && key(behind) == key(begin)) ++behind;
-    if (behind - begin > 1 || (begin == 0 && joins_the_one_before()) ||
-        (behind == rows_ && joins_the_next()))
-      found.push_back({begin, behind});
-    return behind;
+  template <class F>
+  void in_pieces(const F& f) const {
+    machine::parallel(how_.threads, [&] {
+      machine::parallel_for(0, ceil_div(rows_, grain), 1, [&](index_t piece, index_t) {
+        f(piece, Range{piece * grain, std::min(rows_, (piece + 1) * grain)});
+      });
+    });
   }
 
-  void find_in_rows() {
+  /// Finds those of the rows tied so far that are so by the keys, too.
+  void find() {
     const mpi::PhaseScope scope(phases_, "sort");
-    ties_ = found_in_pieces(rows_, how_.threads,
-                            [this](index_t begin, index_t end, std::vector<Range>& found) {
-                              while (begin > 0 && begin < end && key(begin) == key(begin - 1))
-                                ++begin;
-                              while (begin < end) begin = find(begin, rows_, found);
-                            });
-  }
-  void find_in_ties() {
-    const std::vector<Range> before = std::move(ties_);
-    ties_ = found_in_pieces(static_cast<index_t>(before.size()), how_.threads,
-                            [&](index_t begin, index_t end, std::vector<Range>& found) {
-                              for (index_t tie = begin; tie < end; ++tie) {
-                                const Range rows = before[static_cast<std::size_t>(tie)];
-                                for (index_t row = rows.begin; row < rows.end;)
-                                  row = find(row, rows.end, found);
-                              }
-                            });
+    in_pieces([this](index_t, Range rows) {
+      equal_->keep(rows, [this](index_t row) { return key(row) == key(row - 1); });
+    });
   }
 
   /// Updates which ranks' first rows are still tied with the last one of the rank before.
@@ -110,44 +134,55 @@ class Ties {
       joined_[rank] = joined_[rank] && all[2 * rank - 1] == all[2 * rank];
   }
 
-  /// Calls f(tie, number of tied rows before it).
+  /// Calls f(tie) for the ties that begin in these rows: those of several rows, and those of one
+  /// that extend to another rank.
   template <class F>
-  void for_each_tie(const F& f) const {
-    const auto count = static_cast<index_t>(ties_.size()), pieces = ceil_div(count, grain);
-    const auto in_piece = [&](index_t piece, const auto& g) {
-      for (index_t tie = piece * grain; tie < std::min(count, (piece + 1) * grain); ++tie)
-        g(ties_[static_cast<std::size_t>(tie)]);
-    };
-    std::vector<index_t> first(static_cast<std::size_t>(pieces) + 1, 0);
-    for (index_t piece = 0; piece < pieces; ++piece) {
-      index_t& next = first[static_cast<std::size_t>(piece) + 1];
-      next = first[static_cast<std::size_t>(piece)];
-      in_piece(piece, [&](Range tie) { next += tie.size(); });
+  void for_ties_in(Range rows, const F& f) const {
+    index_t row = rows.begin;
+    if (row == 0 && joins_the_one_before()) {
+      row = equal_->end_of_tie(0);
+      f(Range{0, row});
     }
-    machine::parallel(how_.threads, [&] {
-      machine::parallel_for(0, pieces, 1, [&](index_t piece, index_t) {
-        index_t before = first[static_cast<std::size_t>(piece)];
-        in_piece(piece, [&](Range tie) {
-          f(tie, before);
-          before += tie.size();
-        });
+    row = equal_->next(row, rows.end, false);  // behind a tie of the previous rows
+    while (row < rows.end) {
+      const index_t begin = equal_->next(row + 1, std::min(rows_, rows.end + 1), true) - 1;
+      const index_t end = equal_->end_of_tie(begin);
+      if (begin < rows.end && (end - begin > 1 || (end == rows_ && joins_the_next())))
+        f(Range{begin, end});
+      row = end;
+    }
+  }
+
+  /// Calls f(tie, number of tied rows before it); returns the number of tied rows.
+  template <class F>
+  index_t for_each_tie(const F& f) const {
+    std::vector<index_t> first(static_cast<std::size_t>(ceil_div(rows_, grain)) + 1, 0);
+    in_pieces([&](index_t piece, Range rows) {
+      index_t& count = first[static_cast<std::size_t>(piece) + 1];
+      for_ties_in(rows, [&](Range tie) { count += tie.size(); });
+    });
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    in_pieces([&](index_t piece, Range rows) {
+      index_t before = first[static_cast<std::size_t>(piece)];
+      for_ties_in(rows, [&](Range tie) {
+        f(tie, before);
+        before += tie.size();
       });
     });
+    return first.back();
   }
 
   /// Fetches the digit of all tied rows.
   void fetch(std::size_t digit) {
     how_.digit_of_rows(digit, how_.of_rows.data(), how_.of_ties.data());
     const mpi::PhaseScope scope(phases_, "permute");
-    index_t count = 0;
-    for (const Range tie : ties_) count += tie.size();
-    std::vector<std::uint64_t> rows;
-    mpi::together(how_.comm, "sort", [&] { rows.resize(static_cast<std::size_t>(count)); });
-    for_each_tie([&](Range tie, index_t before) {
+    const index_t count = for_each_tie([&](Range tie, index_t before) {
       for (index_t row = tie.begin; row < tie.end; ++row)
-        rows[static_cast<std::size_t>(before++)] = pairs_[static_cast<std::size_t>(row)].index;
+        how_.of_ties[static_cast<std::size_t>(before++)] =
+            pairs_[static_cast<std::size_t>(row)].index;
     });
-    gather<std::uint64_t>(how_.comm, how_.map, how_.of_rows.data(), rows, how_.of_ties.data(),
+    gather<std::uint64_t>(how_.comm, how_.map, how_.of_rows.data(),
+                          how_.of_ties.first(static_cast<std::size_t>(count)), how_.of_ties.data(),
                           how_.threads);
     for_each_tie([&](Range tie, index_t before) {
       for (index_t row = tie.begin; row < tie.end; ++row)
@@ -158,8 +193,12 @@ class Ties {
 
   /// Return the rows of this rank that are tied with those of other ranks: the first ones, and the
   /// last ones, which may be the same.
-  [[nodiscard]] Range first_tie() const { return joins_the_one_before() ? ties_.front() : Range{}; }
-  [[nodiscard]] Range last_tie() const { return joins_the_next() ? ties_.back() : Range{}; }
+  [[nodiscard]] Range first_tie() const {
+    return joins_the_one_before() ? Range{0, equal_->end_of_tie(0)} : Range{};
+  }
+  [[nodiscard]] Range last_tie() const {
+    return joins_the_next() ? Range{equal_->begin_of_tie(rows_ - 1), rows_} : Range{};
+  }
 
   /// Sorts the ties that span ranks; returns false if they are too long.
   bool sort_across() {
@@ -207,7 +246,7 @@ class Ties {
   mpi::Phases& phases_;
   index_t rows_;
   std::vector<bool> joined_;  // of a rank: with the one before
-  std::vector<Range> ties_;   // of rows of this rank
+  std::optional<EqualRows> equal_;
 };
 
 }  // namespace

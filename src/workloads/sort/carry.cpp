@@ -45,6 +45,13 @@ bool all_inside(std::span<const std::uint64_t> rows, index_t n) {
   return outside >> 63 == 0;
 }
 
+/// Allocates unless the buffer of the previous column suffices: its pages are there.
+void make_room(Buffer<std::byte>& buffer, index_t bytes) {
+  if (buffer.size() >= bytes) return;
+  buffer = {};
+  buffer = Buffer<std::byte>(bytes);
+}
+
 /// Calls f(later): later(look) runs look immediately, or in another thread before this function
 /// returns. Returns this thread's seconds in later() and in waiting for the others at the end.
 template <class F>
@@ -109,6 +116,8 @@ void Carrier::carry(std::size_t c, std::span<const SortColumn* const> keys, run:
     column.keys.push_back({key->form, key->order, *key_in_row(table_.inputs, problem, *key)});
   column.in_place = table_.may_permute_in_place && rows_here() == mine_.size() &&
                     dist::sort::permuted_in_place(comm_.size(), column.bytes);
+  std::swap(column.before, before_);
+  std::swap(column.after, after_);
   read(column);
   permute(column);
   if (table_.verify && !hashes_) {
@@ -130,6 +139,9 @@ void Carrier::carry(std::size_t c, std::span<const SortColumn* const> keys, run:
     write(column, outputs, place);
   });
   if (hashes_) faults_ += comm_.sum(column.hash_after - column.hash_before) == 0 ? 0 : 1;
+  if (column.in_place) return;  // others have two buffers of their size
+  std::swap(column.before, before_);
+  std::swap(column.after, after_);
 }
 
 void Carrier::read(Column& column) {
@@ -137,9 +149,10 @@ void Carrier::read(Column& column) {
     const mpi::PhaseScope scope(phases_, "read");
     const Progress progress("read", static_cast<double>(mine_.size() * column.bytes),
                             Progress::Counts::bytes_read);
-    column.before = Buffer<std::byte>(checked_mul(mine_.size(), column.bytes, "a column"));
+    if (column.in_place) column.after = {};
+    make_room(column.before, checked_mul(mine_.size(), column.bytes, "a column"));
     if (!column.in_place)
-      column.after = Buffer<std::byte>(checked_mul(rows_here(), column.bytes, "a column"));
+      make_room(column.after, checked_mul(rows_here(), column.bytes, "a column"));
     const auto hash = [this, &column](layout::Range rows, int threads) {
       if (!hashes_) return;
       column.hash_before += dist::sort::hash_of_places(
@@ -206,7 +219,9 @@ void Carrier::write(Column& column, run::Outputs& outputs, std::size_t place) {
                     begin = here.end;
                   }};
     }
-    outputs.write(place, table_.first * row, std::as_const(column.after).span(), onlooker);
+    const auto written = static_cast<std::size_t>(rows_here() * column.bytes);
+    outputs.write(place, table_.first * row, std::as_const(column.after).span().first(written),
+                  onlooker);
   });
   set_apart(seconds, "write");
 }

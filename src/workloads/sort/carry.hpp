@@ -7,6 +7,7 @@
 
 #include "dist/sort/check.hpp"
 #include "dist/sort/permute.hpp"
+#include "machine/buffer.hpp"
 #include "mpi/phases.hpp"
 #include "run/outputs.hpp"
 #include "workloads/sort/problem.hpp"
@@ -64,6 +65,7 @@ class Carrier {
   std::optional<dist::sort::Gather> gather_;
   bool hashes_;                       // every row is in the result, hence in the sums of both
   std::vector<std::uint64_t> named_;  // otherwise: the rows of this rank that are in the result
+  machine::Buffer<std::byte> before_, after_;  // of the previous column, for the next one
   index_t faults_ = 0;
   double seconds_ = 0;
 };

@@ -52,8 +52,8 @@ dist::sort::ForecastRequest forecast_request(const Problem& problem, index_t ran
                                 .keeps_input = problem.keeps_input,
                                 .weights = problem.weights};
   for (const SortColumn& column : problem.by) q.key_bytes += column.form.bytes;
-  for (const io::Column& column : problem.carried)
-    q.widest_column_bytes = std::max(q.widest_column_bytes, column.row_bytes());
+  for (const io::Column& column : problem.carried) q.column_bytes.insert(column.row_bytes());
+  if (problem.generated() && !problem.out.empty()) q.column_bytes.insert(q.key_bytes);
   q.content_bytes = problem.content_bytes;
   if (problem.task != Task::keys) {
     for (const SortColumn& column : problem.by) q.passes += column.form.words();

@@ -9,6 +9,7 @@
 #include "base/progress.hpp"
 #include "dist/sort/check.hpp"
 #include "machine/buffer.hpp"
+#include "machine/pages.hpp"
 #include "mpi/agreement.hpp"
 #include "run/outputs.hpp"
 #include "workloads/sort/carry.hpp"
@@ -56,7 +57,9 @@ class TableSort {
       open(point, outputs, comm_.sum(rows_here()));
     }
     key_data_.clear();
+    machine::give_back_released();  // columns have other sizes than keys
     CarriedFaults carried = carry_columns(outputs, verify, faults == 0);
+    carry_content(comm_, inputs_, problem_, {permutation_, column_places_}, outputs);
     if (order_) {
       const mpi::PhaseScope scope(once_, "verify");
       carried.faults += order_->faults();
@@ -211,7 +214,8 @@ class TableSort {
     return measured;
   }
 
-  /// Returns the number of faults and the seconds of permuting.
+  /// Carries the columns of elements of a fixed size; frees their buffers. Returns the number of
+  /// faults and the seconds of permuting.
   CarriedFaults carry_columns(run::Outputs& outputs, bool verify, bool is_permutation) {
     if (sequence_.empty()) {
       sequence_.resize(column_places_.size());
@@ -235,7 +239,6 @@ class TableSort {
         if (columns[k] == c) keys.push_back(&problem_.by[k]);
       carrier.carry(c, keys, outputs, column_places_[c]);
     }
-    carry_content(comm_, inputs_, problem_, {permutation_, column_places_}, outputs);
     return {carrier.faults(), carrier.seconds()};
   }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "base/random.hpp"
 #include "dist/sort/algorithms.hpp"
 #include "dist/sort/check.hpp"
@@ -112,6 +114,34 @@ TEST(Argsort, SortsByTheFirstWordWhereItDecidesAndByAllWhereNot) {
   }
 }
 
+/// Pairs and triples of rows are equal in one or two words, in several tasks of a rank.
+TEST(Argsort, BreaksTiesWordByWord) {
+  const auto comm = Communicator::world();
+  const index_t n = 50000 * comm.size();
+  const layout::BlockMap map(n, comm.size());
+  const layout::Range mine = map.range(comm.rank());
+  const auto word = [n](index_t i, std::uint64_t kind) {
+    const index_t of_groups[] = {n, 3, 2 * n};
+    return random_bits(9, kind, i) % static_cast<std::uint64_t>(of_groups[kind]) << 40;
+  };
+  std::vector<std::uint64_t> words[3];
+  for (std::uint64_t kind = 0; kind < 3; ++kind)
+    for (index_t i = 0; i < n; ++i) words[kind].push_back(word(i, kind));
+  std::vector<std::uint64_t> expected(static_cast<std::size_t>(n)), permutation(50000);
+  std::iota(expected.begin(), expected.end(), std::uint64_t{0});
+  std::stable_sort(expected.begin(), expected.end(), [&](auto p, auto q) {
+    return std::tie(words[0][p], words[1][p], words[2][p]) <
+           std::tie(words[0][q], words[1][q], words[2][q]);
+  });
+  std::vector<KeyColumn> columns;
+  for (const auto& some : words)
+    columns.push_back({KeyForm::of(Element::u64), Table::part(some, mine.begin), Order::ascending});
+  mpi::Phases phases;
+  argsort(comm, map, columns, {.threads = 2}, permutation.data(), phases);
+  EXPECT_EQ(everywhere<std::uint64_t>(comm, permutation), expected);
+  EXPECT_EQ(faults(comm, map, columns, permutation, {5, 2}), 0);
+}
+
 /// Rows outside the sample have a common beginning.
 TEST(Argsort, TakesPassesWhereTiesAreTooLong) {
   const auto comm = Communicator::world();
@@ -203,6 +233,33 @@ TEST(Gather, MovesUnevenIndicesInParts) {
   };
   check([&](index_t i) { return static_cast<std::uint64_t>(n - 1 - mine.begin - i); });  // reversed
   check([&](index_t i) { return static_cast<std::uint64_t>(i); });  // all ask the first rank
+}
+
+TEST(Gather, ReplacesIndicesByTheirElements) {
+  const auto comm = Communicator::world();
+  for (const index_t each : {index_t{3}, index_t{1} << 14, (index_t{1} << 19) + 5}) {
+    const layout::BlockMap map(each * comm.size(), comm.size());
+    const index_t first = map.begin(comm.rank());
+    std::vector<std::uint64_t> column(static_cast<std::size_t>(each)), rows(column.size());
+    const auto index = [&](index_t i) {
+      return random_bits(6, 1, first + i) % static_cast<std::uint64_t>(map.extent());
+    };
+    for (index_t i = 0; i < each; ++i) {
+      column[static_cast<std::size_t>(i)] = static_cast<std::uint64_t>(first + i) * 3;
+      rows[static_cast<std::size_t>(i)] = index(i);
+    }
+    gather<std::uint64_t>(comm, map, column.data(), rows, rows.data(), 2);
+    index_t wrong = 0;
+    for (index_t i = 0; i < each; ++i)
+      wrong += rows[static_cast<std::size_t>(i)] != 3 * index(i) ? 1 : 0;
+    EXPECT_EQ(wrong, 0) << each;
+  }
+}
+
+TEST(GatherBytes, AreFewInManyRounds) {
+  for (const index_t share : {index_t{1} << 20, index_t{1} << 24})
+    EXPECT_LE(gather_once_bytes(3, share, 8), share * 5 / 2);
+  EXPECT_EQ(gather_once_bytes(3, 1000, 8), gather_bytes(3, 1000, 8));
 }
 
 TEST(GatherBytes, AreBoundedForAnyIndices) {

@@ -38,6 +38,20 @@ TEST(Forecast, CountsBytesAndMessages) {
             index_t{16} << 30);
 }
 
+/// A column of 24 bytes is gathered into another, one of 32 bytes permuted in place.
+TEST(Forecast, CountsTheColumnThatTakesMostAndNotTheWidest) {
+  const index_t n = index_t{1} << 20;
+  const auto memory = [n](std::set<index_t> column_bytes, index_t ranks) {
+    return forecast({.n = n * ranks, .ranks = ranks, .passes = 1, .column_bytes = column_bytes})
+        .front()
+        .memory();
+  };
+  EXPECT_EQ(memory({8}, 1), n * (8 + 8 + 16 + 16));  // sorting pairs takes more
+  EXPECT_EQ(memory({24, 32}, 1), memory({24}, 1));
+  EXPECT_GE(memory({24, 32}, 1), n * (8 + 24 + 24));
+  EXPECT_GE(memory({24, 32}, 3), n * (8 + 32 + 32));
+}
+
 TEST(Forecast, RoundsNeedAnEighthOfTheKeysBesideThem) {
   for (const index_t ranks : {1, 4}) {
     const auto f =
