@@ -4,8 +4,8 @@ of results to other tools.
 CSV: one file per table, with the file and run before each row; empty cells where a run lacks a
 column. Times are in seconds; NAME_units follows every column NAME in other units. JSON: the runs
 with their provenance, and the tables as rows; NaN and infinity become null.
-Extra-P (JSON lines): one line per sample and phase; parameters are p (ranks), t (threads) and every
-number that varies; varying text is part of the call path."""
+Extra-P (JSON lines): one line per sample and phase; parameters are p (ranks), t (threads), sizes and
+other numbers of five values or more; what else varies is part of the call path."""
 import argparse
 import csv
 import io
@@ -24,6 +24,7 @@ import tables
 
 # Extra-P's parameters begin with these options, in this order.
 USUAL = ("n", "m", "k", "size", "steps")
+FEWEST = 5  # values that Extra-P requires of a parameter: a model of two tiles passes through both
 
 
 def plain(value):
@@ -106,11 +107,23 @@ def as_json(runs):
         for file, run, attributes, tables in runs]}, indent=1, allow_nan=False) + "\n"
 
 
+def values(points, name):
+    return tuple(point.config[name] for point in points)
+
+
 def parameters(points):
-    """Returns the names of varying numbers, those in USUAL first; ranks and threads are p and t."""
-    names = [n for n in tables.varying(points) if n not in series.MACHINE + series.FOUND
-             and not any(isinstance(p.config[n], str) for p in points)]
-    return sorted(names, key=lambda n: USUAL.index(n) if n in USUAL else len(USUAL))
+    """Returns the names of Extra-P's parameters besides ranks and threads, USUAL first, and of the
+    columns that are part of the call path. Parameters are sizes, and other numbers with FEWEST
+    values. One that equals another at all points (m = n = k) is neither: Extra-P would vary each
+    alone, and model constants."""
+    varying = [n for n in tables.varying(points) if n not in series.MACHINE + series.FOUND]
+    numbers = [n for n in varying if not any(isinstance(v, str) for v in values(points, n))
+               and (n in USUAL or len(set(values(points, n))) >= FEWEST)]
+    numbers.sort(key=lambda n: USUAL.index(n) if n in USUAL else len(USUAL))
+    first = {}
+    for name in numbers:
+        first.setdefault(values(points, name), name)
+    return list(first.values()), [n for n in varying if n not in numbers]
 
 
 def phase_samples(path, run):
@@ -143,10 +156,9 @@ def place_of(point, names):
     return tuple(params_of(point, names).values())
 
 
-def lines_of(by_path, phases):
+def lines_of(by_path, names, phases):
     """Yields Extra-P's lines for call paths measured at the same places. A phase that a point lacks
     took 0 s: Extra-P rejects a call path that lacks a place of another one."""
-    names = parameters([point for points in by_path.values() for point in points])
     for path, points in by_path.items():
         samples = {}  # by phase and place
         for point in points:
@@ -161,19 +173,17 @@ def lines_of(by_path, phases):
 
 
 def alike(points):
-    """Returns [{call path: points}] of a workload, grouped by the places where they were measured.
-    """
+    """Returns the parameters of a workload and [{call path: points}], grouped by the places where
+    they were measured."""
     points = results.disambiguate(points)
-    names = parameters(points)
-    words = [n for n in tables.varying(points) if isinstance(points[0].config[n], str)
-             and n not in series.FOUND]
+    names, words = parameters(points)
     paths, groups = {}, {}
     for point in points:
         named = [f"{n}={point.config[n]}" for n in words if point.config[n] != ""]
         paths.setdefault("->".join([point.run.workload] + named), []).append(point)
     for path, mine in paths.items():
         groups.setdefault(frozenset(place_of(point, names) for point in mine), {})[path] = mine
-    return list(groups.values())
+    return names, list(groups.values())
 
 
 def as_extra_p(words):
@@ -187,11 +197,11 @@ def as_extra_p(words):
                 phases.setdefault((id(run), key), []).append((phase, seconds))
     texts = {}
     for workload, points in found.items():
-        groups = alike(points)
+        names, groups = alike(points)
         for number, group in enumerate(groups, 1):
             ending = (f"_{workload}" if len(found) > 1 else "") + (f"_{number}" if len(groups) > 1
                                                                    else "")
-            texts[ending + ".jsonl"] = "\n".join(lines_of(group, phases)) + "\n"
+            texts[ending + ".jsonl"] = "\n".join(lines_of(group, names, phases)) + "\n"
     return texts
 
 

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import resource
+import unittest
 
 import made
 from made import row, write
@@ -106,7 +107,7 @@ class Export(made.Case):
                                          for r in (1, 2)])
         lines = self.extra_p_of(path, "")[""]
         self.assertEqual({frozenset(line["params"]) for line in lines},
-                         {frozenset(("p", "t", "n", "m", "k"))})
+                         {frozenset(("p", "t", "n"))})  # m and k equal n
         self.assertTrue(all(line["metric"] == "time" for line in lines))
         whole = [line for line in lines if line["callpath"] == "matmul->kernel=tiled"]
         self.assertEqual(len(whole), 5 * 2 * 2)
@@ -139,6 +140,45 @@ class Export(made.Case):
             if read_extra_p is not None:
                 self.assertEqual(len(read_extra_p(f"{base}{name}.jsonl").callpaths), len(places))
         return found
+
+    def test_two_tiles_are_two_call_paths_and_five_a_parameter(self):
+        """Extra-P would model a law through two tiles."""
+        def swept(name, tiles, run="matmul_0001"):
+            return write(self.path(name), [row("tiled", n, 1, options={"tile": t})
+                                           for n in (4, 8, 16, 32, 64) for t in tiles], run=run)
+        path = swept("tiles.h5", (8, 16))
+        lines = self.extra_p_of(path, "")[""]
+        self.assertEqual({tuple(line["params"]) for line in lines}, {("p", "t", "n")})
+        whole = {line["callpath"] for line in lines if line["callpath"].count("->") == 1}
+        self.assertEqual(whole, {"matmul->tile=8", "matmul->tile=16"})
+        for tile in (8, 16):  # the samples of one tile alone
+            self.assertEqual(sum(line["callpath"] == f"matmul->tile={tile}" for line in lines),
+                             5 * 3)
+        lines = self.extra_p_of(swept("five.h5", (8, 16, 32, 64, 128)), "")[""]
+        self.assertEqual({tuple(line["params"]) for line in lines}, {("p", "t", "n", "tile")})
+        self.assertEqual({line["callpath"] for line in lines},
+                         {"matmul", "matmul->compute", "matmul->exchange"})
+
+    def test_sizes_that_differ_are_parameters_each(self):
+        path = write(self.path("sizes.h5"), [row("naive", n, 1, options={"k": k})
+                                             for n in (4, 8, 16) for k in (2, 4)])
+        with made.h5py.File(path, "a") as file:
+            file["matmul_0001/summary/k"][:] = [2, 4] * 3
+        lines = self.extra_p_of(path, "")[""]
+        self.assertEqual({tuple(line["params"]) for line in lines}, {("p", "t", "n", "k")})
+
+    @unittest.skipIf(read_extra_p is None, "no extrap here (pip install extrap)")
+    def test_extra_p_finds_the_law_of_the_products(self):
+        from extrap.modelers.model_generator import ModelGenerator
+        path = write(self.path("law.h5"), [row("naive", n, 1, seconds=[1e-9 * n ** 3] * 3)
+                                           for n in (64, 128, 256, 512, 1024)])
+        self.extra_p_of(path, "")
+        experiment = read_extra_p(os.path.splitext(path)[0] + ".jsonl")
+        models = ModelGenerator(experiment)
+        models.model_all()
+        found = {str(where[0]): model.hypothesis.function.to_string(*experiment.parameters)
+                 for where, model in models.models.items()}
+        self.assertIn("n^(3)", found["matmul"])
 
     def test_a_phase_that_some_points_have_not_took_them_no_time(self):
         path = write(self.path("one.h5"), [row("naive", n, 1) for n in (4, 8, 16)],
