@@ -56,7 +56,7 @@ class Comparison:
                              for one, point in zip(mine, points)]
         return out
 
-    def tables(self):
+    def tables(self, _=()):
         """Yields (heading, rows of texts)."""
         for workload, rows in compare.tables_of(self.found).items():
             yield f"{workload}: before and after", rows

@@ -1,5 +1,6 @@
 """The report as one self-contained HTML page."""
 import html
+import re
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1a1a1a; --quiet: #555; --grid: #ddd;
@@ -23,8 +24,14 @@ table { border-collapse: collapse; font-size: .85rem; margin: .4rem 0;
   font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .6rem; text-align: left; white-space: nowrap; }
 th { border-bottom: 1.5px solid var(--ink); }
+td, th { background: var(--paper); }
 tbody tr:nth-child(even) td { background: var(--stripe); }
-td.number, th.number { text-align: right; } td.wrong { color: var(--wrong); font-weight: bold; }
+th:first-child, td:first-child { position: sticky; left: 0; } wbr { display: none; }
+@media (max-width: 600px) {
+  th:first-child, td:first-child { white-space: normal; max-width: 40vw; }
+  td:first-child:not(.number) { min-width: 5.5rem; } td:first-child wbr { display: inline; }
+}
+td.number, th.number { text-align: right; } .wrong { color: var(--wrong); font-weight: bold; }
 summary { cursor: pointer; margin: .4rem 0; } code { font-size: .85rem; }
 @page { margin: 12mm; }
 @media print {
@@ -33,13 +40,18 @@ summary { cursor: pointer; margin: .4rem 0; } code { font-size: .85rem; }
   body { max-width: none; padding: 0; font-size: 10pt; } nav { display: none; }
   .pictures { grid-template-columns: 1fr 1fr; } figure, tr { break-inside: avoid; }
   h2, h3, summary { break-after: avoid; } thead { display: table-header-group; }
-  .wide { overflow: visible; } table { font-size: 7pt; width: 100%; }
+  h1 { font-size: 15pt; } h2 { font-size: 12pt; margin-top: 12pt; } p, summary { font-size: 9pt; }
+  figcaption { font-size: 7.5pt; line-height: 1.3; }
+  .wide { overflow: visible; } table { font-size: 7pt; width: 100%; } wbr { display: inline; }
   th, td { white-space: normal; padding: .1rem .25rem; } .long { overflow-wrap: anywhere; }
+  th:first-child, td:first-child { position: static; min-width: 0; max-width: none; }
   details::details-content { content-visibility: visible; block-size: auto; }
 }
 """
 MOST_ROWS_OPEN = 24
 LONGEST_WORD = 30
+NUMBER = re.compile(r"-?\d[\d.x]*(?:e[+-]?\d+)?(?: |$)")  # 1.5 ms, 64x64; no date, no version
+UNIT = re.compile(r"(\d) (?=(?:[num]?s|%|[KMGT]?i?B)(?:\W|$))")
 
 
 def escape(value):
@@ -47,39 +59,52 @@ def escape(value):
 
 
 def is_number(text):
-    return text[:1].isdigit() or text[:1] == "-" and text[1:2].isdigit() or text in ("-", "")
+    return text in ("-", "") or bool(NUMBER.match(text))
+
+
+def prose(text):
+    """Returns text in HTML, `commands` as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+def cell(tag, text, right):
+    """Returns a cell of a table; right: a number. Names may break after an underscore and long
+    words anywhere, on paper; a number does not part from its unit."""
+    names = ["number"] if right else []
+    names += ["wrong"] if text.startswith("FAILED") else []
+    names += ["long"] if max(map(len, text.split()), default=0) > LONGEST_WORD else []
+    kind = f' class="{" ".join(names)}"' if names else ""
+    words = UNIT.sub("\\1&nbsp;", escape(text)).replace("_", "_<wbr>")
+    return f"<{tag}{kind}>{words}</{tag}>"
 
 
 def table(rows):
     """Returns rows of texts, the first of which is the heading, as an HTML table; numbers align
     right."""
     right = [all(is_number(row[c]) for row in rows[1:]) for c in range(len(rows[0]))]
-
-    def cell(tag, text, c):
-        names = (["number"] if right[c] else []) + (["wrong"] if text.startswith("FAILED") else [])
-        names += ["long"] if max(map(len, text.split()), default=0) > LONGEST_WORD else []
-        kind = f' class="{" ".join(names)}"' if names else ""
-        # on paper names may break after an underscore, and what is long anywhere
-        return f"<{tag}{kind}>{escape(text).replace('_', '_<wbr>')}</{tag}>"
-    lines = ["<tr>" + "".join(cell("th" if i == 0 else "td", text, c) for c, text in enumerate(row))
-             + "</tr>"
+    lines = ["<tr>" + "".join(cell("th" if i == 0 else "td", text, right[c])
+                              for c, text in enumerate(row)) + "</tr>"
              for i, row in enumerate(rows)]
     return (f'<div class="wide" tabindex="0"><table><thead>{lines[0]}</thead>'
             f'<tbody>{"".join(lines[1:])}</tbody></table></div>')
 
 
 def folded(title, rows, keep_open=MOST_ROWS_OPEN):
-    """Returns a collapsible table under its heading; long ones start collapsed."""
+    """Returns a collapsible table under its heading; long ones start collapsed. What follows a
+    semicolon of the heading is printed below it."""
     mark = " open" if len(rows) <= keep_open else ""
     count = "1 row" if len(rows) == 2 else f"{len(rows) - 1} rows"
-    return f"<details{mark}><summary>{escape(title)} ({count})</summary>{table(rows)}</details>"
+    heading, _, more = title.partition("; ")
+    note = f'<p class="quiet">{escape(more[:1].upper() + more[1:])}</p>' if more else ""
+    return (f"<details{mark}><summary>{escape(heading)} ({count})</summary>{note}{table(rows)}"
+            "</details>")
 
 
 def picture(one, svg):
     words = escape(f"{one.title}. {one.alt}".removesuffix(". "))
     drawn = svg.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)
     return (f'<figure id="{escape(one.name)}">{drawn}'
-            f"<figcaption>{escape(one.caption)}</figcaption></figure>")
+            f"<figcaption>{prose(one.caption)}</figcaption></figure>")
 
 
 def pictures(found):

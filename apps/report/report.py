@@ -27,6 +27,7 @@ import tables
 import timeline
 
 TOLERANCE = 0.05  # of compare, too
+IN_PAGE = ("kernel", "probe")  # columns of a page, also where all points agree
 
 
 def read(words):
@@ -72,8 +73,9 @@ class Section:
             for one in field.pictures(mine):
                 yield one, self.title
 
-    def tables(self):
-        """Yields (heading, rows of texts) of every table."""
+    def tables(self, always=tables.ALWAYS):
+        """Yields (heading, rows of texts) of every table. The one of all points has the columns
+        `always` even where all points agree."""
         for run in self.merged:
             medians = tables.side_by_side(run.points)
             if medians and not run.scalability:
@@ -82,9 +84,9 @@ class Section:
                 yield f"{run.workload}: bounds and measured speed-ups", speedup.table(
                     run.scalability)
             else:
-                same = tables.fixed(run.points)
+                same = tables.fixed(run.points, always)
                 yield f"{run.workload}: all points{f'; everywhere {same}' if same else ''}", \
-                    tables.summary(run.points, run.rate_units)
+                    tables.summary(run.points, run.rate_units, always)
             for heading, rows in ((f"{run.workload}: scaling", scaling.table(run)),
                                   (f"{run.workload}: roofline of traced traffic",
                                    hierarchy.table(run, self.every_traced)),
@@ -203,7 +205,7 @@ def write_page(sections, title, html, folder, is_own):
             if one.in_page:
                 drawn.append((one, style.svg_of(figure, one.name)))
         text = page.pictures(drawn) + "".join(page.folded(heading, rows)
-                                              for heading, rows in section.tables())
+                                              for heading, rows in section.tables(IN_PAGE))
         parts.append((section.title, text + (page.folded("runs", provenance(section), 8)
                                              if section.runs else "")))
     if is_own:
@@ -232,12 +234,17 @@ def head(sections):
                  if isinstance(section, Section))
     lines += [comparison.head(section) for section in sections if not isinstance(section, Section)]
     if runs:
-        lines.append(f"{sum(len(run.points) for run in runs)} points in {len(runs)} runs; "
-                     + ("every check passed or was disabled" if not wrong
-                        else f"{wrong} FAILED their check"))
+        lines.append(f"{many(sum(len(run.points) for run in runs), 'point')} in "
+                     f"{many(len(runs), 'run')}"
+                     + ("" if wrong else "; every check passed or was disabled"))
     if traced:
-        lines.append(f"{traced} traced point{'s' if traced > 1 else ''}")
-    return "".join(f'<p class="quiet">{page.escape(line)}</p>' for line in lines)
+        lines.append(many(traced, "traced point"))
+    failed = f'<p class="wrong">{many(wrong, "point")} FAILED the check</p>' if wrong else ""
+    return "".join(f'<p class="quiet">{page.escape(line)}</p>' for line in lines) + failed
+
+
+def many(count, noun):
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def everything(arguments):
@@ -289,7 +296,7 @@ def main(words=None):
                       f"other places with --html and --png")
     answer.put("files", files)
     count = len(files) - 1
-    print(f"page: {html}\n{count} picture{'s' if count != 1 else ''}: {folder}")
+    print(f"page: {html}\n{many(count, 'picture')}: {folder}")
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ def share(point):
     return f"{100 * point.share:.0f} %" if point.share == point.share else "-"
 
 
-ALWAYS = ("kernel", "ranks", "threads")  # columns of a page, also where all points agree
+ALWAYS = ("kernel", "ranks", "threads")  # columns of --json, also where all points agree
 
 
 def summary(points, rate_units, always=ALWAYS):
@@ -117,8 +117,8 @@ def of_files(files):
 def fixed(points, always=ALWAYS):
     """Returns the configuration common to all points, as text."""
     shown = varying(points, always)
-    return ", ".join(f"{n} {number(points[0].config[n])}"
-                     for n in points[0].config if n not in shown)
+    return ", ".join(f"{n.replace('_', ' ')} {number(points[0].config[n])}"
+                     for n in points[0].config if n not in (*shown, "hash"))
 
 
 def text(run):

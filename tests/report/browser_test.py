@@ -53,6 +53,11 @@ function behind(e) {
   }
   return [255, 255, 255];
 }
+function lines(e) {
+  const range = e.ownerDocument.createRange();
+  range.selectNodeContents(e);
+  return new Set([...range.getClientRects()].map(box => Math.round(box.top))).size;
+}
 function measured(doc) {
   const wide = doc.documentElement.clientWidth, out = {wide: wide, beside: [], texts: [],
                                                        drawn: {}, nameless: []};
@@ -67,11 +72,18 @@ function measured(doc) {
     if (own) out.texts.push([contrast(parts(getComputedStyle(e).color).rgb, behind(e)),
                              e.tagName + ": " + e.textContent.slice(0, 40)]);
   }
-  out.broken = [...doc.querySelectorAll("td.number")].filter(e => {
-    const range = doc.createRange();
-    range.selectNodeContents(e);
-    return !e.textContent.includes(" ") && range.getClientRects().length > 1;
-  }).map(e => e.textContent);
+  const cells = [...doc.querySelectorAll("td")].filter(e => lines(e) > 1);
+  out.broken = cells.filter(e => e.classList.contains("number") && !e.textContent.includes(" "))
+    .map(e => e.textContent);
+  out.tall = cells.map(e => e.textContent);
+  out.scrolled = out.left = 0;
+  for (const e of doc.querySelectorAll(".wide")) {
+    e.scrollLeft = 9999;
+    const first = e.querySelector("td").getBoundingClientRect();
+    out.scrolled += e.scrollLeft > 0;
+    out.left += first.left < e.getBoundingClientRect().left - 1;
+    e.scrollLeft = 0;
+  }
   out.pictures = 0;
   for (const e of doc.querySelectorAll("svg, img")) {
     ++out.pictures;
@@ -159,6 +171,11 @@ class Browser(made.Case):
                 self.assertEqual(found["beside"], [])
                 self.assertLessEqual(found["scroll"], width)
                 self.assertEqual(found["broken"], [], "a number on two lines")
+                if name == "desktop":
+                    self.assertEqual(found["tall"], [], "a cell on two lines")
+                if name != "paper":
+                    self.assertTrue(found["scrolled"])
+                    self.assertEqual(found["left"], 0, "rows without their name")
 
     def test_what_is_too_wide_is_found(self):
         sticks = self.text.replace("<nav>", '<p style="width: 500px">wide</p><nav>')
@@ -167,6 +184,9 @@ class Browser(made.Case):
         unbroken = self.text.replace("@media print", "@media all").replace(
             "white-space: normal", "white-space: nowrap")
         self.assertTrue(self.measure(PAPER, unbroken)["beside"])
+        parted = self.text.replace("wbr { display: none; }", "").replace("position: sticky", "")
+        found = self.measure(1280, parted)
+        self.assertTrue(found["tall"] and found["left"])
         torn = self.text.replace("@media print", "@media all").replace(
             ".long { overflow-wrap: anywhere; }",
             "td { overflow-wrap: anywhere; font-size: 30px; }")

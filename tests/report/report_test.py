@@ -372,6 +372,33 @@ class Report(made.Case):
         self.assertIn("<h2 id=\"small---real\">Small &amp; real</h2>", self.page_of(path))
         self.assertGreaterEqual(len(self.pictures_of(path)), 3)
 
+    def test_what_is_one_is_singular_and_what_failed_is_first(self):
+        text = self.page_with("one.h5", [row()])
+        self.assertIn("1 point in 1 run; every check passed", text)
+        text = self.page_with("wrong.h5", [row(), row(n=128, verified=0)])
+        self.assertIn("2 points in 1 run<", text)
+        self.assertIn('<p class="wrong">1 point FAILED the check</p>', text)
+
+    def page_with(self, name, points):
+        path = write(self.fresh(name), points)
+        self.report(path)
+        return self.page_of(path)
+
+    def test_cells_align_by_what_they_are(self):
+        for text in ("1.5 ms", "-3", "64x64", "127 us .. 128 us", "5.1e-05", "99 %", "-", ""):
+            self.assertTrue(page.is_number(text), text)
+        for text in ("2026-11-28T11:36:25Z", "6ecfc70f (Release)", "2mn/L if Z >= 2n", "naive"):
+            self.assertFalse(page.is_number(text), text)
+        self.assertEqual(page.cell("td", "1.5 ms .. 2 ms", True),
+                         '<td class="number">1.5&nbsp;ms .. 2&nbsp;ms</td>')
+        self.assertEqual(page.prose("by `tessera machine` & `a<b`"),
+                         "by <code>tessera machine</code> &amp; <code>a&lt;b</code>")
+
+    def test_what_is_the_same_everywhere_is_below_the_heading(self):
+        text = self.page_with("same.h5", TWO)
+        self.assertIn("<summary>matmul: all points (4 rows)</summary>", text)
+        self.assertIn("Everywhere type f64, ranks 2, threads 1</p>", text)
+
     def test_long_tables_begin_closed(self):
         rows = [["a", "b"]] + [[str(i), "x"] for i in range(30)]
         self.assertNotIn("<details open>", page.folded("t", rows))
