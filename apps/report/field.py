@@ -57,10 +57,12 @@ class Packing:
 
 @dataclasses.dataclass
 class Axis:
-    """Coordinates along a dimension: first + i step, those of its scale if they are regular."""
-    label: str
+    """Coordinates along a dimension, those of its scale: first + i step if they are regular."""
+    name: str
     first: float = 0.0
     step: float = 1.0
+    units: str = ""
+    uneven: tuple = ()  # coordinates that are not regular: the axis counts cells
 
     @classmethod
     def of(cls, dimension, name, count):
@@ -69,10 +71,20 @@ class Axis:
             return cls(name)
         at = scale[:].astype(float)
         step = (at[-1] - at[0]) / max(1, count - 1)
-        if step == 0 or not np.allclose(np.diff(at), step, rtol=1e-3, atol=0):
-            return cls(f"{name} (index)" if count > 1 else name)
         units = text_of(scale.attrs, "units")
-        return cls(f"{name} ({units})" if units else name, at[0], step)
+        if step == 0 or not np.allclose(np.diff(at), step, rtol=1e-3, atol=0):
+            return cls(name, units=units, uneven=tuple(at))
+        return cls(name, at[0], step, units)
+
+    @property
+    def label(self):
+        words = ("index" if len(self.uneven) > 1 else "") or self.units
+        return f"{self.name} ({words})" if words else self.name
+
+    def place(self, index):
+        """Returns a coordinate in words: "lat = 45 degrees_north"."""
+        value = self.uneven[index] if self.uneven else self.first + index * self.step
+        return f"{self.name} = {value:g} {self.units}".strip()
 
     def edges(self, count):
         """Returns the coordinates of the outer edges of the first and the last cell."""
@@ -100,7 +112,7 @@ class Field:
         whole = tuple(slice(0, n, -(-n // MOST_CELLS)) for n in self.shape)
         if len(self.shape) < 3:
             return [("", whole, self.names)]
-        return [(f"{self.names[d]} = {n // 2}", (*whole[:d], n // 2, *whole[d + 1:]),
+        return [(self.axes[self.names[d]].place(n // 2), (*whole[:d], n // 2, *whole[d + 1:]),
                  self.names[:d] + self.names[d + 1:])
                 for d, n in enumerate(self.shape)]
 
@@ -178,7 +190,8 @@ def draw(axes, values, field, selection, names, scale):
     if up:
         axes.set_ylim(sorted((below, above)))
     axes.set_ylabel(along.label)
-    axes.figure.colorbar(image, ax=axes, label=field.label)
+    axes.figure.colorbar(image, cax=axes.inset_axes([1.03, 0, 0.05, 1]),  # as high as the map
+                         label=field.label)
 
 
 def text(values, selection, names):
@@ -199,7 +212,14 @@ def text(values, selection, names):
 def height_of(selection):
     """Returns the height in inches, by the field's aspect ratio within limits."""
     edges = [s.stop for s in selection if isinstance(s, slice)]
-    return 3.2 if len(edges) == 1 else 1.0 + min(5.0, max(1.6, 3.6 * edges[0] / edges[1]))
+    return 3.2 if len(edges) == 1 else 0.9 + min(5.0, max(1.6, 3.4 * edges[0] / edges[1]))
+
+
+def caption(field, values):
+    words = ["One scale for all pictures."] if len(field.times) > 1 or len(field.shape) > 2 else []
+    if values.ndim > 1 and not np.isfinite(values).all():
+        words.append("Cells without a value are grey.")
+    return " ".join(words)
 
 
 def pictures(field):
@@ -213,11 +233,10 @@ def pictures(field):
             time).is_integer() else f"{frame:08d}"
         for cut, selection, names in field.cuts():
             values = field.values(frame, selection)
-            yield Picture("_".join(word for word in (number, cut.replace(" = ", "")) if word)
-                          or "all",
+            place = [f"{n}{i}" for n, i in zip(field.names, selection) if isinstance(i, int)]
+            yield Picture("_".join(word for word in (number, *place) if word) or "all",
                           ", ".join(word for word in (field.title, when, cut) if word),
-                          "One scale for all frames. Cells without a value are grey." if when
-                          else "Cells without a value are grey." if values.ndim > 1 else "",
+                          caption(field, values),
                           lambda axes, v=values, s=selection,
                           n=names: draw(axes, v, field, s, n, scale),
                           text(values, selection, names), height_of(selection), frame in shown,

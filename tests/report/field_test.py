@@ -46,6 +46,31 @@ class Fields(made.Case):
         with open(os.path.splitext(path)[0] + ".html", encoding="utf-8") as file:
             return file.read()
 
+    def test_slices_are_named_by_their_coordinates(self):
+        path = self.write("slices.h5", np.arange(60.0).reshape(3, 4, 5), ("z", "y", "x"))
+        with h5py.File(path, "r+") as file:
+            file["z"][:] = [0, 10, 70]  # uneven
+            file["z"].attrs["units"] = "m"
+            file["y"][:] = [40, 45, 50, 55]
+            file["y"].attrs["units"] = np.bytes_("degrees_north")
+        found = field.read(f"{path}:/u")
+        drawn = list(field.pictures(found))
+        self.assertEqual([one.title.split(", ")[1] for one in drawn],
+                         ["z = 10 m", "y = 50 degrees_north", "x = 2"])
+        self.assertEqual([one.name for one in drawn], ["z1", "y2", "x2"])
+        self.assertEqual({one.caption for one in drawn}, {"One scale for all pictures."})
+        axes = style.figure_of(drawn[1]).axes[0]
+        self.assertEqual((axes.get_xlabel(), axes.get_ylabel()), ("x", "z (index)"))
+
+    def test_the_colour_bar_is_as_high_as_the_map(self):
+        path = self.write("wide.h5", np.arange(300.0).reshape(10, 30))
+        figure = style.figure_of(next(field.pictures(field.read(f"{path}:/u"))))
+        figure.draw_without_rendering()
+        axes = figure.axes[0]
+        bar = axes.child_axes[0].get_window_extent()
+        self.assertAlmostEqual(bar.y0, axes.get_window_extent().y0, 0)
+        self.assertAlmostEqual(bar.y1, axes.get_window_extent().y1, 0)
+
     def test_results_and_fields_are_told_apart(self):
         path = self.write("told.h5", np.ones(3))
         self.assertEqual(field.split(f"{path}:/a/b"), (path, "/a/b"))
