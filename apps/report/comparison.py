@@ -27,12 +27,12 @@ class Comparison:
 
     def pictures(self):
         """Yields (picture, workload), at most MOST_ROWS points a picture."""
-        for workload, rows in self.rows().items():
+        for workload, (size, rows) in self.rows().items():
             for number in range(0, min(len(rows), MOST_ROWS * MOST_PICTURES), MOST_ROWS):
                 part = rows[number:number + MOST_ROWS]
                 yield Picture(
                     f"ratios_{number // MOST_ROWS + 1}",
-                    f"{workload}, time after / before", self.caption(),
+                    s.titled(f"{workload}, time after / before", size), self.caption(),
                     lambda axes, r=part: draw(axes, r, self.tolerance),
                     lambda r=part: textplot.bars(r, "x"),
                     1.6 + s.height_of([row[0] for row in part], 0.26),
@@ -44,7 +44,8 @@ class Comparison:
                 f"times are the SAME, at a tolerance of {100 * self.tolerance:g} %.")
 
     def rows(self):
-        """Returns {workload: [(label, ratio, low, high, verdict)]} of the known ratios."""
+        """Returns {workload: (common size, [(label, ratio, low, high, verdict)])} of the known
+        ratios."""
         out = {}
         for one in self.found:
             if one.ratio == one.ratio:
@@ -52,8 +53,9 @@ class Comparison:
         for workload, mine in out.items():
             points = compare.results.disambiguate([one.before for one in mine])
             names = s.varying(points) or ["kernel"]
-            out[workload] = [(s.label_of(point, names), one.ratio, one.low, one.high, one.verdict)
-                             for one, point in zip(mine, points)]
+            out[workload] = (s.size_words(points),
+                             [(s.label_of(point, names), one.ratio, one.low, one.high, one.verdict)
+                              for one, point in zip(mine, points)])
         return out
 
     def tables(self, _=()):
@@ -82,7 +84,8 @@ def draw(axes, rows, tolerance):
                       xycoords=("axes fraction", "data"))
     ends = [v for row in rows for v in row[1:4] if math.isfinite(v)]
     ends += [1 / (1 + tolerance), 1 + tolerance, 0.9, 1.1]
-    style.log_axis(axes.xaxis, min(ends) / 1.03, max(ends) * 1.03)
+    room = (max(ends) / min(ends)) ** 0.04
+    style.log_axis(axes.xaxis, min(ends) / room, max(ends) * room)
     axes.axvline(1, color=style.QUIET, linewidth=0.8)
     for border in (1 / (1 + tolerance), 1 + tolerance):
         axes.axvline(border, color=style.QUIET, linewidth=0.8, linestyle=":")

@@ -92,18 +92,31 @@ def draw(axes, every, labels):
         for one, date, y in zip(mine, dates, middle):
             if one.verdict in ("FASTER", "SLOWER", "WRONG"):
                 axes.annotate(one.verdict, (date, y), xytext=(0, 9), ha="center", fontsize=7.5,
-                              textcoords="offset points", color=how["color"])
+                              textcoords="offset points", color=style.INK, zorder=5,
+                              bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
                 axes.plot(date, y, marker="o", markersize=11, markerfacecolor="none",
                           color=how["color"])
     axes.axhline(1, color=style.QUIET, linestyle=":", linewidth=1)
     axes.set_ylim(0, 1.15 * max(v for mine in every for part in of_first(mine)[1] for v in part))
-    locator = style.matplotlib.dates.AutoDateLocator(minticks=3, maxticks=6)
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(style.matplotlib.dates.ConciseDateFormatter(locator))
     axes.margins(x=0.08)
+    date_axis(axes.xaxis, sorted({one.when for mine in every for one in mine}))
     axes.set_ylabel("median / the first median")
     axes.grid(True, which="major")
     style.legend_below(axes)
+
+
+def date_axis(axis, dates):
+    """Labels an axis of dates; measurements of a few minutes by their first and last times, which
+    round times may miss."""
+    import style
+    found = style.matplotlib.dates
+    if dates[-1] - dates[0] > datetime.timedelta(minutes=5):
+        locator = found.AutoDateLocator(minticks=3, maxticks=6)
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(found.ConciseDateFormatter(locator))
+    else:
+        axis.set_ticks([dates[0], dates[-1]], [f"{dates[0]:%Y-%m-%d %H:%M:%S}",
+                                               f"{dates[-1]:%H:%M:%S}"])
 
 
 def pictures(runs, tolerance):
@@ -139,9 +152,12 @@ def table(runs, tolerance):
     for workload, every in histories(runs, tolerance).items():
         rows = [["point", "date", "run", "median", "95 % interval", "of the reference", "verdict"]]
         for label, mine in zip(labels_of(every), every):
+            minutes = {one.when.replace(second=0, microsecond=0) for one in mine}
+            seconds = ":%S" if len(minutes) < len(mine) else ""
             for one in mine:
                 run = one.point.run
-                rows.append([label, f"{one.when:%Y-%m-%d %H:%M}", f"{run.file}#{run.name}",
+                rows.append([label, one.when.strftime(f"%Y-%m-%d %H:%M{seconds}"),
+                             f"{run.file}#{run.name}",
                              tables.seconds(one.point.measured["median"]),
                              tables.interval(one.point.measured),
                              f"{one.ratio:.3f}" if one.ratio == one.ratio else "-",

@@ -11,6 +11,7 @@ import tables
 MOST_SERIES = 8   # lines per picture; more are illegible
 MOST_KERNELS = 12  # if only kernels distinguish the lines, so that all fit into one picture
 MOST_BARS = 16
+FEWEST_BARS = 3  # for which a picture has room
 LONGEST = 44  # characters of a label in a legend
 MOST_FACETS = 4   # pictures of one kind
 SIZES = ("m", "n", "k", "shape", "size")
@@ -137,6 +138,10 @@ def word(name, value):
 
 def label_of(point, names):
     """Returns the label of a point; columns without a value are omitted."""
+    if set("mnk") <= set(names):
+        cut = [n for n in names if n not in ("m", "n")]
+        return listed(*(size_words([point]) if n == "k" else word(n, point.config[n])
+                        for n in cut if point.config[n] != ""))
     words = [word(n, point.config[n]) for n in names if point.config[n] != ""]
     return ", ".join(words or [f"without {n.replace('_', ' ')}" for n in names[:1]]) or "all"
 
@@ -158,9 +163,9 @@ def legend_height(labels):
 
 
 def height_of(labels, each):
-    """Returns the height for the bars, inches: at least three bars, `each` per one-line label."""
+    """Returns the height for the bars, inches, `each` per one-line label."""
     lines = max((in_lines(label).count("\n") for label in labels), default=0)
-    return (each + 0.15 * lines) * max(3, len(labels))
+    return (each + 0.15 * lines) * max(FEWEST_BARS, len(labels))
 
 
 def split(points, names):
@@ -183,7 +188,8 @@ def size_words(points):
         cube = len({c[n] for n in "mnk"}) == 1
         return f"m = n = k = {c['n']}" if cube else f"{c['m']} x {c['n']} x {c['k']}"
     given = set(SIZES) & set(c)
-    return ", ".join(word(n, c[n]) for n in same) if set(same) == given else ""
+    return ", ".join(word(n, c[n]) for n in same if c[n] != "chosen") \
+        if set(same) == given else ""
 
 
 def listed(*words):
@@ -219,10 +225,11 @@ def facets(points, taken, most):
 
 
 def common(points, names):
-    """Returns the values of these columns that all points share, as title text."""
+    """Returns the values of these columns that all points share, as title text; not those that the
+    program chose for itself."""
     first = points[0].config
     same = [n for n in names if n in first and len({p.config[n] for p in points}) == 1
-            and first[n] != ""]
+            and first[n] not in ("", "chosen")]
     # A kernel may have the name of an algorithm.
     return ", ".join(f"algorithm {first[n]}" if n == "algorithm" else word(n, first[n])
                      for n in same)

@@ -86,8 +86,14 @@ class Comparisons(made.Case):
         self.assertEqual([text.get_text().split()[1] for text in axes.texts],
                          ["SAME", "FASTER", "SLOWER", "AMBIGUOUS"])
         low, high = axes.get_xlim()
-        for _, ratio, least, most, _ in one.rows()["matmul"]:
+        for _, ratio, least, most, _ in one.rows()["matmul"][1]:
             self.assertTrue(low < least <= ratio <= most < high)
+
+    def test_points_are_named_by_their_sizes(self):
+        one = comparison.Comparison(self.pair(), 0.05)
+        size, rows = one.rows()["matmul"]
+        self.assertEqual(size, "")
+        self.assertTrue(all("m = n = k = " in row[0] for row in rows), rows)
 
     def test_two_files_are_needed(self):
         a, b = self.pair()
