@@ -4,8 +4,8 @@ of results to other tools.
 CSV: one file per table, with the file and run before each row; empty cells where a run lacks a
 column. Times are in seconds; NAME_units follows every column NAME in other units. JSON: the runs
 with their provenance, and the tables as rows; NaN and infinity become null.
-Extra-P (JSON lines): one line per sample and phase; parameters are p (ranks), t (threads), sizes and
-other numbers of five values or more; what else varies is part of the call path."""
+Extra-P (JSON lines): one line per sample and phase; parameters are p (ranks), t (threads), sizes
+and other numbers of five values or more; what else varies is part of the call path."""
 import argparse
 import csv
 import io

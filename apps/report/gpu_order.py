@@ -90,7 +90,7 @@ def draw(axes, points):
     axes.invert_yaxis()
     axes.set_xlim(left=0)
     axes.locator_params(axis="x", nbins=4)
-    axes.xaxis.set_major_formatter(lambda value, _: style.plain(value))
+    style.plain_axis(axes.xaxis)
     axes.set_xlabel("sectors of 32 bytes")
     axes.grid(True, axis="x", which="major")
     axes.set_axisbelow(True)

@@ -35,7 +35,25 @@ def table_of(points, row, column):
     values = np.full((len(rows), len(columns)), np.nan)
     for p in points:
         values[rows.index(p.config[row]), columns.index(p.config[column])] = p.rate
-    return [tables.number(r) for r in rows], [tables.number(c) for c in columns], values
+    return [said(row, r) for r in rows], [said(column, c) for c in columns], values
+
+
+def said(name, value):
+    in_bytes = s.UNITS.get(name) == "bytes" and not isinstance(value, str)
+    return tables.size(value) if in_bytes else tables.number(value)
+
+
+def labelled(name, workload):
+    """Returns the label of an axis; sizes in bytes have their units at the ticks."""
+    return name.replace("_", " ") if s.UNITS.get(name) == "bytes" else s.labelled(name, workload)
+
+
+def contrast(colour):
+    """Returns black or white, whichever is read on the colour (WCAG 2.1), but not as the page's
+    ink and paper."""
+    linear = [v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4 for v in colour[:3]]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#FEFEFE" if luminance < 0.179 else "#010101"
 
 
 def draw(axes, rows, columns, values, labels, units):
@@ -48,13 +66,11 @@ def draw(axes, rows, columns, values, labels, units):
     axes.set_xlabel(labels[1])
     axes.spines[:].set_visible(False)
     if len(columns) <= 9 and len(rows) <= 12:
-        low, high = np.nanmin(values), np.nanmax(values)
         for (r, c), value in np.ndenumerate(values):
             if np.isfinite(value):
-                dark = (value - low) < 0.55 * (high - low)
                 axes.text(c, r, tables.rate(value), ha="center", va="center",
                           fontsize=8 if len(columns) <= 7 else 7,
-                          color="#FEFEFE" if dark else "#010101")  # on a page, too
+                          color=contrast(image.cmap(image.norm(value))))
     axes.figure.colorbar(image, ax=axes, label=f"rate ({units})")
 
 
@@ -80,14 +96,16 @@ def maps(run):
              and len({p.config[column] for p in points}) > 1]
     for number, (label, points) in enumerate(found[:MOST_MAPS], 1):
         rows, columns, values = table_of(points, row, column)
-        labels = s.labelled(row, run.workload), s.labelled(column, run.workload)
-        words = [w for w in (label if others else "",
-                             s.common(points, [n for n in s.NAMES if n not in others])) if w]
+        labels = labelled(row, run.workload), labelled(column, run.workload)
+        words = [w for w in (label if others else "", s.size_words(points),
+                             s.common(points, [n for n in (*s.NAMES, "type", *s.MACHINE)
+                                               if n not in (row, column, *others)])) if w]
         yield Picture(
             f"map_{number}", f"{run.workload} by {row.replace('_', ' ')} and "
                              f"{column.replace('_', ' ')}"
             + (f": {', '.join(words)}" if words else ""),
-            "Median rates; brighter is faster.",
+            "Median rates; brighter is faster"
+            + (", on a scale of each map's own." if len(found) > 1 else "."),
             lambda axes, r=rows, c=columns, v=values,
             lb=labels: draw(axes, r, c, v, lb, run.rate_units),
             lambda r=rows, c=columns, v=values, lb=labels: textplot.heat(r, c, v, *lb,

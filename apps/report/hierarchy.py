@@ -12,6 +12,7 @@ from picture import Picture
 
 MOST_POINTS = 12
 COLOURS = {"L1": "#D55E00", "L2": "#009E73", "L3": "#CC79A7", roofline.MEMORY: "#0072B2"}
+WIDTHS = {"L1": 5, "L2": 9.5, "L3": 7.2, roofline.MEMORY: 4.5}  # of the markers
 BEFORE = {"L2": "L1", "L3": "L2"}  # the cache whose misses a level serves; memory: the last one
 
 
@@ -79,8 +80,9 @@ def draw(axes, rows, tops):
         marker = style.look(index)["marker"]
         axes.plot(list(levels.values()), [y] * len(levels), color=style.QUIET, linewidth=0.8,
                   zorder=2)
-        for level, x in levels.items():
+        for level, x in levels.items():  # smaller ones on larger ones: equal levels are rings
             axes.plot(x, y, color=COLOURS[level], marker=marker, linestyle="none", zorder=3,
+                      markersize=WIDTHS[level],
                       markerfacecolor=COLOURS[level] if index < len(style.MARKERS) else "white")
         axes.plot([], [], color=style.INK, marker=marker, linestyle="none", label=label,
                   markerfacecolor=style.INK if index < len(style.MARKERS) else "white")
@@ -102,7 +104,7 @@ def pictures(run, every):
             "A point for every level, in the colour of its roof, at the FLOP per byte that the "
             "level gives to the next smaller one: L1 all loads and stores, the others the misses "
             "of an LRU cache (`tessera locality`), without write-backs. A kernel is bound by the "
-            "roof that its point of that colour is closest to.",
+            "roof that its point of that colour is closest to; levels of equal traffic are rings.",
             lambda axes, r=shown, t=tops: draw(axes, r, t),
             lambda d=plain: textplot.lines(d, "FLOP per byte", "GFLOP/s", log_y=True),
             3.4 + s.legend_height([*("memory 99.9 GB/s" for _ in tops[1]),

@@ -3,6 +3,7 @@ import h5py
 import numpy as np
 
 import results
+import series
 import textplot
 from picture import Picture, said_lines
 
@@ -23,10 +24,14 @@ def tuned_by(kernel):
         ("column_width",) if plain in ("column", "zigzag") else ()
 
 
+def size_of(c):
+    return {"matmul": "{m} x {n} x {k}", "sort": "n {n}",
+            "forkjoin": "n {n}"}.get(c["workload"], "{m} x {n}").format(**c)
+
+
 def label_of(c):
     """Returns the description of a traced point."""
-    sizes = {"matmul": "{m} x {n} x {k}", "sort": "n {n}",
-             "forkjoin": "n {n}"}.get(c["workload"], "{m} x {n}").format(**c)
+    sizes = size_of(c)
     extra = f" {c['stencil']}" if c["workload"] == "stencil" else ""
     words = {"tile": "tile", "column_width": "columns of"}
     extra += "".join(f", {words[name]} {c[name]}" for name in tuned_by(c["kernel"]) if c[name])
@@ -150,23 +155,23 @@ def mark_caches(axes, points, end):
         if low < size <= FAR * end:
             axes.axvline(size, color=style.QUIET, linewidth=0.9, linestyle="-.", zorder=1)
             axes.annotate(f"{level}\n{human_bytes(size)}", (size, 1),
-                          xycoords=("data", "axes fraction"), xytext=(2, 1), fontsize=7,
-                          textcoords="offset points", va="top", linespacing=0.95)
+                          xycoords=("data", "axes fraction"), xytext=(0, 2), fontsize=7.5,
+                          textcoords="offset points", va="bottom", ha="center", linespacing=0.95)
             high = max(high, size * (high / low) ** 0.15)
     return low, high
 
 
-def draw_curves(axes, points):
+def draw_curves(axes, points, labels):
     import style
     end = largest_cache(points)
-    for index, point in enumerate(points):
+    for index, (point, label) in enumerate(zip(points, labels)):
         curve = point.rows("curves", array="all")
         order = np.argsort(curve["bytes"])
         order = np.append(order, order[-1])  # larger caches have the last one's misses
         sizes = np.append(curve["bytes"][order[:-1]], end)
         colour = style.COLOURS[index % len(style.COLOURS)]
         axes.plot(sizes, curve["misses"][order], drawstyle="steps-post", color=colour,
-                  label=point.label)
+                  label=label)
         if np.isfinite(curve["theorem"]).any():
             axes.plot(sizes, curve["theorem"][order], drawstyle="steps-post", color=colour,
                       linestyle=":", linewidth=1.6)
@@ -287,17 +292,24 @@ def draw_diagram(axes, point):
         axes.axhline(row + lines, color="#888888", linewidth=0.5)
     axes.set_yticks([row + lines / 2 for _, lines, row in arrays.values()], list(arrays))
     axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_formatter(lambda value, _: style.plain(value))
+    style.plain_axis(axes.xaxis)
     axes.set_xlabel("time (accesses)")
     axes.set_ylabel("cache lines of the arrays")
     style.legend_below(axes)
 
 
-def curves_text(points):
-    lines = {}
-    for point in points:
-        lines[point.label] = curve_of(point)
-    return textplot.lines(lines, "cache size in bytes", "misses", log_y=True)
+def common_size(points):
+    """Returns the size of the problem that all points share, "" if they differ."""
+    sizes = {size_of(point.config) for point in points}
+    return sizes.pop() if len(sizes) == 1 else ""
+
+
+def short_labels(points):
+    """Returns the labels without the workload and without a size that all points share: both are
+    in the title."""
+    common = f" {common_size(points)}".rstrip()
+    return [point.label.removeprefix(f"{point.workload} ").replace(common, "", 1)
+            for point in points]
 
 
 def diagram_text(point, width=72, most=40):
@@ -354,13 +366,16 @@ def pictures(points):
             part, number = curves[start:start + MOST_CURVES], start // MOST_CURVES + 1
             which = f" Picture {number} of {-(-len(curves) // MOST_CURVES)}." if len(
                 curves) > MOST_CURVES else ""
-            yield Picture(f"misses_{workload}_{number}", f"{workload}, misses by cache size",
+            plain = dict(zip(short_labels(part), map(curve_of, part)))
+            yield Picture(f"misses_{workload}_{number}",
+                          series.titled(f"{workload}, misses by cache size", common_size(part)),
                           "Steps: LRU. Dotted: the theorem. Triangles: the ideal cache."
                           + said_caches(part) + which,
-                          lambda axes, p=part: draw_curves(axes, p), lambda p=part: curves_text(p),
-                          3.3 + 0.17 * len(part),
-                          alt=said_lines({p.label: curve_of(p) for p in part}, "bytes of cache",
-                                         "misses"))
+                          lambda axes, p=part, d=plain: draw_curves(axes, p, list(d)),
+                          lambda d=plain: textplot.lines(d, "cache size in bytes", "misses",
+                                                         log_y=True),
+                          3.3 + series.legend_height([*plain, "theorem", "ideal cache"]),
+                          alt=said_lines(plain, "bytes of cache", "misses"))
     for number, point in enumerate([p for p in points if len(p.rows("arrays").get("array", ()))],
                                    1):
         table = point.rows("arrays")
@@ -371,4 +386,6 @@ def pictures(points):
                       f"({human_bytes(lines * int(point.config['line_bytes']))})",
                       f"A line has {elements} elements. A row is a line, time runs to the right.",
                       lambda axes, p=point: draw_diagram(axes, p), lambda p=point: diagram_text(p),
-                      4.3)
+                      4.3, alt="arrays from top to bottom: " + ", ".join(
+                          f"{name} of {count} lines"
+                          for name, (_, count, _) in array_rows(point)[0].items()))

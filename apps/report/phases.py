@@ -12,7 +12,7 @@ COLOURS = {"compute": "#0072B2", "exchange": "#E69F00", "waiting": "#9A9A9A", "r
            "write": "#009E73"}
 SPARE = ("#D55E00", "#B8A800", "#AA4499", "#8C8C00", "#7A7A7A")
 MOST_RANKS = 32
-LEAST = 1e-3  # of a bar: what is shorter cannot be seen, and is not in the legend
+LEAST = 5e-3  # of a bar: what is shorter cannot be seen, and is not in the legend
 
 
 def colours_of(names):
@@ -49,7 +49,8 @@ def draw_shares(axes, rows):
         axes.annotate(tables.seconds(total), (1.02, y), xycoords=("axes fraction", "data"),
                       va="center", fontsize=8)
     axes.set_yticks(range(len(rows)), [s.in_lines(label) for label, _ in rows])
-    axes.invert_yaxis()
+    middle, half = (len(rows) - 1) / 2, max(s.FEWEST_BARS, len(rows)) / 2
+    axes.set_ylim(middle + half, middle - half)  # a single bar is no wall
     axes.set_xlim(0, 100)
     axes.set_xticks(range(0, 101, 25))
     axes.set_xlabel("share of a rank's time (%)")
@@ -61,6 +62,8 @@ def by_variant(run):
     if not points:
         return
     axis = s.choose_axis(points, run.workload)
+    if axis and axis.name in s.MACHINE:  # scaling: a bar for each number of ranks and threads
+        axis = None
     inside, outside = s.facets(points, axis.columns if axis else (), s.MOST_BARS)
     parts = s.split(points, outside)
     facet, mine = next(iter(parts.items()))
@@ -117,7 +120,7 @@ def draw_ranks(axes, point):
                   label=f"{name}: {100 * imbalance(values):.0f} % imbalance")
         left += values
     axes.axvline(point.measured["median"] * scale, color=style.QUIET, linestyle=":", linewidth=1.2,
-                 label="a repetition (slowest rank)")
+                 label="median repetition")
     shown = s.spread(list(range(ranks)), 16)
     axes.set_yticks(shown, [str(r) for r in shown])
     axes.invert_yaxis()
@@ -144,10 +147,12 @@ def by_rank(run):
             for r in range(min(ranks, MOST_RANKS))]
     yield Picture(
         "ranks", f"{run.workload}, time by rank: {describe(point, run.points)}",
-        "Seconds of every rank, median of the repetitions, of the slowest point with the most "
-        "ranks. Imbalance: max / mean - 1 over the ranks.",
+        "Medians of every phase and rank, which may add up to more than the median of the whole "
+        "repetition (dotted), of the slowest point with the most ranks. Imbalance: max / mean - 1 "
+        "over the ranks.",
         lambda axes: draw_ranks(axes, point), lambda: textplot.stacks(rows, names),
-        1.9 + 0.2 * min(16, max(4, ranks)),
+        1.6 + 0.2 * min(16, max(4, ranks)) + s.legend_height(["median repetition", *(
+            f"{n}: 100 % imbalance" for n in names)]),
         alt="; ".join(f"{n}: {100 * imbalance(point.phases[n]):.0f} % imbalance" for n in names))
 
 

@@ -11,6 +11,13 @@ INTERVAL = "Medians of the repetitions; whiskers are 95 % confidence intervals o
     "of fewer than five their range."
 
 
+FAILED = "FAILED"  # its check
+
+
+def failed(point):
+    return point.measured["verified"] == 0
+
+
 def most_shared(groups, axis):
     """Returns the x that most groups share, the largest of them."""
     counts = {}
@@ -54,8 +61,8 @@ def draw_bars(axes, rows, units, ceiling=None):
     axes.set_xlim(0, right * 1.05 or 1)
     for y, (_, rate, _, _, note) in zip(where, rows):
         axes.annotate(f"{tables.rate(rate)}{f' ({note})' if note else ''}", (1.02, y),
-                      xycoords=("axes fraction", "data"),
-                      va="center", fontsize=8)
+                      xycoords=("axes fraction", "data"), va="center", fontsize=8,
+                      color=style.WRONG if FAILED in note else style.INK)
     axes.set_xlabel(f"rate ({units})")
     axes.grid(True, axis="x", which="major")
     axes.set_axisbelow(True)
@@ -80,6 +87,8 @@ def bar_rows(points, names):
         note = [f"{100 * share:.0f} %"] if share == share else []
         if first is not None and first.rate > 0:
             note.append(f"{point.rate / first.rate:.3g}x")
+        if failed(point):
+            note.append(FAILED)
         rows.append((s.label_of(point, names), point.rate, *point.rate_interval, ", ".join(note)))
     return rows
 
@@ -109,8 +118,7 @@ def variants(run):
         names = [n for n in inside if s.count(chosen, [n]) > 1]
         rows = bar_rows(chosen, names)
         same = [n for n in inside if n not in names]
-        same += [n for n in ("probe", "stencil", "type", "ranks", "threads")
-                 if n not in outside + inside]
+        same += [n for n in (*s.NAMES, "type", "ranks", "threads") if n not in outside + inside]
         of_size = axis is None or axis.columns[0] not in s.SIZES
         words = [w for w in (facet if outside else "", place(axis, x, chosen),
                              s.size_words(chosen) if of_size else "",
@@ -137,6 +145,10 @@ def draw_lines(axes, groups, axis, units, ceiling):
                       yerr=s.errors_of(points), label=label,
                       **style.look(index))
     every = [p for points in groups.values() for p in points]
+    if wrong := [p for p in every if failed(p)]:
+        axes.plot([axis.value(p) for p in wrong], [p.rate for p in wrong], color=style.WRONG,
+                  marker="x", markersize=11, markeredgewidth=2, linestyle="none", zorder=4,
+                  label="check FAILED")
     style.value_axis(axes.xaxis, [axis.value(p) for p in every])
     log = s.wants_log([p.rate for p in every])
     if ceiling and ceiling < 5 * max(p.rate for p in every):

@@ -83,6 +83,7 @@ def ceiling(machine, name, threads):
 
 MEMORY = "memory"
 LEVELS = ("L1", "L2", "L3", MEMORY)
+MOST_LINES = 8  # of a legend with a column for each kind
 LINES = {"L1": ":", "L2": "-.", "L3": "--", MEMORY: "-"}
 
 
@@ -126,19 +127,45 @@ def draw(axes, groups, sizes, tops):
     points = [point for mine in groups.values() for point in mine]
     draw_roofs(axes, tops, [x for x, _, _ in points], [y for _, y, _ in points],
                dict.fromkeys(LEVELS, style.QUIET))
+    parts = legend_of(tops, groups, sizes)
+    fill(axes, parts, tops[1])
     for index, (label, mine) in enumerate(groups.items()):
         how = style.look(index)
         for x, y, size in mine:
             marked = style.look(sizes.index(size))["marker"] if len(sizes) > 1 else how["marker"]
             full = sizes.index(size) < len(style.MARKERS)
-            axes.plot(x, y, color=how["color"], marker=marked, linestyle="none",
-                      markerfacecolor=how["color"] if full else "white", zorder=3)
+            axes.plot(x, y, color=how["color"], marker=marked, linestyle="none", markersize=6,
+                      markerfacecolor=how["color"] if full else "white", zorder=3,
+                      markeredgecolor="white" if full else how["color"], markeredgewidth=0.6)
         axes.plot([], [], color=how["color"], marker="s" if len(sizes) > 1 else how["marker"],
                   linestyle="none", label=label)
+    fill(axes, parts, groups)
     for index, size in enumerate(sizes if len(sizes) > 1 else ()):
         axes.plot([], [], color=style.INK, marker=style.look(index)["marker"], linestyle="none",
                   markerfacecolor=style.INK if index < len(style.MARKERS) else "white", label=size)
-    style.legend_below(axes)
+    if len(sizes) > 1:
+        fill(axes, parts, sizes)
+    style.legend_below(axes, columns=len(parts))
+
+
+def legend_of(tops, groups, sizes):
+    """Returns the columns of the legend: roofs, kernels, and sizes if there are several. Empty if
+    they do not fit side by side."""
+    parts = [[f"{level} 99.9 GB/s" for level in tops[1]], list(groups)]
+    parts += [sizes] if len(sizes) > 1 else []
+    return parts if max(map(len, parts)) <= MOST_LINES and s.columns_of(sum(parts, [])) >= 3 else []
+
+
+def legend_height(tops, groups, sizes):
+    parts = legend_of(tops, groups, sizes)
+    return 0.17 * max(map(len, parts)) if parts else s.legend_height(
+        [*("memory 99.9 GB/s" for _ in tops[1]), *groups, *(sizes if len(sizes) > 1 else ())])
+
+
+def fill(axes, parts, drawn):
+    """Fills the legend's column below the entries drawn last."""
+    for _ in range(max(map(len, parts), default=0) - len(drawn)):
+        axes.plot([], [], linestyle="none", label=" ")
 
 
 def counted(point, workload):
@@ -201,6 +228,5 @@ def one_picture(run, title, groups, sizes, machine):
         f"they hold.",
         lambda axes: draw(axes, groups, sizes, tops),
         lambda: textplot.lines(drawn, "FLOP per byte", "GFLOP/s", log_y=True),
-        3.4 + s.legend_height([*("memory 99.9 GB/s" for _ in tops[1]), *groups,
-                               *(sizes if len(sizes) > 1 else ())]),
+        3.4 + legend_height(tops, groups, sizes),
         alt=said_lines(plain, "FLOP per byte", "GFLOP/s"))

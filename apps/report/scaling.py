@@ -120,7 +120,7 @@ def label_of(group, groups):
 
 def sizes_of(group):
     same = s.size_words(group)
-    ends = [f"{s.size_words([p])} on {p.cores}" for p in (group[0], group[-1])]
+    ends = [f"{s.size_words([p])} on {s.word('cores', p.cores)}" for p in (group[0], group[-1])]
     return same or " to ".join(ends)
 
 
@@ -226,8 +226,11 @@ def draw(panels, found, fits, kind):
         highest = max(highest, one.speedup.max(), min(high.max(), 2 * one.speedup.max()))
     style.pow_two_axis(axes.xaxis, cores)
     style.log_axis(axes.yaxis, lowest * 0.8, highest * 1.25, base=2)
+    if lowest >= 0.9 * least:  # the ideal line leads from tick to tick
+        style.pow_two_axis(axes.yaxis, cores)
     axes.set_ylabel("speed-up" if kind == "strong" else "scaled speed-up")
-    most = 1.15 * max(100, *(100 * one.efficiency.max() for one in found))
+    most = 115 * max(1, *(min(2 * one.efficiency.max(), (one.ends[1] / one.cores).max())
+                          for one in found))  # whiskers, if they leave room for the points
     below.set_ylim(0, most)
     step = 25 * math.ceil(most / 150)
     below.set_yticks(np.arange(0, most, step))

@@ -136,7 +136,7 @@ def draw_bounds(axes, rows):
     style.legend_below(axes)
 
 
-def draw_growth(axes, growth, series):
+def draw_growth(axes, kernel, growth, series):
     import style
     n, parallelism, theory = series
     a, b, _ = fit(parallelism, theory)
@@ -146,7 +146,8 @@ def draw_growth(axes, growth, series):
     style.pow_two_axis(axes.xaxis, n)
     if parallelism.max() / parallelism.min() > 20:
         style.log_axis(axes.yaxis, parallelism.min() / 1.5, parallelism.max() * 1.5)
-    axes.set_xlabel("n")
+    axes.set_xlabel("n (keys)" if "sort" in kernel else "n (rows of the matrices)"
+                    if "matmul" in kernel else "n")
     axes.set_ylabel("parallelism (work / span)")
     axes.grid(True, which="major")
     style.legend_below(axes)
@@ -155,7 +156,7 @@ def draw_growth(axes, growth, series):
 def draw_thresholds(axes, kernels):
     import style
     times = np.concatenate([part for _, one, many, _ in kernels.values() for part in (one, many)])
-    scale, unit = style.time_unit(np.median(times))
+    scale, unit = style.time_unit(times.max())
     for (kernel, (threshold, one, many, processors)), colour in zip(kernels.items(), style.COLOURS):
         one, many = one * scale, many * scale
         axes.plot(threshold, one, color=colour, linestyle="--", marker="o",
@@ -195,16 +196,16 @@ def bounds_text(found):
 def every_picture(rows):
     for number, ((key, growth), series) in enumerate(growths_of(rows).items(), 1):
         explained = fit(series[1], series[2])[2]
-        yield Picture(f"growth_{number}", f"{key}: how the parallelism grows",
+        yield Picture(f"growth_{number}", f"{key}: parallelism by n",
                       f"Recorded parallelism and the fit a + b ({growth}), which explains "
                       f"{100 * explained:.1f} % of its variance.",
-                      lambda axes, g=growth, d=series: draw_growth(axes, g, d),
+                      lambda axes, k=key, g=growth, d=series: draw_growth(axes, k, g, d),
                       lambda d=series: textplot.lines({"recorded": (d[0], d[1])}, "n",
                                                       "parallelism", log_y=True),
                       alt=said_lines({"recorded": (series[0], series[1])}, "n", "parallelism"))
     for number, (n, kernels) in enumerate(thresholds_of(rows).items(), 1):
         yield Picture(f"threshold_{number}", f"{', '.join(kernels)}, n {n}: time by threshold",
-                      "Medians; dashed on one thread.", lambda axes,
+                      "Medians; dashed: one thread.", lambda axes,
                       k=kernels: draw_thresholds(axes, k),
                       lambda k=kernels: textplot.lines({name: (d[0], d[2])
                                                         for name, d in k.items()}, "threshold",

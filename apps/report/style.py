@@ -33,7 +33,7 @@ matplotlib = load_as_delivered()
 # Distinguishable with any colour vision (Okabe and Ito 2008), and by markers without colour.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C00")
 MARKERS = "osD^vPX*"
-GRID, QUIET, INK = "#DDDDDD", "#555555", "#222222"
+GRID, QUIET, INK, WRONG = "#DDDDDD", "#555555", "#222222", "#A02000"
 WIDTH = 4.8  # inches; letters of 9 points are 6 on a column of 3.3 inches
 DPI = 200
 
@@ -49,7 +49,7 @@ matplotlib.rcParams.update({
 
 # Colours of pictures that differ in the dark, as variables that page.py defines.
 OF_THE_PAGE = {"#000000": "currentColor", INK: "currentColor", QUIET: "var(--quiet)",
-               GRID: "var(--grid)", "#ffffff": "var(--paper)"}
+               GRID: "var(--grid)", "#ffffff": "var(--paper)", WRONG: "var(--wrong)"}
 
 
 def figure_of(picture):
@@ -89,22 +89,25 @@ def svg_of(figure, name):
 
 
 def wrapped(text, width=60):
-    lines, line = [], ""
-    for word in text.split():
-        if line and len(line) + 1 + len(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    return "\n".join(lines + [line])
+    """Returns text in lines, broken at commas and colons where there are some: a number stays with
+    its noun."""
+    lines = [""]
+    for part in re.split(r"(?<=[,:]) ", text):
+        for i, word in enumerate([part] if len(part) <= width else part.split()):
+            if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+                lines.append(word)
+            else:
+                lines[-1] = f"{lines[-1]} {word}".strip()
+    return "\n".join(lines)
 
 
-def legend_below(axes, below=0.42, **how):
-    """Places a legend below the label of the x axis, where it covers nothing."""
+def legend_below(axes, below=0.42, columns=0, **how):
+    """Places a legend below the label of the x axis, where it covers nothing; columns 0: as many as
+    fit."""
     handles, labels = axes.get_legend_handles_labels()
     if not labels or labels == ["all"]:
         return
-    columns = series.columns_of(labels)
+    columns = columns or series.columns_of(labels)
     place = axes.transAxes + matplotlib.transforms.ScaledTranslation(0, -below,
                                                                      axes.figure.dpi_scale_trans)
     axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place,
@@ -128,7 +131,7 @@ def pow_two_axis(axis, values):
     axis.axes.set_xscale("log", base=2) if axis.axis_name == "x" else axis.axes.set_yscale("log",
                                                                                            base=2)
     ticks = apart(series.spread(values, 8), log=True)
-    axis.set_ticks(ticks, [plain(v) for v in ticks])
+    axis.set_ticks(ticks, plain_all(ticks))
     axis.set_ticks([], minor=True)
 
 
@@ -140,10 +143,12 @@ def log_axis(axis, low, high, base=10):
     limits = axis.axes.set_xlim if axis.axis_name == "x" else axis.axes.set_ylim
     scale("log")
     limits(low, high)
-    in_twos = base == 2 and low > 0.2 and high / low >= 16
+    in_twos = base == 2 and low > 0.1 and high / low >= 6
     ticks = bytes_ticks(low, high, 7) if in_twos else log_ticks(low, high)
-    axis.set_ticks(ticks, [plain(tick) for tick in ticks])
+    axis.set_ticks(ticks, plain_all(ticks))
     axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+    if in_twos:
+        axis.set_ticks([], minor=True)
 
 
 def log_ticks(low, high):
@@ -175,7 +180,7 @@ def value_axis(axis, values):
         pow_two_axis(axis, values)
         return
     ticks = apart(series.spread(values, 8))
-    axis.set_ticks(ticks, [plain(v) for v in ticks])
+    axis.set_ticks(ticks, plain_all(ticks))
 
 
 def apart(values, log=False, share=0.08):
@@ -188,12 +193,26 @@ def apart(values, log=False, share=0.08):
     return [values[i] for i in reversed(kept)]
 
 
-def plain(value):
-    """Formats a tick: 64, 1.5, 16k, 1.25M for round multiples of powers of ten or two."""
+def plain_all(values):
+    """Formats the ticks of an axis alike: 3k where another is 10k."""
+    smallest = 1000 if max(values) >= 10000 else 10000
+    return [plain(value, smallest) for value in values]
+
+
+def plain_axis(axis):
+    """Formats the ticks that matplotlib chooses, alike."""
+    def text(value, _):
+        return plain(value, 1000 if max(axis.get_view_interval()) >= 10000 else 10000)
+    axis.set_major_formatter(text)
+
+
+def plain(value, smallest=10000):
+    """Formats a tick: 64, 1.5, 16k, 1.25M for round multiples of powers of ten or two, from the
+    smallest one on."""
     units = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (10**9, "G"), (10**6, "M"),
              (10**3, "k"))
     round_ones = [f"{value / factor:g}{unit}" for factor, unit in units
-                  if value >= max(factor, 10000) and abs(value / factor * 100
+                  if value >= max(factor, smallest) and abs(value / factor * 100
                                                          - round(value / factor * 100)) < 1e-9]
     if round_ones:
         return min(round_ones, key=len)

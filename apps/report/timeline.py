@@ -106,6 +106,15 @@ def text(stays, width=76):
                             + ", = in flight"]) + "\n"
 
 
+def said_spans(stays):
+    """Returns the phases in words: the share of the ranks' time."""
+    whole = len(stays) * max(e for mine in stays.values() for _, _, e in mine) or 1.0
+    words = [(n, sum(e - b for mine in stays.values() for name, b, e in mine if name == n))
+             for n in names_of(stays)]
+    return f"{len(stays)} ranks: " + ", ".join(
+        f"{name} {100 * seconds / whole:.0f} %" for name, seconds in words) + "."
+
+
 def pictures(run):
     watched = [p for p in run.points if p.timeline]
     names = [n for n in s.varying(watched)] if watched else []
@@ -120,7 +129,7 @@ def pictures(run):
                                     + list(s.MACHINE)))
         yield Picture(f"timeline_{number}",
                       f"{run.workload}, timeline of the last repetition: {which}",
-                      "Phases of each rank over time; white: outside all phases." + words
+                      "Phases of each rank over time; blank: outside all phases." + words
                       + (" Beginning only." if few else ""),
                       lambda axes, t=stays: draw(axes, t), lambda t=stays: text(t),
-                      1.6 + 0.34 * max(3, len(stays)), alt=words.strip())
+                      1.6 + 0.34 * max(3, len(stays)), alt=said_spans(point.timeline) + words)

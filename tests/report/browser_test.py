@@ -142,11 +142,43 @@ class Browser(made.Case):
         cls.page = os.path.join(made.SCRATCH, "r.html")
         with open(cls.page, encoding="utf-8") as file:
             cls.text = file.read()
+        cls.others = {"comparison": cls.page_of("--compare", f"{path}#1", f"{path}#1"),
+                      "history": cls.page_of(*cls.days()), "field": cls.page_of(cls.field())}
         trial = start(cls.page, "--dump-dom")
         if "</html>" not in trial.stdout:
             print(f"skipped: Chromium does not start here: {trial.stderr[-300:]}")
             sys.exit(77)
         cls.said = trial.stderr
+
+    @classmethod
+    def page_of(cls, *words):
+        page = os.path.join(made.SCRATCH, "other.html")
+        with contextlib.redirect_stdout(io.StringIO()):
+            report.main([*words, "--html", page])
+        with open(page, encoding="utf-8") as file:
+            return file.read()
+
+    @classmethod
+    def days(cls):
+        """Returns files of a scaling run on three days, one of which failed its check."""
+        files = []
+        for day in (1, 2, 3):
+            files.append(os.path.join(made.SCRATCH, f"day{day}.h5"))
+            if os.path.exists(files[-1]):
+                os.remove(files[-1])
+            write(files[-1], [row("tiled", 64, r, seconds=[day / r] * 5, verified=int(day < 3))
+                              for r in (1, 2, 4)], start_time=f"2026-01-0{day}T10:00:00Z")
+        return files
+
+    @classmethod
+    def field(cls):
+        """Returns a volume with cells without a value."""
+        path = os.path.join(made.SCRATCH, "u.h5")
+        with made.h5py.File(path, "w") as file:
+            values = made.np.arange(6.0 * 20 * 30).reshape(6, 20, 30)
+            values[2:4, 5:12, 3:9] = made.np.nan
+            file["u"] = values
+        return f"{path}:/u"
 
     def measure(self, width, text=None, dark=False):
         path = os.path.join(made.SCRATCH, "frame.html")
@@ -191,6 +223,22 @@ class Browser(made.Case):
             ".long { overflow-wrap: anywhere; }",
             "td { overflow-wrap: anywhere; font-size: 30px; }")
         self.assertTrue(self.measure(PAPER, torn)["broken"])
+
+    def test_pages_of_other_kinds(self):
+        """Comparison, history and volume fit a desktop and a telephone, have alternative texts, and
+        are readable in the dark."""
+        for name, text in self.others.items():
+            for width, dark in ((1280, False), (390, True)):
+                with self.subTest(name, width=width):
+                    found = self.measure(width, text, dark)
+                    self.assertEqual((found["beside"], found["left"]), ([], 0))
+                    self.assertLessEqual(found["scroll"], width)
+                    self.assertGreater(found["pictures"], 0)
+                    self.assertEqual(found["nameless"], [])
+                    self.assertEqual([one for one in found["texts"] if one[0] < 4.5], [])
+                    faint = {colour: seen for colour, seen in found["drawn"].items()
+                             if seen[0] < 2 and not self.is_quiet(colour, found)}
+                    self.assertEqual(faint, {})
 
     def test_every_picture_has_a_text(self):
         found = self.measure(1280)

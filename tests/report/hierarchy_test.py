@@ -109,7 +109,8 @@ class Hierarchy(made.Case):
         looks = {(line.get_color(), line.get_marker()) for line in points}
         self.assertEqual((len(points), len(looks)), (4, 4))
         labels = [text.get_text() for text in axes.get_legend().get_texts()]
-        self.assertEqual(labels[3:], ["naive", "tiled", "m = n = k = 24", "m = n = k = 32"])
+        self.assertEqual(labels[3:6], ["naive", "tiled", " "])  # a column for each kind
+        self.assertEqual(labels[6:], ["m = n = k = 24", "m = n = k = 32", " "])
 
     def test_curves_have_the_caches_of_the_machine(self):
         points = self.trace("--n", "32", "--kernel", "naive")
@@ -122,6 +123,15 @@ class Hierarchy(made.Case):
             self.assertEqual("L3 1024 GiB" in drawn.caption, bool(marks))
             low, high = axes.get_xlim()
             self.assertTrue(all(low < one.xy[0] < high for one in axes.texts))
+
+    def test_curves_of_one_size_have_it_in_the_title(self):
+        points = self.trace("--n", "32", "--kernel", "naive,tiled")
+        drawn = next(locality.pictures(points))
+        self.assertEqual(drawn.title, "matmul, misses by cache size: 32 x 32 x 32")
+        labels = [text.get_text() for text in
+                  style.figure_of(drawn).axes[0].get_legend().get_texts()]
+        self.assertEqual(labels[0], "naive")
+        self.assertTrue(labels[1].startswith("tiled, tile "), labels)
 
     def test_diagrams_say_the_cache_and_the_fetches(self):
         points = self.trace("--n", "12", "--kernel", "naive", "--diagram", "16")

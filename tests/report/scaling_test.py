@@ -140,10 +140,19 @@ class Scaling(made.Case):
         self.assertEqual(below.get_yscale(), "linear")
         marks = [line.get_ydata() for line in below.lines if line.get_marker() == "o"]
         np.testing.assert_allclose(marks[0], [100, 100 / 1.1, 100 / 1.3])
+        for axis in (below.xaxis, above.yaxis):  # the ideal line leads from tick to tick
+            self.assertEqual([label.get_text() for label in axis.get_ticklabels()],
+                             ["1", "2", "4"])
         run = points_of(write(self.path("grow.h5"), [row("tiled", 64 * r, r, work=1e6 * r)
                                                      for r in (1, 2)]))
-        self.assertIn("m = n = k = 64 on 1 to m = n = k = 128 on 2",
+        self.assertIn("m = n = k = 64 on 1 core to m = n = k = 128 on 2 cores",
                       next(iter(scaling.pictures(run))).title)
+
+    def test_whiskers_of_the_efficiency_are_inside(self):
+        path = write(self.path("wide.h5"), [row("tiled", 64, 1, seconds=1.0, low=0.9, high=1.4),
+                                            row("tiled", 64, 2, seconds=0.5, low=0.3, high=0.6)])
+        _, below = style.figure_of(next(scaling.pictures(points_of(path)))).axes
+        self.assertGreater(below.get_ylim()[1], 100 * 1.0 / 0.3 / 2)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,101 @@
+"""pictures_test.py SCRIPTS TESSERA SCRATCH: titles, labels and marks of the pictures of timings.
+Exits with 77 without matplotlib."""
+import made
+from made import h5py, np, row, write
+
+made.require("matplotlib.image")
+import matplotlib.colors
+
+import heatmap
+import phases
+import rates
+import results
+import style
+
+TWO = [row(k, n) for n in (64, 128) for k in ("naive", "tiled")]
+
+
+def run_of(path):
+    return next(iter(results.by_workload(results.read(path)).values()))
+
+
+class Pictures(made.Case):
+    def test_titles_break_at_commas_and_ticks_are_alike(self):
+        self.assertEqual(style.wrapped("matmul by m = n = k: algorithm recursive, f64, 1 rank, "
+                                       "2 threads").split("\n"),
+                         ["matmul by m = n = k: algorithm recursive, f64, 1 rank,", "2 threads"])
+        self.assertEqual(max(map(len, style.wrapped("word " * 40).split("\n"))), 59)
+        self.assertEqual(style.plain_all([300, 1000, 3000, 10000]), ["300", "1k", "3k", "10k"])
+        self.assertEqual(style.plain_all([300, 1000, 3000]), ["300", "1000", "3000"])
+
+    def test_points_that_failed_their_check_are_marked(self):
+        points = [dict(p) for p in TWO]
+        points[-1]["verified"] = 0  # tiled, 128
+        run = run_of(write(self.path("marked.h5"), points))
+        bars = style.figure_of(next(rates.variants(run))).axes[0]
+        self.assertEqual([("FAILED" in text.get_text(), text.get_color() == style.WRONG)
+                          for text in bars.texts], [(False, False), (True, True)])
+        lines = style.figure_of(next(rates.lines(run))).axes[0]
+        cross, = (line for line in lines.lines if line.get_label() == "check FAILED")
+        np.testing.assert_allclose(cross.get_xdata(), [128])
+        good = run_of(write(self.path("unmarked.h5"), TWO))
+        self.assertNotIn("check FAILED", [line.get_label() for line in style.figure_of(
+            next(rates.lines(good))).axes[0].lines])
+
+    def test_cells_of_maps_are_read_on_their_colours(self):
+        def luminance(colour):
+            linear = [v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4
+                      for v in colour[:3]]
+            return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+        for value in np.linspace(0, 1, 256):
+            cell = style.matplotlib.colormaps["cividis"](value)
+            both = sorted(luminance(c) for c in (cell, matplotlib.colors.to_rgb(
+                heatmap.contrast(cell))))
+            self.assertGreater((both[1] + 0.05) / (both[0] + 0.05), 4.5, value)
+
+    def test_maps_of_bytes_have_their_units_at_the_ticks(self):
+        path = write(self.path("bytes.h5"), [row("one", options={"stride": st, "rounds": r})
+                                             for st in (512, 65536) for r in (1, 2)],
+                     run="memory_0001")
+        with h5py.File(path, "r+") as file:
+            file["memory_0001/summary/stride"] = [512, 512, 65536, 65536]
+            file["memory_0001/summary/rounds"] = [1, 2, 1, 2]
+            del file["memory_0001/summary/kernel"]
+            file["memory_0001/summary/probe"] = ["conflict"] * 4
+        axes = style.figure_of(next(heatmap.maps(run_of(path)))).axes[0]
+        ticks = [[label.get_text() for label in axis.get_ticklabels()]
+                 for axis in (axes.xaxis, axes.yaxis)]
+        self.assertIn(["512 B", "64 KiB"], ticks)
+        self.assertIn("stride", (axes.get_xlabel(), axes.get_ylabel()))
+
+    def test_phases_have_a_bar_for_each_number_of_ranks(self):
+        run = run_of(write(self.path("ranks.h5"), [row("tiled", 64, r) for r in (1, 2, 4)]))
+        drawn, = phases.by_variant(run)
+        axes = style.figure_of(drawn).axes[0]
+        self.assertEqual([label.get_text() for label in axes.get_yticklabels()],
+                         ["1 rank", "2 ranks", "4 ranks"])
+        alone, = phases.by_variant(run_of(write(self.path("alone.h5"), [row()])))
+        bottom, top = style.figure_of(alone).axes[0].get_ylim()
+        self.assertEqual((bottom, top), (1.5, -1.5))  # of three bars
+
+    def test_titles_name_the_probe_and_the_stencil(self):
+        for name, run, options in (("probe", "memory_0001", "stride"),
+                                   ("stencil", "stencil_0001", "tile")):
+            path = write(self.path(f"{name}.h5"), [row("one", options={options: v})
+                                                   for v in (8, 16, 32)], run=run)
+            with h5py.File(path, "r+") as file:
+                file[f"{run}/summary/{name}"] = ["which_one"] * 3
+            for one in (*rates.lines(run_of(path)), *rates.variants(run_of(path))):
+                self.assertIn("which_one", one.title)
+        points = [row("tiled", 64, rate=1.0, options={"tile": t, "column-width": w})
+                  for t in (8, 16) for w in (4, 32)]
+        path = write(self.path("named_map.h5"), points, run="stencil_0001")
+        with h5py.File(path, "r+") as file:
+            file["stencil_0001/summary/stencil"] = ["which_one"] * 4
+        self.assertEqual([one.title for one in heatmap.maps(run_of(path))],
+                         ["stencil by tile and column width: m = n = k = 64, tiled, which_one, f64, "
+                          "2 ranks, 1 thread"])
+
+
+if __name__ == "__main__":
+    made.main()
