@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "io/dataset.hpp"
 #include "io/output_dataset.hpp"
@@ -28,6 +29,13 @@ std::optional<std::array<double, N>> numbers_of(hid_t object, const char* name) 
                     H5Sget_simple_extent_npoints(space) == hssize_t{N} &&
                     H5Aread(attribute, H5T_NATIVE_DOUBLE, numbers.data()) >= 0;
   return read ? std::optional(numbers) : std::nullopt;
+}
+
+/// Returns whether all numbers are integers that an f64 holds exactly.
+bool whole(const std::array<double, 6>& numbers) {
+  return std::ranges::all_of(numbers, [](double number) {
+    return std::abs(number) <= 0x1p53 && number == std::floor(number);
+  });
 }
 
 /// An image of which a dataset is data.
@@ -66,7 +74,8 @@ std::optional<Image> image_of(hid_t dataset) {
   if (group < 0 || text_of(group, "Type") != "ImageData") return std::nullopt;
   const bool cells = has_data(file, fmt::format("{}/CellData", image_group), dataset);
   const auto extent = numbers_of<6>(group, "WholeExtent");
-  if (!extent || (!cells && !has_data(file, fmt::format("{}/PointData", image_group), dataset)))
+  if (!extent || !whole(*extent) ||
+      (!cells && !has_data(file, fmt::format("{}/PointData", image_group), dataset)))
     return std::nullopt;
   Image image{{}, {}, H5Lexists(group, "Steps", H5P_DEFAULT) > 0};
   image.geometry.origin = numbers_of<3>(group, "Origin").value_or(image.geometry.origin);

@@ -180,6 +180,19 @@ class Images(tessera.Case):
         with h5py.File(self.path("o.h5")) as file:
             self.assertEqual(file["VTKHDF"].attrs["Spacing"].tolist(), [1, 1, 1])
 
+    def test_an_extent_that_is_no_box_of_integers_is_no_image(self):
+        """Of other programs, or crafted."""
+        nan, inf, most = numpy.nan, numpy.inf, 2 ** 63 - 1
+        for extent in ([0, 5.5, 0, 4.5, 0, 3.5], [0, 1e300, 0, 4, 0, 3], [0, nan, 0, 4, 0, 3],
+                       [-inf, inf, 0, 4, 0, 3], [-most, most, 0, 4, 0, 3], [0, most, 0, 4, 0, 3],
+                       [5, 0, 4, 0, 3, 0], [1e300, 1e300 + 5, 0, 4, 0, 3]):
+            with self.subTest(extent=extent):
+                write_image(self.path("in.h5"), self.values, **self.geometry, WholeExtent=extent)
+                self.succeed("stencil", "--in", "in.h5:/VTKHDF/PointData/u", "--steps", 0, "--out",
+                             "a.h5:/u", "--overwrite")
+                with h5py.File(self.path("a.h5")) as file:
+                    self.assertEqual(file["VTKHDF"].attrs["Spacing"].tolist(), [1, 1, 1])
+
     def test_xdmf_has_origin_and_spacing_and_is_not_written_for_turned_images(self):
         straight = {"Origin": [10, -20, 3.5], "Spacing": [0.25, 0.5, 2]}
         write_image(self.path("in.h5"), self.values, **straight)
