@@ -238,6 +238,8 @@ ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
       print_note(
           fmt::format("{} without effect: no GPU kernel is selected; try --device gpu", idle));
     for (const std::string& line : options.idle_flags(sweep.parsed)) print_note(line);
+    if (const std::string note = discarded_note(sweep.workload, sweep.parsed); !note.empty())
+      print_note(note);
     if (sweep.workload.notes)
       for (const std::string& line : sweep.workload.notes(sweep.parsed)) print_note(line);
   }

@@ -2,6 +2,10 @@
 
 #include "workloads/frame/workload.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "io/dataset.hpp"
 
 namespace tessera::workloads {
@@ -20,6 +24,17 @@ std::vector<NamedOutput> named_outputs(const Workload& workload, const run::Pars
                                                                             : std::vector{text}});
   }
   return named;
+}
+
+std::string discarded_note(const Workload& workload, const run::Parsed& parsed) {
+  const auto& [result, other] = workload.discarded;
+  const bool from_files = names(parsed, "in") || names(parsed, "a");
+  const bool wanted =
+      !named_outputs(workload, parsed).empty() || names(parsed, "results") ||
+      std::ranges::any_of(other, [&](const char* option) { return names(parsed, option); });
+  if (result == nullptr || !from_files || wanted || parsed.lists.at("plan").front() == "true")
+    return "";
+  return fmt::format("note: {} discarded; write --out FILE:/PATH to keep the result", result);
 }
 
 void compute_once(const Workload& workload, run::Parsed& parsed) {

@@ -151,6 +151,12 @@ enum class Leftovers {
   always       ///< its runs
 };
 
+/// A result that is computed from files and not kept unless a request names a place for it.
+struct Discarded {
+  const char* result = nullptr;         ///< with its verb: "the product is"; none is kept anyway
+  std::vector<const char*> other = {};  ///< options for which it is computed besides outputs
+};
+
 struct Workload {
   const run::OptionSet* options = nullptr;  ///< lives as long as the program
   std::vector<OutputOption> outputs = {};
@@ -158,6 +164,7 @@ struct Workload {
   std::function<Leftovers(const run::Parsed&)> leaves = {};
   /// Returns what the request is understood as where another one is likely, and how to write that.
   std::function<std::vector<std::string>(const run::Parsed&)> notes = {};
+  Discarded discarded = {};
   bool auto_takes_gpus = false;  ///< --device auto uses a GPU if there is one
 };
 
@@ -172,6 +179,9 @@ struct NamedOutput {
 /// Returns the outputs of the workload that the request names.
 [[nodiscard]] std::vector<NamedOutput> named_outputs(const Workload& workload,
                                                      const run::Parsed& parsed);
+
+/// Returns a note for a request that computes from files and keeps no result; "" for others.
+[[nodiscard]] std::string discarded_note(const Workload& workload, const run::Parsed& parsed);
 
 /// Sets one repetition without warm-up for a request that wants an output rather than a
 /// measurement: one point with an output, no results file, and neither number set by the user.

@@ -61,7 +61,10 @@ Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
 }
 
 Workload workload(const run::OptionSet& options) {
-  return {.options = &options, .outputs = {{"out"}}, .auto_takes_gpus = true};
+  return {.options = &options,
+          .outputs = {{"out"}},
+          .discarded = {"the product is"},
+          .auto_takes_gpus = true};
 }
 
 }  // namespace tessera::workloads::matmul

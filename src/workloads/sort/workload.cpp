@@ -1,6 +1,7 @@
 // Connects sorts to the frame: in memory, in rounds or out of core, by the memory of the ranks.
 
 #include "workloads/sort/workload.hpp"
+#include "base/lines.hpp"
 
 #include <fmt/format.h>
 
@@ -162,22 +163,13 @@ class Planned final : public PlannedOf<Problem, Inputs> {
     if (problem_.task == Task::quantiles) return run_quantiles(point);
     if (out_of_core_) return run_out_of_core(point);
     if (values_.has("scratch") && comm_.is_root())
-      fmt::print("--scratch without effect: the sort fits in memory; try --out-of-core always\n");
+      print_filled("--scratch without effect: the sort fits in memory; try --out-of-core always");
     return problem_.task == Task::keys ? run_keys(point) : run_table(point);
   }
 
  private:
   bool out_of_core_;
 };
-
-/// Returns a note for a sort of a file whose result is not kept.
-std::vector<std::string> notes_of(const run::Parsed& parsed) {
-  const bool keeps = names(parsed, "out") || names(parsed, "argsort") ||
-                     names(parsed, "quantiles") || names(parsed, "results");
-  if (!names(parsed, "in") || keeps || parsed.lists.at("plan").front() == "true") return {};
-  return {
-      "note: the sorted rows are discarded after the check; write --out FILE:/PATH to keep them"};
-}
 
 }  // namespace
 
@@ -196,7 +188,7 @@ Workload workload(const run::OptionSet& options) {
   return {.options = &options,
           .outputs = {{"out", OutputOption::Names::table}, {"argsort"}},
           .leaves = leaves,
-          .notes = notes_of};
+          .discarded = {"the sorted rows are", {"quantiles"}}};
 }
 
 }  // namespace tessera::workloads::sort

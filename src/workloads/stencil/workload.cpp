@@ -61,7 +61,8 @@ Workload workload(const run::OptionSet& options) {
   using Names = OutputOption::Names;
   return {.options = &options,
           .outputs = {{"out", Names::datasets}, {"snapshots", Names::datasets}},
-          .notes = notes_of};
+          .notes = notes_of,
+          .discarded = {"the field is", {"checkpoint"}}};
 }
 
 }  // namespace tessera::workloads::stencil

@@ -101,7 +101,10 @@ Workload workload(const run::OptionSet& options) {
     const bool in_tiles = parsed.lists.at("out-of-core").front() != "never";
     return in_tiles && names(parsed, "out") ? Leftovers::when_asked : Leftovers::nothing;
   };
-  return {.options = &options, .outputs = {{"out"}}, .leaves = leaves};
+  return {.options = &options,
+          .outputs = {{"out"}},
+          .leaves = leaves,
+          .discarded = {"the transpose is"}};
 }
 
 }  // namespace tessera::workloads::transpose
