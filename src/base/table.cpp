@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <numeric>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -18,12 +19,6 @@ bool numeric(const std::string& cell) {
   const auto c = static_cast<unsigned char>(cell[0]);
   return std::isdigit(c) != 0 || (cell.size() > 1 && (c == '-' || c == '+' || c == '.')) ||
          cell == "-" || cell == "nan";
-}
-
-void append_padded(std::string& out, const std::string& cell, std::size_t width, bool right,
-                   bool last) {
-  const std::string pad(width - std::min(width, cell.size()), ' ');
-  out += right ? pad + cell : cell + (last ? "" : pad);
 }
 
 /// Returns the unit of time, or the percent sign, at the end of a cell such as "1.5 ms"; empty if
@@ -52,46 +47,77 @@ void Table::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text() const {
-  std::string out, ruler;
-  std::vector<std::size_t> widths(headings_.size());
-  std::vector<char> right(headings_.size(), 1);
-  for (std::size_t c = 0; c < headings_.size(); ++c) {
-    widths[c] = headings_[c].size();
-    for (const auto& row : rows_) {
-      widths[c] = std::max(widths[c], row[c].size());
-      if (!numeric(row[c])) right[c] = 0;
-    }
-    const bool last = c + 1 == headings_.size();
-    append_padded(out, headings_[c], widths[c], right[c] != 0, last);
-    ruler += std::string(widths[c], '-') + (last ? "" : "  ");
-    if (!last) out += "  ";
+std::size_t Table::cells_width(std::size_t column) const {
+  std::size_t most = 0;
+  for (const auto& row : rows_) most = std::max(most, row[column].size());
+  return most;
+}
+
+std::vector<std::size_t> Table::widths(const Lines& heads) const {
+  std::vector<std::size_t> result(headings_.size());
+  for (std::size_t c = 0; c < result.size(); ++c) {
+    result[c] = cells_width(c);
+    for (const auto& line : heads) result[c] = std::max(result[c], line[c].size());
   }
-  out += '\n' + ruler + '\n';
-  for (const auto& row : rows_) {
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      append_padded(out, row[c], widths[c], right[c] != 0, c + 1 == row.size());
-      if (c + 1 < row.size()) out += "  ";
+  return result;
+}
+
+std::size_t Table::width(const Lines& heads, std::size_t gap) const {
+  const auto all = widths(heads);
+  return std::accumulate(all.begin(), all.end(), gap * (all.size() - 1));
+}
+
+/// Returns the headings in as many lines as they have words, where a column can become narrower so;
+/// the last line is the one next to the cells.
+Table::Lines Table::broken_headings() const {
+  std::vector<std::vector<std::string>> words;
+  for (std::size_t c = 0; c < headings_.size(); ++c)
+    words.push_back(headings_[c].size() <= cells_width(c) ? std::vector{headings_[c]}
+                                                          : split(headings_[c], ' '));
+  std::size_t most = 0;
+  for (const auto& some : words) most = std::max(most, some.size());
+  Lines lines(most, std::vector<std::string>(words.size()));
+  for (std::size_t c = 0; c < words.size(); ++c)
+    for (std::size_t w = 0; w < words[c].size(); ++w)
+      lines[most - words[c].size() + w][c] = words[c][w];
+  return lines;
+}
+
+std::string Table::text() const { return text({headings_}, usual_gap); }
+
+std::string Table::text(const Lines& heads, std::size_t gap) const {
+  std::string out;
+  const auto columns = widths(heads);
+  const auto append = [&](const std::vector<std::string>& cells, const std::vector<bool>& right) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const std::string pad(columns[c] - cells[c].size(), ' ');
+      out += std::string(c > 0 ? gap : 0, ' ') + (right[c] ? pad + cells[c] : cells[c] + pad);
     }
     out.erase(out.find_last_not_of(' ') + 1);
     out += '\n';
+  };
+  std::vector<bool> right;
+  std::vector<std::string> ruler;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    right.push_back(
+        std::all_of(rows_.begin(), rows_.end(), [&](const auto& row) { return numeric(row[c]); }));
+    ruler.emplace_back(columns[c], '-');
   }
+  for (const auto& line : heads) append(line, right);
+  append(ruler, right);
+  for (const auto& row : rows_) append(row, right);
   return out;
+}
+
+std::string Table::within(std::size_t columns) const {
+  if (width() <= columns) return text();
+  const Lines heads = broken_headings();
+  return text(heads, width(heads, usual_gap) <= columns ? usual_gap : 1);
 }
 
 bool Table::is_constant(std::size_t column) const {
   return std::all_of(rows_.begin(), rows_.end(),
                      [&](const auto& row) { return row[column] == rows_.front()[column]; });
-}
-
-std::size_t Table::width() const {
-  std::size_t all = 0;
-  for (std::size_t c = 0; c < headings_.size(); ++c) {
-    std::size_t most = headings_[c].size();
-    for (const auto& row : rows_) most = std::max(most, row[c].size());
-    all += most + (c > 0 ? 2 : 0);
-  }
-  return all;
 }
 
 void Table::remove(std::size_t column) {
@@ -123,24 +149,25 @@ void Table::align_points(std::size_t column) {
 std::string Table::fitted(std::size_t settings, std::size_t columns) const {
   if (rows_.empty()) return text();
   Table table = *this;
-  for (std::size_t c = headings_.size(); c-- > settings;) {
-    if (table.is_constant(c) && rows_.front()[c] == "-") {
+  for (std::size_t c = headings_.size(); c-- > 0;) {
+    if (is_constant(c) && rows_.front()[c] == "-") {
       table.remove(c);
-      continue;
+      settings -= c < settings ? 1 : 0;
+    } else if (c >= settings) {
+      table.move_unit(c);
+      table.align_points(c);
     }
-    table.move_unit(c);
-    table.align_points(c);
   }
   if (table.width() <= columns) return table.text();
   std::vector<std::string> common;
   for (std::size_t c = 0; c < settings; ++c)
-    if (is_constant(c)) common.push_back(headings_[c] + " " + rows_.front()[c]);
+    if (table.is_constant(c)) common.push_back(table.headings_[c] + " " + table.rows_.front()[c]);
   for (std::size_t c = settings; c-- > 0;)
-    if (is_constant(c)) table.remove(c);
+    if (table.is_constant(c)) table.remove(c);
   if (table.width() > columns)
     for (auto& row : table.rows_)
       row.back().resize(std::min(row.back().find(" ("), row.back().size()));
-  return wrapped(common, columns) + (common.empty() ? "" : "\n") + table.text();
+  return wrapped(common, columns) + (common.empty() ? "" : "\n") + table.within(columns);
 }
 
 std::size_t terminal_columns() { return columns_of(STDOUT_FILENO); }

@@ -14,21 +14,32 @@ class Table {
   void add(std::vector<std::string> cells);
   /// Returns a heading line, a ruler and one line per row; every line ends with '\n'.
   [[nodiscard]] std::string text() const;
+  /// Returns text(); if it is wider than this, headings of several words take several lines, then
+  /// columns are separated by one space instead of two.
+  [[nodiscard]] std::string within(std::size_t columns) const;
   /// Returns the table for a terminal of this many columns. The first `settings` columns are
   /// settings, the others measurements. Settings of one value for all rows are listed above where
-  /// the table is wider; measurements without any value ("-") are left out, a common unit of a
-  /// column goes to its heading, and numbers are aligned at the decimal point. Where that is not
-  /// enough, the last column (the verdict) loses its parentheses.
+  /// the table is wider; columns without any value ("-") are left out, a common unit of a
+  /// measurement goes to its heading, and numbers are aligned at the decimal point. Where that is
+  /// not enough, the last column (the verdict) loses its parentheses, and the rest is as within().
   [[nodiscard]] std::string fitted(std::size_t settings, std::size_t columns) const;
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 
  private:
   [[nodiscard]] bool is_constant(std::size_t column) const;
-  [[nodiscard]] std::size_t width() const;
+  /// Lines of headings: a cell per column each.
+  using Lines = std::vector<std::vector<std::string>>;
+  [[nodiscard]] std::size_t cells_width(std::size_t column) const;
+  [[nodiscard]] std::vector<std::size_t> widths(const Lines& heads) const;
+  [[nodiscard]] std::size_t width(const Lines& heads, std::size_t gap) const;
+  [[nodiscard]] std::size_t width() const { return width({headings_}, usual_gap); }
+  [[nodiscard]] Lines broken_headings() const;
+  [[nodiscard]] std::string text(const Lines& heads, std::size_t gap) const;
   void remove(std::size_t column);
   void move_unit(std::size_t column);
   void align_points(std::size_t column);
 
+  static constexpr std::size_t usual_gap = 2;  ///< spaces between columns
   std::vector<std::string> headings_;
   std::vector<std::vector<std::string>> rows_;
 };

@@ -20,6 +20,7 @@
 #include "run/answer.hpp"
 #include "run/inputs.hpp"
 #include "run/limiter.hpp"
+#include "run/measured_text.hpp"
 #include "run/provenance.hpp"
 
 namespace tessera::run {
@@ -28,20 +29,6 @@ namespace {
 double rate_of(const Measured& measured, double seconds) {
   const double unit = measured.rate_units.starts_with('M') ? 1e6 : 1e9;
   return seconds > 0 ? measured.work / seconds / unit : 0;
-}
-
-std::string cell_text(const io::Value& value) {
-  if (const auto* integer = std::get_if<index_t>(&value))
-    return *integer == -1 ? "-" : std::to_string(*integer);  // -1: not applicable
-  if (const auto* real = std::get_if<double>(&value))
-    return std::isnan(*real) ? "-" : human_number(*real);
-  return std::get<std::string>(value);
-}
-
-std::string verdict_text(const std::optional<Verdict>& verdict) {
-  if (!verdict) return "not checked";
-  return fmt::format("{} ({} <= {})", verdict->passed() ? "passed" : "FAILED",
-                     human_number(verdict->ratio), human_number(verdict->tolerance));
 }
 
 /// Returns the maximum over ranks of seconds in device kernels, per repetition; empty if none ran.
@@ -227,11 +214,11 @@ void Session::count(const Values& point, const Measured& measured,
     std::vector<std::string> headings;
     for (const io::Cell& cell : measured.columns) headings.push_back(cell.column);
     if (real) headings.emplace_back("threads");
+    counter_settings_ = headings.size();
     for (const io::Cell& cell : middle) headings.push_back(cell.column);
     counters_.emplace(std::move(headings));
   }
-  std::vector<std::string> cells;
-  for (const io::Cell& cell : measured.columns) cells.push_back(cell_text(cell.value));
+  std::vector<std::string> cells = setting_texts(measured);
   if (real) cells.push_back(std::to_string(threads_of(point)));
   for (const io::Cell& cell : middle) cells.push_back(cell_text(cell.value));
   counters_->add(std::move(cells));
@@ -273,8 +260,7 @@ void Session::show(const Values& point, const Measured& measured, const Summary&
     headings.emplace_back("check");
     table_.emplace(std::move(headings));
   }
-  std::vector<std::string> cells;
-  for (const io::Cell& cell : measured.columns) cells.push_back(cell_text(cell.value));
+  std::vector<std::string> cells = setting_texts(measured);
   cells.push_back(std::to_string(comm_.size()));
   cells.push_back(std::to_string(threads_of(point)));
   cells.push_back(human_seconds(summary.median));
@@ -375,17 +361,15 @@ void Session::finish() {
     print_filled(limits_.front());
   }
   if (!no_counters_.empty() && counters_) {
-    print_filled(
-        fmt::format("\nhardware counters unavailable ({}): simulated instead, one thread on {}",
-                    no_counters_, simulated_caches()));
+    print_filled("\nhardware counters unavailable ({}): simulated instead, one thread on {}",
+                 no_counters_, simulated_caches());
   } else if (!no_counters_.empty()) {
-    print_filled(fmt::format(
-        "hardware counters unavailable ({}); `tessera locality` simulates misses instead",
-        no_counters_));
+    print_filled("hardware counters unavailable ({}); `tessera locality` simulates misses instead",
+                 no_counters_);
   } else if (counters_) {
     fmt::print("\ncounters, median of the repetitions, all ranks:\n");
   }
-  if (counters_) fmt::print("{}", counters_->text());
+  if (counters_) fmt::print("{}", counters_->fitted(counter_settings_, terminal_columns()));
   if (asks_repetitions_ && ran_once_)
     print_note("--repetitions has no effect from file to file: the work is done once");
   if (skipped_ > 0) {

@@ -40,6 +40,7 @@ struct Measured {
   std::vector<double> kernels;      ///< per repetition, time in device kernels; empty if none ran
   mpi::Phases once;                 ///< phases executed once: read, verify, write
   std::vector<io::Cell> columns;    ///< description of the point: m, n, type, kernel, ...
+  std::set<std::string> unused;     ///< columns without meaning here; "-" on the terminal
   double work = 0;                  ///< per repetition, all ranks: FLOP, bytes, keys, points
   std::string
       rate_units;       ///< "GFLOP/s", "GB/s", ...: rate = work / seconds / 1e9 (or 1e6 for "M...")
@@ -219,8 +220,9 @@ class Session {
   std::optional<Table> table_;
   std::size_t settings_ = 0;  ///< its columns before the measurements
   std::optional<Table> counters_;
-  std::vector<std::string> limits_;  ///< of each point, what limited it
-  std::string no_counters_;          ///< why hardware counts are missing
+  std::size_t counter_settings_ = 0;  ///< its first columns, which are settings
+  std::vector<std::string> limits_;   ///< of each point, what limited it
+  std::string no_counters_;           ///< why hardware counts are missing
   int skipped_ = 0;
   index_t planned_ = 0;
   bool wrote_ranks_ = false;

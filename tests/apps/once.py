@@ -65,6 +65,49 @@ class Screen(tessera.Case):
                 out = self.succeed(*words, environment={"COLUMNS": None}).out
                 self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
 
+    def test_plans_fit_eighty_columns(self):
+        """In memory, in rounds, out of core, of sweeps, for other ranks, and of what cannot run."""
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["A"], file["k"] = numpy.ones((40, 40)), numpy.arange(300.0)
+            file["V"] = numpy.ones((6, 7, 8))
+        small = ("--memory", "64MiB", "--out-of-core", "always", "--out", "o.h5:/X")
+        for words in (
+                ("matmul", "--n", 20000), ("matmul", "--n", 20000, "--ranks", 6),
+                ("matmul", "--n", 9000, "--memory", "256MiB", "--ranks", 12),
+                ("matmul", "--n", 20000, *small), ("matmul", "--n", "3000,40", "--tile", "8,16"),
+                ("matmul", "--a", "in.h5:/A", "--b", "in.h5:/A"),
+                ("transpose", "--n", 20000, "--ranks", 6), ("transpose", "--n", 20000, *small),
+                ("transpose", "--in", "in.h5:/V", "--axes", "2,0,1", "--ranks", 4),
+                ("stencil", "--shape", "1024x1024x1024", "--steps", 1000, "--ranks", 80),
+                ("stencil", "--shape", "20000x20000,64", "--steps", "1000,20", "--ranks", 8),
+                ("stencil", "--in", "in.h5:/A", "--steps", 3, "--weights", "0.2,0.2,0.2,0.2,0.2"),
+                ("sort", "--n", 10**9, "--ranks", 8), ("sort", "--n", 10**8, *small),
+                ("sort", "--in", "in.h5:/k", "--by", "k"),
+                ("sort", "--n", 10**8, "--quantiles", 0.5),
+                ("matmul", "--n", "20,2000", "--memory", "1MiB"),
+                ("sort", "--n", 80, "--device", "gpu")):
+            with self.subTest(words=words):
+                result = self.run_tessera(*words, "--plan", environment={"COLUMNS": None})
+                lines = (result.out + result.err).splitlines()
+                self.assertGreater(len(lines), 0)
+                for line in lines:
+                    if "tessera: error: " not in line and "cannot run: " not in line:
+                        self.assertLessEqual(len(line), 80, str(result))
+
+    def test_counters_fit_eighty_columns(self):
+        for words in (("matmul", "--n", "32,64"), ("stencil", "--shape", "64x64", "--steps", 3),
+                      ("sort", "--n", 1000), ("transpose", "--n", 64)):
+            with self.subTest(words=words):
+                out = self.succeed(*words, "--counters", environment={"COLUMNS": None}).out
+                self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
+
+    def test_settings_without_meaning_are_left_out(self):
+        """One rank exchanges nothing, and no field is cut into slabs here."""
+        words = ("stencil", "--shape", "64x64", "--steps", 3)
+        for name in ("messages", "exchange", "slabs", "slab_steps"):
+            self.assertNotIn(name, self.succeed(*words).out)
+        self.assertRegex(self.succeed(*words, ranks=2).out, r"\bmessages +exchange\b")
+
     def test_sentences_fit_eighty_columns(self):
         """Notes and results, of failing runs, too. An error stays one line, for logs."""
         with h5py.File(self.path("in.h5"), "w") as file:

@@ -187,6 +187,21 @@ TEST(Table, FitsTheTerminal) {
             "16        12      1.25 .. 2 ms  12\n");
 }
 
+TEST(Table, BreaksHeadingsThenNarrowsGaps) {
+  Table t({"rank", "sent at most", "work space"});
+  t.add({"0", "8.94 GiB", "12.5 MiB"});
+  EXPECT_EQ(t.within(30), t.text());
+  EXPECT_EQ(t.within(29),
+            "          sent\n"
+            "            at      work\n"
+            "rank      most     space\n"
+            "----  --------  --------\n"
+            "   0  8.94 GiB  12.5 MiB\n");
+  EXPECT_EQ(t.within(23).substr(t.within(23).find("----")),
+            "---- -------- --------\n"
+            "   0 8.94 GiB 12.5 MiB\n");
+}
+
 TEST(Element, DispatchGivesTheType) {
   EXPECT_EQ(dispatch_floating(Element::f32,
                               [](auto type) { return sizeof(typename decltype(type)::type); }),

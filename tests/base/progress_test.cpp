@@ -66,6 +66,8 @@ TEST(Filled, BreaksLinesAtSpaces) {
   EXPECT_EQ(filled("a/long/path/that/stays whole", 9), "a/long/path/that/stays\n  whole");
   EXPECT_EQ(filled("a b c d e f", 5), "a b c\n  d e\n  f");
   EXPECT_EQ(filled("", 5), "");
+  EXPECT_EQ(filled("holds 9.15 GiB a rank", 12), "holds\n  9.15 GiB a\n  rank");
+  EXPECT_EQ(filled("m 64, n 1e+07 f64", 10), "m 64, n\n  1e+07 f64");
 }
 
 TEST(ProgressLine, IsRemovedFromTheTerminalAtTheEndOfTheStep) {

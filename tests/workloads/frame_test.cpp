@@ -159,8 +159,11 @@ TEST(RunTime, NamesPhasesOfUnknownRates) {
   const auto time = workloads::time_of({.generated = 1e9, .hashed = 1e9}, 1, rates(), {}, 1);
   EXPECT_EQ(time.unknown, std::vector<std::string>{"verify"});
   EXPECT_EQ(workloads::text_of(time, 80),
-            "2 s: read 1 s, repetitions 1 s\nwithout verify, whose rates "
-            "are unknown: run `tessera machine` once");
+            "predicted time of the run: 2 s: read 1 s, repetitions 1 s\n"
+            "without verify, whose rates are unknown: run `tessera machine` once");
+  EXPECT_EQ(workloads::text_of(time, 50),
+            "predicted time of the run: 2 s: read 1 s,\nrepetitions 1 s\n"
+            "without verify, whose rates are unknown: run\n  `tessera machine` once");
   EXPECT_EQ(workloads::time_of({.generated = 1e9}, -1, rates(), {}, 1).total(), -1);
 }
 

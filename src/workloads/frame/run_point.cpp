@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/lines.hpp"
 #include "base/note.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
@@ -52,11 +53,11 @@ index_t planned_ranks(const mpi::Communicator& comm, const run::Values& values) 
 void print_time(const run::Values& values, const PlannedPoint& point, const RunTime& time) {
   if (time.phases.empty()) return;
   if (const index_t times = times_computed(values, point); times > 1)
-    fmt::print("the run computes this {} times{}\n", times,
-               values.integer("warmups") == 0
-                   ? ""
-                   : fmt::format(", {} of them to warm up", values.integer("warmups")));
-  fmt::print("predicted time of the run: {}\n", text_of(time, terminal_columns() - 27));
+    print_filled("the run computes this {} times{}", times,
+                 values.integer("warmups") == 0
+                     ? ""
+                     : fmt::format(", {} of them to warm up", values.integer("warmups")));
+  fmt::print("{}\n", text_of(time, terminal_columns()));
 }
 
 /// Prints the plan; throws the error of a run that cannot execute it. Collective.

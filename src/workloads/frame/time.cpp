@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/lines.hpp"
 #include "base/text.hpp"
 #include "mpi/account.hpp"
 
@@ -88,10 +89,14 @@ RunTime time_of(const Volumes& volumes, double repetition, const run::Ceilings& 
 }
 
 std::string text_of(const RunTime& time, std::size_t columns) {
-  std::string text = mpi::account_text(time.phases, columns);
+  constexpr std::string_view head = "predicted time of the run: ";
+  std::string text =
+      fmt::format("{}{}", head, mpi::account_text(time.phases, columns - head.size()));
   if (!time.unknown.empty())
-    text += fmt::format("\nwithout {}, whose rates are unknown: run `tessera machine` once",
-                        join(time.unknown, ", "));
+    text +=
+        "\n" + filled(fmt::format("without {}, whose rates are unknown: run `tessera machine` once",
+                                  join(time.unknown, ", ")),
+                      columns);
   return text;
 }
 

@@ -30,7 +30,8 @@ struct JobSize {
 [[nodiscard]] RunTime time_of(const Volumes& volumes, double repetition,
                               const run::Ceilings& ceilings, const JobSize& job, int threads);
 
-/// Returns "3.2 s: start 0.1 s, ...", and the phases that it lacks.
+/// Returns "predicted time of the run: 3.2 s: start 0.1 s, ...", and the phases that it lacks, in
+/// lines of at most `columns`.
 [[nodiscard]] std::string text_of(const RunTime& time, std::size_t columns);
 
 }  // namespace tessera::workloads

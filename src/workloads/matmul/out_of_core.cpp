@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.hpp"
 #include "base/text.hpp"
 #include "dist/matmul/freivalds.hpp"
 #include "dist/matmul/out_of_core.hpp"
@@ -327,10 +328,10 @@ bool run_out_of_core(const Point& point, const OutOfCorePlan& stream) {
 void print_out_of_core(const Problem& problem, const OutOfCorePlan& stream) {
   const index_t program = problem.allowance.program;
   const auto& q = problem.shape;
-  fmt::print(
+  print_filled(
       "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along "
       "k; "
-      "reads {} (A {}, B {}){}, writes {}, holds {} a rank{}\n",
+      "reads {} (A {}, B {}){}, writes {}, holds {} a rank{}",
       name(problem.element), q.m, q.n, q.k, counted(q.ranks, "rank"),
       counted(problem.method.threads, "thread"), problem.method.kernel->name,
       counted(stream.tiles(), "tile"), stream.m, stream.n, stream.k, human_bytes(stream.read_bytes),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/lines.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "kernels/matmul/pieces.hpp"
@@ -56,9 +57,9 @@ void print_pieces(const Problem& problem) {
   if (limit == 0 || q.m == 0 || q.n == 0) return;
   const tessera::matmul::Pieces pieces = plan_pieces(wanted, limit);
   if (pieces.products() == 1) return;
-  fmt::print(
+  print_filled(
       "streamed through {} of device memory in {} pieces of {} x {} x {}{}; {} to the device, {} "
-      "back\n",
+      "back",
       human_bytes(pieces.device_bytes()), pieces.products(), pieces.m, pieces.n, pieces.k,
       pieces.tiles_k() > 1 ? " (k is split)" : "", human_bytes(pieces.sent_bytes),
       human_bytes(pieces.brought_bytes));
@@ -139,25 +140,25 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
   const auto& q = problem.shape;
   const auto& forecasts = problem.planned.forecasts;
   if (problem.operands.is_batch())
-    fmt::print("one of {} after the other:\n", counted(problem.operands.products, "product"));
-  fmt::print("plan: {} x {} x {} {} on {} x {}, algorithm {}, kernel {}\n", q.m, q.n, q.k,
-             name(problem.element), counted(q.ranks, "rank"),
-             counted(problem.method.threads, "thread"), problem.algorithm, problem.kernels);
+    print_filled("one of {} after the other:", counted(problem.operands.products, "product"));
+  print_filled("plan: {} x {} x {} {} on {} x {}, algorithm {}, kernel {}", q.m, q.n, q.k,
+               name(problem.element), counted(q.ranks, "rank"),
+               counted(problem.method.threads, "thread"), problem.algorithm, problem.kernels);
   if (const auto& speeds = problem.method.weights; !speeds.empty()) {
-    fmt::print("shares by measured speed, GFLOP/s a rank: {}\n", run::text_of_weights(speeds, 1e9));
+    print_filled("shares by measured speed, GFLOP/s a rank: {}", run::text_of_weights(speeds, 1e9));
   }
   if (problem.gpus != nullptr)
-    fmt::print("operands and result stay on the GPUs; exchange: {}\n", problem.gpus->text());
+    print_filled("operands and result stay on the GPUs; exchange: {}", problem.gpus->text());
   if (problem.method.rounds > 1)
-    fmt::print("in {} rounds, a box of C each, to fit in memory\n", problem.method.rounds);
+    print_filled("in {} rounds, a box of C each, to fit in memory", problem.method.rounds);
   if (problem.method.slices > 1)
-    fmt::print(
-        "k in about {} slices: operands of the next slice are prefetched during each product\n",
+    print_filled(
+        "k in about {} slices: operands of the next slice are prefetched during each product",
         problem.method.slices);
   if (q.seen.all())
-    fmt::print("the ranks share the memory of operands and result\n");
+    print_filled("the ranks share the memory of operands and result");
   else if (q.seen.any())
-    fmt::print("the ranks share the memory of {}\n", q.seen.a && q.seen.b ? "A and B"
+    print_filled("the ranks share the memory of {}", q.seen.a && q.seen.b ? "A and B"
                                                      : q.seen.a           ? "A"
                                                                           : "B");
   Table table({"rank", "GFLOP", "received", "sent", "messages", "home", "work space", "predicted"});
@@ -175,14 +176,14 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
     most = std::max(most, f.resident());
     if (static_cast<index_t>(r) < most_rows) table.add(plan_row(std::to_string(r), f, seconds));
   }
-  fmt::print("{}", table.text());
+  fmt::print("{}", table.within(terminal_columns()));
   if (ssize(forecasts) > most_rows)
-    fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
+    print_filled("... and {} more", counted(ssize(forecasts) - most_rows, "rank"));
   const auto total = static_cast<double>(q.m) * static_cast<double>(q.n) *
                      static_cast<double>(q.k) * q.flops_each * 1e-9;
-  fmt::print(
+  print_filled(
       "total {} GFLOP; a rank receives {} on average, at most {}, and holds at most {}; predicted "
-      "{}\n",
+      "{}",
       human_number(total), human_bytes(all_words / q.ranks), human_bytes(words),
       run::held_text(most, problem.allowance.program),
       slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/hash.hpp"
+#include "base/lines.hpp"
 #include "base/text.hpp"
 #include "dist/sort/check.hpp"
 #include "kernels/sort/variants.hpp"
@@ -71,9 +72,9 @@ class BlockwiseApply {
 
   void print() const {
     const index_t program = problem_.allowance.program;
-    fmt::print(
+    print_filled(
         "plan: out of core, {} in blocks of {}; one pass over the input per block; holds {} a "
-        "rank{}\n",
+        "rank{}",
         counted(problem_.n, "row"), most_rows(), human_bytes(held() + program),
         run::of_program_text(program));
   }

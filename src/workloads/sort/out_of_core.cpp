@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "base/lines.hpp"
 #include "base/note.hpp"
 #include "base/progress.hpp"
 #include "base/text.hpp"
@@ -78,13 +79,12 @@ class External {
 
   /// Prints the plan. Collective.
   void print() const {
-    const index_t program = problem_.allowance.program;
     if (!comm_.is_root()) return;
-    index_t stored = 0;
+    index_t stored = 0, program = problem_.allowance.program;
     for (const PieceColumn& one : pieces_->columns()) stored += one.column.row_bytes();
-    fmt::print(
+    print_filled(
         "plan: out of core, {} in {} of {} in '{}', holds {} a rank{}; reads and writes {} "
-        "twice{}\n",
+        "twice{}",
         counted(plan_.rows, "row"), counted(plan_.runs, "run"), ceil_div(plan_.rows, plan_.runs),
         folder_, human_bytes(held() + program), run::of_program_text(program),
         human_bytes(stored * plan_.rows),
@@ -105,7 +105,7 @@ class External {
     std::optional<RunParts> parts = cut_runs();
     if (!parts) {
       if (comm_.is_root())
-        fmt::print("the sample does not represent the input: runs are sorted and written again\n");
+        print_filled("the sample does not represent the input: runs are sorted and written again");
       name_files(std::nullopt);
       make_runs(phases);
       parts = cut_runs();
@@ -196,7 +196,7 @@ class External {
   /// Reports the reused files. Collective.
   void print_found(index_t found, index_t all, const char* what) const {
     found = comm_.sum(found);
-    if (found > 0 && comm_.is_root()) fmt::print("resumed: {} of {} {} exist\n", found, all, what);
+    if (found > 0 && comm_.is_root()) print_filled("resumed: {} of {} {} exist", found, all, what);
   }
 
   /// Returns the parts of the existing runs; empty if these are divided too unevenly. Collective.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/lines.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "run/shares.hpp"
@@ -121,12 +122,12 @@ Volumes volumes_of(const Problem& problem, Mode mode) {
 
 void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node) {
   const auto& forecasts = problem.forecasts;
-  fmt::print("plan: {} on {} x {}, algorithm {}, kernel {}\n",
-             counted(problem.n, problem.task == Task::keys ? "key" : "row"),
-             counted(problem.ranks, "rank"), counted(problem.method.threads, "thread"),
-             problem.algorithm, problem.kernels);
+  print_filled("plan: {} on {} x {}, algorithm {}, kernel {}",
+               counted(problem.n, problem.task == Task::keys ? "key" : "row"),
+               counted(problem.ranks, "rank"), counted(problem.method.threads, "thread"),
+               problem.algorithm, problem.kernels);
   if (problem.gpus != nullptr)
-    fmt::print("the keys stay on the GPUs; exchange: {}\n", problem.gpus->text());
+    print_filled("the keys stay on the GPUs; exchange: {}", problem.gpus->text());
   Table table(
       {"rank", "items", "sent", "sent at most", "messages", "home", "work space", "predicted"});
   const double exchange = exchange_of(problem, ceilings);
@@ -142,20 +143,20 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
                human_bytes(f.home_bytes), human_bytes(f.work_bytes),
                seconds < 0 ? "unknown" : human_seconds(seconds)});
   }
-  fmt::print("{}", table.text());
+  fmt::print("{}", table.within(terminal_columns()));
   if (ssize(forecasts) > most_rows)
-    fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
+    print_filled("... and {} more", counted(ssize(forecasts) - most_rows, "rank"));
   const index_t most = most_memory(problem, problem.ranks);
-  if (problem.weights.empty()) {
-    fmt::print("the shares differ by at most one item; ");
-  } else {
-    fmt::print(
-        "keys are loaded by measured speed, Mkeys/s a rank: {}, and written in equal shares; ",
-        run::text_of_weights(problem.weights, 1e6));
-  }
-  fmt::print("a rank holds at most {}; predicted {}\n",
-             run::held_text(most, problem.allowance.program),
-             slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
+  const std::string shares =
+      problem.weights.empty()
+          ? "the shares differ by at most one item"
+          : fmt::format(
+                "keys are loaded by measured speed, Mkeys/s a rank: {}, and written in equal "
+                "shares",
+                run::text_of_weights(problem.weights, 1e6));
+  print_filled("{}; a rank holds at most {}; predicted {}", shares,
+               run::held_text(most, problem.allowance.program),
+               slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 
 }  // namespace tessera::workloads::sort

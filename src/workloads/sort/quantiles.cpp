@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/lines.hpp"
 #include "base/note.hpp"
 #include "base/text.hpp"
 #include "dist/sort/key_words.hpp"
@@ -161,8 +162,8 @@ void print_quantiles_plan(const Asked& asked) {
       key_memory(problem.by.front(), ceil_div(problem.n, problem.ranks), allowance);
   const index_t program = problem.allowance.program;
   if (!asked.comm.is_root()) return;
-  fmt::print(
-      "plan: {} of {} on {}, by counting in usually three passes; holds {} a rank{}, keys {}\n",
+  print_filled(
+      "plan: {} of {} on {}, by counting in usually three passes; holds {} a rank{}, keys {}",
       counted(ssize(problem.quantiles), "quantile"), counted(problem.n, "row"),
       counted(problem.ranks, "rank"), human_bytes(bytes + program), run::of_program_text(program),
       held ? "in memory" : "read again in each pass");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/lines.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "dist/stencil/samples.hpp"
@@ -103,9 +104,9 @@ void print_slabs(const Problem& problem) {
   std::vector<std::string> extents;
   for (int d = 3 - problem.dims(); d < 3; ++d)
     extents.push_back(std::to_string(d == slabs.d ? ceil_div(size[d], slabs.slabs) : size[d]));
-  fmt::print(
+  print_filled(
       "streamed through {} of device memory in {} of {}, {} at a time; {} to the device, {} back "
-      "in {}\n",
+      "in {}",
       human_bytes(slabs.device_bytes), counted(slabs.slabs, "slab"), fmt::join(extents, " x "),
       counted(slabs.longest(), "step"), human_bytes(slabs.sent_bytes),
       human_bytes(slabs.brought_bytes), counted(slabs.steps(), "step"));
@@ -121,24 +122,24 @@ void print_head(const Problem& problem) {
       with += fmt::format("{}{}", with.empty() ? " with " : ", ", name(term));
   }
   if (problem.shape.fields > 1) with += fmt::format(" on {} fields", problem.shape.fields);
-  fmt::print("plan: stencil {}{} on {} ({}), {}, {} x {}, kernel {}\n",
-             problem.scheme().stencil.name, with, fmt::join(problem.extents(), " x "),
-             name(problem.element), counted(problem.shape.steps, "step"),
-             counted(problem.shape.ranks, "rank"), counted(problem.method.threads, "thread"),
-             problem.kernel);
+  print_filled("plan: stencil {}{} on {} ({}), {}, {} x {}, kernel {}",
+               problem.scheme().stencil.name, with, fmt::join(problem.extents(), " x "),
+               name(problem.element), counted(problem.shape.steps, "step"),
+               counted(problem.shape.ranks, "rank"), counted(problem.method.threads, "thread"),
+               problem.kernel);
   if (problem.outside > 0)
-    fmt::print("{} of {} cells have no value and are excluded from the domain\n", problem.outside,
-               problem.scheme().global.volume());
+    print_filled("{} of {} cells have no value and are excluded from the domain", problem.outside,
+                 problem.scheme().global.volume());
   const index_t idle = problem.shape.ranks - grid.active();
-  fmt::print("grid {} ({} idle), a halo of {}, {}\n", layout::parts_text(grid.parts, dims),
-             idle == 1 ? "1 rank" : fmt::format("{} ranks", idle),
-             counted(problem.plan.halo_steps, "step"),
-             counted(ceil_div(problem.shape.steps, problem.plan.halo_steps), "exchange"));
+  print_filled("grid {} ({} idle), a halo of {}, {}", layout::parts_text(grid.parts, dims),
+               idle == 1 ? "1 rank" : fmt::format("{} ranks", idle),
+               counted(problem.plan.halo_steps, "step"),
+               counted(ceil_div(problem.shape.steps, problem.plan.halo_steps), "exchange"));
   if (problem.gpus != nullptr)
-    fmt::print("the fields stay on the GPUs; exchange: {}\n", problem.gpus->text());
+    print_filled("the fields stay on the GPUs; exchange: {}", problem.gpus->text());
   if (problem.shape.weighted()) {
-    fmt::print("boxes by measured speed, Mpoints/s a rank: {}\n",
-               run::text_of_weights(problem.shape.weights, 1e6));
+    print_filled("boxes by measured speed, Mpoints/s a rank: {}",
+                 run::text_of_weights(problem.shape.weights, 1e6));
   }
   print_slabs(problem);
 }
@@ -168,13 +169,13 @@ void print_plan(const Problem& problem) {
                human_bytes(f.field_bytes), human_bytes(f.buffer_bytes + other_bytes(problem, rank)),
                human_seconds(f.seconds)});
   }
-  fmt::print("{}", table.text());
+  fmt::print("{}", table.within(terminal_columns()));
   if (problem.shape.ranks > most_rows)
-    fmt::print("... and {} more\n", counted(problem.shape.ranks - most_rows, "rank"));
+    print_filled("... and {} more", counted(problem.shape.ranks - most_rows, "rank"));
   const double needed = problem.updates();
-  fmt::print(
+  print_filled(
       "total {} updates, {} of them for halos; a rank receives at most {} and holds at most {}; "
-      "predicted {}{}\n",
+      "predicted {}{}",
       human_number(all), human_number(all - needed), human_bytes(words),
       run::held_text(most, problem.allowance.program), human_seconds(slowest),
       problem.shape.rates.measured

@@ -6,6 +6,7 @@
 #include <array>
 #include <tuple>
 
+#include "base/lines.hpp"
 #include "base/text.hpp"
 #include "io/grid.hpp"
 #include "mpi/agreement.hpp"
@@ -148,7 +149,7 @@ FramePlan plan_frames(const Point& point, const std::string& identity, index_t f
   plan.written = goes_on ? left[1] : -1;
   if (goes_on && comm.is_root()) {
     const auto there = std::upper_bound(plan.steps.begin(), plan.steps.end(), plan.written);
-    fmt::print("resumed: {} of {} frames exist\n", there - plan.steps.begin(), plan.steps.size());
+    print_filled("resumed: {} of {} frames exist", there - plan.steps.begin(), plan.steps.size());
   }
   return plan;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/lines.hpp"
 #include "base/progress.hpp"
 #include "base/text.hpp"
 #include "dist/transpose/axes.hpp"
@@ -325,8 +326,8 @@ bool run_out_of_core(const Point& point, const Tiles& tiles) {
   Done all = parse_done(outputs.kept());
   const std::vector<index_t> left = without(tiles.total(), all.tiles);
   if (comm.is_root() && !outputs.kept().empty())
-    fmt::print("resumed: {} of {} tiles exist\n", tiles.total() - static_cast<index_t>(left.size()),
-               tiles.total());
+    print_filled("resumed: {} of {} tiles exist", tiles.total() - static_cast<index_t>(left.size()),
+                 tiles.total());
   const layout::Range share =
       layout::BlockMap(static_cast<index_t>(left.size()), comm.size()).range(comm.rank());
   const auto mine = std::span(left).subspan(static_cast<std::size_t>(share.begin),
@@ -360,10 +361,10 @@ index_t held_of(const Tiles& tiles) { return tiles_held * tiles.bytes; }
 
 void print_out_of_core(const Problem& problem, const Tiles& tiles) {
   const index_t program = problem.allowance.program;
-  fmt::print(
+  print_filled(
       "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of "
       "{}, "
-      "holds {} a rank{}\n",
+      "holds {} a rank{}",
       problem.element.type_text(), fmt::join(problem.extents, " x "),
       fmt::join(problem.result_extents(), " x "), counted(tiles.total(), "tile"),
       fmt::join(tiles.tile, " x "), counted(problem.shape.ranks, "rank"),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/lines.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "dist/transpose/axes.hpp"
@@ -132,15 +133,15 @@ Volumes volumes_of(const Asked& asked, const dist::transpose::Tiles* tiles) {
 
 void print_plan(const Problem& problem, const run::Ceilings& ceilings) {
   const auto& forecasts = problem.forecasts;
-  fmt::print("plan: {} {} to {} on {} x {}, algorithm {}, kernel {}\n", problem.element.type_text(),
-             fmt::join(problem.extents, " x "), fmt::join(problem.result_extents(), " x "),
-             counted(problem.shape.ranks, "rank"), counted(problem.method.tuning.threads, "thread"),
-             problem.algorithm, problem.kernel);
+  print_filled("plan: {} {} to {} on {} x {}, algorithm {}, kernel {}", problem.element.type_text(),
+               fmt::join(problem.extents, " x "), fmt::join(problem.result_extents(), " x "),
+               counted(problem.shape.ranks, "rank"),
+               counted(problem.method.tuning.threads, "thread"), problem.algorithm, problem.kernel);
   if (problem.gpus != nullptr)
-    fmt::print("the matrices stay on the GPUs; exchange: {}\n", problem.gpus->text());
+    print_filled("the matrices stay on the GPUs; exchange: {}", problem.gpus->text());
   if (!problem.shape.weights.empty()) {
-    fmt::print("rows by measured speed, GB/s a rank: {}\n",
-               run::text_of_weights(problem.shape.weights, 1e9));
+    print_filled("rows by measured speed, GB/s a rank: {}",
+                 run::text_of_weights(problem.shape.weights, 1e9));
   }
   Table table({"rank", "memory traffic", "received", "sent", "messages", "home", "work space",
                "predicted"});
@@ -159,12 +160,12 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings) {
                human_bytes(f.sent_bytes), std::to_string(f.messages), human_bytes(f.home_bytes),
                human_bytes(f.work_bytes), seconds < 0 ? "unknown" : human_seconds(seconds)});
   }
-  fmt::print("{}", table.text());
+  fmt::print("{}", table.within(terminal_columns()));
   if (ssize(forecasts) > most_rows)
-    fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
-  fmt::print(
+    print_filled("... and {} more", counted(ssize(forecasts) - most_rows, "rank"));
+  print_filled(
       "total {} read once and written once; a rank receives at most {} and holds at most {}; "
-      "predicted {}\n",
+      "predicted {}",
       human_bytes(problem.moved_bytes()), human_bytes(words),
       run::held_text(most, problem.allowance.program),
       slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
