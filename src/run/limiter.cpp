@@ -80,7 +80,7 @@ std::string computing_text(const Spent& spent, const std::optional<CeilingShare>
 }  // namespace
 
 std::string limit_sentence(const std::vector<io::Row>& phases,
-                           const std::optional<CeilingShare>& reached) {
+                           const std::optional<CeilingShare>& reached, InputFrom input) {
   constexpr double shortest = 1, least = 0.4, least_waiting = 0.2;
   const Spent spent = spent_in(phases);
   if (spent.total < shortest) return "";
@@ -95,6 +95,9 @@ std::string limit_sentence(const std::vector<io::Row>& phases,
   const std::string share = spent.share_text(*most);
   switch (static_cast<Kind>(most - spent.mean.begin())) {
     case Kind::reading:
+      if (input == InputFrom::generator)
+        return fmt::format("limited by generating the input ({}); try more threads, or a file",
+                           share);
       return fmt::format(
           "limited by reading ({}); try a faster file system, or an input without compression",
           share);

@@ -15,11 +15,15 @@ struct CeilingShare {
   double share = 0;
 };
 
+/// Where the input of a point comes from; both take the phase `read`.
+enum class InputFrom { files, generator };
+
 /// Returns "limited by files: ...; try ..." for the rows of the table `phases` of one point: the
 /// slowest kind of phase, if it took at least 40 % of the time, or imbalance, if ranks waited for
 /// the slowest one for at least 20 %. Returns "" if neither holds, or for less than a second, in
 /// which the start of the program dominates.
 [[nodiscard]] std::string limit_sentence(const std::vector<io::Row>& phases,
-                                         const std::optional<CeilingShare>& reached);
+                                         const std::optional<CeilingShare>& reached,
+                                         InputFrom input = InputFrom::files);
 
 }  // namespace tessera::run

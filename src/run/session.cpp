@@ -31,6 +31,14 @@ double rate_of(const Measured& measured, double seconds) {
   return seconds > 0 ? measured.work / seconds / unit : 0;
 }
 
+InputFrom input_of(const Parsed& parsed) {
+  for (const char* option : {"in", "a"}) {
+    const auto list = parsed.lists.find(option);
+    if (list != parsed.lists.end() && !list->second.front().empty()) return InputFrom::files;
+  }
+  return InputFrom::generator;
+}
+
 /// Returns the maximum over ranks of seconds in device kernels, per repetition; empty if none ran.
 /// Collective.
 std::vector<double> kernel_seconds(const mpi::Communicator& comm, const Measured& measured) {
@@ -326,7 +334,8 @@ void Session::record(const Values& point, Measured measured) {
     answer_point(tables);
     limits_.push_back(limit_sentence(
         tables[2].rows,
-        std::isnan(share) ? std::nullopt : std::optional(CeilingShare{measured.ceiling, share})));
+        std::isnan(share) ? std::nullopt : std::optional(CeilingShare{measured.ceiling, share}),
+        input_of(parsed_)));
     show(point, measured, summary, share);
     append(tables);
   });

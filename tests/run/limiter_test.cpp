@@ -31,6 +31,12 @@ TEST(LimitSentence, NamesTheLongestKindOfPhase) {
   begins({row("compute", 0, 2), row("read", 0, 1)}, "limited by computing (67 % of 3 s)");
 }
 
+TEST(LimitSentence, DoesNotAdviseAFileSystemWhereNoFileIsRead) {
+  const Phases phases{row("read", 0, 6), row("compute", 0, 4)};
+  EXPECT_TRUE(limit_sentence(phases, {}, InputFrom::generator)
+                  .starts_with("limited by generating the input (60 % of 10 s); try more threads"));
+}
+
 TEST(LimitSentence, KnowsMemoryFromArithmeticByTheCeiling) {
   const Phases phases{row("compute", 0, 2)};
   EXPECT_TRUE(limit_sentence(phases, CeilingShare{"copy", 0.8})
