@@ -62,8 +62,10 @@ class Progress(tessera.Case):
         for words, size, power, units in (
                 (("matmul", "--kernel", "recursive", "--no-verify", "--n"), 500, 3, "GFLOP"),
                 (("sort", "--algorithm", "exact", "--kernel", "mergesort", "--no-verify", "--n"),
+                 500000, 1, "Mkeys"),
+                (("sort", "--algorithm", "rounds", "--kernel", "mergesort", "--no-verify", "--n"),
                  500000, 1, "Mkeys")):
-            with self.subTest(workload=words[0]):
+            with self.subTest(words=words):
                 code, text = self.screen_of(*self.long_run(words, size, power))
                 self.assertEqual(code, OK, text)
                 what = "product" if words[0] == "matmul" else "sort"

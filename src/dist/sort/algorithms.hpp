@@ -1,6 +1,7 @@
 #pragma once
 // Declarations shared by the distributed sorts; private to this folder.
 
+#include "base/progress.hpp"
 #include "dist/sort/sort.hpp"
 #include "kernels/sort/runs.hpp"
 
@@ -19,6 +20,9 @@ index_t samplesort(const mpi::Communicator& comm, const Room<Item>& room, const 
 template <class Item>
 index_t rounds(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
                mpi::Phases& phases);
+
+/// Shows the progress of all ranks by the keys of this one, which come in order by `parts` parts.
+[[nodiscard]] Progress progress_of(const char* step, index_t keys, double parts, index_t ranks);
 
 /// Sorts this rank's items: the first step of exact and samplesort. Collective, since a kernel may
 /// reject its keys.

@@ -43,6 +43,7 @@ template <class Item>
 void sort_here(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
                mpi::Phases& phases) {
   const mpi::PhaseScope scope(phases, "sort");
+  const Progress progress = progress_of("sort", room.n, static_cast<double>(room.n), comm.size());
   const index_t scratch = parts_scratch(room.n);
   mpi::together(comm, "sort", [&] {
     const mpi::Computing computing;

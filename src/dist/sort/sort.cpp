@@ -111,7 +111,6 @@ bool finds_order(std::span<T> keys, Order order, const Method& method, const Don
   return method.kernel == "auto" && kernels::sort_ordered(keys, method.threads, order, done);
 }
 
-/// Shows the progress of all ranks by the keys of this one, which come in order by `parts` parts.
 Progress progress_of(const char* step, index_t keys, double parts, index_t ranks) {
   const double digits = std::log2(std::max(1.0, parts));
   return {step,

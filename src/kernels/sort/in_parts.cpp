@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "base/work_done.hpp"
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/variants.hpp"
 
@@ -33,6 +34,7 @@ class Parts {
     while (n > static_cast<index_t>(scratch_.size())) {
       const B pivot = median_of_samples(keys, n);
       const index_t below = partition(keys, n, [pivot](B bits) { return bits < pivot; });
+      count_level(n, 2);
       // A small lower part indicates many equal keys: those equal to the pivot are then in place.
       const index_t equal = below <= n / 8 ? partition(keys + below, n - below,
                                                        [pivot](B bits) { return bits == pivot; })

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "base/work_done.hpp"
 #include "kernels/sort/common.hpp"
 
 namespace tessera::sort {
@@ -159,6 +160,7 @@ void generate(const Input& input, std::uint64_t seed, index_t first, index_t n, 
                             keys[static_cast<std::size_t>(j)] =
                                 key<T>(input, input.word(seed, i, static_cast<Word>(n)));
                           }
+                          work_done().bytes_read += (end - begin) * index_t{sizeof(T)};
                         });
 }
 

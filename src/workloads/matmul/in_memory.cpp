@@ -161,9 +161,10 @@ class Loading : public dist::matmul::MatrixStrips<T> {
       machine::parallel_parts(static_cast<int>(std::clamp<index_t>(count, 1, source_.threads)),
                               load);
     };
-    if (source_.input == nullptr) return load_all();  // which cannot fail
+    const bool generates = source_.input == nullptr;
     const auto bytes = static_cast<double>(matrix_.box().area() * index_t{sizeof(T)});
-    const Progress progress("read", bytes, Progress::Counts::bytes_read);
+    const Progress progress(generates ? "generate" : "read", bytes, Progress::Counts::bytes_read);
+    if (generates) return load_all();  // which cannot fail
     mpi::together(comm_, "read", load_all);
   }
   void all() const { each({}); }
@@ -196,6 +197,7 @@ class Loading : public dist::matmul::MatrixStrips<T> {
   void read(const layout::Box& rows, MatrixView<T> to) const {
     if (source_.input != nullptr) return io::read_box<T>(*source_.input, rows, to);
     dist::fill_random<T>(to, rows, matrix_.cols(), source_.seed, source_.stream);
+    work_done().bytes_read += rows.area() * index_t{sizeof(T)};
   }
 
   const mpi::Communicator& comm_;

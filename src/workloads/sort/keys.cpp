@@ -30,7 +30,7 @@ class KeySort {
     mpi::together(comm, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
       const auto bytes = static_cast<double>(read_rows_.size() * index_t{sizeof(T)});
-      const Progress progress("read", inputs.data == nullptr ? 0 : bytes,
+      const Progress progress(inputs.data == nullptr ? "generate" : "read", bytes,
                               Progress::Counts::bytes_read);
       const index_t room = std::max(read_rows_.size(), share_);
       items_ = machine::Buffer<T>(room);

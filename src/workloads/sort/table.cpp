@@ -181,7 +181,8 @@ class TableSort {
       double bytes = 0;
       for (const SortColumn& column : problem_.by)
         bytes += static_cast<double>(mine_.size() * column.form.bytes);
-      const Progress progress("read", bytes, Progress::Counts::bytes_read);
+      const Progress progress(problem_.generated() ? "generate" : "read", bytes,
+                              Progress::Counts::bytes_read);
       for (const SortColumn& column : problem_.by) {
         key_data_.emplace_back(checked_mul(mine_.size(), column.form.bytes, "a key column"));
         load(inputs_, problem_, column, mine_, key_data_.back().data());

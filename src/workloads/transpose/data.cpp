@@ -95,6 +95,7 @@ void generate(const Problem& problem, std::uint64_t stream, const std::vector<in
         run(problem.seed, stream, position + slab.back().begin, count,
             to + r * count * problem.element.element_bytes);
       }
+      work_done().bytes_read += (end - begin) * count * problem.element.element_bytes;
     });
   });
 }
@@ -110,14 +111,15 @@ io::Handle type_of(const Problem& problem, const run::Input* input) {
 
 void load(const Problem& problem, const Origin& origin, const std::vector<index_t>& extents,
           const std::vector<layout::Range>& slab, std::byte* to) {
-  if (origin.input == nullptr) {
+  const bool generates = origin.input == nullptr;
+  auto bytes = static_cast<double>(problem.element.element_bytes);
+  for (const layout::Range& range : slab) bytes *= static_cast<double>(range.size());
+  const Progress progress(generates ? "generate" : "read", bytes, Progress::Counts::bytes_read);
+  if (generates) {
     generate(problem, origin.stream, extents, slab, to);
     return;
   }
   const io::Handle type = type_of(problem, origin.input);
-  auto bytes = static_cast<double>(problem.element.element_bytes);
-  for (const layout::Range& range : slab) bytes *= static_cast<double>(range.size());
-  const Progress progress("read", bytes, Progress::Counts::bytes_read);
   io::read_slab(origin.input->name(), slab,
                 {type, to, problem.element.element_bytes, slab.back().size()});
 }

@@ -8,6 +8,8 @@
 
 #include "base/hash.hpp"
 #include "base/work_done.hpp"
+#include "kernels/sort/in_parts.hpp"
+#include "kernels/sort/inputs.hpp"
 #include "kernels/sort/runs.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
@@ -35,6 +37,23 @@ TEST(CountsPlaces, OfEverySortThatTakesLong) {
       EXPECT_LT(counted / places(n), 1.2) << kernel << ", threads " << threads;
     }
   }
+}
+
+TEST(CountsPlaces, OfASortInParts) {
+  constexpr index_t n = 3'000'000;
+  auto keys = random_keys(n);
+  std::vector<std::uint64_t> scratch(n / 8);
+  const index_t before = work_done().placed;
+  machine::parallel(
+      3, [&] { sort_in_parts<std::uint64_t>("mergesort", keys, scratch, Order::ascending, {}); });
+  EXPECT_NEAR(static_cast<double>(work_done().placed - before) / places(n), 1, 0.3);
+}
+
+TEST(CountsBytes, OfGeneratedKeys) {
+  std::vector<float> keys(1'000'003);
+  const index_t before = work_done().bytes_read;
+  machine::parallel(3, [&] { generate<float>(input("uniform"), 1, 0, ssize(keys), keys); });
+  EXPECT_EQ(work_done().bytes_read - before, 4 * ssize(keys));
 }
 
 TEST(CountsPlaces, OfMerges) {
