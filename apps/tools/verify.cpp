@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "base/note.hpp"
+#include "base/progress.hpp"
 #include "base/text.hpp"
 #include "commands/command.hpp"
 #include "io/probe.hpp"
@@ -24,7 +27,10 @@ run::OptionSet declare() {
 Body verify(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
   const std::string file = parsed.lists.at("file").front();
   require(!file.empty(), ExitCode::usage, "a file is required; run tessera verify c.h5");
+  std::optional<ProgressLine> progress;
+  if (!notes_are_silent()) progress.emplace(progress_times());
   const io::FileCheck check = io::check_file_apart(file);
+  progress.reset();
   bool right = check.state == io::schema::state_complete && !check.datasets.empty();
   for (const io::DatasetCheck& dataset : check.datasets) {
     fmt::print(

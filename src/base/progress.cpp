@@ -32,14 +32,20 @@ void erase_line(Steps& all) {
   all.drawn = false;
 }
 
-/// Returns the line for the innermost step and the outermost one around it; empty if the innermost
-/// is too young. Precondition: the mutex is held.
-std::string line_of(const Steps& all, double youngest) {
-  if (all.all.empty() || all.all.back()->seconds() < youngest) return "";
+/// Returns the line for the innermost step and the outermost one around it; for the phase instead
+/// if the innermost does not tell how far it is. Empty if that is too young. Precondition: the
+/// mutex is held.
+std::string line_of(const Steps& all, double youngest, const std::string& phase) {
+  if (all.all.empty()) return phase;
   const Progress& inner = *all.all.back();
   const Progress& outer = *all.all.front();
-  const bool nested = &inner != &outer && outer.total() > 1;
-  return (nested ? outer.text() + ": " : "") + inner.text();
+  const std::string around = outer.tells() ? outer.text() : "";
+  const auto within = [&](const std::string& text) {
+    return around.empty() ? text : around + ": " + text;
+  };
+  if (!inner.tells() && !phase.empty()) return within(phase);
+  if (inner.seconds() < youngest) return "";
+  return &inner == &outer ? inner.text() : within(inner.text());
 }
 
 }  // namespace
@@ -114,7 +120,8 @@ ProgressTimes progress_times() {
   return {.terminal = false, .first = 2, .every = minute};
 }
 
-ProgressLine::ProgressLine(const ProgressTimes& times) : thread_([this, times] { watch(times); }) {}
+ProgressLine::ProgressLine(const ProgressTimes& times, Phase phase)
+    : phase_(std::move(phase)), thread_([this, times] { watch(times); }) {}
 
 ProgressLine::~ProgressLine() {
   {
@@ -125,13 +132,26 @@ ProgressLine::~ProgressLine() {
   thread_.join();
 }
 
+/// Returns "verify, 5 s so far"; "" if the phase is too young or unknown.
+std::string ProgressLine::phase_text(double youngest) {
+  if (!phase_) return "";
+  const char* const phase = phase_();
+  if (phase != known_phase_) {
+    known_phase_ = phase;
+    in_phase_.restart();
+  }
+  const double seconds = in_phase_.seconds();
+  return seconds < youngest ? "" : fmt::format("{}, {:.0f} s so far", phase, seconds);
+}
+
 void ProgressLine::watch(const ProgressTimes& times) {
   std::unique_lock lock(mutex_);
   while (
       !wake_.wait_for(lock, std::chrono::duration<double>(times.every), [this] { return stop_; })) {
+    const std::string phase = phase_text(times.first);
     Steps& all = steps();
     const std::lock_guard guard(all.mutex);
-    const std::string line = line_of(all, times.first);
+    const std::string line = line_of(all, times.first, phase);
     if (line.empty()) continue;
     if (!times.terminal) {
       fmt::print(stderr, "progress: {}\n", line);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -37,7 +38,8 @@ class Progress {
   /// GFLOP, 52.1 GFLOP/s, 3 min left".
   [[nodiscard]] std::string text() const;
   [[nodiscard]] double seconds() const { return timer_.seconds(); }
-  [[nodiscard]] double total() const { return total_; }
+  /// Returns whether it has more than one part, so that the line tells how far it is.
+  [[nodiscard]] bool tells() const { return total_ > 1; }
 
  private:
   [[nodiscard]] index_t counted() const;
@@ -65,14 +67,21 @@ struct ProgressTimes {
 /// Prints the progress of this process to stderr, in a thread, during its lifetime.
 class ProgressLine {
  public:
-  explicit ProgressLine(const ProgressTimes& times);
+  /// Returns the name of what this process is doing; may be called by another thread.
+  using Phase = std::function<const char*()>;
+  /// Where no step tells more, the line has the phase and its seconds so far.
+  explicit ProgressLine(const ProgressTimes& times, Phase phase = {});
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
  private:
   void watch(const ProgressTimes& times);
+  [[nodiscard]] std::string phase_text(double youngest);
 
+  Phase phase_;
+  std::string known_phase_;
+  Timer in_phase_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/progress.hpp"
 #include "io/checksum.hpp"
 #include "io/chunks.hpp"
 #include "io/output_file.hpp"
@@ -254,7 +255,9 @@ std::uint64_t OutputFile::write_chunks(Dataset& dataset, std::optional<Handle>& 
         H5Dclose);
   });
   dataset.encoded.clear();
+  Progress progress("chunks written", static_cast<double>(chunks.count()));
   for (index_t begin = 0; begin < chunks.count(); begin += at_once * comm_.size()) {
+    progress.update(static_cast<double>(begin));
     const auto batch_of = [&](int rank) {
       const index_t first = std::min(chunks.count(), begin + rank * at_once);
       return layout::Range{first, std::min(chunks.count(), first + at_once)};
@@ -300,6 +303,7 @@ void OutputFile::check_chunks() {
       require(chunking.has_value(), ExitCode::io, dataset.path + " has no chunks");
       const ScratchChunks chunks(scratch_, dataset.shape, dataset.offset, dataset.element_bytes,
                                  dataset.storage);
+      Progress progress("chunks read back", static_cast<double>(dataset.encoded.size()));
       std::atomic<index_t> next = 0;
       std::mutex library;
       machine::on_each_thread(machine::default_threads(), [&](int thread, int) {
@@ -323,6 +327,7 @@ void OutputFile::check_chunks() {
                   fmt::format("'{}' differs from the data written to it (its chunk at [{}]); check "
                               "the device",
                               file_, fmt::join(corner, ", ")));
+          progress.update(static_cast<double>(i));
           if (thread == 0) mpi::heartbeat();
         }
       });

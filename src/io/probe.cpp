@@ -15,7 +15,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
+#include <utility>
 
+#include "base/progress.hpp"
 #include "base/text.hpp"
 #include "base/timer.hpp"
 #include "io/examine.hpp"
@@ -109,12 +112,30 @@ bool is_running(pid_t pid) {
   return end != std::string::npos && text.substr(end).starts_with(") R");
 }
 
+/// Counts what a process reads as bytes read by this one, for its progress.
+class ReadBytes {
+ public:
+  explicit ReadBytes(pid_t pid) : file_(fmt::format("/proc/{}/io", pid)) {}
+  void look() {
+    std::ifstream file(file_);
+    std::string word;
+    index_t bytes = 0;  // the first number: of all calls of read
+    if (!(file >> word >> bytes) || bytes < seen_) return;
+    work_done().bytes_read += bytes - std::exchange(seen_, bytes);
+  }
+
+ private:
+  std::string file_;
+  index_t seen_ = 0;
+};
+
 Child run_child(const DatasetName& name, const char* how) {
   std::array<int, 2> pipe_ends{};
   require(pipe2(pipe_ends.data(), O_CLOEXEC) == 0, code_of(errno),
           fmt::format("a pipe cannot be created: {}; raise ulimit -n", std::strerror(errno)));
   Child child;
   const pid_t pid = start(name, how, pipe_ends);
+  ReadBytes reading(pid);
   constexpr int tick = 200;  // ms
   double waited = 0;  // excludes the time for which this process, and the child, was suspended
   Timer since_look;
@@ -122,6 +143,7 @@ Child run_child(const DatasetName& name, const char* how) {
   pollfd ready{pipe_ends[0], POLLIN, 0};
   while (true) {
     const bool answered = poll(&ready, 1, tick) > 0;
+    reading.look();
     const double seconds = std::min(since_look.restart(), 2e-3 * tick);
     if (answered) {
       const auto count = read(pipe_ends[0], chunk.data(), chunk.size());
@@ -193,6 +215,10 @@ void probe_results(const std::string& file) { (void)query_child({file, "/"}, as_
 void probe_output(const std::string& file) { (void)query_child({file, "/"}, as_output); }
 
 FileCheck check_file_apart(const std::string& file) {
+  std::error_code none;
+  const auto bytes = std::filesystem::file_size(file, none);
+  const Progress progress("verify", none ? 0 : static_cast<double>(bytes),
+                          Progress::Counts::bytes_read);
   return parse_check(query_child({file, "/"}, as_checksums));
 }
 

@@ -38,7 +38,9 @@ double seconds_since_start() {
 
 }  // namespace
 
-Account::Account() : now_(&entries_.front()) { *now_ = {"start", seconds_since_start()}; }
+Account::Account() : now_(&entries_.front()) {
+  entries_.front() = {"start", seconds_since_start()};
+}
 
 Account::PhaseEntry& Account::entry_of(const char* phase) noexcept {
   for (PhaseEntry& entry : entries_) {
@@ -48,11 +50,11 @@ Account::PhaseEntry& Account::entry_of(const char* phase) noexcept {
   return entries_.back();
 }
 
-void Account::settle() noexcept { now_->seconds += since_.restart(); }
+void Account::settle() noexcept { now_.load()->seconds += since_.restart(); }
 
 const char* Account::enter(const char* phase) noexcept {
   if (std::this_thread::get_id() != main_) return phase;
-  const char* const before = now_->phase;
+  const char* const before = this->phase();
   settle();
   now_ = &entry_of(phase);
   return before;

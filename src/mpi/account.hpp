@@ -2,6 +2,7 @@
 // Accounting of wall time: every second of this process belongs to one phase.
 
 #include <array>
+#include <atomic>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,6 +21,8 @@ class Account {
   /// Enters a phase (a literal) and returns the previous one. No effect on other threads than the
   /// main one.
   const char* enter(const char* phase) noexcept;
+  /// Returns the phase that the main thread is in. Thread-safe.
+  [[nodiscard]] const char* phase() const noexcept { return now_.load()->phase; }
   /// Returns the seconds of each phase until now, in the order of first use. Main thread only.
   [[nodiscard]] std::vector<std::pair<std::string, double>> seconds();
 
@@ -33,7 +36,7 @@ class Account {
 
   std::thread::id main_ = std::this_thread::get_id();
   std::array<PhaseEntry, 64> entries_;  ///< fixed: at the end there may be no memory for more
-  PhaseEntry* now_;
+  std::atomic<PhaseEntry*> now_;
   Timer since_;
 };
 

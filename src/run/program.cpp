@@ -211,7 +211,8 @@ ExitCode run_body(const Invocation& task, const Body& body, const mpi::Communica
                   const Neighbours& neighbours) {
   const mpi::Watchdog watchdog(task.stall_limit);
   std::optional<ProgressLine> progress;
-  if (comm.is_root() && !notes_are_silent()) progress.emplace(progress_times());
+  if (comm.is_root() && !notes_are_silent())
+    progress.emplace(progress_times(), [] { return mpi::account().phase(); });
   set_thread_default(neighbours);
   const int threads = std::max(task.most_threads, machine::default_threads());
   require_teams(comm, threads);

@@ -70,6 +70,39 @@ TEST(Filled, BreaksLinesAtSpaces) {
   EXPECT_EQ(filled("m 64, n 1e+07 f64", 10), "m 64, n\n  1e+07 f64");
 }
 
+TEST(ProgressLine, ShowsThePhaseWhereNoStepTells) {
+  const ProgressTimes often{.terminal = false, .first = 0, .every = 1e-3};
+  const auto shown = [&](const auto& work) {
+    testing::internal::CaptureStderr();
+    {
+      const ProgressLine line(often, [] { return "verify"; });
+      work();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_NE(shown([] {}).find("progress: verify, 0 s so far\n"), std::string::npos);
+  const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+  const std::string one = shown([&] {
+    const Progress points("points", 1);
+    sleep();
+  });
+  EXPECT_EQ(one.find("points"), std::string::npos) << one;
+  const std::string several = shown([&] {
+    const Progress points("points", 3);
+    const Progress repetitions("repetitions", 1);
+    sleep();
+  });
+  EXPECT_NE(several.find("progress: points 0 of 3, 0 s so far: verify, 0 s so far\n"),
+            std::string::npos)
+      << several;
+  const std::string steps = shown([&] {
+    const Progress all("steps", 9);
+    sleep();
+  });
+  EXPECT_NE(steps.find("progress: steps 0 of 9, "), std::string::npos) << steps;
+}
+
 TEST(ProgressLine, IsRemovedFromTheTerminalAtTheEndOfTheStep) {
   const std::string text = printed({.terminal = true, .first = 0, .every = 1e-3}, [] {
     Progress points("points", 3);
