@@ -99,7 +99,7 @@ void read_by_library(const BoxRead& whole, hid_t space, const Ranges& part) {
   if (!transfer.refused(read_piece(whole, space, part, transfer), name)) return;
   const auto position = first_refused(part, [&](const Ranges& some) {
     const Transfer again;
-    return !again.refused(read_piece(whole, space, some, again), name);
+    return !again.refused(read_piece(whole, space, some, again), whole.name);
   });
   Ranges one;
   for (const index_t i : position) one.push_back({i, i + 1});
