@@ -56,7 +56,8 @@ Forecast of_rank(const ForecastRequest& q, index_t share) {
     return f;
   }
   f.home_bytes = share * (q.key_bytes + 8);
-  index_t while_sorting = held + std::max(sorting, held);
+  constexpr index_t small = 4;  // of fewer pairs, buffers are smaller, too
+  index_t while_sorting = held + std::max(sorting, held) + std::min(q.kernel_bytes, held / small);
   if (q.passes > 1) {
     // words and places, and a bit per row for ties
     while_sorting += share * (8 + 8) + ceil_div(share, 8) + gather_once_bytes(q.ranks, share, 8);

@@ -16,6 +16,7 @@ struct ForecastRequest {
   Algorithm algorithm = Algorithm::exact;
   bool keeps_input = false;          ///< keeps a copy of the keys, to sort them again
   index_t passes = 0;                ///< columns by which a permutation is sorted; 0: plain keys
+  index_t kernel_bytes = 0;          ///< of a kernel for pairs besides them, for many of them
   std::set<index_t> column_bytes{};  ///< of an element of each carried column
   index_t content_bytes = 0;         ///< that the first rank holds for a column of variable length
   bool all_rows = true;              ///< and whether all of them are carried

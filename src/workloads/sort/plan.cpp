@@ -60,6 +60,8 @@ dist::sort::ForecastRequest forecast_request(const Problem& problem, index_t ran
     for (const SortColumn& column : problem.by) q.passes += column.form.words();
     q.passes = std::max<index_t>(1, q.passes);
     q.all_rows = !problem.takes_first() && !problem.unique;
+    if (problem.method.kernel != "mergesort")
+      q.kernel_bytes = pair_buffer_bytes(problem.method.threads);
   }
   return q;
 }

@@ -107,6 +107,12 @@ using Asked = AskedOf<Problem, Inputs>;
 /// the requested one.
 [[nodiscard]] double speed_of(const Problem& problem);
 
+/// Returns the bytes of a radix sort of pairs on that many threads besides the pairs: three buckets
+/// each, and streams.
+[[nodiscard]] constexpr index_t pair_buffer_bytes(int threads) {
+  return threads * (index_t{5} << 19);
+}
+
 /// Sets the forecasts of the problem: memory, messages and time of the ranks.
 void plan(Problem& problem);
 /// Returns the largest memory of any rank for that number of ranks.

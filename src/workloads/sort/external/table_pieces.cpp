@@ -63,10 +63,7 @@ class TablePieces final : public RowPieces {
     return bytes;
   }
 
-  [[nodiscard]] index_t buffer_bytes() const override {
-    constexpr index_t of_thread = index_t{5} << 19;  // radix sort of pairs: three buckets, streams
-    return threads() * of_thread;
-  }
+  [[nodiscard]] index_t buffer_bytes() const override { return pair_buffer_bytes(threads()); }
 
   void prepare(index_t rows) override {
     rows_->prepare(rows);
