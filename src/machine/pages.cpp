@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "machine/blocks.hpp"
+
 namespace tessera::machine {
 
 void give_back(void* data, index_t bytes) noexcept {
@@ -17,12 +19,15 @@ void give_back(void* data, index_t bytes) noexcept {
 }
 
 void give_back_released() noexcept {
+  release_kept_blocks();
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
 }
 
 void give_back_at_once() noexcept {
+  keep_no_blocks();
+  release_kept_blocks();
 #if defined(__GLIBC__)
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif

@@ -9,12 +9,12 @@ namespace tessera::machine {
 /// stay valid.
 void give_back(void* data, index_t bytes) noexcept;
 
-/// Releases freed blocks that malloc retains: it keeps those below 32 MiB, of which few are reused
-/// if sizes differ. Walks over all of them.
+/// Releases freed blocks below 32 MiB, those of buffers and those that malloc retains. Walks over
+/// all of them.
 void give_back_released() noexcept;
 
-/// Makes malloc return blocks from 1 MiB on to the system as soon as they are freed; new ones then
-/// fault their pages in: minimal memory, not maximal speed.
+/// Makes buffers and malloc return blocks from 2 and 1 MiB on to the system as soon as they are
+/// freed; new ones then fault their pages in: minimal memory, not maximal speed.
 void give_back_at_once() noexcept;
 
 }  // namespace tessera::machine

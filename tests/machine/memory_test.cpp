@@ -1,6 +1,7 @@
 // Allocation, release and copying of memory.
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <vector>
@@ -32,6 +33,55 @@ TEST(Buffer, RefusesTheImpossibleWithTheMemoryCode) {
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ExitCode::memory);
   }
+}
+
+/// Returns the number of resident bytes of a buffer's whole pages.
+index_t resident_bytes(unsigned char* data, index_t bytes) {
+  constexpr index_t page = 4096;
+  std::vector<unsigned char> there(static_cast<std::size_t>(ceil_div(bytes, page)));
+  if (mincore(data, static_cast<std::size_t>(bytes), there.data()) != 0) return 0;  // not mapped
+  return page * std::count_if(there.begin(), there.end(), [](auto one) { return one % 2 != 0; });
+}
+
+constexpr index_t mib = index_t{1} << 20;
+
+/// Returns where a buffer of that size was, all of whose bytes were written.
+unsigned char* filled_and_freed(index_t bytes) {
+  Buffer<unsigned char> buffer(bytes);
+  std::fill(buffer.begin(), buffer.end(), static_cast<unsigned char>(1));
+  return buffer.data();
+}
+
+TEST(Buffer, ReusesThePagesOfAnEqualOne) {
+  give_back_released();
+  unsigned char* const first = filled_and_freed(5 * mib);
+  EXPECT_EQ(resident_bytes(first, 5 * mib), 5 * mib);
+  EXPECT_EQ(Buffer<unsigned char>(5 * mib).data(), first);
+  give_back_released();
+  EXPECT_EQ(resident_bytes(first, 5 * mib), 0);
+}
+
+TEST(Buffer, UsesAPartOfALargerOneAndReleasesTheRest) {
+  give_back_released();
+  unsigned char* const first = filled_and_freed(8 * mib);
+  {
+    const Buffer<unsigned char> part(3 * mib);
+    EXPECT_EQ(part.data(), first);
+    EXPECT_EQ(resident_bytes(first, 8 * mib), 3 * mib);
+  }
+  EXPECT_EQ(Buffer<unsigned char>(8 * mib).data(), first);
+  give_back_released();
+}
+
+TEST(Buffer, ReleasesFreedOnesThatWouldRaiseThePeak) {
+  give_back_released();
+  unsigned char* const first = filled_and_freed(5 * mib);
+  const Buffer<unsigned char> larger(9 * mib);
+  EXPECT_EQ(resident_bytes(first, 5 * mib), 0);
+  unsigned char* const second = filled_and_freed(5 * mib);
+  EXPECT_EQ(resident_bytes(second, 5 * mib), 5 * mib);
+  EXPECT_EQ(Buffer<unsigned char>(4 * mib).data(), second);
+  give_back_released();
 }
 
 TEST(GiveBack, LeavesWhatLiesBesideOnTheSamePages) {
