@@ -93,8 +93,8 @@ class Pictures(made.Case):
         with h5py.File(path, "r+") as file:
             file["stencil_0001/summary/stencil"] = ["which_one"] * 4
         self.assertEqual([one.title for one in heatmap.maps(run_of(path))],
-                         ["stencil by tile and column width: m = n = k = 64, tiled, which_one, f64, "
-                          "2 ranks, 1 thread"])
+                         ["stencil by tile and column width: m = n = k = 64, tiled, which_one, "
+                          "f64, 2 ranks, 1 thread"])
 
 
 if __name__ == "__main__":

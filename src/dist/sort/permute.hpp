@@ -26,7 +26,7 @@ struct ColumnView {
 }
 
 /// Returns the number of requests of a rank in one round of gather(), which makes them once: a
-/// sixteenth of all, so that their buffers are small beside the column.
+/// sixteenth of all, so that their buffers are small against the column.
 [[nodiscard]] constexpr index_t requests_once(index_t element_bytes, index_t requests) {
   constexpr index_t least = index_t{1} << 14, rounds = 16;
   const index_t most = requests_at_once(element_bytes), some = ceil_div(requests, rounds);

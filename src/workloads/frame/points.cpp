@@ -238,8 +238,6 @@ ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
       print_note(
           fmt::format("{} without effect: no GPU kernel is selected; try --device gpu", idle));
     for (const std::string& line : options.idle_flags(sweep.parsed)) print_note(line);
-    if (const std::string note = discarded_note(sweep.workload, sweep.parsed); !note.empty())
-      print_note(note);
     if (sweep.workload.notes)
       for (const std::string& line : sweep.workload.notes(sweep.parsed)) print_note(line);
   }
@@ -266,11 +264,13 @@ ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
                     done, points.size()));
   }
   session.finish();
-  if (!right && sweep.comm.is_root()) {
+  if (!sweep.comm.is_root()) return right ? ExitCode::ok : ExitCode::verification;
+  if (!right)
     mpi::print_error(
         "verification failed: the result is wrong and was not written; report this with the "
         "command line");
-  }
+  else if (const std::string note = discarded_note(sweep.workload, sweep.parsed); !note.empty())
+    print_note(note);
   return right ? ExitCode::ok : ExitCode::verification;
 }
 
