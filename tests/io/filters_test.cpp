@@ -46,8 +46,8 @@ std::string damage_of(ChunkDecoder& decoder, const Bytes& stored, unsigned mask)
 }
 
 TEST(Shuffle, SplitsElementsIntoPlanesAndBack) {
-  for (const std::size_t bytes : {1, 2, 3, 4, 5, 8, 12, 16, 24}) {
-    for (const std::size_t n : {0, 1, 2, 15, 16, 17, 33, 160}) {
+  for (const std::size_t bytes : {1U, 2U, 3U, 4U, 5U, 8U, 12U, 16U, 24U}) {
+    for (const std::size_t n : {0U, 1U, 2U, 15U, 16U, 17U, 33U, 160U}) {
       for (const std::size_t rest : {std::size_t{0}, bytes - 1}) {
         const Bytes data = numbers(n * bytes + rest);
         Bytes planes(data.size() + 1, std::byte{0x5a}), back(planes);

@@ -43,7 +43,7 @@ class Draw {
  public:
   explicit Draw(std::uint32_t seed) : bits_(seed) {}
   index_t from(index_t low, index_t high) {
-    return low + static_cast<index_t>(bits_() % (high - low + 1));
+    return low + static_cast<index_t>(bits_()) % (high - low + 1);
   }
   bool one_of(index_t n) { return from(1, n) == 1; }
 
