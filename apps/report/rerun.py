@@ -102,19 +102,22 @@ def launch_script():
             f"with --launcher")
 
 
-def launch_words(run, launcher):
+def launch_words(run, launcher, environment):
     """Returns (the words that start the ranks, the same to be shown), before the program; none for
-    one rank."""
+    one rank. A launcher of several words is a template; one of one word starts jobs, too, and goes
+    to jobs/launch.sh by the environment."""
     ranks, threads = int(run.attributes.get("ranks", 1)), threads_of(run) or 1
-    if launcher:
-        words = shlex.split(launcher.replace("{ranks}",
-                                             str(ranks)).replace("{threads}", str(threads)))
+    words = shlex.split((launcher or "").replace("{ranks}", str(ranks)).replace("{threads}",
+                                                                                str(threads)))
+    if len(words) > 1:
         return words, words
     if ranks == 1:
         return [], []
+    if words:
+        environment["TESSERA_LAUNCHER"] = words[0]
     script, counts = launch_script(), [str(ranks), str(threads)]
     shown = subprocess.run(["bash", script, "--words", *counts], check=True, text=True,
-                           stdout=subprocess.PIPE).stdout.split()
+                           stdout=subprocess.PIPE, env=environment).stdout.split()
     return ["bash", script, *counts], shown
 
 
@@ -123,7 +126,7 @@ def start(run, scratch, options):
     fresh = os.path.abspath(options.results) if options.results else os.path.join(scratch,
                                                                                   "results.h5")
     environment = environment_of(run)
-    launch, shown = launch_words(run, options.launcher)
+    launch, shown = launch_words(run, options.launcher, environment)
     program = [os.environ.get("TESSERA_PROGRAM", "tessera")] \
         + arguments_of(run, scratch, options.repetitions) + ["--results", fresh, "--again"]
     command = shown + program

@@ -219,8 +219,9 @@ Command rerun_command() {
            .low = 1,
            .high = 1e6});
   set.add({.name = "launcher",
-           .help = "Set the command that starts several ranks. {ranks} and {threads} are replaced; "
-                   "default: mpirun with a suitable binding.",
+           .help = "Set the command that starts several ranks. One word (mpirun, srun) gets a "
+                   "suitable binding; in a line, {ranks} and {threads} are replaced. Default: "
+                   "mpirun.",
            .group = "Run",
            .value = "COMMAND"});
   set.add({.name = "dry-run",

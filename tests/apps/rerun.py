@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -74,8 +75,20 @@ class Rerun(tessera.Case):
         self.assertIn("1 point compared", result.out)
         self.assertRegex(result.out, r"(?m) 2 +1 ")
 
+    def test_a_launcher_of_one_word_gets_the_options_of_jobs(self):
+        path = self.measure("transpose", "--n", 30, "--repetitions", 5, "--threads", 1, ranks=2)
+        launcher = shutil.which("mpirun")
+        result = self.rerun(path, "--launcher", launcher)
+        self.assertIn(f"{launcher} -n 2 -", result.out)
+        self.assertIn("1 point compared", result.out)
+        result = self.run_tessera("rerun", path, "--dry-run",
+                                  environment={**PYTHON, "TESSERA_LAUNCHER": launcher})
+        self.assertIn(f"{launcher} -n 2 -", result.out)
+
     def test_no_launcher_is_one_line(self):
         path = self.measure("transpose", "--n", 30, "--repetitions", 5, ranks=2)
+        self.fail_with(MISSING, "rerun", path, "--launcher", "none/mpirun",
+                       words=("'none/mpirun'", "--launcher"), environment=PYTHON)
         self.fail_with(MISSING, "rerun", path, "--launcher", "none/mpirun -n {ranks}",
                        words=("'none/mpirun'", "--launcher"), environment=PYTHON)
 
