@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bash jobs/run.sh: sets up, builds, makes real input, and runs the main job of every workload on
-# this machine. It writes to build/ and results/ of this tree only, and can be rerun.
+# bash jobs/run.sh [--no-install]: sets up, builds, makes real input, and runs the main job of every
+# workload on this machine. It writes to build/ and results/ of this tree only, and can be rerun.
 set -euo pipefail
 
 # shellcheck source=jobs/setup.sh
@@ -168,7 +168,11 @@ PYTHON
   next+=("$program sort --config configs/studies/counting_sort.toml --results results/study.h5")
 }
 
-tessera_install
+case ${1:-} in
+  "") tessera_install ;;
+  --no-install) ;; # modules or the user provide the packages
+  *) tessera_fail "$1: unknown argument; usage: bash jobs/run.sh [--no-install]" ;;
+esac
 tessera_build tessera
 python=$(tessera_python) ||
   tessera_fail "Python with h5py and numpy is missing; install them, or set TESSERA_PYTHON"

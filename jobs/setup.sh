@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by run.sh and test.sh: sets up packages and builds.
 #
-#   tessera_install                 installs the missing Debian 12 packages
+#   tessera_install                 installs the missing Debian packages; not with --no-install
 #   tessera_build TARGET...         preset release in build/release, with CUDA where nvcc is found and works
 #   tessera_python                  prints a Python that has h5py and numpy
 #
@@ -36,16 +36,29 @@ tessera_is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+# Sets tessera_missing to the packages that are not installed. The mpicc of modules, or of Debian's
+# MPICH, gets no Open MPI beside it, and no HDF5 of that Open MPI.
+tessera_find_missing() {
+  local package mpicc other=
+  tessera_missing=()
+  if mpicc=$(command -v mpicc); then
+    case $(dpkg-query -S "$(realpath "$mpicc")" 2>/dev/null) in *openmpi*) ;; *) other=1 ;; esac
+  fi
+  for package in "${tessera_packages[@]}"; do
+    case $other$package in 1*openmpi*) continue ;; esac
+    tessera_is_installed "$package" || tessera_missing+=("$package")
+  done
+}
+
 tessera_install() {
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     tessera_say "apt-get not found: install g++, CMake >= 3.25, Ninja, Open MPI, HDF5, zlib, hwloc, CLI11, toml++, nlohmann-json, fmt, GoogleTest" \
       "and Python with h5py, numpy and matplotlib by other means"
     return
   fi
-  local missing=() package
-  for package in "${tessera_packages[@]}"; do
-    tessera_is_installed "$package" || missing+=("$package")
-  done
+  local tessera_missing
+  tessera_find_missing
+  local missing=("${tessera_missing[@]}")
   # The version of a work tree goes into every result.
   if [ -e "$tessera_root/.git" ] && ! command -v git >/dev/null; then missing+=(git); fi
   [ ${#missing[@]} -gt 0 ] || return 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# bash jobs/test.sh [--all] [CTEST ARGUMENT...]: sets up, builds, and runs the test suite; without
-# --all, without tests that take long (label slow). The last line is `N passed, N failed`, followed
-# by `, N skipped` if some were skipped.
+# bash jobs/test.sh [--no-install] [--all] [CTEST ARGUMENT...]: sets up, builds, and runs the test
+# suite; without --all, without tests that take long (label slow). The last line is `N passed, N
+# failed`, followed by `, N skipped` if some were skipped.
 set -euo pipefail
 
 # Tests inherit no variables of a surrounding job, shell or cluster.
@@ -17,6 +17,11 @@ done
 # shellcheck source=jobs/env.sh
 . "$tessera_root/jobs/env.sh"
 
+installs=1
+if [ "${1:-}" = --no-install ]; then
+  shift
+  installs=
+fi
 exclude='^slow$'
 if [ "${1:-}" = --all ]; then
   shift
@@ -28,7 +33,7 @@ if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then exclude="$exclude|^cuda$"; 
 # Readers for the tests of files; a library with a thread per core (apps_processors).
 tessera_packages+=(python3-scipy python3-pandas python3-tables python3-xarray python3-h5netcdf python3-netcdf4
   netcdf-bin python3-zarr python3-vtk9 libopenblas0-pthread)
-tessera_install
+[ -z "$installs" ] || tessera_install
 tessera_build all
 TESSERA_PYTHON=$(tessera_python) && export TESSERA_PYTHON
 
