@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -88,12 +89,21 @@ const std::map<std::string, const char*> examinations{{"probe", io::as_dataset},
                                                       {"probe_results", io::as_results},
                                                       {"probe_output", io::as_output}};
 
+/// Waits for output or its end; returns false at the time limit. An alarm of libFuzzer's is
+/// neither.
+bool has_output(int end, double seconds) {
+  pollfd ready{end, POLLIN, 0};
+  int outputs = -1;
+  do outputs = poll(&ready, 1, static_cast<int>(1e3 * seconds));
+  while (outputs < 0 && errno == EINTR);
+  return outputs > 0;
+}
+
 /// Reads the output to its end, or until the time limit.
 std::string read_all(int end, double seconds, bool& in_time) {
   std::string text;
   std::array<char, 4096> chunk{};
-  pollfd ready{end, POLLIN, 0};
-  while ((in_time = poll(&ready, 1, static_cast<int>(1e3 * seconds)) > 0)) {
+  while ((in_time = has_output(end, seconds))) {
     const ssize_t got = ::read(end, chunk.data(), chunk.size());
     if (got <= 0) break;
     text.append(chunk.data(), static_cast<std::size_t>(got));
