@@ -161,10 +161,10 @@ def mark_caches(axes, points, end):
     return low, high
 
 
-def draw_curves(axes, points, labels):
+def draw_curves(axes, points):
     import style
     end = largest_cache(points)
-    for index, (point, label) in enumerate(zip(points, labels)):
+    for index, (point, label) in enumerate(zip(points, short_labels(points))):
         curve = point.rows("curves", array="all")
         order = np.argsort(curve["bytes"])
         order = np.append(order, order[-1])  # larger caches have the last one's misses
@@ -371,7 +371,7 @@ def pictures(points):
                           series.titled(f"{workload}, misses by cache size", common_size(part)),
                           "Steps: LRU. Dotted: the theorem. Triangles: the ideal cache."
                           + said_caches(part) + which,
-                          lambda axes, p=part, d=plain: draw_curves(axes, p, list(d)),
+                          lambda axes, p=part: draw_curves(axes, p),
                           lambda d=plain: textplot.lines(d, "cache size in bytes", "misses",
                                                          log_y=True),
                           3.3 + series.legend_height([*plain, "theorem", "ideal cache"]),
