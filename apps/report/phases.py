@@ -57,12 +57,21 @@ def draw_shares(axes, rows):
     style.legend_below(axes)
 
 
+def scales(points, axis):
+    """Returns whether the points scale strongly, or weakly with a number of cores for every size: a
+    bar shows each number of ranks and threads."""
+    if axis is None or axis.name in s.MACHINE:
+        return axis is not None
+    machines = s.count(points, s.MACHINE)
+    return 1 < machines == s.count(points, (*axis.columns, *s.MACHINE)) <= s.MOST_BARS
+
+
 def by_variant(run):
     points = [p for p in run.points if p.phases]
     if not points:
         return
     axis = s.choose_axis(points, run.workload)
-    if axis and axis.name in s.MACHINE:  # scaling: a bar for each number of ranks and threads
+    if scales(points, axis):
         axis = None
     inside, outside = s.facets(points, axis.columns if axis else (), s.MOST_BARS)
     parts = s.split(points, outside)

@@ -156,7 +156,9 @@ def draw_lines(axes, groups, axis, units, ceiling):
                      label="measured ceiling")
     if log:
         rates = [p.rate for p in every if p.rate > 0]
-        style.log_axis(axes.yaxis, min(rates) / 1.5, max(axes.get_ylim()[1], 1.5 * max(rates)))
+        ends = [low for low in (p.rate_interval[0] for p in every) if low > min(rates) / 10]
+        style.log_axis(axes.yaxis, min([*rates, *ends]) / 1.5,
+                       max(axes.get_ylim()[1], 1.5 * max(rates)))
     else:
         axes.set_ylim(bottom=0)  # last, as it freezes the upper limit
     axes.set_xlabel(axis.label)

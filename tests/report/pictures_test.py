@@ -42,6 +42,14 @@ class Pictures(made.Case):
         self.assertNotIn("check FAILED", [line.get_label() for line in style.figure_of(
             next(rates.lines(good))).axes[0].lines])
 
+    def test_whiskers_of_rates_are_inside(self):
+        run = run_of(write(self.path("whiskers.h5"), [
+            row("naive", 64, seconds=1e-3, low=1e-3, high=5e-3), row("naive", 128, seconds=1e-3),
+            row("tiled", 64, seconds=1e-5), row("tiled", 128, seconds=1e-5)]))
+        axes = style.figure_of(next(rates.lines(run))).axes[0]
+        self.assertEqual(axes.get_yscale(), "log")
+        self.assertLess(axes.get_ylim()[0], run.points[0].rate_interval[0])
+
     def test_cells_of_maps_are_read_on_their_colours(self):
         def luminance(colour):
             linear = [v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4
@@ -74,6 +82,10 @@ class Pictures(made.Case):
         axes = style.figure_of(drawn).axes[0]
         self.assertEqual([label.get_text() for label in axes.get_yticklabels()],
                          ["1 rank", "2 ranks", "4 ranks"])
+        run = run_of(write(self.path("weak.h5"), [row("tiled", 64 * r, r) for r in (1, 2, 4)]))
+        axes = style.figure_of(next(phases.by_variant(run))).axes[0]
+        self.assertEqual([label.get_text() for label in axes.get_yticklabels()],
+                         [f"m = n = k = {64 * r}, {r} rank{'s' * (r > 1)}" for r in (1, 2, 4)])
         alone, = phases.by_variant(run_of(write(self.path("alone.h5"), [row()])))
         bottom, top = style.figure_of(alone).axes[0].get_ylim()
         self.assertEqual((bottom, top), (1.5, -1.5))  # of three bars
