@@ -32,7 +32,7 @@ th:first-child, td:first-child { position: sticky; left: 0; } wbr { display: non
   td:first-child:not(.number) { min-width: 5.5rem; } td:first-child wbr { display: inline; }
 }
 td.number, th.number { text-align: right; } .wrong { color: var(--wrong); font-weight: bold; }
-summary { cursor: pointer; margin: .4rem 0; } code { font-size: .85rem; }
+summary { cursor: pointer; margin: .4rem 0; } code { font-size: .95em; }
 @page { margin: 12mm; }
 @media print {
   :root { color-scheme: light; --paper: #fff; --ink: #000; --quiet: #444; --grid: #ccc;
