@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <string_view>
 #include <vector>
 
 #include "base/table.hpp"
@@ -14,22 +15,17 @@
 namespace tessera {
 namespace {
 
-/// The steps of this process, outermost first, and whether a line is on the terminal.
+/// The steps of this process, outermost first.
 struct Steps {
   std::mutex mutex;
   std::vector<const Progress*> all;
-  bool drawn = false;
 };
+
+constinit std::atomic<bool> drawn{false};  // whether a line is on the terminal
 
 Steps& steps() {
   static Steps one;
   return one;
-}
-
-/// Removes the line. Precondition: the mutex is held.
-void erase_line(Steps& all) {
-  if (all.drawn) fmt::print(stderr, "\r\033[K");
-  all.drawn = false;
 }
 
 /// Returns the line for the innermost step and the outermost one around it; for the phase instead
@@ -43,7 +39,7 @@ std::string line_of(const Steps& all, double youngest, const std::string& phase)
   const auto within = [&](const std::string& text) {
     return around.empty() ? text : around + ": " + text;
   };
-  if (!inner.tells() && !phase.empty()) return within(phase);
+  if (!inner.tells()) return phase.empty() ? "" : within(phase);
   if (inner.seconds() < youngest) return "";
   return &inner == &outer ? inner.text() : within(inner.text());
 }
@@ -62,8 +58,7 @@ Progress::~Progress() {
   if (total_ <= 0) return;
   const std::lock_guard lock(steps().mutex);
   std::erase(steps().all, this);
-  erase_line(steps());
-  std::fflush(stderr);
+  clear_progress_line();
 }
 
 index_t Progress::counted() const {
@@ -130,6 +125,7 @@ ProgressLine::~ProgressLine() {
   }
   wake_.notify_all();
   thread_.join();
+  clear_progress_line();
 }
 
 /// Returns "verify, 5 s so far"; "" if the phase is too young or unknown.
@@ -157,16 +153,16 @@ void ProgressLine::watch(const ProgressTimes& times) {
       fmt::print(stderr, "progress: {}\n", line);
       continue;
     }
-    all.drawn = true;
+    drawn = true;
     fmt::print(stderr, "\r\033[K{}", line.substr(0, terminal_columns() - 1));
     std::fflush(stderr);
   }
 }
 
 void clear_progress_line() {
-  const std::lock_guard lock(steps().mutex);
-  erase_line(steps());
-  std::fflush(stderr);
+  constexpr std::string_view erasure = "\r\033[K";
+  if (drawn.exchange(false)) [[maybe_unused]]
+    const auto written = write(STDERR_FILENO, erasure.data(), erasure.size());
 }
 
 }  // namespace tessera

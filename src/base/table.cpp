@@ -67,20 +67,29 @@ std::size_t Table::width(const Lines& heads, std::size_t gap) const {
   return std::accumulate(all.begin(), all.end(), gap * (all.size() - 1));
 }
 
-/// Returns the headings in as many lines as they have words, where a column can become narrower so;
-/// the last line is the one next to the cells.
+/// Returns the headings in lines of at most the width of the column's cells, or of the longest
+/// word; the last line is the one next to the cells.
 Table::Lines Table::broken_headings() const {
-  std::vector<std::vector<std::string>> words;
-  for (std::size_t c = 0; c < headings_.size(); ++c)
-    words.push_back(headings_[c].size() <= cells_width(c) ? std::vector{headings_[c]}
-                                                          : split(headings_[c], ' '));
+  std::vector<std::vector<std::string>> broken;
   std::size_t most = 0;
-  for (const auto& some : words) most = std::max(most, some.size());
-  Lines lines(most, std::vector<std::string>(words.size()));
-  for (std::size_t c = 0; c < words.size(); ++c)
-    for (std::size_t w = 0; w < words[c].size(); ++w)
-      lines[most - words[c].size() + w][c] = words[c][w];
-  return lines;
+  for (std::size_t c = 0; c < headings_.size(); ++c) {
+    std::size_t width = cells_width(c);
+    const auto words = split(headings_[c], ' ');
+    for (const std::string& word : words) width = std::max(width, word.size());
+    std::vector<std::string>& lines = broken.emplace_back();
+    for (const std::string& word : words) {
+      if (lines.empty() || lines.back().size() + 1 + word.size() > width)
+        lines.push_back(word);
+      else
+        lines.back() += " " + word;
+    }
+    most = std::max(most, lines.size());
+  }
+  Lines heads(most, std::vector<std::string>(broken.size()));
+  for (std::size_t c = 0; c < broken.size(); ++c)
+    for (std::size_t l = 0; l < broken[c].size(); ++l)
+      heads[most - broken[c].size() + l][c] = broken[c][l];
+  return heads;
 }
 
 std::string Table::text() const { return text({headings_}, usual_gap); }

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "base/text.hpp"
 #include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
@@ -207,6 +208,7 @@ void before_failure(std::function<void(int)> report) { failure_report = std::mov
 
 void print_error(const std::string& message) noexcept {
   failure_text = message;
+  clear_progress_line();
   const std::string line =
       "tessera: error: " + printable(message) + "\n";  // file names may contain control characters
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());

@@ -364,6 +364,7 @@ void Session::finish() {
   if (!comm_.is_root()) return;
   if (!run_.empty()) answer().set("results", {{"file", results_}, {"run", run_}});
   answer().set("skipped", skipped_);
+  clear_progress_line();
   if (table_) fmt::print("{}", table_->fitted(settings_, terminal_columns()));
   if (limits_.size() == 1 && !limits_.front().empty()) {
     answer().set("limit", limits_.front());

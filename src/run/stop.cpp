@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/progress.hpp"
 #include "io/partials.hpp"
 #include "mpi/launcher.hpp"
 #include "run/answer.hpp"
@@ -46,6 +47,7 @@ void end_by(int number) {
   const bool removed = io::remove_partials();
   answer_stopped(number);
   if (speaks) {
+    clear_progress_line();
     print("tessera: error: the run was stopped by ");
     print(name_of(number));
     print(removed ? ": partial outputs are removed\n" : "\n");

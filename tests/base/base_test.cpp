@@ -192,8 +192,7 @@ TEST(Table, BreaksHeadingsThenNarrowsGaps) {
   t.add({"0", "8.94 GiB", "12.5 MiB"});
   EXPECT_EQ(t.within(30), t.text());
   EXPECT_EQ(t.within(29),
-            "          sent\n"
-            "            at      work\n"
+            "       sent at      work\n"
             "rank      most     space\n"
             "----  --------  --------\n"
             "   0  8.94 GiB  12.5 MiB\n");
