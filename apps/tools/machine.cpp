@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/lines.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "commands/command.hpp"
@@ -75,7 +76,7 @@ ExitCode measure(const mpi::Communicator& comm, double seconds) {
   const run::MeasuredCeilings measured = run::measure_ceilings(comm, seconds, print_topology);
   if (!comm.is_root()) return ExitCode::ok;
   print_ceilings(measured.ceilings);
-  fmt::print("{}", measured.notes);
+  if (!measured.notes.empty()) print_filled(trim(measured.notes));
   if (!measured.place.file.empty())
     fmt::print("stored in {}\n", measured.place.file);
   else
