@@ -37,7 +37,7 @@ tessera_is_installed() {
 }
 
 # Sets tessera_missing to the packages that are not installed. The mpicc of modules, or of Debian's
-# MPICH, gets no Open MPI beside it, and no HDF5 of that Open MPI.
+# MPICH, gets neither Open MPI nor an HDF5 of it.
 tessera_find_missing() {
   local package mpicc other=
   tessera_missing=()
