@@ -79,8 +79,8 @@ template <class B>
 void expect_merges() {
   const auto merge = leaf_kernels<B>().merge;
   if (merge == nullptr) GTEST_SKIP() << "no merge in vectors on this processor";
-  for (const std::size_t na : {0, 1, 7, 8, 9, 40, 333, 3001}) {
-    for (const std::size_t nb : {0, 1, 15, 16, 17, 100, 1000, 2999}) {
+  for (const std::size_t na : {0U, 1U, 7U, 8U, 9U, 40U, 333U, 3001U}) {
+    for (const std::size_t nb : {0U, 1U, 15U, 16U, 17U, 100U, 1000U, 2999U}) {
       for (const int kind : {0, 1, 2, 3}) {
         std::vector<B> a(na), b(nb), want(na + nb), got(na + nb + 32, B{77});
         for (std::size_t i = 0; i < na; ++i)
