@@ -360,7 +360,7 @@ class Locality(made.Case):
             sizes[-1] = 4096  # of the second curve
             file["locality_0001/curves/bytes"][...] = sizes
         axes = plt.figure().subplots()
-        locality.draw_curves(axes, locality.read(path), ["u32", "u64"])
+        locality.draw_curves(axes, locality.read(path))
         ends = [(line.get_xdata()[-1], line.get_ydata()[-1])
                 for line in axes.get_lines() if len(line.get_xdata()) > 1]
         self.assertEqual(ends, [(4096, 9.0), (4096, 3.0)])
