@@ -146,6 +146,9 @@ class Peak(tessera.Case):
             for what, words in (("a file", ("in.h5:/K",)), ("a table", ("in.h5:/T", "--by", "key")),
                                 ("names", ("in.h5:/S", "--by", "name"))):
                 self.check(f"sort of {what}", ("sort", "--in", *words, *out), ranks, limit=limit)
+            # a tile a rank, which is not read ahead
+            self.check("transpose in few tiles", ("transpose", "--n", 2000, *out), ranks, least=0.8,
+                       limit=limit)
         # three ranks have two runs each, though four runs would fit the memory
         self.check("sort of a file in equal parts", ("sort", "--in", "in.h5:/K", *out), 3,
                    limit=200 * MIB)

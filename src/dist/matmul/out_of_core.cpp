@@ -31,8 +31,7 @@ constexpr index_t edge_unit = 48;                    // rows and columns of whol
 
 double real(index_t x) { return static_cast<double>(x); }
 
-constexpr index_t unit =
-    tessera::matmul::chunk_length<double>;  // of panels' lengths, for all types
+constexpr index_t unit = tessera::matmul::chunk_length<double>;  // of panels, for all types
 
 /// Returns at least one panel of k, each at most `width` wide and within one leaf.
 std::vector<Range> panels_of(const Leaves& leaves, index_t width) {
@@ -58,13 +57,16 @@ index_t packing_bytes(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
   return packed(s.m) + packed(s.n);
 }
 
-/// Returns the bytes of a rank: two tiles of C (one computed, one written) and the pending sums;
-/// two panels of each operand that is not mapped (double buffering); the kernels' packing buffers.
+/// Returns the bytes of a rank: tiles of C (one computed, one written), pending sums, panels of the
+/// operands that are not mapped, in pairs unless it has a single one; kernels' packing buffers.
 index_t rank_bytes(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
   const index_t element = s.shape.element_bytes;
+  const Leaves leaves = s.leaves();
+  const index_t tiles = ceil_div(s.tiles(), s.shape.ranks);
+  const bool one_step = tiles * leaves.count() <= 1 && s.k >= s.shape.k;
   const index_t panels = (s.maps_a ? 0 : s.m * s.k) + (s.maps_b ? 0 : s.k * s.n);
-  return (2 + most_waiting(s.leaves())) * s.m * s.n * element + 2 * panels * element +
-         packing_bytes(request, s) + request.other_bytes;
+  return (std::min<index_t>(2, tiles) + most_waiting(leaves)) * s.m * s.n * element +
+         (one_step ? 1 : 2) * panels * element + packing_bytes(request, s) + request.other_bytes;
 }
 
 /// Returns a tile's edge: a multiple of the operand's chunk length, or of micro-tiles if that is
@@ -212,8 +214,7 @@ class Begun {
     if (ended_) return;
     try {
       files_.end();
-    } catch (...) {
-      // The propagating error takes precedence.
+    } catch (...) {  // the propagating error takes precedence
     }
   }
   void end() {
@@ -239,9 +240,12 @@ class Streaming {
         leaves_(stream_.leaves()),
         panels_(panels_of(leaves_, stream_.k)),
         sums_(leaves_, stream_.m * stream_.n) {
-    for (auto& buffer : a_) buffer = machine::Buffer<T>(stream_.maps_a ? 0 : stream_.m * stream_.k);
-    for (auto& buffer : b_) buffer = machine::Buffer<T>(stream_.maps_b ? 0 : stream_.k * stream_.n);
-    for (auto& buffer : c_) buffer = machine::Buffer<T>(stream_.m * stream_.n);
+    const auto tiles = static_cast<std::size_t>(share_.size());
+    for (std::size_t i = 0; i < std::min<std::size_t>(2, tiles * panels_.size()); ++i) {
+      a_[i] = machine::Buffer<T>(stream_.maps_a ? 0 : stream_.m * stream_.k);
+      b_[i] = machine::Buffer<T>(stream_.maps_b ? 0 : stream_.k * stream_.n);
+      if (i < tiles) c_[i] = machine::Buffer<T>(stream_.m * stream_.n);
+    }
   }
 
   index_t run(const std::function<bool()>& stops) {
@@ -291,11 +295,11 @@ class Streaming {
 
   [[nodiscard]] MatrixView<T> c_of(index_t tile) {
     const Box box = stream_.tile(tile);
-    return matrix_view(c_[static_cast<std::size_t>(tile % 2)].data(), box.rows.size(),
-                       box.cols.size());
+    return matrix_view(c_[static_cast<std::size_t>((tile - share_.begin) % 2)].data(),
+                       box.rows.size(), box.cols.size());
   }
   [[nodiscard]] std::size_t place(const PanelStep& step) const {
-    return (static_cast<std::size_t>(step.tile) * panels_.size() + step.panel) % 2;
+    return (static_cast<std::size_t>(step.tile - share_.begin) * panels_.size() + step.panel) % 2;
   }
   [[nodiscard]] Box a_box(const PanelStep& step) const {
     const Box box{stream_.tile(step.tile).rows, panels_[step.panel]};

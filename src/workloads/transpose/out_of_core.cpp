@@ -37,6 +37,11 @@ constexpr index_t streamed_tile = index_t{16}
                                   << 20;  // buffers are reused, and runs of squares have 11 KiB
 constexpr index_t shortest_streamed_run = 4096;  // a page of a file
 
+/// Returns the number of tiles that a rank holds: a single one is not read ahead.
+index_t tiles_at_once(const Tiles& tiles, index_t ranks) {
+  return ceil_div(tiles.total(), ranks) > 1 ? tiles_held : tiles_held / 2;
+}
+
 std::vector<int> axes_of(const Problem& problem) {
   if (problem.permutes()) return problem.axes;
   return problem.shape.op == Op::transpose ? std::vector{1, 0} : std::vector{0, 1};
@@ -127,8 +132,10 @@ class TilePass {
         verify_(point.problem.verify) {
     for (std::size_t a = 0; a < axes_.size(); ++a) own_axes_.push_back(static_cast<int>(a));
     mpi::together(point.comm, "allocate", [&] {
+      const index_t held = tiles_at_once(tiles, point.comm.size());
       for (Pair* pair : {&in_, &out_})
-        for (auto& buffer : *pair) buffer = machine::Buffer<std::byte>(tiles.bytes);
+        for (index_t b = 0; b < held / 2; ++b)
+          (*pair)[static_cast<std::size_t>(b)] = machine::Buffer<std::byte>(tiles.bytes);
     });
   }
 
@@ -320,7 +327,7 @@ void add_done(const mpi::Communicator& comm, const std::vector<index_t>& left, i
 
 bool run_out_of_core(const Point& point, const Tiles& tiles) {
   const auto& comm = point.comm;
-  point.session.plan_memory(held_of(tiles) + point.problem.allowance.program);
+  point.session.plan_memory(held_of(tiles, comm.size()) + point.problem.allowance.program);
   const std::string identity = problem_text(point, tiles);
   run::Outputs outputs = open_output(point, point.values.has("resume") ? identity : "");
   Done all = parse_done(outputs.kept());
@@ -357,7 +364,9 @@ bool run_out_of_core(const Point& point, const Tiles& tiles) {
   return outputs.conclude(comm, point.values, point.session, measured, [] {});
 }
 
-index_t held_of(const Tiles& tiles) { return tiles_held * tiles.bytes; }
+index_t held_of(const Tiles& tiles, index_t ranks) {
+  return tiles_at_once(tiles, ranks) * tiles.bytes;
+}
 
 void print_out_of_core(const Problem& problem, const Tiles& tiles) {
   const index_t program = problem.allowance.program;
@@ -369,7 +378,7 @@ void print_out_of_core(const Problem& problem, const Tiles& tiles) {
       fmt::join(problem.result_extents(), " x "), counted(tiles.total(), "tile"),
       fmt::join(tiles.tile, " x "), counted(problem.shape.ranks, "rank"),
       human_bytes(tiles.read_run), human_bytes(tiles.write_run),
-      human_bytes(held_of(tiles) + program), run::of_program_text(program));
+      human_bytes(held_of(tiles, problem.shape.ranks) + program), run::of_program_text(program));
 }
 
 }  // namespace tessera::workloads::transpose

@@ -121,7 +121,7 @@ Volumes volumes_of(const Asked& asked, const dist::transpose::Tiles* tiles) {
   const auto& scale = problem.shape.scale;
   if (scale.beta != 0) load(asked.inputs.c.get());
   if (tiles != nullptr)
-    v.touched = static_cast<double>(held_of(*tiles) * problem.shape.ranks);
+    v.touched = static_cast<double>(held_of(*tiles, problem.shape.ranks) * problem.shape.ranks);
   else
     for (const Forecast& f : problem.forecasts) v.touched += static_cast<double>(f.memory());
   if (scale.beta != 0 || problem.shape.in_place) v.restored = 2 * matrix;

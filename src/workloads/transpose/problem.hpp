@@ -123,7 +123,7 @@ void describe(const Problem& problem, run::Measured& measured);
 [[nodiscard]] std::optional<dist::transpose::Tiles> streamed_tiles_of(const Problem& problem);
 bool run_out_of_core(const Point& point, const dist::transpose::Tiles& tiles);
 void print_out_of_core(const Problem& problem, const dist::transpose::Tiles& tiles);
-/// Returns the bytes of tiles that a rank holds.
-[[nodiscard]] index_t held_of(const dist::transpose::Tiles& tiles);
+/// Returns the bytes of tiles that one of `ranks` ranks holds.
+[[nodiscard]] index_t held_of(const dist::transpose::Tiles& tiles, index_t ranks);
 
 }  // namespace tessera::workloads::transpose

@@ -6,6 +6,7 @@
 #include <future>
 
 #include "base/random.hpp"
+#include "dist/matmul/leaf_stack.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/transfer.hpp"
@@ -66,6 +67,15 @@ TEST(OutOfCorePlan, HasNoRoomForPanelsThatAreMapped) {
   EXPECT_GT(mapped.m * mapped.n, copied.m * copied.n);
   EXPECT_LT(mapped.read_bytes, copied.read_bytes);
   EXPECT_LE(mapped.rank_bytes, index_t{96} << 20);
+}
+
+TEST(OutOfCorePlan, HasOneBufferForASingleTile) {
+  OutOfCoreRequest request{.shape = shape(5120, 5120, 5120, 4), .maps_a = true, .maps_b = true};
+  const OutOfCorePlan one = plan_out_of_core(request, index_t{256} << 20);
+  ASSERT_EQ(one.tiles(), 4) << "a tile per rank";
+  const index_t tile = one.m * one.n * 8, waiting = most_waiting(one.leaves());
+  EXPECT_GE(one.rank_bytes, (1 + waiting) * tile);
+  EXPECT_LT(one.rank_bytes, (2 + waiting) * tile) << "none is written while another is computed";
 }
 
 TEST(OutOfCorePlan, CountsOnlyWhatTheKernelPacks) {
