@@ -73,9 +73,10 @@ class Point:
         verified = self.measured["verified"]
         if verified < 0:
             return "not checked"
-        words = "passed" if verified else "FAILED"
         ratio, most = (self.measured[f"verification_{name}"] for name in ("ratio", "tolerance"))
-        return f"{words} ({ratio:.3g} <= {most:.3g})"
+        if verified:
+            return f"passed ({ratio:.3g} <= {most:.3g})"
+        return f"FAILED ({ratio:.3g}, not <= {most:.3g})"
 
 
 @dataclasses.dataclass

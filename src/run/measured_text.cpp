@@ -25,8 +25,9 @@ std::vector<std::string> setting_texts(const Measured& measured) {
 
 std::string verdict_text(const std::optional<Verdict>& verdict) {
   if (!verdict) return "not checked";
-  return fmt::format("{} ({} <= {})", verdict->passed() ? "passed" : "FAILED",
-                     human_number(verdict->ratio), human_number(verdict->tolerance));
+  const std::string ratio = human_number(verdict->ratio), most = human_number(verdict->tolerance);
+  return verdict->passed() ? fmt::format("passed ({} <= {})", ratio, most)
+                           : fmt::format("FAILED ({}, not <= {})", ratio, most);
 }
 
 }  // namespace tessera::run
