@@ -30,8 +30,9 @@ class Studies(tessera.Case):
             with self.subTest(os.path.basename(study)):
                 with open(study, encoding="utf-8") as file:
                     text = file.read()
-                command = shlex.split(re.search(r"^#   (tessera .*) && tessera report r\.h5$", text,
-                                                re.M)[1])
+                lines = re.search(r"^#   (tessera .*(?:\\\n#     .*)?)\n#   tessera report r\.h5$",
+                                  text, re.M)[1]
+                command = shlex.split(lines.replace("\\\n#", ""))
                 self.assertEqual(command[command.index("--config") + 1],
                                  f"configs/studies/{os.path.basename(study)}")
                 self.assertEqual(command[-2:], ["--results", "r.h5"])
