@@ -67,7 +67,7 @@ void print_curve(const lab::Analysis& a, index_t line_bytes) {
                std::isnan(theorem) ? "-" : count(theorem),
                theorem > 0 ? fmt::format("{:.3f}", lru / theorem) : "-"});
   }
-  fmt::print("{}", table.text());
+  fmt::print("{}", table.within(terminal_columns()));
 }
 
 void print_theorem(const lab::Analysis& a, index_t line_bytes) {
@@ -118,7 +118,7 @@ void print_caches(const lab::Analysis& a) {
     for (std::size_t i = 0; i < a.arrays.size(); ++i) row(a.arrays[i], cache.arrays[i], false);
     row("all", cache.all, true);
   }
-  fmt::print("{}", table.text());
+  fmt::print("{}", table.within(terminal_columns()));
   if (below)
     fmt::print(
         "conflict below 0: fewer misses than in a fully associative LRU cache of that size\n");
@@ -151,7 +151,7 @@ void print_levels(const lab::Analysis& a) {
     table.add(std::move(cells));
   }
   fmt::print("by recursion level of the subproblem that last used the line (0: none)\n{}",
-             table.text());
+             table.within(terminal_columns()));
 }
 
 io::Row common(const std::string& key, const lab::Analysis& a, index_t line_bytes) {

@@ -44,7 +44,7 @@ Body list(const run::Parsed& parsed, const Arguments&, ExitCode&) {
   add_rows(kernels, "forkjoin", infos(forkjoin::variants()));
   add_rows(kernels, "memory", infos(memory::probes()));
   if (machine::gpus().built) add_rows(kernels, "memory", infos(memory::device_probes()));
-  fmt::print("{}\n", kernels.text());
+  fmt::print("{}\n", kernels.within(terminal_columns()));
   Table distributed({"workload", "algorithm", "how the ranks share the work"});
   for (const auto& row : dist::matmul::algorithms())
     distributed.add({"matmul", std::string(row.name), std::string(row.about)});
@@ -54,7 +54,7 @@ Body list(const run::Parsed& parsed, const Arguments&, ExitCode&) {
     distributed.add({"sort", std::string(row.name), std::string(row.about)});
   distributed.add(
       {"stencil", "deep_halo", "boxes of a grid, halos for several steps exchanged at once"});
-  fmt::print("{}\n", distributed.text());
+  fmt::print("{}\n", distributed.within(terminal_columns()));
   Table stencils({"stencil", "dimensions", "what a step computes"});
   for (const auto& row : stencil::stencil_infos()) {
     const auto range = row.min_dims == row.max_dims
@@ -62,7 +62,7 @@ Body list(const run::Parsed& parsed, const Arguments&, ExitCode&) {
                            : fmt::format("{} to {}", row.min_dims, row.max_dims);
     stencils.add({std::string(row.name), range, std::string(row.about)});
   }
-  fmt::print("{}", stencils.text());
+  fmt::print("{}", stencils.within(terminal_columns()));
   return {};
 }
 

@@ -67,7 +67,8 @@ void print_ceilings(const run::Ceilings& ceilings) {
         "ceilings",
         {{"name", c.name}, {"threads", c.threads}, {"value", c.value}, {"unit", c.units}});
   }
-  fmt::print("{}measured {} on {}\n", table.text(), ceilings.measured_at, ceilings.host);
+  fmt::print("{}measured {} on {}\n", table.within(terminal_columns()), ceilings.measured_at,
+             ceilings.host);
 }
 
 /// Measures and prints the peak rates of processor, memory, tasks and GPUs, and the message costs

@@ -118,8 +118,26 @@ std::string Table::text(const Lines& heads, std::size_t gap) const {
   return out;
 }
 
+/// Returns the table with the cells of the last column in lines of at most this width.
+Table Table::with_last_column_of(std::size_t columns) const {
+  Table table(headings_);
+  for (const auto& row : rows_) {
+    std::vector<std::string> cells = row;
+    for (const std::string& line : split(filled(row.back(), columns), '\n')) {
+      cells.back() = line;
+      table.add(cells);
+      cells.assign(cells.size(), "");
+    }
+  }
+  return table;
+}
+
 std::string Table::within(std::size_t columns) const {
   if (width() <= columns) return text();
+  constexpr std::size_t sentence = 24;  // columns, at least
+  const std::size_t last = widths({headings_}).back(), others = width() - last;
+  if (last > sentence && others + sentence <= columns)
+    return with_last_column_of(columns - others).text();
   const Lines heads = broken_headings();
   return text(heads, width(heads, usual_gap) <= columns ? usual_gap : 1);
 }

@@ -14,8 +14,8 @@ class Table {
   void add(std::vector<std::string> cells);
   /// Returns a heading line, a ruler and one line per row; every line ends with '\n'.
   [[nodiscard]] std::string text() const;
-  /// Returns text(); if it is wider than this, headings of several words take several lines, then
-  /// columns are separated by one space instead of two.
+  /// Returns text(); if it is wider than this, sentences of the last column take several lines, or
+  /// headings of several words do and then columns are separated by one space instead of two.
   [[nodiscard]] std::string within(std::size_t columns) const;
   /// Returns the table for a terminal of this many columns. The first `settings` columns are
   /// settings, the others measurements. Settings of one value for all rows are listed above where
@@ -34,6 +34,7 @@ class Table {
   [[nodiscard]] std::size_t width(const Lines& heads, std::size_t gap) const;
   [[nodiscard]] std::size_t width() const { return width({headings_}, usual_gap); }
   [[nodiscard]] Lines broken_headings() const;
+  [[nodiscard]] Table with_last_column_of(std::size_t columns) const;
   [[nodiscard]] std::string text(const Lines& heads, std::size_t gap) const;
   void remove(std::size_t column);
   void move_unit(std::size_t column);

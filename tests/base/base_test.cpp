@@ -201,6 +201,19 @@ TEST(Table, BreaksHeadingsThenNarrowsGaps) {
             "   0 8.94 GiB 12.5 MiB\n");
 }
 
+TEST(Table, BreaksSentencesOfTheLastColumn) {
+  Table t({"kernel", "n", "what it does"});
+  t.add({"naive", "8", "triple loop i, j, p; one thread (reference)"});
+  t.add({"tiled", "16", "square tiles"});
+  EXPECT_EQ(t.within(60), t.text());
+  EXPECT_EQ(t.within(42),
+            "kernel   n  what it does\n"
+            "------  --  ------------------------\n"
+            "naive    8  triple loop i, j, p; one\n"
+            "            thread (reference)\n"
+            "tiled   16  square tiles\n");
+}
+
 TEST(Element, DispatchGivesTheType) {
   EXPECT_EQ(dispatch_floating(Element::f32,
                               [](auto type) { return sizeof(typename decltype(type)::type); }),

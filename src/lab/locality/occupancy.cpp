@@ -47,8 +47,8 @@ void print_occupancy() {
       "{}limits per multiprocessor of {}: {} threads, {} blocks, {} registers, {} B of shared "
       "memory "
       "({} B of it reserved per block)\n",
-      table.text(), gpu.name, gpu.threads, gpu.blocks, gpu.registers, gpu.shared_bytes,
-      gpu.reserved_bytes);
+      table.within(terminal_columns()), gpu.name, gpu.threads, gpu.blocks, gpu.registers,
+      gpu.shared_bytes, gpu.reserved_bytes);
 }
 
 }  // namespace tessera::locality
