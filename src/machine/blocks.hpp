@@ -19,7 +19,7 @@ bool give_block(void* data) noexcept;
 /// Releases all kept blocks to the system.
 void release_kept_blocks() noexcept;
 
-/// Makes give_block release all blocks from now on.
+/// Releases all kept blocks, and makes give_block release every block from now on.
 void keep_no_blocks() noexcept;
 
 }  // namespace tessera::machine

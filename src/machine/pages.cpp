@@ -27,7 +27,6 @@ void give_back_released() noexcept {
 
 void give_back_at_once() noexcept {
   keep_no_blocks();
-  release_kept_blocks();
 #if defined(__GLIBC__)
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif
