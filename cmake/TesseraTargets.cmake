@@ -9,6 +9,15 @@ target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:
 # CMake 3.25.1 silently drops CMAKE_CUDA_STANDARD 20 with nvcc 13.
 target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20
   --extended-lambda --diag-suppress=554 -Xcompiler=-Wall,-Wextra -Werror=all-warnings>)
+# Code for the device takes a seventh of its size; the driver unpacks what it loads.
+if(TESSERA_HAVE_CUDA)
+  include(CheckCompilerFlag)
+  check_compiler_flag(CUDA --compress-mode=size TESSERA_NVCC_COMPRESSES)
+  if(TESSERA_NVCC_COMPRESSES)
+    target_compile_options(tessera_flags INTERFACE
+      $<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
+  endif()
+endif()
 if(TESSERA_COVERAGE)
   target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--coverage
     -fprofile-update=atomic>)
@@ -59,4 +68,20 @@ function(tessera_isa_source target file)
   endforeach()
   target_compile_definitions(${target} PRIVATE
     $<$<STREQUAL:${sets},baseline>:TESSERA_ONLY_BASELINE>)
+endfunction()
+
+# tessera_cuda_library(): libtessera_cuda.so of the objects in tessera_cuda_objects, which the
+# program loads at run time (src/machine/cuda_library.hpp). It holds a copy of all that it calls and
+# exports its entry alone.
+function(tessera_cuda_library)
+  target_link_libraries(tessera_cuda_objects PRIVATE tessera_kernels tessera_flags)
+  target_link_libraries(tessera_cuda_objects INTERFACE CUDA::cudart_static)
+  set_target_properties(tessera_cuda_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  set(exports ${PROJECT_BINARY_DIR}/tessera_cuda.map)
+  file(CONFIGURE OUTPUT ${exports} CONTENT "{ global: tessera_cuda_library; local: *; };\n" @ONLY)
+  add_library(tessera_cuda MODULE $<TARGET_OBJECTS:tessera_cuda_objects>)
+  target_link_libraries(tessera_cuda PRIVATE tessera_kernels CUDA::cudart_static)
+  target_link_options(tessera_cuda PRIVATE LINKER:--version-script=${exports})
+  set_target_properties(tessera_cuda PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${exports}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 endfunction()

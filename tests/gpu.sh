@@ -169,7 +169,7 @@ device_tests() {
   if [ "$1" = exchange ]; then side_by_side exchange_test ${tests[$1]}; else kernel_tests "$1"; fi
 }
 # shellcheck disable=SC2046
-build $(for workload in "${workloads[@]}"; do echo "${tests[$workload]}"; done)
+build tessera_cuda $(for workload in "${workloads[@]}"; do echo "${tests[$workload]}"; done)
 if [ -n "$sanitizer" ]; then
   sanitize_all
   exit

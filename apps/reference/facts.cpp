@@ -33,6 +33,8 @@ constexpr std::array names{
     Variable{"TESSERA_LAUNCHER", "Launcher of jobs: mpirun, a path to one, or srun."},
     Variable{"TESSERA_MACHINE_FILE",
              "File of the measured peak rates (default ~/.cache/tessera/HOST.toml)."},
+    Variable{"TESSERA_CUDA_LIBRARY",
+             "libtessera_cuda.so to load (default: installed with the program)."},
     Variable{"TESSERA_NCCL", "NCCL library to load (default libnccl.so.2)."},
     Variable{"TESSERA_PYTHON", "Python with h5py for report, compare, rerun and export."},
     Variable{"TESSERA_REQUEUES", "Most times that a batch script requeues its job (default 100)."},

@@ -44,7 +44,10 @@ Body list(const run::Parsed& parsed, const Arguments&, ExitCode&) {
   add_rows(kernels, "forkjoin", infos(forkjoin::variants()));
   add_rows(kernels, "memory", infos(memory::probes()));
   if (machine::gpus().built) add_rows(kernels, "memory", infos(memory::device_probes()));
-  fmt::print("{}\n", kernels.within(terminal_columns()));
+  fmt::print("{}", kernels.within(terminal_columns()));
+  if (machine::gpus().devices.empty())
+    fmt::print("no kernel runs on a GPU here: {}\n", machine::gpus().reason);
+  fmt::print("\n");
   Table distributed({"workload", "algorithm", "how the ranks share the work"});
   for (const auto& row : dist::matmul::algorithms())
     distributed.add({"matmul", std::string(row.name), std::string(row.about)});

@@ -50,7 +50,7 @@ void print_topology() {
   const machine::Gpus& gpus = machine::gpus();
   if (gpus.devices.empty()) fmt::print("  GPUs: none ({})\n", gpus.reason);
   for (const auto& gpu : gpus.devices) fmt::print("  GPU: {}\n", run::described(gpu));
-  if (gpus.built)
+  if (!gpus.runtime.empty())
     fmt::print("  CUDA: runtime {}, driver {}\n", gpus.runtime,
                gpus.driver.empty() ? "none" : gpus.driver);
 }

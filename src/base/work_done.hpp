@@ -18,10 +18,12 @@ struct WorkDone {
   std::atomic<index_t> placed{0};
 };
 
-[[nodiscard]] inline WorkDone& work_done() {
-  static constinit WorkDone all;
-  return all;
-}
+inline constinit WorkDone own_work;
+inline constinit WorkDone* counted_work = &own_work;
+
+[[nodiscard]] inline WorkDone& work_done() { return *counted_work; }
+/// Counts in `other` from now on: a process has one count, though a library may hold a copy of it.
+inline void count_work_in(WorkDone& other) { counted_work = &other; }
 
 // Parts of this size are counted one by one, smaller ones together: counting takes 5 to 50 ns, they
 // take 0.1 ms and more.

@@ -10,6 +10,12 @@ namespace tessera {
 
 std::string_view name(Space space) { return space == Space::host ? "host" : "device"; }
 
+const VariantInfo& entry(std::span<const VariantInfo> table, std::string_view name) {
+  const VariantInfo* const found = find_variant(table, name);
+  TESSERA_EXPECTS(found != nullptr);
+  return *found;
+}
+
 void require_library(const VariantInfo& row) {
   const std::string why = row.missing == nullptr ? "" : row.missing();
   require(

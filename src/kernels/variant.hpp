@@ -37,6 +37,9 @@ template <class Row>
   return nullptr;
 }
 
+/// Returns the entry with that name. Precondition: there is one.
+[[nodiscard]] const VariantInfo& entry(std::span<const VariantInfo> table, std::string_view name);
+
 template <class Row>
 [[nodiscard]] std::vector<VariantInfo> infos(std::span<const Row> table) {
   return {table.begin(), table.end()};

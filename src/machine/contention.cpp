@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
+
+#include "machine/shared_state.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -16,14 +17,6 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr double contended_share = 0.05, quiet_seconds = 1;
-
-/// Returns whether the user asks for sleep.
-bool is_asked_to_sleep() {
-  const char* const policy = std::getenv("OMP_WAIT_POLICY");
-  return policy != nullptr && strcasecmp(policy, "passive") == 0;
-}
-
-std::atomic<bool> contended{is_asked_to_sleep()};
 
 /// Sleeps about `seconds`: without the 50 us by which the system may extend every sleep.
 void sleep_exactly(Seconds seconds) noexcept {
@@ -36,10 +29,14 @@ void sleep_exactly(Seconds seconds) noexcept {
 
 }  // namespace
 
-bool is_contended() noexcept { return contended.load(std::memory_order_relaxed); }
+bool is_asked_to_sleep() noexcept {
+  const char* const policy = std::getenv("OMP_WAIT_POLICY");
+  return policy != nullptr && strcasecmp(policy, "passive") == 0;
+}
+bool is_contended() noexcept { return shared_state().contended.load(std::memory_order_relaxed); }
 void set_contended(bool value) noexcept {
   static const bool always = is_asked_to_sleep();
-  contended.store(value || always, std::memory_order_relaxed);
+  shared_state().contended.store(value || always, std::memory_order_relaxed);
 }
 
 void Patience::wait() noexcept {

@@ -7,6 +7,8 @@
 
 namespace tessera::machine {
 
+/// Returns whether the user asks for sleep: OMP_WAIT_POLICY=passive.
+[[nodiscard]] bool is_asked_to_sleep() noexcept;
 /// Returns whether waiting threads of this process should sleep after a short spin: as last set,
 /// and always with OMP_WAIT_POLICY=passive. Thread-safe.
 [[nodiscard]] bool is_contended() noexcept;

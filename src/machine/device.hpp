@@ -1,7 +1,7 @@
 #pragma once
-// Memory, streams and copies of this rank's device, for code compiled with and without CUDA. A
-// build without CUDA has no devices (machine::gpus() is empty); host memory then emulates one and
-// all calls are synchronous, so that distributed device algorithms can be tested there.
+// Memory, streams and copies of this rank's device, for code without CUDA. Where there is none
+// (machine::gpus() is empty) host memory emulates one and all calls are synchronous, so that
+// distributed device algorithms can be tested there.
 
 #include <array>
 #include <cstddef>

@@ -2,16 +2,14 @@
 
 #include <utility>
 
+#include "machine/shared_state.hpp"
+
 namespace tessera::machine {
-namespace {
 
-thread_local DeviceTimes sums;
-
-}  // namespace
-
-DeviceTimes take_device_times() { return std::exchange(sums, {}); }
+DeviceTimes take_device_times() { return std::exchange(shared_state().device_times(), {}); }
 
 void add_device_times(const DeviceTimes& times) {
+  DeviceTimes& sums = shared_state().device_times();
   sums.to_device += times.to_device;
   sums.kernels += times.kernels;
   sums.from_device += times.from_device;

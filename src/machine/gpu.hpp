@@ -1,5 +1,5 @@
 #pragma once
-// GPUs of this node; none in a build or on a machine without CUDA.
+// GPUs of this node; none in a build without CUDA, or where its library is missing.
 
 #include <string>
 #include <vector>
@@ -31,10 +31,11 @@ struct Gpu {
 
 struct Gpus {
   std::vector<Gpu> devices;
-  std::string reason;  ///< why `devices` is empty: "built without CUDA", the driver's message, ...
+  std::string reason;  ///< why `devices` is empty: a build without CUDA, a missing library, the
+                       ///< driver's message, ...
   bool built = false;  ///< this build has CUDA
   std::string driver;  ///< "13.0": newest CUDA version supported by the driver; "" without a driver
-  std::string runtime;  ///< "13.0": CUDA version of this build; "" without CUDA
+  std::string runtime;  ///< "13.0": CUDA version of libtessera_cuda.so; "" without it
 };
 
 /// Returns whether this build has CUDA; does not query the driver.

@@ -4,7 +4,14 @@
 #include <array>
 #include <utility>
 
+#include "machine/cuda_library.hpp"
+
 namespace tessera::machine {
+
+Occupancy occupancy(const DeviceFunction& function) {
+  require(!gpus().devices.empty(), ExitCode::internal, gpus().reason);
+  return find_cuda_library().library->occupancy(function);
+}
 
 std::string occupancy_limit(const Gpu& gpu, int threads, int registers, index_t shared_bytes) {
   constexpr index_t warp = 32, piece = 256;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -14,11 +13,10 @@
 #include "machine/affinity.hpp"
 #include "machine/control_group.hpp"
 #include "machine/pages.hpp"
+#include "machine/shared_state.hpp"
 
 namespace tessera::machine {
 namespace {
-
-std::atomic<int> processes_here{1};
 
 struct DestroyTopology {
   void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
@@ -111,7 +109,7 @@ Topology topology() {
   return result;
 }
 
-void share_last_caches(int processes) { processes_here = std::max(1, processes); }
+void share_last_caches(int processes) { shared_state().processes = std::max(1, processes); }
 
 Caches caches() {
   // On virtual machines the C library reports the last-level cache of the whole host.
@@ -129,7 +127,7 @@ Caches caches() {
     return found;
   }();
   Caches mine = here;
-  mine.l3 = std::min(here.l3, here.l3 * here.l3_instances / processes_here);
+  mine.l3 = std::min(here.l3, here.l3 * here.l3_instances / shared_state().processes);
   return mine;
 }
 

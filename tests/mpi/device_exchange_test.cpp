@@ -12,9 +12,6 @@ namespace {
 namespace device = machine::device;
 
 struct DeviceExchanges : ::testing::Test {
-  void SetUp() override {
-    if (!devices_to_try()) GTEST_SKIP() << machine::gpus().reason;
-  }
   const Communicator comm = Communicator::world();
 };
 
@@ -164,7 +161,7 @@ TEST_F(DeviceExchanges, ReachTheMemoryOfAllWhereTheySaySo) {
 }
 
 TEST_F(DeviceExchanges, AreChosenAlikeOnEveryRank) {
-  if (!machine::gpus().built) GTEST_SKIP() << "without CUDA there is nothing to choose from";
+  if (machine::gpus().devices.empty()) GTEST_SKIP() << machine::gpus().reason;
   machine::use_gpu(comm.node().rank());
   const DeviceExchange chosen = DeviceExchange::choose(comm, "auto");
   const auto transport = static_cast<index_t>(chosen.transport());

@@ -11,20 +11,14 @@
 
 namespace tessera::mpi {
 
-/// Returns whether there are devices to test: false for a build with CUDA on a machine without one;
-/// a build without CUDA uses host memory as device memory.
-inline bool devices_to_try() {
-  const machine::Gpus& gpus = machine::gpus();
-  return !gpus.built || !gpus.devices.empty();
-}
-
-/// Returns the available transports, determined once; prints the reason for the others.
+/// Returns the available transports, determined once; prints the reason for the others. Without a
+/// device, host memory is substituted for a device's.
 inline const std::vector<DeviceExchange>& transports_here() {
   static const auto* const found = [] {
     const Communicator comm = Communicator::world();
     auto* const transports = new std::vector<DeviceExchange>;  // never destroyed: MPI may be
                                                                // finalised before the program ends
-    if (!machine::gpus().built) {
+    if (machine::gpus().devices.empty()) {
       for (const DeviceTransport transport : {DeviceTransport::mpi, DeviceTransport::staged})
         transports->emplace_back(comm, transport);
       return transports;

@@ -2,6 +2,8 @@
 // Matrix multiplication on the device: operands and result in device memory, row-major, on a
 // stream. Every variant supports any shape and both ops, and never reads c when beta == 0.
 
+#include <array>
+
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/variants.hpp"
 #include "machine/occupancy.hpp"
@@ -22,13 +24,31 @@ void cuda_tensor(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream
 void cuda_tensor(const Gemm<double>& g, const Tuning& tuning, DeviceStream stream);
 template <class T>
 void cublas(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
+/// Returns why cuBLAS cannot be loaded, or "".
+[[nodiscard]] const std::string& cublas_missing();
+
+/// The device rows of the table: names and descriptions, those of a build whose library is missing,
+/// too.
+inline constexpr std::array<VariantInfo, 7> cuda_names{{
+    {"cuda_naive", Space::device, "one thread per element of C, no shared memory"},
+    {"cuda_column", Space::device, "cuda_naive, C by columns of --column-width thread blocks"},
+    {"cuda_zigzag", Space::device, "cuda_column, every other row of a column from right to left"},
+    {"cuda_tiled", Space::device, "shared-memory tiles of 32 x 32 (16 x 16 with --tile 16)"},
+    {"cuda_register", Space::device,
+     "register blocking, 8 x 16 per thread, multistage asynchronous copies"},
+    {"cuda_tensor", Space::device,
+     "f64 on tensor cores (DMMA); f32, which they lack, as cuda_register"},
+    {"cublas", Space::device, "cuBLAS, the vendor's library, for reference"},
+}};
 
 /// Returns the rows of the table, each of which copies its operands to the device, computes and
 /// copies the result back. Empty in a build without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
+[[nodiscard]] std::vector<Variant> compiled_rows();  // those of libtessera_cuda.so
 
 /// Returns the functions that the rows launch on plain operands, for `tessera list --occupancy`.
 [[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
+[[nodiscard]] std::vector<machine::DeviceFunction> compiled_functions();
 void add_textbook_functions(std::vector<machine::DeviceFunction>& to);
 void add_register_functions(std::vector<machine::DeviceFunction>& to);
 void add_tensor_functions(std::vector<machine::DeviceFunction>& to);

@@ -35,43 +35,43 @@ void staged(const Gemm<T>& g, const Tuning& tuning) {
 
 }  // namespace
 
-std::vector<Variant> cuda_rows() {
+std::vector<Variant> compiled_rows() {
+  VariantInfo of_vendor = entry(cuda_names, "cublas");
+  of_vendor.missing = cublas_missing;
+  of_vendor.remedy = "export LD_LIBRARY_PATH=FOLDER of libcublas.so";
   return {
-      {{"cuda_naive", Space::device, "one thread per element of C, no shared memory"},
+      {entry(cuda_names, "cuda_naive"),
        staged<float, cuda_naive<float>>,
        staged<double, cuda_naive<double>>,
        {cuda_naive<float>, cuda_naive<double>}},
-      {{"cuda_column", Space::device, "cuda_naive, C by columns of --column-width thread blocks"},
+      {entry(cuda_names, "cuda_column"),
        staged<float, cuda_column<float>>,
        staged<double, cuda_column<double>>,
        {cuda_column<float>, cuda_column<double>}},
-      {{"cuda_zigzag", Space::device,
-        "cuda_column, every other row of a column from right to left"},
+      {entry(cuda_names, "cuda_zigzag"),
        staged<float, cuda_zigzag<float>>,
        staged<double, cuda_zigzag<double>>,
        {cuda_zigzag<float>, cuda_zigzag<double>}},
-      {{"cuda_tiled", Space::device, "shared-memory tiles of 32 x 32 (16 x 16 with --tile 16)"},
+      {entry(cuda_names, "cuda_tiled"),
        staged<float, cuda_tiled<float>>,
        staged<double, cuda_tiled<double>>,
        {cuda_tiled<float>, cuda_tiled<double>}},
-      {{"cuda_register", Space::device,
-        "register blocking, 8 x 16 per thread, multistage asynchronous copies"},
+      {entry(cuda_names, "cuda_register"),
        staged<float, cuda_register<float>>,
        staged<double, cuda_register<double>>,
        {cuda_register<float>, cuda_register<double>}},
-      {{"cuda_tensor", Space::device,
-        "f64 on tensor cores (DMMA); f32, which they lack, as cuda_register"},
+      {entry(cuda_names, "cuda_tensor"),
        staged<float, cuda_tensor>,
        staged<double, cuda_tensor>,
        {cuda_tensor, cuda_tensor}},
-      {{"cublas", Space::device, "cuBLAS, the vendor's library, for reference"},
+      {of_vendor,
        staged<float, cublas<float>>,
        staged<double, cublas<double>>,
        {cublas<float>, cublas<double>}},
   };
 }
 
-std::vector<machine::DeviceFunction> device_functions() {
+std::vector<machine::DeviceFunction> compiled_functions() {
   std::vector<machine::DeviceFunction> all;
   add_textbook_functions(all);
   add_register_functions(all);

@@ -52,13 +52,13 @@ Maker maker_of(std::string_view name) {
 
 }  // namespace
 
-std::unique_ptr<DeviceProbe> make_probe(const DeviceProbeVariant& row, const DeviceWalk& walk) {
+std::unique_ptr<DeviceProbe> compiled_probe(const DeviceProbeVariant& row, const DeviceWalk& walk) {
   return maker_of(row.name)(walk);
 }
 
-bool can_make(const DeviceProbeVariant& row) { return maker_of(row.name) != nullptr; }
+bool has_compiled(const DeviceProbeVariant& row) { return maker_of(row.name) != nullptr; }
 
-std::vector<machine::DeviceFunction> device_functions() {
+std::vector<machine::DeviceFunction> compiled_functions() {
   Functions all;
   add_copy_functions(all);
   add_reduce_functions(all);

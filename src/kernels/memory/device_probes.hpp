@@ -94,4 +94,10 @@ struct DeviceCeiling {
 /// Returns the device functions for `tessera list --occupancy`; none without CUDA.
 [[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
 
+// The same of libtessera_cuda.so.
+[[nodiscard]] std::unique_ptr<DeviceProbe> compiled_probe(const DeviceProbeVariant& row,
+                                                          const DeviceWalk& walk);
+[[nodiscard]] bool has_compiled(const DeviceProbeVariant& row);
+[[nodiscard]] std::vector<machine::DeviceFunction> compiled_functions();
+
 }  // namespace tessera::memory

@@ -4,6 +4,7 @@
 // Every variant is stable, sorts in place by the mapped bits of the keys (key.hpp) and uses work
 // memory of the caller: the spare arrays of the block, and variant_bytes(n) bytes at block.work.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -115,12 +116,26 @@ void split_pairs(const Pair* pairs, std::uint64_t* keys, std::uint64_t* values, 
 void join_pairs(const std::uint64_t* keys, const std::uint64_t* values, Pair* pairs, index_t n,
                 DeviceStream stream);
 
+/// The device rows of the table: names and descriptions, those of a build whose library is missing,
+/// too.
+inline constexpr std::array<VariantInfo, 5> cuda_names{{
+    {"cuda_radix", Space::device,
+     "LSD radix sort, one pass per digit (Onesweep, Adinets and Merrill 2022)"},
+    {"cuda_hybrid", Space::device,
+     "MSD radix sort of 64-bit keys (Stehle and Jacobsen 2017), else cuda_radix"},
+    {"cuda_merge", Space::device, "merge sort by merge paths, stable (Green et al. 2012)"},
+    {"cuda_counting", Space::device, "counting sort, histograms in shared memory"},
+    {"cub", Space::device, "radix sort of CUB, the vendor's library, for reference"},
+}};
+
 /// Returns the rows of the table, each of which copies its items to the device, sorts and copies
 /// them back. Empty in a build without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
+[[nodiscard]] std::vector<Variant> compiled_rows();  // those of libtessera_cuda.so
 
 /// Returns the functions that the rows launch, for `tessera list --occupancy`.
 [[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
+[[nodiscard]] std::vector<machine::DeviceFunction> compiled_functions();
 void add_radix_functions(std::vector<machine::DeviceFunction>& to);
 void add_hybrid_functions(std::vector<machine::DeviceFunction>& to);
 void add_merge_functions(std::vector<machine::DeviceFunction>& to);

@@ -271,8 +271,10 @@ void sort_part(B* keys, B* spare, index_t n, const KeyMap<B>& map, std::byte* wo
                           stream);
 }
 
+}  // namespace
+
 template <class B>
-const ResidentKernels<B>* table() {
+const ResidentKernels<B>* compiled_kernels() {
   static const ResidentKernels<B> kernels{count<B>,
                                           find_descent<B>,
                                           partition<B>,
@@ -281,14 +283,7 @@ const ResidentKernels<B>* table() {
                                           sizeof(B) == 8 ? bucket_kernels() : nullptr};
   return &kernels;
 }
-
-}  // namespace
-
-const ResidentKernels<std::uint32_t>* resident_kernels(std::uint32_t) {
-  return table<std::uint32_t>();
-}
-const ResidentKernels<std::uint64_t>* resident_kernels(std::uint64_t) {
-  return table<std::uint64_t>();
-}
+template const ResidentKernels<std::uint32_t>* compiled_kernels();
+template const ResidentKernels<std::uint64_t>* compiled_kernels();
 
 }  // namespace tessera::sort

@@ -28,7 +28,7 @@ void pairs_row(const Block<Pair>& block) {
 
 }  // namespace
 
-std::vector<Variant> cuda_rows() {
+std::vector<Variant> compiled_rows() {
   using U32 = std::uint32_t;
   using U64 = std::uint64_t;
   constexpr std::uint64_t any_range = ~std::uint64_t{0};
@@ -37,28 +37,16 @@ std::vector<Variant> cuda_rows() {
       keys_row<U64, variant<U64, NoValue>, variant##_bytes<U64, NoValue>>, \
       pairs_row<variant<U64, U64>, variant##_bytes<U64, U64>>
   return {
-      {{"cuda_radix", Space::device,
-        "LSD radix sort, one pass per digit (Onesweep, Adinets and Merrill 2022)"},
-       any_range,
-       ROW(cuda_radix)},
-      {{"cuda_hybrid", Space::device,
-        "MSD radix sort of 64-bit keys (Stehle and Jacobsen 2017), else cuda_radix"},
-       any_range,
-       ROW(cuda_hybrid)},
-      {{"cuda_merge", Space::device, "merge sort by merge paths, stable (Green et al. 2012)"},
-       any_range,
-       ROW(cuda_merge)},
-      {{"cuda_counting", Space::device, "counting sort, histograms in shared memory"},
-       counting_range,
-       ROW(cuda_counting)},
-      {{"cub", Space::device, "radix sort of CUB, the vendor's library, for reference"},
-       any_range,
-       ROW(cub)},
+      {entry(cuda_names, "cuda_radix"), any_range, ROW(cuda_radix)},
+      {entry(cuda_names, "cuda_hybrid"), any_range, ROW(cuda_hybrid)},
+      {entry(cuda_names, "cuda_merge"), any_range, ROW(cuda_merge)},
+      {entry(cuda_names, "cuda_counting"), counting_range, ROW(cuda_counting)},
+      {entry(cuda_names, "cub"), any_range, ROW(cub)},
   };
 #undef ROW
 }
 
-std::vector<machine::DeviceFunction> device_functions() {
+std::vector<machine::DeviceFunction> compiled_functions() {
   std::vector<machine::DeviceFunction> all;
   add_radix_functions(all);
   add_hybrid_functions(all);

@@ -101,5 +101,7 @@ struct ResidentKernels {
 /// Returns the best kernels; nullptr in a build without CUDA.
 [[nodiscard]] const ResidentKernels<std::uint32_t>* resident_kernels(std::uint32_t);
 [[nodiscard]] const ResidentKernels<std::uint64_t>* resident_kernels(std::uint64_t);
+template <class B>
+[[nodiscard]] const ResidentKernels<B>* compiled_kernels();  // those of libtessera_cuda.so
 
 }  // namespace tessera::sort

@@ -2,6 +2,7 @@
 // Stencils on the device: sweeps over fields in device memory, on a stream. All variants give the
 // bits of the host's variants.
 
+#include <array>
 #include <vector>
 
 #include "kernels/stencil/resident.hpp"
@@ -53,12 +54,27 @@ template <class T>
 void streaming_step(const DeviceSweep<T>& sweep, index_t step, int from, const Tuning& tuning,
                     DeviceStream stream);
 
+/// The device rows of the table: names and descriptions, those of a build whose library is missing,
+/// too.
+inline constexpr std::array<VariantInfo, 6> cuda_names{{
+    {"cuda_naive", Space::device, "one thread per point, step by step"},
+    {"cuda_tiled", Space::device, "shared-memory tiles with halos, one thread per point"},
+    {"cuda_column", Space::device, "cuda_naive, threads by columns of --column-width points"},
+    {"cuda_zigzag", Space::device, "cuda_column, every other row from right to left"},
+    {"cuda_streaming", Space::device,
+     "step by step, rows or planes of the stencil in registers (2.5D)"},
+    {"cuda_temporal", Space::device,
+     "temporal blocking of stars of radius 1 (after Matsumura et al. 2020)"},
+}};
+
 /// Returns the rows of the table, each of which copies the field to the device once, computes all
 /// steps there and copies the result back. Empty in a build without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
+[[nodiscard]] std::vector<Variant> compiled_rows();  // those of libtessera_cuda.so
 
 /// Returns the functions that the rows launch, for `tessera list --occupancy`.
 [[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
+[[nodiscard]] std::vector<machine::DeviceFunction> compiled_functions();
 void add_textbook_functions(std::vector<machine::DeviceFunction>& to);
 void add_streaming_functions(std::vector<machine::DeviceFunction>& to);
 void add_plane_functions(std::vector<machine::DeviceFunction>& to);

@@ -51,13 +51,13 @@ void unpack(const HaloPieces<T>& pieces, T* level, DeviceStream stream) {
 }  // namespace
 
 template <class T>
-const ResidentKernels<T>* resident_kernels() {
+const ResidentKernels<T>* compiled_kernels() {
   static constexpr ResidentKernels<T> kernels{fill_ghosts<T>, pack<T>, unpack<T>};
   return &kernels;
 }
-template const ResidentKernels<Half>* resident_kernels();
-template const ResidentKernels<float>* resident_kernels();
-template const ResidentKernels<double>* resident_kernels();
+template const ResidentKernels<Half>* compiled_kernels();
+template const ResidentKernels<float>* compiled_kernels();
+template const ResidentKernels<double>* compiled_kernels();
 
 void add_halo_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<class T>(const std::string& type, T) {

@@ -59,8 +59,8 @@ void staged(const Sweep<T>& sweep, const Tuning& tuning) {
 
 template <Run<float>* f32, Run<double>* f64, PassesOf<float>* passes_f32 = single_steps<float>,
           PassesOf<double>* passes_f64 = single_steps<double>>
-Variant row(const char* name, const char* about) {
-  return {{name, Space::device, about},
+Variant row(const char* name) {
+  return {entry(cuda_names, name),
           staged<float, f32, passes_f32>,
           staged<double, f64, passes_f64>,
           {{f32, passes_f32}, {f64, passes_f64}, {}}};
@@ -75,29 +75,22 @@ Variant with_half(Variant variant) {
 
 }  // namespace
 
-std::vector<Variant> cuda_rows() {
+std::vector<Variant> compiled_rows() {
   return {
-      with_half<cuda_naive<Half>>(row<cuda_naive<float>, cuda_naive<double>>(
-          "cuda_naive", "one thread per point, step by step")),
-      with_half<cuda_tiled<Half>>(row<cuda_tiled<float>, cuda_tiled<double>>(
-          "cuda_tiled", "shared-memory tiles with halos, one thread per point")),
-      with_half<cuda_column<Half>>(row<cuda_column<float>, cuda_column<double>>(
-          "cuda_column", "cuda_naive, threads by columns of --column-width points")),
-      with_half<cuda_zigzag<Half>>(row<cuda_zigzag<float>, cuda_zigzag<double>>(
-          "cuda_zigzag", "cuda_column, every other row from right to left")),
+      with_half<cuda_naive<Half>>(row<cuda_naive<float>, cuda_naive<double>>("cuda_naive")),
+      with_half<cuda_tiled<Half>>(row<cuda_tiled<float>, cuda_tiled<double>>("cuda_tiled")),
+      with_half<cuda_column<Half>>(row<cuda_column<float>, cuda_column<double>>("cuda_column")),
+      with_half<cuda_zigzag<Half>>(row<cuda_zigzag<float>, cuda_zigzag<double>>("cuda_zigzag")),
       with_half<cuda_streaming<Half>, streaming_passes<Half>>(
           row<cuda_streaming<float>, cuda_streaming<double>, streaming_passes<float>,
-              streaming_passes<double>>(
-              "cuda_streaming", "step by step, rows or planes of the stencil in registers (2.5D)")),
+              streaming_passes<double>>("cuda_streaming")),
       with_half<cuda_temporal<Half>, temporal_passes<Half>>(
           row<cuda_temporal<float>, cuda_temporal<double>, temporal_passes<float>,
-              temporal_passes<double>>("cuda_temporal",
-                                       "temporal blocking of stars of radius 1 (after "
-                                       "Matsumura et al. 2020)")),
+              temporal_passes<double>>("cuda_temporal")),
   };
 }
 
-std::vector<machine::DeviceFunction> device_functions() {
+std::vector<machine::DeviceFunction> compiled_functions() {
   std::vector<machine::DeviceFunction> all;
   add_textbook_functions(all);
   add_streaming_functions(all);

@@ -57,5 +57,7 @@ struct ResidentKernels {
 /// Returns nullptr in a build without CUDA.
 template <class T>
 [[nodiscard]] const ResidentKernels<T>* resident_kernels();
+template <class T>
+[[nodiscard]] const ResidentKernels<T>* compiled_kernels();  // those of libtessera_cuda.so
 
 }  // namespace tessera::stencil

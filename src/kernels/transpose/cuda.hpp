@@ -4,6 +4,7 @@
 // (16 at most). Records of other sizes than 1, 2, 4, 8 and 16 bytes use a plain kernel in every
 // variant.
 
+#include <array>
 #include <vector>
 
 #include "kernels/transpose/variants.hpp"
@@ -21,9 +22,22 @@ DeviceKernel cuda_conflict_free;
 DeviceKernel cuda_diagonal;
 DeviceKernel cuda_vectorized;
 
+/// The device rows of the table: names and descriptions, those of a build whose library is missing,
+/// too.
+inline constexpr std::array<VariantInfo, 5> cuda_names{{
+    {"cuda_naive", Space::device, "four elements per thread: coalesced reads, strided writes"},
+    {"cuda_coalesced", Space::device,
+     "shared-memory tiles of 32 x 32 (Ruetsch and Micikevicius 2009)"},
+    {"cuda_conflict_free", Space::device, "cuda_coalesced, tiles padded against bank conflicts"},
+    {"cuda_diagonal", Space::device, "cuda_conflict_free, tiles in diagonal order"},
+    {"cuda_vectorized", Space::device,
+     "16-byte loads and stores of whole lines through padded shared memory"},
+}};
+
 /// Returns the rows of the table, each of which copies its operand to the device, transposes and
 /// copies the result back; out of core if both matrices do not fit. Empty in a build without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
+[[nodiscard]] std::vector<Variant> compiled_rows();  // those of libtessera_cuda.so
 
 /// The steps of the optimisation ladder (Ruetsch and Micikevicius 2009): tiles of 32 x 32 and
 /// blocks of 32 x 8 threads.
@@ -45,6 +59,7 @@ struct LadderRow {
 };
 /// Returns the ladder in the order of the paper. Records of 1, 2, 4, 8 or 16 bytes.
 [[nodiscard]] std::span<const LadderRow> ladder();
+[[nodiscard]] std::span<const LadderRow> compiled_ladder();
 
 /// A loop inside the kernel: every block processes `count` tiles, `stride` tiles apart (0: the same
 /// tile again).
@@ -61,6 +76,7 @@ void run_vectorized(const ConstRecords& a, const Records& b, const VectorPlan& p
 
 /// Returns the functions that rows and ladder launch, for `tessera list --occupancy`.
 [[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
+[[nodiscard]] std::vector<machine::DeviceFunction> compiled_functions();
 void add_ladder_functions(std::vector<machine::DeviceFunction>& to);
 void add_vectorized_functions(std::vector<machine::DeviceFunction>& to);
 

@@ -142,7 +142,7 @@ void transpose_plainly(const ConstRecords& a, const Records& b, DeviceStream str
   machine::cuda::check(cudaGetLastError(), "transpose kernel");
 }
 
-std::span<const LadderRow> ladder() { return rows_of_the_ladder; }
+std::span<const LadderRow> compiled_ladder() { return rows_of_the_ladder; }
 
 void run_step(Step step, const ConstRecords& a, const Records& b, const Repeats& repeats,
               DeviceStream stream) {
@@ -183,7 +183,7 @@ void cuda_diagonal(const ConstRecords& a, const Records& b, const Tuning&, Devic
 
 void add_ladder_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<Step step>(std::integral_constant<Step, step>) {
-    for (const LadderRow& row : ladder()) {
+    for (const LadderRow& row : rows_of_the_ladder) {
       if (row.step != step) continue;
       const auto with = [&]<class T>(const char* of, Type<T>) {
         to.push_back(

@@ -130,34 +130,18 @@ void staged(const ConstRecords& a, const Records& b, const Tuning& tuning) {
 
 }  // namespace
 
-std::vector<Variant> cuda_rows() {
+std::vector<Variant> compiled_rows() {
   return {
-      {{"cuda_naive", Space::device, "four elements per thread: coalesced reads, strided writes"},
-       staged<cuda_naive>,
-       nullptr,
-       cuda_naive},
-      {{"cuda_coalesced", Space::device,
-        "shared-memory tiles of 32 x 32 (Ruetsch and Micikevicius 2009)"},
-       staged<cuda_coalesced>,
-       nullptr,
-       cuda_coalesced},
-      {{"cuda_conflict_free", Space::device, "cuda_coalesced, tiles padded against bank conflicts"},
-       staged<cuda_conflict_free>,
-       nullptr,
+      {entry(cuda_names, "cuda_naive"), staged<cuda_naive>, nullptr, cuda_naive},
+      {entry(cuda_names, "cuda_coalesced"), staged<cuda_coalesced>, nullptr, cuda_coalesced},
+      {entry(cuda_names, "cuda_conflict_free"), staged<cuda_conflict_free>, nullptr,
        cuda_conflict_free},
-      {{"cuda_diagonal", Space::device, "cuda_conflict_free, tiles in diagonal order"},
-       staged<cuda_diagonal>,
-       nullptr,
-       cuda_diagonal},
-      {{"cuda_vectorized", Space::device,
-        "16-byte loads and stores of whole lines through padded shared memory"},
-       staged<cuda_vectorized>,
-       nullptr,
-       cuda_vectorized},
+      {entry(cuda_names, "cuda_diagonal"), staged<cuda_diagonal>, nullptr, cuda_diagonal},
+      {entry(cuda_names, "cuda_vectorized"), staged<cuda_vectorized>, nullptr, cuda_vectorized},
   };
 }
 
-std::vector<machine::DeviceFunction> device_functions() {
+std::vector<machine::DeviceFunction> compiled_functions() {
   std::vector<machine::DeviceFunction> all;
   add_ladder_functions(all);
   add_vectorized_functions(all);

@@ -1,10 +1,10 @@
 #include <cuda_runtime_api.h>
 
 #include "machine/cuda.hpp"
+#include "machine/cuda_entry.hpp"
 #include "machine/cuda_pool.hpp"
-#include "machine/gpu.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::cuda {
 namespace {
 
 /// Formats a version: 13020 is "13.2".
@@ -40,6 +40,8 @@ Gpu describe(int device, const cudaDeviceProp& properties) {
   return gpu;
 }
 
+}  // namespace
+
 Gpus look() {
   Gpus result;
   result.built = true;
@@ -49,7 +51,7 @@ Gpus look() {
   if (cudaDriverGetVersion(&version) == cudaSuccess) result.driver = version_text(version);
   int count = 0;
   if (const cudaError_t rc = cudaGetDeviceCount(&count); rc != cudaSuccess) {
-    result.reason = cudaGetErrorString(rc);
+    result.reason = result.driver.empty() ? "no CUDA driver is installed" : cudaGetErrorString(rc);
     (void)cudaGetLastError();  // a missing driver is not an error: clear it
     return result;
   }
@@ -63,24 +65,10 @@ Gpus look() {
   return result;
 }
 
-}  // namespace
-
-bool built_with_cuda() { return true; }
-
-const Gpus& gpus() {
-  static const Gpus found = look();
-  return found;
-}
-
-void use_gpu(int local_rank) {
-  if (!gpus().devices.empty()) cuda::choose_device(local_rank);
-}
-
-index_t free_gpu_memory() {
+index_t free_memory() {
   std::size_t free = 0, total = 0;
-  if (gpus().devices.empty()) return 0;
-  cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  return static_cast<index_t>(free) + cuda::kept_device_bytes();
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return static_cast<index_t>(free) + kept_device_bytes();
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::machine::cuda

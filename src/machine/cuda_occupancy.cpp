@@ -1,30 +1,30 @@
 #include "machine/cuda.hpp"
-#include "machine/occupancy.hpp"
+#include "machine/cuda_entry.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::cuda {
 
 Occupancy occupancy(const DeviceFunction& f) {
   cudaFuncAttributes attributes{};
-  cuda::check(cudaFuncGetAttributes(&attributes, f.function), "cudaFuncGetAttributes");
+  check(cudaFuncGetAttributes(&attributes, f.function), "cudaFuncGetAttributes");
   const auto dynamic = static_cast<std::size_t>(f.shared_bytes);
   if (f.shared_bytes > attributes.maxDynamicSharedSizeBytes) {  // above 48 KB a kernel must opt in
-    cuda::check(cudaFuncSetAttribute(f.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     narrow<int>(f.shared_bytes)),
-                "cudaFuncSetAttribute");
+    check(cudaFuncSetAttribute(f.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               narrow<int>(f.shared_bytes)),
+          "cudaFuncSetAttribute");
   }
   Occupancy result;
   result.registers = attributes.numRegs;
   result.local_bytes = static_cast<index_t>(attributes.localSizeBytes);
   result.shared_bytes = static_cast<index_t>(attributes.sharedSizeBytes) + f.shared_bytes;
-  cuda::check(
+  check(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&result.blocks, f.function, f.threads, dynamic),
       "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
   result.warps = result.blocks * static_cast<int>(ceil_div(f.threads, 32));
   int device = 0;
-  cuda::check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaGetDevice(&device), "cudaGetDevice");
   result.limit = occupancy_limit(gpus().devices.at(static_cast<std::size_t>(device)), f.threads,
                                  result.registers, result.shared_bytes);
   return result;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::machine::cuda
