@@ -74,8 +74,8 @@ endfunction()
 # program loads at run time (src/machine/cuda_library.hpp). It holds a copy of all that it calls and
 # exports its entry alone.
 function(tessera_cuda_library)
-  target_link_libraries(tessera_cuda_objects PRIVATE tessera_kernels tessera_flags)
-  target_link_libraries(tessera_cuda_objects INTERFACE CUDA::cudart_static)
+  target_link_libraries(tessera_cuda_objects PUBLIC CUDA::cudart_static
+    PRIVATE tessera_kernels tessera_flags)
   set_target_properties(tessera_cuda_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
   set(exports ${PROJECT_BINARY_DIR}/tessera_cuda.map)
   file(CONFIGURE OUTPUT ${exports} CONTENT "{ global: tessera_cuda_library; local: *; };\n" @ONLY)
