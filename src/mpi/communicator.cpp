@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/idle.hpp"
 #include "mpi/long_collectives.hpp"
 #include "mpi/network.hpp"
 #include "mpi/watchdog.hpp"
@@ -27,11 +28,27 @@ void in_pieces(index_t bytes, const Call& call) {
   }
 }
 
+/// Completes a collective call: `blocking`, or `started`, its nonblocking form, with polls.
+template <auto blocking, auto started, class... Arguments>
+void collective(const char* name, Arguments... arguments) {
+  if constexpr (library_spins) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(started(arguments..., &request), name);
+    poll_until([&] {
+      int done = 0;
+      check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), name);
+      return done != 0;
+    });
+  } else {
+    check(blocking(arguments...), name);
+  }
+  heartbeat();
+}
+
 template <class T>
 T all_reduce(T value, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   T result{};
-  check(MPI_Allreduce(&value, &result, 1, type, op, comm), "MPI_Allreduce");
-  heartbeat();
+  collective<MPI_Allreduce, MPI_Iallreduce>("MPI_Allreduce", &value, &result, 1, type, op, comm);
   return result;
 }
 
@@ -40,17 +57,16 @@ void all_reduce(std::span<T> values, MPI_Datatype type, MPI_Op op, MPI_Comm comm
   constexpr std::size_t piece = std::size_t{1} << 26;
   for (std::size_t offset = 0; offset < values.size(); offset += piece) {
     const auto count = narrow<int>(std::min(piece, values.size() - offset));
-    check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, type, op, comm),
-          "MPI_Allreduce");
-    heartbeat();
+    collective<MPI_Allreduce, MPI_Iallreduce>("MPI_Allreduce", MPI_IN_PLACE, values.data() + offset,
+                                              count, type, op, comm);
   }
 }
 
 template <class T>
 std::vector<T> values_of_all(T value, MPI_Datatype type, int size, MPI_Comm comm) {
   std::vector<T> values(static_cast<std::size_t>(size));
-  check(MPI_Allgather(&value, 1, type, values.data(), 1, type, comm), "MPI_Allgather");
-  heartbeat();
+  collective<MPI_Allgather, MPI_Iallgather>("MPI_Allgather", &value, 1, type, values.data(), 1,
+                                            type, comm);
   return values;
 }
 
@@ -66,7 +82,12 @@ void check(int rc, const char* call) {
 
 void Request::wait() {
   if (parts_.empty()) return;
-  check(MPI_Waitall(narrow<int>(parts_.size()), parts_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  if constexpr (library_spins) {
+    poll_until([&] { return test(); });
+  } else {
+    check(MPI_Waitall(narrow<int>(parts_.size()), parts_.data(), MPI_STATUSES_IGNORE),
+          "MPI_Waitall");
+  }
   parts_.clear();
   heartbeat();
 }
@@ -164,8 +185,7 @@ Communicator Communicator::node() const {
 }
 
 void Communicator::barrier() const {
-  check(MPI_Barrier(handle()), "MPI_Barrier");
-  heartbeat();
+  collective<MPI_Barrier, MPI_Ibarrier>("MPI_Barrier", handle());
 }
 
 /// Pipelines segments along a ring: every rank receives from its predecessor and forwards to its
@@ -192,8 +212,8 @@ void Communicator::broadcast(std::span<std::byte> data, int root) const {
   if (uses_chain(static_cast<index_t>(data.size()), size_))
     return broadcast_along_chain(data, root);
   in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
-    check(MPI_Bcast(data.data() + offset, count, MPI_BYTE, root, handle()), "MPI_Bcast");
-    heartbeat();
+    collective<MPI_Bcast, MPI_Ibcast>("MPI_Bcast", data.data() + offset, count, MPI_BYTE, root,
+                                      handle());
   });
 }
 
@@ -281,9 +301,8 @@ void Communicator::all_gather(std::span<const std::byte> mine, std::span<std::by
   if (gathers_by_doubling(static_cast<index_t>(all.size()), size_))
     return gather_by_doubling(*this, mine, all);
   const auto count = narrow<int>(mine.size());
-  check(MPI_Allgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, handle()),
-        "MPI_Allgather");
-  heartbeat();
+  collective<MPI_Allgather, MPI_Iallgather>("MPI_Allgather", mine.data(), count, MPI_BYTE,
+                                            all.data(), count, MPI_BYTE, handle());
 }
 
 std::vector<index_t> Communicator::all_to_all(std::span<const index_t> values) const {
@@ -291,9 +310,8 @@ std::vector<index_t> Communicator::all_to_all(std::span<const index_t> values) c
           "values: must have one for each of the " + std::to_string(size_) + " ranks, not " +
               std::to_string(values.size()));
   std::vector<index_t> result(values.size());
-  check(MPI_Alltoall(values.data(), 1, MPI_INT64_T, result.data(), 1, MPI_INT64_T, handle()),
-        "MPI_Alltoall");
-  heartbeat();
+  collective<MPI_Alltoall, MPI_Ialltoall>("MPI_Alltoall", values.data(), 1, MPI_INT64_T,
+                                          result.data(), 1, MPI_INT64_T, handle());
   return result;
 }
 
@@ -301,9 +319,8 @@ std::vector<double> Communicator::gather(std::span<const double> values, int roo
   require_rank(root, "root");
   std::vector<double> all(rank_ == root ? values.size() * static_cast<std::size_t>(size_) : 0);
   const auto count = narrow<int>(values.size());
-  check(MPI_Gather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, root, handle()),
-        "MPI_Gather");
-  heartbeat();
+  collective<MPI_Gather, MPI_Igather>("MPI_Gather", values.data(), count, MPI_DOUBLE, all.data(),
+                                      count, MPI_DOUBLE, root, handle());
   return all;
 }
 
@@ -318,10 +335,9 @@ std::vector<std::string> Communicator::gather(const std::string& text, int root)
     total += counts.back();
   }
   std::string joined(rank_ == root ? static_cast<std::size_t>(total) : 0, '\0');
-  check(MPI_Gatherv(text.data(), narrow<int>(text.size()), MPI_CHAR, joined.data(), counts.data(),
-                    offsets.data(), MPI_CHAR, root, handle()),
-        "MPI_Gatherv");
-  heartbeat();
+  collective<MPI_Gatherv, MPI_Igatherv>("MPI_Gatherv", text.data(), narrow<int>(text.size()),
+                                        MPI_CHAR, joined.data(), counts.data(), offsets.data(),
+                                        MPI_CHAR, root, handle());
   std::vector<std::string> texts;
   for (std::size_t r = 0; rank_ == root && r < counts.size(); ++r) {
     texts.push_back(

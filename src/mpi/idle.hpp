@@ -1,7 +1,30 @@
 #pragma once
 // How a rank waits for messages.
 
+#include <mpi.h>
+
+#include "machine/contention.hpp"
+
 namespace tessera::mpi {
+
+/// Whether the MPI library spins inside blocking calls and never calls sched_yield(): MPICH and its
+/// derivatives. Calls that wait for other ranks are then started and polled (poll_until).
+#ifdef MPICH_NAME
+constexpr bool library_spins = true;
+#else
+constexpr bool library_spins = false;
+#endif
+
+/// Polls until `done()` returns true; sleeps between polls where cores are contended
+/// (machine::Patience).
+template <class Done>
+void poll_until(const Done& done) {
+  constexpr int at_once = 64;  // polls, about 5 us, before each system call
+  machine::Patience patience;
+  for (int polls = 1; !done(); ++polls) {
+    if (polls % at_once == 0) patience.wait();
+  }
+}
 
 /// Lets this thread, which calls MPI, sleep while it waits inside the library and cores are
 /// contended (machine::Patience), from now on. Open MPI polls; where a poll finds nothing it calls

@@ -99,6 +99,29 @@ COUNTED(Exscan, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_C
         (s, r, n, t, op, c))
 COUNTED(Scan, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c),
         (s, r, n, t, op, c))
+// The forms that start, for MPI libraries that spin in the others.
+COUNTED(Ibarrier, (MPI_Comm c, MPI_Request* q), (c, q))
+COUNTED(Ibcast, (void* b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request* q),
+        (b, n, t, root, c, q))
+COUNTED(Iallreduce,
+        (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c, MPI_Request* q),
+        (s, r, n, t, op, c, q))
+COUNTED(Igather,
+        (const void* s, int m, MPI_Datatype t, void* r, int n, MPI_Datatype u, int root, MPI_Comm c,
+         MPI_Request* q),
+        (s, m, t, r, n, u, root, c, q))
+COUNTED(Igatherv,
+        (const void* s, int m, MPI_Datatype t, void* r, const int n[], const int at[],
+         MPI_Datatype u, int root, MPI_Comm c, MPI_Request* q),
+        (s, m, t, r, n, at, u, root, c, q))
+COUNTED(Iallgather,
+        (const void* s, int m, MPI_Datatype t, void* r, int n, MPI_Datatype u, MPI_Comm c,
+         MPI_Request* q),
+        (s, m, t, r, n, u, c, q))
+COUNTED(Ialltoall,
+        (const void* s, int m, MPI_Datatype t, void* r, int n, MPI_Datatype u, MPI_Comm c,
+         MPI_Request* q),
+        (s, m, t, r, n, u, c, q))
 COUNTED(Comm_dup, (MPI_Comm c, MPI_Comm* made), (c, made))
 COUNTED(Comm_split, (MPI_Comm c, int color, int key, MPI_Comm* made), (c, color, key, made))
 COUNTED(Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info i, MPI_Comm* made),
