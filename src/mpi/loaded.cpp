@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include <cstddef>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,16 @@ std::vector<std::string> loaded_libraries() {
 }
 
 }  // namespace
+
+std::string version_in(std::string_view text) {
+  std::istringstream words{std::string(text.substr(0, text.find_first_of(",\n")))};
+  std::string version;
+  for (std::string word; words >> word;) {  // MPICH has "MPICH Version:", a tab and the number
+    if (word == "Version:" || word == "Version" || word == ":") continue;
+    version += (version.empty() ? "" : " ") + word;
+  }
+  return version;
+}
 
 void require_one_library() {
   const std::vector<std::string> libraries = loaded_libraries();

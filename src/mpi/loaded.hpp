@@ -1,7 +1,14 @@
 #pragma once
 // MPI libraries in this process.
 
+#include <string>
+#include <string_view>
+
 namespace tessera::mpi {
+
+/// Returns name and version, as "Open MPI v4.1.4" or "MPICH 4.0.2", in the text of
+/// MPI_Get_library_version.
+[[nodiscard]] std::string version_in(std::string_view text);
 
 /// Throws Error (internal) if the process has loaded two MPI libraries, as of an HDF5 that was
 /// built with another one. MPI_Init would crash.

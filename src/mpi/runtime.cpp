@@ -255,8 +255,7 @@ std::string library_version() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> words{};
   int length = 0;
   check(MPI_Get_library_version(words.data(), &length), "MPI_Get_library_version");
-  const std::string text(words.data());
-  return text.substr(0, text.find_first_of(",\n"));
+  return version_in(words.data());
 }
 
 int run_main(int* argc, char*** argv, const std::function<ExitCode(const Communicator&)>& body) {
