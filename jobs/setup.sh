@@ -36,17 +36,31 @@ tessera_is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# Sets tessera_missing to the packages that are not installed. The mpicc of modules, or of Debian's
-# MPICH, gets neither Open MPI nor an HDF5 of it.
+# Prints the package of Debian's Open MPI or MPICH that corresponds to one of Open MPI; nothing where
+# modules bring the MPI (""), and an HDF5 of it.
+tessera_package_of() { # package openmpi|mpich|""
+  case $2:$1 in
+    mpich:openmpi-bin) echo mpich ;;
+    mpich:*) echo "${1/openmpi/mpich}" ;;
+    :*openmpi*) ;;
+    *) echo "$1" ;;
+  esac
+}
+
+# Sets tessera_missing to the packages that are not installed, of the MPI whose mpicc is in the PATH.
 tessera_find_missing() {
-  local package mpicc other=
+  local package mpicc mpi=openmpi
   tessera_missing=()
   if mpicc=$(command -v mpicc); then
-    case $(dpkg-query -S "$(realpath "$mpicc")" 2>/dev/null) in *openmpi*) ;; *) other=1 ;; esac
+    case $(dpkg-query -S "$(realpath "$mpicc")" 2>/dev/null) in
+      *openmpi*) ;;
+      *mpich*) mpi=mpich ;;
+      *) mpi= ;;
+    esac
   fi
   for package in "${tessera_packages[@]}"; do
-    case $other$package in 1*openmpi*) continue ;; esac
-    tessera_is_installed "$package" || tessera_missing+=("$package")
+    package=$(tessera_package_of "$package" "$mpi")
+    [ -z "$package" ] || tessera_is_installed "$package" || tessera_missing+=("$package")
   done
 }
 

@@ -30,11 +30,16 @@ class Packages(tessera.Case):
         for package in ("libopenmpi-dev", "libhdf5-openmpi-dev", "cmake"):
             self.assertIn(package, found)
 
-    def test_another_mpi_gets_no_second_one(self):
-        for owner in ("", "libmpich-dev: /usr/bin/mpicc.mpich"):
-            found = self.missing(owner)
-            self.assertEqual([name for name in found if "openmpi" in name], [], owner)
-            self.assertIn("cmake", found)
+    def test_debians_mpich_and_its_hdf5(self):
+        found = self.missing("libmpich-dev: /usr/bin/mpicc.mpich")
+        for package in ("libmpich-dev", "mpich", "libhdf5-mpich-dev", "cmake"):
+            self.assertIn(package, found)
+        self.assertEqual([name for name in found if "openmpi" in name], [])
+
+    def test_the_mpi_of_modules_gets_no_second_one(self):
+        found = self.missing("")
+        self.assertEqual([name for name in found if "mpi" in name], [])
+        self.assertIn("cmake", found)
 
 
 class Arguments(tessera.Case):
