@@ -81,7 +81,7 @@ class Doctor(tessera.Case):
             file.write(f"#!/bin/sh\nexec taskset -c {min(os.sched_getaffinity(0))} "
                        f"{tessera.PROGRAM} \"$@\"\n")
         os.chmod(script, stat.S_IRWXU)
-        self.assert_hurts("OMP_NUM_THREADS=2 on 1 core", "mpirun --map-by slot:PE=2",
+        self.assert_hurts("OMP_NUM_THREADS=2 on 1 core", f"mpirun {self.launch_options(1, 2)}",
                           program=script,
                           environment={"OMP_NUM_THREADS": "2"})
 
@@ -96,28 +96,38 @@ class Doctor(tessera.Case):
                           environment={"OMP_THREAD_LIMIT": "0"})
         self.assertIn("note    OpenMP", self.doctor(environment={"OMP_DYNAMIC": "true"}).out)
 
-    def test_ranks_and_threads_of_a_job_that_is_meant(self):
+    def test_ranks_and_threads_of_a_planned_job(self):
         cores = self.cores()
-        self.assert_hurts("not enough slots", "slot:OVERSUBSCRIBE --bind-to none", "--ranks",
+        self.assert_hurts("threads share cores",
+                          f"{self.launch_options(8 * cores, 1)}, or at most", "--ranks", 8 * cores)
+        self.assert_hurts("threads share cores", self.launch_options(cores, 1), "--ranks", cores,
+                          "--threads", 3)
+        self.assertIn("fine    binding", self.doctor("--ranks", cores, "--threads", 1).out)
+
+    def test_refusals_of_open_mpi(self):
+        if tessera.mpi_family() != "Open MPI":
+            self.skipTest("the mpirun of another MPI library refuses nothing")
+        cores = self.cores()
+        self.assert_hurts("not enough slots", self.launch_options(8 * cores, 1), "--ranks",
                           8 * cores,
                           environment={"OMPI_MCA_rmaps_base_oversubscribe": "",
                                        "PRTE_MCA_rmaps_default_mapping_policy": ""})
-        self.assert_hurts("threads share cores", "--bind-to none, or at most", "--ranks", 8 * cores)
-        self.assert_hurts("binding more processes than cpus", "slot:PE=1 --bind-to core", "--ranks",
-                          cores, "--threads", 3)
+        self.assert_hurts("binding more processes than cpus", self.launch_options(cores, 1),
+                          "--ranks", cores, "--threads", 3)
         if cores >= 2:
             self.assert_hurts("by default, mpirun binds each rank to one core",
-                              f"--map-by slot:PE={cores} --bind-to core",
-                              "--ranks", 1, "--threads", cores,
+                              self.launch_options(1, cores), "--ranks", 1, "--threads", cores,
                               environment={"OMPI_MCA_hwloc_base_binding_policy": "",
                                            "PRTE_MCA_hwloc_default_binding_policy": ""})
-        self.assertIn("fine    binding", self.doctor("--ranks", cores, "--threads", 1).out)
 
     def launch_words(self, ranks, threads, launcher="mpirun"):
         script = os.path.join(tessera.ROOT, "jobs", "launch.sh")
         return subprocess.run(["bash", script, "--words", str(ranks), str(threads)], check=True,
                               text=True, stdout=subprocess.PIPE,
                               env={**os.environ, "TESSERA_LAUNCHER": launcher}).stdout.strip()
+
+    def launch_options(self, ranks, threads, launcher="mpirun"):
+        return self.launch_words(ranks, threads, launcher).removeprefix(f"{launcher} -n {ranks} ")
 
     def test_launch_lines_are_those_of_jobs(self):
         self.assertIn(self.launch_words(1, 1), self.doctor("--ranks", 1, "--threads", 1).out)
@@ -134,8 +144,7 @@ class Doctor(tessera.Case):
             self.fake_mpirun(f"echo '{version}'\n")
             mpirun = self.path("bin/mpirun")
             crowd = 8 * self.cores()
-            bound, crowded = (self.launch_words(ranks, 1, mpirun).removeprefix(
-                f"{mpirun} -n {ranks} ") for ranks in (1, crowd))
+            bound, crowded = (self.launch_options(ranks, 1, mpirun) for ranks in (1, crowd))
             bound = re.sub(r"(PE=|core:|DOMAIN )1", r"\1{}", bound)
             for options in (bound, crowded):
                 self.assertIn(f'"{options}"', source, version)
@@ -148,8 +157,10 @@ class Doctor(tessera.Case):
         return {"PATH": self.path("bin") + ":" + os.environ["PATH"]}
 
     def test_an_mpirun_of_another_library(self):
-        self.assert_hurts(("reports 'HYDRA build details:'", "the only one"), "first in the PATH",
-                          environment=self.fake_mpirun("echo 'HYDRA build details:'\n"))
+        others = {"Open MPI": "HYDRA build details:"}
+        other = others.get(tessera.mpi_family(), "mpirun (Open MPI) 5.0.7")
+        self.assert_hurts((f"reports '{other}'", "the only one"), "first in the PATH",
+                          environment=self.fake_mpirun(f"echo '{other}'\n"))
 
     def test_an_mpirun_that_says_nothing_and_stays(self):
         result = self.assert_hurts("reports 'no version'", "PATH",
@@ -158,12 +169,13 @@ class Doctor(tessera.Case):
 
     def test_no_mpirun_at_all(self):
         os.makedirs(self.path("empty"))
-        self.assert_hurts("not in the PATH", "openmpi-bin",
+        packages = {"Open MPI": "openmpi-bin", "MPICH": "mpich", "Intel(R) MPI": "oneapi"}
+        self.assert_hurts("not in the PATH", packages[tessera.mpi_family()],
                           environment={"PATH": self.path("empty")})
 
     def test_root_without_leave(self):
-        if os.geteuid() != 0:
-            self.skipTest("not root")
+        if os.geteuid() != 0 or tessera.mpi_family() != "Open MPI":
+            self.skipTest("only Open MPI's mpirun refuses root")
         self.assert_hurts("refuses to run as root", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                           environment={"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": ""})
 
@@ -181,8 +193,9 @@ class Doctor(tessera.Case):
         cured = self.doctor(environment={**job, "SRUN_CPUS_PER_TASK": "4"})
         self.assertEqual(set(hurts(cured)), self.baseline())
         self.assertIn("fine    Slurm         job 7", cured.out)
-        self.assertIn("srun --mpi=pmix", self.doctor(environment={**job,
-                                                                  "SLURM_MPI_TYPE": "none"}).out)
+        type_ = "pmix" if tessera.mpi_family() == "Open MPI" else "pmi2"
+        words = self.doctor(environment={**job, "SLURM_MPI_TYPE": "none"}).out
+        self.assertIn(f"srun --mpi={type_}", words)
 
     # --- the machine ---
 

@@ -252,6 +252,12 @@ def kernels(workload):
     return [name for name in names if name != "blas" or has_openblas()]
 
 
+def mpi_family():
+    """Returns the family of the MPI library that the program uses: "Open MPI", "MPICH" or
+    "Intel(R) MPI"."""
+    return re.search(r"^MPI +(Open MPI|MPICH|Intel\(R\) MPI)", run("--version").out, re.M)[1]
+
+
 def has_openblas():
     """Returns whether the kernel blas finds its library."""
     return run("matmul", "--n", 2, "--kernel", "blas", "--plan").code == OK
