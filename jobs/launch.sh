@@ -88,8 +88,14 @@ tessera_crowded() { # ranks threads
 # Sets tessera_words, the launcher with its options. By default Open MPI binds each of up to two
 # ranks to one core, on which all threads would run, and refuses more ranks than slots.
 tessera_choose_words() { # ranks threads crowded
+  local kind hydra
+  kind=$(tessera_launcher_kind)
   tessera_words=("${TESSERA_LAUNCHER:-mpirun}" -n "$1")
-  case $(tessera_launcher_kind)${3:+-$3} in
+  if [ "$kind" = intel ]; then # its mpirun is a script, which passes no signal on to the ranks
+    hydra=${tessera_words[0]/%mpirun/mpiexec.hydra}
+    if command -v "$hydra" >/dev/null; then tessera_words[0]=$hydra; fi
+  fi
+  case $kind${3:+-$3} in
     srun*)
       # shellcheck disable=SC2207 # no word or one
       tessera_words+=($(tessera_srun_mpi) "--cpus-per-task=$2" --cpu-bind=cores) ;;
