@@ -199,7 +199,10 @@ done
 echo
 tessera_say "done in $((SECONDS - built)) s. Files:"
 printf '  %-32s %s\n' "${files[@]}"
-as_root="export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
-tessera_say "next steps (as root first: $as_root):"
+as_root=
+if [ "$(tessera_launcher_kind)" = openmpi ]; then
+  as_root=" (as root first: export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)"
+fi
+tessera_say "next steps$as_root:"
 printf '  %s\n' "${next[@]}"
 tessera_say "run the tests: bash jobs/test.sh"
