@@ -28,11 +28,6 @@ def switches(pid):
             for kind in ("voluntary", "nonvoluntary")]
 
 
-def is_first_rank(pid):
-    return b"OMPI_COMM_WORLD_RANK=0" in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(
-        b"\0")
-
-
 class Quota:
     """Scope: children belong to a control group with the time of one processor."""
 
@@ -83,8 +78,9 @@ class Contended(tessera.Case):
             pids = [pid for pid, line in job.pids().items() if line.startswith(tessera.PROGRAM)]
             self.assertEqual(len(pids), ranks)
             time.sleep(1)  # contention by others is looked for every 0.1 s
-            os.kill(next(pid for pid in pids if is_first_rank(pid)), signal.SIGSTOP)
-            others = [pid for pid in pids if not is_first_rank(pid)]
+            first = next(pid for pid in pids if tessera.rank_of(pid) == 0)
+            os.kill(first, signal.SIGSTOP)
+            others = [pid for pid in pids if pid != first]
             time.sleep(0.5)
             before = [switches(pid) for pid in others]
             time.sleep(1)

@@ -96,7 +96,8 @@ class Leftovers(Launched):
         one rank only."""
         script = self.path("one.sh")
         with open(script, "w") as file:
-            file.write(f'[ "$OMPI_COMM_WORLD_RANK" = 1 ] || exit 0\n"{tessera.PROGRAM}" list; '
+            file.write('[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] || exit 0\n'
+                       f'"{tessera.PROGRAM}" list; '
                        f'"{tessera.PROGRAM}" verify a.h5\n'
                        'echo "code $?"\n')
         result = tessera.Job(["-n", 2, "sh", script], folder=self.folder,

@@ -82,6 +82,18 @@ def told_code(words):
     return int(code[1]) if code else 128 + int(number[1]) if number else None
 
 
+def rank_of(pid):
+    """Returns the rank of a process under mpirun; None for other processes and ended ones."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as environ:
+            for word in environ.read().split(b"\0"):
+                if word.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")):
+                    return int(word.split(b"=")[1])
+    except OSError:
+        pass
+    return None
+
+
 class Job:
     """A started program: alone (ranks=0) or under mpirun. Its processes carry a mark in their
     environment."""
@@ -145,13 +157,9 @@ class Job:
         """Returns {rank: pid} of the living ranks."""
         found = {}
         for pid in self.pids():
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as environ:
-                    for word in environ.read().split(b"\0"):
-                        if word.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")):
-                            found[int(word.split(b"=")[1])] = pid
-            except OSError:
-                continue
+            rank = rank_of(pid)
+            if rank is not None:
+                found[rank] = pid
         return found
 
     def written(self):

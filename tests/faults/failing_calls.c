@@ -45,11 +45,17 @@ static void tell(const char* call, const char* path) {
   close(log);
 }
 
+// Returns this process's rank as Open MPI's mpirun, or those of MPICH and Intel MPI, set it.
+static const char* own_rank(void) {
+  const char* rank = setting("OMPI_COMM_WORLD_RANK");
+  return *rank != '\0' ? rank : setting("PMI_RANK");
+}
+
 // Returns whether this call is to fail.
 static int meant(const char* call, const char* path) {
   const char* rank = setting("FAULT_RANK");
   if (strstr(path, setting("FAULT_PATH")) == NULL) return 0;
-  if (*rank != '\0' && strcmp(rank, setting("OMPI_COMM_WORLD_RANK")) != 0) return 0;
+  if (*rank != '\0' && strcmp(rank, own_rank()) != 0) return 0;
   if (strcmp(setting("FAULT_ACTION"), "list") == 0) {
     tell(call, path);
     return 0;
