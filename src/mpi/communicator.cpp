@@ -129,7 +129,7 @@ Communicator::Communicator(MPI_Comm handle) : state_(std::make_shared<State>(han
 
 Communicator Communicator::world() {
   MPI_Comm copy = MPI_COMM_NULL;
-  check(MPI_Comm_dup(MPI_COMM_WORLD, &copy), "MPI_Comm_dup");
+  collective<MPI_Comm_dup, MPI_Comm_idup>("MPI_Comm_dup", MPI_COMM_WORLD, &copy);
   return Communicator(copy);
 }
 

@@ -123,6 +123,7 @@ COUNTED(Ialltoall,
          MPI_Request* q),
         (s, m, t, r, n, u, c, q))
 COUNTED(Comm_dup, (MPI_Comm c, MPI_Comm* made), (c, made))
+COUNTED(Comm_idup, (MPI_Comm c, MPI_Comm* made, MPI_Request* q), (c, made, q))
 COUNTED(Comm_split, (MPI_Comm c, int color, int key, MPI_Comm* made), (c, color, key, made))
 COUNTED(Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info i, MPI_Comm* made),
         (c, type, key, i, made))

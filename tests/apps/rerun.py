@@ -59,7 +59,7 @@ class Rerun(tessera.Case):
     def test_takes_the_last_run_and_as_many_ranks(self):
         path = self.measure("sort", "--n", 100, "--repetitions", 5)
         self.measure("transpose", "--n", 30, "--repetitions", 5, ranks=3)
-        result = self.rerun(path, "--launcher", "mpirun -n {ranks} --oversubscribe --bind-to none")
+        result = self.rerun(path, "--launcher", "mpirun -n {ranks}")
         self.assertIn("last of 2 runs: transpose_0001", result.out)
         self.assertRegex(result.out, r"mpirun -n 3 .*tessera transpose --n=30")
         self.assertIn("1 point compared", result.out)
