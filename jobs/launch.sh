@@ -122,10 +122,11 @@ tessera_permitting() { # contained, if without looking
 }
 
 tessera_shared() { # Open MPI 4, Open MPI 5, Intel MPI; MPICH shares by default
+  local mapping=PRTE_MCA_rmaps_default_mapping_policy
   tessera_permitting "${1:-}"
   printf '%s\n' OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
     OMPI_MCA_hwloc_base_binding_policy=none \
-    PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe \
+    "$mapping=${!mapping:-:oversubscribe}" \
     PRTE_MCA_hwloc_default_binding_policy=none I_MPI_PIN=0
 }
 

@@ -31,7 +31,15 @@ make_nodes() {
   done
 }
 make_nodes || { echo "no nodes to be had here: network namespaces take root and iproute2"; exit 77; }
-export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent="$self --agent" OMPI_MCA_orte_default_hostfile=$hosts
-export OMPI_MCA_rmaps_base_mapping_policy=node OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp
-export OMPI_MCA_oob_tcp_if_include=$network.0/24 OMPI_MCA_btl_tcp_if_include=$network.0/24
+# Open MPI 4
+export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent="$self --agent"
+export OMPI_MCA_orte_default_hostfile=$hosts OMPI_MCA_rmaps_base_mapping_policy=node
+export OMPI_MCA_oob_tcp_if_include=$network.0/24
+# Open MPI 5
+export PRTE_MCA_plm=ssh PRTE_MCA_plm_ssh_agent="$self --agent"
+export PRTE_MCA_prte_default_hostfile=$hosts
+export PRTE_MCA_rmaps_default_mapping_policy=node:oversubscribe
+export PRTE_MCA_prte_if_include=$network.0/24
+# both; vader is named sm in 5
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp OMPI_MCA_btl_tcp_if_include=$network.0/24
 "$@"

@@ -29,12 +29,12 @@ class Launch(tessera.Case):
                 except OSError:
                     pass  # it has ended
         self.assertEqual(job.wait().code, OK)
-        self.assertNotIn("orted", seen)
+        self.assertFalse(seen & {"orted", "prted", "prte"}, seen)  # of Open MPI 4 and 5
 
     def test_one_rank_makes_no_session_folder(self):
         """Runs without a launcher would share one folder, and the first to end would remove it."""
         self.succeed("matmul", "--n", 8, *QUICK,
-                     environment={"OMPI_MCA_orte_tmpdir_base": "/dev/null"})
+                     environment=dict.fromkeys(tessera.LAUNCHER_FOLDERS, "/dev/null"))
 
 
 class Precedence(tessera.Case):
