@@ -124,6 +124,7 @@ class StartSettings {
     if (!launcher().there) {
       hide_others();
       for (const auto& [name, value] : alone) set(name, value);
+      provide_session_folder();
     } else {
       set("OMPI_MCA_mpi_yield_when_idle", "1");  // calls sched_yield() of mpi/idle.cpp
       if (std::getenv("OMPI_MCA_mtl") == nullptr && !may_have_fabric()) set("OMPI_MCA_pml", "ob1");
@@ -156,6 +157,19 @@ class StartSettings {
     for (char** entry = environ; *entry != nullptr; ++entry)
       if (is_launchers(*entry)) hidden_.emplace_back(*entry);
     for (const std::string& entry : hidden_) unsetenv(entry.substr(0, entry.find('=')).c_str());
+  }
+
+  /// Open MPI 5 creates a session directory in any case, and crashes where it cannot.
+  void provide_session_folder() {
+    const char* folder = "/tmp";
+    for (const char* name : {"TMP", "TEMP", "TMPDIR"})
+      if (const char* value = std::getenv(name)) folder = value;
+    if (access(folder, W_OK | X_OK) == 0 || access("/dev/shm", W_OK | X_OK) != 0) return;
+    if (const char* value = std::getenv("TMPDIR")) {
+      hidden_.push_back(std::string("TMPDIR=") + value);
+      unsetenv("TMPDIR");
+    }
+    set("TMPDIR", "/dev/shm");
   }
 
   std::vector<const char*> set_;
