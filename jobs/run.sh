@@ -175,7 +175,8 @@ case ${1:-} in
 esac
 tessera_build tessera
 python=$(tessera_python) ||
-  tessera_fail "Python with h5py and numpy is missing; install them, or set TESSERA_PYTHON"
+  tessera_fail "Python with h5py and NumPy not found: install them, or set TESSERA_PYTHON
+$(tessera_show_names h5py NumPy)"
 export TESSERA_PYTHON=$python
 program=build/release/bin/tessera
 choose_ranks

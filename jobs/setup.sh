@@ -28,9 +28,51 @@ tessera_forget_launcher() {
   done
 }
 
-tessera_packages=(g++ cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev zlib1g-dev libdeflate-dev
-  libhwloc-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev libgtest-dev python3-h5py python3-numpy
-  python3-matplotlib python3-jsonschema valgrind)
+# Debian's names of what packages.txt lists for the program and its tests.
+tessera_packages=()
+tessera_add_packages() { # role...
+  mapfile -t -O ${#tessera_packages[@]} tessera_packages < <(
+    awk -v roles=" $* " '!/^#/ && index(roles, " " $2 " ") { print $3 }' \
+      "$tessera_root/jobs/packages.txt")
+}
+tessera_add_packages tool library run header report test
+
+# Prints what the needs, or packages of Debian, are called elsewhere.
+tessera_show_names() { # need or package...
+  awk -v wanted=" $* " '
+    function row(need, apt, dnf, spack, conda) {
+      printf "  %-11s%-20s%-19s%-14s%s\n", need, apt, dnf, spack, conda
+    }
+    $2 == "need" { row("", "apt", "dnf", "Spack", "conda") }
+    !/^#/ && (index(wanted, " " $1 " ") || index(wanted, " " $3 " ")) {
+      row($1, $3, $4, $5, $6)
+    }' "$tessera_root/jobs/packages.txt"
+}
+
+tessera_fail_lacking() { # need...
+  tessera_fail "not found: $*
+$(tessera_show_names "$@")
+Install them or load their modules; CMAKE_PREFIX_PATH, HDF5_ROOT and MPI_HOME name their folders."
+}
+
+# The tools that come before CMake, which looks for the others.
+tessera_require_tools() {
+  local lacks=() compiler
+  for compiler in ${CXX:+"$CXX"} c++ g++ clang++ ''; do
+    if [ -z "$compiler" ]; then lacks+=(C++20); fi
+    if command -v "${compiler%% *}" >/dev/null; then break; fi
+  done
+  command -v cmake >/dev/null || lacks+=(CMake)
+  command -v ninja >/dev/null || lacks+=(Ninja)
+  if [[ " ${lacks[*]} " = *" CMake "* ]]; then
+    # Nothing can look for the libraries.
+    mapfile -t -O ${#lacks[@]} lacks < <(
+      awk '$2 ~ /^(library|header)$/ { print $1 }' "$tessera_root/jobs/packages.txt")
+    tessera_fail "CMake not found, so that libraries cannot be looked for; the build needs:
+$(tessera_show_names "${lacks[@]}")"
+  fi
+  [ ${#lacks[@]} = 0 ] || tessera_fail_lacking "${lacks[@]}"
+}
 
 tessera_is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
@@ -65,11 +107,7 @@ tessera_find_missing() {
 }
 
 tessera_install() {
-  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    tessera_say "apt-get not found: install g++, CMake >= 3.25, Ninja, Open MPI, HDF5, zlib, hwloc, CLI11, toml++, nlohmann-json, fmt, GoogleTest" \
-      "and Python with h5py, numpy and matplotlib by other means"
-    return
-  fi
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then return 0; fi
   local tessera_missing
   tessera_find_missing
   local missing=("${tessera_missing[@]}")
@@ -82,8 +120,10 @@ tessera_install() {
     as_root=(sudo)
     [ -t 0 ] || as_root=(sudo -n)
     if ! command -v sudo >/dev/null || ! "${as_root[@]}" true 2>/dev/null; then
-      tessera_fail "${#missing[@]} packages are missing and need root to install; ask for:
-  sudo ${apt[*]}"
+      tessera_say "packages of Debian that are not installed, and need root to install:"
+      tessera_show_names "${missing[@]}"
+      tessera_say "continuing with what there is; to have them, ask for: sudo ${apt[*]}"
+      return 0
     fi
   fi
   tessera_say "installing with apt: ${missing[*]}"
@@ -92,7 +132,9 @@ tessera_install() {
   if ! { "${as_root[@]}" apt-get update &&
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${apt[@]}"; } >"$log" 2>&1; then
     tail -n 20 "$log" >&2
-    tessera_fail "apt failed (last lines above, log in $log); by hand:
+    tessera_fail "apt failed (last lines above, log in $log); missing are
+$(tessera_show_names "${missing[@]}")
+With modules or another package manager, rerun with --no-install; by hand:
   sudo apt-get update && sudo ${apt[*]}"
   fi
   rm -f "$log"
@@ -113,11 +155,16 @@ tessera_compile() { # target...
 }
 
 tessera_show_and_fail() { # what log
+  local lacks
+  lacks=$(sed -n 's/^ *Packages were not found: //p' "$2")
+  # shellcheck disable=SC2086 # names are separated by blanks
+  [ -z "$lacks" ] || tessera_fail_lacking $lacks
   tail -n 40 "$2" >&2
   tessera_fail "$1 failed (last lines above, log in $2)"
 }
 
 tessera_build() { # target...
+  tessera_require_tools
   mkdir -p "$tessera_root/build"
   tessera_say "building in $tessera_build_dir (minutes the first time); to follow: tail -f $tessera_build_dir.build.log"
   local nvcc

@@ -26,13 +26,12 @@ exclude='^slow$'
 if [ "${1:-}" = --all ]; then
   shift
   exclude='^$'
-  tessera_packages+=(clang libclang-rt-dev libomp-dev) # for the other compiler and the fuzzers
+  tessera_add_packages fuzzer # and the other compiler
 fi
 if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then exclude="$exclude|^cuda$"; fi # no GPU
 
 # Readers for the tests of files; a library with a thread per core (apps_processors).
-tessera_packages+=(python3-scipy python3-pandas python3-tables python3-xarray python3-h5netcdf python3-netcdf4
-  netcdf-bin python3-zarr python3-vtk9 libopenblas0-pthread)
+tessera_add_packages reader
 [ -z "$installs" ] || tessera_install
 tessera_build all
 TESSERA_PYTHON=$(tessera_python) && export TESSERA_PYTHON

@@ -1,12 +1,18 @@
-"""jobs/setup.sh: the packages that it would install, with substitutes for dpkg-query and mpicc."""
+"""jobs/setup.sh: the packages that it would install, and how it names what is missing, with
+substitutes for dpkg-query, mpicc, id, sudo and apt-get."""
 
 import os
+import shutil
 import subprocess
 
 import tessera
 
 SCRIPT = ('. "$1/jobs/setup.sh"; tessera_find_missing; '
           'printf "%s\\n" "${tessera_missing[@]}"')
+
+
+MANAGERS = ("apt", "dnf", "Spack", "conda")
+FMT = ("libfmt-dev", "fmt-devel", "fmt", "fmt")
 
 
 class Packages(tessera.Case):
@@ -40,6 +46,63 @@ class Packages(tessera.Case):
         found = self.missing("")
         self.assertEqual([name for name in found if "mpi" in name], [])
         self.assertIn("cmake", found)
+
+    def run_script(self, script, path=None):
+        """Runs lines of bash after setup.sh, in the test's folder; returns code and output."""
+        done = subprocess.run([shutil.which("bash"), "-euc", f'. "$1/jobs/setup.sh"; {script}',
+                               "bash", tessera.ROOT], text=True, cwd=self.folder, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env={**os.environ, "LC_ALL": "C",
+                                   "PATH": path or f"{self.folder}:{os.environ['PATH']}"})
+        return done.returncode, done.stdout
+
+    def assert_row(self, output, *names):
+        """A line ends with the names."""
+        self.assertTrue(any(line.split()[-len(names):] == list(names)
+                            for line in output.split("\n")), f"{names} end no line of\n{output}")
+
+    def test_without_rights_it_names_them_and_continues(self):
+        self.write_program("dpkg-query", "")
+        self.write_program("apt-get", "echo apt-get was called\n")
+        self.write_program("id", "echo 1000\n")
+        self.write_program("sudo", "exit 1\n")
+        code, output = self.run_script("tessera_install; echo continued")
+        self.assertEqual(code, 0, output)
+        self.assert_row(output, *MANAGERS)
+        self.assert_row(output, *FMT)
+        self.assertNotIn("apt-get was called", output)
+        self.assertTrue(output.endswith("continued\n"), output)
+
+    def test_offline_it_names_them_and_ends(self):
+        self.write_program("dpkg-query", "")
+        self.write_program("apt-get", "echo could not resolve; exit 100\n")
+        self.write_program("id", "echo 0\n")
+        code, output = self.run_script("tessera_install; echo continued")
+        self.assertEqual(code, 1, output)
+        self.assertIn("could not resolve", output)
+        self.assert_row(output, *FMT)
+        self.assertIn("--no-install", output)
+
+    def test_without_cmake_every_need_is_named(self):
+        for name in ("awk", "dirname"):
+            os.symlink(shutil.which(name), self.path(name))
+        code, output = self.run_script("tessera_require_tools", path=self.folder)
+        self.assertEqual(code, 1, output)
+        self.assertIn("CMake not found", output)
+        self.assert_row(output, "ninja-build", "ninja-build", "ninja", "ninja")
+        self.assert_row(output, *FMT)
+
+    def test_what_cmake_does_not_find_is_named_at_once(self):
+        hidden = " ".join(f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON"
+                          for name in ("fmt", "CLI11", "tomlplusplus", "HDF5", "GTest"))
+        code, output = self.run_script(
+            f'cmake -S "$1" -B build -DTESSERA_CUDA=OFF {hidden} >log 2>&1 && exit 3;'
+            " tessera_show_and_fail configuring log")
+        self.assertEqual(code, 1, output)
+        self.assertIn("not found: fmt GoogleTest CLI11 toml++ HDF5\n", output)
+        self.assert_row(output, *FMT)
+        self.assert_row(output, "libtomlplusplus-dev", "tomlplusplus-devel", "tomlplusplus",
+                        "tomlplusplus")
 
 
 class Arguments(tessera.Case):
