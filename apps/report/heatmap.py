@@ -69,7 +69,7 @@ def draw(axes, rows, columns, values, labels, units):
         for (r, c), value in np.ndenumerate(values):
             if np.isfinite(value):
                 axes.text(c, r, tables.rate(value), ha="center", va="center",
-                          fontsize=8 if len(columns) <= 7 else 7,
+                          fontsize=8 if len(columns) <= 6 else 7,
                           color=contrast(image.cmap(image.norm(value))))
     axes.figure.colorbar(image, ax=axes, label=f"rate ({units})")
 

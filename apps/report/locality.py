@@ -155,7 +155,7 @@ def mark_caches(axes, points, end):
         if low < size <= FAR * end:
             axes.axvline(size, color=style.QUIET, linewidth=0.9, linestyle="-.", zorder=1)
             axes.annotate(f"{level}\n{human_bytes(size)}", (size, 1),
-                          xycoords=("data", "axes fraction"), xytext=(0, 2), fontsize=7.5,
+                          xycoords=("data", "axes fraction"), xytext=(0, 2), fontsize=8,
                           textcoords="offset points", va="bottom", ha="center", linespacing=0.95)
             high = max(high, size * (high / low) ** 0.15)
     return low, high

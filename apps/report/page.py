@@ -19,7 +19,7 @@ figure { margin: 0; min-width: 0; }
 figure svg { display: block; width: 100%; height: auto; color: var(--ink); fill: var(--ink); }
 figure svg * { stroke-linejoin: round; stroke-linecap: butt; }
 figcaption { font-size: .85rem; color: var(--quiet); }
-.wide { overflow-x: auto; max-width: 100%; }
+.wide, .drawing { overflow-x: auto; max-width: 100%; }
 table { border-collapse: collapse; font-size: .85rem; margin: .4rem 0;
   font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .6rem; text-align: left; white-space: nowrap; }
@@ -28,6 +28,7 @@ td, th { background: var(--paper); }
 tbody tr:nth-child(even) td { background: var(--stripe); }
 th:first-child, td:first-child { position: sticky; left: 0; } wbr { display: none; }
 @media (max-width: 600px) {
+  body { padding: .5rem; }
   th:first-child, td:first-child { white-space: normal; max-width: 40vw; }
   td:first-child:not(.number) { min-width: 5.5rem; } td:first-child wbr { display: inline; }
 }
@@ -42,7 +43,8 @@ summary { cursor: pointer; margin: .4rem 0; } code { font-size: .95em; }
   h2, h3, summary { break-after: avoid; } thead { display: table-header-group; }
   h1 { font-size: 15pt; } h2 { font-size: 12pt; margin-top: 12pt; } p, summary { font-size: 9pt; }
   figcaption { font-size: 7.5pt; line-height: 1.3; }
-  .wide { overflow: visible; } table { font-size: 7pt; width: 100%; } wbr { display: inline; }
+  .wide, .drawing { overflow: visible; } figure svg { min-width: 0 !important; }
+  table { font-size: 7pt; width: 100%; } wbr { display: inline; }
   th, td { white-space: normal; padding: .1rem .25rem; } .long { overflow-wrap: anywhere; }
   th:first-child, td:first-child { position: static; min-width: 0; max-width: none; }
   details::details-content { content-visibility: visible; block-size: auto; }
@@ -103,7 +105,7 @@ def folded(title, rows, keep_open=MOST_ROWS_OPEN):
 def picture(one, svg):
     words = escape(f"{one.title}. {one.alt}".removesuffix(". "))
     drawn = svg.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)
-    return (f'<figure id="{escape(one.name)}">{drawn}'
+    return (f'<figure id="{escape(one.name)}"><div class="drawing" tabindex="0">{drawn}</div>'
             f"<figcaption>{prose(one.caption)}</figcaption></figure>")
 
 

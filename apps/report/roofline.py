@@ -83,7 +83,8 @@ def ceiling(machine, name, threads):
 
 MEMORY = "memory"
 LEVELS = ("L1", "L2", "L3", MEMORY)
-MOST_LINES = 8  # of a legend with a column for each kind
+MOST_LINES = 8      # of a legend with a column for each kind
+MOST_LETTERS = 48  # of its lines, of all columns
 LINES = {"L1": ":", "L2": "-.", "L3": "--", MEMORY: "-"}
 
 
@@ -120,6 +121,26 @@ def draw_roofs(axes, tops, xs, ys, colours):
     axes.grid(True, which="major")
 
 
+MARKER = 7.0             # points, with a gap
+PLOT = (245.0, 180.0)    # points, about
+
+
+def side_by_side(points, spans):
+    """Returns how far each point (x, y) is moved to the right, in points, so that no marker covers
+    another; spans: the ends of both logarithmic axes."""
+    places = [[length * (np.log(v) - np.log(low)) / (np.log(high) - np.log(low))
+               for v, (low, high), length in zip(point, spans, PLOT)] for point in points]
+    moved, taken = [0.0] * len(points), []
+    for i in sorted(range(len(points)), key=lambda i: places[i]):
+        x, y = places[i]
+        steps = (MARKER * step * sign for step in range(len(points)) for sign in (1, -1))
+        moved[i] = next(dx for dx in steps
+                        if all(abs(x + dx - other[0]) > MARKER - 0.01
+                               or abs(y - other[1]) > MARKER - 0.01 for other in taken))
+        taken.append((x + moved[i], y))
+    return moved
+
+
 def draw(axes, groups, sizes, tops):
     """Draws groups, {label: [(intensity, performance, size)]}: a colour each, a marker for each of
     the sizes where there are several."""
@@ -129,6 +150,8 @@ def draw(axes, groups, sizes, tops):
                dict.fromkeys(LEVELS, style.QUIET))
     parts = legend_of(tops, groups, sizes)
     fill(axes, parts, tops[1])
+    moved = iter(side_by_side([point[:2] for point in points],
+                              (axes.get_xlim(), axes.get_ylim())))
     for index, (label, mine) in enumerate(groups.items()):
         how = style.look(index)
         for x, y, size in mine:
@@ -136,7 +159,8 @@ def draw(axes, groups, sizes, tops):
             full = sizes.index(size) < len(style.MARKERS)
             axes.plot(x, y, color=how["color"], marker=marked, linestyle="none", markersize=6,
                       markerfacecolor=how["color"] if full else "white", zorder=3,
-                      markeredgecolor="white" if full else how["color"], markeredgewidth=0.6)
+                      markeredgecolor="white" if full else how["color"], markeredgewidth=0.6,
+                      transform=axes.transData + style.to_the_right(axes, next(moved)))
         axes.plot([], [], color=how["color"], marker="s" if len(sizes) > 1 else how["marker"],
                   linestyle="none", label=label)
     fill(axes, parts, groups)
@@ -153,7 +177,8 @@ def legend_of(tops, groups, sizes):
     they do not fit side by side."""
     parts = [[f"{level} 99.9 GB/s" for level in tops[1]], list(groups)]
     parts += [sizes] if len(sizes) > 1 else []
-    return parts if max(map(len, parts)) <= MOST_LINES and s.columns_of(sum(parts, [])) >= 3 else []
+    widths = [max(map(len, part)) for part in parts]
+    return parts if max(map(len, parts)) <= MOST_LINES and sum(widths) <= MOST_LETTERS else []
 
 
 def legend_height(tops, groups, sizes):
@@ -225,7 +250,7 @@ def one_picture(run, title, groups, sizes, machine):
         f"roofline_{kind}", title,
         f"Roofs measured by `tessera machine`. FLOP and bytes are counted, not measured: "
         f"every operand is moved once{step}. The roofs of the caches bound kernels whose operands "
-        f"they hold.",
+        f"they hold. Points that would cover each other stand side by side.",
         lambda axes: draw(axes, groups, sizes, tops),
         lambda: textplot.lines(drawn, "FLOP per byte", "GFLOP/s", log_y=True),
         3.4 + legend_height(tops, groups, sizes),

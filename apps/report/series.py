@@ -148,13 +148,13 @@ def label_of(point, names):
 
 def in_lines(label):
     """Wraps the label of a bar at a third of a picture's width."""
-    return "\n".join(textwrap.wrap(label, 32, break_long_words=False)) or label
+    return "\n".join(textwrap.wrap(label, 27, break_long_words=False)) or label
 
 
 def columns_of(labels):
     """Returns the columns of a legend of these labels."""
     longest = max(len(label) for label in labels)
-    return min(len(labels), 1 if longest > 34 else 2 if longest > 20 else 3 if longest > 12 else 4)
+    return min(len(labels), 1 if longest > 27 else 2 if longest > 15 else 3 if longest > 10 else 4)
 
 
 def legend_height(labels):

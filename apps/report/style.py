@@ -20,6 +20,7 @@ def load_as_delivered():
     try:
         import matplotlib.dates  # noqa: F401
         import matplotlib.figure  # noqa: F401
+        import matplotlib.text  # noqa: F401
         import matplotlib.ticker  # noqa: F401
         import matplotlib.transforms  # noqa: F401
     finally:
@@ -34,8 +35,9 @@ matplotlib = load_as_delivered()
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C00")
 MARKERS = "osD^vPX*"
 GRID, QUIET, INK, WRONG = "#DDDDDD", "#555555", "#222222", "#A02000"
-WIDTH = 4.8  # inches; letters of 9 points are 6 on a column of 3.3 inches
+WIDTH = 4.1  # inches; letters of 8 points are 10 pixels on a telephone 390 pixels wide
 DPI = 200
+READABLE = 10  # pixels of the smallest letters on a page
 
 matplotlib.rcParams.update({
     "font.size": 9, "axes.titlesize": 9.5, "axes.labelsize": 9, "xtick.labelsize": 8.5,
@@ -70,9 +72,16 @@ def png_of(figure):
     return out.getvalue()
 
 
+def smallest_letters(figure):
+    """Returns the size of the smallest letters of a figure, points."""
+    return min(text.get_fontsize() for text in figure.findobj(matplotlib.text.Text)
+               if text.get_visible() and text.get_text().strip())
+
+
 def svg_of(figure, name):
-    """Returns an svg element for a page: without the surroundings of a file, as wide as its place,
-    its colours those of the page, its identities beginning with its name."""
+    """Returns an svg element for a page: without the surroundings of a file, as wide as its place
+    if its letters are readable there, its colours those of the page, its identities beginning with
+    its name."""
     out = io.StringIO()
     figure.savefig(out, dpi=DPI, format="svg", transparent=True, metadata={"Date": None})
     text = out.getvalue()
@@ -81,6 +90,8 @@ def svg_of(figure, name):
                   flags=re.DOTALL)
     head, rest = text.split(">", 1)
     head = re.sub(r' (?:width|height|version|xmlns(?::\w+)?)="[^"]*"', "", head)
+    least = math.ceil(READABLE / smallest_letters(figure) * 72 * figure.get_figwidth())
+    head += f' style="min-width: {least}px"'
     text = re.sub(r'\bid="', f'id="{name}.', f"{head}>{rest}").replace("xlink:href=", "href=")
     text = re.sub(r'(href="#|url\(#)', rf"\g<1>{name}.", text)
     for colour, of_page in OF_THE_PAGE.items():
@@ -88,7 +99,7 @@ def svg_of(figure, name):
     return re.sub(r"\n\s*", "\n", text)
 
 
-def wrapped(text, width=60):
+def wrapped(text, width=52):
     """Returns text in lines, broken at commas and colons where there are some: a number stays with
     its noun."""
     lines = [""]
@@ -112,7 +123,12 @@ def legend_below(axes, below=0.42, columns=0, **how):
                                                                      axes.figure.dpi_scale_trans)
     axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place,
                 ncols=columns,
-                handlelength=2.2, columnspacing=1.2, borderaxespad=0, **how)
+                handlelength=2, columnspacing=1, borderaxespad=0, **how)
+
+
+def to_the_right(axes, points):
+    """Returns the transformation that moves a drawn thing by so many points."""
+    return matplotlib.transforms.ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans)
 
 
 def look(index):

@@ -65,7 +65,7 @@ function measured(doc) {
   out.paper = behind(doc.body);
   for (const e of doc.body.querySelectorAll("*")) {
     if (e.closest("svg") && e.tagName != "svg") continue;
-    const box = e.getBoundingClientRect(), scrolls = e.closest(".wide");
+    const box = e.getBoundingClientRect(), scrolls = e.closest(".wide, .drawing");
     const clips = scrolls && scrolls != e && getComputedStyle(scrolls).overflowX != "visible";
     if (!clips && box.right > wide + 1) out.beside.push(e.tagName + " " + box.right);
     const own = [...e.childNodes].some(n => n.nodeType == 3 && n.data.trim());
@@ -89,6 +89,13 @@ function measured(doc) {
     ++out.pictures;
     if (!(e.getAttribute("aria-label") || e.getAttribute("alt") || "").trim())
       out.nameless.push(e.outerHTML.slice(0, 80));
+  }
+  out.letters = [];
+  for (const e of doc.querySelectorAll("figure svg")) {
+    const pixels = e.getBoundingClientRect().width / e.viewBox.baseVal.width;
+    const sizes = [...e.querySelectorAll("g[transform*=scale]")].map(
+      g => 100 * pixels * /scale\(([\d.]+)/.exec(g.getAttribute("transform"))[1]);
+    out.letters.push([Math.min(...sizes), e.closest("figure").id]);
   }
   const grid = getComputedStyle(doc.documentElement).getPropertyValue("--grid").trim();
   for (const e of doc.querySelectorAll("svg path, svg use")) {
@@ -267,6 +274,18 @@ class Browser(made.Case):
         rgb = [int(v) for v in colour.split(",")]
         return rgb in (found["paper"], [int(grid[i:i + 2], 16) for i in (0, 2, 4)]) \
             or "map" in found["drawn"][colour][1]
+
+    def test_letters_of_pictures_are_readable_on_every_screen(self):
+        """A picture that is wider than the screen scrolls inside its figure."""
+        pages = [(320, self.text), (390, self.text), (1280, self.text)]
+        for width, text in pages + [(390, text) for text in self.others.values()]:
+            with self.subTest(width=width):
+                found = self.measure(width, text)
+                self.assertEqual([one for one in found["letters"] if one[0] < 9.95], [])
+                self.assertEqual(found["beside"], [])
+                self.assertLessEqual(found["scroll"], width)
+        narrow = re.sub(r' style="min-width: \d+px"', "", self.text)
+        self.assertTrue([one for one in self.measure(320, narrow)["letters"] if one[0] < 9])
 
     def test_it_prints(self):
         pdf = os.path.join(made.SCRATCH, "r.pdf")

@@ -10,6 +10,7 @@ import heatmap
 import phases
 import rates
 import results
+import roofline
 import style
 
 TWO = [row(k, n) for n in (64, 128) for k in ("naive", "tiled")]
@@ -23,10 +24,23 @@ class Pictures(made.Case):
     def test_titles_break_at_commas_and_ticks_are_alike(self):
         self.assertEqual(style.wrapped("matmul by m = n = k: algorithm recursive, f64, 1 rank, "
                                        "2 threads").split("\n"),
-                         ["matmul by m = n = k: algorithm recursive, f64, 1 rank,", "2 threads"])
-        self.assertEqual(max(map(len, style.wrapped("word " * 40).split("\n"))), 59)
+                         ["matmul by m = n = k: algorithm recursive, f64,", "1 rank, 2 threads"])
+        self.assertEqual(max(map(len, style.wrapped("word " * 40).split("\n"))), 49)
         self.assertEqual(style.plain_all([300, 1000, 3000, 10000]), ["300", "1k", "3k", "10k"])
         self.assertEqual(style.plain_all([300, 1000, 3000]), ["300", "1000", "3000"])
+
+    def test_points_of_a_roofline_do_not_cover_each_other(self):
+        points = [(0.5, 1.0), (0.5, 1.0), (0.5, 1.02), (0.5, 0.99), (2.0, 30.0), (0.51, 1.0)]
+        spans = ((0.1, 10.0), (0.1, 100.0))
+        moved = roofline.side_by_side(points, spans)
+        self.assertEqual(moved[4], 0)  # alone
+        places = [tuple(length * np.log(v / low) / np.log(high / low) + dx
+                        for v, (low, high), length, dx in zip(point, spans, roofline.PLOT, (by, 0)))
+                  for point, by in zip(points, moved)]
+        for i, (x, y) in enumerate(places):
+            for other_x, other_y in places[:i]:
+                self.assertGreater(max(abs(x - other_x), abs(y - other_y)), 6)
+        self.assertLessEqual(max(map(abs, moved)), 3 * roofline.MARKER)
 
     def test_points_that_failed_their_check_are_marked(self):
         points = [dict(p) for p in TWO]
