@@ -76,12 +76,12 @@ class SlurmCase(unittest.TestCase):
     def path(self, *parts):
         return os.path.join(self.work, *parts)
 
-    def submit(self, *words):
+    def submit(self, *words, **variables):
         """Submits from the top of the tree (its image in the cluster's folder), with the program
-        under test."""
+        under test and these variables."""
         machine = {"TESSERA": tessera.PROGRAM, "TESSERA_MACHINE_FILE": self.path("machine.toml"),
                    "OMPI_MCA_btl_vader_backing_directory": cluster.path("tmp"),
-                   "XDG_CONFIG_HOME": self.path("config")}
+                   "XDG_CONFIG_HOME": self.path("config"), **variables}
         return cluster.submit(*words, folder=self.work, environment=machine)
 
     def log(self, number):
@@ -125,6 +125,19 @@ class Scripts(SlurmCase):
             self.assertGreaterEqual(len(points), 16, self.log(job))
             with h5py.File(self.path(file)) as results:
                 self.assertEqual({run.attrs["slurm_job_id"] for run in results.values()}, {job})
+
+    def test_ranks_started_by_srun(self):
+        """They find each other by PMIx (Open MPI) or PMI-2 (MPICH, Intel MPI)."""
+        wanted = "pmix" if tessera.mpi_family() == "Open MPI" else "pmi2"
+        listed = cluster.client("srun", "--mpi=list")
+        if not re.search(rf"\b{wanted}\b", listed.stdout + listed.stderr):
+            self.skipTest(f"srun has no --mpi={wanted} here")
+        job = self.submit("jobs/slurm/matmul.sbatch", "configs/matmul/smoke.toml", *QUICK,
+                          *SMALL["matmul"], "--results", "results/srun.h5", TESSERA_LAUNCHER="srun",
+                          TESSERA_SHOW_COMMAND="1")
+        self.succeed(job)
+        self.assertRegex(self.log(job), rf"srun -n 2 --mpi={wanted} ")
+        self.points("results/srun.h5", ranks=2)
 
     def test_workloads_on_a_gpu(self):
         """The GPU of this cluster does not exist: a job that requires it ends with the reason."""
