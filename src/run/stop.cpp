@@ -1,10 +1,12 @@
 #include "run/stop.hpp"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/progress.hpp"
@@ -16,6 +18,8 @@ namespace tessera::run {
 namespace {
 
 std::atomic<bool> taken{false}, asked{false}, ending{false}, speaks{true};
+// The launcher kills the other ranks as soon as one has ended: MPICH's and Intel MPI's mpirun.
+std::atomic<bool> kills_the_rest{false};
 std::atomic<int> waited_for{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
@@ -52,6 +56,8 @@ void end_by(int number) {
     print(name_of(number));
     print(removed ? ": partial outputs are removed\n" : "\n");
   }
+  constexpr int others_milliseconds = 500;  // for the other ranks to remove their partial files
+  if (kills_the_rest) poll(nullptr, 0, others_milliseconds);
   handle(number, SIG_DFL);
   raise(number);
 }
@@ -65,6 +71,7 @@ void ask(int number) {
 
 void end_cleanly_on_signals() {
   speaks = !mpi::launcher().there;
+  kills_the_rest = mpi::launcher().there && std::getenv("PMI_RANK") != nullptr;
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
     if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL)

@@ -116,6 +116,11 @@ class WithoutSharedMemory(tessera.Case):
 
     LACKS = {"OMPI_MCA_osc": "^sm"}
 
+    def setUp(self):
+        super().setUp()
+        if tessera.mpi_family() != "Open MPI":
+            self.skipTest("only Open MPI can be told to do without shared memory")
+
     def test_what_chooses_by_itself_sends_messages(self):
         for words in (("transpose", "--n", 300), ("matmul", "--n", 100),
                       ("stencil", "--shape", "60x50", "--steps", 9), ("sort", "--n", 5000)):

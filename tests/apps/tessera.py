@@ -197,11 +197,12 @@ class Job:
         return Result(self.command, code, out, err, seconds, deserted > 0)
 
     def stop(self, ready, number=signal.SIGUSR1):
-        """Sends the signal once `ready` and returns the result. Repeats it for launchers, which may
-        lose one, but not for a program alone, which a second SIGTERM ends."""
+        """Sends the signal once `ready` and returns the result. Repeats it for Open MPI's mpirun,
+        which may lose one, but not for a program alone, which a second SIGTERM ends, nor for other
+        launchers, which kill the ranks at the second one."""
         while not ready() and self.process.poll() is None:
             time.sleep(0.01)
-        for _ in range(20 if self.launched else 1):
+        for _ in range(20 if self.launched and mpi_family() == "Open MPI" else 1):
             self.process.send_signal(number)
             try:
                 self.process.wait(1)
