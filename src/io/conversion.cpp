@@ -198,18 +198,9 @@ namespace {
 
 // Callbacks of the library.
 
-/// Identifies Tessera's property lists, whose callback data is the place of a refusal. Not called
-/// for conversions of numbers.
-H5T_conv_ret_t mark(H5T_conv_except_t, hid_t, hid_t, void*, void*, void*) {
-  return H5T_CONV_UNHANDLED;
-}
-
-std::optional<Refusal>* listener(hid_t list) {
-  H5T_conv_except_func_t function = nullptr;
-  void* data = nullptr;
-  const bool known = H5Pget_type_conv_cb(list, &function, &data) >= 0 && function == mark;
-  return known ? static_cast<std::optional<Refusal>*>(data) : nullptr;
-}
+/// Where conversions in this thread report a refusal: the innermost Transfer. HDF5 1.14 passes no
+/// property list to the conversions of compound members, so that one cannot tell.
+thread_local std::optional<Refusal>* listener = nullptr;
 
 /// Numbers, `step` bytes apart.
 template <class Byte>
@@ -255,7 +246,7 @@ herr_t convert_all(const ConversionPlan& plan, std::size_t n, std::size_t stride
 }
 
 herr_t convert(hid_t from, hid_t to, H5T_cdata_t* about, std::size_t n, std::size_t stride,
-               std::size_t, void* data, void*, hid_t list) {
+               std::size_t, void* data, void*, hid_t) {
   switch (about->command) {
     case H5T_CONV_INIT: {
       const auto source = number_bits_of(from), target = number_bits_of(to);
@@ -267,7 +258,7 @@ herr_t convert(hid_t from, hid_t to, H5T_cdata_t* about, std::size_t n, std::siz
     }
     case H5T_CONV_CONV:
       return convert_all(*static_cast<const ConversionPlan*>(about->priv), n, stride,
-                         static_cast<std::byte*>(data), listener(list));
+                         static_cast<std::byte*>(data), listener);
     case H5T_CONV_FREE:
       delete static_cast<ConversionPlan*>(about->priv);
       about->priv = nullptr;
@@ -340,11 +331,9 @@ void register_conversions() {
       if (H5Tequal(from, to) <= 0) put(H5T_PERS_HARD, from, to);
 }
 
-Transfer::Transfer()
-    : list_(h5_check(H5Pcreate(H5P_DATASET_XFER), ExitCode::internal, "H5Pcreate"), H5Pclose) {
-  h5_check_rc(H5Pset_type_conv_cb(list_, mark, &refusal_), ExitCode::internal,
-              "H5Pset_type_conv_cb");
-}
+Transfer::Transfer() : outer_(std::exchange(listener, &refusal_)) {}
+
+Transfer::~Transfer() { listener = outer_; }
 
 bool Transfer::refused(herr_t result, const std::string& name) const {
   if (result < 0 && refusal_) return true;

@@ -43,15 +43,15 @@ struct Refusal {
   bool is_integer = false;  ///< its source is an integer
 };
 
-/// A property list of transfers that preserve numbers: an integer in memory accepts no fraction, no
+/// Scope: transfers of this thread preserve numbers. An integer in memory accepts no fraction, no
 /// NaN and nothing beyond its range, a float no integer that it cannot represent. Floats are
 /// rounded, but values beyond the range, which would become infinite, are rejected.
 class Transfer {
  public:
   Transfer();
+  ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
-  operator hid_t() const { return list_; }  // NOLINT: as of a Handle
   /// Returns whether the transfer failed for a number that the target cannot hold. Throws
   /// Error(bad_data) if it failed for another reason; name: the dataset.
   [[nodiscard]] bool refused(herr_t result, const std::string& name) const;
@@ -60,8 +60,8 @@ class Transfer {
              const std::string& position = "") const;
 
  private:
-  Handle list_;
-  std::optional<Refusal> refusal_;
+  mutable std::optional<Refusal> refusal_;  // set by the conversions
+  std::optional<Refusal>* outer_;
 };
 
 }  // namespace tessera::io

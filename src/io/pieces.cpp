@@ -22,8 +22,8 @@ struct BoxRead {
   const HeldArray& to;
 };
 
-/// Reads one part of the box; returns the result of H5Dread, for `transfer`.
-herr_t read_piece(const BoxRead& whole, hid_t space, const Ranges& part, const Transfer& transfer) {
+/// Reads one part of the box; returns the result of H5Dread, for the caller's Transfer.
+herr_t read_piece(const BoxRead& whole, hid_t space, const Ranges& part) {
   const auto& [dataset, name, box, to] = whole;
   std::vector<hsize_t> start, count, extents;
   index_t at = 0;  // elements of the array before the part's first one
@@ -44,7 +44,7 @@ herr_t read_piece(const BoxRead& whole, hid_t space, const Ranges& part, const T
   h5_check_rc(
       H5Sselect_hyperslab(memory, H5S_SELECT_SET, origin.data(), nullptr, count.data(), nullptr),
       ExitCode::internal, name);
-  const herr_t result = H5Dread(dataset, to.type, memory, space, transfer,
+  const herr_t result = H5Dread(dataset, to.type, memory, space, H5P_DEFAULT,
                                 static_cast<std::byte*>(to.data) + at * to.element_bytes);
   mpi::heartbeat();
   work_done().bytes_read += static_cast<index_t>(H5Sget_select_npoints(memory)) * to.element_bytes;
@@ -96,15 +96,15 @@ namespace {
 void read_by_library(const BoxRead& whole, hid_t space, const Ranges& part) {
   const auto& [dataset, name, box, to] = whole;
   const Transfer transfer;
-  if (!transfer.refused(read_piece(whole, space, part, transfer), name)) return;
+  if (!transfer.refused(read_piece(whole, space, part), name)) return;
   const auto position = first_refused(part, [&](const Ranges& some) {
     const Transfer again;
-    return !again.refused(read_piece(whole, space, some, again), whole.name);
+    return !again.refused(read_piece(whole, space, some), whole.name);
   });
   Ranges one;
   for (const index_t i : position) one.push_back({i, i + 1});
   const Transfer last;
-  last.check(read_piece(whole, space, one, last), to.type, name,
+  last.check(read_piece(whole, space, one), to.type, name,
              fmt::format(" at [{}]", fmt::join(position, ", ")));
 }
 

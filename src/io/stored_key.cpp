@@ -62,7 +62,7 @@ void StoredKey::convert(const std::byte* rows, index_t n, std::byte* to) const {
       std::memcpy(elements.data() + e * from, rows + (j * elements_ + e) * from_element_ + begin_,
                   static_cast<std::size_t>(from));
     transfer.check(H5Tconvert(stored_, wanted_, static_cast<std::size_t>(some * elements_),
-                              elements.data(), background.data(), transfer),
+                              elements.data(), background.data(), H5P_DEFAULT),
                    wanted_, "the key column");
     if (missing_) {
       std::vector<std::uint64_t> bits(static_cast<std::size_t>(some));
