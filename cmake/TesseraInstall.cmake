@@ -3,6 +3,14 @@
 # program, its manual and jobs.
 include(CMakePackageConfigHelpers)
 
+# Two components, packages of their own (jobs/packaging/packages.cmake): what developers of other
+# programs need, and by default the program.
+set(development COMPONENT development)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
+if(NOT TESSERA_MPI)
+  set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
+endif()
+
 get_property(layers GLOBAL PROPERTY TESSERA_LAYERS)
 add_library(tessera_library INTERFACE)
 set_target_properties(tessera_library PROPERTIES EXPORT_NAME tessera)
@@ -10,14 +18,14 @@ target_link_libraries(tessera_library INTERFACE ${layers})
 add_library(tessera::tessera ALIAS tessera_library)
 
 install(TARGETS tessera_library ${layers} EXPORT TesseraTargets ARCHIVE DESTINATION
-  ${CMAKE_INSTALL_LIBDIR})
+  ${CMAKE_INSTALL_LIBDIR} ${development})
 if(TESSERA_HAVE_CUDA)
-  install(TARGETS tessera_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS tessera_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
 endif()
 list(TRANSFORM layers REPLACE "^tessera_" src/ OUTPUT_VARIABLE folders)
-install(DIRECTORY ${folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera
+install(DIRECTORY ${folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera ${development}
         FILES_MATCHING PATTERN "*.hpp")
-install(FILES src/tessera.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera)
+install(FILES src/tessera.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera ${development})
 # In the folders of the tree, so that the links of the pages hold.
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES src/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
@@ -32,6 +40,7 @@ endif()
 if(TARGET tessera_reference)
   set(reference ${PROJECT_BINARY_DIR}/apps/reference)
   install(DIRECTORY ${reference}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+  install(FILES apps/examine/tessera-examine.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(DIRECTORY ${reference}/reference DESTINATION ${CMAKE_INSTALL_DOCDIR}/apps/manual)
   install(FILES ${reference}/bash/tessera
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
@@ -41,7 +50,7 @@ if(TARGET tessera_reference)
 endif()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tessera)
-install(EXPORT TesseraTargets NAMESPACE tessera:: DESTINATION ${package})
+install(EXPORT TesseraTargets NAMESPACE tessera:: DESTINATION ${package} ${development})
 set(TESSERA_HDF5_INCLUDES ${HDF5_C_INCLUDE_DIRS})
 set(TESSERA_HDF5_LIBRARIES ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/TesseraConfig.cmake.in
@@ -51,7 +60,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/TesseraConfigVersion.cmak
   SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/TesseraConfig.cmake
   ${PROJECT_BINARY_DIR}/TesseraConfigVersion.cmake
-        DESTINATION ${package})
+        DESTINATION ${package} ${development})
 
 # A static library's needs by name or path: later ones serve the earlier ones.
 list(REVERSE layers)
@@ -71,4 +80,9 @@ list(JOIN libraries " " TESSERA_PC_LIBRARIES)
 list(JOIN includes " " TESSERA_PC_INCLUDES)
 file(RELATIVE_PATH TESSERA_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tessera.pc.in ${PROJECT_BINARY_DIR}/tessera.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/tessera.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/tessera.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  ${development})
+
+if(PROJECT_IS_TOP_LEVEL)
+  include(${PROJECT_SOURCE_DIR}/jobs/packaging/packages.cmake)
+endif()

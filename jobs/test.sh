@@ -31,7 +31,7 @@ fi
 if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then exclude="$exclude|^cuda$"; fi # no GPU
 
 # Readers for the tests of files; a library with a thread per core (apps_processors).
-tessera_add_packages reader
+tessera_add_packages reader package
 [ -z "$installs" ] || tessera_install
 tessera_build all
 TESSERA_PYTHON=$(tessera_python) && export TESSERA_PYTHON
