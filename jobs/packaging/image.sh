@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# bash jobs/packaging/image.sh: builds Tessera's packages, installs the program and removes all that
+# only the build needed. For an image of Debian, as root (Containerfile, apptainer.def).
+set -euo pipefail
+
+# shellcheck source=../setup.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../setup.sh"
+cd "$tessera_root"
+export DEBIAN_FRONTEND=noninteractive
+
+tessera_packages=()
+tessera_add_packages tool library header package
+tessera_find_missing
+build_only=("${tessera_missing[@]}")
+apt-get update
+apt-get install -y --no-install-recommends "${build_only[@]}"
+
+cmake --preset package
+cmake --build --preset package
+(cd build/package && cpack -G DEB)
+apt-get install -y ./build/package/tessera_*.deb # with what it recommends: mpirun, the report's Python
+
+apt-mark auto "${build_only[@]}" >/dev/null
+apt-get autoremove -y --purge
+rm -rf build/package /var/lib/apt/lists/*
+tessera --version

@@ -1,0 +1,117 @@
+"""Builds the .deb packages of the build tree with cpack and checks their content; with lintian too
+where it is installed. Usage: deb.py BUILD_FOLDER LIBDIR"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import recipes
+
+SKIPPED = 77  # the exit code that CTest reports as skipped
+BUILD, LIBDIR = "", ""
+
+
+def run(*command):
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+class Deb(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        run("cpack", "--config", os.path.join(BUILD, "CPackConfig.cmake"), "-G", "DEB",
+            "-B", cls.folder)
+        cls.files = {name.split("_")[0]: os.path.join(cls.folder, name)
+                     for name in os.listdir(cls.folder) if name.endswith(".deb")}
+
+    def field(self, package, name):
+        return run("dpkg-deb", "--field", self.files[package], name).strip()
+
+    def packages_of(self, package, field):
+        return {entry.split()[0] for entry in self.field(package, field).split(",")}
+
+    def content(self, package):
+        """Returns {path: permissions} of the files in a package."""
+        lines = run("dpkg-deb", "--contents", self.files[package]).splitlines()
+        found = {line.split(None, 5)[5]: line.split()[0] for line in lines}
+        return {path: mode for path, mode in found.items() if not path.endswith("/")}
+
+    def test_names_and_versions(self):
+        self.assertEqual(set(self.files), {"tessera", "libtessera-dev"})
+        for package in self.files:
+            self.assertEqual(self.field(package, "Version"), recipes.project_version())
+            self.assertRegex(self.field(package, "Maintainer"), "^The Tessera developers <.*>$")
+
+    def test_program(self):
+        content = self.content("tessera")
+        for path in ("bin/tessera", "bin/tessera-examine"):
+            self.assertEqual(content.get("./usr/" + path), "-rwxr-xr-x", path)
+        for path in ("share/tessera/report/report.py", "share/tessera/configs/matmul/smoke.toml",
+                     "share/tessera/jobs/launch.sh", "share/doc/tessera/README.md",
+                     "share/doc/tessera/apps/manual/index.md", "share/doc/tessera/copyright",
+                     "share/doc/tessera/changelog.gz", "share/man/man1/tessera.1.gz",
+                     "share/man/man1/tessera-examine.1.gz", "share/man/man1/tessera-sort.1.gz",
+                     "share/bash-completion/completions/tessera",
+                     "share/zsh/vendor-completions/_tessera"):
+            self.assertEqual(content.get("./usr/" + path), "-rw-r--r--", path)
+        for path in content:
+            self.assertRegex(path, r"^\./usr/(bin|share)/")
+            self.assertNotRegex(path, r"\.(a|hpp|cmake|pc|pyc)$")
+
+    def test_library(self):
+        content = self.content("libtessera-dev")
+        for path in ("include/tessera/tessera.hpp", "include/tessera/dist/matmul/multiply.hpp",
+                     f"{LIBDIR}/libtessera_kernels.a", f"{LIBDIR}/pkgconfig/tessera.pc",
+                     f"{LIBDIR}/cmake/Tessera/TesseraConfig.cmake",
+                     "share/doc/libtessera-dev/copyright",
+                     "share/doc/libtessera-dev/changelog.gz"):
+            self.assertEqual(content.get("./usr/" + path), "-rw-r--r--", path)
+        self.assertEqual(set(content) & set(self.content("tessera")), set())
+
+    def test_dependencies(self):
+        needed = self.packages_of("tessera", "Depends")
+        for library in ("libc6", "libhwloc", "libfmt", "libgomp", "libhdf5", "libtomlplusplus"):
+            self.assertTrue(any(name.startswith(library) for name in needed), (library, needed))
+        self.assertFalse(any(name.endswith("-dev") for name in needed), needed)
+        self.assertLess(recipes.names("apt", "report"), self.packages_of("tessera", "Recommends"))
+        needed = self.packages_of("libtessera-dev", "Depends")
+        flavours = re.compile("(libhdf5|lib)-?(openmpi|mpich)?-dev")
+        listed = {name for name in recipes.names("apt", "library") if not flavours.match(name)}
+        self.assertLessEqual(listed | {"tessera"}, needed)
+        self.assertIn(f"tessera (= {recipes.project_version()})",
+                      self.field("libtessera-dev", "Depends"))
+
+    def test_program_is_stripped_and_has_no_search_path(self):
+        folder = os.path.join(self.folder, "content")
+        run("dpkg-deb", "--extract", self.files["tessera"], folder)
+        for name in ("tessera", "tessera-examine"):
+            program = os.path.join(folder, "usr", "bin", name)
+            self.assertNotIn(".symtab", run("readelf", "--sections", "--wide", program))
+            self.assertNotIn("RUNPATH", run("readelf", "--dynamic", program))
+            self.assertNotIn("RPATH", run("readelf", "--dynamic", program))
+
+    def test_lintian(self):
+        if not shutil.which("lintian"):
+            self.skipTest("lintian is not installed")
+        found = subprocess.run(["lintian", "--allow-root", *self.files.values()], text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout
+        self.assertEqual(re.findall("^[EW]: .*", found, re.M), [])
+
+
+if __name__ == "__main__":
+    BUILD, LIBDIR = sys.argv[1:3]
+    for tool, package in (("dpkg-shlibdeps", "dpkg-dev"), ("file", "file"), ("cpack", "cmake"),
+                          ("readelf", "binutils")):
+        if not shutil.which(tool):
+            print(f"skipped: {tool} not found; apt-get install {package}")
+            sys.exit(SKIPPED)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
