@@ -32,7 +32,7 @@ PICTURE = 150_000  # bytes
 # Options of other programs in the prose.
 OTHERS = """--oversubscribe --bind-to --map-by --mpi --cpu-bind --array --signal --requeue --hint
 --nodes --ntasks-per-node --cpus-per-task --verbose --workflow --preset --install --prefix --build
---all --no-install --quick --sanitize --rewrite""".split()
+--component --all --no-install --quick --sanitize --rewrite --robot --recipe""".split()
 
 
 def read(path):
