@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# bash tests/fresh.sh [bookworm|trixie] [--user]: proves README.md's two commands on a bare machine.
+# bash tests/fresh.sh [bookworm|trixie] [--user] [--first COMMAND] [--type COMMAND]...: proves
+# README.md's two commands on a bare machine.
 #
 # Makes a minimal Debian root with debootstrap, clones HEAD into it, and types the two commands
 # there: as root, or with --user as an ordinary user who may use sudo. Prints what each command took
 # and installed. The last line is the suite's; the exit code is that of the first command that
-# fails.
+# fails. For other environments (tests/matrix.sh) root types --first in the clone before, and the
+# commands of --type replace README.md's.
 #
 #   TESSERA_MIRROR        the archive debootstrap takes packages from (unset: the one apt uses here)
 #   TESSERA_FRESH_CACHE   where the bare root is kept as a tar file (unset: ~/.cache/tessera)
@@ -21,13 +23,16 @@ fail() {
 say() { printf '== %s\n' "$*"; }
 
 release=bookworm user=root
-inside=
+inside='' first='' typed=() arguments=("$@")
 while [ $# -gt 0 ]; do
   case $1 in
     bookworm | trixie) release=$1 ;;
     --user) user=tessera ;;
+    --first) first=$2 && shift ;;
+    --type) typed+=("$2") && shift ;;
     --inside) inside=$2 && shift ;;
-    *) fail "what is $1? usage: bash tests/fresh.sh [bookworm|trixie] [--user]" ;;
+    *) fail "what is $1? usage: bash tests/fresh.sh [bookworm|trixie] [--user]" \
+      "[--first COMMAND] [--type COMMAND]..." ;;
   esac
   shift
 done
@@ -35,11 +40,11 @@ tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 home=/home/tessera
 [ "$user" != root ] || home=/root
 
-# Runs a command of the user's in the clone, with the environment of a fresh login.
-as_user() { # command
-  chroot "$inside" /usr/sbin/runuser -u "$user" -- env -i HOME="$home" USER="$user" \
-    LOGNAME="$user" SHELL=/bin/bash \
-    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "cd ~/tessera && $1"
+# Runs a command in the clone, with the environment of a fresh login of the user.
+run_as() { # user command
+  chroot "$inside" /usr/sbin/runuser -u "$1" -- env -i HOME="$home" USER="$1" \
+    LOGNAME="$1" SHELL=/bin/bash \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "cd ~/tessera && $2"
 }
 
 packages() { chroot "$inside" dpkg-query -W -f '${Package} ${Installed-Size}\n' | sort; }
@@ -51,18 +56,22 @@ mount_inside() {
   mount -t tmpfs -o mode=1777 shm "$inside/dev/shm"
 }
 
-# Types the two commands, in the namespaces that unshare made.
+# Types the commands, in the namespaces that unshare made.
 type_commands() {
-  local commands command code started log installed before=$inside/var/tmp/packages.before
-  mapfile -t commands < <(sed -n 's/^\(bash jobs\/[a-z]*\.sh\) .*/\1/p' "$tree/README.md")
-  [ "${commands[*]}" = "bash jobs/run.sh bash jobs/test.sh" ] ||
-    fail "README.md no longer begins with the two commands: ${commands[*]}"
+  local commands=("${typed[@]}") command code started log before=$inside/var/tmp/packages.before
+  local installed
+  if [ ${#commands[@]} = 0 ]; then
+    mapfile -t commands < <(sed -n 's/^\(bash jobs\/[a-z]*\.sh\) .*/\1/p' "$tree/README.md")
+    [ "${commands[*]}" = "bash jobs/run.sh bash jobs/test.sh" ] ||
+      fail "README.md no longer begins with the two commands: ${commands[*]}"
+  fi
+  if [ -n "$first" ]; then run_as root "$first" || fail "root's command failed: $first"; fi
   for command in "${commands[@]}"; do
     say "\$ $command        ($release, $user)"
     packages >"$before"
     started=$SECONDS code=0
-    log=$inside/var/tmp/$(basename "${command##* }").log
-    as_user "$command" 2>&1 | tee "$log" || code=$?
+    log=$inside/var/tmp/typed.log
+    run_as "$user" "$command" 2>&1 | tee "$log" || code=$?
     installed=$(packages | comm -13 "$before" - |
       awk '{ n++; kb += $2 } END { printf "%d packages, %d MB", n, kb / 1024 }')
     printf '== %s: exit code %d after %d:%02d min; it installed %s\n' "$command" "$code" \
@@ -139,8 +148,6 @@ git clone --quiet "$tree" "$root$home/tessera"
 chroot "$root" chown -R "$user:" "$home/tessera"
 say "HEAD of the clone: $(git -C "$tree" log -1 --format='%h %s')"
 
-arguments=("$release")
-[ "$user" = root ] || arguments+=(--user)
 unshare --mount --pid --fork --kill-child \
   bash "${BASH_SOURCE[0]}" "${arguments[@]}" --inside "$root" &
 commands=$!
