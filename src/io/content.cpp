@@ -108,19 +108,6 @@ std::uint64_t content_checksum(hid_t loc, hid_t type, std::span<const std::byte>
   return sum;
 }
 
-index_t variable_bytes(const DatasetName& name, index_t enough) {
-  constexpr index_t of_block = 32;  // the least that malloc takes, and its own data
-  const Handle file = open_file(name.file), dataset = open_dataset(file, name);
-  const Handle type(H5Dget_type(dataset), H5Tclose), space(H5Dget_space(dataset), H5Sclose);
-  const index_t blocks =
-      checked_mul(static_cast<index_t>(H5Sget_simple_extent_npoints(space)), of_block, "a dataset");
-  hsize_t bytes = 0;
-  h5_check_rc(H5Fget_filesize(file, &bytes), ExitCode::bad_data, name.text());
-  if (static_cast<index_t>(bytes) + blocks <= enough) return static_cast<index_t>(bytes) + blocks;
-  h5_check_rc(H5Dvlen_get_buf_size(dataset, type, space, &bytes), ExitCode::bad_data, name.text());
-  return static_cast<index_t>(bytes) + blocks;
-}
-
 Elements::Elements(hid_t dataset, hid_t selected)
     : type_(H5Dget_type(dataset), H5Tclose),
       bytes_(static_cast<index_t>(H5Tget_size(type_))),

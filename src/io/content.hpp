@@ -20,11 +20,6 @@ namespace tessera::io {
 [[nodiscard]] std::uint64_t content_checksum(hid_t loc, hid_t type, std::span<const std::byte> data,
                                              index_t first_element);
 
-/// Returns the bytes of memory that parts of variable length of a dataset take, at most: a bound by
-/// the size of the file if that is below `enough`, otherwise every element is examined. Throws
-/// Error(bad_data).
-[[nodiscard]] index_t variable_bytes(const DatasetName& name, index_t enough);
-
 /// Elements read from a dataset, whose parts of variable length the object owns.
 class Elements {
  public:

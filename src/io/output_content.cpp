@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
+#include <optional>
 
+#include "base/progress.hpp"
+#include "io/carried_rows.hpp"
 #include "io/content.hpp"
 #include "io/coordinates.hpp"
+#include "io/home_file.hpp"
 #include "io/output_file.hpp"
 #include "io/references.hpp"
 #include "io/small_copy.hpp"
@@ -15,23 +17,41 @@
 namespace tessera::io {
 namespace {
 
-/// Returns the rows of the elements in another order.
-std::vector<std::byte> gathered(const Elements& elements, index_t row_elements,
-                                std::span<const std::uint64_t> rows) {
-  const auto bytes = static_cast<std::size_t>(row_elements * elements.bytes());
-  std::vector<std::byte> result(rows.size() * bytes);
-  const auto count = bytes > 0 ? elements.data().size() / bytes : 0;
-  require(bytes == 0 || std::ranges::all_of(rows, [&](std::uint64_t row) { return row < count; }),
-          ExitCode::internal, "a row of the permutation is not in the input");
-  for (std::size_t i = 0; i < rows.size() && bytes > 0; ++i)
-    std::memcpy(result.data() + i * bytes, elements.data().data() + rows[i] * bytes, bytes);
-  return result;
+/// Writes the rows of a carried dataset to the output's, and returns their checksum.
+std::uint64_t write_rows(hid_t source, hid_t to, const RowOrder& order,
+                         const std::function<void(std::span<std::byte>)>& translate) {
+  CarriedRows reading(source, order.memory);
+  const std::vector<index_t> shape = extents_of(to);
+  std::vector<hsize_t> start(shape.size(), 0), count(shape.begin(), shape.end());
+  const Handle space(H5Dget_space(to), H5Sclose);
+  std::uint64_t sum = 0;
+  Progress progress("rows of variable length", static_cast<double>(order.rows));
+  for_rounds(reading, order, [&](index_t first, index_t n) {
+    translate(reading.data());
+    sum += content_checksum(to, reading.type(), reading.data(), first * reading.row_elements());
+    start[0] = static_cast<hsize_t>(first);
+    count[0] = static_cast<hsize_t>(n);
+    const hsize_t elements = static_cast<hsize_t>(n * reading.row_elements());
+    const Handle memory(H5Screate_simple(1, &elements, nullptr), H5Sclose);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+    if (elements > 0)
+      h5_check_rc(H5Dwrite(to, reading.type(), memory, space, H5P_DEFAULT, reading.data().data()),
+                  ExitCode::cannot_create, path_of(to) + " cannot be written");
+    progress.update(static_cast<double>(first + n));
+  });
+  return sum;
 }
 
-std::uint64_t sum_of(hid_t dataset) {
-  const Handle space(H5Dget_space(dataset), H5Sclose);
-  const Elements elements(dataset, space);
-  return content_checksum(dataset, elements.type(), elements.data(), 0);
+/// Returns the checksum of a dataset, read in bounded memory.
+std::uint64_t sum_of(hid_t dataset, index_t memory) {
+  CarriedRows reading(dataset, memory);
+  std::uint64_t sum = 0;
+  for_rounds(reading, unchanged_order(extents_of(dataset).front(), memory),
+             [&](index_t first, index_t) {
+               sum += content_checksum(dataset, reading.type(), reading.data(),
+                                       first * reading.row_elements());
+             });
+  return sum;
 }
 
 }  // namespace
@@ -69,31 +89,32 @@ std::vector<std::string> OutputFile::copy_company(hid_t out, const std::vector<D
   return created;
 }
 
-void OutputFile::write_rows_of(std::size_t which, const DatasetName& from,
-                               std::span<const std::uint64_t> rows) {
+void OutputFile::write_rows_of(std::size_t which, const DatasetName& from, const RowOrder& order) {
   Dataset& output = datasets_[which];
   const Handle input = open_file(from.file), source = open_dataset(input, from);
-  const Handle all(H5Dget_space(source), H5Sclose);
-  const Elements elements(source, all);
-  index_t row_elements = 1;
-  for (std::size_t d = 1; d < output.shape.size(); ++d) row_elements *= output.shape[d];
-  std::vector<std::byte> data = gathered(elements, row_elements, rows);
+  bound_cache(input, order.memory);
   const std::string what = fmt::format("'{}:{}' cannot be written", file_, output.path);
   {
     Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io, what),
                H5Fclose);
+    bound_cache(out, order.memory);
     const Handle dataset(
         h5_check(H5Dopen2(out, output.path.c_str(), H5P_DEFAULT), ExitCode::io, what), H5Dclose);
-    if (are_references(elements.type())) References(from, specs_).translate(out, data);
-    output.sum = content_checksum(dataset, elements.type(), data, 0);
-    output.written = static_cast<index_t>(rows.size()) * row_elements;
-    if (!data.empty())
-      h5_check_rc(H5Dwrite(dataset, elements.type(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()),
-                  ExitCode::cannot_create, what);
+    const bool refers = are_references(Handle(H5Dget_type(source), H5Tclose));
+    std::optional<References> references;
+    if (refers) references.emplace(from, specs_);
+    output.sum = write_rows(source, dataset, order, [&](std::span<std::byte> data) {
+      if (references) references->translate(out, data);
+    });
+    index_t row_elements = 1;
+    for (std::size_t d = 1; d < output.shape.size(); ++d) row_elements *= output.shape[d];
+    output.written = order.rows * row_elements;
     close_written(out, ExitCode::cannot_create, what);
   }
   const Handle out = open_file(partial_);
-  require(sum_of(open_dataset(out, {partial_, output.path})) == output.sum, ExitCode::io,
+  bound_cache(out, order.memory);
+  require(sum_of(open_dataset(out, {partial_, output.path}), order.memory) == output.sum,
+          ExitCode::io,
           fmt::format("'{}' differs from the data written to it ({}); check the device", file_,
                       output.path));
 }

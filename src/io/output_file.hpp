@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/view.hpp"
+#include "io/carried_rows.hpp"
 #include "io/guest.hpp"
 #include "io/h5.hpp"
 #include "io/output_dataset.hpp"
@@ -64,10 +65,10 @@ class OutputFile {
   void write_slab(std::size_t dataset, std::span<const layout::Range> slab,
                   std::span<const std::byte> data);
 
-  /// Writes the rows of an input dataset in the order `rows` to one whose elements are not
-  /// self-contained, and reads them back. Throws Error(bad_data, io, cannot_create). On rank 0.
-  void write_rows_of(std::size_t dataset, const DatasetName& from,
-                     std::span<const std::uint64_t> rows);
+  /// Writes rows of an input dataset to one whose elements are not self-contained, and reads them
+  /// back, in rounds that fit in memory. Throws Error(bad_data, io, cannot_create, memory). On
+  /// rank 0.
+  void write_rows_of(std::size_t dataset, const DatasetName& from, const RowOrder& order);
 
   /// Reads back, from the file, elements of a slab that this rank wrote. Local.
   void read_slab(std::size_t dataset, std::span<const layout::Range> slab,

@@ -179,9 +179,9 @@ void Outputs::write_slab(std::size_t dataset, std::span<const layout::Range> sla
 }
 
 void Outputs::write_rows_of(std::size_t dataset, const io::DatasetName& from,
-                            std::span<const std::uint64_t> rows) {
+                            const io::RowOrder& order) {
   const Destination& place = places_[dataset];
-  files_[place.file].file->write_rows_of(place.dataset, from, rows);
+  files_[place.file].file->write_rows_of(place.dataset, from, order);
 }
 
 void Outputs::read_slab(std::size_t dataset, std::span<const layout::Range> slab,

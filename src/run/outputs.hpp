@@ -58,8 +58,7 @@ class Outputs {
   void write_slab(std::size_t dataset, std::span<const layout::Range> slab,
                   std::span<const std::byte> data);
   /// Writes rows of an input dataset whose elements are not self-contained. On rank 0.
-  void write_rows_of(std::size_t dataset, const io::DatasetName& from,
-                     std::span<const std::uint64_t> rows);
+  void write_rows_of(std::size_t dataset, const io::DatasetName& from, const io::RowOrder& order);
   /// Reads back a slab that this rank wrote. Local.
   void read_slab(std::size_t dataset, std::span<const layout::Range> slab,
                  std::span<std::byte> data) const;

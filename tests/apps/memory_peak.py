@@ -41,6 +41,14 @@ def write_names(path, scale):
         file["S/value"] = rng.random(rows)
 
 
+def write_texts(path, rows):
+    """Writes V: a table with texts of variable length, about 64 bytes each."""
+    rng = numpy.random.default_rng(tessera.SEED)
+    with h5py.File(path, "w") as file:
+        file["V/key"] = rng.integers(0, 1 << 62, rows)
+        file["V/text"] = numpy.array([b"x" * (48 + i % 32) for i in range(rows)], dtype=object)
+
+
 @unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
 class Peak(tessera.Case):
     """Peak resident set of every rank, according to the kernel, against the plan."""
@@ -152,6 +160,14 @@ class Peak(tessera.Case):
         # three ranks have two runs each, though four runs would fit the memory
         self.check("sort of a file in equal parts", ("sort", "--in", "in.h5:/K", *out), 3,
                    limit=200 * MIB)
+
+    def test_texts_out_of_core(self):
+        """Texts of variable length are carried in rounds that fill the memory."""
+        write_texts(self.path("in.h5"), 800000)
+        words = ("sort", "--in", "in.h5:/V", "--by", "key", "--out", "out.h5:/X", "--overwrite")
+        for ranks in (0, 3):
+            self.check("sort of texts", (*words, "--out-of-core", "always"), ranks, least=0.85,
+                       limit=80 * MIB)
 
     def test_the_program_counts(self):
         """A limit below the program's own memory fails for any problem; the message states that

@@ -116,18 +116,22 @@ class Columns(tessera.Case):
                        words="cannot be compared")
 
     def test_columns_held_in_memory_need_it(self):
+        n = 40000
         with h5py.File(self.path("m.h5"), "w") as file:
-            file["t/key"] = numpy.arange(20000)[::-1]
-            file["t/words"] = numpy.array(["w" * 100 + str(i) for i in range(20000)], dtype=object)
+            file["t/key"] = numpy.arange(n)[::-1]
+            file["t/words"] = numpy.array(["w" * 100 + str(i) for i in range(n)], dtype=object)
+            file.create_dataset("t/refs", data=numpy.array([file["t/key"].ref] * n, dtype=object),
+                                dtype=h5py.ref_dtype)
         arguments = ("sort", "--in", "m.h5:/t", "--out", "o.h5:/t", "--memory", "1MiB")
         self.fail_with(tessera.MEMORY, *arguments, "--by", "key", ranks=2,
-                       words=("column words", "carried in memory", "--drop words"))
+                       words=("column refs", "carried in memory", "--drop refs"))
         self.fail_with(tessera.MEMORY, *arguments, "--by", "words", "--columns", "key", ranks=2,
                        words=("column words", "compared in memory", "--memory"))
         self.assertFalse(os.path.exists(self.path("o.h5")))
-        self.succeed(*arguments, "--by", "key", "--drop", "words", ranks=2)
-        with h5py.File(self.path("o.h5")) as file:
-            numpy.testing.assert_array_equal(file["t/key"], numpy.arange(20000))
+        self.succeed(*arguments, "--by", "key", "--drop", "refs", ranks=2)
+        with h5py.File(self.path("o.h5")) as file, h5py.File(self.path("m.h5")) as source:
+            numpy.testing.assert_array_equal(file["t/key"], numpy.arange(n))
+            numpy.testing.assert_array_equal(file["t/words"][()], source["t/words"][()][::-1])
 
     def test_rows_with_strings(self):
         rows = numpy.zeros(self.n, [("key", "i4"), ("word", h5py.string_dtype())])
@@ -152,7 +156,7 @@ class Columns(tessera.Case):
         self.sort("--columns", "valu", code=tessera.USAGE,
                   words="--columns: the table has no column 'valu'; did you mean 'value'?")
         self.sort("--drop", "none", code=tessera.USAGE, words="--drop: the table has no column")
-        self.sort(*OUT_OF_CORE, code=tessera.USAGE, words=("ragged", "--drop"))
+        self.sort(*OUT_OF_CORE, code=tessera.USAGE, words=("refs", "--drop"))
         self.fail_with(tessera.BAD_DATA, "sort", "--in", "t.h5:/table", "--by", "ragged", "--out",
                        "o.h5:/t", words=("t.h5:/table/ragged", "cannot be compared"))
         self.fail_with(tessera.USAGE, "sort", "--in", "t.h5:/table/key", "--columns", "a", "--out",

@@ -117,7 +117,7 @@ std::vector<Forecast> forecast(const ForecastRequest& request) {
     else
       result.push_back(of_rank(request, share));
   }
-  // The first rank holds the whole permutation, and the elements twice.
+  // The first rank holds the whole permutation, and elements in rounds.
   if (request.content_bytes > 0)
     result.front().work_bytes = std::max(
         result.front().work_bytes, checked_mul(request.n, 8, "the order") + request.content_bytes);

@@ -18,7 +18,7 @@ struct ForecastRequest {
   index_t passes = 0;                ///< columns by which a permutation is sorted; 0: plain keys
   index_t kernel_bytes = 0;          ///< of a kernel for pairs besides them, for many of them
   std::set<index_t> column_bytes{};  ///< of an element of each carried column
-  index_t content_bytes = 0;         ///< that the first rank holds for a column of variable length
+  index_t content_bytes = 0;         ///< of the first rank, to carry columns of variable length
   bool all_rows = true;              ///< and whether all of them are carried
   std::vector<double>
       weights{};  ///< distribution of plain keys in the input, by rank; empty: equal shares

@@ -18,6 +18,7 @@
 #include "mpi/agreement.hpp"
 #include "run/file_traffic.hpp"
 #include "run/outputs.hpp"
+#include "workloads/sort/external/content.hpp"
 #include "workloads/sort/external/parts.hpp"
 
 namespace tessera::workloads::sort {
@@ -36,11 +37,14 @@ class External {
         inputs_(asked.inputs),
         problem_(asked.problem),
         verify_(problem_.verify),
-        pieces_(make_pieces(inputs_, problem_, verify_, !problem_.argsort.empty(), queue_)),
+        content_(inputs_, problem_),
+        pieces_(make_pieces(inputs_, problem_, verify_, !problem_.argsort.empty() || content_.any(),
+                            queue_)),
         order_(problem_.unique ? OrderOfParts::RepeatedRows::wrong
                                : OrderOfParts::RepeatedRows::allowed) {
     constexpr index_t small = 32;  // with fewer rows, buffers are smaller, too
     const index_t allowance = problem_.allowance.net_of_program();
+    content_bytes_ = content_.memory(allowance);
     buffers_ = std::min(pieces_->buffer_bytes(), allowance / small);
     mpi::alike("plan", [&] {
       plan_ = dist::sort::plan_runs(problem_.n, pieces_->row_bytes(), allowance - buffers_,
@@ -92,7 +96,8 @@ class External {
   }
 
   [[nodiscard]] index_t held() const {
-    return std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes() + buffers_;
+    const index_t rows = std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes() + buffers_;
+    return std::max(rows, comm_.is_root() ? content_bytes_ : 0);  // one after the other
   }
 
  private:
@@ -100,7 +105,7 @@ class External {
   void sort(mpi::Phases& phases) {
     mpi::together(comm_, "allocate",
                   [&] { pieces_->prepare(std::min(plan_.at_once, plan_.rows)); });
-    name_files(division(phases));
+    name_files(division_of(comm_, *pieces_, plan_, phases));
     make_runs(phases);
     std::optional<RunParts> parts = cut_runs();
     if (!parts) {
@@ -110,8 +115,11 @@ class External {
       make_runs(phases);
       parts = cut_runs();
     }
+    content_.begin(comm_, files_->order());
     merge(*parts, phases);
     if (problem_.unique) copy_parts(phases);
+    const mpi::PhaseScope scope(phases, "write");
+    content_.carry(comm_, *pieces_, outputs_, content_bytes_);
   }
 
   /// Creates the output with the given number of rows. Collective.
@@ -128,22 +136,13 @@ class External {
                    : add_column(outputs, name, inputs_, problem_, one.column, rows);
       };
       for (const PieceColumn& one : pieces_->columns()) {
-        const bool written = one.is_index || (!problem_.out.empty() && !one.only_compared);
+        const bool written =
+            one.is_index ? !problem_.argsort.empty() : !problem_.out.empty() && !one.only_compared;
         places_.push_back(written ? std::optional(add(one)) : std::nullopt);
       }
+      content_.add_to(outputs, rows);
     });
     outputs.open(comm_, values_);
-  }
-
-  /// Returns an identifier of the division of rows; empty if runs are sorted. Collective.
-  [[nodiscard]] std::optional<std::uint64_t> division(mpi::Phases& phases) {
-    constexpr index_t in_part = 16, least = 256;  // buckets, so that parts fill the memory
-    const mpi::PhaseScope scope(phases, "sample");
-    std::string sample;
-    mpi::on_root(comm_, "read", [&] { sample = pieces_->sample(); });
-    sample = comm_.broadcast(std::move(sample), 0);
-    if (sample.empty()) return std::nullopt;
-    return pieces_->divide_by(sample, std::max(least, in_part * plan_.runs), plan_.part_aim);
   }
 
   /// Names the scratch files by the identity of the sort. Collective.
@@ -271,13 +270,14 @@ class External {
         slices, plan_.rows, std::max<index_t>(1, plan_.rows),
         [&](const Sorted&, std::size_t column, std::span<const std::byte> data,
             const std::shared_ptr<const void>& memory) {
-          if (!places_[column]) return;
-          const io::Column& one = pieces_->columns()[column].column;
+          const auto& [one, is_index, only_compared] = pieces_->columns()[column];
           const index_t wanted =
               std::max<index_t>(0, problem_.rows_out() - first) * one.row_bytes();
-          if (column == first_place()) queue_.wait(written_);
-          write_rows(column, first,
-                     data.first(std::min(data.size(), static_cast<std::size_t>(wanted))), memory);
+          data = data.first(std::min(data.size(), static_cast<std::size_t>(wanted)));
+          if (column == 0) queue_.wait(written_);
+          if (is_index) content_.keep(first, data);
+          if (!places_[column]) return;
+          write_rows(column, first, data, memory);
         },
         phases);
     faults_ += sorted.faults;
@@ -294,11 +294,6 @@ class External {
       write_keys(problem_, outputs_, place, at, data);
       queue_.count_written(ssize(data));
     });
-  }
-  [[nodiscard]] std::size_t first_place() const {
-    std::size_t column = 0;
-    while (!places_[column]) ++column;
-    return column;
   }
 
   /// Copies the parts, each key once, to the result. Collective.
@@ -332,8 +327,8 @@ class External {
 
   void copy_part(const std::string& file, index_t rows, index_t first, mpi::Phases& phases) {
     for (std::size_t c = 0; c < places_.size(); ++c) {
-      if (!places_[c]) continue;
-      const io::Column& one = pieces_->columns()[c].column;
+      const auto& [one, is_index, only_compared] = pieces_->columns()[c];
+      if (!places_[c] && !(is_index && content_.any())) continue;
       const auto data = std::make_shared<machine::Buffer<std::byte>>(
           checked_mul(rows, one.row_bytes(), "a column"));
       const std::span<const std::byte> bytes = std::as_const(*data).span();
@@ -347,6 +342,8 @@ class External {
         faults_ += sum == io::Notes(file).checksum(one.path) ? 0 : 1;
       }
       const mpi::PhaseScope scope(phases, "write");
+      if (is_index) content_.keep(first, bytes);
+      if (!places_[c]) continue;
       queue_.wait(written_);
       write_rows(c, first, bytes, data);
     }
@@ -363,9 +360,10 @@ class External {
   const Inputs& inputs_;
   const Problem& problem_;
   bool verify_;
+  RowContent content_;
   io::FileQueue queue_;
   std::unique_ptr<RowPieces> pieces_;
-  index_t buffers_ = 0;  // of the kernels, bytes
+  index_t content_bytes_ = 0, buffers_ = 0;  // of carrying content; of the kernels
   RunPlan plan_;
   std::string folder_;
   bool divided_ = false;  // runs are divided, otherwise sorted

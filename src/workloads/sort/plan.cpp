@@ -55,7 +55,7 @@ dist::sort::ForecastRequest forecast_request(const Problem& problem, index_t ran
   for (const SortColumn& column : problem.by) q.key_bytes += column.form.bytes;
   for (const io::Column& column : problem.carried) q.column_bytes.insert(column.row_bytes());
   if (problem.generated() && !problem.out.empty()) q.column_bytes.insert(q.key_bytes);
-  q.content_bytes = problem.content_bytes;
+  q.content_bytes = content_share(problem);
   if (problem.task != Task::keys) {
     for (const SortColumn& column : problem.by) q.passes += column.form.words();
     q.passes = std::max<index_t>(1, q.passes);

@@ -62,7 +62,7 @@ struct Problem {
   std::vector<SortColumn> by;         ///< one for plain keys, empty to apply a permutation
   std::vector<io::Column> carried;    ///< columns of --out, if rows are permuted
   std::vector<io::Column> unchanged;  ///< datasets that are copied to --out as they are
-  index_t content_bytes = 0;          ///< that rank 0 holds for elements of variable length
+  index_t content_bytes = 0;          ///< to carry elements of variable length in one round
   std::vector<std::string> parts;     ///< groups of the table that are columns
   io::Column permutation;             ///< to apply
   bool is_group = false;
@@ -188,10 +188,14 @@ void describe(const Problem& problem, run::Measured& measured, Mode mode = Mode:
 /// longest has. Collective.
 void measure_texts(const mpi::Communicator& comm, const std::string& file, index_t n,
                    std::vector<SortColumn>& by);
-/// Returns the bytes in which rank 0 holds the elements of a carried column of variable length, at
-/// most; 0 without one. Collective.
+/// Returns the bytes with which rank 0 carries any column of variable length in one round; 0
+/// without one. With fewer it takes several rounds. Collective.
 [[nodiscard]] index_t content_bytes(const mpi::Communicator& comm, const Inputs& inputs,
                                     const Problem& problem);
+/// Returns whether the elements are references to objects of the file.
+[[nodiscard]] bool holds_references(const io::Column& column);
+/// Returns the bytes of carrying columns of variable length and references in a sort in memory.
+[[nodiscard]] index_t content_share(const Problem& problem);
 /// Returns "f64", "-8B": type and order.
 [[nodiscard]] std::string text_of(const SortColumn& column);
 /// Reads rows of a key column in the input's layout.

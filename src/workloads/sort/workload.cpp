@@ -13,6 +13,7 @@
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "run/device.hpp"
+#include "workloads/sort/external/content.hpp"
 
 namespace tessera::workloads::sort {
 namespace {
@@ -28,7 +29,8 @@ bool may_go_out_of_core(const Problem& problem) {
   return rows && (!problem.out.empty() || !problem.argsort.empty());
 }
 
-/// A column whose elements are held in memory: of variable length, or references.
+/// A column whose elements are held in memory: strings of variable length that are keys, or
+/// references.
 struct HeldColumn {
   const io::Column* column = nullptr;  // nullptr: there is none
   bool is_key = false;
@@ -49,7 +51,8 @@ HeldColumn held_column(const Problem& problem) {
   for (const SortColumn& key : problem.by)
     if (key.column.holds_texts()) return {&key.column, true, false};
   for (const io::Column& column : problem.carried)
-    if (!column.info.self_contained) return {&column, false, problem.is_group};
+    if (!column.info.self_contained && !is_carried_in_rounds(problem, column))
+      return {&column, false, problem.is_group};
   return {};
 }
 

@@ -5,10 +5,23 @@
 
 #include <algorithm>
 
+#include "mpi/agreement.hpp"
+
 namespace tessera::workloads::sort {
 
 using dist::sort::PartBorder;
 using dist::sort::RunSamples;
+
+std::optional<std::uint64_t> division_of(const mpi::Communicator& comm, RowPieces& pieces,
+                                         const dist::sort::RunPlan& plan, mpi::Phases& phases) {
+  constexpr index_t in_part = 16, least = 256;  // buckets, so that parts fill the memory
+  const mpi::PhaseScope scope(phases, "sample");
+  std::string sample;
+  mpi::on_root(comm, "read", [&] { sample = pieces.sample(); });
+  sample = comm.broadcast(std::move(sample), 0);
+  if (sample.empty()) return std::nullopt;
+  return pieces.divide_by(sample, std::max(least, in_part * plan.runs), plan.part_aim);
+}
 
 RunParts::RunParts(const dist::sort::RunPlan& plan, std::vector<RunSamples> runs,
                    dist::sort::EqualRows equal, const RowPieces& pieces, const SortedFiles& files)

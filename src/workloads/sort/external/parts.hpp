@@ -10,6 +10,13 @@
 
 namespace tessera::workloads::sort {
 
+/// Divides the rows by a sample of the input, if the pieces can. Returns an identifier of the
+/// division; empty if runs are sorted. Collective.
+[[nodiscard]] std::optional<std::uint64_t> division_of(const mpi::Communicator& comm,
+                                                       RowPieces& pieces,
+                                                       const dist::sort::RunPlan& plan,
+                                                       mpi::Phases& phases);
+
 class RunParts {
  public:
   /// Parts of sorted runs, from their samples: searches exact cuts in the files.

@@ -61,7 +61,7 @@ class RowPieces {
   [[nodiscard]] virtual index_t buffer_bytes() const = 0;
   /// Returns the number of words of a row (key_words.hpp): rows equal to --unique have equal words.
   [[nodiscard]] virtual std::size_t words() const = 0;
-  /// Allocates for calls with at most this number of rows. Local.
+  /// Allocates for calls with at most this number of rows; 0: releases the memory. Local.
   virtual void prepare(index_t rows) = 0;
   /// May start to read the rows of a sort() or divide() call, at most the one after next: the
   /// calls follow for all expected rows, in that order. Local.

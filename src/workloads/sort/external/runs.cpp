@@ -29,6 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* order_name = "order";
 constexpr const char* identity_note = "sort_run";
 constexpr const char* rows_note = "sort_rows";
 constexpr const char* samples_note = "sort_samples";
@@ -37,6 +38,7 @@ constexpr const char* hash_after_note = "sort_hash_after";
 
 /// Returns whether a file name is that of a run, a part, or an unfinished one.
 bool is_of_runs(std::string_view name) {
+  if (name == order_name) return true;
   const bool hidden = name.starts_with('.');
   if (hidden) name.remove_prefix(1);
   if (name.starts_with("part_")) name.remove_prefix(5);
@@ -84,6 +86,8 @@ std::string SortedFiles::run(index_t number) const {
 std::string SortedFiles::part(index_t number) const {
   return fmt::format("{}/part_{:06}.h5", folder_, number);
 }
+
+std::string SortedFiles::order() const { return fmt::format("{}/{}", folder_, order_name); }
 
 std::string folder_of_runs(const run::Values& values) {
   const fs::path out =

@@ -59,6 +59,8 @@ class SortedFiles {
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::string run(index_t number) const;
   [[nodiscard]] std::string part(index_t number) const;
+  /// Returns the name of the file with the order of the rows (content.hpp).
+  [[nodiscard]] std::string order() const;
   /// Creates the folder and locks it against other sorts while this object, or its process, exists.
   /// Throws Error(cannot_create), also if another sort holds it.
   void make_folder();

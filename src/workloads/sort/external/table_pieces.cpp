@@ -162,9 +162,10 @@ class TablePieces final : public RowPieces {
     return problem_.unique ? dist::sort::by_number(keys) : keys;
   }
 
-  /// Chooses the columns of runs: all carried ones, and every key's.
+  /// Chooses the columns of runs: all carried self-contained ones, and every key's.
   void choose_columns(bool with_index) {
-    for (const io::Column& column : problem_.carried) columns_.push_back({column});
+    for (const io::Column& column : problem_.carried)
+      if (column.info.self_contained) columns_.push_back({column});
     std::vector<TableKeys::Holder> holders;
     for (const SortColumn& key : problem_.by) {
       const auto same = [&](const PieceColumn& one) { return one.column.path == key.column.path; };
