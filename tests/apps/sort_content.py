@@ -10,7 +10,7 @@ SMALL = ("--memory", "1MiB", "--out-of-core", "always")
 
 
 class Content(tessera.Case):
-    """A table of strings, lists, pairs of strings and records with a string, by keys that repeat."""
+    """A table with strings, lists, pairs of strings and records with a string, by repeated keys."""
 
     def setUp(self):
         super().setUp()
