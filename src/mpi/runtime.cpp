@@ -110,6 +110,13 @@ bool may_have_fabric() {
                      [](const char* sign) { return access(sign, F_OK) == 0; });
 }
 
+/// Returns whether Open MPI's mpirun started all ranks on this node.
+bool on_one_node() {
+  const char* const all = std::getenv("OMPI_COMM_WORLD_SIZE");
+  const char* const here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  return all != nullptr && here != nullptr && std::strcmp(all, here) == 0;
+}
+
 /// Scope guard: makes Open MPI skip slow and useless parts of its start-up. Settings of the user
 /// take precedence, and those made here are removed before a child process inherits them. A process
 /// without a launcher does not see variables of other jobs (srun's variables without its server
@@ -128,6 +135,8 @@ class StartSettings {
     } else {
       set("OMPI_MCA_mpi_yield_when_idle", "1");  // calls sched_yield() of mpi/idle.cpp
       if (std::getenv("OMPI_MCA_mtl") == nullptr && !may_have_fabric()) set("OMPI_MCA_pml", "ob1");
+      // Version 5 with libnl prints lines about interfaces that do not reach each other otherwise.
+      if (on_one_node()) set("OMPI_MCA_reachable", "weighted");
     }
   }
   ~StartSettings() {
