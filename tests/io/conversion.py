@@ -217,7 +217,12 @@ class Conversions(unittest.TestCase):
                     target,
                     numpy.frombuffer(data, f"V{size}").reshape(shape),
                     numpy.array(numbers, {**FLOATS, **INTEGERS}[target]).tobytes())
-        self.store(file, case, made, case.values)
+        try:
+            self.store(file, case, made, case.values)
+        except ValueError as error:  # HDF5 1.14 creates no type with most of its bits unused
+            if "unusual datatype" not in str(error):
+                raise
+            return self.padded_case(file, number)
         return case
 
     def complex_case(self, file, number):
