@@ -59,13 +59,15 @@ std::string advice_on(const std::string& file, const std::string& form) {
   const std::string to = converted(file, ".h5");
   if (form == zarr_group)
     return fmt::format(
-        "convert it: python3 -c 'import h5py, zarr; zarr.copy_all(zarr.open(\"{}\", "
-        "\"r\"), h5py.File(\"{}\", \"x\"))'",
+        "convert it: python3 -c 'import h5py, zarr; copy = lambda z, h: "
+        "[h.create_dataset(n, data=a[...]).attrs.update(a.attrs) for n, a in z.arrays()] + "
+        "[copy(g, h.create_group(n)) for n, g in z.groups()]; "
+        "copy(zarr.open(\"{}\", mode=\"r\"), h5py.File(\"{}\", \"x\"))'",
         file, to);
   if (form == zarr_array)
     return fmt::format(
         "convert it: python3 -c 'import h5py, zarr; h5py.File(\"{}\", \"x\")"
-        "[\"data\"] = zarr.open(\"{}\", \"r\")[...]'",
+        "[\"data\"] = zarr.open(\"{}\", mode=\"r\")[...]'",
         to, file);
   if (form == csv)
     return fmt::format(
