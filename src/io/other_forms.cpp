@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 namespace tessera::io {
 namespace {
@@ -34,6 +35,14 @@ std::string converted(const std::string& file, const char* ending) {
   return path.string() == file ? file + ending : path.string();
 }
 
+/// Returns the form of a folder with zarr.json, of zarr's format 3.
+std::string form_of_zarr(const fs::path& metadata) {
+  std::ifstream in(metadata);
+  const auto node = nlohmann::json::parse(in, nullptr, false);
+  const bool array = node.is_object() && node.contains("shape");
+  return array ? zarr_array : zarr_group;
+}
+
 }  // namespace
 
 std::string form_of(const std::string& file) {
@@ -41,9 +50,8 @@ std::string form_of(const std::string& file) {
   if (fs::is_directory(file, ignored)) {
     const fs::path folder(file);
     if (fs::exists(folder / ".zarray", ignored)) return zarr_array;
-    const bool group =
-        fs::exists(folder / ".zgroup", ignored) || fs::exists(folder / "zarr.json", ignored);
-    return group ? zarr_group : "";
+    if (fs::exists(folder / "zarr.json", ignored)) return form_of_zarr(folder / "zarr.json");
+    return fs::exists(folder / ".zgroup", ignored) ? zarr_group : "";
   }
   if (!fs::is_regular_file(file, ignored)) return "";  // reading a pipe would wait for its writer
   std::array<char, 4> head{};
