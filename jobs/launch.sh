@@ -160,6 +160,11 @@ tessera_exec() { # ranks threads command...
       export HDF5_USE_FILE_LOCKING=${HDF5_USE_FILE_LOCKING:-FALSE} ;;
   esac
   tessera_choose_words "$ranks" "$threads" "$crowded"
+  # Hydra starts its proxies by srun. PMIx, often the default there, is of no use to them; where it
+  # fails, mpirun waits forever.
+  case ${SLURM_JOB_ID:+$(tessera_launcher_kind)} in
+    mpich | intel) export SLURM_MPI_TYPE=${SLURM_MPI_TYPE:-none} ;;
+  esac
   [ -z "${TESSERA_SHOW_COMMAND:-}" ] ||
     echo "\$ OMP_NUM_THREADS=$OMP_NUM_THREADS ${tessera_words[*]} $*"
   exec "${tessera_words[@]}" "$@"

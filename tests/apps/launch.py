@@ -13,7 +13,7 @@ class Launch(tessera.Case):
     def write_launcher(self, name, version):
         path = self.path(name)
         with open(path, "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/sh\necho '{version}'\n")
+            file.write(f"#!/bin/sh\necho '{version}' $SLURM_MPI_TYPE\n")
         os.chmod(path, 0o755)
         return path
 
@@ -35,6 +35,15 @@ class Launch(tessera.Case):
         mpirun = self.write_launcher("mpirun", INTEL)
         hydra = self.write_launcher("mpiexec.hydra", INTEL)
         self.assertEqual(self.words(mpirun)[0], hydra)
+
+    def test_proxies_of_hydra_need_no_pmix_of_slurm(self):
+        for version, type_ in (("HYDRA build details:", " none"), ("mpirun (Open MPI) 4.1.4", "")):
+            launcher = self.write_launcher("mpirun", version)
+            done = subprocess.run(["bash", SCRIPT, "1", "1", "true"], check=True, text=True,
+                                  stdout=subprocess.PIPE,
+                                  env={**os.environ, "TESSERA_LAUNCHER": launcher,
+                                       "SLURM_JOB_ID": "7"})
+            self.assertEqual(done.stdout.splitlines()[-1], version + type_)
 
 
 if __name__ == "__main__":
