@@ -106,7 +106,7 @@ std::string json() {
          "  command, arguments        what was typed\n"
          "  options                   effective values and their sources\n"
          "  exit_code, error          0 and null if the run succeeded\n"
-         "  points                    settings, seconds, median, 95 % interval, rate,\n"
+         "  points                    settings, seconds, median and its interval, rate,\n"
          "                            check and phases of each measurement\n"
          "  outputs                   file, path, shape, type and bytes of each dataset\n"
          "  memory                    planned and peak bytes of the largest rank\n"

@@ -3,7 +3,8 @@ first?
 
 Every point gets a verdict from the 95 % confidence intervals of the two medians, which are order
 statistics (David and Nagaraja
-2003, 7.1). They give one interval of the ratio after / before on a logarithmic scale by the method
+2003, 7.1); of five repetitions their range, which covers the median with 94 %. They give one
+interval of the ratio after / before on a logarithmic scale by the method
 of variance estimates recovery
 (Zou and Donner 2008): the distances of the two limits from their medians are added in squares. The
 whole interval within
@@ -136,7 +137,10 @@ def tables_of(found):
         points = results.disambiguate([one.before for one in mine])
         shown = [n for n in tables.varying(points, always=("kernel", "ranks", "threads"))
                  if n not in series.FOUND]
-        out[workload] = [shown + ["before", "after", "after / before", "95 % interval", "verdict"]]
+        usual = min(tables.usual_coverage([getattr(one, side) for one in mine])
+                    for side in ("before", "after"))
+        out[workload] = [shown + ["before", "after", "after / before", f"{usual} % interval",
+                                  "verdict"]]
         for one, point in zip(mine, points):
             known = one.low == one.low
             out[workload].append(

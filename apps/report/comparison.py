@@ -40,7 +40,7 @@ class Comparison:
 
     def caption(self):
         names = " and ".join(self.words)
-        return (f"{names}; medians with the 95 % interval of their ratio. Between the dotted lines "
+        return (f"{names}; medians with the interval of their ratio. Between the dotted lines "
                 f"times are the SAME, at a tolerance of {100 * self.tolerance:g} %.")
 
     def rows(self):

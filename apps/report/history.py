@@ -91,7 +91,7 @@ def draw(axes, every, labels):
                       label=label, **how)
         for one, date, y in zip(mine, dates, middle):
             if one.verdict in ("FASTER", "SLOWER", "WRONG"):
-                axes.annotate(one.verdict, (date, y), xytext=(0, 9), ha="center", fontsize=7.5,
+                axes.annotate(one.verdict, (date, y), xytext=(0, 9), ha="center", fontsize=8,
                               textcoords="offset points", color=style.INK, zorder=5,
                               bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
                 axes.plot(date, y, marker="o", markersize=11, markerfacecolor="none",
@@ -133,7 +133,7 @@ def pictures(runs, tolerance):
             yield Picture(
                 f"history_{number // s.MOST_SERIES + 1}",
                 s.titled(f"{workload}, medians by date", s.size_words([m[0].point for m in part])),
-                f"Time as a share of the first; whiskers: 95 % intervals. {changed} "
+                f"Time as a share of the first; whiskers: intervals of the median. {changed} "
                 f"change{'s' if changed != 1 else ''} named where `tessera compare` finds one, "
                 f"against the first measurement since the last change, tolerance "
                 f"{100 * tolerance:g} %.",
@@ -150,7 +150,9 @@ def changes(mine):
 def table(runs, tolerance):
     """Yields (heading, rows of texts) of every workload."""
     for workload, every in histories(runs, tolerance).items():
-        rows = [["point", "date", "run", "median", "95 % interval", "of the reference", "verdict"]]
+        usual = tables.usual_coverage([one.point for mine in every for one in mine])
+        rows = [["point", "date", "run", "median", f"{usual} % interval", "of the reference",
+                 "verdict"]]
         for label, mine in zip(labels_of(every), every):
             minutes = {one.when.replace(second=0, microsecond=0) for one in mine}
             seconds = ":%S" if len(minutes) < len(mine) else ""
@@ -159,7 +161,7 @@ def table(runs, tolerance):
                 rows.append([label, one.when.strftime(f"%Y-%m-%d %H:%M{seconds}"),
                              f"{run.file}#{run.name}",
                              tables.seconds(one.point.measured["median"]),
-                             tables.interval(one.point.measured),
+                             tables.interval(one.point.measured, usual),
                              f"{one.ratio:.3f}" if one.ratio == one.ratio else "-",
                              one.verdict + (f" ({one.reason})" if one.reason else "")])
         yield f"{workload}: medians by date", rows

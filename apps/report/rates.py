@@ -8,7 +8,7 @@ import textplot
 from picture import Picture, said_bars, said_lines
 
 INTERVAL = "Medians of the repetitions; whiskers are 95 % confidence intervals of the median, " \
-    "of fewer than five their range."
+    "of fewer than six their range."
 
 
 FAILED = "FAILED"  # its check

@@ -62,7 +62,7 @@ class Point:
 
     @property
     def rate_interval(self):
-        """Returns the 95 % interval of the rate, from that of the time."""
+        """Returns the interval of the rate, from that of the time."""
         work = self.measured["rate"] * self.measured["median"]
         names = KERNELS[2:0:-1] if self.of_kernels else ("ci_high", "ci_low")
         low, high = (self.measured[name] for name in names)

@@ -19,7 +19,7 @@ class Scaling:
     label: str
     cores: np.ndarray    # ranks x threads
     seconds: np.ndarray  # medians
-    low: np.ndarray      # ends of their 95 % intervals
+    low: np.ndarray      # ends of their intervals
     high: np.ndarray
     work: np.ndarray
     fits: np.ndarray     # points used by the fit: no more threads than CPUs
@@ -252,7 +252,7 @@ def caption(kind, found, fits):
                      "standard error.")
     if not all(fits):
         words.append(f"No law is fitted to fewer than {FEWEST} points.")
-    words.append("Whiskers: 95 % intervals.")
+    words.append("Whiskers: intervals of the median.")
     if any((~one.fits).any() for one in found):
         words.append("Hollow: more threads than cpus, left out of the fit.")
     return " ".join(words)

@@ -120,7 +120,7 @@ def draw_bounds(axes, rows):
         axes.errorbar([row["processors"] for row in measured], middle,
                       yerr=np.maximum(0, [middle - ends[0], ends[1] - middle]), color="#D55E00",
                       marker="o",
-                      linestyle="none", label="measured (95 % interval)", zorder=3)
+                      linestyle="none", label="measured (range)", zorder=3)
     most = processors[-1]
     if most > 4:
         style.pow_two_axis(axes.xaxis, processors)

@@ -74,13 +74,23 @@ def varying(points, always=()):
     return [n for n in names if n in always or len({point.config[n] for point in points}) > 1]
 
 
-def interval(measured):
-    """Returns the median's interval: for two to four repetitions with its coverage probability, "-"
-    for one."""
+def coverage(measured):
+    """Returns the probability in percent with which the interval covers the median."""
     count = int(measured["repetitions"])
-    if count == 1:
+    return 95 if count >= 6 else round(100 - 200 * 0.5 ** count)
+
+
+def usual_coverage(points):
+    """Returns the largest coverage of these points' intervals, percent; 95 if none has any."""
+    return max((coverage(p.measured) for p in points if p.measured["repetitions"] > 1), default=95)
+
+
+def interval(measured, usual):
+    """Returns the median's interval, with its coverage if that is less than `usual` percent; "-"
+    for one repetition."""
+    if int(measured["repetitions"]) == 1:
         return "-"
-    few = f" ({100 - 100 / 2 ** (count - 1):.0f} %)" if count < 5 else ""
+    few = f" ({coverage(measured)} %)" if coverage(measured) < usual else ""
     return f"{seconds(measured['ci_low'])} .. {seconds(measured['ci_high'])}{few}"
 
 
@@ -97,11 +107,13 @@ def summary(points, rate_units, always=ALWAYS):
     shown = varying(points, always)
     phases = list(dict.fromkeys(name for point in points for name in point.phases))
     files = FILES if any(point.files for point in points) else []
-    rows = [shown + ["median", "95 % interval", rate_units, "of ceiling", "check"] + phases + files]
+    usual = usual_coverage(points)
+    rows = [shown + ["median", f"{usual} % interval", rate_units, "of ceiling", "check"] + phases
+            + files]
     for point in points:
         m = point.measured
         rows.append([number(point.config[n]) for n in shown]
-                    + [seconds(m["median"]), interval(m), rate(point.rate), share(point),
+                    + [seconds(m["median"]), interval(m, usual), rate(point.rate), share(point),
                        point.verdict]
                     + [seconds(point.phases[p].mean()) if p in point.phases else "-"
                        for p in phases]

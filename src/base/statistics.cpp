@@ -62,7 +62,8 @@ std::string interval_text(const Summary& seconds) {
   if (high.ends_with(unit) && high.find(' ') == high.size() - unit.size())
     low.resize(low.size() - unit.size());
   std::string text = low + " .. " + high;
-  if (seconds.count < 5)
+  constexpr std::size_t enough = 6;  // the range of six covers 96.9 %
+  if (seconds.count < enough)
     text += fmt::format(" ({:.0f} %)", 100 - 100 * std::pow(0.5, seconds.count - 1));
   return text;
 }

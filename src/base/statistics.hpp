@@ -20,7 +20,7 @@ struct Summary {
 [[nodiscard]] Summary summarize(std::vector<double> samples);
 
 /// Returns the confidence interval of the median, "1.2 ms .. 1.5 ms"; with its coverage for two to
-/// four samples, "1.2 ms .. 1.5 ms (75 %)"; "-" for fewer than two.
+/// five samples, "1.2 ms .. 1.5 ms (75 %)"; "-" for fewer than two.
 [[nodiscard]] std::string interval_text(const Summary& seconds);
 
 }  // namespace tessera

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/text.hpp"
@@ -16,11 +18,40 @@ std::string cell_text(const io::Value& value) {
   return std::get<std::string>(value);
 }
 
+std::string exact_bytes(index_t bytes) {
+  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  while (bytes != 0 && bytes % 1024 == 0 && unit + 1 < units.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return fmt::format("{} {}", bytes, units[unit]);
+}
+
 std::vector<std::string> setting_texts(const Measured& measured) {
   std::vector<std::string> texts;
-  for (const io::Cell& cell : measured.columns)
-    texts.push_back(measured.unused.contains(cell.column) ? "-" : cell_text(cell.value));
+  for (const io::Cell& cell : measured.columns) {
+    const auto* const bytes = cell.units == "B" ? std::get_if<index_t>(&cell.value) : nullptr;
+    if (measured.unused.contains(cell.column))
+      texts.emplace_back("-");
+    else
+      texts.push_back(bytes != nullptr ? exact_bytes(*bytes) : cell_text(cell.value));
+  }
   return texts;
+}
+
+std::string interval_heading(index_t repetitions) {
+  const std::string text = interval_text({.count = static_cast<std::size_t>(repetitions)});
+  const auto mark = text.find(" (");
+  return (mark == std::string::npos ? "95 %" : text.substr(mark + 2, text.size() - mark - 3)) +
+         " interval";
+}
+
+std::string interval_cell(const Summary& seconds, index_t repetitions) {
+  std::string text = interval_text(seconds);
+  if (static_cast<index_t>(seconds.count) == repetitions)
+    text.resize(std::min(text.find(" ("), text.size()));
+  return text;
 }
 
 std::string verdict_text(const std::optional<Verdict>& verdict) {

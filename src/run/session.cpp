@@ -263,7 +263,8 @@ void Session::show(const Values& point, const Measured& measured, const Summary&
     for (const io::Cell& cell : measured.columns) headings.push_back(cell.column);
     headings.insert(headings.end(), {"ranks", "threads"});
     settings_ = headings.size();
-    headings.insert(headings.end(), {"median", "95 % interval", measured.rate_units, "of ceiling"});
+    headings.insert(headings.end(), {"median", interval_heading(point.integer("repetitions")),
+                                     measured.rate_units, "of ceiling"});
     if (device) headings.insert(headings.end(), {"kernels", measured.rate_units + " in them"});
     headings.emplace_back("check");
     table_.emplace(std::move(headings));
@@ -272,7 +273,7 @@ void Session::show(const Values& point, const Measured& measured, const Summary&
   cells.push_back(std::to_string(comm_.size()));
   cells.push_back(std::to_string(threads_of(point)));
   cells.push_back(human_seconds(summary.median));
-  cells.push_back(interval_text(summary));
+  cells.push_back(interval_cell(summary, point.integer("repetitions")));
   cells.push_back(human_number(rate_of(measured, summary.median)));
   cells.push_back(std::isnan(share) ? "-" : fmt::format("{:.0f} %", 100 * share));
   if (device) {

@@ -110,12 +110,13 @@ TEST(Summarize, IntervalOfTenIsSecondToNinth) {
 
 TEST(Summarize, FewSamplesSayHowFarTheirIntervalGoes) {
   std::string texts;
-  for (int count = 1; count <= 5; ++count) {
-    std::vector<double> samples(static_cast<std::size_t>(count), 2.0);
+  for (const std::size_t count : {1, 2, 3, 4, 5, 6}) {
+    std::vector<double> samples(count, 2.0);
     samples.front() = 1;
     texts += interval_text(summarize(samples)) + "; ";
   }
-  EXPECT_EQ(texts, "-; 1 .. 2 s (50 %); 1 .. 2 s (75 %); 1 .. 2 s (88 %); 1 .. 2 s; ");
+  EXPECT_EQ(texts,
+            "-; 1 .. 2 s (50 %); 1 .. 2 s (75 %); 1 .. 2 s (88 %); 1 .. 2 s (94 %); 1 .. 2 s; ");
 }
 
 TEST(Summarize, EmptyIsZero) { EXPECT_EQ(summarize({}).count, 0u); }

@@ -123,8 +123,8 @@ class Report(made.Case):
         words = self.report(path, "--text")
         self.assertEqual(words.count("passed (0.5 <= 16)"), 3)
         self.assertEqual(words.count("FAILED"), 2)  # in the table and at the bar
-        for expected in ("matmul_0001", "GFLOP/s", "compute", "verify", "64 ms .. 64 ms (75 %)",
-                         "type f64"):
+        for expected in ("matmul_0001", "GFLOP/s", "compute", "verify", "75 % interval",
+                         "64 ms .. 64 ms ", "type f64"):
             self.assertIn(expected, words)
 
     def test_prints_what_went_between_files_and_memory(self):
@@ -140,13 +140,19 @@ class Report(made.Case):
 
     def test_says_how_sure_intervals_of_few_repetitions_are(self):
         path = write(self.fresh("few.h5"), [row(n=n, seconds=[1e-3, 2e-3, 3e-3, 4e-3, 5e-3][:n])
-                                            for n in range(1, 6)])
+                                            for n in range(1, 6)] + [row(n=6, seconds=[2e-3] * 6)])
         words = self.report(path, "--text").splitlines()
         first = next(number for number, line in enumerate(words) if "95 % interval" in line)
         for line, expected in zip(words[first + 2:],
                                   ("  -  ", "1 ms .. 2 ms (50 %)", "1 ms .. 3 ms (75 %)",
-                                   "1 ms .. 4 ms (88 %)", "1 ms .. 5 ms  ")):
+                                   "1 ms .. 4 ms (88 %)", "1 ms .. 5 ms (94 %)", "2 ms .. 2 ms  ")):
             self.assertIn(expected, line)
+
+    def test_names_the_coverage_of_five_repetitions_once(self):
+        path = write(self.fresh("five.h5"), [row(seconds=[1e-3, 2e-3, 3e-3, 4e-3, 5e-3])])
+        words = self.report(path, "--text")
+        self.assertIn("94 % interval", words)
+        self.assertIn("1 ms .. 5 ms  ", words)
 
     def test_prints_variants_side_by_side_with_their_ratio(self):
         times = {("naive", 64): 0.3, ("tiled", 64): 0.1, ("naive", 128): 8.0, ("tiled", 128): 2.0}
