@@ -43,7 +43,7 @@ std::vector<io::TableRows> run_gpu(const std::string& key, const run::Values& po
   for (std::size_t i = 0; i < report.arrays.size(); ++i)
     add(report.arrays[i], report.counts[i], false);
   add("all", report.all, true);
-  fmt::print("{}", table.text());
+  fmt::print("{}", table.within(terminal_columns()));
   if (report.predicted > 0) fmt::print("formula: F = {}\n", report.formula);
   fmt::print("\n");
   return {rows};

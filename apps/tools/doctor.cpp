@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/beside.hpp"
 #include "base/text.hpp"
 #include "commands/command.hpp"
 #include "machine/topology.hpp"
@@ -104,8 +105,9 @@ void print(const Findings& found, bool quiet) {
         "findings",
         {{"level", mark}, {"subject", one.subject}, {"text", one.what}, {"fix", one.cure}});
     if (quiet && one.level != Level::hurts) continue;
-    fmt::print("{:<7} {:<13} {}\n", mark, one.subject, one.what);
-    if (!one.cure.empty()) fmt::print("{:<21} fix: {}\n", "", one.cure);
+    const std::string head = fmt::format("{:<7} {:<13} ", mark, one.subject);
+    print_beside(head, one.what);
+    if (!one.cure.empty()) print_beside(std::string(head.size(), ' '), "fix: " + one.cure);
   }
 }
 

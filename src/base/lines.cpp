@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/beside.hpp"
 #include "base/text.hpp"
 
 namespace tessera {
@@ -36,22 +37,44 @@ std::vector<std::string> unbroken(std::string_view text) {
   return result;
 }
 
-}  // namespace
-
-std::string filled(std::string_view text, std::size_t columns) {
+/// Returns the text in lines of at most `columns`; the first begins after `used` columns, the
+/// others are indented by `indent` spaces.
+std::string broken(std::string_view text, std::size_t columns, std::size_t used,
+                   std::size_t indent) {
   std::string lines;
-  std::size_t used = 0;
+  bool begins = true;
   for (const std::string& word : unbroken(text)) {
-    const bool fits = used + 1 + word.size() <= columns;
-    if (used > 0) lines += fits ? " " : "\n  ";
+    const bool fits = begins || used + 1 + word.size() <= columns;
+    if (!fits) {
+      lines += "\n" + std::string(indent, ' ');
+      used = indent;
+    } else if (!begins) {
+      lines += ' ';
+      ++used;
+    }
     lines += word;
-    used = used > 0 && fits ? used + 1 + word.size() : (used > 0 ? 2 : 0) + word.size();
+    used += word.size();
+    begins = false;
   }
   return lines;
 }
 
+}  // namespace
+
+std::string filled(std::string_view text, std::size_t columns) {
+  return broken(text, columns, 0, 2);
+}
+
+std::string beside(std::string_view head, std::string_view text, std::size_t columns) {
+  return std::string(head) + broken(text, columns, head.size(), head.size());
+}
+
 void print_filled(std::string_view text) {
   fmt::print("{}\n", filled(text, columns_of(STDOUT_FILENO)));
+}
+
+void print_beside(std::string_view head, std::string_view text) {
+  fmt::print("{}\n", beside(head, text, columns_of(STDOUT_FILENO)));
 }
 
 }  // namespace tessera

@@ -68,6 +68,18 @@ class Doctor(tessera.Case):
 
     # --- OpenMP, ranks, launcher ---
 
+    def test_findings_fit_eighty_columns(self):
+        """Sentences break below their beginning; a path or a setting stays whole."""
+        for words in ((), ("--ranks", 8 * self.cores()), ("--ranks", 1, "--threads", 1)):
+            lines = self.run_tessera("doctor", "--root", self.root, *words,
+                                     environment={"COLUMNS": None}).out.splitlines()
+            for line in lines:
+                if len(line) > 80:
+                    self.assertEqual(len(line[21:].split()), 1, line)
+            broken = [line for line in lines if line.startswith(" " * 22)]
+            self.assertTrue(broken, lines)
+            self.assertFalse([line for line in broken if line[22] == " "], broken)
+
     def test_more_threads_than_cores(self):
         self.assert_hurts(("OMP_NUM_THREADS=4096", "threads share cores"),
                           f"OMP_NUM_THREADS={self.cores()}",

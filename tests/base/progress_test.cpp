@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/beside.hpp"
 #include "base/lines.hpp"
 #include "base/note.hpp"
 
@@ -68,6 +69,13 @@ TEST(Filled, BreaksLinesAtSpaces) {
   EXPECT_EQ(filled("", 5), "");
   EXPECT_EQ(filled("holds 9.15 GiB a rank", 12), "holds\n  9.15 GiB a\n  rank");
   EXPECT_EQ(filled("m 64, n 1e+07 f64", 10), "m 64, n\n  1e+07 f64");
+}
+
+TEST(Beside, IndentsByTheWidthOfTheHead) {
+  EXPECT_EQ(beside("ab: ", "one two three", 12), "ab: one two\n    three");
+  EXPECT_EQ(beside("ab: ", "one two three", 80), "ab: one two three");
+  EXPECT_EQ(beside("ab: ", "longer/than/the/screen yes", 9), "ab: longer/than/the/screen\n    yes");
+  EXPECT_EQ(beside("   ", "", 9), "   ");
 }
 
 TEST(ProgressLine, ShowsThePhaseWhereNoStepTells) {

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "io/schema.hpp"
 #include "mpi/agreement.hpp"
+#include "run/measured_text.hpp"
 #include "run/memory_plan.hpp"
 #include "run/session.hpp"
 #include "workloads/frame/points.hpp"
@@ -73,6 +76,8 @@ class Probes {
                         {"size", walk.bytes, "B"},
                         {"stride", walk.stride, "B"},
                         {"rounds", walk.rounds}};
+    measured.unused = {"kind"};  // on the terminal: the probe is named after it
+    if (point.integer("rounds") == 0) measured.unused.insert("rounds");  // those of the probe
     measured.work = static_cast<double>(probe->touches());
     measured.rate_units = "Mtouches/s";
     if (!point.flag("no-verify")) measured.verdict = check(row, walk, *probe);
@@ -97,8 +102,25 @@ class Probes {
   }
 
   void print() const {
-    if (comm_.is_root() && !table_.empty())
-      fmt::print("\nsimulated misses per touch, cache sizes of this machine:\n{}", table_.text());
+    if (!comm_.is_root() || simulated_.empty()) return;
+    std::vector<std::string> headings{"probe"};
+    for (std::size_t s = 0; s < swept.size(); ++s)
+      if (varies(s)) headings.emplace_back(swept[s]);
+    const bool timed = headings.size() == 1;  // a setting needs the room; the table above has rates
+    if (timed) headings.emplace_back("ns/touch");
+    headings.insert(headings.end(),
+                    {"L1", "L1 conflicts", "L2", "LLC", "true sharing", "false sharing"});
+    Table table(std::move(headings));
+    for (const SimulatedRow& row : simulated_) {
+      std::vector<std::string> cells{row.probe};
+      for (std::size_t s = 0; s < swept.size(); ++s)
+        if (varies(s)) cells.push_back(row.settings[s]);
+      if (timed) cells.push_back(row.time);
+      cells.insert(cells.end(), row.misses.begin(), row.misses.end());
+      table.add(std::move(cells));
+    }
+    fmt::print("\nsimulated misses per touch, cache sizes of this machine:\n{}",
+               table.within(terminal_columns()));
   }
 
  private:
@@ -109,10 +131,12 @@ class Probes {
     const auto text = [](double value) {
       return fmt::format("{:.4f}", std::abs(value) < 5e-5 ? 0.0 : value);
     };
-    table_.add({std::string(row.name), std::to_string(walk.bytes), std::to_string(walk.stride),
-                std::to_string(walk.threads), fmt::format("{:.2f}", seconds * 1e9),
-                text(s.l1_misses), text(s.l1_conflicts), text(s.l2_misses), text(s.llc_misses),
-                text(s.true_sharing), text(s.false_sharing)});
+    simulated_.push_back({std::string(row.name),
+                          {run::exact_bytes(walk.bytes), run::exact_bytes(walk.stride),
+                           std::to_string(walk.rounds), std::to_string(walk.threads)},
+                          fmt::format("{:.2f}", seconds * 1e9),
+                          {text(s.l1_misses), text(s.l1_conflicts), text(s.l2_misses),
+                           text(s.llc_misses), text(s.true_sharing), text(s.false_sharing)}});
     session.record_tables({{io::schema::simulated,
                             {{{"point", session.key(point), ""},
                               {"probe", std::string(row.name), ""},
@@ -125,9 +149,25 @@ class Probes {
                               {"false_sharing", s.false_sharing, "1/touch"}}}}});
   }
 
+  static constexpr std::array swept{"size", "stride", "rounds", "threads"};
+  struct SimulatedRow {
+    std::string probe;
+    std::array<std::string, swept.size()> settings;
+    std::string time;  ///< ns a touch
+    std::array<std::string, 6> misses;
+  };
+
+  /// Returns whether rows of one probe differ in this setting.
+  [[nodiscard]] bool varies(std::size_t setting) const {
+    return std::any_of(simulated_.begin(), simulated_.end(), [&](const SimulatedRow& one) {
+      return std::any_of(simulated_.begin(), simulated_.end(), [&](const SimulatedRow& other) {
+        return one.probe == other.probe && one.settings[setting] != other.settings[setting];
+      });
+    });
+  }
+
   const mpi::Communicator& comm_;
-  Table table_{{"probe", "size", "stride", "threads", "ns/touch", "L1", "L1 conflicts", "L2", "LLC",
-                "true sharing", "false sharing"}};
+  std::vector<SimulatedRow> simulated_;
 };
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "base/lines.hpp"
+#include "base/table.hpp"
 #include "base/text.hpp"
 #include "io/results.hpp"
 #include "kernels/forkjoin/task_costs.hpp"
@@ -223,7 +225,10 @@ bool run_group(const mpi::Communicator& comm, const ThreadSeries& group, run::Se
   Costs costs(session.ceilings(), group.first());
   const auto forecasts = forecasts_of(group.first(), program, times, contentions, costs);
   session.record_tables({rows_of(group.first(), program, forecasts)});
-  if (comm.is_root()) fmt::print("{}\n", text_of(group.first(), program, forecasts));
+  if (comm.is_root()) {
+    const std::size_t columns = terminal_columns();
+    fmt::print("{}\n", text_of(group.first(), program, forecasts, columns));
+  }
   return right;
 }
 
@@ -233,9 +238,9 @@ void print_plan(const ThreadSeries& group) {
   for (const Values& p : group.points) threads.push_back(p.text("threads"));
   const std::string on =
       threads == std::vector<std::string>{"1"} ? "1 thread" : join(threads, ", ") + " threads";
-  fmt::print("{} {}, n {}: {}; timed on {}, recorded for up to {}\n", point.text("workload"),
-             point.text("kernel"), point.text("n"), human_bytes(bytes_of(point)), on,
-             counted(point.integer("processors"), "processor"));
+  print_filled("{} {}, n {}: {}; timed on {}, recorded for up to {}", point.text("workload"),
+               point.text("kernel"), point.text("n"), human_bytes(bytes_of(point)), on,
+               counted(point.integer("processors"), "core"));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ struct Program {
 /// Returns the point of a problem with 1/parts of this one's data.
 [[nodiscard]] run::Values part_of(const run::Values& point, int parts);
 /// Returns the slowdown of a core that computes a part of the point's problem while threads - 1
-/// others compute theirs: the upper end of the median's 95 % interval.
+/// others compute theirs: the upper end of the median's interval.
 [[nodiscard]] double contention(const run::Values& point, int threads, index_t repetitions);
 /// Returns the memory of make_program(), bytes.
 [[nodiscard]] double bytes_of(const run::Values& point);
@@ -50,7 +50,7 @@ struct Program {
 /// Returns simulated counts, for machines without hardware counters.
 [[nodiscard]] run::Counted simulated_counts(const run::Values& point);
 
-/// Measured speed-up against one thread: ratio of the medians, and the range of their 95 %
+/// Measured speed-up against one thread: ratio of the medians, and the range of ratios of their
 /// intervals.
 struct Speedup {
   double seconds = NAN;  ///< median of the run; all NaN if not measured
@@ -77,8 +77,10 @@ struct SpeedupForecast {
   [[nodiscard]] std::string place() const;
 };
 
+/// Returns the tables and sentences of a problem for a terminal of this many columns.
 [[nodiscard]] std::string text_of(const run::Values& point, const Program& program,
-                                  const std::vector<SpeedupForecast>& forecasts);
+                                  const std::vector<SpeedupForecast>& forecasts,
+                                  std::size_t columns);
 [[nodiscard]] io::TableRows rows_of(const run::Values& point, const Program& program,
                                     const std::vector<SpeedupForecast>& forecasts);
 

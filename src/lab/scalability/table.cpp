@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/lines.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "io/schema.hpp"
@@ -17,58 +19,80 @@ std::string SpeedupForecast::place() const {
   return measured.low > bounds.upper ? "above" : "between";
 }
 
-std::string text_of(const run::Values& point, const Program& program,
-                    const std::vector<SpeedupForecast>& forecasts) {
-  Table table({"processors", "forks", "work", "span", "parallelism", "burdened span",
-               "burdened par.", "ideal cores", "slowdown", "at least", "at most", "measured",
-               "95 % interval", "position", "waiting"});
+namespace {
+
+std::string fixed(double value) { return std::isnan(value) ? "-" : fmt::format("{:.2f}", value); }
+
+/// Returns what the instrumented execution found, by cores.
+Table recorded(const std::vector<SpeedupForecast>& forecasts) {
+  Table table({"cores", "forks", "work", "span", "parallelism", "burdened span", "burdened par."});
+  for (const SpeedupForecast& f : forecasts)
+    table.add({std::to_string(f.processors), std::to_string(f.found.forks),
+               human_seconds(f.found.work), human_seconds(f.found.span),
+               human_number(f.found.parallelism()), human_seconds(f.found.burdened_span),
+               human_number(f.found.burdened_parallelism())});
+  return table;
+}
+
+/// Returns the bounds of the speed-up beside the measured one, by cores.
+Table speedups(const std::vector<SpeedupForecast>& forecasts) {
+  Table table({"cores", "ideal cores", "slowdown", "at least", "at most", "measured", "range",
+               "place", "waiting"});
   for (const SpeedupForecast& f : forecasts) {
     const bool known = !std::isnan(f.measured.median);
-    table.add(
-        {std::to_string(f.processors), std::to_string(f.found.forks), human_seconds(f.found.work),
-         human_seconds(f.found.span), human_number(f.found.parallelism()),
-         human_seconds(f.found.burdened_span), human_number(f.found.burdened_parallelism()),
-         fmt::format("{:.2f}", f.bounds.lower),
-         std::isnan(f.contention) ? "-" : fmt::format("{:.2f}", f.contention),
-         fmt::format("{:.2f}", f.least()), fmt::format("{:.2f}", f.bounds.upper),
-         known ? fmt::format("{:.2f}", f.measured.median) : "-",
-         known ? fmt::format("{:.2f} .. {:.2f}", f.measured.low, f.measured.high) : "-",
-         known ? f.place() : "-",
-         std::isnan(f.measured.waited) ? "-" : fmt::format("{:.0f} %", 100 * f.measured.waited)});
+    const double waited = f.measured.waited;
+    table.add({std::to_string(f.processors), fixed(f.bounds.lower), fixed(f.contention),
+               fixed(f.least()), fixed(f.bounds.upper), fixed(f.measured.median),
+               known ? fixed(f.measured.low) + " .. " + fixed(f.measured.high) : "-",
+               known ? f.place() : "-",
+               std::isnan(waited) ? "-" : fmt::format("{:.0f} %", 100 * waited)});
   }
+  return table;
+}
+
+/// Returns the sentences below the tables.
+std::vector<std::string> sentences(const Program& program,
+                                   const std::vector<SpeedupForecast>& forecasts) {
+  std::vector<std::string> all;
+  if (program.theory > 0)
+    all.push_back(fmt::format("parallelism grows with n as {} in theory: here {} times that",
+                              program.growth,
+                              human_number(forecasts.back().found.parallelism() / program.theory)));
+  for (const SpeedupForecast& f : forecasts) {
+    if (f.measured.waited > busy)
+      all.push_back(
+          fmt::format("the machine was busy: {} threads waited {:.0f} % of their time for a core",
+                      f.processors, 100 * f.measured.waited));
+    else if (f.place() == "below")
+      all.push_back(fmt::format("{} threads are slower than work, span and contention predict",
+                                f.processors));
+  }
+  if (std::any_of(forecasts.begin(), forecasts.end(), [](const SpeedupForecast& f) {
+        return !std::isnan(f.contention) && f.processors > 1;
+      }))
+    all.emplace_back(
+        "slowdown: the kernel on its part of the data, on all these cores at once relative to one "
+        "alone (memory, caches, clock; upper end of its interval); at least: the bound of ideal "
+        "cores divided by the slowdown");
+  if (forecasts.back().found.forks == 0)
+    all.emplace_back("this kernel does not fork: one thread does all the work");
+  return all;
+}
+
+}  // namespace
+
+std::string text_of(const run::Values& point, const Program& program,
+                    const std::vector<SpeedupForecast>& forecasts, std::size_t columns) {
   const machine::TaskCosts& costs = forecasts.back().costs;
   std::string out =
       fmt::format("{} {}, n {}", point.text("workload"), point.text("kernel"), point.text("n"));
   if (point.has("threshold")) out += fmt::format(", threshold {}", point.text("threshold"));
-  out += fmt::format(": speed-up by processors (fork {}, join {}, steal {})\n{}",
-                     human_seconds(costs.fork), human_seconds(costs.join),
-                     human_seconds(costs.steal), table.text());
-  if (program.theory > 0) {
-    out += fmt::format("parallelism grows with n as {} in theory: here {} times that\n",
-                       program.growth,
-                       human_number(forecasts.back().found.parallelism() / program.theory));
-  }
-  for (const SpeedupForecast& f : forecasts) {
-    if (f.measured.waited > busy) {
-      out +=
-          fmt::format("the machine was busy: {} threads waited {:.0f} % of their time for a core\n",
-                      f.processors, 100 * f.measured.waited);
-    } else if (f.place() == "below") {
-      out += fmt::format("{} threads are slower than work, span and contention predict\n",
-                         f.processors);
-    }
-  }
-  const bool shared = std::any_of(forecasts.begin(), forecasts.end(), [](const SpeedupForecast& f) {
-    return !std::isnan(f.contention) && f.processors > 1;
-  });
-  if (shared) {
-    out +=
-        "slowdown: the kernel on its part of the data, on all these cores at once relative to one "
-        "alone (memory, caches, clock; upper end of the 95 % interval); at least: the bound of "
-        "ideal cores divided by the slowdown\n";
-  }
-  if (forecasts.back().found.forks == 0)
-    out += "this kernel does not fork: one thread does all the work\n";
+  out +=
+      fmt::format(": speed-up by cores\ncosts of a task: fork {}, join {}, steal {}\n",
+                  human_seconds(costs.fork), human_seconds(costs.join), human_seconds(costs.steal));
+  out += recorded(forecasts).within(columns) + "\n" + speedups(forecasts).within(columns);
+  for (const std::string& sentence : sentences(program, forecasts))
+    out += filled(sentence, columns) + "\n";
   return out;
 }
 
