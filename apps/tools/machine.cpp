@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/beside.hpp"
 #include "base/lines.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
@@ -38,9 +39,9 @@ run::OptionSet declare() {
 
 void print_topology() {
   const machine::Topology t = machine::topology();
-  fmt::print("host {}: {}, {} ({}, cpus {}), {}\n", run::host_name(), t.processor,
-             counted(t.cores, "core"), counted(t.hardware_threads, "hardware thread"), t.cpu_list,
-             counted(t.numa_nodes, "NUMA node"));
+  print_filled("host {}: {}, {} ({}, cpus {}), {}", run::host_name(), t.processor,
+               counted(t.cores, "core"), counted(t.hardware_threads, "hardware thread"), t.cpu_list,
+               counted(t.numa_nodes, "NUMA node"));
   for (const auto& cache : t.caches) {
     fmt::print("  {} {} (lines of {} B), shared by {}\n", cache.name, human_bytes(cache.bytes),
                cache.line_bytes, counted(cache.shared_by, "core"));
@@ -48,8 +49,8 @@ void print_topology() {
   fmt::print("  memory free: {}; instruction set: {}\n", human_bytes(machine::available_memory()),
              machine::name(machine::isa()));
   const machine::Gpus& gpus = machine::gpus();
-  if (gpus.devices.empty()) fmt::print("  GPUs: none ({})\n", gpus.reason);
-  for (const auto& gpu : gpus.devices) fmt::print("  GPU: {}\n", run::described(gpu));
+  if (gpus.devices.empty()) print_beside("  GPUs: ", "none (" + gpus.reason + ")");
+  for (const auto& gpu : gpus.devices) print_beside("  GPU: ", run::described(gpu));
   if (!gpus.runtime.empty())
     fmt::print("  CUDA: runtime {}, driver {}\n", gpus.runtime,
                gpus.driver.empty() ? "none" : gpus.driver);
@@ -76,12 +77,15 @@ void print_ceilings(const run::Ceilings& ceilings) {
 ExitCode measure(const mpi::Communicator& comm, double seconds) {
   const run::MeasuredCeilings measured = run::measure_ceilings(comm, seconds, print_topology);
   if (!comm.is_root()) return ExitCode::ok;
-  print_ceilings(measured.ceilings);
+  if (!measured.ceilings.all.empty()) print_ceilings(measured.ceilings);
   if (!measured.notes.empty()) print_filled(trim(measured.notes));
-  if (!measured.place.file.empty())
-    fmt::print("stored in {}\n", measured.place.file);
+  const auto& [file, why] = measured.place;
+  if (file.empty())
+    print_filled("not stored: {}; set TESSERA_MACHINE_FILE to a writable file", why);
+  else if (measured.stored == 0)
+    fmt::print("nothing stored: {} is unchanged\n", file);
   else
-    fmt::print("not stored: {}; set TESSERA_MACHINE_FILE to a writable file\n", measured.place.why);
+    fmt::print("stored in {}\n", file);
   return ExitCode::ok;
 }
 

@@ -42,10 +42,14 @@ class Measuring {
     if (busy) most_ = std::max(most_, share_of_others);
     const auto refused = take_over(ceilings_, best_.all, busy);
     refused_.insert(refused_.end(), refused.begin(), refused.end());
+    stored_ += ssize(best_.all) - ssize(refused);
     best_.all.clear();
     again_ = false;
     return true;
   }
+
+  /// Returns the number of rows that were added or replaced.
+  [[nodiscard]] index_t stored() const { return stored_; }
 
   /// Returns a line about rejected rows; empty if none were.
   [[nodiscard]] std::string notes() const {
@@ -67,6 +71,7 @@ class Measuring {
   Ceilings best_;  ///< best of both attempts
   bool again_ = false;
   std::vector<Ceiling> refused_;
+  index_t stored_ = 0;
   double most_ = 0;
 };
 
@@ -109,13 +114,13 @@ void measure_node(Measuring& measuring) {
 
 /// Measures the first device: those of a node are alike. CPU load of other processes does not
 /// affect it.
-void measure_device(Ceilings& ceilings) {
+void measure_device(Measuring& measuring) {
   if (machine::gpus().devices.empty()) return;
   machine::use_gpu(0);
   std::vector<Ceiling> rows;
   for (const memory::DeviceCeiling& c : memory::device_ceilings())
     rows.push_back({c.name, 1, c.value, c.units});
-  (void)take_over(ceilings, rows, false);
+  (void)measuring.take(rows, 0);
   mpi::heartbeat();
 }
 
@@ -201,14 +206,16 @@ MeasuredCeilings measure_ceilings(const mpi::Communicator& comm, double seconds,
       save_ceilings(result.place.file, ceilings);  // fails before measuring if they cannot
                                                    // be saved
     measure_node(measuring);
-    measure_device(ceilings);
+    measure_device(measuring);
   });
   if (comm.size() > 1) measure_messages(comm, measuring, 3 * seconds);
   mpi::on_root(comm, "machine", [&] {
+    result.notes = measuring.notes();
+    result.stored = measuring.stored();
+    if (result.stored == 0) return;
     ceilings.host = mpi::host_name();
     ceilings.measured_at = utc_now();
     if (keeps) save_ceilings(result.place.file, ceilings);
-    result.notes = measuring.notes();
   });
   return result;
 }

@@ -47,6 +47,17 @@ class Busy(Machine):
             out, r"other processes used \d+ % of the cores: \d+ rows not stored "
             r"\(0 kept from before\)")
         self.assertEqual(self.rows(), {})
+        self.assertIn(f"nothing stored: {self.file} is unchanged\n", out)
+        self.assertNotIn("stored in", out)
+        self.assertNotIn("not measured yet", out)
+
+    def test_refused_rows_leave_the_date_of_those_kept(self):
+        kept = {("copy", 1): (1e15, "GB/s")}
+        self.write(kept)
+        self.spin()
+        self.assertIn("nothing stored: ", self.measure().out)
+        with open(self.file) as file:
+            self.assertIn('measured_at = "t"\n', file.read())
 
     def test_what_is_better_stays_and_what_is_worse_goes(self):
         """No machine reaches 1e15 of any rate, and every one exceeds 1e-9."""

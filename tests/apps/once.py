@@ -101,6 +101,25 @@ class Screen(tessera.Case):
                 out = self.succeed(*words, "--counters", environment={"COLUMNS": None}).out
                 self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
 
+    def test_laboratory_fits_eighty_columns(self):
+        """Of wide figures, too: large sizes, many forks, and a probe at several strides."""
+        quick = ("--repetitions", 2, "--warmups", 0)
+        for words in (("memory", *quick, "--size", "16KiB", "--rounds", "20,1000"),
+                      ("memory", *quick, "--probe", "conflict,conflict_padded,false_sharing_padded",
+                       "--rounds", "12345"),
+                      ("memory", *quick, "--probe", "false_sharing", "--stride", "8,16,64"),
+                      ("memory", "--probe", "capacity", "--size", "1MiB,2MiB", "--plan"),
+                      ("scalability", "forkjoin", "--kernel", "fib", "--n", 24, "--processors",
+                       1024, "--recordings", 1, *quick),
+                      ("scalability", "sort", "--kernel", "mergesort", "--n", 30000, *quick),
+                      ("scalability", "sort", "--kernel", "mergesort", "--n", 30000, "--plan"),
+                      ("machine", "--show"), ("list",), ("info", "in.h5"), ("--version",)):
+            with self.subTest(words=words):
+                with h5py.File(self.path("in.h5"), "w") as file:
+                    file["a_group/of_a_long_name/with_a_long_name"] = numpy.ones((4, 5, 6))
+                out = self.succeed(*words, environment={"COLUMNS": None}).out
+                self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
+
     def test_settings_without_meaning_are_left_out(self):
         """One rank exchanges nothing, and no field is cut into slabs here."""
         words = ("stencil", "--shape", "64x64", "--steps", 3)
