@@ -1,11 +1,8 @@
 // Checks of the launch of ranks and threads: OpenMP, mpirun, binding, Slurm.
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +16,7 @@
 #include "doctor_mpi.hpp"
 #include "run/provenance.hpp"
 #include "run/threads.hpp"
-
-extern char** environ;
+#include "spawn.hpp"
 
 namespace tessera::apps::doctor {
 namespace {
@@ -33,37 +29,6 @@ int threads_asked() {
   const long value = std::strtol(text->c_str(), &end, 10);
   return value > 0 && value < 100000 && (*end == '\0' || *end == ',') ? static_cast<int>(value)
                                                                       : -1;
-}
-
-/// Returns the output of a program of the PATH within some seconds; nullopt if it cannot be
-/// started.
-std::optional<std::string> words_of(std::vector<std::string> words) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return {};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  const bool started = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ) == 0;
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string text;
-  std::array<char, 512> part{};
-  pollfd ready{ends[0], POLLIN, 0};
-  while (started && text.size() < 4096 && poll(&ready, 1, 5000) > 0) {
-    const ssize_t count = ::read(ends[0], part.data(), part.size());
-    if (count <= 0) break;
-    text.append(part.data(), static_cast<std::size_t>(count));
-  }
-  close(ends[0]);
-  if (!started) return {};
-  kill(pid, SIGKILL);  // its output is complete or timed out
-  waitpid(pid, nullptr, 0);
-  return text;
 }
 
 /// Returns whether a process may read a sibling's memory, as Open MPI's shared-memory transport
@@ -105,7 +70,7 @@ bool is_unbound() {
 
 void look_at_mpirun(Findings& found) {
   const std::string library = run::mpi_library();
-  const auto version = words_of({"mpirun", "--version"});
+  const auto version = output_of_program({"mpirun", "--version"});
   if (!version) {
     found.push_back(
         {Level::hurts, "mpirun", "is not in the PATH; this program uses " + library,

@@ -8,6 +8,17 @@
 
 namespace tessera::apps::slurm {
 
+/// Alike nodes of a partition.
+struct NodeKind {
+  index_t count = 0;
+  index_t cores = 0;      ///< of a node
+  index_t mebibytes = 0;  ///< of a node
+};
+
+/// Returns the nodes of a partition, of the default one if it is empty, as sinfo prints them; none
+/// if sinfo is not in the PATH or has no answer.
+[[nodiscard]] std::vector<NodeKind> nodes_of(const std::string& partition);
+
 /// Contents of a batch script.
 struct Job {
   std::string workload;
@@ -23,7 +34,9 @@ struct Job {
   std::string prologue = {};            ///< lines to run before the program
   std::string command_line = {};        ///< comments: the command line, and the plan's output
   std::string plan = {};
-  bool computes_once = false;  ///< as planned without a results file; see compute_once
+  std::vector<NodeKind> kinds = {};  ///< of the partition's nodes; empty if unknown
+  std::string fitting = {};          ///< comment: the nodes that suffice, where nodes differ
+  bool computes_once = false;        ///< as planned without a results file; see compute_once
 
   [[nodiscard]] index_t ranks() const { return nodes * tasks_per_node; }
 };
@@ -50,6 +63,10 @@ void complete_from_site(run::Parsed& parsed);
 
 /// Sets memory and time from the needs of the points.
 void complete(Job& job, const run::Parsed& request, const std::vector<workloads::Need>& needs);
+
+/// Names the nodes that suffice for the job if the partition's nodes differ or are too small.
+/// Prints a note if they are fewer than the job's.
+void compare_with_nodes(Job& job);
 
 /// Returns the batch script.
 [[nodiscard]] std::string script_of(const Job& job);

@@ -65,7 +65,8 @@ void add_resources(run::OptionSet& set) {
   count("tasks-per-node",
         "Start N ranks per node. Default: one per GPU, else one per NUMA node of this machine.", 1);
   count("cpus-per-task",
-        "Request N cores per rank, a thread each. Default: its share of the cores of this machine.",
+        "Request N cores per rank, a thread each. Default: its share of the cores of the "
+        "partition's smallest node, or of this machine without sinfo.",
         1);
   count(
       "array",
@@ -157,10 +158,13 @@ Job read_job(const run::Parsed& parsed, const Arguments& arguments) {
   job.gpus = number(parsed, "gpus", 0);
   job.array = number(parsed, "array", 0);
   const machine::Topology here = machine::topology();
+  job.kinds = nodes_of(value(parsed, "partition"));
+  const index_t cores = job.kinds.empty() ? here.cores : job.kinds.front().cores;
   job.tasks_per_node =
-      number(parsed, "tasks-per-node", job.gpus > 0 ? job.gpus : std::max(1, here.numa_nodes));
+      number(parsed, "tasks-per-node",
+             job.gpus > 0 ? job.gpus : std::clamp<index_t>(here.numa_nodes, 1, cores));
   job.cpus_per_task =
-      number(parsed, "cpus-per-task", std::max<index_t>(1, here.cores / job.tasks_per_node));
+      number(parsed, "cpus-per-task", std::max<index_t>(1, cores / job.tasks_per_node));
   job.name =
       value(parsed, "job-name").empty() ? "tessera-" + job.workload : value(parsed, "job-name");
   require(job.name.find_first_of("/% \"'\\$`\n") == std::string::npos, ExitCode::usage,

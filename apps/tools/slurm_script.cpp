@@ -88,6 +88,7 @@ void complete(Job& job, const run::Parsed& request, const std::vector<workloads:
           "a node with {} requires {} MiB: --mem gives {} MiB; use more nodes or increase --mem",
           counted(job.tasks_per_node, "rank"), wanted, job.mebibytes));
   if (job.mebibytes == 0) job.mebibytes = wanted;
+  compare_with_nodes(job);
   if (job.array > 0) seconds /= static_cast<double>(job.array);
   job.plan = fmt::format(
       "{} on {} x {}; a rank holds {} at most; {}", counted(ssize(needs), "point"),
@@ -103,6 +104,7 @@ void complete(Job& job, const run::Parsed& request, const std::vector<workloads:
 
 std::string script_of(const Job& job) {
   std::string text = fmt::format("#!/bin/bash\n# {}\n# {}\n", job.command_line, job.plan);
+  if (!job.fitting.empty()) text += "# " + job.fitting + "\n";
   const auto ask = [&](const std::string& line) { text += "#SBATCH " + line + "\n"; };
   ask("--job-name=" + job.name);
   if (job.array > 0) ask(fmt::format("--array=1-{}", job.array));

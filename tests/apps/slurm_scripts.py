@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 
 import tessera
 from tessera import h5py, numpy
@@ -11,6 +13,21 @@ QUICK = ("--repetitions", 1, "--warmups", 0)
 
 
 class Scripts(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        self.tools = tempfile.mkdtemp(prefix="tessera-tools-")
+        self.addCleanup(shutil.rmtree, self.tools)
+        path = os.environ["PATH"]
+        self.addCleanup(os.environ.__setitem__, "PATH", path)
+        os.environ["PATH"] = f"{self.tools}:{path}"
+        self.nodes("exit 1")  # no cluster of this machine
+
+    def nodes(self, script):
+        """Replaces sinfo by a script."""
+        with open(os.path.join(self.tools, "sinfo"), "w") as file:
+            file.write(f"#!/bin/sh\n{script}\n")
+        os.chmod(file.name, 0o755)
+
     def script(self, *words):
         return self.succeed("slurm", *words).out
 
@@ -160,6 +177,50 @@ class Scripts(tessera.Case):
         self.fail_with(tessera.USAGE, "slurm", "matmul", "--n", 10,
                        words=("not measured", "--time"),
                        environment={"TESSERA_MACHINE_FILE": self.path("none.toml")})
+
+    # Two large nodes and a small one; a partition of others that nobody asks for.
+    MIXED = """case "$*" in
+*--partition=fat*) echo 'fat|2|2|16|128000' ;;
+*) echo 'debug*|2|2|8|64000'; echo 'fat|2|2|16|128000'; echo 'debug*|1|1|4|3000' ;;
+esac"""
+
+    def test_the_smallest_node_of_the_partition_counts(self):
+        self.nodes(self.MIXED)
+        text = self.script("matmul", "--n", 64, "--time", 5, "--tasks-per-node", 1)
+        self.assertIn("#SBATCH --cpus-per-task=4\n", text)
+        self.assertIn("# the partition has 1 node of 4 cores and 3000 MiB, 2 nodes of 16 cores and "
+                      "64000 MiB: 3 suffice for 4 cores and ", text)
+        self.assertIn("#SBATCH --cpus-per-task=2\n",
+                      self.script("matmul", "--n", 64, "--time", 5, "--tasks-per-node", 2))
+        fat = self.script("matmul", "--n", 64, "--time", 5, "--tasks-per-node", 1, "--partition",
+                          "fat")
+        self.assertIn("#SBATCH --cpus-per-task=32\n", fat)
+        self.assertNotIn("the partition has", fat)  # its nodes are alike
+
+    def test_nodes_that_do_not_suffice_are_named(self):
+        self.nodes(self.MIXED)
+        words = ("slurm", "matmul", "--n", 20000, "--time", 5, "--tasks-per-node", 1)
+        result = self.succeed(*words, "--nodes", 2)
+        self.assertIn(": 2 suffice for 4 cores and ", result.out)
+        self.assertEqual(result.err, "")
+        result = self.succeed(*words, "--cpus-per-task", 8, "--nodes", 3)
+        self.assertIn("note: the partition has 1 node of 4 cores and 3000 MiB, 2 nodes of 16 cores "
+                      "and 64000 MiB: 2 suffice for 8 cores and ", result.err)
+        self.assertIn("sbatch rejects --nodes 3", result.err)
+        self.nodes("echo 'debug*|4|1|2|1000'")
+        result = self.succeed(*words)
+        self.assertIn("note: the partition has 4 nodes of 2 cores and 1000 MiB: 0 suffice for 2 "
+                      "cores and ", result.err)
+
+    def test_without_an_answer_of_sinfo_this_machine_counts(self):
+        words = ("matmul", "--n", 64, "--time", 5, "--tasks-per-node", 1)
+        here = self.script(*words)
+        for answer in ("echo slurm_load_partitions: Unable to contact slurm controller; exit 1",
+                       "echo 'debug*|few|1|2|1000'", "echo 'debug*|0|1|2|1000'", "echo '||||'",
+                       "echo 'other|4|1|2|1000'", "kill -9 $$"):
+            with self.subTest(answer=answer):
+                self.nodes(answer)
+                self.assertEqual(self.script(*words), here)
 
     def test_no_script_is_replaced_silently(self):
         write = ("slurm", "sort", "--time", 5, "--script", "s.sbatch")

@@ -1,5 +1,5 @@
-"""Private Slurm of one node for tests: the daemons of Debian's packages run by the invoking user,
-all state in one folder.
+"""Private Slurm for tests, of one node or of several that differ: the daemons of Debian's packages
+run by the invoking user, all state in one folder.
 
 Installed programs are used; otherwise apt downloads the packages, which are unpacked into the
 folder without privileges or changes to the machine. Ports are chosen at the start."""
@@ -112,13 +112,16 @@ class Packages:
 
 
 class PrivateSlurm:
-    def __init__(self, gpus=0, packages=None):
+    """One node that is this machine, or fake ones: nodes, {name: (CPUs, MiB)}, a slurmd each."""
+
+    def __init__(self, gpus=0, packages=None, nodes=None):
         # Short: the name of a socket has 107 characters at most.
         parent = tempfile.gettempdir() if len(tempfile.gettempdir()) < 50 else "/tmp"
         self.folder = tempfile.mkdtemp(prefix="tessera-slurm-", dir=parent)
         os.chmod(self.folder, 0o755)
         self.daemons, self.mark, self.host = [], uuid.uuid4().hex, socket.gethostname().split(
             ".")[0]
+        self.nodes = nodes
         try:
             self.packages = Packages(packages or os.path.join(self.folder, "packages"))
             self.make_environment()
@@ -189,11 +192,14 @@ class PrivateSlurm:
         for attempt in range(3):  # another process may take a chosen port before its use
             self.write_configuration(gpus)
             controller = self.launch("slurmctld", "-D", "-c", "-f", self.path("slurm.conf"))
-            node = self.launch("slurmd", "-D", "-f", self.path("slurm.conf"), "-d",
-                               self.packages.programs["slurmstepd"])
+            nodes = [self.launch("slurmd", "-D", "-f", self.path("slurm.conf"), "-d",
+                                 self.packages.programs["slurmstepd"],
+                                 *(["-N", name] if name else [])) for name in self.nodes or [""]]
             end = time.monotonic() + 60
-            while controller.poll() is None and node.poll() is None and time.monotonic() < end:
-                if self.client("sinfo", "-h", "-o", "%T", check=False).stdout.strip() == "idle":
+            while all(daemon.poll() is None for daemon in (controller, *nodes)) \
+                    and time.monotonic() < end:
+                states = self.client("sinfo", "-h", "-N", "-o", "%T", check=False).stdout.split()
+                if states == ["idle"] * len(nodes):
                     # Devices for the controller to allocate that nothing opens: in slurm.conf they
                     # would require files.
                     if gpus:
@@ -201,7 +207,8 @@ class PrivateSlurm:
                                     f"Gres=gpu:{gpus}")
                     return
                 time.sleep(0.1)
-            reason = self.last_words("slurmctld", "slurmd")
+            reason = self.last_words("slurmctld", "slurmd",
+                                     *(f"slurmd-{name}" for name in self.nodes or [self.host]))
             self.stop(keep=("munged",))
         raise Unavailable(f"Slurm does not start here ({reason})")
 
@@ -224,11 +231,11 @@ class PrivateSlurm:
             "SlurmctldPort": free_port(),
             "SlurmdPort": free_port(),
             "StateSaveLocation": self.path("state"),
-            "SlurmdSpoolDir": self.path("spool"),
+            "SlurmdSpoolDir": self.path("spool", "%n"),
             "SlurmctldPidFile": self.path("slurmctld.pid"),
-            "SlurmdPidFile": self.path("slurmd.pid"),
+            "SlurmdPidFile": self.path("slurmd-%n.pid"),
             "SlurmctldLogFile": self.path("slurmctld.log"),
-            "SlurmdLogFile": self.path("slurmd.log"),
+            "SlurmdLogFile": self.path("slurmd-%n.log"),
             # no control groups in containers, nor for users
             "ProctrackType": "proctrack/linuxproc",
             "TaskPlugin": "task/affinity" if cpus > 1 else "task/none",
@@ -246,13 +253,18 @@ class PrivateSlurm:
             lines["GresTypes"] = "gpu"
         if self.packages.plugins():
             lines["PluginDir"] = self.packages.plugins()
-        node = f"NodeName={self.host} NodeAddr=127.0.0.1 CPUs={max(2, cpus)} " \
-               f"RealMemory={memory_mib()}"
-        if cpus < 2:
+        nodes = [f"NodeName={self.host} NodeAddr=127.0.0.1 CPUs={max(2, cpus)} "
+                 f"RealMemory={memory_mib()}"]
+        if self.nodes:
+            nodes = [f"NodeName={name} NodeHostname={self.host} NodeAddr=127.0.0.1 "
+                     f"Port={free_port()} CPUs={fake} RealMemory={memory}"
+                     for name, (fake, memory) in self.nodes.items()]
+            lines["TaskPlugin"] = "task/none"  # cannot bind to cores that the machine lacks
+        if self.nodes or cpus < 2:
             lines["SlurmdParameters"] = "config_overrides"
         with open(self.path("slurm.conf"), "w") as file:
             file.writelines(f"{name}={value}\n" for name, value in lines.items())
-            file.write(f"{node} State=UNKNOWN\n")
+            file.writelines(f"{node} State=UNKNOWN\n" for node in nodes)
             file.write("PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n")
         with open(self.path("cgroup.conf"), "w") as file:
             # unused, but without it slurmd searches for one and dies
