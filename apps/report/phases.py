@@ -54,7 +54,8 @@ def draw_shares(axes, rows):
     axes.set_xlim(0, 100)
     axes.set_xticks(range(0, 101, 25))
     axes.set_xlabel("share of a rank's time (%)")
-    style.legend_below(axes)
+    narrow = max(len(label) for label, _ in rows) > 14  # long labels leave little room for bars
+    style.legend_below(axes, columns=2 if narrow else 0)
 
 
 def scales(points, axis):

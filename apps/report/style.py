@@ -36,7 +36,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "osD^vPX*"
 GRID, QUIET, INK, WRONG = "#DDDDDD", "#555555", "#222222", "#A02000"
 WIDTH = 4.1  # inches; letters of 8 points are 10 pixels on a telephone 390 pixels wide
-DPI = 200
+DPI = 240
 READABLE = 10  # pixels of the smallest letters on a page
 
 matplotlib.rcParams.update({
