@@ -134,7 +134,7 @@ read_log() { # log
       built=fails ran=-
     fi
   fi
-  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed|^[0-9]+% tests passed' "$1" | tail -n 1)
+  line=$(sed -nE '/^[0-9]+ passed, [0-9]+ failed|^[0-9]+% tests passed/p' "$1" | tail -n 1)
   [ -z "$line" ] || tested="$tested: $line"
 }
 
