@@ -47,13 +47,13 @@ TEST(Conversion, OfOursRefusesThem) {
     const Transfer transfer;
     std::array<double, 3> data{1, number, 2};
     const herr_t result =
-        H5Tconvert(H5T_NATIVE_DOUBLE, H5T_NATIVE_FLOAT, 3, data.data(), nullptr, transfer);
+        H5Tconvert(H5T_NATIVE_DOUBLE, H5T_NATIVE_FLOAT, 3, data.data(), nullptr, H5P_DEFAULT);
     EXPECT_TRUE(transfer.refused(result, "data")) << number;
     EXPECT_THROW(transfer.check(result, H5T_NATIVE_FLOAT, "data"), Error);
   }
   const Transfer transfer;  // rounds to the largest number in either byte order
   EXPECT_EQ((converted<float>(H5T_NATIVE_DOUBLE, H5T_NATIVE_FLOAT,
-                              std::vector<double>{3.402823517e38}, transfer)),
+                              std::vector<double>{3.402823517e38}, H5P_DEFAULT)),
             std::vector<float>{std::numeric_limits<float>::max()});
 }
 
