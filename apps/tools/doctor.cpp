@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/beside.hpp"
+#include "base/hanging.hpp"
 #include "base/text.hpp"
 #include "commands/command.hpp"
 #include "machine/topology.hpp"
@@ -106,8 +106,8 @@ void print(const Findings& found, bool quiet) {
         {{"level", mark}, {"subject", one.subject}, {"text", one.what}, {"fix", one.cure}});
     if (quiet && one.level != Level::hurts) continue;
     const std::string head = fmt::format("{:<7} {:<13} ", mark, one.subject);
-    print_beside(head, one.what);
-    if (!one.cure.empty()) print_beside(std::string(head.size(), ' '), "fix: " + one.cure);
+    print_hanging(head, one.what);
+    if (!one.cure.empty()) print_hanging(std::string(head.size(), ' '), "fix: " + one.cure);
   }
 }
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/beside.hpp"
+#include "base/hanging.hpp"
 #include "base/lines.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
@@ -49,8 +49,8 @@ void print_topology() {
   fmt::print("  memory free: {}; instruction set: {}\n", human_bytes(machine::available_memory()),
              machine::name(machine::isa()));
   const machine::Gpus& gpus = machine::gpus();
-  if (gpus.devices.empty()) print_beside("  GPUs: ", "none (" + gpus.reason + ")");
-  for (const auto& gpu : gpus.devices) print_beside("  GPU: ", run::described(gpu));
+  if (gpus.devices.empty()) print_hanging("  GPUs: ", "none (" + gpus.reason + ")");
+  for (const auto& gpu : gpus.devices) print_hanging("  GPU: ", run::described(gpu));
   if (!gpus.runtime.empty())
     fmt::print("  CUDA: runtime {}, driver {}\n", gpus.runtime,
                gpus.driver.empty() ? "none" : gpus.driver);
@@ -83,7 +83,7 @@ ExitCode measure(const mpi::Communicator& comm, double seconds) {
   if (file.empty())
     print_filled("not stored: {}; set TESSERA_MACHINE_FILE to a writable file", why);
   else if (measured.stored == 0)
-    fmt::print("nothing stored: {} is unchanged\n", file);
+    fmt::print("not stored: {} is unchanged\n", file);
   else
     fmt::print("stored in {}\n", file);
   return ExitCode::ok;

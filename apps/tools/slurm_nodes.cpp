@@ -62,7 +62,7 @@ void compare_with_nodes(Job& job) {
                   fit == 1 ? "suffices" : "suffice", counted(cores, "core"), job.mebibytes);
   if (fit < job.nodes)
     print_note(
-        fmt::format("note: {}; sbatch rejects --nodes {}: use more nodes with fewer ranks or "
+        fmt::format("note: {} (sbatch rejects --nodes {}); use more nodes with fewer ranks or "
                     "--cpus-per-task each, smaller sizes, or another --partition",
                     job.fitting, job.nodes));
 }

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/beside.hpp"
+#include "base/hanging.hpp"
 #include "base/text.hpp"
 
 namespace tessera {
@@ -65,7 +65,7 @@ std::string filled(std::string_view text, std::size_t columns) {
   return broken(text, columns, 0, 2);
 }
 
-std::string beside(std::string_view head, std::string_view text, std::size_t columns) {
+std::string hanging(std::string_view head, std::string_view text, std::size_t columns) {
   return std::string(head) + broken(text, columns, head.size(), head.size());
 }
 
@@ -73,8 +73,8 @@ void print_filled(std::string_view text) {
   fmt::print("{}\n", filled(text, columns_of(STDOUT_FILENO)));
 }
 
-void print_beside(std::string_view head, std::string_view text) {
-  fmt::print("{}\n", beside(head, text, columns_of(STDOUT_FILENO)));
+void print_hanging(std::string_view head, std::string_view text) {
+  fmt::print("{}\n", hanging(head, text, columns_of(STDOUT_FILENO)));
 }
 
 }  // namespace tessera

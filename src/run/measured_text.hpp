@@ -16,7 +16,7 @@ namespace tessera::run {
 [[nodiscard]] std::string exact_bytes(index_t bytes);
 /// Returns the columns of a point; "-" where one has no meaning.
 [[nodiscard]] std::vector<std::string> setting_texts(const Measured& measured);
-/// Returns the heading of the intervals of medians of so many repetitions: "95 % interval", or what
+/// Returns the heading of intervals of medians of these repetitions: "95 % interval", or what
 /// the range of fewer than six covers.
 [[nodiscard]] std::string interval_heading(index_t repetitions);
 /// Returns the interval of a median under that heading: with its own coverage if a run was stopped

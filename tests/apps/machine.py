@@ -47,7 +47,7 @@ class Busy(Machine):
             out, r"other processes used \d+ % of the cores: \d+ rows not stored "
             r"\(0 kept from before\)")
         self.assertEqual(self.rows(), {})
-        self.assertIn(f"nothing stored: {self.file} is unchanged\n", out)
+        self.assertIn(f"not stored: {self.file} is unchanged\n", out)
         self.assertNotIn("stored in", out)
         self.assertNotIn("not measured yet", out)
 
@@ -55,7 +55,7 @@ class Busy(Machine):
         kept = {("copy", 1): (1e15, "GB/s")}
         self.write(kept)
         self.spin()
-        self.assertIn("nothing stored: ", self.measure().out)
+        self.assertIn("not stored: ", self.measure().out)
         with open(self.file) as file:
             self.assertIn('measured_at = "t"\n', file.read())
 

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/beside.hpp"
+#include "base/hanging.hpp"
 #include "base/lines.hpp"
 #include "base/note.hpp"
 
@@ -71,11 +71,12 @@ TEST(Filled, BreaksLinesAtSpaces) {
   EXPECT_EQ(filled("m 64, n 1e+07 f64", 10), "m 64, n\n  1e+07 f64");
 }
 
-TEST(Beside, IndentsByTheWidthOfTheHead) {
-  EXPECT_EQ(beside("ab: ", "one two three", 12), "ab: one two\n    three");
-  EXPECT_EQ(beside("ab: ", "one two three", 80), "ab: one two three");
-  EXPECT_EQ(beside("ab: ", "longer/than/the/screen yes", 9), "ab: longer/than/the/screen\n    yes");
-  EXPECT_EQ(beside("   ", "", 9), "   ");
+TEST(Hanging, IndentsByTheWidthOfTheHead) {
+  EXPECT_EQ(hanging("ab: ", "one two three", 12), "ab: one two\n    three");
+  EXPECT_EQ(hanging("ab: ", "one two three", 80), "ab: one two three");
+  EXPECT_EQ(hanging("ab: ", "longer/than/the/screen yes", 9),
+            "ab: longer/than/the/screen\n    yes");
+  EXPECT_EQ(hanging("   ", "", 9), "   ");
 }
 
 TEST(ProgressLine, ShowsThePhaseWhereNoStepTells) {

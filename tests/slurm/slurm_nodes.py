@@ -74,7 +74,7 @@ class Nodes(tessera.Case):
                       ("matmul", "--n", 64, "--nodes", 3, "--cpus-per-task", 4),
                       ("sort", "--n", 2 * 10**9)):
             with self.subTest(words=words):
-                self.assertFalse(self.accepts(self.script(*words, note="; sbatch rejects")))
+                self.assertFalse(self.accepts(self.script(*words, note=" (sbatch rejects")))
 
     def test_the_job_runs_on_a_node_that_suffices(self):
         """The smallest has the cores, but not the memory."""

@@ -34,7 +34,7 @@ Table recorded(const std::vector<SpeedupForecast>& forecasts) {
   return table;
 }
 
-/// Returns the bounds of the speed-up beside the measured one, by cores.
+/// Returns the bounds of the speed-up and the measured one, by cores.
 Table speedups(const std::vector<SpeedupForecast>& forecasts) {
   Table table({"cores", "ideal cores", "slowdown", "at least", "at most", "measured", "range",
                "place", "waiting"});
