@@ -64,7 +64,7 @@ class Deb(unittest.TestCase):
                      "share/zsh/vendor-completions/_tessera"):
             self.assertEqual(content.get("./usr/" + path), "-rw-r--r--", path)
         for path in content:
-            self.assertRegex(path, r"^\./usr/(bin|share)/")
+            self.assertRegex(path, rf"^\./usr/(bin|share|{LIBDIR}/tessera)/")
             self.assertNotRegex(path, r"\.(a|hpp|cmake|pc|pyc)$")
 
     def test_library(self):
