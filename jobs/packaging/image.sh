@@ -18,7 +18,9 @@ apt-get install -y --no-install-recommends "${build_only[@]}"
 cmake --preset package
 cmake --build --preset package
 (cd build/package && cpack -G DEB)
-apt-get install -y ./build/package/tessera_*.deb # with what it recommends: mpirun, the report's Python
+tessera_packages=()
+tessera_add_packages run report
+apt-get install -y --no-install-recommends ./build/package/tessera_*.deb "${tessera_packages[@]}"
 
 apt-mark auto "${build_only[@]}" >/dev/null
 apt-get autoremove -y --purge
