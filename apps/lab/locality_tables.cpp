@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/hanging.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "io/schema.hpp"
@@ -37,8 +38,8 @@ std::string title(const lab::Analysis& a) {
       lab::sizes_text(p) +
       (p.range > 0 ? fmt::format(", {} distinct keys", p.range) : std::string());
   return fmt::format(
-      "{} {} ({} leaf), {}, {}-byte elements: {} loads, {} stores{}, simulated in {}", p.workload,
-      p.kernel, a.leaf, sizes, p.element_bytes, a.loads, a.stores,
+      "{} {} ({} leaf), {}, {}-byte elements:\n  {} loads, {} stores{}, simulated in {}",
+      p.workload, p.kernel, a.leaf, sizes, p.element_bytes, a.loads, a.stores,
       a.rate < 1 ? fmt::format(" (curve from {:.3g} % of the lines)", 100 * a.rate) : "",
       human_seconds(a.seconds));
 }
@@ -78,7 +79,7 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
   const lab::Fit& fit = *a.fitted;
   const double line =
       static_cast<double>(line_bytes) / static_cast<double>(a.problem.element_bytes);
-  fmt::print("theorem: Q = {}\n", a.theorem->formula);
+  print_hanging("theorem: Q = ", a.theorem->formula);
   if (std::isnan(fit.constant)) {
     fmt::print(
         "  c is not fitted: the problem is too small for any cache size in the theorem's range\n");

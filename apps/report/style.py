@@ -127,7 +127,7 @@ def legend_below(axes, below=0.42, columns=0, **how):
 
 
 def to_the_right(axes, points):
-    """Returns the transformation that moves a drawn thing by so many points."""
+    """Returns the transformation that moves a drawn thing by a number of points."""
     return matplotlib.transforms.ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans)
 
 

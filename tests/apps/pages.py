@@ -98,7 +98,7 @@ def masked(line, hosts=()):
 
 
 # Headings of measured columns. The unit is in the heading or in each cell.
-MEASURED = re.compile(r"(median|9[45] % interval|kernels)(, (s|ms|us|ns))?$|.*/s( in them)?$")
+MEASURED = re.compile(r"(median|\d+ % interval|kernels)(, (s|ms|us|ns))?$|.*/s( in them)?$")
 
 
 def without_measurements(lines):
@@ -111,7 +111,7 @@ def without_measurements(lines):
         if at > 0 and re.fullmatch(r"-+(  (-+|\.\.\.))+", line):
             spans = [match.span() for match in re.finditer(r"-+|\.\.\.", line)]
             spans = [(b, e) for b, e in spans if MEASURED.match(lines[at - 1][b:e].strip())]
-            out[at - 1] = re.sub(r"(median|9[45] % interval), (?:s|ms|us|ns)", r"\1", out[at - 1])
+            out[at - 1] = re.sub(r"(median|\d+ % interval), (?:s|ms|us|ns)", r"\1", out[at - 1])
         elif spans and "  " not in line:
             spans = []
         else:

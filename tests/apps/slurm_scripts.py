@@ -178,7 +178,7 @@ class Scripts(tessera.Case):
                        words=("not measured", "--time"),
                        environment={"TESSERA_MACHINE_FILE": self.path("none.toml")})
 
-    # Two large nodes and a small one; a partition of others that nobody asks for.
+    # Two large nodes and a small one; a partition of others that is not asked for.
     MIXED = """case "$*" in
 *--partition=fat*) echo 'fat|2|2|16|128000' ;;
 *) echo 'debug*|2|2|8|64000'; echo 'fat|2|2|16|128000'; echo 'debug*|1|1|4|3000' ;;
