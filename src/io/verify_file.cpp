@@ -10,7 +10,6 @@
 #include "io/checksum.hpp"
 #include "io/content.hpp"
 #include "io/dataset.hpp"
-#include "io/pieces.hpp"
 #include "io/schema.hpp"
 
 namespace tessera::io {
@@ -32,46 +31,47 @@ index_t bytes_of_piece(hid_t dataset, const DatasetInfo& info, index_t rows, ind
   return bytes_to_read(dataset, info, chunks, rows * row_bytes);
 }
 
-/// Returns how many rows one piece has: about 64 MiB, and whole chunks, each decoded once.
-index_t rows_of_piece(const DatasetInfo& info, index_t row_bytes) {
-  constexpr index_t usual = index_t{64} << 20;
-  const index_t rows = std::clamp<index_t>(usual / row_bytes, 1, info.shape[0]);
-  const index_t chunk = info.chunk.empty() ? 1 : info.chunk[0];
-  return rows < chunk ? rows : rows / chunk * chunk;
-}
-
 /// Returns the checksum of the whole dataset, as defined for outputs of that version; reads it
-/// along the first dimension in pieces, unconverted, compressed chunks by several threads.
+/// along the first dimension in pieces of about 64 MiB, unconverted.
 std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const DatasetName& name,
                                index_t version, const std::function<void(index_t)>& step) {
   const auto checksum_of = version < 2 ? checksum_version1 : checksum;
   const Handle type(H5Dget_type(dataset), H5Tclose);
   const Handle space(H5Dget_space(dataset), H5Sclose);
-  if (!info.self_contained || info.shape.empty()) {
+  if (!info.self_contained) {
     const Elements elements(dataset, space);
-    return info.self_contained ? checksum_of(elements.data(), info.element_bytes, 0)
-                               : content_checksum(dataset, type, elements.data(), 0);
+    return content_checksum(dataset, type, elements.data(), 0);
   }
-  if (std::ranges::find(info.shape, 0) != info.shape.end()) return 0;
-  Ranges box;
+  std::vector<hsize_t> start(info.shape.size(), 0), count(info.shape.begin(), info.shape.end());
   index_t row = 1;
-  for (const index_t extent : info.shape) box.push_back({0, extent});
-  for (std::size_t d = 1; d < info.shape.size(); ++d) row *= info.shape[d];
-  const index_t rows = info.shape[0], row_bytes = row * info.element_bytes;
-  const index_t at_once = rows_of_piece(info, row_bytes);
-  const index_t piece_bytes = bytes_of_piece(dataset, info, at_once, row_bytes);
-  const auto buffer =
-      std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(at_once * row_bytes));
-  std::vector<index_t> extents = info.shape;
+  for (std::size_t d = 1; d < info.shape.size(); ++d) row *= std::max<index_t>(1, info.shape[d]);
+  const index_t rows = info.shape.empty() ? 1 : info.shape[0];
+  if (std::find(info.shape.begin(), info.shape.end(), 0) != info.shape.end()) return 0;
+  const index_t at_once =
+      std::clamp<index_t>((index_t{64} << 20) / (row * info.element_bytes), 1, rows);
+  const index_t piece_bytes = bytes_of_piece(dataset, info, at_once, row * info.element_bytes);
+  step(piece_bytes);
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(
+      static_cast<std::size_t>(at_once * row * info.element_bytes));
   std::uint64_t sum = 0;
   for (index_t i = 0; i < rows; i += at_once) {
-    box[0] = {i, std::min(i + at_once, rows)};
-    extents[0] = box[0].size();
-    step(piece_bytes);
-    read_pieces(dataset, name.text(), box, {type, buffer.get(), info.element_bytes, extents},
-                most_piece_bytes);
-    const auto bytes = static_cast<std::size_t>(box[0].size() * row_bytes);
-    sum += checksum_of({buffer.get(), bytes}, info.element_bytes, i * row);
+    const index_t now = std::min(at_once, rows - i);
+    Handle memory(H5Screate(H5S_SCALAR), H5Sclose);
+    if (!info.shape.empty()) {
+      start[0] = static_cast<hsize_t>(i);
+      count[0] = static_cast<hsize_t>(now);
+      h5_check_rc(
+          H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+          ExitCode::bad_data, name.text());
+      memory =
+          Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
+    }
+    if (i > 0) step(piece_bytes);
+    h5_check_rc(H5Dread(dataset, type, memory, space, H5P_DEFAULT, buffer.get()),
+                ExitCode::bad_data, name.text() + " cannot be read");
+    const auto bytes = static_cast<std::size_t>(now * row * info.element_bytes);
+    sum +=
+        checksum_of(std::span<const std::byte>(buffer.get(), bytes), info.element_bytes, i * row);
   }
   return sum;
 }

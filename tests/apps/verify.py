@@ -44,23 +44,6 @@ class Verify(tessera.Case):
             file["C"][3, :] = file["C"][3, :][::-1]
         self.assertEqual(self.run_tessera("verify", "c.h5").code, VERIFICATION)
 
-    def test_compressed_files(self):
-        """Chunks that several threads decode, and those that are left to HDF5."""
-        with h5py.File(self.file) as file:
-            values, checksum = file["C"][()], file["C"].attrs["tessera_checksum"]
-        for how in ({"compression": "gzip", "shuffle": True}, {},
-                    {"compression": "gzip", "fletcher32": True}):
-            with h5py.File(self.file, "r+") as file:
-                del file["C"]
-                file.create_dataset("C", data=values, chunks=(7, 9), **how)
-                file["C"].attrs["tessera_checksum"] = checksum
-            with self.subTest(how):
-                self.assertIn("complete, verified", self.succeed("verify", "c.h5", threads=3).out)
-                with h5py.File(self.file, "r+") as file:
-                    file["C"][49, 39] += 1
-                result = self.run_tessera("verify", "c.h5", threads=3)
-                self.assertEqual(result.code, VERIFICATION, str(result))
-
     def test_an_incomplete_file(self):
         with h5py.File(self.file, "r+") as file:
             file["_tessera"].attrs["state"] = "incomplete"
