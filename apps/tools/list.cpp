@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/hanging.hpp"
 #include "base/table.hpp"
 #include "commands/command.hpp"
 #include "kernels/forkjoin/variants.hpp"
@@ -46,7 +47,7 @@ Body list(const run::Parsed& parsed, const Arguments&, ExitCode&) {
   if (machine::gpus().built) add_rows(kernels, "memory", infos(memory::device_probes()));
   fmt::print("{}", kernels.within(terminal_columns()));
   if (machine::gpus().devices.empty())
-    fmt::print("no kernel runs on a GPU here: {}\n", machine::gpus().reason);
+    print_hanging("no kernel runs on a GPU here: ", machine::gpus().reason);
   fmt::print("\n");
   Table distributed({"workload", "algorithm", "how the ranks share the work"});
   for (const auto& row : dist::matmul::algorithms())

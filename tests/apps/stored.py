@@ -155,6 +155,7 @@ class Stored(tessera.Case):
             job = tessera.Job(again, ranks=3, folder=self.folder)
             result = job.stop(lambda: job.written() > 1 << 20)
             if result.code == tessera.OK:
+                os.remove(self.path("t.h5"))
                 continue
             self.assert_failed(result, tessera.STOPPED)
             self.assertEqual(sorted(name for name in os.listdir(self.folder) if "t.h5" in name),
