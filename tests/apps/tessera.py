@@ -5,6 +5,7 @@ The program is $TESSERA_BIN, else the newest build/*/bin/tessera. TESSERA_DEVICE
 transpose on the GPU where they have kernels for it. TESSERA_TEST_SEED repeats the random choices of
 an earlier run (every script prints its seed); TESSERA_TEST_SLOW=1 runs the complete sets."""
 
+import functools
 import glob
 import hashlib
 import os
@@ -100,6 +101,7 @@ class Job:
 
     def __init__(self, arguments, ranks=0, threads=1, environment=None, folder=None, program=None):
         self.session, self.launched = None, ranks > 0
+        self.signals = 20 if ranks > 0 and mpi_family() == "Open MPI" else 1  # see stop()
         self.mark = f"{JOB_MARK}={uuid.uuid4().hex}"
         command = [program or PROGRAM] + [str(a) for a in arguments]
         if ranks > 0:
@@ -202,7 +204,7 @@ class Job:
         launchers, which kill the ranks at the second one."""
         while not ready() and self.process.poll() is None:
             time.sleep(0.01)
-        for _ in range(20 if self.launched and mpi_family() == "Open MPI" else 1):
+        for _ in range(self.signals):
             self.process.send_signal(number)
             try:
                 self.process.wait(1)
@@ -261,6 +263,7 @@ def kernels(workload):
     return [name for name in names if name != "blas" or has_openblas()]
 
 
+@functools.cache
 def mpi_family():
     """Returns the family of the MPI library that the program uses: "Open MPI", "MPICH" or
     "Intel(R) MPI"."""
