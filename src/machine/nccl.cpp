@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <exception>
 
+#include "machine/loaded.hpp"
+
 namespace tessera::machine {
 namespace {
 
@@ -30,13 +32,6 @@ struct Library {
   const char* (*text)(Result) = nullptr;
 };
 
-template <class Function>
-void find(void* file, const char* name, Function& function, std::string& missing) {
-  void* const symbol = dlsym(file, name);
-  function = reinterpret_cast<Function>(symbol);
-  if (symbol == nullptr && missing.empty()) missing = std::string("the library has no ") + name;
-}
-
 Library load() {
   Library found;
   // Read at the first use of the library. Multicast can make the GPUs of a host unusable for all
@@ -49,15 +44,15 @@ Library load() {
     found.missing = why != nullptr ? why : "libnccl.so.2 cannot be loaded";
     return found;
   }
-  find(file, "ncclGetUniqueId", found.unique_id, found.missing);
-  find(file, "ncclCommInitRank", found.init, found.missing);
-  find(file, "ncclCommDestroy", found.destroy, found.missing);
-  find(file, "ncclCommAbort", found.abort, found.missing);
-  find(file, "ncclGroupStart", found.group_start, found.missing);
-  find(file, "ncclGroupEnd", found.group_end, found.missing);
-  find(file, "ncclSend", found.send, found.missing);
-  find(file, "ncclRecv", found.receive, found.missing);
-  find(file, "ncclGetErrorString", found.text, found.missing);
+  find_function(file, "ncclGetUniqueId", found.unique_id, found.missing);
+  find_function(file, "ncclCommInitRank", found.init, found.missing);
+  find_function(file, "ncclCommDestroy", found.destroy, found.missing);
+  find_function(file, "ncclCommAbort", found.abort, found.missing);
+  find_function(file, "ncclGroupStart", found.group_start, found.missing);
+  find_function(file, "ncclGroupEnd", found.group_end, found.missing);
+  find_function(file, "ncclSend", found.send, found.missing);
+  find_function(file, "ncclRecv", found.receive, found.missing);
+  find_function(file, "ncclGetErrorString", found.text, found.missing);
   return found;
 }
 

@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "kernels/matmul/operand.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/loaded.hpp"
 #include "machine/topology.hpp"
 
 namespace tessera::matmul {
@@ -32,14 +33,6 @@ struct Library {
   Multiply<Complex<float>, const Complex<float>*> cgemm = nullptr;
   Multiply<Complex<double>, const Complex<double>*> zgemm = nullptr;
 };
-
-template <class Function>
-void find(void* file, const char* name, Function& function, std::string& missing) {
-  void* const symbol = dlsym(file, name);
-  function = reinterpret_cast<Function>(symbol);
-  if (symbol == nullptr && missing.empty())
-    missing = std::string("the library does not define ") + name;
-}
 
 /// Throws Error(memory) if the address space is too small for the library's buffers: OpenBLAS
 /// retries a failed allocation forever.
@@ -78,11 +71,11 @@ Library load() {
     found.missing = why != nullptr ? why : "libopenblas.so cannot be loaded";
     return found;
   }
-  find(file, "openblas_set_num_threads", found.set_threads, found.missing);
-  find(file, "cblas_sgemm", found.sgemm, found.missing);
-  find(file, "cblas_dgemm", found.dgemm, found.missing);
-  find(file, "cblas_cgemm", found.cgemm, found.missing);
-  find(file, "cblas_zgemm", found.zgemm, found.missing);
+  machine::find_function(file, "openblas_set_num_threads", found.set_threads, found.missing);
+  machine::find_function(file, "cblas_sgemm", found.sgemm, found.missing);
+  machine::find_function(file, "cblas_dgemm", found.dgemm, found.missing);
+  machine::find_function(file, "cblas_cgemm", found.cgemm, found.missing);
+  machine::find_function(file, "cblas_zgemm", found.zgemm, found.missing);
   return found;
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/matmul/cuda.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "machine/cuda.hpp"
+#include "machine/loaded.hpp"
 
 #define TESSERA_TEXT_OF(x) #x
 #define TESSERA_TEXT(x) TESSERA_TEXT_OF(x)
@@ -32,13 +33,6 @@ struct Library {
   GemmEx* gemm_ex = nullptr;
 };
 
-template <class Function>
-void find(void* file, const char* name, Function& function, std::string& missing) {
-  void* const symbol = dlsym(file, name);
-  function = reinterpret_cast<Function>(symbol);
-  if (symbol == nullptr && missing.empty()) missing = std::string("the library has no ") + name;
-}
-
 Library load() {
   Library found;
   constexpr const char* name = "libcublas.so." TESSERA_TEXT(CUBLAS_VER_MAJOR);
@@ -52,13 +46,13 @@ Library load() {
   if (file == nullptr) return found;
   found.missing.clear();
   // The names that the macros of cublas_v2.h stand for.
-  find(file, TESSERA_TEXT(cublasCreate), found.create, found.missing);
-  find(file, TESSERA_TEXT(cublasDestroy), found.destroy, found.missing);
-  find(file, TESSERA_TEXT(cublasSetStream), found.set_stream, found.missing);
-  find(file, TESSERA_TEXT(cublasGetStatusString), found.text, found.missing);
-  find(file, TESSERA_TEXT(cublasSgemm), found.sgemm, found.missing);
-  find(file, TESSERA_TEXT(cublasDgemm), found.dgemm, found.missing);
-  find(file, TESSERA_TEXT(cublasGemmEx), found.gemm_ex, found.missing);
+  machine::find_function(file, TESSERA_TEXT(cublasCreate), found.create, found.missing);
+  machine::find_function(file, TESSERA_TEXT(cublasDestroy), found.destroy, found.missing);
+  machine::find_function(file, TESSERA_TEXT(cublasSetStream), found.set_stream, found.missing);
+  machine::find_function(file, TESSERA_TEXT(cublasGetStatusString), found.text, found.missing);
+  machine::find_function(file, TESSERA_TEXT(cublasSgemm), found.sgemm, found.missing);
+  machine::find_function(file, TESSERA_TEXT(cublasDgemm), found.dgemm, found.missing);
+  machine::find_function(file, TESSERA_TEXT(cublasGemmEx), found.gemm_ex, found.missing);
   return found;
 }
 
