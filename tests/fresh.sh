@@ -11,6 +11,8 @@
 #   TESSERA_MIRROR        the archive debootstrap takes packages from (unset: the one apt uses here)
 #   TESSERA_FRESH_CACHE   where the bare root is kept as a tar file (unset: ~/.cache/tessera)
 #   TESSERA_FRESH_ROOTS   where a root of 8 GB is made, without nodev and nosuid (unset: /var/tmp)
+#   TESSERA_FRESH_CCACHE  a folder of compiled objects: ccache, which is installed in the root,
+#                         takes them from there and adds to it (unset: everything is compiled)
 #
 # The mounts belong to this run's own mount namespace: they end with its last process, however it
 # ends.
@@ -23,7 +25,7 @@ fail() {
 say() { printf '== %s\n' "$*"; }
 
 release=bookworm user=root
-inside='' first='' typed=() arguments=("$@")
+inside='' first='' typed=() compiler_cache=() arguments=("$@")
 while [ $# -gt 0 ]; do
   case $1 in
     bookworm | trixie) release=$1 ;;
@@ -43,7 +45,7 @@ home=/home/tessera
 # Runs a command in the clone, with the environment of a fresh login of the user.
 run_as() { # user command
   chroot "$inside" /usr/sbin/runuser -u "$1" -- env -i HOME="$home" USER="$1" \
-    LOGNAME="$1" SHELL=/bin/bash \
+    LOGNAME="$1" SHELL=/bin/bash "${compiler_cache[@]}" \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "cd ~/tessera && $2"
 }
 
@@ -54,6 +56,16 @@ mount_inside() {
   mount --rbind /sys "$inside/sys"
   mount --rbind /dev "$inside/dev"
   mount -t tmpfs -o mode=1777 shm "$inside/dev/shm"
+  if [ -n "${TESSERA_FRESH_CCACHE:-}" ]; then
+    mkdir -p "$TESSERA_FRESH_CCACHE" "$inside/var/cache/ccache"
+    mount --bind "$TESSERA_FRESH_CCACHE" "$inside/var/cache/ccache"
+    chmod -R a+rwX "$inside/var/cache/ccache"
+    run_as root "apt-get update && apt-get install -y --no-install-recommends ccache" >/dev/null ||
+      fail "apt failed to install ccache"
+    compiler_cache=(CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+      CCACHE_DIR=/var/cache/ccache CCACHE_UMASK=000 CCACHE_NOHASHDIR=1 CCACHE_BASEDIR="$home"
+      CCACHE_MAXSIZE=20G)
+  fi
 }
 
 # Types the commands, in the namespaces that unshare made.
