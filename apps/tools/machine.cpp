@@ -51,8 +51,8 @@ void print_topology() {
   const machine::Gpus& gpus = machine::gpus();
   if (gpus.devices.empty()) print_hanging("  GPUs: ", "none (" + gpus.reason + ")");
   for (const auto& gpu : gpus.devices) print_hanging("  GPU: ", run::described(gpu));
-  if (!gpus.runtime.empty())
-    fmt::print("  CUDA: runtime {}, driver {}\n", gpus.runtime,
+  if (const std::string runtime = machine::cuda_version(); !runtime.empty())
+    fmt::print("  CUDA: runtime {}, driver {}\n", runtime,
                gpus.driver.empty() ? "none" : gpus.driver);
 }
 

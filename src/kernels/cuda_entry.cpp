@@ -21,9 +21,8 @@ const tessera::machine::CudaLibrary* tessera_cuda_library() {
                                    memory::has_compiled,
                                    memory::compiled_functions};
   static const machine::CudaLibrary library{
-      machine::interface_build(),   machine::adopt,
-      &machine::cuda::driver(),     machine::cuda::look,
-      machine::cuda::choose_device, machine::cuda::free_memory,
-      machine::cuda::occupancy,     &kernels};
+      machine::interface_build(), machine::adopt,           &machine::cuda::driver(),
+      machine::cuda::version,     machine::cuda::look,      machine::cuda::choose_device,
+      machine::cuda::free_memory, machine::cuda::occupancy, &kernels};
   return &library;
 }

@@ -8,6 +8,8 @@
 namespace tessera::machine::cuda {
 
 [[nodiscard]] device::Driver& driver();
+/// Returns the CUDA version of the library.
+[[nodiscard]] std::string version();
 /// Returns the GPUs that the driver shows to this process.
 [[nodiscard]] Gpus look();
 [[nodiscard]] index_t free_memory();

@@ -42,12 +42,15 @@ Gpu describe(int device, const cudaDeviceProp& properties) {
 
 }  // namespace
 
+std::string version() {
+  int version = 0;
+  return cudaRuntimeGetVersion(&version) == cudaSuccess ? version_text(version) : "";
+}
+
 Gpus look() {
   Gpus result;
   result.built = true;
   int version = 0;
-  if (cudaRuntimeGetVersion(&version) == cudaSuccess) result.runtime = version_text(version);
-  version = 0;
   if (cudaDriverGetVersion(&version) == cudaSuccess) result.driver = version_text(version);
   int count = 0;
   if (const cudaError_t rc = cudaGetDeviceCount(&count); rc != cudaSuccess) {

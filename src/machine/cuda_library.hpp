@@ -21,6 +21,7 @@ struct CudaLibrary {
   const char* build;  ///< interface_build() of the library
   void (*adopt)(SharedState& of_program);
   device::Driver* driver;
+  std::string (*version)();  ///< of CUDA
   Gpus (*look)();
   void (*use_gpu)(int local_rank);
   index_t (*free_memory)();

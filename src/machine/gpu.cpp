@@ -18,6 +18,11 @@ Gpus look() {
 
 bool built_with_cuda() { return TESSERA_BUILT_WITH_CUDA; }
 
+std::string cuda_version() {
+  const FoundLibrary& found = find_cuda_library();
+  return found.library != nullptr ? found.library->version() : "";
+}
+
 const Gpus& gpus() {
   static const Gpus found = look();
   return found;

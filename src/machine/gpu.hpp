@@ -35,11 +35,13 @@ struct Gpus {
                        ///< driver's message, ...
   bool built = false;  ///< this build has CUDA
   std::string driver;  ///< "13.0": newest CUDA version supported by the driver; "" without a driver
-  std::string runtime;  ///< "13.0": CUDA version of libtessera_cuda.so; "" without it
 };
 
 /// Returns whether this build has CUDA; does not query the driver.
 [[nodiscard]] bool built_with_cuda();
+/// Returns the CUDA version of libtessera_cuda.so, "13.0", or "" without it; does not query the
+/// driver, which takes half a second on nodes with GPUs.
+[[nodiscard]] std::string cuda_version();
 
 /// Returns the GPUs that the driver shows to this process, queried once. Never throws; without a
 /// driver `devices` is empty and `reason` set.

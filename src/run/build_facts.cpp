@@ -51,7 +51,7 @@ Json build_facts() {
           {"hdf5", io::library_version()},
           {"instruction_sets", compiled_sets()},
           {"instruction_set", machine::name(machine::isa())},
-          {"cuda", machine::built_with_cuda() ? Json(machine::gpus().runtime) : Json()},
+          {"cuda", machine::built_with_cuda() ? Json(machine::cuda_version()) : Json()},
           {"blas_missing", blas_missing()}};
 }
 

@@ -79,7 +79,7 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
     result["gpu"] =
         comm.broadcast(names.empty() ? gpus->reason : described(gpus->devices.front()), 0);
     result["cuda_driver"] = comm.broadcast(gpus->driver, 0);
-    result["cuda_runtime"] = gpus->runtime;
+    result["cuda_runtime"] = machine::cuda_version();
   }
   result["hosts"] = join(hosts, ",");
   result["ranks"] = static_cast<index_t>(comm.size());
