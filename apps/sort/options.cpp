@@ -147,8 +147,8 @@ run::OptionSet declare() {
   set.add({.name = "algorithm",
            .kind = Kind::choice,
            .fallback = "auto",
-           .help = "Select how the ranks share the work. auto: exact, or rounds where exact needs "
-                   "more than 1.15 times the keys and 128 MiB a rank.",
+           .help = "Select how the ranks share the work. auto: exact, or rounds where exact does "
+                   "not fit in memory.",
            .group = "Method",
            .choices = or_auto(run::names_of(dist::sort::algorithms())),
            .axis = true});

@@ -64,6 +64,10 @@ void complete_from_site(run::Parsed& parsed);
 /// Sets memory and time from the needs of the points.
 void complete(Job& job, const run::Parsed& request, const std::vector<workloads::Need>& needs);
 
+/// Returns the memory of the job's smallest node, if Slurm gives it the largest nodes that have its
+/// cores; 0 if there are not enough.
+[[nodiscard]] index_t mebibytes_of_nodes(const Job& job);
+
 /// Names the nodes that suffice for the job if the partition's nodes differ or are too small.
 /// Prints a note if they are fewer than the job's.
 void compare_with_nodes(Job& job);

@@ -47,6 +47,18 @@ std::vector<NodeKind> nodes_of(const std::string& partition) {
   return kinds;
 }
 
+index_t mebibytes_of_nodes(const Job& job) {
+  std::vector<NodeKind> kinds = job.kinds;
+  std::sort(kinds.begin(), kinds.end(),
+            [](const NodeKind& a, const NodeKind& b) { return a.mebibytes > b.mebibytes; });
+  index_t nodes = 0;
+  for (const NodeKind& kind : kinds) {
+    if (kind.cores >= job.tasks_per_node * job.cpus_per_task) nodes += kind.count;
+    if (nodes >= job.nodes) return kind.mebibytes;
+  }
+  return 0;
+}
+
 void compare_with_nodes(Job& job) {
   const index_t cores = job.tasks_per_node * job.cpus_per_task;
   index_t all = 0, fit = 0;

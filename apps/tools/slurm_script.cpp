@@ -65,29 +65,36 @@ void complete(Job& job, const run::Parsed& request, const std::vector<workloads:
   require(job.array <= static_cast<index_t>(needs.size()), ExitCode::usage,
           fmt::format("--array {} exceeds the {} of the sweep", job.array,
                       counted(ssize(needs), "point")));
-  index_t memory = 0;
+  index_t memory = 0, least = 0;
   double seconds = 0;
   bool known = true;
   job.computes_once = !gives(job, "--repetitions") && !gives(job, "--warmups");
   for (const workloads::Need& need : needs) {
     job.computes_once = job.computes_once && need.repetitions == 1;
     memory = std::max(memory, need.memory);
+    least = std::max(least, need.least > 0 ? need.least : need.memory);
     known = known && need.total >= 0;
     seconds += need.total;
   }
   const std::string limit = request.lists.at("memory").front();
-  require(limit.empty() || parse_bytes(limit) >= memory, ExitCode::usage,
+  require(limit.empty() || parse_bytes(limit) >= least, ExitCode::usage,
           fmt::format("a rank requires {}: --memory allows {}; use more nodes or smaller sizes",
-                      human_bytes(memory), limit));
-  const index_t node =
-      static_cast<index_t>(spare * static_cast<double>(memory + own_bytes)) * job.tasks_per_node;
-  const index_t wanted = ceil_div(node, index_t{1} << 20);
+                      human_bytes(least), limit));
+  const auto mebibytes = [&](index_t of_rank) {
+    const double node = spare * static_cast<double>(of_rank + own_bytes);
+    return ceil_div(static_cast<index_t>(node) * job.tasks_per_node, index_t{1} << 20);
+  };
+  const index_t enough = mebibytes(least);
   require(
-      job.mebibytes == 0 || job.mebibytes >= wanted, ExitCode::usage,
+      job.mebibytes == 0 || job.mebibytes >= enough, ExitCode::usage,
       fmt::format(
           "a node with {} requires {} MiB: --mem gives {} MiB; use more nodes or increase --mem",
-          counted(job.tasks_per_node, "rank"), wanted, job.mebibytes));
-  if (job.mebibytes == 0) job.mebibytes = wanted;
+          counted(job.tasks_per_node, "rank"), enough, job.mebibytes));
+  if (job.mebibytes == 0) {
+    const index_t there = mebibytes_of_nodes(job);
+    job.mebibytes = mebibytes(memory);
+    if (job.mebibytes > there && there >= enough) job.mebibytes = there;
+  }
   compare_with_nodes(job);
   if (job.array > 0) seconds /= static_cast<double>(job.array);
   job.plan = fmt::format(

@@ -16,6 +16,7 @@ namespace tessera::run {
 /// Resource needs of one point of a workload.
 struct Need {
   index_t memory = 0;       ///< of any rank, bytes
+  index_t least = 0;        ///< suffices, for a slower method; 0: there is none
   double seconds = -1;      ///< per repetition; -1 without measured ceilings
   double total = -1;        ///< of the command as typed: input, repetitions, check and files
   index_t repetitions = 1;  ///< including warm-ups

@@ -1,11 +1,13 @@
 """Job scripts from plans: `tessera slurm` and the scripts of jobs/."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import tempfile
 
+import machine_file
 import tessera
 from tessera import h5py, numpy
 
@@ -62,12 +64,7 @@ class Scripts(tessera.Case):
 
     def measured(self, rates=("fma_f64", "copy")):
         """Returns the environment with a machine of 1 GFLOP/s and 1 GB/s."""
-        with open(self.path("m.toml"), "w") as file:
-            file.write('host = "h"\n'
-                       + "".join(f'[[ceiling]]\nname = "{n}"\nthreads = 1\nvalue = 1.0\nunits = '
-                                 f'""\n'
-                                 for n in rates))
-        return {"TESSERA_MACHINE_FILE": self.path("m.toml")}
+        return machine_file.write(self.path("m.toml"), dict.fromkeys(rates, 1))
 
     def test_the_plan_counts_the_repetitions_as_the_script_does(self):
         environment = self.measured()
@@ -94,13 +91,12 @@ class Scripts(tessera.Case):
 
     def phases(self, *words):
         """Returns the planned seconds by phase on a machine of 1 GFLOP/s and 1 GB/s."""
-        out = self.succeed(*words, "--threads", 1, "--plan",
+        out = self.succeed(*words, "--threads", 1, "--plan", "--json",
                            environment=self.measured(self.RATES)).out
-        self.assertNotIn("without", out)
-        text = re.search(r"predicted time of the run: \S+ m?s: (.*)", out)[1]
-        units = {"ms": 1e-3, "s": 1, "min": 60}
-        return {name: float(value) * units[unit]
-                for name, value, unit in re.findall(r"([a-z-]+) ([0-9.]+) (m?s|min)", text)}
+        plan = json.loads(out)["plans"][0]
+        self.assertEqual(plan["unknown"], [])
+        self.assertAlmostEqual(plan["seconds"], sum(plan["phases"].values()))
+        return plan["phases"]
 
     def expect(self, got, **seconds):
         for phase, value in seconds.items():
@@ -170,10 +166,14 @@ class Scripts(tessera.Case):
         self.assertGreater(mebibytes, 3 * 128)
         self.assertLess(mebibytes, 2000)
         larger = self.script("sort", "--n", 10**9, "--nodes", 2, "--tasks-per-node", 2, "--time", 5)
-        # two ranks per node, with 1.15 times a quarter of the keys each
+        # two ranks per node, with twice a quarter of the keys each, or 1.13 times that in rounds
         mebibytes = int(re.search(r"--mem=(\d+)M", larger)[1])
-        self.assertGreater(mebibytes, 4400)
-        self.assertLess(mebibytes, 7600)
+        self.assertGreater(mebibytes, 7700)
+        self.assertLess(mebibytes, 12000)
+        self.script("sort", "--n", 10**9, "--nodes", 2, "--tasks-per-node", 2, "--time", 5,
+                    "--mem", "6000M")
+        self.fail_with(tessera.USAGE, "slurm", "sort", "--n", 10**9, "--nodes", 2,
+                       "--tasks-per-node", 2, "--time", 5, "--mem", "4000M", words="--mem gives")
         self.fail_with(tessera.USAGE, "slurm", "matmul", "--n", 10,
                        words=("not measured", "--time"),
                        environment={"TESSERA_MACHINE_FILE": self.path("none.toml")})
@@ -211,6 +211,14 @@ esac"""
         result = self.succeed(*words)
         self.assertIn("note: the partition has 4 nodes of 2 cores and 1000 MiB: 0 suffice for 2 "
                       "cores and ", result.err)
+
+    def test_sorts_take_less_memory_on_small_nodes(self):
+        words = ("sort", "--n", 10**9, "--time", 5, "--nodes", 2, "--tasks-per-node", 1)
+        for mebibytes, asked in ((64000, range(8000, 12001)), (7000, (7000,))):
+            self.nodes(f"echo 'debug*|2|1|2|{mebibytes}'")
+            text = self.script(*words)
+            self.assertIn(int(re.search(r"--mem=(\d+)M", text)[1]), asked)
+            self.assertNotIn("0 suffice", text)
 
     def test_without_an_answer_of_sinfo_this_machine_counts(self):
         words = ("matmul", "--n", 64, "--time", 5, "--tasks-per-node", 1)

@@ -1,6 +1,7 @@
 """Requests and data that tessera sort refuses, and plans of sorts."""
 
 import os
+import re
 
 import tessera
 from tessera import h5py, numpy
@@ -80,12 +81,21 @@ class Refusals(tessera.Case):
         self.succeed("sort", "--in", "t.h5:/keys", "--out", "o.h5:/K", "--overwrite")
 
     def test_large_shares_are_sorted_in_rounds(self):
-        for arguments, algorithm in ((("--n", "1e9", "--ranks", 4), "rounds"),
-                                     (("--n", "1e9", "--ranks", 64), "exact"),
-                                     (("--n", "1e9", "--ranks", 4, "--algorithm", "exact"),
-                                      "exact"),
-                                     (("--n", "3e7", "--type", "f32"), "exact")):
-            self.assertIn(f"algorithm {algorithm},", self.succeed("sort", *arguments, "--plan").out)
+        shown = re.search(r"memory free: ([0-9.]+) ([KMG])iB",
+                          self.succeed("machine", "--show").out)
+        free = float(shown[1]) * {"K": 2**10, "M": 2**20, "G": 2**30}[shown[2]]
+        few, many = (int(share * free / 8) for share in (0.3, 0.6))
+        elsewhere = ("--n", "1e9", "--ranks", 4)
+        for arguments, algorithm in ((("--n", few), "exact"),
+                                     (("--n", many), "rounds"),
+                                     (("--n", 10**7, "--memory", "250MiB"), "exact"),
+                                     (("--n", 10**7, "--memory", "120MiB"), "rounds"),
+                                     (elsewhere, "exact"),
+                                     ((*elsewhere, "--memory", "3GiB"), "rounds"),
+                                     ((*elsewhere, "--memory", "5GiB"), "exact")):
+            with self.subTest(arguments=arguments):
+                out = self.succeed("sort", *arguments, "--plan").out
+                self.assertIn(f"algorithm {algorithm},", out)
 
     def test_the_plan_of_quantiles_is_not_that_of_a_sort(self):
         with h5py.File(self.path("t.h5"), "w") as file:

@@ -91,6 +91,21 @@ index_t most_memory(const Problem& problem, index_t ranks) {
   return most;
 }
 
+bool can_take_rounds(const Problem& problem) {
+  const auto* const row = find_variant(tessera::sort::variants(), problem.method.kernel);
+  const bool on_host = row == nullptr || row->space == Space::host;
+  return problem.task == Task::keys && problem.algorithm == "exact" && !problem.takes_first() &&
+         !problem.unique && problem.gpus == nullptr && on_host &&
+         problem.kernels == problem.method.kernel;
+}
+
+Problem in_rounds(Problem problem) {
+  problem.algorithm = "rounds";
+  problem.method.algorithm = dist::sort::Algorithm::rounds;
+  plan(problem);
+  return problem;
+}
+
 Need need_of(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node) {
   Need need;
   const double exchange = exchange_of(problem, ceilings);
@@ -99,6 +114,7 @@ Need need_of(const Problem& problem, const run::Ceilings& ceilings, index_t rank
     need.seconds =
         std::max(need.seconds, predicted_seconds(problem, f, ceilings, ranks_per_node, exchange));
   }
+  if (can_take_rounds(problem)) need.least = most_memory(in_rounds(problem), problem.ranks);
   return need;
 }
 

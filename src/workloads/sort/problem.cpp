@@ -114,20 +114,6 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
   problem.parts = table.parts;
 }
 
-/// Returns whether a second copy of the keys would take too much of a rank's memory. Rows are
-/// permuted by pairs, which the algorithm rounds does not support, and device kernels need their
-/// keys together.
-bool copy_is_large(const Problem& problem) {
-  constexpr index_t always = index_t{128} << 20;
-  const auto* const row = find_variant(kernels::variants(), problem.method.kernel);
-  if (problem.task != Task::keys || problem.takes_first() || problem.unique ||
-      problem.gpus != nullptr || (row != nullptr && row->space != Space::host) ||
-      problem.kernels != problem.method.kernel)
-    return false;  // the same on all ranks, also if only some drive a GPU
-  const index_t share = ceil_div(problem.n, problem.ranks) * problem.by.front().form.bytes;
-  return share - share / 100 * 15 > always;
-}
-
 /// Chooses whether plain keys stay on the GPUs, and the transport between them.
 void choose_exchange(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
                      Problem& problem) {
@@ -243,9 +229,8 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   const bool on_gpu = choose_kernel(comm, point, problem);
   choose_exchange(comm, point, inputs, problem);
   if (problem.algorithm == "auto") {
-    const bool rounds = copy_is_large(problem);
-    problem.algorithm = rounds ? "rounds" : "exact";
-    problem.method.algorithm = rounds ? Algorithm::rounds : Algorithm::exact;
+    problem.algorithm = "exact";
+    problem.method.algorithm = Algorithm::exact;
   }
   if (problem.task == Task::keys && problem.gpus == nullptr && !problem.takes_first())
     problem.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(problem); });

@@ -117,6 +117,12 @@ using Asked = AskedOf<Problem, Inputs>;
 void plan(Problem& problem);
 /// Returns the largest memory of any rank for that number of ranks.
 [[nodiscard]] index_t most_memory(const Problem& problem, index_t ranks);
+/// Returns whether the ranks can sort in rounds instead of with full copies of their keys. Rows are
+/// permuted by pairs, which rounds do not support, and device kernels need their keys together. The
+/// same on all ranks, also if only some drive a GPU.
+[[nodiscard]] bool can_take_rounds(const Problem& problem);
+/// Returns the problem, sorted in rounds.
+[[nodiscard]] Problem in_rounds(Problem problem);
 /// Returns the memory of the worst rank, and the time of the slowest.
 [[nodiscard]] Need need_of(const Problem& problem, const run::Ceilings& ceilings,
                            index_t ranks_per_node);

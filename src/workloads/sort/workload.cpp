@@ -90,15 +90,12 @@ bool runs_out_of_core(const Values& point, const Problem& problem) {
 /// Collective.
 Problem resolve_to_fit(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
   Problem problem = resolve(comm, point, inputs);
-  const bool may =
-      problem.task == Task::keys && problem.algorithm == "exact" && !point.has("ranks");
+  const bool may = can_take_rounds(problem) &&
+                   (!point.has("ranks") || problem.allowance.limit > 0);  // others': by --memory
   if (!may) return problem;
   const index_t allowance = problem.allowance.net_of_program();
   if (most_memory(problem, problem.ranks) <= allowance) return problem;
-  Problem frugal = problem;
-  frugal.algorithm = "rounds";
-  frugal.method.algorithm = dist::sort::Algorithm::rounds;
-  plan(frugal);
+  Problem frugal = in_rounds(problem);
   return most_memory(frugal, problem.ranks) <= allowance ? frugal : problem;
 }
 
