@@ -43,15 +43,26 @@ double busy_seconds(const std::vector<int>& units) {
                                             : NAN;
 }
 
+double seconds_of(const timeval& t) {
+  return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+}
+
+double processor_seconds(const rusage& used) {
+  return seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
+}
+
 }  // namespace
 
 double own_processor_seconds() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
+  return processor_seconds(used);
+}
+
+double ended_children_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_CHILDREN, &used);
+  return processor_seconds(used);
 }
 
 OthersLoad::OthersLoad()

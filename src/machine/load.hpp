@@ -25,5 +25,7 @@ class OthersLoad {
 
 /// Returns the processor seconds that this process has used.
 [[nodiscard]] double own_processor_seconds();
+/// Returns the processor seconds that its ended child processes have used.
+[[nodiscard]] double ended_children_seconds();
 
 }  // namespace tessera::machine

@@ -75,7 +75,7 @@ Account& account() {
 }
 
 std::string account_text(const std::vector<std::pair<std::string, double>>& seconds,
-                         std::size_t columns) {
+                         std::size_t columns, std::string total) {
   constexpr double least = 1e-3;
   double all = 0;
   std::vector<std::string> parts;
@@ -83,8 +83,9 @@ std::string account_text(const std::vector<std::pair<std::string, double>>& seco
     all += each;
     if (each >= least) parts.push_back(fmt::format("{} {}", phase, human_seconds(each)));
   }
-  if (!parts.empty()) parts.front() = human_seconds(all) + ": " + parts.front();
-  return parts.empty() ? human_seconds(all) : wrapped(parts, columns);
+  if (total.empty()) total = human_seconds(all);
+  if (!parts.empty()) parts.front() = total + ": " + parts.front();
+  return parts.empty() ? total : wrapped(parts, columns);
 }
 
 }  // namespace tessera::mpi

@@ -44,9 +44,9 @@ class Account {
 [[nodiscard]] Account& account();
 
 /// Formats the total and the phases of at least a millisecond, in lines of at most `columns`:
-/// "1.25 s: start 80.1 ms, read 1.17 s".
+/// "1.25 s: start 80.1 ms, read 1.17 s". total: the words for their sum; "": the sum.
 [[nodiscard]] std::string account_text(const std::vector<std::pair<std::string, double>>& seconds,
-                                       std::size_t columns);
+                                       std::size_t columns, std::string total = "");
 
 /// Scope guard: enters a phase, and restores the enclosing one.
 class AccountScope {

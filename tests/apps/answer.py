@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 
+import machine_file
 import tessera
 from tessera import BAD_DATA, MISSING, OK, USAGE, VERIFICATION, h5py, numpy
 
@@ -106,6 +107,22 @@ class Answer(tessera.Case):
             self.assertEqual(answer["options"]["out"], {"value": "c.h5:/C", "source": "flag"})
             self.assertEqual(answer["options"]["threads"]["value"], 0)
             self.assertNotIn("json", answer["options"])
+
+    def test_a_plan(self):
+        rates = ("fma_f64", "copy", "touch", "generate", "hash", "file_write")
+        measured = machine_file.write(self.path("m.toml"), dict.fromkeys(rates, 1))
+        for ranks in (0, 2):
+            answer = self.answer("matmul", "--n", "1000,2000", "--threads", 1, "--plan",
+                                 ranks=ranks, environment=measured)
+            small, large = answer["plans"]
+            self.assertFalse(small["out_of_core"])
+            self.assertAlmostEqual(large["seconds"], sum(large["phases"].values()))
+            self.assertGreater(large["phases"]["repetitions"], small["phases"]["repetitions"])
+            self.assertGreaterEqual(large["memory"] * max(1, ranks), 3 * 8 * 2000**2)
+        plan, = self.answer("matmul", "--n", 1000, "--plan",
+                            environment={"TESSERA_MACHINE_FILE": self.path("none.toml")})["plans"]
+        self.assertIsNone(plan["seconds"])
+        self.assertEqual(plan["phases"], {})
 
     def test_with_more_threads_than_cores(self):
         """The program then starts itself anew, so that threads wait passively."""

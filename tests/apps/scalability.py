@@ -3,6 +3,7 @@
 import math
 import os
 
+import machine_file
 import tessera
 from tessera import CANNOT_CREATE, MISSING, OK, USAGE, h5py, numpy
 
@@ -138,15 +139,11 @@ class Scalability(tessera.Case):
             self.assertAlmostEqual(row["burdened_span"] - row["span"], 2e-3, delta=2e-4)
 
     def test_costs_are_those_that_tessera_machine_kept(self):
-        kept = self.path("machine.toml")
-        with open(kept, "w") as file:
-            file.write('host = "x"\nmeasured_at = "now"\n')
-            for name, value in (("task_fork", 1), ("task_join", 2), ("task_steal", 40)):
-                file.write(f'[[ceiling]]\nname = "{name}"\nthreads = 2\nvalue = {value}.0\nunits = '
-                           f'"us"\n')
+        costs = {"task_fork": 1, "task_join": 2, "task_steal": 40}
+        kept = machine_file.write(self.path("machine.toml"), costs, threads=2)
         path = self.path("s.h5")
         self.succeed("scalability", "forkjoin", "--n", 15, *QUICK, "--results", path,
-                     environment={"TESSERA_MACHINE_FILE": kept})
+                     environment=kept)
         for row in rows_of(path)[0]:
             self.assertAlmostEqual(row["task_fork"], 1e-6)
             self.assertAlmostEqual(row["task_join"], 2e-6)

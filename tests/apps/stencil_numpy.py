@@ -5,6 +5,7 @@ import random
 import sys
 import unittest
 
+import machine_file
 import tessera
 from stencil_cases import Random, Side, boundary, draw_frame, has_given, pad
 from tessera import h5py, numpy
@@ -250,15 +251,14 @@ class Command(tessera.Case):
 
     def test_the_share_of_the_ceiling_is_that_of_the_bytes_a_step_moves(self):
         """A field is read and written; the previous level and every term are read, too."""
-        with open(self.path("machine.toml"), "w") as file:
-            file.write('[[ceiling]]\nname = "copy"\nthreads = 1\nvalue = 1000.0\nunits = "GB/s"\n')
+        measured = machine_file.write(self.path("machine.toml"), {"copy": 1000})
         term = tessera.write_matrix(self.path("q.h5"), numpy.zeros((30, 40)), name="q")
         for words, numbers in ((("heat",), 2), (("wave",), 3), (("heat", "--source", term), 3),
                                (("wave", "--source", term), 4)):
             with self.subTest(words):
                 self.succeed("stencil", "--shape", "30x40", "--stencil", *words, "--steps", 2,
                              "--results", "c.h5", "--again",
-                             environment={"TESSERA_MACHINE_FILE": self.path("machine.toml")})
+                             environment=measured)
                 with h5py.File(self.path("c.h5")) as file:
                     summary = file[max(file)]["summary"]
                     self.assertAlmostEqual(summary["ceiling_share"][0]

@@ -164,6 +164,8 @@ TEST(RunTime, NamesPhasesOfUnknownRates) {
   EXPECT_EQ(workloads::text_of(time, 50),
             "predicted time of the run: 2 s: read 1 s,\nrepetitions 1 s\n"
             "without verify, whose rates are unknown: run\n  `tessera machine` once");
+  EXPECT_EQ(workloads::text_of(workloads::time_of({}, 0.5, rates(), {}, 1), 80),
+            "predicted time of the run: under 1 s: repetitions 500 ms");
   EXPECT_EQ(workloads::time_of({.generated = 1e9}, -1, rates(), {}, 1).total(), -1);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/lines.hpp"
 #include "base/note.hpp"
@@ -10,6 +11,7 @@
 #include "base/text.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/load.hpp"
+#include "run/answer.hpp"
 #include "run/device.hpp"
 #include "run/memory_plan.hpp"
 #include "workloads/frame/points.hpp"
@@ -44,6 +46,12 @@ RunTime time_as_typed(const run::Values& values, const PlannedPoint& point,
                  run::threads_of(values));
 }
 
+/// Returns the processor seconds of starting the program and looking at its inputs, for which it
+/// starts processes.
+double seconds_of_start() {
+  return machine::own_processor_seconds() + machine::ended_children_seconds();
+}
+
 /// Returns the ranks that the plan is for.
 index_t planned_ranks(const mpi::Communicator& comm, const run::Values& values) {
   return values.has("ranks") ? values.integer("ranks") : comm.size();
@@ -60,6 +68,18 @@ void print_time(const run::Values& values, const PlannedPoint& point, const RunT
   fmt::print("{}\n", text_of(time, terminal_columns()));
 }
 
+/// Appends a plan to the answer.
+void answer_plan(const PlannedPoint& point, index_t memory, const RunTime& time) {
+  run::Json phases = run::Json::object();
+  for (const auto& [phase, seconds] : time.phases) phases[phase] = seconds;
+  const bool known = !time.phases.empty();
+  run::answer().append("plans", {{"out_of_core", point.mode() == Mode::out_of_core},
+                                 {"memory", memory},
+                                 {"seconds", known ? run::Json(time.total()) : run::Json()},
+                                 {"phases", phases},
+                                 {"unknown", time.unknown}});
+}
+
 /// Prints the plan; throws the error of a run that cannot execute it. Collective.
 void plan_point(const mpi::Communicator& comm, const run::Values& values, const PlannedPoint& point,
                 const run::Ceilings& ceilings) {
@@ -68,8 +88,10 @@ void plan_point(const mpi::Communicator& comm, const run::Values& values, const 
   if (comm.is_root()) {
     const JobSize job{.ranks = planned_ranks(comm, values),
                       .ranks_per_node = per_node,
-                      .start = machine::own_processor_seconds()};
-    print_time(values, point, time_as_typed(values, point, ceilings, job));
+                      .start = seconds_of_start()};
+    const RunTime time = time_as_typed(values, point, ceilings, job);
+    print_time(values, point, time);
+    answer_plan(point, point.need(ceilings, per_node).memory, time);
   }
   run::require_planned_gpu(comm, values, point.kernel());
   if (point.mode() == Mode::out_of_core) return;
@@ -118,7 +140,7 @@ std::vector<Need> needs_of(const SweepRequest& sweep, const Resolve& resolve,
     need.repetitions = times_computed(values, *point);
     const JobSize job{.ranks = planned_ranks(sweep.comm, values),
                       .ranks_per_node = ranks_per_node,
-                      .start = result.size() > 1 ? 0 : machine::own_processor_seconds()};
+                      .start = result.size() > 1 ? 0 : seconds_of_start()};
     need.total = time_as_typed(values, *point, ceilings, job).total();
   }
   return result;

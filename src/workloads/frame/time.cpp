@@ -90,8 +90,11 @@ RunTime time_of(const Volumes& volumes, double repetition, const run::Ceilings& 
 
 std::string text_of(const RunTime& time, std::size_t columns) {
   constexpr std::string_view head = "predicted time of the run: ";
-  std::string text =
-      fmt::format("{}{}", head, mpi::account_text(time.phases, columns - head.size()));
+  // Launching, creating files and ending, which no rate tells, are half of a short run.
+  const bool is_short = time.total() < 1;
+  std::string text = fmt::format(
+      "{}{}", head,
+      mpi::account_text(time.phases, columns - head.size(), is_short ? "under 1 s" : ""));
   if (!time.unknown.empty())
     text +=
         "\n" + filled(fmt::format("without {}, whose rates are unknown: run `tessera machine` once",
