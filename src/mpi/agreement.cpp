@@ -14,7 +14,7 @@
 namespace tessera::mpi {
 namespace {
 
-bool agreed = false;  // all ranks threw the last error of this rank's main thread
+thread_local bool agreed = false;  // all ranks threw the last error of this rank's thread
 
 struct Failure {
   ExitCode code = ExitCode::ok;
@@ -43,12 +43,13 @@ void throw_worst(const Communicator& comm, const Failure& mine, index_t worst) {
   const bool reports = static_cast<index_t>(mine.code) == worst;
   const auto speaker = static_cast<int>(
       -comm.max(reports ? -static_cast<index_t>(comm.rank()) : -static_cast<index_t>(comm.size())));
-  throw AgreedError(static_cast<ExitCode>(worst), comm.broadcast(mine.message, speaker));
+  throw AgreedError(static_cast<ExitCode>(worst), comm.broadcast(mine.message, speaker), speaker);
 }
 
 }  // namespace
 
-AgreedError::AgreedError(ExitCode code, const std::string& message) : Error(code, message) {
+AgreedError::AgreedError(ExitCode code, const std::string& message, int rank)
+    : Error(code, message), rank_(rank) {
   agreed = true;
 }
 

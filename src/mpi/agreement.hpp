@@ -12,7 +12,12 @@ namespace tessera::mpi {
 /// An error that every rank throws at the same place; the program then terminates regularly.
 class AgreedError : public Error {
  public:
-  AgreedError(ExitCode code, const std::string& message);
+  AgreedError(ExitCode code, const std::string& message, int rank = -1);
+  /// Returns the rank of the communicator on which it occurred; -1: on all.
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+
+ private:
+  int rank_;
 };
 
 /// Returns whether an exception unknown to the other ranks is propagating: destructors must then

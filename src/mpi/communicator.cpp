@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <string>
 
 #include "base/error.hpp"
-#include "mpi/agreement.hpp"
+#include "mpi/collective.hpp"
 #include "mpi/idle.hpp"
 #include "mpi/long_collectives.hpp"
 #include "mpi/network.hpp"
@@ -26,48 +25,6 @@ void in_pieces(index_t bytes, const Call& call) {
   for (index_t offset = 0; offset < bytes; offset += piece_bytes) {
     call(offset, narrow<int>(std::min(piece_bytes, bytes - offset)));
   }
-}
-
-/// Completes a collective call: `blocking`, or `started`, its nonblocking form, with polls.
-template <auto blocking, auto started, class... Arguments>
-void collective(const char* name, Arguments... arguments) {
-  if constexpr (library_spins) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(started(arguments..., &request), name);
-    poll_until([&] {
-      int done = 0;
-      check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), name);
-      return done != 0;
-    });
-  } else {
-    check(blocking(arguments...), name);
-  }
-  heartbeat();
-}
-
-template <class T>
-T all_reduce(T value, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  T result{};
-  collective<MPI_Allreduce, MPI_Iallreduce>("MPI_Allreduce", &value, &result, 1, type, op, comm);
-  return result;
-}
-
-template <class T>
-void all_reduce(std::span<T> values, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  constexpr std::size_t piece = std::size_t{1} << 26;
-  for (std::size_t offset = 0; offset < values.size(); offset += piece) {
-    const auto count = narrow<int>(std::min(piece, values.size() - offset));
-    collective<MPI_Allreduce, MPI_Iallreduce>("MPI_Allreduce", MPI_IN_PLACE, values.data() + offset,
-                                              count, type, op, comm);
-  }
-}
-
-template <class T>
-std::vector<T> values_of_all(T value, MPI_Datatype type, int size, MPI_Comm comm) {
-  std::vector<T> values(static_cast<std::size_t>(size));
-  collective<MPI_Allgather, MPI_Iallgather>("MPI_Allgather", &value, 1, type, values.data(), 1,
-                                            type, comm);
-  return values;
 }
 
 }  // namespace
@@ -111,77 +68,6 @@ void wait_all(std::span<Request> requests) {
   Request all;
   for (Request& request : requests) all.join(std::move(request));
   all.wait();
-}
-
-Communicator::State::~State() {
-  lines.clear();
-  node.reset();
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized == 0 && handle != MPI_COMM_SELF && !leaves_alone()) MPI_Comm_free(&handle);
-}
-
-Communicator::Communicator(MPI_Comm handle) : state_(std::make_shared<State>(handle)) {
-  check(MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check(MPI_Comm_rank(handle, &rank_), "MPI_Comm_rank");
-  check(MPI_Comm_size(handle, &size_), "MPI_Comm_size");
-}
-
-Communicator Communicator::world() {
-  MPI_Comm copy = MPI_COMM_NULL;
-  collective<MPI_Comm_dup, MPI_Comm_idup>("MPI_Comm_dup", MPI_COMM_WORLD, &copy);
-  return Communicator(copy);
-}
-
-Communicator Communicator::self() { return Communicator(MPI_COMM_SELF); }
-
-void Communicator::require_rank(int rank, const char* argument) const {
-  if (rank >= 0 && rank < size_) return;
-  throw Error(ExitCode::usage, std::string(argument) + ": " + std::to_string(rank) +
-                                   " is not one of the " + std::to_string(size_) +
-                                   " ranks of the communicator");
-}
-
-Communicator Communicator::split(int color, int key) const {
-  require(color >= 0, ExitCode::usage, "color: " + std::to_string(color) + " is less than 0");
-  MPI_Comm part = MPI_COMM_NULL;
-  check(MPI_Comm_split(handle(), color, key, &part), "MPI_Comm_split");
-  return Communicator(part);
-}
-
-std::vector<index_t> Communicator::ranks_of(const Communicator& part) const {
-  MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
-  check(MPI_Comm_group(handle(), &all), "MPI_Comm_group");
-  check(MPI_Comm_group(part.handle(), &some), "MPI_Comm_group");
-  std::vector<int> there(static_cast<std::size_t>(part.size())), here(there.size());
-  std::iota(there.begin(), there.end(), 0);
-  const int rc = MPI_Group_translate_ranks(some, part.size(), there.data(), all, here.data());
-  MPI_Group_free(&all);
-  MPI_Group_free(&some);
-  check(rc, "MPI_Group_translate_ranks");
-  return {here.begin(), here.end()};
-}
-
-const GridLines& Communicator::grid_lines(index_t rows, index_t cols) const {
-  require(rows > 0 && cols > 0 && rows * cols == size_, ExitCode::usage,
-          "rows, cols: a process grid of " + std::to_string(rows) + " x " + std::to_string(cols) +
-              " does not match the " + std::to_string(size_) + " ranks of the communicator");
-  std::shared_ptr<const GridLines>& lines = state_->lines[{rows, cols}];
-  if (!lines) {
-    const auto row = static_cast<int>(rank_ / cols), col = static_cast<int>(rank_ % cols);
-    lines = std::make_shared<const GridLines>(GridLines{split(row, col), split(col, row)});
-  }
-  return *lines;
-}
-
-Communicator Communicator::node() const {
-  if (!state_->node) {
-    MPI_Comm part = MPI_COMM_NULL;
-    check(MPI_Comm_split_type(handle(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part),
-          "MPI_Comm_split_type");
-    state_->node = std::make_shared<const Communicator>(Communicator(part));
-  }
-  return *state_->node;
 }
 
 void Communicator::barrier() const {
@@ -231,45 +117,19 @@ std::string Communicator::broadcast(std::string text, int root) const {
   return text;
 }
 
-index_t Communicator::sum(index_t value) const {
-  return all_reduce(value, MPI_INT64_T, MPI_SUM, handle());
-}
-std::uint64_t Communicator::sum(std::uint64_t value) const {
-  return all_reduce(value, MPI_UINT64_T, MPI_SUM, handle());
-}
-double Communicator::sum(double value) const {
-  return all_reduce(value, MPI_DOUBLE, MPI_SUM, handle());
-}
-index_t Communicator::max(index_t value) const {
-  return all_reduce(value, MPI_INT64_T, MPI_MAX, handle());
-}
-double Communicator::max(double value) const {
-  return all_reduce(value, MPI_DOUBLE, MPI_MAX, handle());
-}
-double Communicator::min(double value) const {
-  return all_reduce(value, MPI_DOUBLE, MPI_MIN, handle());
-}
-void Communicator::sum(std::span<double> values) const {
-  all_reduce(values, MPI_DOUBLE, MPI_SUM, handle());
-}
-void Communicator::sum(std::span<index_t> values) const {
-  if (sums_in_parts(static_cast<index_t>(values.size_bytes()), size_))
-    return sum_in_parts(*this, values);
-  all_reduce(values, MPI_INT64_T, MPI_SUM, handle());
-}
-void Communicator::max(std::span<double> values) const {
-  all_reduce(values, MPI_DOUBLE, MPI_MAX, handle());
-}
-void Communicator::max(std::span<index_t> values) const {
-  all_reduce(values, MPI_INT64_T, MPI_MAX, handle());
-}
-
-std::vector<double> Communicator::all_gather(double value) const {
-  return values_of_all(value, MPI_DOUBLE, size_, handle());
-}
-
-std::vector<index_t> Communicator::all_gather(index_t value) const {
-  return values_of_all(value, MPI_INT64_T, size_, handle());
+void Communicator::reduce(void* values, index_t count, MPI_Datatype type, MPI_Op op) const {
+  auto* const first = static_cast<std::byte*>(values);
+  if (type == MPI_INT64_T && op == MPI_SUM && sums_in_parts(count * 8, size_))
+    return sum_in_parts(*this,
+                        {reinterpret_cast<index_t*>(first), static_cast<std::size_t>(count)});
+  int width = 0;
+  check(MPI_Type_size(type, &width), "MPI_Type_size");
+  constexpr index_t piece = index_t{1} << 26;  // numbers
+  for (index_t offset = 0; offset < count; offset += piece) {
+    collective<MPI_Allreduce, MPI_Iallreduce>(
+        "MPI_Allreduce", MPI_IN_PLACE, static_cast<void*>(first + offset * width),
+        narrow<int>(std::min(piece, count - offset)), type, op, handle());
+  }
 }
 
 void Communicator::sum_before(std::span<index_t> values) const {

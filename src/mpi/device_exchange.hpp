@@ -63,7 +63,7 @@ class PeerMemory {
   [[nodiscard]] std::byte* of(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
 
  private:
-  Communicator comm_ = Communicator::self();
+  Communicator comm_;
   machine::device::Allocation own_;
   std::vector<machine::device::Mapped> mapped_;
   std::vector<std::byte*> all_;

@@ -3,13 +3,15 @@
 #include <chrono>
 #include <utility>
 
+#include "mpi/runtime.hpp"
+
 namespace tessera::mpi {
 namespace {
 
 bool others_may_call() {
   int level = MPI_THREAD_SINGLE;
   check(MPI_Query_thread(&level), "MPI_Query_thread");
-  return level >= MPI_THREAD_SERIALIZED;
+  return level == MPI_THREAD_MULTIPLE || (level == MPI_THREAD_SERIALIZED && is_started_here());
 }
 
 }  // namespace

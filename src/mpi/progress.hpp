@@ -11,14 +11,16 @@ namespace tessera::mpi {
 
 /// Tests a request repeatedly in a background thread: most MPI libraries move long messages only
 /// inside calls, and a computing rank makes none. This rank must not call MPI otherwise until
-/// stop(). No thread is started if the library forbids calls from other threads (below
-/// MPI_THREAD_SERIALIZED) or the request is complete.
+/// stop(). No thread is started if the request is complete or calls from other threads are
+/// forbidden: below MPI_THREAD_MULTIPLE, except that with MPI_THREAD_SERIALIZED the program's own
+/// Runtime knows that no other thread calls MPI.
 class ProgressThread {
  public:
   explicit ProgressThread(Request& request);
   ~ProgressThread();
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
+  [[nodiscard]] bool runs() const { return thread_.joinable(); }
   /// Stops testing; rethrows the error of a failed message.
   void stop();
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -185,6 +186,8 @@ class StartSettings {
   std::vector<std::string> hidden_;
 };
 
+std::atomic<bool> started{false};
+
 /// The last message of print_error, and what is called before this process fails.
 std::string failure_text;
 std::function<void(int)> failure_report;
@@ -213,6 +216,7 @@ Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()
   require(
       provided >= MPI_THREAD_FUNNELED, ExitCode::internal,
       "the MPI library offers no thread support (funneled is needed); use a build with threads");
+  started = true;
   report_crashes(uncared);
   sleep_while_idle();
   int ranks = 1;  // Slurm also reports its tasks to a program that runs alone in their allocation
@@ -224,6 +228,8 @@ Runtime::~Runtime() {
   if (std::uncaught_exceptions() > uncaught_) die(ExitCode::internal, "error on one rank only");
   MPI_Finalize();
 }
+
+bool is_started_here() noexcept { return started; }
 
 std::string last_error() { return failure_text; }
 

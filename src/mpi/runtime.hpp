@@ -25,6 +25,9 @@ class Runtime {
   int uncaught_;
 };
 
+/// Returns whether MPI was initialised by a Runtime: no other thread of this process calls it then.
+[[nodiscard]] bool is_started_here() noexcept;
+
 /// Returns "rank r of p on host, in <phase>".
 [[nodiscard]] std::string whereabouts();
 

@@ -46,7 +46,7 @@ class SharedMemory {
   [[nodiscard]] static index_t available();
 
  private:
-  Communicator node_ = Communicator::self();
+  Communicator node_;
   MPI_Win window_ = MPI_WIN_NULL;
   std::vector<std::byte*> segments_;
   std::vector<index_t> sizes_;
