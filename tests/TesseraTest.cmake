@@ -30,7 +30,7 @@ function(tessera_test path)
     return()
   endif()
   target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/mpi/main.cpp)
-  target_link_libraries(${name} PRIVATE tessera_mpi)
+  target_link_libraries(${name} PRIVATE tessera_mpi tessera_yield)
   foreach(ranks IN LISTS T_RANKS)
     add_test(NAME ${name}_${ranks} COMMAND bash ${PROJECT_SOURCE_DIR}/tests/mpi/session.sh
              ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}

@@ -42,7 +42,7 @@ void set_contended(bool value) noexcept {
 void Patience::wait() noexcept {
   constexpr Seconds spin{50e-6}, longest{200e-6};
   if (!is_contended()) {
-    syscall(SYS_sched_yield);  // sched_yield() itself is mpi/idle.cpp's
+    syscall(SYS_sched_yield);  // sched_yield() may be mpi/yield.cpp's
     return;
   }
   const auto now = Clock::now();

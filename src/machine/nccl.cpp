@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "machine/environment.hpp"
 #include "machine/loaded.hpp"
 
 namespace tessera::machine {
@@ -34,9 +35,6 @@ struct Library {
 
 Library load() {
   Library found;
-  // Read at the first use of the library. Multicast can make the GPUs of a host unusable for all
-  // processes.
-  setenv("NCCL_NVLS_ENABLE", "0", 1);
   const char* const named = std::getenv("TESSERA_NCCL");
   void* const file = dlopen(named != nullptr ? named : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   if (file == nullptr) {
@@ -61,6 +59,12 @@ const Library& library() {
   return found;
 }
 
+/// Scope of the calls in which the library reads its settings. Multicast can make the GPUs of a
+/// host unusable for all processes.
+struct Settings {
+  EnvironmentScope multicast{"NCCL_NVLS_ENABLE", "0"};
+};
+
 void check(Result rc, const char* call) {
   if (rc == 0) return;
   throw Error(ExitCode::internal, std::string(call) + " failed: " + library().text(rc));
@@ -72,12 +76,14 @@ const std::string& nccl_missing() { return library().missing; }
 
 Nccl::Id Nccl::make_id() {
   UniqueId id{};
+  const Settings settings;
   check(library().unique_id(&id), "ncclGetUniqueId");
   return std::to_array(id.internal);
 }
 
 Nccl::Nccl(const Id& id, int rank, int ranks) {
   UniqueId native{};
+  const Settings settings;
   std::copy(id.begin(), id.end(), native.internal);
   check(library().init(&handle_, ranks, native, rank), "ncclCommInitRank");
 }

@@ -1,9 +1,5 @@
 #include "mpi/idle.hpp"
 
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "machine/contention.hpp"
 #include "mpi/watchdog.hpp"
 
@@ -27,12 +23,9 @@ void pause_idle() noexcept {
 
 void sleep_while_idle() noexcept { waits_for_ranks = true; }
 
-}  // namespace tessera::mpi
-
-/// Replaces the C library's function in the whole program. A yield to threads that
-/// compute costs their whole time slice, at every poll.
-extern "C" int sched_yield() noexcept {
-  if (!tessera::mpi::waits_for_ranks) return static_cast<int>(syscall(SYS_sched_yield));
-  if (tessera::machine::is_contended()) tessera::mpi::pause_idle();
-  return 0;
+bool pause_if_idle() noexcept {
+  if (waits_for_ranks && machine::is_contended()) pause_idle();
+  return waits_for_ranks;
 }
+
+}  // namespace tessera::mpi

@@ -28,8 +28,13 @@ void poll_until(const Done& done) {
 
 /// Lets this thread, which calls MPI, sleep while it waits inside the library and cores are
 /// contended (machine::Patience), from now on. Open MPI polls; where a poll finds nothing it calls
-/// sched_yield() if mpi_yield_when_idle is set, and this program's replaces the C library's.
-/// Precondition: mpi_yield_when_idle was set before MPI_Init; otherwise ranks spin.
+/// sched_yield() if mpi_yield_when_idle is set, and the program's replaces the C library's: link
+/// tessera_yield (yield.cpp), which is no part of the library. Precondition: mpi_yield_when_idle
+/// was set before MPI_Init; otherwise ranks spin.
 void sleep_while_idle() noexcept;
+
+/// Continues the wait of a thread of sleep_while_idle() inside one MPI call, and sleeps where cores
+/// are contended; returns false for other threads.
+[[nodiscard]] bool pause_if_idle() noexcept;
 
 }  // namespace tessera::mpi

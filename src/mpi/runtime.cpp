@@ -134,7 +134,7 @@ class StartSettings {
       for (const auto& [name, value] : alone) set(name, value);
       provide_session_folder();
     } else {
-      set("OMPI_MCA_mpi_yield_when_idle", "1");  // calls sched_yield() of mpi/idle.cpp
+      set("OMPI_MCA_mpi_yield_when_idle", "1");  // calls sched_yield() of mpi/yield.cpp
       if (std::getenv("OMPI_MCA_mtl") == nullptr && !may_have_fabric()) set("OMPI_MCA_pml", "ob1");
       // Version 5 with libnl prints lines about interfaces that do not reach each other otherwise.
       if (on_one_node()) set("OMPI_MCA_reachable", "weighted");

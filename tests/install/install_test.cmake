@@ -63,6 +63,9 @@ foreach(archive IN LISTS archives)
   if(symbols MATCHES "[^ \n]*N7tessera(8locality|11scalability|13memory_probes)[^\n]*")
     message(FATAL_ERROR "${archive} has ${CMAKE_MATCH_0}")
   endif()
+  if(symbols MATCHES " [TWDB] [a-z][a-z_]*\n")  # mangled names begin with _Z
+    message(FATAL_ERROR "${archive} replaces a function of other libraries: ${CMAKE_MATCH_0}")
+  endif()
 endforeach()
 
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix}

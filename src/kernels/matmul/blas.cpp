@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "kernels/matmul/operand.hpp"
+#include "machine/environment.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/loaded.hpp"
 #include "machine/topology.hpp"
@@ -49,19 +50,19 @@ void require_address_space(int threads) {
               human_bytes(free)));
 }
 
-/// Returns the number of threads that the library starts at load: OPENBLAS_NUM_THREADS, which is
-/// set to one per core if it is unset.
+/// Returns the number of threads that the library is to start at load: OPENBLAS_NUM_THREADS, or one
+/// per core.
 int threads_at_start() {
   const char* const wanted = std::getenv("OPENBLAS_NUM_THREADS");
-  if (wanted != nullptr && std::atoi(wanted) > 0) return std::atoi(wanted);
-  const int threads = machine::default_threads();
-  setenv("OPENBLAS_NUM_THREADS", std::to_string(threads).c_str(), 1);
-  return threads;
+  const int threads = wanted != nullptr ? std::atoi(wanted) : 0;
+  return threads > 0 ? threads : machine::default_threads();
 }
 
 Library load() {
   Library found;
-  require_address_space(threads_at_start());
+  const int threads = threads_at_start();
+  require_address_space(threads);
+  const machine::EnvironmentScope read_at_load("OPENBLAS_NUM_THREADS", std::to_string(threads));
   void* file = nullptr;
   for (const char* const name : {"libopenblas.so.0", "libopenblas.so"}) {
     if (file == nullptr) file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
