@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <mutex>
+#include <utility>
 
 #include "base/lines.hpp"
 
@@ -16,8 +17,24 @@ namespace {
 std::atomic<bool> silent{false};
 std::mutex mutex;
 std::vector<std::string> kept;
+std::mutex of_handler;
+std::function<void(const std::string&)> handler;
 
 }  // namespace
+
+void note(const std::string& line) {
+  std::function<void(const std::string&)> receiver;
+  {
+    const std::lock_guard lock(of_handler);
+    receiver = handler;
+  }
+  if (receiver) receiver(line);
+}
+
+void handle_notes(std::function<void(const std::string&)> receiver) {
+  const std::lock_guard lock(of_handler);
+  handler = std::move(receiver);
+}
 
 void print_note(const std::string& line) {
   constexpr std::string_view mark = "note: ";

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/option_names.hpp"
 #include "base/text.hpp"
 #include "io/home_file.hpp"
 #include "io/small_copy.hpp"
@@ -84,8 +85,9 @@ index_t CarriedRows::read(const RowOrder& order, index_t first) {
   index_t n = std::min({left, most_, std::max<index_t>(1, memory_.size() / fixed_bytes())});
   while (!try_read(order, first, n)) {
     require(n > 1, ExitCode::memory,
-            fmt::format("a row of {} needs more than the {} that are left for it; raise --memory",
-                        path_of(dataset_), human_bytes(memory_.size())));
+            fmt::format("a row of {} needs more than the {} that are left for it; raise {}",
+                        path_of(dataset_), human_bytes(memory_.size()),
+                        option_or("--memory", "the memory")));
     n /= 2;
   }
   const index_t of_row = ceil_div(used_, n);

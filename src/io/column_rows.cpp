@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/option_names.hpp"
 #include "io/columns.hpp"
 #include "io/pieces.hpp"
 
@@ -102,10 +103,10 @@ Element element_of_numbers(const Column& column, const std::string& file) {
   const DatasetInfo& info = column.info;
   require(column.key == Key::number && info.element_bytes <= 8, ExitCode::bad_data,
           fmt::format("{}:{} holds elements of {}: keys are numbers of at most 64 bits or strings "
-                      "of fixed length; pass --by 0:{}, of a column {}[0:{}], to compare rows byte "
+                      "of fixed length; pass {}0:{}, of a column {}[0:{}], to compare rows byte "
                       "by byte (not the order of little-endian numbers)",
-                      file, column.path, info.type_text(), column.row_bytes(), column.name,
-                      column.row_bytes()));
+                      file, column.path, info.type_text(), option_or("--by ", "the bytes "),
+                      column.row_bytes(), column.name, column.row_bytes()));
   require(
       info.shape.size() == 1, ExitCode::bad_data,
       fmt::format("{}:{} is {}-dimensional ({}) where a key column is needed; give 1-D datasets{}",

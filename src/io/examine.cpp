@@ -14,6 +14,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "base/option_names.hpp"
 #include "base/text.hpp"
 #include "io/attributes.hpp"
 #include "io/chunks.hpp"
@@ -243,6 +244,7 @@ int examine_main(int argc, char** argv) {
   const DatasetName name{argv[2], argv[3]};
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
+  name_options();
   Guard guard(name.file);
   try {
     fmt::print("{}", answer(argv[1], name, guard));

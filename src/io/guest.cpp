@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/note.hpp"
+#include "base/option_names.hpp"
 #include "io/dataset.hpp"
 #include "io/geometry.hpp"
 #include "io/partials.hpp"
@@ -74,10 +75,9 @@ void require_place(hid_t file, const DatasetSpec& spec, const std::string& name,
   require(H5Iget_type(object) == H5I_DATASET, failed,
           fmt::format("'{}:{}' is a {}, which an output cannot replace; name another path", name,
                       spec.path, H5Iget_type(object) == H5I_GROUP ? "group" : "type"));
-  require(
-      existing == Guest::Existing::replace, failed,
-      fmt::format("'{}' has a dataset '{}'; pass --overwrite to replace that one, or another name",
-                  name, spec.path));
+  require(existing == Guest::Existing::replace, failed,
+          fmt::format("'{}' has a dataset '{}'; pass {} to replace that one, or another name", name,
+                      spec.path, option_or("--overwrite", "Existing::replace")));
   require(
       !is_scale_of_others(object), failed,
       fmt::format(
@@ -169,7 +169,7 @@ void Guest::require_writable() const {
                       "writable ({}); name another file",
                       name_, folder, std::strerror(reason)));
   if (status.st_nlink > 1)
-    print_note(
+    note(
         fmt::format("note: '{}' is one of {} hard links to a file: the others keep its old content",
                     name_, status.st_nlink));
 }

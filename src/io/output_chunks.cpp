@@ -12,6 +12,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/option_names.hpp"
 #include "base/progress.hpp"
 #include "io/checksum.hpp"
 #include "io/chunks.hpp"
@@ -181,7 +182,8 @@ Storage storage_of(hid_t dataset, const std::string& name) {
   if (H5Pget_layout(creation) != H5D_CHUNKED) return {};
   const auto chunking = chunking_of(dataset, creation, name);
   require(chunking.has_value(), ExitCode::bad_data,
-          name + " has filters that outputs do not have; pass --compress");
+          name + " has filters that outputs do not have; pass " +
+              std::string(option_or("--compress", "other filters")));
   return {{chunking->extents.begin(), chunking->extents.end()}, chunking->filters};
 }
 

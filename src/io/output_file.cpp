@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/option_names.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
 #include "io/checksum.hpp"
@@ -82,8 +83,8 @@ bool OutputFile::begin(const std::vector<DatasetSpec>& specs, const std::string&
   const Occupant occupant = existing_ == Existing::known ? Occupant::nothing : occupant_of(target_);
   require(
       occupant != Occupant::ours || existing_ == Existing::replace, failed,
-      fmt::format("output '{}' exists; pass --overwrite to replace the whole file, or another name",
-                  file_));
+      fmt::format("output '{}' exists; pass {} to replace the whole file, or another name",
+                      file_, option_or("--overwrite", "Existing::replace")));
   require_free_paths(file_, specs);
   found_ = Guest::state_of(target_);
   if (occupant == Occupant::others)

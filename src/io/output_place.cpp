@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/option_names.hpp"
 #include "base/threads.hpp"
 #include "io/occupant.hpp"
 #include "io/output_file.hpp"
@@ -32,10 +33,9 @@ void require_place_for_output(const DatasetName& output, OutputFile::Existing ex
                       std::strerror(errno)));
   const bool replaces = existing == OutputFile::Existing::replace;
   const Occupant occupant = occupant_of(target);
-  require(
-      occupant != Occupant::ours || replaces, failed,
-      fmt::format("output '{}' exists; pass --overwrite to replace the whole file, or another name",
-                  file));
+  require(occupant != Occupant::ours || replaces, failed,
+          fmt::format("output '{}' exists; pass {} to replace the whole file, or another name",
+                      file, option_or("--overwrite", "Existing::replace")));
   if (occupant != Occupant::others) return;
   const DatasetSpec spec{.path = output.path, .shape = {}, .type = -1, .dimensions = {}};
   (void)Guest(target, file, std::span(&spec, 1),

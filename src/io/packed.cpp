@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/half.hpp"
+#include "base/option_names.hpp"
 #include "io/conversion.hpp"
 
 namespace tessera::io {
@@ -34,7 +35,9 @@ std::optional<Numbers> numbers_of(hid_t dataset, const std::string& attribute,
   const Handle type(H5Aget_type(id), H5Tclose), space(H5Aget_space(id), H5Sclose);
   const H5T_class_t kind = H5Tget_class(type);
   require(kind == H5T_INTEGER || kind == H5T_FLOAT, ExitCode::bad_data,
-          what + " is not a number; remove it, or use --raw to read the numbers as stored");
+          what + " is not a number; remove it, or " +
+              std::string(option_or("use --raw to read the numbers as stored",
+                                    "read the numbers as stored, without packing")));
   Numbers numbers{kind == H5T_FLOAT, static_cast<index_t>(H5Tget_size(type)), {}, {}};
   const auto count =
       static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space)));
@@ -189,7 +192,8 @@ void fill_values(std::span<const std::uint64_t> bits, const DatasetName& name, s
     if (!value && packing.fill == Packing::Fill::refuse)
       throw Error(ExitCode::bad_data, name.text() +
                                           " has cells without a value (_FillValue and similar "
-                                          "attributes); set their value with --fill");
+                                          "attributes); set their value with " +
+                                          std::string(option_or("--fill", "Packing::fill")));
     to[i] = held<T>(value ? static_cast<double>(*value) : none, name);
   }
 }

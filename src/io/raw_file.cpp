@@ -19,6 +19,7 @@
 
 #include "base/directory.hpp"
 #include "base/note.hpp"
+#include "base/option_names.hpp"
 #include "base/progress.hpp"
 #include "base/text.hpp"
 #include "io/partials.hpp"
@@ -68,7 +69,7 @@ void warn_not_synced(const std::string& directory, int error) {
   static std::set<std::string> warned;
   const std::lock_guard lock(mutex);
   if (!warned.insert(directory).second) return;
-  print_note(fmt::format(
+  note(fmt::format(
       "note: files in '{}' cannot be synced to the device (fsync: {}): they may be lost if "
       "the machine fails",
       directory, std::strerror(error)));
@@ -238,8 +239,8 @@ void publish_new_file(const std::string& from, const std::string& to) {
   }
   require(error != EEXIST, ExitCode::cannot_create,
           fmt::format("output '{}' was concurrently created and is left unchanged; pass "
-                      "--overwrite to replace it, or another name",
-                      to));
+                      "{} to replace it, or another name",
+                      to, option_or("--overwrite", "Existing::replace")));
   if (error != 0) fail(error, fmt::format("'{}' cannot be renamed to '{}'", from, to));
   forget_partial(from);
   sync_directory(directory_of(to));

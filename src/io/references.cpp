@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/option_names.hpp"
 #include "io/content.hpp"
 #include "io/home_file.hpp"
 #include "io/small_copy.hpp"
@@ -36,9 +37,8 @@ References::References(const DatasetName& from, std::span<const DatasetSpec> spe
     const Handle object(H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, &reference), H5Oclose);
     Target target{object >= 0 ? path_of(object) : "", "", false};
     require(!target.from.empty(), ExitCode::bad_data,
-            fmt::format("{} holds a reference to an object that does not exist; leave it out with "
-                        "--drop",
-                        from.text()));
+            fmt::format("{} holds a reference to an object that does not exist; leave it out{}",
+                        from.text(), option_or(" with --drop", "")));
     target.to = target.from;
     for (const DatasetSpec& spec : specs)
       for (const AttributesOf& one : spec.attributes)
@@ -58,8 +58,8 @@ void References::copy_targets(hid_t file, std::vector<std::string>& created) con
     require(dataset && is_portable(type) && H5Tdetect_class(type, H5T_REFERENCE) == 0,
             ExitCode::bad_data,
             fmt::format("{} refers to '{}', which is a group or holds references itself and is not "
-                        "copied; leave the column out with --drop",
-                        from_.text(), target.from));
+                        "copied; leave the column out{}",
+                        from_.text(), target.from, option_or(" with --drop", "")));
     copy_whole(object, file, target.to, created);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/option_names.hpp"
 #include "base/text.hpp"
 #include "io/coordinates.hpp"
 
@@ -84,8 +85,9 @@ void compare_dimensions(TableInfo& table, const DatasetName& name, const std::st
 
 void choose_columns(TableInfo& table, const DatasetName& name, const TableChoice& choice) {
   require(table.is_group || (choice.columns.empty() && choice.drop.empty()), ExitCode::usage,
-          fmt::format("--columns and --drop choose datasets of a group: {} is one dataset, whose "
-                      "rows stay whole; drop the option",
+          fmt::format("{} choose datasets of a group: {} is one dataset, whose rows stay whole; "
+                      "leave them out",
+                      option_or("--columns and --drop", "choice.columns and choice.drop"),
                       name.text()));
   require_columns(choice.columns, "columns", table);
   require_columns(choice.drop, "drop", table);
@@ -101,14 +103,15 @@ void choose_columns(TableInfo& table, const DatasetName& name, const TableChoice
     const bool other = column.info.shape.empty() || column.rows() != rows;
     if (table.is_group && other && column.use == Use::row) column.use = Use::unchanged;
     const bool carried = column.use == Use::row || column.use == Use::unchanged;
-    require(!carried || column.obstacle.empty(), ExitCode::bad_data,
-            fmt::format("{}:{} holds {}, which cannot be carried; leave it out with --drop {}",
-                        name.file, column.path, column.obstacle, column.name));
+    require(
+        !carried || column.obstacle.empty(), ExitCode::bad_data,
+        fmt::format("{}:{} holds {}, which cannot be carried; leave it out with {} {}", name.file,
+                    column.path, column.obstacle, option_or("--drop", "choice.drop"), column.name));
   }
   require(std::ranges::find(table.columns, Use::row, &Column::use) != table.columns.end(),
           ExitCode::usage,
-          fmt::format("{} has no other columns to carry; choose other --columns or --drop",
-                      name.text()));
+          fmt::format("{} has no other columns to carry; choose other {}", name.text(),
+                      option_or("--columns or --drop", "choice.columns or choice.drop")));
   std::erase_if(table.coordinates, [&](const Column& column) {
     return column.use != Use::row || column.info.shape.empty() || column.rows() != rows ||
            !column.obstacle.empty();

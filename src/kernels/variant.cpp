@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/option_names.hpp"
 
 namespace tessera {
 
@@ -20,9 +21,8 @@ void require_library(const VariantInfo& row) {
   const std::string why = row.missing == nullptr ? "" : row.missing();
   require(
       why.empty(), ExitCode::usage,
-      fmt::format(
-          "--kernel {} needs a library that cannot be loaded ({}); run {}, or use another kernel",
-          row.name, why, row.remedy));
+      fmt::format("{} {} needs a library that cannot be loaded ({}); run {}, or use another kernel",
+                  option_or("--kernel", "kernel"), row.name, why, row.remedy));
 }
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/option_names.hpp"
 
 namespace tessera::mpi {
 
@@ -35,9 +36,9 @@ DeviceTransportChoice choose_device_transport(
     if (wanted != "auto" && wanted != called) continue;
     const std::string why = obstacle(transport);
     if (why.empty()) return {transport, called + (tried.empty() ? "" : " (" + tried + ")")};
-    require(
-        wanted == "auto", ExitCode::usage,
-        "--gpu-exchange " + called + " is not available (" + why + "); use --gpu-exchange auto");
+    require(wanted == "auto", ExitCode::usage,
+            std::string(option_or("--gpu-exchange", "wanted:")) + " " + called +
+                " is not available (" + why + "); use auto");
     tried += (tried.empty() ? "" : "; ") + called + ": " + why;
   }
   throw Error(ExitCode::usage,

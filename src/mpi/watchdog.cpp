@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/option_names.hpp"
 #include "base/text.hpp"
 #include "base/timer.hpp"
 #include "mpi/runtime.hpp"
@@ -80,8 +81,9 @@ void Watchdog::watch(double limit_seconds) {
         _exit(static_cast<int>(ExitCode::stalled));
       }).detach();
       die(ExitCode::stalled, "the run made no progress for " + human_seconds(limit_seconds) +
-                                 " (a rank is stuck or far slower than others); raise "
-                                 "--stall-limit if that is expected");
+                                 " (a rank is stuck or far slower than others); raise " +
+                                 std::string(option_or("--stall-limit", "limit_seconds")) +
+                                 " if that is expected");
     }
   }
 }

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/note.hpp"
+#include "base/option_names.hpp"
 #include "base/progress.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
@@ -354,6 +355,8 @@ int run_program(const Program& program, int argc, char** argv) {
   start_as_expected();
   (void)mpi::account();
   io::quiet_errors();
+  name_options();
+  handle_notes(print_note);
   std::setvbuf(stdout, nullptr, _IOLBF,
                BUFSIZ);  // keeps printed lines in the log of a job that is killed later
   end_cleanly_on_signals();

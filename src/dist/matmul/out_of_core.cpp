@@ -187,9 +187,8 @@ OutOfCorePlan plan_out_of_core(const OutOfCoreRequest& request, index_t bytes) {
   }
   require(search.best.has_value(), ExitCode::memory,
           "memory is insufficient for the product out of core: at least " +
-              human_bytes(real(search.least)) +
-              " per rank are needed, --memory or the free memory allows " +
-              human_bytes(real(bytes)) + "; allow more memory");
+              human_bytes(real(search.least)) + " per rank are needed, " +
+              human_bytes(real(bytes)) + " are allowed or free; allow more memory");
   return *search.best;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/option_names.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::dist::sort {
@@ -79,7 +80,8 @@ DeviceSort<B>::DeviceSort(const mpi::DeviceExchange& exchange, index_t total, co
       keys_(exchange, room_of(total, ranks_) * static_cast<index_t>(sizeof(B))) {
   mpi::together(exchange.comm(), "allocate", [&] {
     require(ranks_ <= most_parts, ExitCode::usage,
-            "sort of keys in GPU memory supports at most 16 ranks; use --gpu-exchange host");
+            "sort of keys in GPU memory supports at most 16 ranks; use " +
+                std::string(option_or("--gpu-exchange host", "keys in host memory")));
     const index_t room = room_of(total, ranks_);
     input_ = device::Allocation(shares_.size(rank_) * static_cast<index_t>(sizeof(B)),
                                 device::Home::device);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/option_names.hpp"
 #include "base/text.hpp"
 #include "kernels/matmul/operand.hpp"
 #include "machine/environment.hpp"
@@ -45,9 +46,9 @@ void require_address_space(int threads) {
   require(free >= (threads + 1) * thread_bytes, ExitCode::memory,
           fmt::format(
               "OpenBLAS needs {} of address space for {}: {} are free (ulimit -v); run ulimit -v "
-              "unlimited, or use another --kernel",
+              "unlimited, or use another {}",
               human_bytes((threads + 1) * thread_bytes), counted(threads, "thread"),
-              human_bytes(free)));
+              human_bytes(free), option_or("--kernel", "kernel")));
 }
 
 /// Returns the number of threads that the library is to start at load: OPENBLAS_NUM_THREADS, or one

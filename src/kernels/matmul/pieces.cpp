@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/option_names.hpp"
 #include "base/text.hpp"
 #include "machine/gpu.hpp"
 
@@ -310,7 +311,8 @@ Pieces plan_pieces(const PiecesRequest& r, index_t limit) {
           "product does not fit " + human_bytes(real(limit)) +
               " of device memory: tiles have at least " + std::to_string(least) + " x " +
               std::to_string(least) + " elements, in at most " + std::to_string(most_products) +
-              " steps; raise --device-memory");
+              " steps; raise " +
+              std::string(option_or("--device-memory", "Tuning::device_memory")));
   const Places filled(best.pieces,
                       tiles_in_order(best.walk, best.pieces.tiles_m(), best.pieces.tiles_n()));
   return best.pieces;

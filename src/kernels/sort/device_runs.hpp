@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/option_names.hpp"
 #include "base/text.hpp"
 #include "kernels/sort/runs.hpp"
 
@@ -40,12 +41,13 @@ template <class Bytes>
     if (bytes(ceil_div(n, count), count) <= limit) return {n, ceil_div(n, count)};
   }
   index_t fits = std::min<index_t>(n, 1 << 16);
+  const std::string memory(option_or("--device-memory", "Tuning::device_memory"));
   require(bytes(fits, passing_runs) <= limit, ExitCode::memory,
           "sort on the device needs at least " +
               human_bytes(static_cast<double>(bytes(fits, passing_runs))) +
-              " of device memory: --device-memory or the free memory allows " +
-              human_bytes(static_cast<double>(limit)) +
-              "; raise --device-memory, or use --device cpu");
+              " of device memory: " + memory + " or the free memory allows " +
+              human_bytes(static_cast<double>(limit)) + "; raise " + memory + ", or use " +
+              std::string(option_or("--device cpu", "a CPU kernel")));
   for (index_t most = n; fits < most;) {
     const index_t middle = fits + (most - fits + 1) / 2;
     if (bytes(middle, passing_runs) <= limit)

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/option_names.hpp"
 #include "base/text.hpp"
 #include "machine/gpu.hpp"
 
@@ -196,8 +197,9 @@ SlabPlan plan_slabs(const Sweep<T>& sweep, const DeviceKernel<T>& kernel, const 
   const auto plan = plan_slabs(sweep, memory, steps_of_a_pass(sweep, kernel, tuning), slab_rates());
   require(plan.has_value(), ExitCode::memory,
           human_bytes(memory) +
-              " of device memory is insufficient for slabs of this field; raise --device-memory, "
-              "use more ranks, or use a CPU kernel");
+              " of device memory is insufficient for slabs of this field; raise " +
+              std::string(option_or("--device-memory", "Tuning::device_memory")) +
+              ", use more ranks, or use a CPU kernel");
   return *plan;
 }
 
