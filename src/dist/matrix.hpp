@@ -1,11 +1,13 @@
 #pragma once
 // A matrix distributed in blocks over the ranks.
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 
+#include "base/complex.hpp"
 #include "base/view.hpp"
 #include "layout/matrix_layout.hpp"
 #include "machine/buffer.hpp"
@@ -85,6 +87,35 @@ class DistributedMatrix {
   T* data_ = nullptr;  ///< of this rank's box
 };
 
+template <class T>
+inline constexpr bool is_std_complex = false;
+template <class F>
+inline constexpr bool is_std_complex<std::complex<F>> = true;
+
+/// Return the same elements as std::complex, whose representation is the same.
+template <class F>
+[[nodiscard]] MatrixView<std::complex<F>> as_std(MatrixView<Complex<F>> x) {
+  return {reinterpret_cast<std::complex<F>*>(x.data), x.rows, x.cols, x.ld};
+}
+template <class F>
+[[nodiscard]] MatrixView<const std::complex<F>> as_std(MatrixView<const Complex<F>> x) {
+  return {reinterpret_cast<const std::complex<F>*>(x.data), x.rows, x.cols, x.ld};
+}
+
+/// A matrix of std::complex: one of Complex, seen as that. Functions that take a matrix of Complex
+/// take it as well.
+template <class F>
+class DistributedMatrix<std::complex<F>> : public DistributedMatrix<Complex<F>> {
+  using Base = DistributedMatrix<Complex<F>>;
+
+ public:
+  using Base::Base;
+  [[nodiscard]] MatrixView<std::complex<F>> view() { return as_std(Base::view()); }
+  [[nodiscard]] MatrixView<const std::complex<F>> view() const { return as_std(Base::view()); }
+  [[nodiscard]] MatrixView<std::complex<F>> whole() { return as_std(Base::whole()); }
+  [[nodiscard]] MatrixView<const std::complex<F>> whole() const { return as_std(Base::whole()); }
+};
+
 /// Fills box, a part of a matrix of `cols` columns, with uniform values in [-1, 1) from the seed
 /// and the global index.
 template <class T>
@@ -95,5 +126,10 @@ void fill_random(MatrixView<T> view, const layout::Box& box, index_t cols, std::
 /// any number of ranks.
 template <class T>
 void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t stream);
+template <class T>
+requires is_std_complex<T>
+void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t stream) {
+  fill_random<Complex<typename T::value_type>>(matrix, seed, stream);
+}
 
 }  // namespace tessera::dist

@@ -1,10 +1,13 @@
 #pragma once
 // Datasets: names, descriptions, and reads of blocks.
 
+#include <complex>
+#include <concepts>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/view.hpp"
@@ -130,6 +133,17 @@ void read_slab(const DatasetName& name, std::span<const layout::Range> slab, con
 /// has no read-ahead.
 void will_read(const DatasetName& name, std::span<const layout::Range> slab);
 
+struct IntegerForm {
+  std::size_t bytes = 8;
+  bool is_signed = true;
+};
+struct MatrixShape {
+  index_t rows = 0, cols = 0, ld = 0;
+};
+/// read_box of integers.
+void read_integers(const DatasetName& name, const layout::Box& box, void* data,
+                   const MatrixShape& shape, const IntegerForm& form);
+
 /// Reads the dataset's box (m x n) into to[0:m, 0:n], converted to T from any number type, byte
 /// order, chunking and filter; unpacked if the name has packing.
 template <class T>
@@ -138,5 +152,18 @@ void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to)
 template <class T>
 requires is_complex<T>
 void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to);
+/// Reads integers of up to 64 bits, under any name of their type: a number that T does not hold is
+/// an Error(bad_data). Throws Error(usage) if the name has packing, whose values are real.
+template <std::integral T>
+void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to) {
+  read_integers(name, box, to.data, {to.rows, to.cols, to.ld}, {sizeof(T), std::is_signed_v<T>});
+}
+/// Reads std::complex.
+template <class T>
+requires std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>
+void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to) {
+  using Own = Complex<typename T::value_type>;
+  read_box(name, box, MatrixView<Own>{reinterpret_cast<Own*>(to.data), to.rows, to.cols, to.ld});
+}
 
 }  // namespace tessera::io

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "io/dataset.hpp"
+#include "io/number_types.hpp"
 #include "io/packed.hpp"
 #include "io/pieces.hpp"
 #include "io/raw_file.hpp"
@@ -185,6 +186,18 @@ void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to)
       row[2 * j + 1] = 0;
     }
   }
+}
+
+void read_integers(const DatasetName& name, const layout::Box& box, void* data,
+                   const MatrixShape& shape, const IntegerForm& form) {
+  require_view(
+      box, MatrixView<std::byte>{static_cast<std::byte*>(data), shape.rows, shape.cols, shape.ld});
+  require(!name.packing, ExitCode::usage, "name: has packing, whose values are real; read doubles");
+  const layout::Range slab[] = {box.rows, box.cols};
+  const std::string type = (form.is_signed ? "i" : "u") + std::to_string(8 * form.bytes);
+  read_slab(
+      name, slab,
+      {native_type(*find_number_type(type)), data, static_cast<index_t>(form.bytes), shape.ld});
 }
 
 template void read_box<float>(const DatasetName&, const layout::Box&, MatrixView<float>);

@@ -98,7 +98,8 @@ void Redistribution<T>::finish() {
 
 template <class T>
 void redistribute(const Communicator& comm, const layout::MatrixLayout& home,
-                  MatrixView<const T> from, const layout::MatrixLayout& need, MatrixView<T> to) {
+                  std::type_identity_t<MatrixView<const T>> from, const layout::MatrixLayout& need,
+                  MatrixView<T> to) {
   const auto check = [&](const char* argument, const layout::MatrixLayout& layout, const auto& view,
                          const char* view_argument) {
     require(layout.ranks() == comm.size(), ExitCode::usage,
@@ -128,7 +129,8 @@ template void copy_block<std::byte>(MatrixView<const std::byte>, MatrixView<std:
 #define TESSERA_INSTANTIATE(T)                                                    \
   template class Redistribution<T>;                                               \
   template void redistribute<T>(const Communicator&, const layout::MatrixLayout&, \
-                                MatrixView<const T>, const layout::MatrixLayout&, MatrixView<T>)
+                                std::type_identity_t<MatrixView<const T>>,        \
+                                const layout::MatrixLayout&, MatrixView<T>)
 
 TESSERA_INSTANTIATE(float);
 TESSERA_INSTANTIATE(double);

@@ -1,8 +1,11 @@
 #pragma once
 // Redistribution of matrices between layouts.
 
+#include <cstddef>
+#include <type_traits>
 #include <vector>
 
+#include "base/complex.hpp"
 #include "base/view.hpp"
 #include "layout/matrix_layout.hpp"
 #include "machine/buffer.hpp"
@@ -16,7 +19,22 @@ namespace tessera::mpi {
 /// Collective.
 template <class T>
 void redistribute(const Communicator& comm, const layout::MatrixLayout& home,
-                  MatrixView<const T> from, const layout::MatrixLayout& need, MatrixView<T> to);
+                  std::type_identity_t<MatrixView<const T>> from, const layout::MatrixLayout& need,
+                  MatrixView<T> to);
+
+/// Types that are moved in their own units; other trivially copyable ones as bytes.
+template <class T>
+inline constexpr bool is_moved_whole = std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                                       std::is_same_v<T, std::byte> || is_complex<T>;
+template <class T>
+requires(!is_moved_whole<T> && std::is_trivially_copyable_v<T>) void redistribute(
+    const Communicator& comm, const layout::MatrixLayout& home,
+    std::type_identity_t<MatrixView<const T>> from, const layout::MatrixLayout& need,
+    MatrixView<T> to) {
+  constexpr auto bytes = index_t{sizeof(T)};
+  redistribute<std::byte>(comm, layout::in_bytes(home, bytes), in_bytes(from),
+                          layout::in_bytes(need, bytes), in_bytes(to));
+}
 
 /// A pending redistribution, started by the constructor and completed by finish(). Until then both
 /// views must remain valid, and the boxes must not be accessed. Collective; several must be started

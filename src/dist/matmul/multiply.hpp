@@ -3,6 +3,7 @@
 // memory, traffic and time.
 
 #include <algorithm>
+#include <complex>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "dist/matmul/plan.hpp"
 #include "dist/matrix.hpp"
 #include "kernels/matmul/variants.hpp"
+#include "machine/fork_join.hpp"
 #include "mpi/network.hpp"
 #include "mpi/phases.hpp"
 
@@ -46,7 +48,7 @@ struct Method {
   Algorithm algorithm = Algorithm::recursive;
   const tessera::matmul::Variant* kernel = nullptr;  ///< nullptr: the best
   tessera::matmul::Tuning tuning = {};
-  int threads = 1;
+  int threads = machine::default_threads();
   layout::ProcessGrid grid = {0, 0};  ///< rows == 0: the nearest to square
   index_t panel = 1024;               ///< panel width along k, rounded to whole chunks
   std::vector<double> weights = {};   ///< of plans: relative speed of each rank; empty: equal
@@ -66,6 +68,33 @@ struct Method {
 template <class T>
 void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
               mpi::Phases& phases);
+template <class T>
+void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method = {}) {
+  mpi::Phases unused;
+  multiply(comm, product, method, unused);
+}
+/// c = a b.
+template <class T>
+void multiply(const mpi::Communicator& comm, const DistributedMatrix<T>& a,
+              const DistributedMatrix<T>& b, DistributedMatrix<T>& c, const Method& method = {}) {
+  multiply(comm, Product<T>{.a = a, .b = b, .c = c}, method);
+}
+/// Multiplies matrices of std::complex.
+template <class T>
+requires is_std_complex<T>
+void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
+              mpi::Phases& phases) {
+  using Own = Complex<typename T::value_type>;
+  multiply(comm,
+           Product<Own>{.alpha = {product.alpha.real(), product.alpha.imag()},
+                        .a = product.a,
+                        .op_a = product.op_a,
+                        .b = product.b,
+                        .op_b = product.op_b,
+                        .beta = {product.beta.real(), product.beta.imag()},
+                        .c = product.c},
+           method, phases);
+}
 
 /// Memory, traffic and arithmetic of one rank.
 struct Forecast {

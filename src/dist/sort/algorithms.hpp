@@ -42,6 +42,11 @@ struct Counts {
 /// those of lower ranks, by an exclusive scan of n. Collective.
 [[nodiscard]] std::vector<index_t> cuts_of_shares(const mpi::Communicator& comm, index_t n);
 
+/// Moves elements, of which ranks hold any numbers, in order to equal shares. Collective.
+[[nodiscard]] std::vector<std::byte> in_even_shares(const mpi::Communicator& comm,
+                                                    const std::vector<std::byte>& mine,
+                                                    index_t element_bytes);
+
 /// Merges the received runs, one from every rank and contiguous in `from`, into to[0 : received].
 template <class Item>
 void merge_received(const Counts& counts, const Item* from, Item* to, const Method& method,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "dist/sort/algorithms.hpp"
 #include "dist/sort/ties.hpp"
 #include "kernels/sort/records.hpp"
 #include "machine/buffer.hpp"
@@ -181,6 +182,15 @@ void require_columns(const std::vector<KeyColumn>& columns, index_t n) {
   }
 }
 
+/// Returns the keys without what is between them.
+std::vector<std::byte> packed(const KeyColumn& column, index_t rows) {
+  const index_t bytes = column.form.bytes;
+  std::vector<std::byte> result(static_cast<std::size_t>(rows * bytes));
+  for (index_t j = 0; j < rows; ++j)
+    std::copy_n(column.data + j * column.step(), bytes, result.data() + j * bytes);
+  return result;
+}
+
 }  // namespace
 
 void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
@@ -210,6 +220,30 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
     return;
   }
   DigitSort(comm, map, columns, method, phases).sort(result, kept);
+}
+
+std::vector<std::uint64_t> argsort(const mpi::Communicator& comm, index_t rows,
+                                   const std::vector<KeyColumn>& columns, const Method& method,
+                                   mpi::Phases& phases) {
+  require(rows >= 0, ExitCode::usage, fmt::format("rows is {}: must be at least 0", rows));
+  require_columns(columns, rows);
+  const std::vector<index_t> all = comm.all_gather(rows);
+  const layout::BlockMap map(std::accumulate(all.begin(), all.end(), index_t{0}), comm.size());
+  std::vector<KeyColumn> even = columns;
+  std::vector<std::vector<std::byte>> keys;
+  bool is_even = true;
+  for (index_t r = 0; r < comm.size(); ++r)
+    is_even = is_even && all[static_cast<std::size_t>(r)] == map.size(r);
+  for (KeyColumn& column : even) {
+    if (is_even) break;
+    const mpi::PhaseScope scope(phases, "exchange");
+    keys.push_back(in_even_shares(comm, packed(column, rows), column.form.bytes));
+    column.data = keys.back().data();
+    column.row_bytes = 0;
+  }
+  std::vector<Index> permutation(static_cast<std::size_t>(map.size(comm.rank())));
+  argsort(comm, map, even, method, permutation.data(), phases);
+  return permutation;
 }
 
 }  // namespace tessera::dist::sort

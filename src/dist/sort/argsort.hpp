@@ -3,6 +3,8 @@
 // broken by further digits, otherwise a stable LSD radix sort over digits of up to 64 bits; one
 // distributed sort a pass.
 
+#include <vector>
+
 #include "dist/sort/key_words.hpp"
 #include "dist/sort/permute.hpp"
 #include "dist/sort/sort.hpp"
@@ -28,5 +30,19 @@ struct SortedDigits {
 void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
              const std::vector<KeyColumn>& columns, const Method& method,
              std::uint64_t* permutation, mpi::Phases& phases, SortedDigits* kept = nullptr);
+
+/// As above for any number of rows on each rank: this rank has `rows` rows of the columns, and rows
+/// are numbered from rank to rank. Returns this rank's part of BlockMap(total, ranks) of the
+/// permutation. Holds a second copy of the keys where the numbers of rows are uneven. Adds their
+/// exchange to the phase "exchange". Collective.
+[[nodiscard]] std::vector<std::uint64_t> argsort(const mpi::Communicator& comm, index_t rows,
+                                                 const std::vector<KeyColumn>& columns,
+                                                 const Method& method, mpi::Phases& phases);
+[[nodiscard]] inline std::vector<std::uint64_t> argsort(const mpi::Communicator& comm, index_t rows,
+                                                        const std::vector<KeyColumn>& columns,
+                                                        const Method& method = {}) {
+  mpi::Phases unused;
+  return argsort(comm, rows, columns, method, unused);
+}
 
 }  // namespace tessera::dist::sort

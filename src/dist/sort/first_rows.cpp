@@ -54,19 +54,6 @@ Rows first_rows(const mpi::Communicator& comm, const std::vector<KeyColumn>& col
   return chosen;
 }
 
-/// Redistributes elements, of which ranks hold any numbers, in order into equal shares. Collective.
-std::vector<std::byte> balanced(const mpi::Communicator& comm, const std::vector<std::byte>& mine,
-                                index_t element_bytes) {
-  const auto n = static_cast<index_t>(mine.size()) / element_bytes;
-  Counts counts = counts_of(comm, cuts_of_shares(comm, n));
-  std::vector<std::byte> result(static_cast<std::size_t>(counts.received() * element_bytes));
-  for (auto* list : {&counts.to, &counts.from}) {
-    for (index_t& count : *list) count *= element_bytes;
-  }
-  mpi::exchange(comm, mine, counts.to, result, counts.from);
-  return result;
-}
-
 std::vector<std::byte> picked(const Rows& rows, const std::byte* data, index_t bytes) {
   std::vector<std::byte> result(rows.size() * static_cast<std::size_t>(bytes));
   for (std::size_t j = 0; j < rows.size(); ++j)
@@ -91,12 +78,12 @@ std::vector<Index> argsort_first(const mpi::Communicator& comm, const layout::Bl
     Rows rows = first_rows(comm, columns, mine.size(), count, method.threads);
     for (KeyColumn& column : few) {
       keys.push_back(
-          balanced(comm, picked(rows, column.data, column.form.bytes), column.form.bytes));
+          in_even_shares(comm, picked(rows, column.data, column.form.bytes), column.form.bytes));
       column.data = keys.back().data();
     }
     for (Index& row : rows) row += static_cast<Index>(mine.begin);
     const auto bytes = std::as_bytes(std::span(rows));
-    indices = balanced(comm, {bytes.begin(), bytes.end()}, sizeof(Index));
+    indices = in_even_shares(comm, {bytes.begin(), bytes.end()}, sizeof(Index));
   }
   const layout::BlockMap shares(count, comm.size());
   std::vector<Index> places(static_cast<std::size_t>(shares.size(comm.rank())));

@@ -14,6 +14,7 @@
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/exchange.hpp"
 
 namespace tessera::dist::sort {
 namespace {
@@ -87,6 +88,18 @@ std::vector<index_t> cuts_of_shares(const mpi::Communicator& comm, index_t n) {
   std::vector<index_t> cuts = shares.offsets();
   for (index_t& cut : cuts) cut = std::clamp<index_t>(cut - before, 0, n);
   return cuts;
+}
+
+std::vector<std::byte> in_even_shares(const mpi::Communicator& comm,
+                                      const std::vector<std::byte>& mine, index_t element_bytes) {
+  const auto n = static_cast<index_t>(mine.size()) / element_bytes;
+  Counts counts = counts_of(comm, cuts_of_shares(comm, n));
+  std::vector<std::byte> result(static_cast<std::size_t>(counts.received() * element_bytes));
+  for (auto* list : {&counts.to, &counts.from}) {
+    for (index_t& count : *list) count *= element_bytes;
+  }
+  mpi::exchange(comm, mine, counts.to, result, counts.from);
+  return result;
 }
 
 /// Runs a host kernel on the method's team; a device kernel on this thread, which owns the device,

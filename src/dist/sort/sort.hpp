@@ -1,12 +1,17 @@
 #pragma once
 // The distributed sort: every rank ends with exactly its share.
 
+#include <algorithm>
+#include <concepts>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kernels/sort/variants.hpp"
 #include "layout/block_map.hpp"
+#include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
 
@@ -33,7 +38,7 @@ struct AlgorithmInfo {
 struct Method {
   Algorithm algorithm = Algorithm::exact;
   std::string kernel = "auto";  ///< local kernel of each rank: a row of sort::variants()
-  int threads = 1;
+  int threads = machine::default_threads();
   tessera::sort::Tuning tuning{};
 };
 
@@ -63,6 +68,61 @@ index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order orde
                   const Method& method, mpi::Phases& phases, const Done& done = {});
 index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const Method& method,
                    mpi::Phases& phases);
+
+/// Keys that sort_keys sorts as keys of another type: integers under other names than those of
+/// TESSERA_FOR_KEY_TYPES (long long), and of less than 32 bits.
+template <class T>
+concept OtherKey = std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8 &&
+                   !std::same_as<T, std::int32_t> && !std::same_as<T, std::int64_t> &&
+                   !std::same_as<T, std::uint32_t> && !std::same_as<T, std::uint64_t>;
+/// The type of such keys in the sort.
+template <OtherKey T>
+using SortedAs =
+    std::conditional_t<sizeof(T) == 8,
+                       std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
+                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;
+
+/// As above. Keys of less than 32 bits are sorted in a copy in 32 bits, without calls of `done`.
+template <OtherKey T>
+index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order,
+                  const Method& method, mpi::Phases& phases, const Done& done = {}) {
+  using Key = SortedAs<T>;
+  if constexpr (sizeof(T) == sizeof(Key)) {
+    const Room<Key> same{reinterpret_cast<Key*>(room.items), reinterpret_cast<Key*>(room.spare),
+                         room.n};
+    return sort_keys(comm, same, order, method, phases, done);
+  } else {
+    const index_t share = layout::BlockMap(comm.sum(room.n), comm.size()).size(comm.rank());
+    machine::Buffer<Key> keys(std::max(room.n, share)), spare(keys.size());
+    std::copy_n(room.items, room.n, keys.data());
+    const index_t n =
+        sort_keys(comm, Room<Key>{keys.data(), spare.data(), room.n}, order, method, phases);
+    std::transform(keys.data(), keys.data() + n, room.items,
+                   [](Key key) { return static_cast<T>(key); });
+    return n;
+  }
+}
+
+/// As above, without phases.
+template <class T>
+index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room,
+                  Order order = Order::ascending, const Method& method = {}) {
+  mpi::Phases unused;
+  return sort_keys(comm, room, order, method, unused);
+}
+
+/// Sorts the keys of all ranks together, any number of them on each, and leaves each rank its part
+/// of BlockMap(total, ranks). Collective.
+template <class T>
+void sort_keys(const mpi::Communicator& comm, std::vector<T>& keys, Order order = Order::ascending,
+               const Method& method = {}) {
+  const auto n = static_cast<index_t>(keys.size());
+  const layout::BlockMap shares(comm.sum(n), comm.size());
+  keys.resize(static_cast<std::size_t>(std::max(n, shares.size(comm.rank()))));
+  std::vector<T> spare(keys.size());
+  const index_t mine = sort_keys(comm, Room<T>{keys.data(), spare.data(), n}, order, method);
+  keys.resize(static_cast<std::size_t>(mine));
+}
 
 /// Calls DO(type) for every type of keys; at the end of a file of templates.
 #define TESSERA_FOR_KEY_TYPES(DO) \

@@ -4,6 +4,7 @@
 
 #include "dist/stencil/field.hpp"
 #include "kernels/stencil/variants.hpp"
+#include "machine/fork_join.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
 
@@ -19,7 +20,7 @@ enum class Overlap { no, yes };
 struct Method {
   const Variant* kernel = nullptr;  ///< nullptr: the best for the box and the steps
   Tuning tuning = {};
-  int threads = 1;
+  int threads = machine::default_threads();
   Overlap overlap = Overlap::no;
 };
 
@@ -42,5 +43,11 @@ struct Traffic {
 template <class T>
 Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t steps,
                 const Method& method, mpi::Phases& phases);
+template <class T>
+Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t steps,
+                const Method& method = {}) {
+  mpi::Phases unused;
+  return advance(comm, u, steps, method, unused);
+}
 
 }  // namespace tessera::dist::stencil

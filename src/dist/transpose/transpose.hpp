@@ -66,12 +66,22 @@ struct Method {
 /// Collective.
 void transpose_matrix(const mpi::Communicator& comm, const Task& task, const Method& method,
                       mpi::Phases& phases);
+inline void transpose_matrix(const mpi::Communicator& comm, const Task& task,
+                             const Method& method = {}) {
+  mpi::Phases unused;
+  transpose_matrix(comm, task, method, unused);
+}
 
 /// Transposes the matrix in place; a rank also holds the pieces in flight. Requires row blocks and
 /// a square matrix, or one rank (the kernel then allocates scratch for a few rows); throws
 /// Error(usage) for others. Collective.
 void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix,
                         const Method& method, mpi::Phases& phases);
+inline void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix,
+                               const Method& method = {}) {
+  mpi::Phases unused;
+  transpose_in_place(comm, matrix, method, unused);
+}
 
 /// Memory and traffic of one rank.
 struct Forecast {
