@@ -16,8 +16,8 @@ namespace tessera::io {
 
 struct ConversionPlan;
 
-/// Replaces the library's conversions between all integers and floats. Called once, by
-/// quiet_errors().
+/// Replaces the library's conversions between all integers and floats. Called once, by the
+/// first QuietErrors.
 void register_conversions();
 
 /// Returns the format of a number type; none for other types, and for formats that decode() does

@@ -109,7 +109,7 @@ namespace {
 }  // namespace
 
 Handle open_file(const std::string& file, hid_t access_list) {
-  quiet_errors();
+  const QuietErrors quiet;
   struct stat status {};
   if (stat(file.c_str(), &status) != 0 || access(file.c_str(), R_OK) != 0) {
     const int reason = errno;
@@ -127,7 +127,7 @@ Handle open_file(const std::string& file, hid_t access_list) {
   if (id < 0) {
     throw_not_opened(file, h5_words());
   }
-  return {id, H5Fclose};
+  return owned_file(id);
 }
 
 void require_complete(hid_t file, const std::string& name) {

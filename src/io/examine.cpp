@@ -244,6 +244,7 @@ int examine_main(int argc, char** argv) {
   const DatasetName name{argv[2], argv[3]};
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
+  quiet_errors();
   name_options();
   Guard guard(name.file);
   try {

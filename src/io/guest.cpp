@@ -231,9 +231,8 @@ Handle Guest::open_copy(const std::string& partial, std::span<const DatasetSpec>
                         std::vector<DatasetPlace>& places) const {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   set_data_alignment(access);
-  Handle out(h5_check(H5Fopen(partial.c_str(), H5F_ACC_RDWR, access), failed,
-                      fmt::format("'{}' cannot be extended", name_)),
-             H5Fclose);
+  Handle out = owned_file(h5_check(H5Fopen(partial.c_str(), H5F_ACC_RDWR, access), failed,
+                                   fmt::format("'{}' cannot be extended", name_)));
   for (std::size_t s = 0; s < specs.size(); ++s) {
     places[s].of_others = true;
     if (is_there(out, specs[s].path, name_)) take_out(out, specs[s], places[s]);

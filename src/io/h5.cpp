@@ -37,6 +37,26 @@ std::string system_reason(std::string words) {
   return words;
 }
 
+// How the program prints errors; of a thread, as the library's error stacks are.
+struct Printing {
+  H5E_auto2_t print = nullptr;
+  void* about = nullptr;
+};
+thread_local Printing before;
+thread_local int quiet_scopes = 0;
+
+void begin_quiet_scope() {
+  if (quiet_scopes++ > 0) return;
+  H5Eget_auto2(H5E_DEFAULT, &before.print, &before.about);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+/// If another thread closes a file, the thread that opened it stays quiet.
+void end_quiet_scope() {
+  if (quiet_scopes == 0 || --quiet_scopes > 0) return;
+  H5Eset_auto2(H5E_DEFAULT, before.print, before.about);
+}
+
 Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
 
 void write_scalar(hid_t object, const std::string& name, hid_t type, const void* value) {
@@ -71,6 +91,22 @@ Handle text_type() {
   H5Tset_size(type, H5T_VARIABLE);
   H5Tset_cset(type, H5T_CSET_UTF8);
   return type;
+}
+
+QuietErrors::QuietErrors() {
+  begin_quiet_scope();
+  [[maybe_unused]] static const bool ours = (register_conversions(), true);
+}
+
+QuietErrors::~QuietErrors() { end_quiet_scope(); }
+
+Handle owned_file(hid_t id) {
+  if (id >= 0) begin_quiet_scope();
+  return {id, [](hid_t file) {
+            const herr_t result = H5Fclose(file);
+            end_quiet_scope();
+            return result;
+          }};
 }
 
 void quiet_errors() {

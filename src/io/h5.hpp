@@ -43,11 +43,24 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Disables the library's error output (its messages are part of Tessera's errors) and its exit
-/// handler: after a failed write, HDF5 1.10.8 crashes when it terminates, at exit or in
-/// MPI_Finalize. Called by every entry point here, and by main before MPI is initialised, because
-/// only then the library stays out of MPI_Finalize. Also registers Tessera's number conversions
-/// (conversion.hpp).
+/// Scope: HDF5 prints no errors in this thread, because its messages are part of Tessera's. Scopes
+/// nest; the outermost one restores how the program prints errors. Also registers Tessera's number
+/// conversions (conversion.hpp), once. Every entry point here has one, and every open file.
+class QuietErrors {
+ public:
+  QuietErrors();
+  ~QuietErrors();
+  QuietErrors(const QuietErrors&) = delete;
+  QuietErrors& operator=(const QuietErrors&) = delete;
+};
+
+/// Returns the owner of an open file, in a scope of QuietErrors that ends when it is closed.
+[[nodiscard]] Handle owned_file(hid_t id);
+
+/// Takes HDF5 over for this process, before MPI is initialised, because only then the library stays
+/// out of MPI_Finalize: no error output, and no exit handler, as after a failed write HDF5 1.10.8
+/// crashes when it terminates, at exit or in MPI_Finalize. For programs whose only user of HDF5 is
+/// Tessera.
 void quiet_errors();
 
 /// Returns the innermost message of the library's error stack on one line, e.g. "unable to open

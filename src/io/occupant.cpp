@@ -79,7 +79,7 @@ bool holds_others(hid_t file, const std::string& name) {
 }  // namespace
 
 Occupant occupant_of(const std::string& file) {
-  quiet_errors();
+  const QuietErrors quiet;
   struct stat status {};
   if (stat(file.c_str(), &status) != 0) return Occupant::nothing;
   if (status.st_size == 0) return Occupant::ours;

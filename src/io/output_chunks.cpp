@@ -226,8 +226,8 @@ void OutputFile::write_chunks() {
   std::optional<Handle> out;
   const std::string what = fmt::format("'{}' cannot be completed", file_);
   mpi::on_root(comm_, "write", [&] {
-    out = Handle(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io, what),
-                 H5Fclose);
+    out = owned_file(
+        h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io, what));
   });
   for (Dataset& dataset : datasets_) {
     if (!dataset.storage.is_chunked() || dataset.offset < 0) continue;

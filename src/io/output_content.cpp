@@ -95,8 +95,8 @@ void OutputFile::write_rows_of(std::size_t which, const DatasetName& from, const
   bound_cache(input, order.memory);
   const std::string what = fmt::format("'{}:{}' cannot be written", file_, output.path);
   {
-    Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io, what),
-               H5Fclose);
+    Handle out = owned_file(
+        h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io, what));
     bound_cache(out, order.memory);
     const Handle dataset(
         h5_check(H5Dopen2(out, output.path.c_str(), H5P_DEFAULT), ExitCode::io, what), H5Dclose);

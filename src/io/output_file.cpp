@@ -56,6 +56,7 @@ OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, Sync syn
 
 void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing,
                       const std::string& problem) {
+  const QuietErrors quiet;
   existing_ = existing;
   for (const DatasetSpec& spec : specs) {
     datasets_.push_back({spec.path, spec.shape, static_cast<index_t>(H5Tget_size(spec.type)), -1, 0,
@@ -81,9 +82,8 @@ void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing,
 bool OutputFile::begin(const std::vector<DatasetSpec>& specs, const std::string& problem) {
   require_file_or_nothing(file_, "output");
   const Occupant occupant = existing_ == Existing::known ? Occupant::nothing : occupant_of(target_);
-  require(
-      occupant != Occupant::ours || existing_ == Existing::replace, failed,
-      fmt::format("output '{}' exists; pass {} to replace the whole file, or another name",
+  require(occupant != Occupant::ours || existing_ == Existing::replace, failed,
+          fmt::format("output '{}' exists; pass {} to replace the whole file, or another name",
                       file_, option_or("--overwrite", "Existing::replace")));
   require_free_paths(file_, specs);
   found_ = Guest::state_of(target_);
@@ -114,13 +114,12 @@ Handle OutputFile::create_file(const std::vector<DatasetSpec>& specs,
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   set_data_alignment(access);
   const Handle list = creation_ordered(H5P_FILE_CREATE);
-  return {h5_check(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, list, access), failed,
-                   fmt::format("'{}' cannot be created", file_)),
-          H5Fclose};
+  return owned_file(h5_check(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, list, access), failed,
+                             fmt::format("'{}' cannot be created", file_)));
 }
 
 void OutputFile::create(const std::vector<DatasetSpec>& specs) {
-  quiet_errors();
+  const QuietErrors quiet;
   std::vector<DatasetPlace> places(specs.size());
   {
     Handle out = create_file(specs, places);
@@ -303,6 +302,7 @@ void OutputFile::check_written(ReadBack amount, int threads) {
 }
 
 void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
+  const QuietErrors quiet;
   mpi::together(comm_, "write", [&] { sync_written(); });
   write_chunks();
   for (Dataset& dataset : datasets_) {
@@ -317,9 +317,9 @@ void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
               fmt::format("{} elements of '{}' were written: it has {}", d.written, d.path, count));
     }
     {
-      Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io,
-                          fmt::format("'{}' cannot be completed", file_)),
-                 H5Fclose);
+      Handle out =
+          owned_file(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io,
+                              fmt::format("'{}' cannot be completed", file_)));
       write_sums(out);
       note_run(out, annotate);
       close_written(out, ExitCode::io, fmt::format("'{}' cannot be completed", file_));

@@ -12,6 +12,7 @@
 namespace tessera::io {
 
 void OutputFile::keep(const std::string& problem, const std::string& state) {
+  const QuietErrors quiet;
   mpi::together(comm_, "keep", [&] { sync_written(); });
   std::vector<std::string> written;
   bool any = false;
@@ -24,8 +25,8 @@ void OutputFile::keep(const std::string& problem, const std::string& state) {
   if (!any) return;
   mpi::on_root(comm_, "keep", [&] {
     const std::string what = fmt::format("partial output '{}' cannot be kept", file_);
-    Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io, what),
-               H5Fclose);
+    Handle out = owned_file(
+        h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io, what));
     write_sums(out);
     Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, what), H5Gclose);
     write_attribute(group, schema::stopped_problem, problem);

@@ -185,7 +185,7 @@ std::error_code make_folders(const std::filesystem::path& folder) {
 /// Applies `change` to a copy of the file (to a new file if it does not exist), then renames the
 /// copy.
 void rewrite(const std::string& name, const std::function<void(hid_t out)>& change) {
-  quiet_errors();
+  const QuietErrors quiet;
   const std::string file = behind_links(name);  // one lock for all names of a file
   const auto directory = directory_of(file);
   const std::error_code error = make_folders(directory);
@@ -203,11 +203,10 @@ void rewrite(const std::string& name, const std::function<void(hid_t out)>& chan
     }
     {
       const Handle list = creation_ordered(H5P_FILE_CREATE);
-      Handle out(
+      Handle out = owned_file(
           h5_check(exists ? H5Fopen(partial.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
                           : H5Fcreate(partial.c_str(), H5F_ACC_EXCL, list, H5P_DEFAULT),
-                   ExitCode::cannot_create, fmt::format("results '{}' cannot be written", file)),
-          H5Fclose);
+                   ExitCode::cannot_create, fmt::format("results '{}' cannot be written", file)));
       write_attribute(out, schema::schema_version, index_t{schema::version});
       change(out);
       close_written(out, ExitCode::io, fmt::format("results '{}' cannot be written", file));
@@ -290,7 +289,7 @@ std::string next_run_name(const std::vector<std::string>& names, const std::stri
 
 std::vector<std::string> text_column(const std::string& file, const std::string& table,
                                      const std::string& column) {
-  quiet_errors();
+  const QuietErrors quiet;
   std::vector<std::string> values;
   if (!file_exists(behind_links(file))) return values;
   const Handle in = open_results(file);

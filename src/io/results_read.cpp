@@ -100,7 +100,7 @@ TableRows table_of(hid_t run, const std::string& name) {
 }  // namespace
 
 std::vector<Run> read_runs(const std::string& file) {
-  quiet_errors();
+  const QuietErrors quiet;
   const Handle in = open_file(file);
   std::vector<Run> runs;
   try {
