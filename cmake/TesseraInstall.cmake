@@ -22,10 +22,13 @@ install(TARGETS tessera_library ${layers} EXPORT TesseraTargets ARCHIVE DESTINAT
 if(TESSERA_HAVE_CUDA)
   install(TARGETS tessera_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
 endif()
-list(TRANSFORM layers REPLACE "^tessera_" src/ OUTPUT_VARIABLE folders)
-install(DIRECTORY ${folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera ${development}
-        FILES_MATCHING PATTERN "*.hpp")
-install(FILES src/tessera.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera ${development})
+list(TRANSFORM layers REPLACE "^tessera_" "" OUTPUT_VARIABLE folders)
+install(CODE "set(TESSERA_HEADERS \"${PROJECT_SOURCE_DIR}/src\")
+  set(TESSERA_PUBLIC tessera.hpp)
+  set(TESSERA_LAYERS \"${folders}\")
+  set(TESSERA_STAGE \"${PROJECT_BINARY_DIR}/include/tessera\")
+  set(TESSERA_INCLUDE \"${CMAKE_INSTALL_INCLUDEDIR}\")" ${development})
+install(SCRIPT cmake/TesseraInstallHeaders.cmake ${development})
 # In the folders of the tree, so that the links of the pages hold.
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES src/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)

@@ -32,7 +32,7 @@ function(tessera_layer name)
   add_library(tessera_${name} STATIC ${LAYER_SOURCES})
   target_include_directories(tessera_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tessera>)
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(tessera_${name} INTERFACE $<INSTALL_INTERFACE:cxx_std_20>)
   target_link_libraries(tessera_${name} PUBLIC ${LAYER_LINK} PRIVATE
     $<BUILD_INTERFACE:tessera_flags>)

@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "base/index.hpp"
+#include "base/version.hpp"
 #include "base/view.hpp"
 #include "kernels/matmul/variants.hpp"
 #include "kernels/sort/variants.hpp"

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/version.hpp"
+
 namespace tessera::machine {
 namespace {
 

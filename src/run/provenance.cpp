@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "io/h5.hpp"
 #include "machine/isa.hpp"
 #include "machine/topology.hpp"

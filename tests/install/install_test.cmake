@@ -80,5 +80,5 @@ execute_process(COMMAND pkg-config --cflags --libs tessera OUTPUT_VARIABLE words
                 COMMAND_ERROR_IS_FATAL ANY)
 separate_arguments(words UNIX_COMMAND "${words}")
 separate_arguments(FLAGS UNIX_COMMAND "${FLAGS}")
-run(${CXX} ${FLAGS} ${SOURCE}/main.cpp ${words} -o ${SCRATCH}/by_pkg_config)
+run(${CXX} ${FLAGS} -I${SOURCE} ${SOURCE}/main.cpp ${words} -o ${SCRATCH}/by_pkg_config)
 run_outside(${SCRATCH}/by_pkg_config)

@@ -3,7 +3,9 @@
 //   a(i, p) = i + p, b(p, j) = p - j: c(i, j) is a sum of squares and products, exact in doubles.
 
 #include <cstdio>
-#include <tessera.hpp>
+#include <tessera/tessera.hpp>
+
+#include "base/error.hpp"  // the program's own: the library's is tessera/base/error.hpp
 
 namespace {
 
@@ -47,6 +49,7 @@ tessera::ExitCode body(const tessera::mpi::Communicator& comm) {
     std::printf("%d ranks, %lld of %lld elements wrong\n", comm.size(),
                 static_cast<long long>(wrong), static_cast<long long>(m * n));
   }
+  static_assert(TESSERA_VERSION_NUMBER >= 100 && own::failure == 3);
   return wrong == 0 ? tessera::ExitCode::ok : tessera::ExitCode::verification;
 }
 

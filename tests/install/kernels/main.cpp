@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <span>
-#include <tessera.hpp>
+#include <tessera/tessera.hpp>
 #include <vector>
 
 namespace {
