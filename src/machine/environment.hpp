@@ -7,7 +7,7 @@
 namespace tessera::machine {
 
 /// Scope: sets a variable of this process's environment, and restores it at the end. Other threads
-/// must not read or change the environment meanwhile.
+/// must not read or change the environment until then.
 class EnvironmentScope {
  public:
   /// name must be a literal.

@@ -128,7 +128,7 @@ Communicator Communicator::from_fortran(MPI_Fint comm) {
 
 Communicator Communicator::adopt(MPI_Comm comm) {
   require(comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF, ExitCode::usage,
-          "comm: MPI_COMM_WORLD and MPI_COMM_SELF cannot be taken over; wrap them");
+          "comm: MPI_COMM_WORLD and MPI_COMM_SELF cannot be taken over; use Communicator(comm)");
   return Communicator(owned(comm));
 }
 

@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <complex>
+#include <cstring>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -118,6 +121,16 @@ TEST_F(Embedded, Hdf5PrintsTheProgramsErrorsAsBefore) {
   EXPECT_TRUE(fails());
   EXPECT_EQ(printed, 2);
   H5Eset_auto2(H5E_DEFAULT, before, about);
+}
+
+TEST_F(Embedded, Hdf5ConvertsTheProgramsNumbersAsItDocuments) {
+  EXPECT_THROW((void)io::open_file("/absent/file.h5"), Error);  // registers conversions
+  std::array<double, 4> numbers{2.7, -2.7, 1e300, -1e300};
+  H5Tconvert(H5T_NATIVE_DOUBLE, H5T_NATIVE_INT, 4, numbers.data(), nullptr, H5P_DEFAULT);
+  std::array<int, 4> whole{};
+  std::memcpy(whole.data(), numbers.data(), sizeof(whole));
+  EXPECT_EQ(whole, (std::array<int, 4>{2, -2, std::numeric_limits<int>::max(),
+                                       std::numeric_limits<int>::min()}));
 }
 
 TEST_F(Embedded, PrintsNothingAndNamesNoOptions) {

@@ -18,7 +18,7 @@
 namespace tessera::mpi {
 namespace {
 
-/// A duplicate of MPI_COMM_WORLD with a handler of its own, as another library would have it.
+/// A duplicate of MPI_COMM_WORLD with an error handler, as another library would have it.
 class Programs {
  public:
   Programs() {

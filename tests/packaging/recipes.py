@@ -32,7 +32,9 @@ def names(column, *roles):
 
 
 def project_version():
-    return re.search(r"^project\(tessera VERSION ([\d.]+)", read("CMakeLists.txt"), re.M).group(1)
+    header = read("src/base/version.hpp")
+    return ".".join(re.search(rf"^#define TESSERA_VERSION_{part} (\d+)$", header, re.M).group(1)
+                    for part in ("MAJOR", "MINOR", "PATCH"))
 
 
 def spack_recipe():

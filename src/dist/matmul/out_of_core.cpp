@@ -2,6 +2,7 @@
 // panels with double buffering.
 
 #include "dist/matmul/out_of_core.hpp"
+#include "base/option_names.hpp"
 #include "base/progress.hpp"
 
 #include <algorithm>
@@ -188,7 +189,8 @@ OutOfCorePlan plan_out_of_core(const OutOfCoreRequest& request, index_t bytes) {
   require(search.best.has_value(), ExitCode::memory,
           "memory is insufficient for the product out of core: at least " +
               human_bytes(real(search.least)) + " per rank are needed, " +
-              human_bytes(real(bytes)) + " are allowed or free; allow more memory");
+              human_bytes(real(bytes)) + " are allowed or free; " +
+              std::string(option_or("raise --memory, or free some", "allow more")));
   return *search.best;
 }
 
