@@ -48,6 +48,8 @@ Body list(const run::Parsed& parsed, const Arguments&, ExitCode&) {
   fmt::print("{}", kernels.within(terminal_columns()));
   if (machine::gpus().devices.empty())
     print_hanging("no kernel runs on a GPU here: ", machine::gpus().reason);
+  else if (!machine::gpus().unusable.empty())
+    print_hanging("not every GPU is used: ", machine::gpus().unusable);
   fmt::print("\n");
   Table distributed({"workload", "algorithm", "how the ranks share the work"});
   for (const auto& row : dist::matmul::algorithms())

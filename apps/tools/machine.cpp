@@ -51,6 +51,7 @@ void print_topology() {
   const machine::Gpus& gpus = machine::gpus();
   if (gpus.devices.empty()) print_hanging("  GPUs: ", "none (" + gpus.reason + ")");
   for (const auto& gpu : gpus.devices) print_hanging("  GPU: ", run::described(gpu));
+  if (!gpus.devices.empty() && !gpus.unusable.empty()) print_hanging("  not used: ", gpus.unusable);
   if (const std::string runtime = machine::cuda_version(); !runtime.empty())
     fmt::print("  CUDA: runtime {}, driver {}\n", runtime,
                gpus.driver.empty() ? "none" : gpus.driver);

@@ -18,10 +18,18 @@ int attribute(cudaDeviceAttr which) {
 }
 
 void choose_device(int local_rank) {
-  int count = 0;
-  check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
-  require(count > 0, ExitCode::usage, "the CUDA driver shows no device; use a host kernel");
-  check(cudaSetDevice(local_rank % count), "cudaSetDevice");
+  const auto& devices = gpus().devices;
+  require(!devices.empty(), ExitCode::usage, gpus().reason + "; use a host kernel");
+  const auto mine = static_cast<std::size_t>(local_rank) % devices.size();
+  check(cudaSetDevice(devices[mine].number), "cudaSetDevice");
+}
+
+const Gpu& current_gpu() {
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  for (const Gpu& gpu : gpus().devices)
+    if (gpu.number == device) return gpu;
+  throw Error(ExitCode::internal, "the current device is not among those of this process");
 }
 
 namespace {

@@ -10,6 +10,7 @@
 
 #include "base/view.hpp"
 #include "machine/cuda_pool.hpp"
+#include "machine/gpu.hpp"
 
 namespace tessera::machine::cuda {
 
@@ -23,6 +24,9 @@ void check(cudaError_t rc, const char* call);
 /// Makes the device of this rank current: number local_rank modulo the device count. Throws
 /// Error(usage) if there is no device.
 void choose_device(int local_rank);
+
+/// Returns the current device. Throws Error(internal) if it is none of gpus().
+[[nodiscard]] const Gpu& current_gpu();
 
 class Stream {
  public:

@@ -3,6 +3,7 @@
 #include "machine/cuda.hpp"
 #include "machine/cuda_entry.hpp"
 #include "machine/cuda_pool.hpp"
+#include "machine/gpu_code.hpp"
 
 namespace tessera::machine::cuda {
 namespace {
@@ -22,6 +23,7 @@ Gpu describe(int device, const cudaDeviceProp& properties) {
   char pci[32] = {};
   if (cudaDeviceGetPCIBusId(pci, sizeof pci, device) != cudaSuccess) pci[0] = '\0';
   Gpu gpu;
+  gpu.number = device;
   gpu.name = properties.name;
   gpu.memory_bytes = static_cast<index_t>(properties.totalGlobalMem);
   gpu.multiprocessors = properties.multiProcessorCount;
@@ -62,8 +64,13 @@ Gpus look() {
   for (int device = 0; device < count; ++device) {
     cudaDeviceProp properties{};
     if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) continue;
-    result.devices.push_back(describe(device, properties));
+    const Gpu gpu = describe(device, properties);
+    if (has_code(TESSERA_CUDA_ARCHITECTURES, gpu.major, gpu.minor))
+      result.devices.push_back(gpu);
+    else
+      result.unusable = without_code(TESSERA_CUDA_ARCHITECTURES, gpu);
   }
+  if (result.devices.empty() && !result.unusable.empty()) result.reason = result.unusable;
   (void)cudaGetLastError();  // clear errors of attributes unknown to the driver
   return result;
 }

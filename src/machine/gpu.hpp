@@ -10,6 +10,7 @@ namespace tessera::machine {
 
 /// A device as the driver describes it; 0 for values that the driver does not report.
 struct Gpu {
+  int number = 0;  ///< the driver's, from 0 on
   std::string name;
   index_t memory_bytes = 0;
   int multiprocessors = 0;
@@ -30,10 +31,11 @@ struct Gpu {
 };
 
 struct Gpus {
-  std::vector<Gpu> devices;
-  std::string reason;  ///< why `devices` is empty: a build without CUDA, a missing library, the
-                       ///< driver's message, ...
-  bool built = false;  ///< this build has CUDA
+  std::vector<Gpu> devices;  ///< those that libtessera_cuda.so has code for
+  std::string reason;    ///< why `devices` is empty: a build without CUDA, a missing library, the
+                         ///< driver's message, no code for them, ...
+  std::string unusable;  ///< a sentence about devices without code; "" if there are none
+  bool built = false;    ///< this build has CUDA
   std::string driver;  ///< "13.0": newest CUDA version supported by the driver; "" without a driver
 };
 

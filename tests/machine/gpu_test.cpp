@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "machine/block_cache.hpp"
+#include "machine/gpu_code.hpp"
 #include "machine/occupancy.hpp"
 #include "machine/staging_plan.hpp"
 
@@ -99,6 +100,48 @@ TEST(Gpus, AreLookedAtOnceAndNeedAReasonToBeAbsent) {
   EXPECT_FALSE(gpus().reason.empty());
   EXPECT_EQ(free_gpu_memory(), 0);
   use_gpu(3);
+}
+
+TEST(GpuCode, BinariesServeLaterDevicesOfTheirMajorVersionAndVirtualCodeAllLaterOnes) {
+  constexpr auto usual = "80-real 90a-real 90-virtual";
+  for (const int major : {8, 9, 10, 12}) EXPECT_TRUE(has_code(usual, major, 0)) << major;
+  EXPECT_TRUE(has_code(usual, 8, 9));
+  EXPECT_TRUE(has_code(usual, 9, 1));
+  for (const int minor : {0, 5}) EXPECT_FALSE(has_code(usual, 7, minor)) << minor;
+  EXPECT_TRUE(has_code("75-virtual", 7, 5));
+  EXPECT_TRUE(has_code("75-virtual", 9, 0));
+  EXPECT_FALSE(has_code("75-virtual", 7, 2));
+  EXPECT_FALSE(has_code("86-real", 8, 0));
+  EXPECT_FALSE(has_code("86-real", 9, 0));
+  EXPECT_TRUE(has_code("86", 9, 0));
+}
+
+TEST(GpuCode, LettersRestrictIt) {
+  for (const char* only : {"90a", "90a-real", "90a-virtual"}) {
+    EXPECT_TRUE(has_code(only, 9, 0)) << only;
+    EXPECT_FALSE(has_code(only, 10, 0)) << only;
+    EXPECT_FALSE(has_code(only, 8, 0)) << only;
+  }
+  EXPECT_TRUE(has_code("100f-virtual", 10, 3));
+  EXPECT_FALSE(has_code("100f-virtual", 12, 0));
+  EXPECT_FALSE(has_code("120f-real", 10, 0));
+}
+
+TEST(GpuCode, ListsWithoutNumbersServeEveryDevice) {
+  for (const char* all : {"all", "all-major", "native"}) EXPECT_TRUE(has_code(all, 7, 5)) << all;
+  EXPECT_FALSE(has_code("", 9, 0));
+}
+
+TEST(GpuCode, WhatIsMissingIsNamedWithTheRemedy) {
+  Gpu gpu;
+  gpu.name = "Tesla T4";
+  gpu.major = 7;
+  gpu.minor = 5;
+  EXPECT_EQ(without_code("80-real 90-virtual", gpu),
+            "libtessera_cuda.so has no code for Tesla T4, compute capability 7.5 (it was compiled "
+            "for 80-real, 90-virtual); configure with -DCMAKE_CUDA_ARCHITECTURES=75-real");
+  gpu.major = 6;
+  EXPECT_NE(without_code("80-real", gpu).find("need 7.0"), std::string::npos);
 }
 
 TEST(Gpus, HardwareShowsOnTheBus) {

@@ -15,15 +15,11 @@ namespace tessera::memory {
 namespace cuda = machine::cuda;
 using DeviceWords = cuda::DeviceBuffer<DeviceWord>;
 
+/// Returns the device that this rank uses.
+inline const machine::Gpu& this_gpu() { return cuda::current_gpu(); }
+
 inline std::size_t byte_count(index_t words) {
   return static_cast<std::size_t>(words) * sizeof(DeviceWord);
-}
-
-/// Returns the device that this rank uses.
-inline const machine::Gpu& this_gpu() {
-  int device = 0;
-  cuda::check(cudaGetDevice(&device), "cudaGetDevice");
-  return machine::gpus().devices.at(static_cast<std::size_t>(device));
 }
 
 inline unsigned blocks_for(index_t items, index_t per_block) {
