@@ -3,6 +3,7 @@
 
 #include "base/timer.hpp"
 #include "bench.hpp"
+#include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "kernels/matmul/cuda_pieces.hpp"
 
@@ -57,6 +58,7 @@ void measure(Table& table, const char* type, Shape shape, const std::vector<Name
 /// Measures operands narrower than the sums; tf32 requires k along the rows of both.
 template <class T>
 void measure_mixed(Table& table, const char* type, Shape shape) {
+  if (kernels::device_code().architecture < 80) return;
   const Op op_b = sizeof(T) == 2 ? Op::none : Op::transpose;
   std::vector<gpu::cuda::DeviceBuffer<T>> operands;
   std::vector<gpu::cuda::DeviceBuffer<float>> results;
@@ -85,7 +87,7 @@ void measure_mixed(Table& table, const char* type, Shape shape) {
                human_number(flops / vendor / 1e12), fmt::format("{:.3f}", vendor / ours)});
   };
   using Problem = MixedGemm<T>;
-  if (machine::gpus().devices.front().major == 9)
+  if (kernels::device_code().wgmma)
     add("cuda_tensor", [](const Problem& g, DeviceStream stream) { return cuda_wgmma(g, stream); });
   add("mma.sync, large tile",
       [](const Problem& g, DeviceStream stream) { return cuda_mma(g, stream, MmaTile::large); });

@@ -27,6 +27,7 @@ constexpr index_t plans_bytes = (exchange_rounds + 1) * static_cast<index_t>(siz
 
 bool DividedSort::serves(index_t total, index_t ranks, const buckets::Kernels* kernels) {
   if (kernels == nullptr || ranks == 1) return false;
+  if (kernels->fits != nullptr && !kernels->fits()) return false;
   const index_t share = total / ranks;
   const auto into = buckets::division_of(share, static_cast<int>(ranks));
   return share >= kernels->least_keys && share <= buckets::usual_keys * into.buckets * into.subs *

@@ -18,7 +18,8 @@ class DividedSort {
   using Key = std::uint64_t;
 
   /// Returns whether a share of `total` keys on `ranks` ranks is long enough for these kernels
-  /// (nullptr: there are no kernels), and short enough for their buckets; never on one rank.
+  /// (nullptr: there are no kernels), and short enough for their buckets; never on one rank, nor if
+  /// they do not run on this rank's device. Local.
   [[nodiscard]] static bool serves(index_t total, index_t ranks, const buckets::Kernels* kernels);
   /// Returns the bytes of device memory that a rank needs in addition to its keys.
   [[nodiscard]] static index_t device_bytes(index_t total, index_t ranks,

@@ -96,6 +96,9 @@ DeviceSort<B>::DeviceSort(const mpi::DeviceExchange& exchange, index_t total, co
       if (DividedSort::serves(total, ranks_, kernels.dividing))
         dividing_.emplace(exchange, total, bucket_tolerance_of(total), map, *kernels.dividing);
   });
+  if constexpr (std::is_same_v<B, DividedSort::Key>) {  // devices of a job may differ
+    if (exchange.comm().max(index_t{dividing_ ? 0 : 1}) > 0) dividing_.reset();
+  }
 }
 
 template <class B>

@@ -30,12 +30,12 @@ void dispatch_ops(const Problem& g, const F& f) {
 }
 
 struct DeviceLimits {
-  int major = 0, multiprocessors = 0;
+  int multiprocessors = 0;
 };
 /// Returns the limits of the current device.
 inline DeviceLimits device_limits() {
   using machine::cuda::attribute;
-  return {attribute(cudaDevAttrComputeCapabilityMajor), attribute(cudaDevAttrMultiProcessorCount)};
+  return {attribute(cudaDevAttrMultiProcessorCount)};
 }
 
 /// Returns the fraction of the device's work that contributes to c when every multiprocessor

@@ -1,6 +1,8 @@
 // Mixed-precision products of f32 operands: rounds operands on the device, then multiplies on the
 // tensor cores with sums in f32.
 
+#include "kernels/cuda_code.cuh"
+#include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_device.cuh"
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "kernels/matmul/cuda_tensor.hpp"
@@ -26,7 +28,8 @@ constexpr int tile = 32, tile_rows = 8;
 template <bool turned, class T>
 __global__ void __launch_bounds__(tile* tile_rows)
     rounded(const MatrixView<const float> from, const MatrixView<T> to, int tiles_across) {
-  __shared__ float block[tile][tile + 1];  // (tile, tile), padded against bank conflicts
+  if constexpr (kernels::compiled_for < 80) return;  // never launched there
+  __shared__ float block[tile][tile + 1];            // (tile, tile), padded against bank conflicts
   const index_t row0 = static_cast<index_t>(blockIdx.x) / tiles_across * tile,
                 col0 = static_cast<index_t>(blockIdx.x) % tiles_across * tile;
   const int x = threadIdx.x;
@@ -61,6 +64,14 @@ struct Rounded {
   }
 };
 
+void require_rounded_products() {
+  const int code = kernels::device_code().architecture;
+  require(code >= 80, ExitCode::usage,
+          "products of rounded operands need tensor cores of compute capability 8.0 or later, and "
+          "this GPU runs code for " +
+              std::to_string(code / 10) + "." + std::to_string(code % 10) + "; drop --precision");
+}
+
 template <class T>
 void multiply(const Gemm<float>& g, DeviceStream stream) {
   // tf32 requires k along the rows of both operands.
@@ -80,6 +91,7 @@ void multiply(const Gemm<float>& g, DeviceStream stream) {
 }  // namespace
 
 void cuda_mixed(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream) {
+  if (tuning.precision != Precision::full) require_rounded_products();
   switch (tuning.precision) {
     case Precision::bf16:
       return multiply<__nv_bfloat16>(g, stream);

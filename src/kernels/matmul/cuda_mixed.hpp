@@ -24,17 +24,17 @@ struct MixedGemm {
 };
 
 /// Launches the product by wgmma and returns true; returns false without any effect if the device
-/// is not of compute capability 9, if rows of an operand are not aligned to 16 bytes, or, for tf32,
-/// if k does not run along the rows of both.
+/// does not run code for 9.0a (cuda_code.hpp), if rows of an operand are not aligned to 16 bytes,
+/// or, for tf32, if k does not run along the rows of both.
 template <class T>
 [[nodiscard]] bool cuda_wgmma(const MixedGemm<T>& g, DeviceStream stream);
 
 /// The tile of C per block.
 enum class MmaTile { best, large, small };
 
-/// Launches the product by mma.sync on any device and returns true; returns false without any
-/// effect if rows of an operand are not aligned to 16 bytes, or, for tf32, if k does not run along
-/// the rows of both.
+/// Launches the product by mma.sync and returns true; returns false without any effect if the
+/// device's code is older than 8.0, if rows of an operand are not aligned to 16 bytes, or, for
+/// tf32, if k does not run along the rows of both.
 template <class T>
 [[nodiscard]] bool cuda_mma(const MixedGemm<T>& g, DeviceStream stream,
                             MmaTile tile = MmaTile::best);

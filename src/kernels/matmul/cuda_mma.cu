@@ -4,6 +4,8 @@
 // registers.
 
 #include "base/element.hpp"
+#include "kernels/cuda_code.cuh"
+#include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "kernels/matmul/cuda_pipeline.cuh"
 #include "kernels/matmul/cuda_tensor.hpp"
@@ -154,6 +156,7 @@ struct MmaKernel : S {
 template <class Kernel, class T>
 __global__ void __launch_bounds__(Kernel::threads, Kernel::blocks)
     multiply_steps(const MixedGemm<T> g) {
+  if constexpr (kernels::compiled_for < 80) return;        // never launched there
   extern __shared__ __align__(16) unsigned char stages[];  // stages of a, then of b, padded
   T* const shared_a = reinterpret_cast<T*>(stages);
   T* const shared_b = shared_a + Kernel::stages * Kernel::a_elements;
@@ -196,7 +199,8 @@ bool takes_large(const MixedGemm<T>& g, MmaTile tile) {
 
 template <class T>
 bool cuda_mma(const MixedGemm<T>& g, DeviceStream stream, MmaTile tile) {
-  if (!rows_aligned(g.a) || !rows_aligned(g.b)) return false;
+  if (kernels::device_code().architecture < 80 || !rows_aligned(g.a) || !rows_aligned(g.b))
+    return false;
   if (g.c.empty()) return true;
   const bool large = takes_large(g, tile);
   const auto launch_tile = [&](auto op_a, auto op_b) {

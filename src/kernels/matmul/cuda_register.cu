@@ -7,6 +7,7 @@
 // shared-memory bandwidth (8 x 8 needs all of it); 1024 1.08 to 1.17 and 65536 x 128 x 128 1.02
 // with the small tile.
 
+#include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_pipeline.cuh"
 
 namespace tessera::matmul {
@@ -23,8 +24,12 @@ struct SmallF32 {
   static constexpr int m = 64, n = 64, k = 16, stages = 4, tm = 8, tn = 8, lanes_m = 4, blocks = 6,
                        stores = 4;
 };
-struct F64 {
+struct LargeF64 {
   static constexpr int m = 128, n = 64, k = 16, stages = 4, tm = 8, tn = 4, lanes_m = 4, blocks = 1,
+                       stores = 1;
+};
+struct SmallF64 {  // for devices with less shared memory than the large one needs, 98 KiB
+  static constexpr int m = 64, n = 64, k = 16, stages = 3, tm = 8, tn = 4, lanes_m = 4, blocks = 1,
                        stores = 1;
 };
 
@@ -154,12 +159,23 @@ void launch(const Gemm<T>& g, DeviceStream stream) {
   });
 }
 
-void launch_best(const Gemm<double>& g, DeviceStream stream) { launch<F64>(g, stream); }
+/// Returns whether the device has the shared memory of the tile, for all ops.
+template <class S, class T>
+bool fits() {
+  using Kernel = RegisterKernel<T, S, Op::transpose, Op::transpose, 1>;
+  return kernels::shared_bytes_per_block() >= shared_bytes_of<Kernel, T>;
+}
+
+void launch_best(const Gemm<double>& g, DeviceStream stream) {
+  if (fits<LargeF64, double>()) return launch<LargeF64>(g, stream);
+  launch<SmallF64>(g, stream);
+}
 void launch_best(const Gemm<float>& g, DeviceStream stream) {
   const int multiprocessors = device_limits().multiprocessors;
   constexpr double small_speed = 0.92;  // relative to the large tile, where both fill the device
-  if (share_of_device(g.c, LargeF32::m, LargeF32::n, multiprocessors) >=
-      small_speed * share_of_device(g.c, SmallF32::m, SmallF32::n, multiprocessors))
+  if (fits<LargeF32, float>() &&
+      share_of_device(g.c, LargeF32::m, LargeF32::n, multiprocessors) >=
+          small_speed * share_of_device(g.c, SmallF32::m, SmallF32::n, multiprocessors))
     return launch<LargeF32>(g, stream);
   launch<SmallF32>(g, stream);
 }
@@ -179,12 +195,15 @@ template void cuda_register(const Gemm<double>&, const Tuning&, DeviceStream);
 void add_register_functions(std::vector<machine::DeviceFunction>& to) {
   using Large = RegisterKernel<float, LargeF32, Op::none, Op::none, 4>;
   using Small = RegisterKernel<float, SmallF32, Op::none, Op::none, 4>;
-  using Wide = RegisterKernel<double, F64, Op::none, Op::none, 2>;
+  using Wide = RegisterKernel<double, LargeF64, Op::none, Op::none, 2>;
+  using Narrow = RegisterKernel<double, SmallF64, Op::none, Op::none, 2>;
   to.push_back(
       function_of<Large>("cuda_register", "f32, large tile", register_tiled<Large, float>));
   to.push_back(
       function_of<Small>("cuda_register", "f32, small tile", register_tiled<Small, float>));
-  to.push_back(function_of<Wide>("cuda_register", "f64", register_tiled<Wide, double>));
+  to.push_back(function_of<Wide>("cuda_register", "f64, large tile", register_tiled<Wide, double>));
+  to.push_back(
+      function_of<Narrow>("cuda_register", "f64, small tile", register_tiled<Narrow, double>));
 }
 
 }  // namespace tessera::matmul

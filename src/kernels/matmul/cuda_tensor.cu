@@ -1,7 +1,9 @@
 // Tensor cores in double precision: mma.sync of 16 x 8 x 4 (from compute capability 9.0 on; 8.0 has
-// m8n8k4), operands in shared memory in their stored layout, filled several stages ahead by
-// asynchronous copies.
+// m8n8k4, earlier ones none), operands in shared memory in their stored layout, filled several
+// stages ahead by asynchronous copies.
 
+#include "kernels/cuda_code.cuh"
+#include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_pipeline.cuh"
 #include "kernels/matmul/cuda_tensor.hpp"
 
@@ -27,9 +29,12 @@ __device__ __forceinline__ void mma(double (&sum)[4], const double (&x)[2], doub
 }
 #endif
 
-template <Op op_a, Op op_b, int vector>
+/// The depth of a stage: the short one fits the shared memory of 8.0, 163 KiB.
+enum class Depth { full = 32, half = 16 };
+
+template <Op op_a, Op op_b, int vector, Depth depth>
 struct TensorKernel {
-  static constexpr int m = 128, n = 128, k = 32, stages = 3;
+  static constexpr int m = 128, n = 128, k = static_cast<int>(depth), stages = 3;
   static constexpr int warp_m = 32, warp_n = 32, step_k = 4;
   static constexpr int threads = 32 * (m / warp_m) * (n / warp_n);
   static constexpr int steps = k / step_k;
@@ -87,6 +92,7 @@ struct TensorKernel {
 
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::threads, 1) tensor(Gemm<double> g) {
+  if constexpr (kernels::compiled_for < 80) return;   // never launched there
   extern __shared__ __align__(16) double shared_a[];  // stages of a, then of b, padded
   double* const shared_b = shared_a + Kernel::stages * Kernel::a_elements;
   const int2 tile = tile_number(static_cast<int>(blockIdx.x),
@@ -113,15 +119,31 @@ __global__ void __launch_bounds__(Kernel::threads, 1) tensor(Gemm<double> g) {
   }
 }
 
-}  // namespace
+template <Depth depth>
+bool fits() {
+  // The largest of all ops.
+  using Kernel = TensorKernel<Op::none, Op::transpose, 1, depth>;
+  return kernels::device_code().architecture >= 80 &&
+         kernels::shared_bytes_per_block() >= shared_bytes_of<Kernel, double>;
+}
 
-void cuda_tensor(const Gemm<double>& g, const Tuning&, DeviceStream stream) {
-  if (g.c.empty() || cuda_tensor_tma(g, stream)) return;
+template <Depth depth>
+void launch(const Gemm<double>& g, DeviceStream stream) {
   dispatch_pipeline(g, [&](auto op_a, auto op_b, auto vector) {
-    using Kernel = TensorKernel<op_a(), op_b(), vector()>;
+    using Kernel = TensorKernel<op_a(), op_b(), vector(), depth>;
     launch_tiles<Kernel>(tensor<Kernel>, g, stream);
   });
   machine::cuda::check(cudaGetLastError(), "matmul kernel");
+}
+
+}  // namespace
+
+/// Multiplies by cuda_register where the code or the shared memory of the device does not suffice.
+void cuda_tensor(const Gemm<double>& g, const Tuning& tuning, DeviceStream stream) {
+  if (g.c.empty() || cuda_tensor_tma(g, stream)) return;
+  if (fits<Depth::full>()) return launch<Depth::full>(g, stream);
+  if (fits<Depth::half>()) return launch<Depth::half>(g, stream);
+  cuda_register(g, tuning, stream);
 }
 
 /// Multiplies by cuda_register, because tensor cores have no single precision, unless
@@ -132,8 +154,10 @@ void cuda_tensor(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream
 }
 
 void add_tensor_functions(std::vector<machine::DeviceFunction>& to) {
-  using Kernel = TensorKernel<Op::none, Op::none, 2>;
+  using Kernel = TensorKernel<Op::none, Op::none, 2, Depth::full>;
+  using Short = TensorKernel<Op::none, Op::none, 2, Depth::half>;
   to.push_back(function_of<Kernel>("cuda_tensor", "f64, unaligned rows", tensor<Kernel>));
+  to.push_back(function_of<Short>("cuda_tensor", "f64, short stages", tensor<Short>));
   add_tensor_tma_functions(to);
   add_mma_functions(to);
 }

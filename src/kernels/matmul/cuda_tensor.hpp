@@ -6,8 +6,8 @@
 
 namespace tessera::matmul {
 
-/// Launches the product and returns true; returns false without any effect if the device is older
-/// than compute capability 9.0 or rows of an operand are not aligned to 16 bytes.
+/// Launches the product and returns true; returns false without any effect if the code of the
+/// device (cuda_code.hpp) is older than 9.0 or rows of an operand are not aligned to 16 bytes.
 [[nodiscard]] bool cuda_tensor_tma(const Gemm<double>& g, DeviceStream stream);
 
 /// Multiplies operands rounded to tuning.precision, with sums in f32.

@@ -11,6 +11,8 @@
 
 #include <limits>
 
+#include "kernels/cuda_code.cuh"
+#include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_ring.cuh"
 #include "kernels/matmul/cuda_tensor.hpp"
 
@@ -253,6 +255,7 @@ template <class T>
 __global__ void __launch_bounds__(T::threads, T::blocks)
     tensor_tma(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
                const Gemm<double> g, const Shares shares, const Exchange<double> exchange) {
+  if constexpr (kernels::compiled_for < 90) return;  // never launched there
   extern __shared__ unsigned char raw[];
   const Shared<T> shared(raw);
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -293,8 +296,8 @@ void launch_best(const Gemm<double>& g, const DeviceLimits& limits, DeviceStream
 bool cuda_tensor_tma(const Gemm<double>& g, DeviceStream stream) {
   if (!fits_tensor_map(g.a) || !fits_tensor_map(g.b) || g.k() > std::numeric_limits<int>::max() / 2)
     return false;
+  if (kernels::device_code().architecture < 90) return false;
   const DeviceLimits limits = device_limits();
-  if (limits.major < 9) return false;
   dispatch_ops(g, [&](auto op_a, auto op_b) { launch_best<op_a(), op_b()>(g, limits, stream); });
   return true;
 }

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "kernels/cuda_code.cuh"
+#include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "kernels/matmul/cuda_ring.cuh"
 #include "kernels/matmul/cuda_tensor.hpp"
@@ -211,6 +213,7 @@ __global__ void __launch_bounds__(Tile::threads, 1)
     multiply_groups(const __grid_constant__ CUtensorMap map_a,
                     const __grid_constant__ CUtensorMap map_b, const MixedGemm<T> g,
                     const Shares shares) {
+  if constexpr (!kernels::compiled_for_90a) return;  // never launched there
   extern __shared__ unsigned char raw[];
   const Shared<Tile> shared(raw);
   shared.begin();
@@ -228,7 +231,7 @@ __global__ void __launch_bounds__(Tile::threads, 1)
 template <class T>
 bool cuda_wgmma(const MixedGemm<T>& g, DeviceStream stream) {
   const DeviceLimits limits = device_limits();
-  if (limits.major != 9 || !fits_tensor_map(g.a) || !fits_tensor_map(g.b) ||
+  if (!kernels::device_code().wgmma || !fits_tensor_map(g.a) || !fits_tensor_map(g.b) ||
       g.k() > std::numeric_limits<int>::max() / 2)
     return false;
   bool launched = false;

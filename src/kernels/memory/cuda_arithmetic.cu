@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "kernels/cuda_code.cuh"
+#include "kernels/cuda_code.hpp"
 #include "kernels/memory/cuda_probe.cuh"
 
 namespace tessera::memory {
@@ -63,7 +65,7 @@ __device__ __forceinline__ void multiply_add(double (&sum)[4], const Operands& o
       : "d"(o.x[0]), "d"(o.x[1]), "d"(o.x[2]), "d"(o.x[3]), "d"(o.x[4]), "d"(o.x[5]), "d"(o.x[6]),
         "d"(o.x[7]), "d"(o.y[0]), "d"(o.y[1]), "d"(o.y[2]), "d"(o.y[3]));
 }
-#else  // eight of 8 x 8 x 4
+#else  // eight of 8 x 8 x 4, from compute capability 8.0 on
 __device__ __forceinline__ void multiply_add(double (&sum)[4], const Operands& o) {
 #pragma unroll
   for (int part = 0; part < 8; ++part)
@@ -79,6 +81,7 @@ __device__ __host__ constexpr double left_of(int lane) { return 1 + lane / 64.0;
 __device__ __host__ constexpr double right_of(int lane) { return 2 - lane / 128.0; }
 
 __global__ void __launch_bounds__(threads) tensor_chains(double* out, int rounds) {
+  if constexpr (kernels::compiled_for < 80) return;  // never launched there
   const index_t i = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   // Read one by one: if the compiler knew that values are equal, it would copy one to all registers
@@ -182,6 +185,7 @@ template std::unique_ptr<DeviceProbe> cuda_fma<float>(const DeviceWalk&);
 template std::unique_ptr<DeviceProbe> cuda_fma<double>(const DeviceWalk&);
 
 std::unique_ptr<DeviceProbe> cuda_mma_f64(const DeviceWalk& walk) {
+  if (kernels::device_code().architecture < 80) return nullptr;
   return std::make_unique<Arithmetic<double>>(
       walk, tensor_chains, tiles * flops_of_multiply_add / 32, 1e-10, tensor_result);
 }

@@ -273,7 +273,7 @@ std::vector<DeviceCeiling> device_ceilings() {
   for (const std::string_view name : measured) {
     const DeviceProbeVariant& row = *find_variant(device_probes(), name);
     const auto probe = make_probe(row, completed(row, {}));
-    if (!probe) return {};
+    if (!probe) continue;
     double best = 0;
     for (int run = 0; run < runs; ++run) best = std::max(best, probe->work() / probe->run());
     result.push_back({row.ceiling, best / 1e9, row.units});

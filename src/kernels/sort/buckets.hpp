@@ -131,6 +131,8 @@ struct Kernels {
   /// Maps keys[0:n] from mapped bits back to raw keys.
   void (*to_raw)(std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map,
                  CUstream_st* stream) = nullptr;
+  /// Returns whether they run on the current device; nullptr: always.
+  bool (*fits)() = nullptr;
 };
 
 }  // namespace tessera::sort::buckets

@@ -56,7 +56,8 @@ void cuda_radix_unless(const unsigned* done, const DeviceBlock<std::uint64_t, No
 /// Sorts by MSD division (after Stehle and Jacobsen 2017): at least 2^24 64-bit keys that are
 /// evenly distributed over their range, as determined on the device, are divided twice by their
 /// leading bits and sorted in parts that fit shared memory, with half of the memory traffic of
-/// sweeps of all digits. All others are sorted by cuda_radix.
+/// sweeps of all digits. All others are sorted by cuda_radix, and on devices with less than 84 KiB
+/// of shared memory per block all are.
 template <class Key, class Value>
 void cuda_hybrid(const DeviceBlock<Key, Value>& block, DeviceStream stream);
 template <class Key, class Value>

@@ -3,6 +3,7 @@
 // are made on the device, or by the host for several devices: every kernel reads from the plan
 // whether it has work.
 
+#include "kernels/cuda_code.cuh"
 #include "kernels/sort/buckets.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
@@ -211,7 +212,7 @@ __device__ __forceinline__ int held_of(int valid) {
 }
 
 /// Moves the keys' bits to their buckets, by the plan's cursors. One block per tile.
-__global__ void __launch_bounds__(threads, 2)
+__global__ void __launch_bounds__(threads, kernels::at_most_resident(threads, 2))
     take_to_buckets(const U64* keys, index_t n, KeyMap<std::uint64_t> map, int buckets,
                     Plan* plan) {
   extern __shared__ __align__(16) unsigned char buckets_memory[];
@@ -296,7 +297,7 @@ __global__ void __launch_bounds__(threads)
 
 /// Moves keys grouped by bucket to their sub-buckets; afterwards the cursors are at the ends of
 /// these.
-__global__ void __launch_bounds__(threads, 2)
+__global__ void __launch_bounds__(threads, kernels::at_most_resident(threads, 2))
     take_to_subs(const U64* keys, Division into, const Plan* plan, U64* cursors) {
   extern __shared__ __align__(16) unsigned char subs_memory[];
   auto& memory = *reinterpret_cast<TileMemory*>(subs_memory);

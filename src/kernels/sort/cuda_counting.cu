@@ -1,9 +1,11 @@
 // Counting sort on the device, for keys of a small range: a histogram with one counter per value,
 // an inclusive scan of the counters, and a search of the value for every position of the output.
 
+#include <algorithm>
 #include <string>
 
 #include "base/element.hpp"
+#include "kernels/cuda_code.hpp"
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
@@ -163,10 +165,11 @@ Range range_of(const DeviceBlock<Key, NoValue>& block, cudaStream_t stream) {
 
 template <class Key>
 void count(const Counting<Key>& c, cudaStream_t stream) {
-  if (c.bins > local_bins) {
+  constexpr auto size = static_cast<index_t>(sizeof(unsigned));
+  if (c.bins > std::min(local_bins, kernels::shared_bytes_per_block() / size)) {
     count_in_global<<<multiprocessors() * 4, threads, 0, stream>>>(c);
   } else {
-    const int shared = static_cast<int>(c.bins * static_cast<index_t>(sizeof(unsigned)));
+    const int shared = static_cast<int>(c.bins * size);
     allow_shared(count_in_shared<Key>, shared);
     const unsigned blocks =
         resident_blocks(count_in_shared<Key>, threads, shared, ceil_div(c.n, threads));

@@ -3,8 +3,10 @@
 // memory traffic, against 136 for eight digits. Keys that are not distributed evenly enough, too
 // few, too many, of another type or with values are sorted by cuda_radix.
 
+#include <algorithm>
 #include <string>
 
+#include "kernels/cuda_code.hpp"
 #include "kernels/sort/cuda_buckets.cuh"
 
 namespace tessera::sort {
@@ -97,7 +99,7 @@ __device__ void sort_all(U64* key, int n) {
 /// Sorts the keys of each sub-bucket from `keys` to `to` at the same position; both may be the same
 /// memory. Keys are distributed to bins by the next bits of their position, one key per bin on
 /// average, and every bin is sorted. One block per sub-bucket; ends: of the sub-buckets.
-__global__ void __launch_bounds__(threads, 2)
+__global__ void __launch_bounds__(threads, kernels::at_most_resident(threads, 2))
     sort_subs(const U64* keys, KeyMap<std::uint64_t> map, Division into, Plan* plan,
               const unsigned* counts, const U64* ends, U64* to) {
   extern __shared__ __align__(16) unsigned char sub_memory[];
@@ -226,7 +228,14 @@ void sort_buckets(const std::uint64_t* bits, std::uint64_t* subs, std::uint64_t*
   check_launch("sort_subs");
 }
 
-bool serves(index_t n) { return n >= least_n && n <= most_n; }
+/// Returns whether the current device has the shared memory of these kernels; not one of 7.5.
+bool fits() {
+  constexpr index_t fixed = index_t{2} * buckets::fine_bins;  // bucket_of of take_to_buckets
+  return kernels::shared_bytes_per_block() >=
+         std::max(tile_bytes + fixed, static_cast<index_t>(sizeof(SubMemory)));
+}
+
+bool serves(index_t n) { return n >= least_n && n <= most_n && fits(); }
 
 void divide_and_sort(const DeviceBlock<std::uint64_t, NoValue>& block, const Division& into,
                      const Work& work, DeviceStream stream) {
@@ -289,7 +298,8 @@ const buckets::Kernels* bucket_kernels() {
       divide,
       sort_buckets,
       [](const Division& into) { return SubWork(into, nullptr).bytes; },
-      keys_to_raw<std::uint64_t>};
+      keys_to_raw<std::uint64_t>,
+      fits};
   return &kernels;
 }
 

@@ -1,6 +1,9 @@
 // Device kernels of the distributed sort: histograms of key digits, and the partition of keys by
 // splitters, each in one sweep over memory.
 
+#include <algorithm>
+
+#include "kernels/cuda_code.hpp"
 #include "kernels/sort/cuda_device.cuh"
 #include "kernels/sort/resident.hpp"
 
@@ -232,17 +235,31 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
+constexpr index_t bytes_a_prefix = digit_values * index_t{sizeof(unsigned)};
+
+/// Counts the digits of prefixes whose counts fit the shared memory of a block.
 template <class B>
-void count(const B* keys, index_t n, const KeyMap<B>& map, const Prefixes<B>& prefixes,
-           std::uint64_t* counts, DeviceStream stream) {
-  if (n == 0) return;
-  const int bytes = prefixes.count * static_cast<int>(digit_values * index_t{sizeof(unsigned)});
+void count_at_once(const B* keys, index_t n, const KeyMap<B>& map, const Prefixes<B>& prefixes,
+                   std::uint64_t* counts, DeviceStream stream) {
+  const int bytes = prefixes.count * static_cast<int>(bytes_a_prefix);
   const auto kernel = prefixes.known == 0 ? count_digits<true, B> : count_digits<false, B>;
   allow_shared(kernel, bytes);
   const unsigned blocks = resident_blocks(kernel, threads, bytes, ceil_div(n, tile));
   kernel<<<blocks, threads, static_cast<std::size_t>(bytes), stream>>>(keys, n, map, prefixes,
                                                                        counts);
   check_launch("count_digits");
+}
+
+template <class B>
+void count(const B* keys, index_t n, const KeyMap<B>& map, const Prefixes<B>& prefixes,
+           std::uint64_t* counts, DeviceStream stream) {
+  if (n == 0) return;
+  const int at_once = narrow<int>(kernels::shared_bytes_per_block() / bytes_a_prefix);
+  for (int first = 0; first < prefixes.count; first += at_once) {
+    Prefixes<B> some{std::min(at_once, prefixes.count - first), prefixes.known};
+    std::copy_n(prefixes.bits + first, some.count, some.bits);
+    count_at_once(keys, n, map, some, counts + first * digit_values, stream);
+  }
 }
 
 template <class B>

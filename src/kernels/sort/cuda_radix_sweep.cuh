@@ -7,6 +7,7 @@
 // all tiles before it are finished or assigned to running blocks.
 
 #include "kernels/cuda_async.cuh"
+#include "kernels/cuda_code.cuh"
 #include "kernels/sort/cuda_radix_rank.cuh"
 
 namespace tessera::sort::onesweep {
@@ -287,7 +288,7 @@ class TileOfKeys {
 };
 
 template <class Key, class Value, class S>
-__global__ void __launch_bounds__(S::threads, S::blocks)
+__global__ void __launch_bounds__(S::threads, kernels::at_most_resident(S::threads, S::blocks))
     sweep_digit(const __grid_constant__ SweepLaunch<Key, Value> sweep) {
   extern __shared__ __align__(16) unsigned char onesweep_memory[];
   auto& memory = *reinterpret_cast<TileMemory<Key, Value, S>*>(onesweep_memory);

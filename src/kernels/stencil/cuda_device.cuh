@@ -54,6 +54,7 @@ __device__ __forceinline__ Half load_once(const Half* from) {
 
 /// Loads from 16-byte aligned memory that no thread of this kernel writes: through the first-level
 /// cache, and reorderable across stores.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 __device__ __forceinline__ Vector<float> load_vector(const float* from) {
   Vector<float> v;
   asm("ld.global.nc.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
@@ -81,6 +82,25 @@ __device__ __forceinline__ Vector<Half> load_vector(const Half* from) {
   }
   return v;
 }
+#else  // without cache policies
+__device__ __forceinline__ Vector<float> load_vector(const float* from) {
+  const float4 v = __ldg(reinterpret_cast<const float4*>(from));
+  return {{v.x, v.y, v.z, v.w}};
+}
+__device__ __forceinline__ Vector<double> load_vector(const double* from) {
+  const double2 v = __ldg(reinterpret_cast<const double2*>(from));
+  return {{v.x, v.y}};
+}
+__device__ __forceinline__ Vector<Half> load_vector(const Half* from) {
+  const uint4 words = __ldg(reinterpret_cast<const uint4*>(from));
+  const unsigned word[4] = {words.x, words.y, words.z, words.w};
+  Vector<Half> v;
+#pragma unroll
+  for (int e = 0; e < 8; ++e)
+    v.at[e].bits = static_cast<unsigned short>(word[e / 2] >> (16 * (e % 2)));
+  return v;
+}
+#endif
 template <class T, int length>
 __device__ __forceinline__ Vector<T, length> load_vectors(const T* from) {
   constexpr int each = vector_length<T>;

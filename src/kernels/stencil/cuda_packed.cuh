@@ -28,6 +28,7 @@ template <class T>
 __device__ __forceinline__ Vector<T> load_packed(const T* from) {
   return load_vector(from);
 }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 __device__ __forceinline__ HalfPairs<8> load_packed(const Half* from) {
   HalfPairs<8> v;
   asm("ld.global.nc.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
@@ -35,6 +36,12 @@ __device__ __forceinline__ HalfPairs<8> load_packed(const Half* from) {
       : "l"(from), "l"(kernels::reads_stay()));
   return v;
 }
+#else
+__device__ __forceinline__ HalfPairs<8> load_packed(const Half* from) {
+  const uint4 v = __ldg(reinterpret_cast<const uint4*>(from));
+  return {{v.x, v.y, v.z, v.w}};
+}
+#endif
 
 /// Converts a packed vector to the arithmetic type.
 template <class T, int length>
@@ -55,6 +62,7 @@ __device__ __forceinline__ Vector<float, length> unpacked(const HalfPairs<length
 }
 
 /// Converts a vector to the packed storage type, rounding if T is narrower.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 template <class T, int length>
 __device__ __forceinline__ Packed<T, length> packed(const Vector<Arithmetic<T>, length>& v) {
   if constexpr (std::is_same_v<T, Half>) {
@@ -69,6 +77,21 @@ __device__ __forceinline__ Packed<T, length> packed(const Vector<Arithmetic<T>, 
     return v;
   }
 }
+#else  // one by one
+template <class T, int length>
+__device__ __forceinline__ Packed<T, length> packed(const Vector<Arithmetic<T>, length>& v) {
+  if constexpr (std::is_same_v<T, Half>) {
+    HalfPairs<length> pairs;
+#pragma unroll
+    for (int i = 0; i < length / 2; ++i)
+      pairs.word[i] = kept<Half>(v.at[2 * i]).bits | unsigned{kept<Half>(v.at[2 * i + 1]).bits}
+                                                         << 16;
+    return pairs;
+  } else {
+    return v;
+  }
+}
+#endif
 
 template <class T, int length>
 __device__ __forceinline__ T element(const Vector<T, length>& v, int e) {

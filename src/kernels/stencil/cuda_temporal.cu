@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/cuda_code.hpp"
 #include "kernels/stencil/cuda_temporal.cuh"
 
 namespace tessera::stencil {
@@ -233,7 +234,7 @@ index_t default_steps(const DeviceSweep<T>& s) {
 /// does.
 template <class T>
 index_t steps_that_fit(index_t most) {
-  const index_t shared = machine::cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  const index_t shared = kernels::shared_bytes_per_block();
   index_t fit = 1;
   for (const index_t steps : solid_steps) {
     if (steps > most || solid_shared_bytes<T>(steps) > shared) break;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/cuda_code.hpp"
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/remap.hpp"
 
@@ -173,7 +174,8 @@ template <class T>
 int cuda_tiled(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream) {
   const Index3 tile = tile_of(s, tuning);
   const index_t bytes = tile_bytes(s, tile);
-  if (bytes > most_tile_bytes) return cuda_naive(s, tuning, stream);  // no tile holds the halo
+  if (bytes > std::min(most_tile_bytes, kernels::shared_bytes_per_block()))
+    return cuda_naive(s, tuning, stream);  // no tile holds the halo
   const dim3 block(static_cast<unsigned>(tile[2]), static_cast<unsigned>(tile[1]),
                    static_cast<unsigned>(tile[0]));
   return step_by_step(s, [&](auto shape, const T* in, T* out, const Region& region) {

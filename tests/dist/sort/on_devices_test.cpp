@@ -138,7 +138,8 @@ TEST_F(SortOnDevices, DividesManyKeysThatLieEvenly) {
           << name(exchange.transport()) << ' ' << input;
       return divided;
     };
-    const bool several = comm.size() > 1;
+    const auto fits = kernels<std::uint64_t>().dividing->fits;
+    const bool several = comm.size() > 1 && (fits == nullptr || fits());
     EXPECT_EQ(divides("random", ascending, 4), several);
     EXPECT_EQ(divides("random", key_map<double>(Order::descending)), several);
     EXPECT_EQ(divides("alike at first", ascending), several);

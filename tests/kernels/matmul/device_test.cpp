@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "kernels/matmul/cuda_pieces.hpp"
 #include "machine/cuda.hpp"
@@ -239,13 +240,20 @@ TEST_F(DeviceKernels, GiveTheSameBitsInPiecesHoweverTheyTravel) {
 }
 
 template <class T>
-class MixedKernels : public DeviceKernels {};
+class MixedKernels : public DeviceKernels {
+ protected:
+  void SetUp() override {
+    DeviceKernels::SetUp();
+    if (this->IsSkipped()) return;
+    if (kernels::device_code().architecture < 80)
+      GTEST_SKIP() << "tensor cores of compute capability 8.0 on";
+  }
+};
 using MixedTypes = ::testing::Types<__nv_bfloat16, __half, float>;
 TYPED_TEST_SUITE(MixedKernels, MixedTypes);
 
 TYPED_TEST(MixedKernels, OfGroupsOfWarpsAreExactOnSmallIntegersEveryTime) {
-  if (machine::gpus().devices.front().major != 9)
-    GTEST_SKIP() << "written for compute capability 9";
+  if (!kernels::device_code().wgmma) GTEST_SKIP() << "the device runs no code for 9.0a";
   const auto run = [](const MixedGemm<TypeParam>& g, DeviceStream stream) {
     return cuda_wgmma(g, stream);
   };
@@ -293,6 +301,24 @@ TYPED_TEST(MixedKernels, OfSingleWarpsScaleWhereThereIsNothingToMultiply) {
   stream.wait();
   const std::vector<float> after = c.bytes();
   for (std::size_t at = 0; at < after.size(); ++at) ASSERT_EQ(after[at], -2 * before[at]);
+}
+
+TEST_F(DeviceKernels, RefuseRoundedOperandsOfOlderCodeAndSayWhy) {
+  if (kernels::device_code().architecture >= 80) GTEST_SKIP() << "the device's code supports them";
+  const Operands<float, float> x({8, 8, 8}, Op::none, Op::none, {0, 0});
+  const cuda::Stream stream;
+  const Gemm<float> g{1, x.a.view(), Op::none, x.b.view(), Op::none, 0, x.c.view()};
+  for (const auto precision : {Precision::bf16, Precision::f16, Precision::tf32}) {
+    Tuning tuning;
+    tuning.precision = precision;
+    try {
+      cuda_tensor(g, tuning, stream);
+      ADD_FAILURE() << "not refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage);
+      EXPECT_NE(std::string(error.what()).find("compute capability 8.0"), std::string::npos);
+    }
+  }
 }
 
 TYPED_TEST(MixedKernels, OfSingleWarpsRefuseRowsThatBeginElsewhere) {

@@ -151,6 +151,8 @@ TEST(DeviceProbes, RunAndAreRight) {
     for (const DeviceWalk& walk : walks_of(row)) {
       SCOPED_TRACE(std::string(row.name) + " of " + std::to_string(walk.bytes) + " bytes");
       const auto probe = make_probe(row, completed(row, walk));
+      if (probe == nullptr && row.name == "cuda_mma_f64") continue;  // code older than 8.0
+      ASSERT_NE(probe, nullptr);
       for (int run = 0; run < 2; ++run) {
         EXPECT_GT(probe->run(), 0);
         const DeviceCheck check = probe->check();
@@ -199,7 +201,8 @@ TEST(DeviceCeilings, AreThereWhereADeviceIs) {
   if (machine::gpus().devices.empty()) GTEST_SKIP() << "not run: " << machine::gpus().reason;
   machine::use_gpu(0);
   const auto ceilings = device_ceilings();
-  EXPECT_EQ(ceilings.size(), 7u);
+  const auto& mma = row("cuda_mma_f64");  // not of code older than 8.0
+  EXPECT_EQ(ceilings.size(), make_probe(mma, completed(mma, {})) == nullptr ? 6u : 7u);
   for (const DeviceCeiling& c : ceilings) EXPECT_GT(c.value, 1) << c.name;
 }
 

@@ -38,6 +38,7 @@ class CudaHybrid : public testing::Test {
   void SetUp() override {
     const machine::Gpus gpus = machine::gpus();
     if (gpus.devices.empty()) GTEST_SKIP() << "no device: " << gpus.reason;
+    if (!bucket_kernels()->fits()) GTEST_SKIP() << "too little shared memory, or code of 7.x";
   }
   template <class KeyOf>
   static std::vector<Key> keys_of(const KeyOf& key_of, index_t count = n) {
