@@ -4,7 +4,9 @@
 # them. Without --quick the tests of the program run on the device too, where Python has h5py:
 # TESSERA_DEVICE=gpu. --sanitize: no tables; compute-sanitizer looks for errors of memory, races and
 # uninitialised reads. It takes its time. Packages that the node lacks may lie as .deb files in
-# .carry/ of this tree: they are unpacked into a prefix.
+# .carry/ of this tree: they are unpacked into a prefix. CUDAARCHS: the architectures to compile
+# for, 90a-real by default. With 75-virtual the driver compiles the kernels from code for 7.5, which
+# any later GPU then runs with the shared memory of a GPU of 7.5 (src/kernels/cuda_code.hpp).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # The programs with a workload's device tests, those of their tests that compute-sanitizer checks
@@ -77,7 +79,7 @@ if ! compgen -G '/usr/lib/*/cmake/hdf5*' >/dev/null && ! command -v h5cc h5pcc >
 fi
 cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CXX_FLAGS_RELEASE="-O3 -DNDEBUG" -DCMAKE_PREFIX_PATH="$prefix/usr" "${flavour[@]}" \
-  -DCMAKE_CUDA_ARCHITECTURES="${TESSERA_GPU_ARCHITECTURES:-90a-real}" >build/gpu.log 2>&1 ||
+  -DCMAKE_CUDA_ARCHITECTURES="${CUDAARCHS:-90a-real}" >build/gpu.log 2>&1 ||
   { cat build/gpu.log; exit 1; }
 build() {
   cmake --build build/gpu --target "$@" >build/gpu.log 2>&1 ||
