@@ -1,19 +1,21 @@
 #pragma once
-// The C++ API in one include: matrices on the ranks, their distributed product with its check, and
-// their files.
+// The C++ API in one include: matrices on the ranks, products with their check, transposes,
+// stencils, sorts, and files.
 //
 //   return tessera::mpi::run_main(&argc, &argv, [](const tessera::mpi::Communicator& comm) {
 //     using namespace tessera;
 //     dist::DistributedMatrix<double> a(comm, layout::row_blocks(m, k, comm.size()));
 //     // b and c likewise
 //     io::read_box<double>({"a.h5", "/A"}, a.box(), a.view());
-//     mpi::Phases phases;
-//     dist::matmul::multiply<double>(comm, {.a = a, .b = b, .c = c}, {}, phases);
+//     dist::matmul::multiply(comm, a, b, c);
 //     return ExitCode::ok;
 //   });
+//
+// A program that starts MPI itself wraps its communicator: tessera::mpi::Communicator(mpi_comm).
 
 #include "base/error.hpp"
 #include "base/index.hpp"
+#include "base/note.hpp"
 #include "base/version.hpp"
 #include "base/view.hpp"
 #include "kernels/matmul/variants.hpp"
@@ -27,6 +29,12 @@
 #include "dist/matmul/freivalds.hpp"
 #include "dist/matmul/multiply.hpp"
 #include "dist/matrix.hpp"
+#include "dist/records.hpp"
+#include "dist/sort/argsort.hpp"
+#include "dist/sort/sort.hpp"
+#include "dist/stencil/advance.hpp"
+#include "dist/stencil/plan.hpp"
+#include "dist/transpose/transpose.hpp"
 #include "io/dataset.hpp"
 #include "io/output_file.hpp"
 #include "io/verify_file.hpp"
@@ -34,4 +42,5 @@
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
 #include "mpi/runtime.hpp"
+#include "mpi/transfer.hpp"
 #endif

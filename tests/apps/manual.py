@@ -298,7 +298,7 @@ class Form(unittest.TestCase):
         """C++ and CMake equal what tests/install compiles."""
         sources = {
             kind: "".join(read(os.path.join(tessera.ROOT, "tests/install", name)) for name in names)
-            for kind, names in (("cpp", ("main.cpp", "kernels/main.cpp")),
+            for kind, names in (("cpp", ("main.cpp", "embedded.cpp", "kernels/main.cpp")),
                                 ("cmake", ("CMakeLists.txt",)))
         }
         for path in PAGES.values():

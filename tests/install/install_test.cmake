@@ -1,5 +1,6 @@
 # Installs the build into a separate prefix, builds an external program against it by find_package
-# and by pkg-config, and runs each: main.cpp on 3 ranks, or kernels/main.cpp for a build without MPI.
+# and by pkg-config, and runs each: main.cpp on 3 ranks and embedded.cpp, which starts MPI itself, or
+# kernels/main.cpp for a build without MPI.
 #   cmake -DBUILD= -DSCRATCH= -DSOURCE= -DCXX= -DFLAGS= -DLIBDIR= -DGENERATOR=
 #         -DLAUNCH=<mpirun with flags; empty: without MPI> -P install_test.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -13,9 +14,9 @@ function(run)
   set(words "${words}" PARENT_SCOPE)
 endfunction()
 
-function(run_outside program)
+function(run_outside program expected)
   run(${LAUNCH} ${program})
-  if(NOT words MATCHES "${ranks}0 of 943 elements wrong")
+  if(NOT words MATCHES "${expected}")
     message(FATAL_ERROR "${program} said:\n${words}")
   endif()
 endfunction()
@@ -72,7 +73,10 @@ run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/build -G ${GENERATOR} -DCMAKE_PR
   -DCMAKE_CXX_COMPILER=${CXX}
     -DCMAKE_CXX_FLAGS=${FLAGS})
 run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
-run_outside(${SCRATCH}/build/outside)
+run_outside(${SCRATCH}/build/outside "${ranks}0 of 943 elements wrong")
+if(LAUNCH)
+  run_outside(${SCRATCH}/build/embedded "0 of 900 elements wrong")
+endif()
 
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
 execute_process(COMMAND pkg-config --cflags --libs tessera OUTPUT_VARIABLE words
@@ -81,4 +85,4 @@ execute_process(COMMAND pkg-config --cflags --libs tessera OUTPUT_VARIABLE words
 separate_arguments(words UNIX_COMMAND "${words}")
 separate_arguments(FLAGS UNIX_COMMAND "${FLAGS}")
 run(${CXX} ${FLAGS} -I${SOURCE} ${SOURCE}/main.cpp ${words} -o ${SCRATCH}/by_pkg_config)
-run_outside(${SCRATCH}/by_pkg_config)
+run_outside(${SCRATCH}/by_pkg_config "${ranks}0 of 943 elements wrong")

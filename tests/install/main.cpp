@@ -34,8 +34,7 @@ index_t expected(index_t i, index_t j) {
 tessera::ExitCode body(const tessera::mpi::Communicator& comm) {
   const Matrix a = matrix(comm, m, k, 1), b = matrix(comm, k, n, -1);
   Matrix c(comm, tessera::layout::row_blocks(m, n, comm.size()));
-  tessera::mpi::Phases phases;
-  tessera::dist::matmul::multiply<double>(comm, {.a = a, .b = b, .c = c}, {}, phases);
+  tessera::dist::matmul::multiply(comm, a, b, c);
 
   index_t wrong = 0;
   const auto view = c.view();

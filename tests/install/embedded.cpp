@@ -1,0 +1,77 @@
+// External program that has MPI for itself: two of its three ranks multiply and sort through the
+// C++ API, on its own communicator, while the third one waits for their verdict.
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <complex>
+#include <cstdio>
+#include <tessera/tessera.hpp>
+#include <vector>
+
+namespace {
+
+using tessera::index_t;
+using Complex = std::complex<double>;
+using Matrix = tessera::dist::DistributedMatrix<Complex>;
+
+constexpr index_t n = 30;
+
+/// a(i, j) = i + factor * j.
+Matrix matrix(const tessera::mpi::Communicator& comm, Complex factor) {
+  Matrix result(comm, tessera::layout::row_blocks(n, n, comm.size()));
+  const auto view = result.view();
+  for (index_t i = 0; i < view.rows; ++i)
+    for (index_t j = 0; j < view.cols; ++j)
+      view(i, j) =
+          static_cast<double>(result.box().rows.begin + i) + factor * static_cast<double>(j);
+  return result;
+}
+
+index_t wrong_products(const tessera::mpi::Communicator& comm) {
+  const Matrix a = matrix(comm, {0, 1}), b = matrix(comm, -1);
+  Matrix c = matrix(comm, 0);
+  tessera::dist::matmul::multiply(comm, a, b, c);
+  index_t wrong = 0;
+  const auto view = c.view();
+  for (index_t i = 0; i < view.rows; ++i) {
+    for (index_t j = 0; j < view.cols; ++j) {
+      Complex sum = 0;
+      for (index_t k = 0; k < n; ++k)
+        sum += Complex(static_cast<double>(c.box().rows.begin + i), static_cast<double>(k)) *
+               static_cast<double>(k - j);
+      wrong += view(i, j) == sum ? 0 : 1;
+    }
+  }
+  return comm.sum(wrong);
+}
+
+int wrong_keys(const tessera::mpi::Communicator& comm) {
+  std::vector<long long> keys(static_cast<std::size_t>(10 * (comm.rank() + 1)));
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    keys[i] = static_cast<long long>(i * 7919 % 101) - 50;
+  const auto count = comm.sum(keys.size());
+  tessera::dist::sort::sort_keys(comm, keys);
+  const bool right = std::is_sorted(keys.begin(), keys.end()) && comm.sum(keys.size()) == count;
+  return static_cast<int>(comm.sum(right ? 0 : 1));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int level = 0, rank = 0, wrong = 1;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm part = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank > 0 ? 1 : MPI_UNDEFINED, -rank, &part);
+  if (const tessera::mpi::Communicator comm(part); comm) {
+    wrong = static_cast<int>(wrong_products(comm)) + wrong_keys(comm);
+    if (comm.is_root()) MPI_Send(&wrong, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+  } else {
+    MPI_Recv(&wrong, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    std::printf("%d of %d elements wrong\n", wrong, static_cast<int>(n * n));
+  }
+  if (part != MPI_COMM_NULL) MPI_Comm_free(&part);
+  MPI_Finalize();
+  return wrong == 0 ? 0 : 1;
+}
