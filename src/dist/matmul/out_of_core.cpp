@@ -2,8 +2,6 @@
 // panels with double buffering.
 
 #include "dist/matmul/out_of_core.hpp"
-#include "base/option_names.hpp"
-#include "base/progress.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,6 +9,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/option_names.hpp"
+#include "base/progress.hpp"
 #include "base/text.hpp"
 #include "dist/matmul/forecast_parts.hpp"
 #include "dist/matmul/leaf_stack.hpp"
@@ -187,10 +187,9 @@ OutOfCorePlan plan_out_of_core(const OutOfCoreRequest& request, index_t bytes) {
     search.try_all(free);
   }
   require(search.best.has_value(), ExitCode::memory,
-          "memory is insufficient for the product out of core: at least " +
-              human_bytes(real(search.least)) + " per rank are needed, " +
-              human_bytes(real(bytes)) + " are allowed or free; " +
-              std::string(option_or("raise --memory, or free some", "allow more")));
+          "memory is insufficient for the product out of core: a rank needs at least " +
+              human_bytes(real(search.least)) + ", " + human_bytes(real(bytes)) +
+              " are allowed or free; " + std::string(option_or("raise --memory", "allow more")));
   return *search.best;
 }
 
