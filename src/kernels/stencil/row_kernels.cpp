@@ -1,54 +1,8 @@
-// Selection of row kernels, compiled once per instruction set.
+// Row kernels, compiled once per instruction set.
 
-#include "base/instrument.hpp"
-#include "kernels/stencil/box_rows.hpp"
-#include "kernels/stencil/chain_rows.hpp"
-#include "kernels/stencil/rows.hpp"
-#include "kernels/stencil/star_rows.hpp"
+#include "kernels/stencil/row_choice.hpp"
 
 namespace tessera::stencil::TESSERA_ISA {
-namespace {
-
-template <class T>
-RowKernel<T> kernel(const KernelKey& key) {
-  if (key.form == Form::box) {
-    switch (key.radius) {
-      case 1:
-        return box_kernel<T, 1>(key);
-      case 2:
-        return box_kernel<T, 2>(key);
-      case 3:
-        return box_kernel<T, 3>(key);
-      default:
-        return box_kernel<T, 4>(key);
-    }
-  }
-  if (key.loops == Loops::vector && key.star && key.rule == Rule::linear) {
-    switch (key.radius) {
-      case 1:
-        return star_kernel<T, 1>(key);
-      case 2:
-        return star_kernel<T, 2>(key);
-      case 3:
-        return star_kernel<T, 3>(key);
-      case 4:
-        return star_kernel<T, 4>(key);
-      default:
-        break;
-    }
-  }
-  if constexpr (!is_traced<T>) {  // traced elements have linear sums only
-    switch (key.rule) {
-      case Rule::life:
-        return chain_kernel<T, Rule::life>(key);
-      case Rule::linear:
-        break;
-    }
-  }
-  return chain_kernel<T, Rule::linear>(key);
-}
-
-}  // namespace
 
 RowKernel<float> row_kernel_f32(const KernelKey& key) { return kernel<float>(key); }
 RowKernel<double> row_kernel_f64(const KernelKey& key) { return kernel<double>(key); }

@@ -5,7 +5,7 @@
 
 #include "lab/locality/traced_simd.hpp"
 
-#include "kernels/stencil/row_kernels.cpp"
+#include "kernels/stencil/row_choice.hpp"
 
 namespace tessera::stencil {
 
