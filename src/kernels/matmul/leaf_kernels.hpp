@@ -120,11 +120,13 @@ void multiply(const LeafTile<T>& t, Following<T> next, Store store) {
   const index_t vectors = (t.n + lanes - 1) / lanes;
   const index_t panels = t.n / nr, rest = vectors - panels * most,
                 tail = t.n - (vectors - 1) * lanes;
-  const auto& whole = packed_b && t.a_row == 1 && t.a_step == mr ? micros<T, Form::packed>.of
-                      : packed_b && t.a_step == 1                ? micros<T, Form::packed_b>.of
-                                                                 : micros<T, Form::free>.of;
-  const auto& edge =
-      &whole == &micros<T, Form::free>.of && tail < lanes ? micros<T, Form::free_cut>.of : whole;
+  const Form form = packed_b && t.a_row == 1 && t.a_step == mr ? Form::packed
+                    : packed_b && t.a_step == 1                ? Form::packed_b
+                                                               : Form::free;
+  const auto& whole = form == Form::packed     ? micros<T, Form::packed>.of
+                      : form == Form::packed_b ? micros<T, Form::packed_b>.of
+                                               : micros<T, Form::free>.of;
+  const auto& edge = form == Form::free && tail < lanes ? micros<T, Form::free_cut>.of : whole;
   for (index_t i = 0; i < t.m; i += mr) {
     const index_t rows = smaller(mr, t.m - i);
     MicroRow<T> row = micro_row(t);
@@ -144,8 +146,7 @@ void multiply(const LeafTile<T>& t, Following<T> next, Store store) {
     row.b += panels * t.b_panel;
     row.c += panels * nr;
     row.onto = row.onto == nullptr ? nullptr : row.onto + panels * nr;
-    row.below +=
-        panels * (&whole == &micros<T, Form::packed_b>.of ? t.k / 32 * line<T> : t.k / 4 * lanes);
+    row.below += panels * (form == Form::packed_b ? t.k / 32 * line<T> : t.k / 4 * lanes);
     row.later += panels * (t.k / 4 * row.later_step);
     row.panels = 1;
     row.tail = tail;

@@ -1,6 +1,7 @@
 #pragma once
 // Micro-kernels: register-blocked tiles of C. Only for leaf_kernels.hpp.
 
+#include "base/instrument.hpp"
 #include "kernels/matmul/leaf_pack.hpp"
 
 namespace tessera::TESSERA_ISA {
@@ -48,6 +49,14 @@ enum class Form { packed, packed_b, free, free_cut, fetching, fetching_cut };
 constexpr bool is_packed_b(Form form) { return form == Form::packed || form == Form::packed_b; }
 constexpr bool is_cut(Form form) { return form == Form::free_cut || form == Form::fetching_cut; }
 constexpr bool fetches(Form form) { return form == Form::fetching || form == Form::fetching_cut; }
+
+/// Returns the form whose code serves `form`. Unpacked forms read packed operands, too, and
+/// prefetches are not traced: traced elements report the same accesses from two forms.
+template <class T>
+constexpr Form coded(Form form) {
+  if (!is_traced<T>) return form;
+  return is_cut(form) ? Form::free_cut : Form::free;
+}
 
 /// The update of C by the sum of a chunk. Each has separate code, selected once per micro-tile.
 enum class Into {
@@ -128,6 +137,19 @@ TESSERA_INLINE void put_tile(const MicroRow<T>& t, Place<T> at,
   }
 }
 
+/// Stores as put() below: the same accesses and numbers from fewer kinds of update.
+template <class T, int R, int V>
+TESSERA_INLINE void put_traced(const MicroRow<T>& t, Place<T> at,
+                               const typename Simd<T>::vec (&sum)[R][V]) {
+  if (at.onto != nullptr) {
+    put_tile<T, R, V, Into::sibling, false>(t, at, sum);
+  } else if (t.beta == T{0}) {
+    put_tile<T, R, V, Into::fresh, false>(t, at, sum);
+  } else {
+    put_tile<T, R, V, Into::c, false>(t, at, sum);
+  }
+}
+
 /// Stores the micro-tile to c or adds it to `onto`. Loads alpha and beta only here: earlier loads
 /// would spill a sum.
 template <class T, int R, int V, Form form>
@@ -135,6 +157,7 @@ TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at,
                         const typename Simd<T>::vec (&sum)[R][V]) {
   if (opaque<T>) asm("" : "+r"(row));
   const MicroRow<T>& t = *row;
+  if constexpr (is_traced<T>) return put_traced<T, R, V>(t, at, sum);
   const bool full = is_packed_b(form) ? t.tail == Simd<T>::lanes : !is_cut(form);
   if (at.onto != nullptr) {
     full ? put_tile<T, R, V, Into::sibling, true>(t, at, sum)
@@ -336,7 +359,7 @@ struct Micros {
       {pick<T, form, 8, 1>(), pick<T, form, 8, 2>(), pick<T, form, 8, 3>(), pick<T, form, 8, 4>()}};
 };
 template <class T, Form form>
-constexpr Micros<T, form> micros{};
+constexpr Micros<T, coded<T>(form)> micros{};
 
 }  // namespace
 }  // namespace tessera::TESSERA_ISA
