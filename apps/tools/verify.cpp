@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/note.hpp"
-#include "base/progress.hpp"
+#include "base/progress_line.hpp"
 #include "base/text.hpp"
 #include "commands/command.hpp"
 #include "io/probe.hpp"

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/progress_line.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
 

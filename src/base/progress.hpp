@@ -1,12 +1,8 @@
 #pragma once
-// Progress of long steps: one line that disappears on a terminal, a line a minute in a log.
+// Progress of long steps, which ProgressLine prints (progress_line.hpp).
 
 #include <atomic>
-#include <condition_variable>
-#include <functional>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "base/index.hpp"
 #include "base/timer.hpp"
@@ -53,39 +49,6 @@ class Progress {
   index_t from_ = 0;  ///< work_done() at the beginning
   std::atomic<double> done_{0};
   Timer timer_;
-};
-
-/// Where and how often progress is printed.
-struct ProgressTimes {
-  bool terminal = false;  ///< rewrites one line
-  double first = 2;       ///< seconds of a step before it is shown
-  double every = 0.25;    ///< seconds between two lines
-};
-/// Returns those of stderr: of a terminal, or a line a minute.
-[[nodiscard]] ProgressTimes progress_times();
-
-/// Prints the progress of this process to stderr, in a thread, during its lifetime.
-class ProgressLine {
- public:
-  /// Returns the name of what this process is doing; may be called by another thread.
-  using Phase = std::function<const char*()>;
-  /// Where no step tells more, the line has the phase and its seconds so far.
-  explicit ProgressLine(const ProgressTimes& times, Phase phase = {});
-  ~ProgressLine();
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
- private:
-  void watch(const ProgressTimes& times);
-  [[nodiscard]] std::string phase_text(double youngest);
-
-  Phase phase_;
-  std::string known_phase_;
-  Timer in_phase_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stop_ = false;
-  std::thread thread_;
 };
 
 /// Removes the line from the terminal before something else is printed.

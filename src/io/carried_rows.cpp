@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "io/home_file.hpp"
 #include "io/small_copy.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::io {
 namespace {

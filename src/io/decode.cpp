@@ -8,7 +8,7 @@
 #include "io/chunks.hpp"
 #include "io/conversion.hpp"
 #include "machine/fork_join.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::io {
 namespace {

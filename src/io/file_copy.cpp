@@ -13,7 +13,7 @@
 #include <cstring>
 #include <vector>
 
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::io {
 namespace {

@@ -20,7 +20,7 @@
 #include "io/partials.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::io {
 namespace {

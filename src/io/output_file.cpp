@@ -25,8 +25,8 @@
 #include "io/small_copy.hpp"
 #include "io/summed.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/heartbeat.hpp"
 #include "mpi/runtime.hpp"
-#include "mpi/watchdog.hpp"
 
 namespace tessera::io {
 namespace {

@@ -9,7 +9,7 @@
 #include "io/chunks.hpp"
 #include "io/conversion.hpp"
 #include "io/decode.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::io {
 namespace {

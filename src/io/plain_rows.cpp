@@ -4,7 +4,7 @@
 
 #include "io/home_file.hpp"
 #include "io/raw_file.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::io {
 

@@ -53,7 +53,7 @@ Account::PhaseEntry& Account::entry_of(const char* phase) noexcept {
 void Account::settle() noexcept { now_.load()->seconds += since_.restart(); }
 
 const char* Account::enter(const char* phase) noexcept {
-  if (std::this_thread::get_id() != main_) return phase;
+  if (pthread_equal(pthread_self(), main_) == 0) return phase;
   const char* const before = this->phase();
   settle();
   now_ = &entry_of(phase);

@@ -1,10 +1,11 @@
 #pragma once
 // Accounting of wall time: every second of this process belongs to one phase.
 
+#include <pthread.h>
+
 #include <array>
 #include <atomic>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,7 @@ class Account {
   [[nodiscard]] PhaseEntry& entry_of(const char* phase) noexcept;
   void settle() noexcept;
 
-  std::thread::id main_ = std::this_thread::get_id();
+  pthread_t main_ = pthread_self();
   std::array<PhaseEntry, 64> entries_;  ///< fixed: at the end there may be no memory for more
   std::atomic<PhaseEntry*> now_;
   Timer since_;

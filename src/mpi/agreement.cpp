@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "mpi/account.hpp"
+#include "mpi/heartbeat.hpp"
 #include "mpi/runtime.hpp"
-#include "mpi/watchdog.hpp"
 
 namespace tessera::mpi {
 namespace {

@@ -2,8 +2,8 @@
 // Collective calls that poll where the MPI library spins.
 
 #include "mpi/communicator.hpp"
+#include "mpi/heartbeat.hpp"
 #include "mpi/idle.hpp"
-#include "mpi/watchdog.hpp"
 
 namespace tessera::mpi {
 

@@ -9,7 +9,6 @@
 #include "mpi/idle.hpp"
 #include "mpi/long_collectives.hpp"
 #include "mpi/network.hpp"
-#include "mpi/watchdog.hpp"
 
 namespace tessera::mpi {
 namespace {

@@ -1,7 +1,7 @@
 #include "mpi/idle.hpp"
 
 #include "machine/contention.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::mpi {
 namespace {

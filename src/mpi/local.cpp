@@ -5,8 +5,8 @@
 #include <array>
 #include <atomic>
 
+#include "mpi/heartbeat.hpp"
 #include "mpi/runtime.hpp"
-#include "mpi/watchdog.hpp"
 
 namespace tessera::mpi {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/timer.hpp"
 #include "machine/device_times.hpp"
 #include "mpi/account.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::mpi {
 

@@ -20,10 +20,10 @@
 #include "base/text.hpp"
 #include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/heartbeat.hpp"
 #include "mpi/idle.hpp"
 #include "mpi/launcher.hpp"
 #include "mpi/loaded.hpp"
-#include "mpi/watchdog.hpp"
 
 extern char** environ;
 

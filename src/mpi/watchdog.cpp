@@ -10,6 +10,7 @@
 #include "base/option_names.hpp"
 #include "base/text.hpp"
 #include "base/timer.hpp"
+#include "mpi/heartbeat.hpp"
 #include "mpi/runtime.hpp"
 
 namespace tessera::mpi {

@@ -17,9 +17,9 @@
 #include "machine/load.hpp"
 #include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/heartbeat.hpp"
 #include "mpi/probes.hpp"
 #include "mpi/runtime.hpp"
-#include "mpi/watchdog.hpp"
 #include "run/measure_rates.hpp"
 
 namespace tessera::run {

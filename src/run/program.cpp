@@ -18,7 +18,7 @@
 
 #include "base/note.hpp"
 #include "base/option_names.hpp"
-#include "base/progress.hpp"
+#include "base/progress_line.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "io/h5.hpp"

@@ -10,6 +10,7 @@
 #include "base/hanging.hpp"
 #include "base/lines.hpp"
 #include "base/note.hpp"
+#include "base/progress_line.hpp"
 
 namespace tessera {
 namespace {

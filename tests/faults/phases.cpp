@@ -18,9 +18,9 @@
 #include <stdexcept>
 
 #include "mpi/agreement.hpp"
+#include "mpi/heartbeat.hpp"
 #include "mpi/launcher.hpp"
 #include "mpi/runtime.hpp"
-#include "mpi/watchdog.hpp"
 
 #define ENTER_PHASE "_ZN7tessera3mpi11enter_phaseEPKc"
 #define TOGETHER "_ZN7tessera3mpi8togetherERKNS0_12CommunicatorEPKcRKSt8functionIFvvEE"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::mpi {
 namespace {

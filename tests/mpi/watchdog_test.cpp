@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/timer.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::mpi {
 namespace {

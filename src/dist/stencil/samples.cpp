@@ -7,7 +7,7 @@
 
 #include "base/random.hpp"
 #include "kernels/stencil/verify.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::dist::stencil {
 namespace {

@@ -9,7 +9,7 @@
 #include "kernels/memory/device_probes.hpp"
 #include "lab/memory/memory.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 #include "run/device.hpp"
 #include "run/memory_plan.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "base/statistics.hpp"
 #include "lab/scalability/scalability.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::scalability {
 namespace {

@@ -15,8 +15,8 @@
 #include "machine/fork_join.hpp"
 #include "machine/waiting.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/heartbeat.hpp"
 #include "mpi/runtime.hpp"
-#include "mpi/watchdog.hpp"
 #include "run/memory_plan.hpp"
 #include "run/threads.hpp"
 

@@ -13,7 +13,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 #include "run/outputs.hpp"
 #include "workloads/sort/problem.hpp"
 

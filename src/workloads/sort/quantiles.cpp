@@ -14,7 +14,7 @@
 #include "dist/sort/select.hpp"
 #include "machine/buffer.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 #include "run/outputs.hpp"
 #include "workloads/sort/problem.hpp"
 

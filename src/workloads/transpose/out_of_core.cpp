@@ -15,7 +15,7 @@
 #include "io/async_file.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 #include "run/file_traffic.hpp"
 #include "run/stop.hpp"
 #include "workloads/transpose/problem.hpp"

@@ -5,7 +5,7 @@
 #include "kernels/sort/divide.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 #include "workloads/sort/external/read_ahead.hpp"
 
 namespace tessera::workloads::sort {

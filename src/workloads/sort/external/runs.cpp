@@ -22,7 +22,7 @@
 #include "io/partials.hpp"
 #include "io/raw_file.hpp"
 #include "io/verify_file.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 
 namespace tessera::workloads::sort {
 namespace {

@@ -12,7 +12,7 @@
 #include "kernels/sort/row_moves.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/heartbeat.hpp"
 #include "workloads/sort/external/read_ahead.hpp"
 #include "workloads/sort/external/table_keys.hpp"
 
