@@ -1,6 +1,6 @@
 // Completion and validation of a locality request, before anything is traced.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>

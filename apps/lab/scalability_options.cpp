@@ -1,6 +1,6 @@
 #include "scalability_options.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "lab/scalability/scalability.hpp"
 #include "run/common_options.hpp"

@@ -1,6 +1,6 @@
 // Completion for bash, without the functions of the package bash-completion.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.hpp"
 #include "reference.hpp"

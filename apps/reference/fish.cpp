@@ -1,6 +1,6 @@
 // Completion for fish: a line an option.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.hpp"
 #include "reference.hpp"

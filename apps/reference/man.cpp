@@ -1,6 +1,6 @@
 // Manual pages in the macros of man(7).
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.hpp"
 #include "facts.hpp"

@@ -1,6 +1,6 @@
 // Reference pages in Markdown.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "facts.hpp"
 #include "reference.hpp"

@@ -1,6 +1,6 @@
 // The topics of `tessera help TOPIC`: at most 40 lines of 80 columns each.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

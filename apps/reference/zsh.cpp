@@ -1,6 +1,6 @@
 // Completion for zsh, by its function _arguments.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.hpp"
 #include "reference.hpp"

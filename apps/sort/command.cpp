@@ -1,6 +1,6 @@
 #include "commands/command.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <memory>
 
 #include "base/text.hpp"

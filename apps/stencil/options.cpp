@@ -1,6 +1,6 @@
 #include "options.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "kernels/stencil/variants.hpp"
 #include "run/common_options.hpp"

@@ -1,7 +1,7 @@
 // Checks of GPUs, file systems, HDF5 and Tessera's own files.
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/file.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>

@@ -1,6 +1,6 @@
 // Checks of the launch of ranks and threads: OpenMP, mpirun, binding, Slurm.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <netdb.h>
 #include <signal.h>
 #include <sys/uio.h>

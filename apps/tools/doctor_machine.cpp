@@ -1,6 +1,6 @@
 // Checks of cores and their availability, memory, process limits and shared memory.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 

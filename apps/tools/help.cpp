@@ -1,6 +1,6 @@
 // tessera help: help, topics, manual pages, completion.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,6 @@
 // Commands implemented by scripts in report/: they only read results and print, and need no MPI.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

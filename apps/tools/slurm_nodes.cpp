@@ -1,6 +1,6 @@
 // The nodes of a partition, which may differ: a script has to suit the smallest.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

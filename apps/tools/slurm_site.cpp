@@ -1,6 +1,6 @@
 // The site file: what all batch scripts of a cluster have in common, written once.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 #include <filesystem>

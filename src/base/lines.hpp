@@ -1,7 +1,7 @@
 #pragma once
 // Sentences in lines that fit a terminal.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #include "base/note.hpp"
 #include "base/progress.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <atomic>

@@ -1,6 +1,6 @@
 #include "base/statistics.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include "dist/records.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

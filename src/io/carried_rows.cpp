@@ -1,6 +1,6 @@
 #include "io/carried_rows.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

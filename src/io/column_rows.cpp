@@ -1,7 +1,7 @@
 // Reads of columns. Apart from columns.cpp, because tessera-examine must not link what decodes
 // chunks on threads.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Descriptions of tables as text, for other processes.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <sstream>

@@ -1,6 +1,6 @@
 // Names of datasets on the command line.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "io/dataset.hpp"
 #include "io/raw_file.hpp"

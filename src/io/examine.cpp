@@ -1,7 +1,7 @@
 #include "io/examine.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include "io/filters.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #ifdef TESSERA_LIBDEFLATE
 #include <libdeflate.h>
 #else

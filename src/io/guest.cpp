@@ -1,7 +1,7 @@
 #include "io/guest.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <hdf5_hl.h>
 #include <sys/file.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 #include "io/number_bits.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

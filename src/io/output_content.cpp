@@ -1,7 +1,7 @@
 // What rank 0 writes through HDF5: coordinates and other datasets that accompany outputs; elements
 // with parts of variable length, and references.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <optional>
 

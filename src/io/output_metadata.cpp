@@ -1,6 +1,6 @@
 // Checks of the metadata of a written output.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

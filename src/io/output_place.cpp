@@ -1,6 +1,6 @@
 // Checks of the place of an output, the same as in its creation.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 // Outputs that a stopped run leaves to a later one.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "base/text.hpp"

@@ -1,6 +1,6 @@
 #include "io/references.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

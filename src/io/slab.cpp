@@ -1,6 +1,6 @@
 // Reads of blocks of datasets.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "io/table_choice.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

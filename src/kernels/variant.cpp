@@ -2,7 +2,7 @@
 
 #include "kernels/variant.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "base/option_names.hpp"

@@ -1,6 +1,6 @@
 #include "layout/block_map.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 #include "layout/home.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

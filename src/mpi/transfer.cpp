@@ -1,6 +1,6 @@
 #include "mpi/transfer.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <utility>

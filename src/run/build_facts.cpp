@@ -1,6 +1,6 @@
 #include "run/build_facts.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "run/ceilings.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <toml++/toml.h>

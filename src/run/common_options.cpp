@@ -1,6 +1,6 @@
 #include "run/common_options.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.hpp"
 #include "run/threads.hpp"

@@ -1,6 +1,6 @@
 #include "run/device.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "run/measure_ceilings.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

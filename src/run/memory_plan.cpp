@@ -1,6 +1,6 @@
 #include "run/memory_plan.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>

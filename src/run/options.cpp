@@ -1,6 +1,6 @@
 #include "run/options.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <toml++/toml.h>
 #include <CLI/CLI.hpp>

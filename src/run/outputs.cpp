@@ -3,7 +3,7 @@
 #include "base/progress.hpp"
 #include "base/text.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // Time by phase as rows of the results.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "run/shares.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

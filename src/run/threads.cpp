@@ -1,6 +1,6 @@
 #include "run/threads.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <omp.h>
 #include <sys/resource.h>
 

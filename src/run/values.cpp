@@ -1,6 +1,6 @@
 // Inputs whose attributes mark stored numbers as packed or missing.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 #pragma once
 // Comparison of candidates timed interleaved in one process, so that disturbances affect all alike.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <ctime>

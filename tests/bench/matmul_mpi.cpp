@@ -4,7 +4,7 @@
 // bench_matmul_mpi [--quick] [square | deep | tall | flat]
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cstdio>

@@ -2,7 +2,7 @@
 // BLAS libraries loaded in separate name spaces, each with its best kernels for this processor.
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstdlib>

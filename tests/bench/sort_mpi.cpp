@@ -3,7 +3,7 @@
 // Tessera's are equal to the key.
 //   bench_sort_mpi [--quick] [--n keys-a-rank] [--inputs a,b]
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <mpi.h>
 
 #include <cmath>

@@ -2,7 +2,7 @@
 // libraries. bash tests/bench.sh stencil [--quick] [--only 2d|3d|box]
 
 #include <emmintrin.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <omp.h>
 
 #include <chrono>

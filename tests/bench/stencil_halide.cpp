@@ -1,5 +1,5 @@
 #include <Halide.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 #include <memory>

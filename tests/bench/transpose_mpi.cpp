@@ -3,7 +3,7 @@
 // with a measured plan. Bytes count one read plus one write for all.
 
 #include <fftw3-mpi.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/random.hpp"
 #include "base/table.hpp"

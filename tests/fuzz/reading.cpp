@@ -1,6 +1,6 @@
 #include "reading.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 #pragma once
 // Common parts of the GPU benches: device data, and kernel times by events over rotating problems.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string_view>
 #include <utility>

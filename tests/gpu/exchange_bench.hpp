@@ -1,7 +1,7 @@
 #pragma once
 // Common parts of the bench of exchanges.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>

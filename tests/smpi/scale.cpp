@@ -2,7 +2,7 @@
 // a simulated machine and prints a line for each: verdict, traffic, simulated time and the plan's
 // prediction. Computing takes no simulated time: only the communication is compared.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 

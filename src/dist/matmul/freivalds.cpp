@@ -3,7 +3,7 @@
 
 #include "dist/matmul/freivalds.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include "dist/matmul/multiply.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "dist/sort/argsort.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>

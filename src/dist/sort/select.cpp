@@ -2,7 +2,7 @@
 
 #include "dist/sort/select.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include "dist/sort/sort.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

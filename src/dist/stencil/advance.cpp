@@ -3,7 +3,7 @@
 
 #include "dist/stencil/advance.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>

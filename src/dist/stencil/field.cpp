@@ -2,7 +2,7 @@
 
 #include "dist/stencil/field.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include "dist/stencil/plan.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "dist/transpose/axes.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

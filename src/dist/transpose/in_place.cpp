@@ -3,7 +3,7 @@
 
 #include "kernels/transpose/in_place.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "dist/transpose/blocks.hpp"

@@ -2,7 +2,7 @@
 
 #include "dist/transpose/transpose.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "dist/transpose/blocks.hpp"

@@ -3,7 +3,7 @@
 #include "kernels/matmul/blas.hpp"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 
 #include <cstdlib>

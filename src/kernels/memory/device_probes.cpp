@@ -2,7 +2,7 @@
 
 #include "kernels/memory/device_probes.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

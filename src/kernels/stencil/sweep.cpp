@@ -2,7 +2,7 @@
 
 #include "kernels/stencil/sweep.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "lab/locality/kernels.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.hpp"
 

@@ -1,6 +1,6 @@
 #include "lab/locality/occupancy.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "lab/locality/points.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 #include <set>

@@ -1,6 +1,6 @@
 #include "lab/locality/set_associative.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>

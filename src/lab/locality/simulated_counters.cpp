@@ -1,6 +1,6 @@
 #include "lab/locality/simulated_counters.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Sort kernels and the sorting probes of forkjoin on traced keys.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <tuple>

@@ -1,6 +1,6 @@
 // tessera memory --kernel: probes of the GPU.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "lab/scalability/scalability.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

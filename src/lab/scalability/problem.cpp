@@ -1,6 +1,6 @@
 // Defaults of a point and limits of the kernels.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Actions on a point of any workload.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #include "workloads/frame/time.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "workloads/frame/workload.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

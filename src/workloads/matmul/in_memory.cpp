@@ -4,7 +4,7 @@
 #include "base/progress.hpp"
 #include "workloads/matmul/problem.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Out-of-core product: C in tiles, from panels of A and B that are read on demand. A rank computes
 // its share of the tiles without communication.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/lines.hpp"
 #include "base/text.hpp"

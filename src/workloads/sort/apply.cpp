@@ -1,7 +1,7 @@
 // Out-of-core application of a permutation to rows: block by block of the result, each with one
 // pass over the input. Ranks share the blocks without communication.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <numeric>
 

@@ -1,6 +1,6 @@
 // Parsing of --by and reading of the columns that it names.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

@@ -3,7 +3,7 @@
 // sorts them. Two reads and two writes; a third of each for --unique, which must count the distinct
 // rows first. Reuses runs and parts of an earlier attempt.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <numeric>

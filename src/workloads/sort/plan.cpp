@@ -1,6 +1,6 @@
 // Predicted time, traffic and memory of every rank, and the printed plan of a sort.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

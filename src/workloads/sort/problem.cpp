@@ -1,7 +1,7 @@
 // Resolves a point of the sweep: task and key columns from files or options, kernel, algorithm and
 // placement on GPUs.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>

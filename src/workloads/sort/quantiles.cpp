@@ -1,7 +1,7 @@
 // Quantiles of one column: provides its keys to the selection in pieces, from memory if they fit,
 // otherwise from the file in every pass.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // Permutations: makes them from columns or reads them from a file, verifies, writes, and applies
 // them to every column.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>

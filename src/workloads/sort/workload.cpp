@@ -3,7 +3,7 @@
 #include "workloads/sort/workload.hpp"
 #include "base/lines.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numbers>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/hash.hpp"
 #include "base/random.hpp"

@@ -1,6 +1,6 @@
 // Fields with cells outside the domain (--fill mask).
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 

@@ -1,7 +1,7 @@
 // Descriptions of outputs for visualisation: the XDMF file next to each, and a report of what
 // visualisation tools would not find.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // Parsers of --boundary, --weights and --checkpoint-every.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cmath>

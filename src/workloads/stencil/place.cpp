@@ -1,6 +1,6 @@
 // Placement of the sweep: on the GPUs, through them or on the host, and the shares of the ranks.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

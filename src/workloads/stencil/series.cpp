@@ -1,6 +1,6 @@
 // Time series of probed points and norms, kept across checkpoints.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Writes frames between steps, and continues the files of an interrupted run.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

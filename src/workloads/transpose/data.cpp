@@ -1,6 +1,6 @@
 // Slabs of the input, read as stored or generated, and the output dataset.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <functional>

@@ -1,6 +1,6 @@
 // Extents of the input, and the order of its axes by number or name.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include "workloads/sort/external/runs.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/file.h>
 #include <unistd.h>
 
