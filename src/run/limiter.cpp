@@ -35,26 +35,40 @@ const T& value_of(const io::Row& row, const char* column) {
 struct Spent {
   std::array<double, kinds> mean{};
   double total = 0, slowest_computing = 0;
+  bool on_gpu = false;
   [[nodiscard]] double of(Kind kind) const { return mean[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] std::string share_text(double seconds) const {
     return fmt::format("{:.0f} % of {}", 100 * seconds / total, human_seconds(total));
   }
 };
 
+/// Of a rank that drives a GPU, the time of its kernels is computing; the rest of what it computed
+/// is transfers.
 Spent spent_in(const std::vector<io::Row>& phases) {
+  constexpr auto computing = static_cast<std::size_t>(Kind::computing);
+  constexpr auto transfers = static_cast<std::size_t>(Kind::transfers);
   std::map<index_t, std::array<double, kinds>> ranks;
+  std::map<index_t, double> kernels;
   for (const io::Row& row : phases) {
     const auto& phase = value_of<std::string>(row, "phase");
-    if (phase == "device kernels") continue;  // within the others
+    if (phase == "device kernels") {  // within the others
+      kernels[value_of<index_t>(row, "rank")] += value_of<double>(row, "seconds");
+      continue;
+    }
     ranks[value_of<index_t>(row, "rank")][static_cast<std::size_t>(kind_of(phase))] +=
         value_of<double>(row, "seconds");
   }
   Spent spent;
-  for (const auto& [rank, seconds] : ranks) {
+  for (auto& [rank, seconds] : ranks) {
+    if (const auto own = kernels.find(rank); own != kernels.end() && own->second > 0) {
+      spent.on_gpu = true;
+      const double moving = std::max(0.0, seconds[computing] - own->second);
+      seconds[transfers] += moving;
+      seconds[computing] -= moving;
+    }
     for (std::size_t k = 0; k < kinds; ++k)
       spent.mean[k] += seconds[k] / static_cast<double>(ranks.size());
-    spent.slowest_computing =
-        std::max(spent.slowest_computing, seconds[static_cast<std::size_t>(Kind::computing)]);
+    spent.slowest_computing = std::max(spent.slowest_computing, seconds[computing]);
   }
   for (const double seconds : spent.mean) spent.total += seconds;
   return spent;
@@ -63,6 +77,8 @@ Spent spent_in(const std::vector<io::Row>& phases) {
 std::string computing_text(const Spent& spent, const std::optional<CeilingShare>& reached) {
   constexpr double near = 0.6;  // of a ceiling
   const std::string share = spent.share_text(spent.of(Kind::computing));
+  if (spent.on_gpu)
+    return fmt::format("limited by computing on the GPU ({}); try more GPUs, one per rank", share);
   if (!reached || reached->share < near)
     return fmt::format("limited by computing ({}); try more threads, ranks or --device gpu", share);
   const double percent = 100 * reached->share;

@@ -31,6 +31,16 @@ TEST(LimitSentence, NamesTheLongestKindOfPhase) {
   begins({row("compute", 0, 2), row("read", 0, 1)}, "limited by computing (67 % of 3 s)");
 }
 
+TEST(LimitSentence, KnowsTransfersFromKernelsOfGpus) {
+  const Phases moves{row("compute", 0, 3), row("device kernels", 0, 0.5)};
+  EXPECT_TRUE(limit_sentence(moves, {}).starts_with(
+      "limited by transfers to and from the GPU (83 % of 3 s)"));
+  const Phases computes{row("compute", 0, 3), row("device kernels", 0, 2.5)};
+  const std::string sentence = limit_sentence(computes, CeilingShare{"fma_f64", 0.9});
+  EXPECT_TRUE(sentence.starts_with("limited by computing on the GPU (83 % of 3 s)")) << sentence;
+  EXPECT_EQ(sentence.find("--device gpu"), std::string::npos) << sentence;
+}
+
 TEST(LimitSentence, DoesNotAdviseAFileSystemWhereNoFileIsRead) {
   const Phases phases{row("read", 0, 6), row("compute", 0, 4)};
   EXPECT_TRUE(limit_sentence(phases, {}, InputFrom::generator)
