@@ -109,8 +109,9 @@ class Help(tessera.Case):
         self.assertIn("85", self.succeed("--help").out)
 
     def test_version(self):
-        with open(os.path.join(tessera.ROOT, "CMakeLists.txt")) as file:
-            version = file.read().split("VERSION ")[2].split()[0]
+        with open(os.path.join(tessera.ROOT, "src/base/version.hpp")) as file:
+            version = ".".join(re.findall(r"^#define TESSERA_VERSION_\w+ (\d+)$", file.read(),
+                                          re.MULTILINE))
         lines = self.succeed("--version").out.splitlines()
         self.assertEqual(lines[0], f"tessera {version}")
         self.assertEqual([line.split()[0] for line in lines[1:]],

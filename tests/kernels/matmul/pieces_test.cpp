@@ -208,7 +208,7 @@ TEST(Pieces, RefuseALimitThatHoldsNoTiles) {
     FAIL() << "no tiles fit into 1000 bytes";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::memory);
-    EXPECT_NE(std::string(error.what()).find("--device-memory"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("device_memory"), std::string::npos);
   }
 }
 
