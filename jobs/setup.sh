@@ -35,7 +35,7 @@ tessera_add_packages() { # role...
     awk -v roles=" $* " '!/^#/ && index(roles, " " $2 " ") { print $3 }' \
       "$tessera_root/jobs/packages.txt")
 }
-tessera_add_packages tool library run header report test
+tessera_add_packages tool library run header report python test
 
 # Prints what the needs, or packages of Debian, are called elsewhere.
 tessera_show_names() { # need or package...

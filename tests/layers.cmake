@@ -67,7 +67,11 @@ function(check_line path layer number code)
   check_only_in("(^|[^A-Za-z0-9_:])cuda[A-Z][A-Za-z0-9]*[ ]*\\(|[<\"]cuda[a-z_]*\\.h[>\"]"
     "^src/machine/|\\.cuh?$"
                 "CUDA belongs in machine/ and .cu files")
-  if(path MATCHES "^apps/" AND code MATCHES "\"(mpi|dist|kernels)/" AND NOT code MATCHES
+  # The Python package is no command: it binds the kernels of one process, without MPI or files.
+  if(path MATCHES "^apps/python/")
+    check_only_in("\"(layout|mpi|dist|io|run|workloads|lab)/" "^$"
+      "apps/python/ may not include more than kernels/, machine/ and base/")
+  elseif(path MATCHES "^apps/" AND code MATCHES "\"(mpi|dist|kernels)/" AND NOT code MATCHES
     "${TABLES}")
     fail("${path}:${number}"
       "apps/ holds commands: what includes mpi/, dist/ or kernels/ belongs in src/")

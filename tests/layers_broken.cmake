@@ -52,11 +52,15 @@ expect_failure(src/workloads/frame/a.cpp "bool f() { return name == \"sort\"; }\
 expect_failure(apps/sort/a.cpp "#include \"mpi/agreement.hpp\"\n" "apps/ holds commands")
 expect_failure(apps/sort/a.cpp "#include \"dist/sort/sort.hpp\"\n" "apps/ holds commands")
 expect_failure(apps/sort/a.cpp "#include \"kernels/sort/radix.hpp\"\n" "apps/ holds commands")
+expect_failure(apps/python/a.cpp "#include \"io/dataset.hpp\"\n" "apps/python/ may not include")
+expect_failure(apps/python/a.cpp "#include \"mpi/agreement.hpp\"\n" "apps/python/ may not include")
 string(REPEAT "int x;\n" 401 long)
 string(REPLACE ";" "" long "${long}")
 expect_failure(apps/a.cpp "${long}" "401 lines")
 expect_success(src/workloads/sort/a.cpp
   "#include \"workloads/frame/workload.hpp\"\n#include \"run/session.hpp\"\n")
+expect_success(apps/python/a.cpp
+  "#include \"kernels/sort/records.hpp\"\n#include \"machine/buffer.hpp\"\n")
 expect_success(apps/sort/a.cpp
   "#include \"kernels/sort/variants.hpp\"\n#include \"workloads/sort/workload.hpp\"\n")
 message("every rule fails where it is broken")

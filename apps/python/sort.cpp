@@ -1,0 +1,153 @@
+// Sorts of one-dimensional numpy arrays.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "arrays.hpp"
+#include "kernels/sort/records.hpp"
+#include "kernels/sort/variants.hpp"
+#include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::python {
+namespace {
+
+constexpr index_t grain = 1 << 16;  // keys for which a thread pays off
+
+/// The keys of a call: n of them, `stride` bytes apart.
+struct Keys {
+  const std::byte* data;
+  index_t stride, n;
+
+  template <class T>
+  [[nodiscard]] T at(index_t i) const {
+    T key;
+    std::memcpy(&key, data + i * stride, sizeof(T));
+    return key;
+  }
+};
+
+struct Request {
+  Keys keys;
+  sort::Order order;
+  int threads;
+};
+
+template <class F>
+void for_each_key(const Request& request, const F& f) {
+  machine::parallel(request.threads, [&] {
+    machine::parallel_for(0, request.keys.n, grain, [&](index_t begin, index_t end) {
+      for (index_t i = begin; i < end; ++i) f(i);
+    });
+  });
+}
+
+/// Sorts into to[0:n], which are the keys themselves or separate memory.
+template <class T>
+void sort_into(const Request& request, std::byte* to) {
+  const py::gil_scoped_release release;
+  auto* const sorted = reinterpret_cast<T*>(to);
+  if (to != request.keys.data)
+    for_each_key(request, [&](index_t i) { sorted[i] = request.keys.at<T>(i); });
+  sort::sort_keys("auto", std::span<T>(sorted, static_cast<std::size_t>(request.keys.n)),
+                  request.threads, request.order);
+}
+
+/// Returns the key's place in numpy's order: -0 equals 0, and all NaN are equal.
+template <class T>
+sort::Bits<T> place_of(T key, const sort::KeyMap<sort::Bits<T>>& map) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (key == T{0}) key = T{0};
+    if (key != key) key = std::numeric_limits<T>::quiet_NaN();
+  }
+  return map.to_bits(std::bit_cast<sort::Bits<T>>(key));
+}
+
+template <class B>
+B most_significant_first(B bits) {
+  if constexpr (std::endian::native == std::endian::big) return bits;
+  if constexpr (sizeof(B) == 4) return __builtin_bswap32(bits);
+  return static_cast<B>(__builtin_bswap64(bits));
+}
+
+template <class T>
+void argsort_into(const Request& request, std::byte* to) {
+  using Bits = sort::Bits<T>;
+  const py::gil_scoped_release release;
+  const auto map = sort::key_map<T>(request.order);
+  machine::Buffer<Bits> places(request.keys.n);
+  for_each_key(request, [&](index_t i) {
+    places[i] = most_significant_first(place_of(request.keys.at<T>(i), map));
+  });
+  sort::argsort_records(
+      reinterpret_cast<const std::byte*>(places.data()), sizeof(Bits),
+      {.begin = 0, .bytes = sizeof(Bits)},
+      {reinterpret_cast<std::uint64_t*>(to), static_cast<std::size_t>(request.keys.n)},
+      request.threads);
+}
+
+/// A dtype of the kernels, with its functions.
+struct Element {
+  char kind;
+  py::ssize_t bytes;
+  void (*sort)(const Request&, std::byte*);
+  void (*argsort)(const Request&, std::byte*);
+};
+constexpr Element elements[] = {
+    {'i', 4, sort_into<std::int32_t>, argsort_into<std::int32_t>},
+    {'i', 8, sort_into<std::int64_t>, argsort_into<std::int64_t>},
+    {'u', 4, sort_into<std::uint32_t>, argsort_into<std::uint32_t>},
+    {'u', 8, sort_into<std::uint64_t>, argsort_into<std::uint64_t>},
+    {'f', 4, sort_into<float>, argsort_into<float>},
+    {'f', 8, sort_into<double>, argsort_into<double>},
+};
+
+/// Returns the row of the array's dtype; throws ValueError unless it is one-dimensional, TypeError
+/// for other dtypes.
+const Element& element_of(const py::array& a) {
+  if (a.ndim() != 1)
+    throw py::value_error(fmt::format("a has {} dimensions: must have 1", a.ndim()));
+  for (const Element& e : elements) {
+    if (e.kind == a.dtype().kind() && e.bytes == a.itemsize()) return e;
+  }
+  throw py::type_error(fmt::format(
+      "a has dtype {}: must be int32, int64, uint32, uint64, float32 or float64", text(a.dtype())));
+}
+
+Request request_of(const py::array& a, bool descending, int threads) {
+  const index_t n = a.shape(0);
+  return {{bytes_of(a), a.strides(0), n},
+          descending ? sort::Order::descending : sort::Order::ascending,
+          static_cast<int>(std::clamp<index_t>(n / grain, 1, threads))};
+}
+
+}  // namespace
+
+py::array sort(const py::array& a, bool descending, const py::object& out,
+               const py::object& threads) {
+  const int team = threads_of(threads);
+  const Element& element = element_of(a);
+  const py::array keys = native(a);
+  py::array sorted = result(out, keys.dtype(), shape_of(a));
+  require_contiguous(sorted);
+  if (!same_memory(sorted, a)) refuse_overlap(sorted, a, "a");
+  if (a.size() > 0) element.sort(request_of(keys, descending, team), bytes_of(sorted));
+  return sorted;
+}
+
+py::array argsort(const py::array& a, bool descending, const py::object& out,
+                  const py::object& threads) {
+  const int team = threads_of(threads);
+  const Element& element = element_of(a);
+  const py::array keys = native(a);
+  py::array order = result(out, py::dtype::of<std::int64_t>(), shape_of(a));
+  require_contiguous(order);
+  refuse_overlap(order, a, "a");
+  if (a.size() > 0) element.argsort(request_of(keys, descending, team), bytes_of(order));
+  return order;
+}
+
+}  // namespace tessera::python
