@@ -32,7 +32,7 @@ PICTURE = 150_000  # bytes
 # Options of other programs in the prose.
 OTHERS = """--oversubscribe --bind-to --map-by --mpi --cpu-bind --array --signal --requeue --hint
 --nodes --ntasks-per-node --cpus-per-task --verbose --workflow --preset --install --prefix --build
---component --all --no-install --quick --sanitize --rewrite --robot --recipe""".split()
+--component --target --all --no-install --quick --sanitize --rewrite --robot --recipe""".split()
 
 
 def read(path):
@@ -44,7 +44,8 @@ def read(path):
 
 
 def surroundings(folder):
-    """Returns the environment of a page: the program in PATH, no user settings, one thread."""
+    """Returns the environment of a page: program in PATH, Python package, no user settings, one
+    thread."""
     tools = os.path.join(folder, ".tools")
     os.mkdir(tools)
     with open(os.path.join(tools, "python3"), "w") as file:
@@ -62,8 +63,10 @@ def surroundings(folder):
     env.update(tessera.MPI_ENVIRONMENT)
     # concurrent jobs that end would remove each other's
     env.update(dict.fromkeys(tessera.LAUNCHER_FOLDERS, tools))
+    package = os.path.join(os.path.dirname(os.path.dirname(tessera.PROGRAM)), "python")
     env.update(
         PATH=f"{tools}:{env.get('PATH', '/usr/bin:/bin')}",
+        PYTHONPATH=os.pathsep.join(filter(None, (package, env.get("PYTHONPATH")))),
         TESSERA_DEVICE="cpu",
         OMP_NUM_THREADS="1",
         TESSERA_MACHINE_FILE=os.path.join(tools, "machine.toml"),
@@ -112,13 +115,14 @@ def run_session(commands, folder, env):
     return outputs
 
 
-def missing_modules(text):
-    """Returns the missing modules that a Python text imports."""
+def missing_modules(text, folder, env):
+    """Returns the missing modules that a Python text in the folder imports."""
     names = set(re.findall(r"^\s*(?:import|from)\s+(\w+)", text, re.M))
     return sorted(
         n
         for n in names
-        if subprocess.run([sys.executable, "-c", f"import {n}"], capture_output=True).returncode
+        if subprocess.run([sys.executable, "-c", f"import {n}"], capture_output=True, cwd=folder,
+                          env=env).returncode
     )
 
 
@@ -134,9 +138,10 @@ def run_page(text, folder):
         if name and block.kind in ("python", "toml"):
             with open(os.path.join(folder, name), "w") as file:
                 file.write("\n".join(block.lines) + "\n")
-            absent = missing_modules("\n".join(block.lines)) if block.kind == "python" else []
+            code = "\n".join(block.lines) if block.kind == "python" else ""
+            absent = missing_modules(code, folder, env)
             unable.update({name: absent} if absent else {})
-    if missing_modules("import matplotlib"):
+    if missing_modules("import matplotlib", folder, env):
         unable["tessera report"] = ["matplotlib"]
     left_out = {c.number: (c.text, unable[w]) for c in commands for w in unable if w in c.text}
     run = [c for c in commands if c.number not in left_out]
