@@ -1,11 +1,9 @@
 #include "base/note.hpp"
 #include "base/progress.hpp"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <mutex>
 #include <utility>
 
@@ -41,8 +39,7 @@ void print_note(const std::string& line) {
   const std::lock_guard lock(mutex);
   kept.push_back(line.starts_with(mark) ? line.substr(mark.size()) : line);
   if (silent) return;
-  clear_progress_line();
-  fmt::print(stderr, "{}\n", filled(line, columns_of(STDERR_FILENO)));
+  print_above_progress(filled(line, columns_of(STDERR_FILENO)));
 }
 
 std::vector<std::string> notes() {

@@ -160,6 +160,12 @@ void ProgressLine::watch(const ProgressTimes& times) {
   }
 }
 
+void print_above_progress(const std::string& line) {
+  const std::lock_guard guard(steps().mutex);  // no progress is drawn in between
+  clear_progress_line();
+  fmt::print(stderr, "{}\n", line);
+}
+
 void clear_progress_line() {
   constexpr std::string_view erasure = "\r\033[K";
   if (drawn.exchange(false)) [[maybe_unused]]

@@ -53,5 +53,7 @@ class Progress {
 
 /// Removes the line from the terminal before something else is printed.
 void clear_progress_line();
+/// Prints a line to stderr where the progress line is, which is drawn again below it. Thread-safe.
+void print_above_progress(const std::string& line);
 
 }  // namespace tessera
