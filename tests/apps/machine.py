@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import tessera
-from tessera import OK, numpy
+from tessera import OK
 
 
 class Machine(tessera.Case):
@@ -60,9 +60,8 @@ class Busy(Machine):
             self.assertIn('measured_at = "t"\n', file.read())
 
     def test_what_is_better_stays_and_what_is_worse_goes(self):
-        """No machine reaches 1e15 of any rate, and every one exceeds 1e-9."""
-        fast = {("fma_f64", 1): (1e15, "GFLOP/s"), ("copy", 1): (1e15, "GB/s"),
-                ("task_fork", 1): (1e-9, "us")}
+        """No machine reaches 1e15 of any rate, and every one exceeds 1e-9. Costs can be 0."""
+        fast = {("fma_f64", 1): (1e15, "GFLOP/s"), ("copy", 1): (1e15, "GB/s")}
         slow = {("fma_f32", 1): (1e-9, "GFLOP/s"), ("triad", 1): (1e-9, "GB/s"),
                 ("task_join", 1): (1e9, "us")}
         self.write({**fast, **slow})
@@ -73,8 +72,8 @@ class Busy(Machine):
         for row, (value, _) in fast.items():
             self.assertEqual(rows[row], value)
         for row, (value, _) in slow.items():
-            self.assertGreater(abs(numpy.log10(rows[row] / value)), 3)
-        self.assertIn("(3 kept from before)", out)
+            self.assertTrue(rows[row] > 1e3 * value or rows[row] < 1e-3 * value, rows)
+        self.assertIn("(2 kept from before)", out)
 
 
 class Places(Machine):
