@@ -20,7 +20,7 @@ except ImportError as missing:
 if not os.environ.get("PYTHONPATH"):
     built = sorted(glob.glob(os.path.join(ROOT, "build", "*", "python")), key=os.path.getmtime)
     sys.path[:0] = built[-1:]
-import tessera  # noqa: E402: after its folder is known
+import tessera  # noqa: E402, F401: after its folder is known, for those that import it
 
 SEED = int(os.environ.get("TESSERA_TEST_SEED") or random.SystemRandom().randrange(10**6))
 print(f"TESSERA_TEST_SEED={SEED}")

@@ -20,7 +20,6 @@ def pad(u, widths, boundary, value):
 
 def advance(u, steps, weights, boundary="nearest", value=0.0):
     """Returns the field by sums of shifted copies, in u's dtype."""
-    low = [n // 2 for n in weights.shape]
     for _ in range(steps):
         room = pad(u, [(n // 2, n - 1 - n // 2) for n in weights.shape], boundary, value)
         total = numpy.zeros_like(u)
