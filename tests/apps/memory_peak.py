@@ -61,10 +61,11 @@ class Peak(tessera.Case):
         self.assertIn("the program itself", out)
         return float(found[0][0]) * UNITS[found[0][1]]
 
-    def check(self, what, words, ranks=0, least=0.9, most=1.0, limit=None):
+    def check(self, what, words, ranks=0, least=0.9, most=1.0, limit=None, apart=0.1):
         """Compares plan and peak. limit: --memory, which every rank must respect. Messages account
         for 5 % of the smallest of these plans; how much of that MPI uses depends on the machine, so
-        that only the upper bound is strict."""
+        that only the upper bound is strict. apart: by which part the plans of two processes may
+        differ, whose own memory differs by some pages."""
         words = [*words, *(("--memory", limit) if limit else ())]
         told = self.planned(words, ranks)
         results = self.path("results.h5")
@@ -80,7 +81,7 @@ class Peak(tessera.Case):
               f"{peak.max() / planned.max():.3f}" + (f" of --memory {limit / MIB:.0f} MiB" if limit
                                                      else ""), flush=True)
         with self.subTest(what, ranks=ranks):
-            self.assertLess(abs(told - planned.max()), 0.1 * told)  # tiles may be split differently
+            self.assertLess(abs(told - planned.max()), apart * max(told, planned.max()))
             self.assertTrue((peak <= most * planned).all(), f"{peak} {planned}")
             self.assertGreaterEqual(peak.max(), least * planned.max())
             if limit:
@@ -153,7 +154,9 @@ class Peak(tessera.Case):
                        least=0.8, limit=limit)
             for what, words in (("a file", ("in.h5:/K",)), ("a table", ("in.h5:/T", "--by", "key")),
                                 ("names", ("in.h5:/S", "--by", "name"))):
-                self.check(f"sort of {what}", ("sort", "--in", *words, *out), ranks, limit=limit)
+                # three runs or more, and one more where the program's memory leaves a little less
+                self.check(f"sort of {what}", ("sort", "--in", *words, *out), ranks, limit=limit,
+                           apart=0.26)
             # a tile a rank, which is not read ahead
             self.check("transpose in few tiles", ("transpose", "--n", 2000, *out), ranks, least=0.8,
                        limit=limit)
